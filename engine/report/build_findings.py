@@ -20,7 +20,7 @@ from engine.plan.lock import departures
 from engine.release.records import ReleasedTable
 from engine.report.audit import checks
 from engine.report.context import ReportContext, measure_rows, report_context, the_map
-from engine.report.decision_history import late_words, recommendation
+from engine.report.decision_history import late_words, log_rows, recommendation
 from engine.report.describe import occupancy
 from engine.report.detected import detected, tables_tell
 from engine.report.exposed import exposure
@@ -35,7 +35,7 @@ from engine.report.facts import (
     Threat,
 )
 from engine.report.findings import FORMAT, Findings
-from engine.report.logged import change_text, history
+from engine.report.logged import change_text
 from engine.report.other_keys import altered_in, key_set, unswapped_keys, worst_few
 from engine.report.parameters import (
     ROLE_WORDS,
@@ -207,7 +207,7 @@ def _approved(context: ReportContext) -> Approved:
         rule=_rule(context),
         parameters=_parameters(context),
         departures=tuple(sentences),
-        changes=history(context.study, context.redact),
+        changes=log_rows(context),
         run_rule=run_words(plan, bounded=None if context.choice is None else context.bound is not None),
     )
 

@@ -1,18 +1,20 @@
 """The entries of a decision log in a bundle for the board: their words, and which of them are changes of the plan.
 
-A bundle holds the day and the words of an entry, not its kind, so the kind is read back here, from these words alone.
+A bundle holds the day and the words of an entry, not its kind, so the kind is read back here, from how it begins.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from engine.common.wording import plural
+
 if TYPE_CHECKING:
     from engine.study.decision_log import Event
 
 LOG_TEXTS: dict[Event, str] = {
+    "plan": "The study was begun, and its plan was recorded.",
     "locked": "The plan was approved and locked.",
-    "rechecked": "Finalists were run again on fresh draws.",
     "chosen": "A candidate was recommended.",
     "withheld": "It was recommended to release nothing.",
     "submitted": "The recommendation was submitted to the board.",
@@ -20,10 +22,12 @@ LOG_TEXTS: dict[Event, str] = {
     "returned": "The board returned the recommendation.",
 }
 """Entries that say nothing but their kind, word for word."""
+KEY_FIXED = "The study was begun: its plan was recorded, and the secret key that all chance follows from was fixed."
+"""The first entry, where it holds a digest of the key."""
+SWEEP = "The sweep ran the candidates; it was last started on this day."
+"""The sweep, which has no entry of its own."""
 FRESH_IN_SWEEP = "Finalists had been run again on fresh draws by then, as the last stage of the sweep."
 """Fresh runs that a sweep made itself, which have no entry of their own."""
-FRESH_AFTERWARDS = "The recommended candidate was run again on fresh draws, after it had been recommended."
-"""Fresh runs that came after the recommendation."""
 DESPITE = "The recommendation was submitted to the board although something speaks against the run to be released."
 """A submission in face of obstacles."""
 CHANGE_TEXTS: dict[Event, str] = {
@@ -31,9 +35,29 @@ CHANGE_TEXTS: dict[Event, str] = {
     "deviation": "A deviation from the approved plan",
 }
 """How an entry begins that says what was changed in the plan."""
-_STEPS = frozenset((*LOG_TEXTS.values(), FRESH_IN_SWEEP, FRESH_AFTERWARDS, DESPITE))
 
 
 def is_plan_change(text: str) -> bool:
-    """Whether an entry that a bundle holds in words is a change of the plan: every other one has words of its own."""
-    return text not in _STEPS
+    """Whether an entry that a bundle holds in words is a change of the plan."""
+    return text.startswith(tuple(CHANGE_TEXTS.values()))
+
+
+def fresh_words(runs: int, others: int, *, afterwards: bool) -> str:
+    """Fresh runs of the recommended candidate and of ``others``, made ``afterwards`` or before it was recommended."""
+    beside = f", and so {'was' if others == 1 else 'were'} {plural(others, 'other candidate')}" if others else ""
+    again = f"was run again {plural(runs, 'time')} on fresh draws"
+    if afterwards:
+        return f"After it had been recommended, the candidate {again}{beside}."
+    return f"The candidate that was recommended later {again}{beside}."
+
+
+def finalists_words(runs: int, finalists: int) -> str:
+    """Fresh runs of candidates of which none is the recommended one."""
+    were = "was" if finalists == 1 else "were"
+    return f"{plural(finalists, 'finalist')} {were} run again {plural(runs, 'time')} on fresh draws."
+
+
+def chosen_words(bound: str, *, late: bool) -> str:
+    """A recommendation by a ``bound`` on risk in words; ``late`` where the plan had not fixed it."""
+    whose = "a bound on risk that was set only then, after results were seen" if late else "the plan's bound on risk"
+    return f"A candidate was recommended, within {whose}: {bound}."

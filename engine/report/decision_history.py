@@ -9,8 +9,9 @@ from engine.common.wording import upper_first
 from engine.decision.cautions import Caution, CautionKind, caution_text
 from engine.decision.choice import NAMED_BY_HAND, cautions_now
 from engine.decision.comparison import differences
+from engine.report.change_log import chosen_words
 from engine.report.context import ReportContext, bound_words
-from engine.report.logged import rechecked_first
+from engine.report.logged import history, rechecked_first
 from engine.report.map_facts import Alternative, Recommendation
 from engine.report.parameters import trade_words
 from engine.report.redaction import is_count_risk
@@ -102,6 +103,15 @@ def _rule_words(context: ReportContext, choice: Choice) -> str:
             f"The best candidate on a straight trade-off: {trade_words(risk, utility, float(slope))}."
         )
     return upper_first(context.redact(choice.rule)) + "."
+
+
+def log_rows(context: ReportContext) -> tuple[tuple[str, str], ...]:
+    """The log as day and words, in which the last recommendation names the bound that it rests on."""
+    bound = context.choice.record.get("bound") if context.choice else None
+    if bound is None:
+        return history(context.study, context.redact)
+    words = chosen_words(bound_words(context, float(bound)), late=bool(late_words(context)))
+    return history(context.study, context.redact, words)
 
 
 def late_words(context: ReportContext) -> str:

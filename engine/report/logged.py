@@ -2,19 +2,32 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from engine.common.wording import upper_first
-from engine.report.change_log import CHANGE_TEXTS, DESPITE, FRESH_AFTERWARDS, FRESH_IN_SWEEP, LOG_TEXTS
+from engine.report.change_log import (
+    CHANGE_TEXTS,
+    DESPITE,
+    FRESH_IN_SWEEP,
+    KEY_FIXED,
+    LOG_TEXTS,
+    SWEEP,
+    finalists_words,
+    fresh_words,
+)
 from engine.study.decision_log import entries
+from engine.study.key_commitment import ENTRY
 
 if TYPE_CHECKING:
     from engine.report.redaction import Redactor
     from engine.study.decision_log import Entry
     from engine.study.study import Study
 
-_LOGGED = {*LOG_TEXTS, *CHANGE_TEXTS}
+_LOGGED = {*LOG_TEXTS, *CHANGE_TEXTS, "rechecked"}
+_AT_BEGINNING = {"plan", "locked", "deviation"}
+"""Entries that a sweep makes before it draws anything."""
 _ENTRIES = {
     "space.rates": "the swap rates",
     "space.specs": "the list of candidates",
@@ -37,15 +50,24 @@ def change_text(entry: str, words: str, redact: Redactor) -> str:
     return upper_first(redact(f"{title}: {words}" if title else words))
 
 
-def history(study: Study, redact: Redactor) -> tuple[tuple[str, str], ...]:
-    """What happened, as day and words.  Fresh runs that a sweep made itself have no entry; they stand before the
-    recommendation that rests on them."""
+def history(study: Study, redact: Redactor, chosen: str = "") -> tuple[tuple[str, str], ...]:
+    """What happened, as day and words; ``chosen`` are those of the last recommendation, if it has words of its own.
+
+    The sweep has no entry: it stands after all that was logged before it was last started.  Fresh runs that it made
+    itself, of a study whose log does not hold them, stand before the recommendation that rests on them.
+    """
     log = [entry for entry in entries(study) if entry.event in _LOGGED]
+    last = next((entry.number for entry in reversed(log) if entry.event == "chosen"), None)
     rows = []
     for place, entry in enumerate(log):
         if entry.event == "chosen" and entry.detail.get("fresh") and not _rechecks(log[:place], entry):
             rows.append((entry.at[:10], FRESH_IN_SWEEP))
-        rows.append((entry.at[:10], _entry_text(log[:place], entry, redact)))
+        text = chosen if chosen and entry.number == last else _entry_text(log, place, redact)
+        rows.append((entry.at[:10], text))
+    if started := study.progress.started:
+        at = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(started))
+        earlier = sum(entry.at < at or (entry.at == at and entry.event in _AT_BEGINNING) for entry in log)
+        rows.insert(earlier, (at[:10], SWEEP))
     return tuple(rows)
 
 
@@ -66,16 +88,31 @@ def _rechecks(log: Sequence[Entry], chosen: Entry) -> bool:
     return any(entry.event == "rechecked" and label in entry.detail.get("candidates", ()) for entry in log)
 
 
-def _entry_text(before: Sequence[Entry], entry: Entry, redact: Redactor) -> str:
-    """An entry as a member may read it, given those before it."""
+def _entry_text(log: Sequence[Entry], place: int, redact: Redactor) -> str:
+    """An entry of the log as a member may read it."""
+    entry = log[place]
+    if entry.event == "plan":
+        return KEY_FIXED if entry.detail.get(ENTRY) else LOG_TEXTS["plan"]
     if entry.event == "submitted" and entry.detail.get("despite"):
         return DESPITE
     if entry.event == "rechecked":
-        chosen = next((one for one in reversed(before) if one.event == "chosen"), None)
-        return FRESH_AFTERWARDS if chosen and _rechecks([entry], chosen) else LOG_TEXTS[entry.event]
+        return _fresh_text(log, place)
     opening = CHANGE_TEXTS.get(entry.event)
     if opening is None:
         return LOG_TEXTS[entry.event]
     changes = "; ".join(change_text(change.entry, change.words, redact).rstrip(".") for change in entry.changes)
     why = redact(str(entry.detail.get("why", "")))
     return f"{opening}: {changes}." + (f" Reason given: {why}" if why else "")
+
+
+def _fresh_text(log: Sequence[Entry], place: int) -> str:
+    """Fresh runs: of the candidate recommended by then or, before any is, of the one that was recommended next."""
+    entry = log[place]
+    candidates, runs = entry.detail.get("candidates", ()), int(entry.detail.get("replicates", 0))
+    chosen = next((earlier for earlier in reversed(log[:place]) if earlier.event == "chosen"), None)
+    if chosen and _rechecks([entry], chosen):
+        return fresh_words(runs, len(candidates) - 1, afterwards=True)
+    following = next((later for later in log[place:] if later.event == "chosen"), None)
+    if following and _rechecks([entry], following):
+        return fresh_words(runs, len(candidates) - 1, afterwards=False)
+    return finalists_words(runs, len(candidates))

@@ -2,17 +2,34 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 from engine.decision.choice import choose
 from engine.plan import SpacePlan
-from engine.report.change_log import DESPITE, FRESH_AFTERWARDS, FRESH_IN_SWEEP, LOG_TEXTS, is_plan_change
-from engine.report.logged import history, rechecked_first
+from engine.report.change_log import (
+    CHANGE_TEXTS,
+    DESPITE,
+    FRESH_IN_SWEEP,
+    KEY_FIXED,
+    LOG_TEXTS,
+    SWEEP,
+    chosen_words,
+    finalists_words,
+    fresh_words,
+    is_plan_change,
+)
+from engine.report.context import report_context
+from engine.report.decision_history import log_rows
+from engine.report.describe import remade
+from engine.report.logged import _fresh_text, history, rechecked_first
 from engine.report.redaction import Redactor
+from engine.study.decision_log import entries
 from engine.study.keys import read_key
 from engine.study.map_reader import risk_utility_map
 from engine.study.study import Study
 from engine.sweeps.recheck import recheck
+from engine.sweeps.remake import Remade
 from tests.engine.report.conftest import case_of, plan_of, raw_table
 
 
@@ -22,21 +39,57 @@ def told(study: Study) -> list[str]:
 
 def test_fresh_runs_stand_before_or_after_the_recommendation_as_they_were(tmp_path: Path) -> None:
     study = case_of(tmp_path, plan_of(analyses=())).study
-    assert told(study) == [LOG_TEXTS["chosen"]] and rechecked_first(study) is None
+    begun = [KEY_FIXED, SWEEP, LOG_TEXTS["chosen"]]
+    assert told(study) == begun and rechecked_first(study) is None
     choice = study.choices.all()[-1]
     key = read_key(study.path.with_name(study.path.name + ".key"))
-    recheck(study, raw_table(), key, [study.find(choice.label)[0].index], 3)
-    assert told(study) == [LOG_TEXTS["chosen"], FRESH_AFTERWARDS] and rechecked_first(study) is False
+    place = study.find(choice.label)[0].index
+    recheck(study, raw_table(), key, [place], 3)
+    assert told(study) == [*begun, fresh_words(3, 0, afterwards=True)] and rechecked_first(study) is False
     choose(study, risk_utility_map(study), "again", candidate=choice.label)
     assert told(study)[-1] == LOG_TEXTS["chosen"] and rechecked_first(study) is True
+    recheck(study, raw_table(), key, [place, (place + 1) % len(study.scenarios)], 4)
+    again = "After it had been recommended, the candidate was run again 4 times on fresh draws"
+    assert told(study)[-1] == f"{again}, and so was 1 other candidate."
     assert FRESH_IN_SWEEP not in told(study)
+
+
+def test_fresh_runs_before_any_recommendation_name_who_was_recommended_later(tmp_path: Path) -> None:
+    study = case_of(tmp_path, plan_of(analyses=())).study
+    log = [entry for entry in entries(study) if entry.event == "chosen"]
+    label = log[0].detail["candidate"]
+    fresh = replace(log[0], event="rechecked", detail={"candidates": [label, "x00000"], "replicates": 12})
+    assert _fresh_text([fresh, *log], 0) == fresh_words(12, 1, afterwards=False)
+    others = replace(fresh, detail={"candidates": ["x00000"], "replicates": 12})
+    assert _fresh_text([others, *log], 0) == finalists_words(12, 1)
+
+
+def test_the_recommendation_in_the_log_names_its_bound_and_when_it_was_set(tmp_path: Path) -> None:
+    case = case_of(tmp_path, plan_of(analyses=()))
+    assert case.findings.approved.changes[-1][1] == LOG_TEXTS["chosen"]  # named by hand
+    choose(case.study, risk_utility_map(case.study), "the bound", max_risk=0.4)
+    rows = log_rows(report_context(case.study, remade_of(case.study)))
+    assert "that was set only then, after results were seen: at most 40 % of the unaltered records" in rows[-1][1]
+    choose(case.study, risk_utility_map(case.study), "the plan's bound", max_risk=0.5)
+    rows = log_rows(report_context(case.study, remade_of(case.study)))
+    assert "within the plan's bound on risk: at most 50 %" in rows[-1][1]
+    assert [text for _, text in rows[-3:-1]] == [LOG_TEXTS["chosen"]] * 2
+
+
+def remade_of(study: Study) -> Remade:
+    choice = study.choices.all()[-1]
+    return remade(study, raw_table(), choice.label, choice.replicate)
 
 
 def test_fresh_runs_of_a_sweep_itself_stand_before_the_recommendation(tmp_path: Path) -> None:
     space = SpacePlan(swap_sizes=(1,), rates=("0.0537", "0.2113"), replicates=12, adaptive=True, screen=10)
     study = case_of(tmp_path, plan_of(space=space, analyses=())).study
-    assert told(study) == [FRESH_IN_SWEEP, LOG_TEXTS["chosen"]] and rechecked_first(study) is True
+    texts = told(study)
+    assert texts[:2] == [KEY_FIXED, SWEEP] and texts[-1] == LOG_TEXTS["chosen"]
+    assert len(texts) == 4 and "on fresh draws" in texts[2] and rechecked_first(study) is True
 
 
 def test_words_of_steps_are_no_changes_of_the_plan() -> None:
-    assert not any(map(is_plan_change, (FRESH_IN_SWEEP, FRESH_AFTERWARDS, DESPITE)))
+    steps = (FRESH_IN_SWEEP, DESPITE, KEY_FIXED, SWEEP, fresh_words(3, 1, afterwards=True), finalists_words(3, 2))
+    assert not any(map(is_plan_change, (*steps, *LOG_TEXTS.values(), chosen_words("at most 2 %", late=True))))
+    assert all(is_plan_change(f"{opening}: the rates.") for opening in CHANGE_TEXTS.values())
