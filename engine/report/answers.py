@@ -11,9 +11,9 @@ from engine.report.coherence import coherence
 from engine.report.facts import ShareRow
 from engine.report.loss_words import analyses_words, flagged_of, flags_words, moved_words, worst_losses
 from engine.report.map_words import FEWER_WORDS, tables_words
-from engine.report.public_wording import methods_paragraph
+from engine.report.public_wording import match_words, methods_paragraph
 from engine.report.questions import Answer, BoardQuestion
-from engine.report.rate_words import rate_words, withheld_why
+from engine.report.rate_words import is_coarse, rate_words, withheld_why
 from engine.report.recognised_words import recognised_sentences, small_cells_words
 from engine.report.redaction import RECORDS, SPARSE, is_count_title, is_one_digit_title
 from engine.report.run_words import key_sentences
@@ -73,16 +73,21 @@ def average_words(findings: Findings) -> str:
     return ""
 
 
-def distance_words(findings: Findings) -> str:
-    """The Hellinger distance of the tabulated attributes, or why it is not shown."""
-    value = findings.utility.distance.hellinger
-    return f"withheld ({withheld_why(findings)})" if value is None else figure(value)
-
-
-def _as_if(findings: Findings) -> str:
-    """What the Hellinger distance stands for, between brackets."""
-    text = moved_words(findings.utility.distance)
-    return f" ({text})" if text else ""
+def distance_sentence(findings: Findings) -> str:
+    """The Hellinger distance of the tabulated attributes with and without small cells, or why it is not shown."""
+    distance, why = findings.utility.distance, withheld_why(findings)
+    small = f"{100 * distance.small_cells:.0f} % of the occupied cells are that small"
+    without = f"without cells of fewer than {distance.fewest} records"
+    if distance.hellinger is None:
+        return f"That of the tabulated attributes is withheld ({why}), with and {without}; {small}."
+    as_if = moved_words(distance)
+    value = figure(distance.hellinger) + (f", {as_if}" if as_if else "")
+    if is_coarse(findings) and distance.hellinger_large is None:
+        return (
+            f"That of the tabulated attributes is {value}. It is rounded to one digit, and {without} it is withheld: "
+            f"{why}. {small}."
+        )
+    return f"That of the tabulated attributes is {value}; {without} it is {figure(distance.hellinger_large)}. {small}."
 
 
 def utility_words(findings: Findings, row: CandidateRow) -> str:
@@ -205,13 +210,9 @@ def ten_questions(findings: Findings) -> tuple[Answer, ...]:
     if findings.recommendation.recorded:
         decided += [findings.recommendation.rule, f"Reason given: {findings.recommendation.why}"]
     decided.append(cover.state_words)
-    utility, distance = findings.utility, findings.utility.distance
-    fewest = distance.fewest
+    utility = findings.utility
     losses = [flags_sentence(findings), *largest_losses(findings)]
-    losses.append(
-        f"The Hellinger distance is {distance_words(findings)}{_as_if(findings)}; without cells of fewer than {fewest} "
-        f"it is {figure(distance.hellinger_large)}."
-    )
+    losses.append(f"Hellinger distance. {distance_sentence(findings)}")
     if utility.distance.small_cells > 0.9:
         losses.append("Nearly all cells are small, so the figure without them says nothing.")
     why_not = neighbour_sentences(findings)
@@ -272,7 +273,7 @@ def why_fewer(findings: Findings) -> str:
 
 def plan_history(findings: Findings) -> list[str]:
     """What was fixed beforehand, the rule among it, and what changed."""
-    return [*fixed_words(findings), f"The selection rule in the plan: {findings.approved.rule}."]
+    return [*fixed_words(findings), f"The selection rule: {findings.approved.rule}."]
 
 
 def fixed_words(findings: Findings) -> list[str]:
@@ -305,6 +306,7 @@ def publication(findings: Findings) -> list[str]:
     )
     return [
         f"Proposed wording: “{public_wording(findings)}”",
+        match_words(findings.exposure, is_rounded(findings)),
         *rate_words(findings),
         "Only somebody who holds the study key and the original data can make this release again; neither is in this "
         "bundle.",
@@ -340,7 +342,7 @@ def summary(findings: Findings) -> list[str]:
         risk_sentence(findings),
         f"It was taken from {plural(findings.map.n_candidates, 'candidate')}, {findings.map.n_frontier:,} of which no "
         "other beats in both risk and utility.",
-        f"Of {eligible:,} percentages, means and coefficients that users would compute and that the release can "
+        f"Of {eligible:,} figures that users would compute and that the release can "
         f"change, {flagged:,} change by more than the tolerances.",
     ]
     losses = largest_losses(findings)

@@ -50,8 +50,8 @@ def _row_order(order: np.ndarray | None, n_records: int) -> Check:
     if order is None:
         return Check(
             name,
-            "Not checked yet: the order is drawn when the public file is made, and a file that keeps something of the "
-            "original order is refused then.",
+            "The order is drawn and checked when the public file is made. A file that keeps anything of the original "
+            "order is refused, so the promise of a random order goes out with no such file.",
             None,
         )
     if not np.array_equal(np.sort(order), np.arange(n_records)):
@@ -79,7 +79,7 @@ def _marginals(release: RecordRelease) -> Check:
 
 def _unswapped(realisation: Remade, release: RecordRelease) -> Check:
     data = release.data
-    name = "Other columns identical"
+    name = "Other attributes kept"
     swap = realisation.spec.by_roles
     altered = [
         j for j in range(len(data.domain)) if not all(np.array_equal(data.codes[j], t.codes(j)) for t in release.tables)

@@ -57,7 +57,7 @@ def _recommendation(recommendation: Recommendation, places: int | None) -> Recom
 def _measure(row: MeasureRow, places: int | None, is_told: bool) -> MeasureRow:
     if places is None:
         return row
-    hidden = row.kind == "utility" and not is_told
+    hidden = row.kind == "utility" and not is_told and not row.chosen_by  # the map shows what it shows
     figures = {name: None if hidden else rounded(getattr(row, name), places) for name in ("mean", "released", "fresh")}
     return replace(row, **figures, se=None, fresh_se=None)  # type: ignore[arg-type]
 

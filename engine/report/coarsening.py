@@ -3,8 +3,8 @@
 1. ``two digits``: figures of the release and their changes have two significant digits.
 2. ``rounded changes``: no figure of the release stands beside the original's, only the size of the change, to the next
    5 % and standard error; distances have one digit.
-3. ``classes``: the size of the change is a class (less than 5 %, 5 to 10 %, ...); distances are withheld, and have one
-   digit on the map.
+3. ``classes``: the size of the change is a class (less than 5 %, 5 to 10 %, ...); the distance on the map has one digit
+   everywhere, others are withheld.
 4. ``classes without figures``: neither does the original's figure stand beside the class; strengths of association,
    whose relative change is that of the rate, and the relative change of coefficients are withheld.
 5. ``flags``: only whether a figure is flagged.
@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 
+from engine.measures.distortion import moved_between
 from engine.report.coarse_counts import count, rounded, with_coarse_counts
 from engine.report.rate_facts import ChangeKind, ChangeRow, Counts, Range, Step
 
@@ -50,7 +51,13 @@ def coarsened(findings: Findings, step: Step, counts: Counts = "exact") -> Findi
     if step == "two digits":
         return replace(findings, utility=_rounded(findings.utility))
     checks = tuple(replace(check, found=_FIGURE.sub("", check.found)) for check in findings.checks)
-    return replace(findings, utility=_changes(findings.utility, step), checks=checks)
+    utility = _changes(findings.utility, step, is_distance_told=_is_on_map(findings))
+    return replace(findings, utility=utility, checks=checks)
+
+
+def _is_on_map(findings: Findings) -> bool:
+    """Whether the map shows the Hellinger distance of the tabulated attributes, to one digit of which it is told."""
+    return any(row.chosen_by and row.title == "Hellinger distance" for row in findings.measures)
 
 
 def _rounded(utility: Utility) -> Utility:
@@ -85,7 +92,7 @@ def _two_digits(rows: Iterable[Row]) -> tuple[Row, ...]:
     )
 
 
-def _changes(utility: Utility, step: Step) -> Utility:
+def _changes(utility: Utility, step: Step, *, is_distance_told: bool) -> Utility:
     """Only the sizes of changes, and percentages of one attribute that have not moved."""
     fixed = tuple(r for r in utility.shares if r.before == r.after and " × " not in r.table and not r.weighted)
     told = [_told(change, step) for change in _all_changes(utility)]
@@ -100,7 +107,7 @@ def _changes(utility: Utility, step: Step) -> Utility:
         associations=(),
         coefficients=(),
         tables=(),
-        distance=_distance(utility.distance, places),
+        distance=_distance(utility.distance, places) if places or not is_distance_told else _on_map(utility.distance),
         losses=(),
         coefficient_runs=tuple(_runs(row) for row in utility.coefficient_runs) if places else (),
         analysis_runs=tuple(_runs(row) for row in utility.analysis_runs),
@@ -113,6 +120,18 @@ def _distance(distance: Distance, places: int) -> Distance:
     names = ("hellinger", "hellinger_large", "moved", "moved_low", "moved_high")
     figures = {name: rounded(getattr(distance, name), places) if places else None for name in names}
     return replace(distance, **figures)  # type: ignore[arg-type]
+
+
+def _on_map(distance: Distance) -> Distance:
+    """The Hellinger distance to the one digit that the map shows, and what that says of the records moved; all else is
+    withheld."""
+    rounded_to, withheld = rounded(distance.hellinger, 1), _distance(distance, 0)
+    if rounded_to is None:
+        return withheld
+    room = 0.5 * 10.0 ** np.floor(np.log10(rounded_to)) if rounded_to else 0.0
+    ends = moved_between(rounded_to - room)[0], moved_between(min(1.0, rounded_to + room))[1]
+    low, high = (rounded(float(end), 1) for end in ends)
+    return replace(withheld, hellinger=rounded_to, moved_low=low, moved_high=high)
 
 
 Runs = TypeVar("Runs", "CoefficientRuns", "AnalysisRuns")
@@ -156,8 +175,8 @@ def _all_changes(utility: Utility) -> Iterable[Change]:
     for kind, pairs in kinds:
         for pair in pairs:
             if pair.before != pair.after:
-                row = _row(kind, f"{pair.first} × {pair.second}", pair.statistic, None, pair.before, False)
-                yield row, _relative(pair.before, pair.after), None
+                row = _row(kind, f"{pair.first} × {pair.second}", pair.statistic, None, pair.before, pair.flagged)
+                yield row, _relative(pair.before, pair.after), pair.errors
     for coefficient in utility.coefficients:
         if coefficient.before is not None and coefficient.before != coefficient.after:
             name = coefficient.name + (f" ({coefficient.lost})" if coefficient.lost else "")

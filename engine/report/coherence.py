@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from engine.report.facts import Check
     from engine.report.findings import Findings
 
-_UNCHECKED = {EDITS: "not checked: none declared", ROW_ORDER: "not checked yet"}
+_UNCHECKED = {EDITS: "not checked: none declared", ROW_ORDER: "checked at export"}
 
 
 def check_words(check: Check) -> str:

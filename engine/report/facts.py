@@ -202,13 +202,16 @@ class MeanRow:
 
 @dataclass(frozen=True)
 class PairRow:
-    """An association of two attributes or columns before and after; ``statistic`` names it."""
+    """An association of two attributes or columns before and after; ``statistic`` names it.  Of a correlation
+    ``errors`` is its change in standard errors (None where there is none), and whether it is flagged."""
 
     first: str
     second: str
     statistic: Statistic
     before: float | None
     after: float | None
+    errors: float | None = None
+    flagged: bool = False
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,12 @@ from dataclasses import dataclass
 from typing import Literal
 
 LossKind = Literal[
-    "percentage of one attribute", "percentage of two attributes", "mean", "coefficient", "cell of a declared table"
+    "percentage of one attribute",
+    "percentage of two attributes",
+    "mean",
+    "correlation",
+    "coefficient",
+    "cell of a declared table",
 ]
 """What kind of figure users lose."""
 

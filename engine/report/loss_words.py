@@ -52,7 +52,7 @@ def _analysis(name: str, predicts: str) -> str:
 
 def _value(loss: Loss, value: float | None) -> str:
     """A figure as its kind is written."""
-    if loss.kind in ("coefficient", "mean"):
+    if loss.kind in ("coefficient", "mean", "correlation"):
         return figure(value, 4 if loss.kind == "mean" else 3)
     return percent(value)
 
@@ -67,13 +67,21 @@ def flagged_of(utility: Utility) -> tuple[int, int]:
 
 
 def flags_words(utility: Utility) -> str:
-    """How many figures of each kind are beyond the tolerances."""
+    """How many figures of each kind are beyond the tolerances, of how many, and what no release can change."""
     parts = [f"{t.flagged:,} of {t.eligible:,} {t.kind}" for t in utility.tallies if t.eligible]
     if not parts:
         return "No figure that users would compute can be changed by the release."
-    unchangeable = sum(tally.unchangeable for tally in utility.tallies)
-    rest = f" {unchangeable:,} further figures cannot change and are not counted." if unchangeable else ""
-    return f"{listed(parts)} are beyond the tolerances.{rest}"
+    fixed = [t.kind for t in utility.tallies if t.compared and t.unchangeable == t.compared]
+    total, unchangeable = (sum(getattr(t, name) for t in utility.tallies) for name in ("compared", "unchangeable"))
+    judged = sum(tally.eligible for tally in utility.tallies)
+    sentences = [f"{listed(parts)} are beyond the tolerances."]
+    if unchangeable:
+        among = f", among them all {listed(fixed)}" if fixed else ""
+        sentences.append(
+            f"Of {total:,} figures that users would compute {unchangeable:,} cannot change{among}, and {judged:,} are "
+            "judged."
+        )
+    return " ".join(sentences)
 
 
 def analyses_words(utility: Utility, letter: str, recommended: str) -> str:

@@ -11,8 +11,9 @@ from engine.report.coherence import check_words, coherence
 from engine.report.losses import worst
 from engine.report.map_words import counted_words
 from engine.report.page_one import page_one
-from engine.report.parameters import BY_ATTRIBUTE, NOTHING, TABLES_TITLE, besides_words
-from engine.report.rate_words import error_words, is_coarse, rate_words, relative_words
+from engine.report.parameters import NOTHING, TABLES_TITLE, besides_words, parameter_rows
+from engine.report.public_wording import match_words
+from engine.report.rate_words import error_words, is_coarse, rate_words, relative_words, worst_change_rows
 from engine.report.template_reader import document
 
 if TYPE_CHECKING:
@@ -23,7 +24,7 @@ BANNER = "CONFIDENTIAL: for members of the disclosure review board"
 """What stands on every page where the plan gives no classification."""
 _SENTENCES = (
     *(answers.decision_words, answers.summary, answers.risk_sentence, answers.small_words, answers.omissions),
-    *(answers.flags_sentence, answers.largest_losses, answers.distance_words, answers.plan_history),
+    *(answers.flags_sentence, answers.largest_losses, answers.distance_sentence, answers.plan_history),
     *(
         answers.public_wording,
         answers.neighbour_sentences,
@@ -53,7 +54,7 @@ def names_of(findings: Findings) -> dict[str, Any]:
         "association_pairs": _association_pairs(findings),
         "undeclared": _undeclared(findings),
         "unstated": _unstated(findings),
-        "main_parameters": [row for row in findings.approved.parameters if row[0] not in BY_ATTRIBUTE],
+        "main_parameters": parameter_rows(findings.approved.parameters),
         "check_words": check_words,
         "largest_changes": partial(answers.largest_changes, findings),
         "utility_words": partial(answers.utility_words, findings),
@@ -74,7 +75,8 @@ def _losses(findings: Findings) -> dict[str, Any]:
         "share_words": like_with_like.share_words,
         "bound_check_words": like_with_like.bound_check_words(findings),
         "worst_losses": worst(findings.utility, 10),
-        "moved_words": loss_words.moved_words(findings.utility.distance),
+        "worst_change_rows": worst_change_rows(findings.utility.changes),
+        "match_words": match_words(findings.exposure, answers.is_rounded(findings)),
         "RANKED": loss_words.RANKED,
     }
 

@@ -27,6 +27,8 @@ ROLE_WORDS = {
 SWAP_TITLE = "Random swapping between pairs of records"
 KEYS_TITLE, SWAPPED_TITLE, TABULATED_TITLE = "What an intruder knows (keys)", "May be exchanged", "Tabulated by users"
 TABLES_TITLE, NOTHING = "Named tables", "none"
+NOT_DECLARED = "Not declared"
+"""What the row of the memo is called that names all parameters which a plan leaves out."""
 BY_ATTRIBUTE = frozenset((KEYS_TITLE, TABULATED_TITLE))
 """Parameters that a table of attributes shows too."""
 SWAP_AMOUNT = "share of records in swaps, both records of every pair counted"
@@ -69,6 +71,14 @@ def parameters(
     return tuple(rows)
 
 
+def parameter_rows(rows: Sequence[tuple[str, str]]) -> list[tuple[str, str]]:
+    """Parameters as the memo shows them: those of attributes stand in a table of their own, and all that the plan
+    leaves out are one row."""
+    shown = [(name, value) for name, value in rows if name not in BY_ATTRIBUTE and value != NOTHING]
+    absent = [lower_first(name) for name, value in rows if name not in BY_ATTRIBUTE and value == NOTHING]
+    return [*shown, (NOT_DECLARED, listed(absent))] if absent else shown
+
+
 def mechanisms_of(plan: Plan) -> tuple[str, ...]:
     """Names of the mechanisms that a plan tries, each once."""
     return tuple(dict.fromkeys(m.name for m in plan.mechanisms)) or (RANDOM_SWAP,)
@@ -100,7 +110,7 @@ def rule_words(plan: Plan, risk: MeasureCall | None, utility: MeasureCall | None
         if risk is None or utility is None:
             return f"the best candidate on a straight trade-off of slope {decision.slope}"
         return f"the best candidate on a straight trade-off: {trade_words(risk, utility, float(decision.slope))}"
-    return "no rule was fixed in the plan" + (f"; {late}" if late else "")
+    return "the plan fixes no rule" + (f"; {late}" if late else "")
 
 
 def bound_words(risk: MeasureCall, bound: float, decision: DecisionPlan) -> str:

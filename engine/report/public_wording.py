@@ -2,7 +2,13 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
+from engine.common.wording import plural
 from engine.report.template_reader import texts
+
+if TYPE_CHECKING:
+    from engine.report.facts import Exposure
 
 
 def methods_paragraph(*, title: str, extent: str, wording: str, swap: bool, n_tables: int, new_ids: bool) -> str:
@@ -16,3 +22,22 @@ def methods_paragraph(*, title: str, extent: str, wording: str, swap: bool, n_ta
     names = {"title": title, "extent": extent, "wording": wording, "swap": swap, "n_tables": n_tables}
     names["new_ids"] = new_ids
     return " ".join(" ".join(texts("methods.txt", names)).split())
+
+
+def match_words(exposure: Exposure, is_rounded: bool) -> str:
+    """Return what the sentence on apparent matches means in this file, for the board; users are told no more."""
+    after, unaltered = exposure.small_after, exposure.unaltered_after
+    about = "about " if is_rounded else ""
+    if not after:
+        return "No record stands in a small cell of this file, so the sentence on apparent matches is about others."
+    if unaltered >= after:
+        return (
+            f"In this file {about}{plural(after, 'record')} in small cells {'is' if after == 1 else 'are'} unaltered, "
+            "and none is altered: a match with one of them is true. That a match may be false holds for the method. "
+            "Users are told no more, since more would tell an intruder which matches to trust."
+        )
+    return (
+        f"Of {about}{plural(after, 'record')} in small cells of this file {about}{unaltered:,} "
+        f"{'is' if unaltered == 1 else 'are'} unaltered: a match with one of the others is false. Users are not "
+        "told how many these are, since that would tell an intruder how far to trust a match."
+    )

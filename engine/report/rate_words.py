@@ -16,20 +16,20 @@ _STEPS: dict[Step, str] = {
     "exact": "changes are told as they are",
     "two digits": "figures of the release have two digits",
     "rounded changes": "changes are told to the next 5 % and standard error, without the figures of the release",
-    "classes": "changes are told in classes, without the figures of the release",
-    "classes without figures": "changes are told in classes, without the figures that changed",
+    "classes": "the size of a change is told as a class, such as 5 to 10 %, without the figure of the release",
+    "classes without figures": "the size of a change is told as a class, such as 5 to 10 %, without the figure itself",
     "flags": "of changes only flags are told",
 }
 _COUNTS: dict[Counts, str] = {
-    "exact": "and counts as they are",
-    "two digits": "and counts to two digits",
-    "one digit": "and counts to one digit",
-    "without groups": "and counts to one digit, without those of groups by what is exchanged",
+    "exact": "and counts are exact",
+    "two digits": "and counts have two digits",
+    "one digit": "and counts have one digit",
+    "without groups": "and counts have one digit, without those of groups by what is exchanged",
 }
 """How coarsely a release is told, within a sentence."""
 BEYOND = (
-    "This is about this bundle alone: with the released file, and tables of the original that are public anyway, the "
-    "share can be inferred more exactly."
+    "This holds for this bundle alone: whoever has the released file too, and published tables of the original, can "
+    "work out the share more exactly."
 )
 
 
@@ -41,10 +41,10 @@ def rate_words(findings: Findings) -> list[str]:
             return [_told(rate)]
         case "withheld" if rate.attacked:
             return [
-                "The share of records changed is withheld from the members of the board; Annex A tells the chair. So "
-                f"that these pages do not give it away, {_STEPS[rate.step]}, {_COUNTS[rate.counts]}: two attacks on "
-                "this bundle, from its counts and from its changes, leave a factor of three between the least and the "
-                "largest share.",
+                "Members of the board are not told the share of records changed; Annex A tells the chair. So that "
+                f"nobody can work it out from these pages, {_STEPS[rate.step]}, {_COUNTS[rate.counts]}. This was tried "
+                "in two ways, from the counts and from the changes in this bundle: the largest share that remains "
+                "possible is at least three times the smallest.",
                 BEYOND,
             ]
         case "withheld" if findings.design.swap:
@@ -117,13 +117,19 @@ def change_words(row: ChangeRow) -> str:
     if not parts:
         return f"{name}, {row.level}: {weighting}{'beyond' if row.flagged else 'within'} the tolerances"
     before = "" if row.before is None else f"from {figure(row.before, 2)}, "
-    return f"{name}, {row.level}: {weighting}{before}changes by {', '.join(parts)}"
+    return f"{name}, {row.level}: {weighting}{before}changes by {', which is '.join(parts)}"
+
+
+def worst_change_rows(rows: Iterable[ChangeRow]) -> list[ChangeRow]:
+    """Of each table, column and analysis its worst change; rows stand by the size of their class.  Associations are not
+    among them: they sum up percentages, which are."""
+    chosen: dict[tuple[str, str], ChangeRow] = {}
+    for row in rows:
+        if row.kind != "association":
+            chosen.setdefault((row.kind, row.table), row)
+    return list(chosen.values())
 
 
 def worst_changes(rows: Iterable[ChangeRow], most: int = 3) -> list[str]:
-    """The worst changes in words, of each table, column and analysis one; rows stand by the size of their class."""
-    chosen: dict[tuple[str, str], ChangeRow] = {}
-    for row in rows:
-        if row.kind not in ("association", "correlation"):
-            chosen.setdefault((row.kind, row.table), row)
-    return [change_words(row) for row in list(chosen.values())[:most]]
+    """The first of these in words."""
+    return [change_words(row) for row in worst_change_rows(rows)[:most]]

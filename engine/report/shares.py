@@ -272,23 +272,8 @@ def _mean(codes: np.ndarray, values: np.ndarray, weights: np.ndarray | None, siz
     return result
 
 
-def correlations(release: RecordRelease, plan: Plan) -> list[PairRow]:
-    """Pearson's r of every pair of numeric columns over records that have both, most changed first."""
-    original = release.original
-    rows = []
-    for a, b in combinations(numeric_columns(plan, release.data), 2):
-        figures = []
-        for table in (original, *release.tables):
-            x, y = (numbers_of(table, original, name, plan) for name in (a, b))
-            is_known = ~np.isnan(x) & ~np.isnan(y)
-            x, y = x[is_known], y[is_known]
-            is_constant = len(x) < 2 or x.std() == 0 or y.std() == 0
-            figures.append(np.nan if is_constant else float(np.corrcoef(x, y)[0, 1]))
-        rows.append(PairRow(a, b, "Pearson's r", optional(figures[0]), optional(float(np.mean(figures[1:])))))
-    return sorted(rows, key=_change)[:MOST]
-
-
-def _change(row: PairRow) -> float:
+def size_of_change(row: PairRow) -> float:
+    """The key by which associations stand in order, most changed first."""
     return -abs(row.after - row.before) if row.before is not None and row.after is not None else -np.inf
 
 
@@ -309,7 +294,7 @@ def associations(release: RecordRelease, attributes: Sequence[int]) -> list[Pair
             figures = strength(phi2, degrees, statistic)
             after = float(figures[1:].mean())
             rows.append(PairRow(names[i], names[j], _STATISTIC_TITLES[statistic], float(figures[0]), after))
-    return sorted(rows, key=_change)[: 2 * MOST]
+    return sorted(rows, key=size_of_change)[: 2 * MOST]
 
 
 def named_tables(

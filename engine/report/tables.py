@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import io
-from dataclasses import fields
+from dataclasses import fields, replace
 from typing import TYPE_CHECKING, Any
 
 from engine.common.printable import printable
 from engine.common.spreadsheets import may_be_formula
 from engine.report.answers import ten_questions
 from engine.report.like_with_like import small_cell_rows
+from engine.report.loss_facts import CoefficientRuns
 from engine.report.office import parts_of_zip, without_traces
 from engine.report.rate_facts import Range
 from engine.report.rate_words import range_words
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
 
     from engine.report.facts import GroupRow
     from engine.report.findings import Findings
-    from engine.report.loss_facts import ModelRow
+    from engine.report.loss_facts import AnalysisRuns, ModelRow
 
 
 def _rows(values: Sequence[Any], leave: tuple[str, ...] = ()) -> tuple[list[str], list[list[Any]]]:
@@ -43,6 +44,19 @@ def _models(models: Sequence[ModelRow]) -> tuple[list[str], list[list[Any]]]:
     header, rows = _rows(models, ("references",))
     references = ["; ".join(f"{factor}: {level}" for factor, level in model.references) for model in models]
     return [*header, "reference levels"], [[*row, text] for row, text in zip(rows, references, strict=True)]
+
+
+def _with_nothing(runs: Sequence[AnalysisRuns | CoefficientRuns]) -> tuple[list[str], list[list[Any]]]:
+    """Candidates side by side for each analysis or coefficient, and last doing nothing, which changes none."""
+    compared: dict[tuple[str, str], list[AnalysisRuns | CoefficientRuns]] = {}
+    for row in runs:
+        name = row.name if isinstance(row, CoefficientRuns) else ""
+        compared.setdefault((row.analysis, name), []).append(row)
+    rows: list[AnalysisRuns | CoefficientRuns] = []
+    for of_one in compared.values():
+        unchanged = {name: 0.0 for name in ("mean", "least", "most", "beyond") if hasattr(of_one[0], name)}
+        rows += [*of_one, replace(of_one[0], letter="doing nothing", runs=0, **unchanged)]  # type: ignore[arg-type]
+    return _rows(rows)
 
 
 def _groups(groups: Sequence[GroupRow]) -> tuple[list[str], list[list[Any]]]:
@@ -78,13 +92,13 @@ def sheets(findings: Findings) -> dict[str, tuple[list[str], list[list[Any]]]]:
         "Associations": _rows(utility.associations),
         "Models": _models(utility.models),
         "Coefficients": _rows(utility.coefficients),
-        "Analyses side by side": _rows(utility.analysis_runs),
-        "Coefficients side by side": _rows(utility.coefficient_runs),
+        "Analyses side by side": _with_nothing(utility.analysis_runs),
+        "Coefficients side by side": _with_nothing(utility.coefficient_runs),
         "Changes": _rows(utility.changes),
         "Flags": _rows(utility.tallies),
         "Checks": _rows(findings.checks),
         "Attributes": _rows(findings.design.attributes),
-        "Parameters": (["parameter", "as planned"], [list(pair) for pair in findings.approved.parameters]),
+        "Parameters": (["parameter", "in this study"], [list(pair) for pair in findings.approved.parameters]),
         "Log": (["day", "event"], [list(pair) for pair in findings.approved.changes]),
     }
     for number, table in enumerate(utility.tables, 1):

@@ -14,6 +14,7 @@ from engine.models.levels import levels_of
 from engine.models.regression import WHY
 from engine.report import shares
 from engine.report.alterable import Alterable
+from engine.report.correlations import correlations
 from engine.report.facts import CoefficientRow, Tolerances, Utility
 from engine.report.flags import Flags, flags
 from engine.report.loss_facts import Loss, ModelRow
@@ -35,15 +36,16 @@ def utility(release: RecordRelease, plan: Plan, fewest: int) -> Utility:
     attributes = release.data.domain.indices(plan.analyse)
     percentages, of_percentages = shares.percentages(release, attributes, tolerances)
     means, of_means = shares.means(release, plan, tolerances)
+    pearson, of_pearson = correlations(release, plan, tolerances)
     coefficients, of_coefficients = _coefficients(release, plan, tolerances)
     tables, of_tables = shares.named_tables(release, plan, tolerances)
-    collections = (*of_percentages, *of_means, of_coefficients, *of_tables)
+    collections = (*of_percentages, *of_means, of_pearson, of_coefficients, *of_tables)
     return Utility(
         tolerances=tolerances,
         tallies=tuple(tallies_of(collections)),
         shares=tuple(percentages),
         means=tuple(means),
-        correlations=tuple(shares.correlations(release, plan)),
+        correlations=tuple(pearson),
         associations=tuple(shares.associations(release, attributes)),
         coefficients=tuple(coefficients),
         tables=tuple(tables),

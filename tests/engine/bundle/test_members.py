@@ -114,9 +114,30 @@ def test_memo_slides_and_workbook_hold_the_coarse_figures_alone(case: Swept) -> 
 def test_the_memo_says_which_step_was_used_and_claims_no_more(case: Swept) -> None:
     told, _ = told_to_members(case.findings)
     first, second = rate_words(told)
-    assert "changes are told in classes" in first and "two attacks on this bundle" in first
-    assert "factor of three" in first and "about this bundle alone" in second
+    assert "the size of a change is told as a class" in first and "from the counts and from the changes" in first
+    assert "at least three times the smallest" in first and "holds for this bundle alone" in second
     assert first in repr(memo(told).sections)
+
+
+def test_the_distance_is_told_as_coarsely_in_section_five_as_on_the_map(case: Swept) -> None:
+    told = coarsened(case.findings, "classes", "exact")
+    assert told.map.utility_title == "Hellinger distance"
+    (row,) = (row for row in told.measures if row.title == "Hellinger distance")
+    assert row.released == told.utility.distance.hellinger == told.map.spreads[1].released
+    assert row.mean == next(c.utility for c in told.map.candidates if c.recommended)
+    assert all(value and _digits(value) == 1 for value in (row.released, row.mean))
+    others = [other for other in told.measures if other.kind == "utility" and other is not row]
+    assert others and all(other.released is None and other.mean is None for other in others)
+    text = " ".join(repr(memo(told).sections).split())
+    assert f"{row.released:g}, as if between" in text and "It is rounded to one digit" in text
+
+
+def test_what_the_distance_says_of_the_records_moved_is_part_of_the_attack(case: Swept) -> None:
+    told = coarsened(case.findings, "classes", "exact")
+    distance = told.utility.distance
+    assert distance.moved is None and distance.moved_low and distance.moved_low <= RATE
+    low = attack_members_bundle(told.to_json()).counts[0]
+    assert 0 < low <= distance.moved_low
 
 
 def test_without_coarsening_the_export_is_refused(case: Swept, monkeypatch: pytest.MonkeyPatch, tmp_path) -> None:

@@ -18,11 +18,12 @@ from engine.release.records import ReleasedTable
 from engine.report import shares
 from engine.report.alterable import Alterable
 from engine.report.answers import largest_losses, summary
+from engine.report.document import Document, Grid
 from engine.report.facts import ShareRow, Tally, Tolerances
 from engine.report.findings import Findings
 from engine.report.flags import flags
 from engine.report.loss_facts import Loss
-from engine.report.loss_words import flagged_of, worst_losses
+from engine.report.loss_words import flagged_of, flags_words, worst_losses
 from engine.report.losses import worst
 from engine.report.memo import memo
 from engine.report.rate_facts import ChangeRow, Range
@@ -143,7 +144,8 @@ def test_every_tally_counted_again_from_records(which: str, request: pytest.Fixt
     tallies = {tally.kind: tally for tally in release.findings.utility.tallies}
     recounted = _recounted(release, swapped)
     assert {kind: tallies[kind] for kind in recounted} == recounted
-    assert set(tallies) - set(recounted) == {"regression coefficients"}
+    assert set(tallies) - set(recounted) == {"regression coefficients", "correlations"}
+    assert tallies["correlations"] == Tally("correlations", 1, 0, 0, unchangeable=1)  # of columns that stay as they are
     assert any(t.unchangeable for t in recounted.values())
     coefficients, rows = tallies["regression coefficients"], release.findings.utility.coefficients
     assert coefficients.compared == coefficients.eligible == len(rows) and coefficients.unchangeable == 0
@@ -267,7 +269,7 @@ def test_a_figure_of_the_whole_recommendation_counts_what_can_change(case: Case)
     tallies = case.findings.utility.tallies
     assert flagged == sum(t.flagged for t in tallies) and eligible == sum(t.eligible for t in tallies)
     assert all(t.flagged <= t.eligible <= t.compared - t.unchangeable for t in tallies)
-    assert any(f"Of {eligible:,} percentages" in sentence for sentence in summary(case.findings))
+    assert any(f"Of {eligible:,} figures that users would compute" in sentence for sentence in summary(case.findings))
 
 
 def test_larger_tables_are_ranked_and_smaller_ones_not_twice(case: Case):
@@ -327,3 +329,34 @@ def test_a_coefficient_is_told_with_what_its_model_predicts(case: Case):
     change = ChangeRow("coefficient", loss.of, loss.what, False, None, None, None, Range(2, 5), True)
     (coarse,) = worst_losses(replace(use, losses=(), changes=(change,)))
     assert coarse.startswith(name) and "2 to 5 standard errors" in coarse
+
+
+def test_the_sentence_on_flags_adds_up_as_its_table_does(case: Case) -> None:
+    tallies = (
+        Tally("percentages of one attribute", 12, 0, 0, 12),
+        Tally("percentages of two attributes", 60, 32, 4, 28),
+    )
+    assert flags_words(replace(case.findings.utility, tallies=tallies)) == (
+        "4 of 32 percentages of two attributes are beyond the tolerances. Of 72 figures that users would compute 40 "
+        "cannot change, among them all percentages of one attribute, and 32 are judged."
+    )
+    for tally in case.findings.utility.tallies:
+        assert tally.compared >= tally.unchangeable + tally.eligible
+
+
+def test_page_one_names_the_first_of_the_list_in_section_five(case: Case) -> None:
+    rows = [ChangeRow("percentage", "A × B", f"{level}", False, None, None, None, Range(2, 5), True) for level in "xyz"]
+    rows += [
+        ChangeRow("association", "A × B", "Cramér's V", False, None, 0.2, Range(0, 0.05), None, False),
+        ChangeRow("correlation", "x × y", "Pearson's r", False, None, 0.2, Range(0, 0.05), Range(0, 2), False),
+        ChangeRow("percentage", "A × C", "u", False, None, None, None, Range(0, 2), False),
+    ]
+    told = replace(case.findings, utility=replace(case.findings.utility, changes=tuple(rows), losses=()))
+    table = next(t for t in tables_of(memo(told)) if t.caption.startswith("The worst change of each table"))
+    assert [row[0] for row in table.rows] == ["A × B, x", "x × y, Pearson's r", "A × C, u"]
+    assert [text.partition(": ")[0] for text in worst_losses(told.utility)] == [row[0] for row in table.rows]
+    assert not any("of itself" in text for text in worst_losses(told.utility))
+
+
+def tables_of(document: Document) -> list[Grid]:
+    return [part for section in document.sections for part in section.elements if isinstance(part, Grid)]

@@ -49,8 +49,11 @@ def test_a_plan_that_is_not_locked_is_not_called_fixed(case: Case) -> None:
     assert "Nothing was fixed" not in fixed and "by the plan" not in fixed
     locked = replace(case.findings, approved=replace(case.findings.approved, number="DAP-7", at="2026-01-02"))
     assert rows_of(locked)["Fixed beforehand"].startswith("The plan was approved as DAP-7 and locked on 2026-01-02.")
-    assert "nothing below is fixed beforehand" in html_text(memo(case.findings))
-    assert "nothing below is fixed beforehand" not in html_text(memo(locked))
+    text = html_text(memo(case.findings))
+    assert "its parameters could be changed with results in view" in text
+    assert "Of all that follows only the secret key was fixed beforehand." in text
+    assert "As planned" not in text and "In this study" in text
+    assert "could be changed with results in view" not in html_text(memo(locked))
 
 
 def test_what_is_not_stated_is_named_in_one_row(case: Case) -> None:

@@ -7,8 +7,8 @@ import pytest
 
 from engine.report.audit import _row_order
 from engine.report.coherence import check_words
-from engine.report.facts import EDITS, ROW_ORDER, Check
-from engine.report.public_wording import methods_paragraph
+from engine.report.facts import EDITS, ROW_ORDER, Check, Exposure
+from engine.report.public_wording import match_words, methods_paragraph
 
 
 def paragraph(*, swap: bool = True, new_ids: bool = False) -> str:
@@ -41,5 +41,30 @@ def test_a_random_order_is_claimed_of_a_file_that_has_one(order: np.ndarray | No
 
 def test_what_was_not_looked_at_is_not_called_inapplicable() -> None:
     assert check_words(Check(EDITS, "none", None)) == "not checked: none declared"
-    assert check_words(Check(ROW_ORDER, "later", None)) == "not checked yet"
+    assert check_words(Check(ROW_ORDER, "later", None)) == "checked at export"
     assert (check_words(Check("x", "y", True)), check_words(Check("x", "y", False))) == ("holds", "does not hold")
+
+
+def test_no_promise_of_a_random_order_stands_beside_a_check_that_is_yet_to_come() -> None:
+    check = _row_order(None, 500)
+    assert "not checked" not in f"{check_words(check)} {check.found}".lower()
+    assert "the promise of a random order goes out with no such file" in check.found
+
+
+@pytest.mark.parametrize(
+    ("small", "unaltered", "wanted"),
+    [
+        (0, 0, "No record stands in a small cell"),
+        (3, 1, "Of 3 records in small cells of this file 1 is unaltered: a match with one of the others is false."),
+        (
+            2,
+            2,
+            "In this file 2 records in small cells are unaltered, and none is altered: a match with one of them",
+        ),
+    ],
+)
+def test_the_board_reads_what_the_sentence_on_matches_means_in_this_file(
+    small: int, unaltered: int, wanted: str
+) -> None:
+    exposure = Exposure(3, 5, small, unaltered, 1, 1, 2, 0, 63, 63, ())
+    assert match_words(exposure, False).startswith(wanted)

@@ -1,0 +1,46 @@
+"""Correlations are held against the tolerances by Fisher's z."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from engine.report.correlations import fisher_error
+from engine.report.facts import Tolerances
+from engine.report.losses import Collection, Figures
+from tests.engine.report.conftest import Case
+
+TOLERANCES = Tolerances(0.1, 45, 1.96, 1.1)
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "n", "errors", "flagged"),
+    [
+        (0.5, 0.3, 103, 10 * (np.arctanh(0.5) - np.arctanh(0.3)), True),
+        (0.5, 0.46, 103, 10 * (np.arctanh(0.5) - np.arctanh(0.46)), False),
+        (0.5, 0.44, 103, 10 * (np.arctanh(0.5) - np.arctanh(0.44)), True),  # 12 % of its value
+        (0.1, 0.05, 103, 10 * (np.arctanh(0.1) - np.arctanh(0.05)), False),  # within noise of 0
+        (0.7, 0.7, 103, 0.0, False),
+        (-0.2, 0.2, 19, 8 * np.arctanh(0.2), False),
+    ],
+)
+def test_a_change_is_counted_in_standard_errors_of_fishers_z(
+    before: float, after: float, n: int, errors: float, flagged: bool
+) -> None:
+    collection = Collection("correlation", "correlations", False, TOLERANCES)
+    arrays = (np.array([value], float) for value in (n, n, before, after, fisher_error(before, after, n)))
+    changes, beyond = collection.add(Figures("x × y", ["Pearson's r"], *arrays), True)
+    assert changes.errors[0] == pytest.approx(errors)
+    assert beyond[0] == flagged and collection.tally.flagged == flagged and collection.tally.eligible == 1
+
+
+def test_three_records_give_no_standard_error() -> None:
+    assert np.isnan(fisher_error(0.5, 0.3, 3))
+    assert fisher_error(0.6, 0.6, 67) == pytest.approx((1 - 0.36) / 8)
+
+
+def test_correlations_of_columns_that_stay_are_counted_and_not_judged(case: Case) -> None:
+    (tally,) = (t for t in case.findings.utility.tallies if t.kind == "correlations")
+    assert (tally.compared, tally.unchangeable, tally.eligible) == (1, 1, 0)
+    (row,) = case.findings.utility.correlations
+    assert row.errors == 0 and not row.flagged
