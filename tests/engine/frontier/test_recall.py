@@ -15,6 +15,7 @@ from engine.report.sentences import recall_words
 from engine.study.map_reader import risk_utility_map
 from engine.sweeps.sweep import sweep
 from tests.engine.small_studies import RAW, keyed, plan_of
+from tests.readme_samples import shares_found
 
 
 def rng(number: int = 0) -> np.random.Generator:
@@ -129,3 +130,12 @@ def test_a_recall_that_ignored_the_noise_of_rivals_would_show():
     """Of two scenarios that differ by less than the noise, the better one is missed about half the time."""
     loss, se = np.array([[1.0, 1.0], [1.0001, 1.0001]]), np.full((2, 2), 0.1)
     assert expected_recall(loss, se, rng(), 2000) == pytest.approx(0.75, abs=0.03)
+
+
+@pytest.mark.slow
+def test_twenty_runs_of_108_candidates_miss_a_third_of_the_true_frontier():
+    """Sweeps differ by a tenth; their mean is known to about .02."""
+    missed = 1 - shares_found(20)
+    print(f"missed with 20 runs: {missed.mean():.2f} ± {missed.std(ddof=1):.2f}")
+    assert abs(missed.mean() - 1 / 3) < missed.std(ddof=1)
+    assert 0.25 < missed.mean() < 0.42

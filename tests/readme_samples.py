@@ -1,0 +1,101 @@
+"""The README's example under many study keys: what is released; its sample ``fair`` with many runs: how much of the
+frontier a sweep finds."""
+
+from __future__ import annotations
+
+import hashlib
+from collections import Counter
+from collections.abc import Mapping
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+import engine as sf
+from engine.decision.choice import cautions_now, choose, obstacles_now
+from engine.decision.release_check import ObstacleKind
+from engine.frontier.tradeoff import best_under_bound
+from engine.frontier.undominated import undominated
+from engine.measures import call
+from engine.plan.recode import code
+from engine.plan.samples import load
+from engine.plan.types import DEFAULT_RATES
+from engine.release.space import by_swap_sizes
+from engine.release.spec import ReleaseSpec
+from engine.study.map_reader import risk_utility_map
+from engine.sweeps.evaluator import question_of
+from tests.small_tables import rows as runs
+
+BOUND, FRESH = 0.002, 50
+SIZES = [1, 2]
+MEASURES = ["small_cells", "hellinger"]
+README: Mapping[str, Any] = {"replicates": 100, "adaptive": True}
+FEW: Mapping[str, Any] = {"replicates": 20}
+
+
+@cache
+def _counts(number: int, *, adaptive: bool) -> Counter[str]:
+    """What becomes of one key: the plan's rule picks, fresh runs check it, and it is to be submitted.  An adaptive
+    sweep has made 100 fresh runs itself, by which it is then judged."""
+    data = sf.load("czech")
+    key = hashlib.blake2b(b"README %d" % number, digest_size=16).digest()
+    counts: Counter[str] = Counter()
+    with sf.sweep(
+        data,
+        swap_sizes=SIZES,
+        rates=[0.02, 0.10],
+        max_risk=BOUND,
+        measures=MEASURES,
+        key=key,
+        **(README if adaptive else FEW),
+    ) as swaps:
+        best = swaps.choose()
+        figures = best.figures.loc["small_cells"].to_dict()
+        counts["above"] += bool(figures["released"] > BOUND)
+        counts["no safer"] += bool(figures["released"] >= figures["original"])
+        swaps.recheck(data, [best.id], replicates=FRESH)
+        view = risk_utility_map(swaps.study)
+        choice = choose(swaps.study, view, "the plan's rule", by="Ada")
+        standing = [obstacle.kind for obstacle in obstacles_now(swaps.study, choice)]
+        counts["refuted"] += ObstacleKind.FRESH_TOO_RARELY_WITHIN in standing
+        counts["refused"] += bool(standing)
+        counts["without a caution"] += not standing and not cautions_now(swaps.study, choice)
+        counts["settled"] += "is settled" in swaps.study.progress.message
+        counts["runs"] += swaps.study.runs.count()
+        index = best_under_bound(view.risk_loss, view.utility_loss, BOUND)
+        mine = (view.results.scenario == index) & (view.results.replicate == 1)
+        (first,) = view.results.values[mine, view.risk]
+        counts["mean above"] += bool(first > BOUND)
+        counts["mean no safer"] += bool(first >= figures["original"])
+    return counts
+
+
+def under_keys(keys: int, *, adaptive: bool) -> Counter[str]:
+    """Return what became of so many keys, counted."""
+    return sum((_counts(number, adaptive=adaptive) for number in range(keys)), Counter[str]())
+
+
+def told(keys: int, counts: Counter[str]) -> str:
+    """Return the counts in words."""
+    return (
+        f"{keys} keys: the released run is above the bound {counts['above']} times and no safer than the data unchanged"
+        f" {counts['no safer']} times; fresh runs refute the choice {counts['refuted']} times, it is refused at"
+        f" submission {counts['refused']} times and carries no caution {counts['without a caution']} times; by the mean"
+        f" and the first run {counts['mean above']} would be above the bound and {counts['mean no safer']} no safer;"
+        f" {counts['runs'] / keys:,.0f} runs a key, settled {counts['settled']} times"
+    )
+
+
+def shares_found(n_runs: int, sweeps: int = 20, runs_of_truth: int = 1000) -> np.ndarray:
+    """Return the share of the true frontier of the 108 candidates of ``fair`` that each of so many sweeps of ``n_runs``
+    runs finds, shape ``(sweeps,)``; the truth is the means of other runs."""
+    raw, plan = load("fair")
+    data = code(raw, plan)
+    made = by_swap_sizes(data.domain.names, data.domain.names, SIZES)
+    specs = [ReleaseSpec(one, rate) for one in made for rate in DEFAULT_RATES]
+    question = question_of(plan, data, [call(name) for name in MEASURES])
+    drawn = runs(question, specs, range(1, runs_of_truth + sweeps * n_runs + 1))[:, 4:]
+    drawn = drawn.reshape(len(specs), -1, len(MEASURES))
+    truth = undominated(drawn[:, :runs_of_truth].mean(axis=1))
+    parts = np.split(drawn[:, runs_of_truth:], sweeps, axis=1)
+    return np.array([undominated(part.mean(axis=1))[truth].mean() for part in parts])
