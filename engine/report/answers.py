@@ -27,6 +27,13 @@ if TYPE_CHECKING:
     from engine.report.map_facts import CandidateRow
 
 
+GROUPS_WITHHELD = (
+    "Groups are not told: so few of their records stand in small cells that groups and the released file together "
+    "could point to single persons."
+)
+"""What stands where every group holds few exposed records, or leaves few outside."""
+
+
 def decision_words(findings: Findings) -> str:
     """What the board is asked to decide."""
     if findings.cover.state == "withheld":
@@ -104,11 +111,13 @@ def largest_losses(findings: Findings) -> list[str]:
 
 def exposed_groups(findings: Findings) -> list[str]:
     """The three groups that stay most exposed."""
+    if not findings.exposure.unaltered_after:
+        return ["No unaltered record stands in a small cell."]
     rows = [g for g in findings.exposure.groups if g.after][:3]
     return [
         f"{g.group}: {g.after:,} of {plural(g.people, 'record')} stand in small cells unaltered ({g.before:,} before)"
         for g in rows
-    ] or ["No unaltered record stands in a small cell."]
+    ] or [GROUPS_WITHHELD]
 
 
 def flags_sentence(findings: Findings) -> str:

@@ -205,7 +205,7 @@ def the_map(context: ReportContext, realisation: Remade) -> Map:
     all_utility = context.drawn(view.utility, _shown(utility, view.utility_loss[defined]))
     undominated = view.dominance.undominated[defined]
     frontier = sorted(zip(all_utility[undominated].tolist(), all_risk[undominated].tolist(), strict=True))
-    bound, better = context.bound, risk.measure.better
+    bound, better, asked = context.bound, risk.measure.better, context.study.plan.decision.run_share
     within = None
     if bound is not None:
         within = int(np.count_nonzero(view.meets(-bound if better == "higher" else bound)[defined]))
@@ -233,6 +233,8 @@ def the_map(context: ReportContext, realisation: Remade) -> Map:
         rechecked=_fresh(context) is not None,
         recall=optional(round(view.recall, 2)),
         risk_jointly=bool(risk.measure.judges_jointly) if len(realisation.tables) > 1 else None,
+        bound_at=None if bound is None else float(bound * (n if is_count_risk(risk) else 1)),
+        bound_asked=None if bound is None or asked is None else float(asked),
     )
 
 

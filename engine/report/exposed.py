@@ -13,10 +13,13 @@ from engine.report.redaction import SPARSE
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from engine.data.microdata import Microdata
     from engine.models.record_release import RecordRelease
     from engine.plan import Plan
 
 _MOST_GROUPS = 12
+LEAST_OF_GROUP = 10
+"""The fewest records in small cells of which a group may be told, and the fewest that may be left outside of it."""
 
 
 def sizes(columns: Sequence[np.ndarray], shape: Sequence[int], n: int) -> tuple[np.ndarray, np.ndarray]:
@@ -31,7 +34,7 @@ def exposure(release: RecordRelease, plan: Plan, fewest: int, exposed: float = 0
 
     Where many records stand in small cells, here or by any other count that is shown (``exposed``, a share), numbers of
     unaltered ones are rounded to the place of their second digit, and to tens at least in groups: exact ones, or their
-    sum over groups, would tell how many were altered.
+    sum over groups, would tell how many were altered.  Groups of few such records are left out.
     """
     data, n = release.data, release.data.n_records
     attributes = data.domain.indices(plan.keys)
@@ -47,18 +50,7 @@ def exposure(release: RecordRelease, plan: Plan, fewest: int, exposed: float = 0
         matches.append(float((1 / released[masks[-1]]).sum()))
     unaltered = round(float(np.mean([mask.sum() for mask in masks])))
     unit = _unit(unaltered) if max(float(small.mean()), exposed) > SPARSE else 1
-    groups = []
-    for j in attributes:
-        attribute = data.domain.attributes[j]
-        people = np.bincount(data.codes[j], minlength=attribute.size)
-        before = np.bincount(data.codes[j][small], minlength=attribute.size)
-        exposed_after = np.mean([np.bincount(data.codes[j][mask], minlength=attribute.size) for mask in masks], axis=0)
-        for level in np.flatnonzero(people).tolist():
-            label = f"{attribute.name}: {attribute.levels[level]}"
-            # the total's unit would make everybody or nobody of a small group
-            own_unit = 1 if unit == 1 else min(unit, max(10, _unit(exposed_after[level])))
-            after_all = min(_to(own_unit, exposed_after[level]), int(people[level]))
-            groups.append(GroupRow(label, int(people[level]), int(before[level]), after_all))
+    groups = [row for j in attributes for row in _groups_of(data, j, small, masks, unit)]
     # the share of a group decides, where the group is large enough for a share to mean something
     groups.sort(key=lambda g: (g.people <= plan.tolerances.min_n, -g.after / g.people, -g.after))
 
@@ -80,6 +72,33 @@ def exposure(release: RecordRelease, plan: Plan, fewest: int, exposed: float = 0
         matches_before=int(np.count_nonzero(cells < fewest)),
         matches_after=_to(unit, float(np.mean(matches))),
     )
+
+
+def _groups_of(data: Microdata, j: int, small: np.ndarray, masks: Sequence[np.ndarray], unit: int) -> list[GroupRow]:
+    """The groups of an attribute (its place) that point to nobody: of records in small cells neither a group, nor what
+    is outside of it, nor all groups that are not told together hold a few.  Groups of several attributes together with
+    the released file would single such records out, unaltered ones among them."""
+    attribute, codes = data.domain.attributes[j], data.codes[j]
+    people = np.bincount(codes, minlength=attribute.size)
+    before = np.bincount(codes[small], minlength=attribute.size)
+    after = np.mean([np.bincount(codes[mask], minlength=attribute.size) for mask in masks], axis=0)
+    hides = np.all([_many(part) & _many(part.sum() - part) for part in (before, after)], axis=0)
+    if not all(_many(part[~hides].sum()) for part in (before, after)):
+        return []
+    groups = []
+    for level in np.flatnonzero(hides & (people > 0)).tolist():
+        # the total's unit would make everybody or nobody of a small group
+        own_unit = 1 if unit == 1 else min(unit, max(10, _unit(after[level])))
+        exposed_after = min(_to(own_unit, after[level]), int(people[level]))
+        label = f"{attribute.name}: {attribute.levels[level]}"
+        groups.append(GroupRow(label, int(people[level]), int(before[level]), exposed_after))
+    return groups
+
+
+def _many(counts: np.ndarray) -> np.ndarray:
+    """Which counts of records are none, or not few."""
+    result: np.ndarray = (counts == 0) | (counts >= LEAST_OF_GROUP)
+    return result
 
 
 def _unit(value: float) -> int:

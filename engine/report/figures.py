@@ -13,7 +13,7 @@ from engine.report.answers import small_words
 from engine.report.certainty import recommended
 from engine.report.document import Picture
 from engine.report.map_frame import staircase, window
-from engine.report.map_words import bars_words
+from engine.report.map_words import bars_words, bound_title
 from engine.report.rate_words import is_coarse
 from engine.report.words import bar, figure
 
@@ -66,7 +66,7 @@ def _cut(name: str) -> str:
 def frontier(findings: Findings) -> Picture:
     """The map: frontier, recommendation and lettered neighbours, other candidates, doing nothing."""
     board_map, row = findings.map, recommended(findings)
-    canvas, axes = _canvas(7.2, 4.3)
+    canvas, axes = _canvas(7.6, 4.4)
     if board_map.others:
         axes.scatter(
             [u for u, _ in board_map.others], [r for _, r in board_map.others], marker="s", s=20, color="#c4c4c4",
@@ -96,14 +96,16 @@ def frontier(findings: Findings) -> Picture:
     if board_map.nothing_risk is not None and board_map.nothing_utility is not None:
         axes.scatter([board_map.nothing_utility], [board_map.nothing_risk], marker="D", s=70, color="black", zorder=4,
                      label="doing nothing")  # fmt: skip
+    _bound(axes, findings)
     outside = _zoom(axes, findings)
     if board_map.utility_better == "lower":
         axes.invert_xaxis()
     if board_map.risk_better == "higher":
         axes.invert_yaxis()
-    axes.set_xlabel(f"{board_map.utility_title} — more useful to the right")
-    axes.set_ylabel(f"{board_map.risk_title}\nriskier upwards")
-    axes.legend(loc="best", fontsize=8.5, framealpha=0.9)
+    falls = ", smaller to the right" if board_map.utility_better == "lower" else ""
+    axes.set_xlabel(f"{board_map.utility_title}{falls}: more useful →")
+    axes.set_ylabel(f"{board_map.risk_title}: riskier →")
+    canvas.legend(loc="outside lower center", ncols=2, fontsize=8.5, frameon=False)  # never over points
     positions = ", ".join(
         f"{c.letter} at {figure(c.risk)} and {figure(c.utility)}" for c in board_map.candidates if c.risk is not None
     )
@@ -112,13 +114,27 @@ def frontier(findings: Findings) -> Picture:
         f"Scatter plot of risk ({lower_first(board_map.risk_title)}) against utility "
         f"({lower_first(board_map.utility_title)}). Lettered candidates from the safest to the most useful, with risk "
         f"and utility: {positions}. Recommended is {row.letter}. "
-        f"Doing nothing has risk {figure(board_map.nothing_risk)}.",
+        f"Doing nothing has risk {figure(board_map.nothing_risk)}."
+        + ("" if board_map.bound_at is None else f" A dashed line is the {bound_title(findings)}."),
         f"The frontier of {plural(board_map.n_candidates, 'candidate')}, averages over runs ({board_map.runs} for "
         f"{row.letter}); "
         + bars_words(findings)
         + (f". Zoomed: {outside} further out are not shown" if outside else ""),
         4.6,
     )
+
+
+def _bound(axes: Any, findings: Findings) -> None:
+    """The bound as a line across, and how far most runs of the recommended candidate reach."""
+    board_map, row, run = findings.map, recommended(findings), findings.recommendation.run
+    if board_map.bound_at is None:
+        return
+    axes.axhline(board_map.bound_at, color="black", linestyle="--", linewidth=1.2, label=bound_title(findings))
+    if run is not None and run.quantile is not None and run.asked is not None and row.utility is not None:
+        axes.scatter(
+            [row.utility], [run.quantile], marker="_", s=260, linewidths=2.5, color=VERMILLION, zorder=5,
+            label=f"{100 * run.asked:.3g} % of the runs of {row.letter} are no riskier",
+        )  # fmt: skip
 
 
 def _zoom(axes: Any, findings: Findings) -> str:

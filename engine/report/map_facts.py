@@ -55,7 +55,9 @@ class Map:
     which none of them can be told apart.  ``bound`` is in words; ``n_within`` counts candidates within the bound.
     ``recall`` is the share of the true frontier that the runs are expected to find, rather too high than too low; None
     where it is unknown, or in findings of an earlier version.  ``risk_jointly`` says whether the risk judges all tables
-    of a release together; None where there is one table.
+    of a release together; None where there is one table.  ``bound_at`` is the bound on the axis of risk: that of a
+    count is the number of records if none were altered, the most that can meet it.  ``bound_asked`` is the share of
+    single runs that must meet it (None: the bound is on the mean).  Findings of an earlier version have neither.
     """
 
     risk_title: str
@@ -79,6 +81,8 @@ class Map:
     rechecked: bool
     recall: float | None = None
     risk_jointly: bool | None = None
+    bound_at: float | None = None
+    bound_asked: float | None = None
 
 
 @dataclass(frozen=True)

@@ -28,8 +28,8 @@ def staircase(board_map: Map) -> list[Point]:
 
 
 def window(board_map: Map, room: float) -> tuple[Point, Point] | None:
-    """Ranges of utility and of risk that hold the lettered candidates with their bars of two standard errors, and doing
-    nothing, with ``room`` around them as a share of the range; None where there is nothing to hold."""
+    """Ranges of utility and of risk that hold the lettered candidates with their bars of two standard errors, doing
+    nothing and the bound, with ``room`` around them as a share of the range; None where there is nothing to hold."""
     bars = [
         ((c.utility, bar(c.utility, c.utility_se) or 0.0), (c.risk, bar(c.risk, c.risk_se) or 0.0))
         for c in board_map.candidates
@@ -39,6 +39,8 @@ def window(board_map: Map, room: float) -> tuple[Point, Point] | None:
         bars.append(((board_map.nothing_utility, 0.0), (board_map.nothing_risk, 0.0)))
     if not bars:
         return None
+    if board_map.bound_at is not None:
+        bars.append((bars[0][0], (board_map.bound_at, 0.0)))
     ranges = []
     for axis in zip(*bars, strict=True):
         low, high = min(v - reach for v, reach in axis), max(v + reach for v, reach in axis)

@@ -46,6 +46,33 @@ def bars_words(findings: Findings) -> str:
     return sentence
 
 
+def bound_title(findings: Findings) -> str:
+    """What the line of the bound on the map is called."""
+    asked = findings.map.bound_asked
+    return "bound on the average" if asked is None else f"bound, asked of {100 * asked:.3g} % of single runs"
+
+
+def bound_line_words(findings: Findings) -> str:
+    """What the line of the bound says of candidates that stand at their averages; empty without such a line."""
+    board_map = findings.map
+    if board_map.bound_at is None:
+        return ""
+    counted = is_count_title(board_map.risk_title)
+    line = (
+        "The dashed line is the bound, which is on a share, as a number of records if none were altered; with altered "
+        "ones it lies somewhat lower"
+        if counted
+        else "The dashed line is the bound"
+    )
+    if board_map.bound_asked is None:
+        return f"{line}."
+    return (
+        f"{line}. The map and its frontier show averages over runs, but {100 * board_map.bound_asked:.3g} % of single "
+        "runs must meet the bound: a candidate below the line can miss it, and the most useful one that meets it need "
+        "not be on the frontier."
+    )
+
+
 def recall_words(share: float) -> str:
     """How much of the true frontier was found."""
     if share == 1:

@@ -9,7 +9,7 @@ from engine.report import answers, figures, like_with_like, loss_words
 from engine.report.certainty import NOISE_WORDS, certainty
 from engine.report.coherence import check_words, coherence
 from engine.report.losses import worst
-from engine.report.map_words import counted_words
+from engine.report.map_words import bound_line_words, counted_words
 from engine.report.page_one import page_one
 from engine.report.parameters import NOTHING, TABLES_TITLE, besides_words, parameter_rows
 from engine.report.public_wording import match_words
@@ -29,6 +29,7 @@ _SENTENCES = (
         answers.public_wording,
         answers.neighbour_sentences,
         certainty,
+        bound_line_words,
         coherence,
         counted_words,
         page_one,

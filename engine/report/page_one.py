@@ -77,11 +77,14 @@ def _spread(findings: Findings) -> str:
     spread = next((each for each in board_map.spreads if is_count_title(each.title, of_keys=True)), None)
     if spread is None or spread.least is None or spread.most is None or spread.least == spread.most:
         return ""
-    text = f"Over {board_map.runs} runs of the candidate {figure(spread.least)} to {figure(spread.most)} of them are"
     nothing = findings.exposure.small_before
+    text = (
+        f"Over {board_map.runs} runs of the candidate {figure(spread.least)} to {figure(spread.most)} unaltered "
+        "records are exposed"
+    )
     if spread.most >= nothing:
-        return f"{text} exposed: some runs come out no safer than doing nothing, which leaves {nothing:,}."
-    return f"{text} exposed, in every run fewer than the {nothing:,} if nothing were done."
+        return f"{text}: some runs come out no safer than doing nothing, which leaves {nothing:,}."
+    return f"{text}, in every run fewer than the {nothing:,} if nothing were done."
 
 
 def left_out(findings: Findings) -> str:

@@ -8,6 +8,7 @@ from engine.common.wording import upper_first
 from engine.report.answers import utility_words
 from engine.report.findings import Findings
 from engine.report.map_frame import staircase, window
+from engine.report.map_words import bound_title
 from engine.report.words import about, bar, figure
 from frontier_app.charts.style import COLOURS, INK, QUIET
 from frontier_app.wording.figure_text import drawn
@@ -62,6 +63,18 @@ def board_map(findings: Findings, *, dark: bool) -> Figure:
             )
         )
     parts += [_lettered(findings, False, blue), _lettered(findings, True, COLOURS[1])]
+    across, up = window(map_facts, 0.1) or ((0.0, 1.0), (0.0, 1.0))
+    if map_facts.bound_at is not None:
+        parts.append(
+            go.Scatter(
+                x=list(across),
+                y=[map_facts.bound_at] * 2,
+                mode="lines",
+                name=bound_title(findings),
+                line={"color": INK, "width": 1.5, "dash": "dash"},
+                hoverinfo="skip",
+            )
+        )
     drawing = go.Figure(parts)
     drawing.update_layout(
         height=540,
@@ -70,7 +83,6 @@ def board_map(findings: Findings, *, dark: bool) -> Figure:
         xaxis={"title": {"text": f"{map_facts.utility_title} — more useful →"}, "zeroline": False},
         yaxis={"title": {"text": f"{map_facts.risk_title} — riskier ↑"}, "zeroline": False},
     )
-    across, up = window(map_facts, 0.1) or ((0.0, 1.0), (0.0, 1.0))
     drawing.update_xaxes(range=across[::-1] if map_facts.utility_better == "lower" else across)
     drawing.update_yaxes(range=up[::-1] if map_facts.risk_better == "higher" else up)
     return drawing

@@ -17,7 +17,7 @@ from engine.report.answers import (
 from engine.report.certainty import NOISE_WORDS, recommended
 from engine.report.findings import Findings
 from engine.report.loss_words import flagged_of, moved_words
-from engine.report.map_words import bars_words, counted_words
+from engine.report.map_words import bars_words, bound_line_words, counted_words
 from engine.report.memo import BANNER
 from engine.report.redaction import WITHHELD_WORDS
 from engine.report.words import figure
@@ -119,7 +119,7 @@ def _map(findings: Findings) -> None:
         st.caption(
             f"Averages over runs, {map_facts.runs} for the recommended candidate. {upper_first(bars_words(findings))}. "
             "Single runs spread further. The picture is zoomed to the lettered candidates and to doing nothing. "
-            f"{counted_words(findings)}"
+            f"{bound_line_words(findings)} {counted_words(findings)}"
         )
     with right:
         st.header("In figures", anchor=False)

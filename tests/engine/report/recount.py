@@ -7,12 +7,20 @@ from typing import Any
 
 import numpy as np
 
+from engine.models.record_release import RecordRelease
+from engine.release.records import ReleasedTable
 from tests.engine.report.conftest import Case
 
 
 def codes(case: Case) -> tuple[np.ndarray, np.ndarray]:
     data = case.realisation.data
     return np.column_stack(data.codes), np.column_stack([case.realisation.codes(j) for j in range(len(data.domain))])
+
+
+def release_of(case: Case) -> RecordRelease:
+    """The recommended release as records."""
+    made = case.realisation
+    return RecordRelease(ReleasedTable(made.data), made.tables, case.study.plan, made.spec)
 
 
 def column(case: Case, name: str) -> np.ndarray:

@@ -73,8 +73,8 @@ def test_who_dominates_is_decided_on_exact_averages(case: Case) -> None:
 def test_frontier_by_averages_and_by_single_runs_do_not_contradict_each_other(case: Case) -> None:
     findings, _ = with_rows(case.findings, {"undominated": True, "clear": False, "share": 0.1})
     assert frontier_words(findings) == (
-        "By averages candidate A is on the frontier, but chance alone could move it off. Of single runs taken by "
-        "themselves, it is in 10 %."
+        "By averages candidate A is on the frontier, but chance alone could move it off. Of the frontiers of single "
+        "runs it is on 10 %."
     )
 
 
@@ -116,7 +116,7 @@ def test_page_one_tells_the_spread_and_what_fewer_records_do_not_say(case: Case,
     spreads = (Spread("Unaltered records in small cells", 0.0, 1.0, most, 0.0),)
     findings = replace(findings, exposure=exposure, map=replace(findings.map, spreads=spreads))
     risk = dict(page_one(findings).rows)["Risk"]
-    assert f"0 to {most:g} of them are exposed" in risk and words in risk
+    assert f"0 to {most:g} unaltered records are exposed" in risk and words in risk
     assert risk.count("fewer exposed records alone do not make a release safer") == 1
 
 

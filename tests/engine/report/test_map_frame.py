@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -49,6 +50,8 @@ def test_the_window_holds_every_bar_and_doing_nothing():
     across, up = window(a_map(candidates=rows, nothing=(-1.0, 26.0)), 0.1) or ((0, 0), (0, 0))
     assert across == pytest.approx((-1.3, 2.3)) and up == pytest.approx((4.0, 28.0))
     assert window(a_map(), 0.1) is None
+    bounded = replace(a_map(candidates=rows), bound_at=30.0)
+    assert window(bounded, 0.0) == ((0.0, 2.0), (6.0, 30.0))
 
 
 @pytest.mark.parametrize(
