@@ -51,6 +51,7 @@ from engine.measures import Measure
 from engine.plan import DecisionPlan, Plan
 from engine.release.results import Results, first_runs
 from engine.release.spec import MOST_REPLICATES
+from engine.study.decision_log import append, entries
 from engine.study.map_reader import objective_indices
 from engine.study.study import Study
 from engine.sweeps.runner import Runner
@@ -161,6 +162,19 @@ def _settlement(study: Study, found: Contest, utility_loss: np.ndarray) -> Settl
     )
 
 
+def most_to_do(plan: Plan, n_scenarios: int) -> int:
+    """Return the most runs that so many scenarios of a staged sweep may take, fresh ones among them."""
+    return n_scenarios * (most_runs(plan) + plan.space.replicates)
+
+
+def _log_fresh_runs(study: Study, indices: Sequence[int], replicates: int) -> None:
+    """Log the fresh runs of some scenarios, once."""
+    detail = {"candidates": [study.scenarios[index].label for index in indices], "replicates": replicates}
+    logged = any(entry.event == "rechecked" and detail.items() <= entry.detail.items() for entry in entries(study))
+    if indices and not logged:
+        append(study, "rechecked", detail)
+
+
 def run_adaptively(runner: Runner) -> Settlement | None:
     """Run the scenarios of a study as its plan asks, and those on the frontier on fresh replicates too.
 
@@ -172,31 +186,37 @@ def run_adaptively(runner: Runner) -> Settlement | None:
     measures = [call.measure for call in study.measures]
     levels = looks(study.plan.space.screen, replicates)
     runs = np.full(len(study.scenarios), levels[0])
+    runner.total = most_to_do(study.plan, len(runs))
+    before = study.runs.replicates_done()  # of a sweep that was stopped
     runner.bring(None, levels[0])
     at = 0
     while True:
         results = study.runs.results()
         on, settled = judge(results, measures, objectives, runs)
-        wanted = np.where(settled, runs, np.maximum(runs, replicates))
-        more, found = ~settled & (runs < replicates), None
+        found = who_may_be_chosen(results, measures, objectives, runs, study.plan.decision)
+        open_ = np.zeros(len(runs), bool) if found is None else found.open_
+        wanted = np.maximum(runs, np.where(open_, most, np.where(settled, 0, replicates)))
+        more = ~settled & (runs < replicates)
         if more.any():
             at = min(at + 1, len(levels) - 1)
             runs[more] = np.maximum(runs[more], levels[at])
+            finalists = on | ~settled | open_
         else:
-            found = who_may_be_chosen(results, measures, objectives, runs, study.plan.decision)
-            if found is not None:
-                more = found.open_ & (runs < most)
-                wanted[more] = most
-                runs[more] = np.minimum(np.where(runs < needed, needed, 2 * runs), most)[more]
-                if found.best is not None:
-                    on[found.best] = True
-        runner.total = int(wanted.sum() + replicates * on.sum())
+            more = open_ & (runs < most)
+            runs[more] = np.minimum(np.where(runs < needed, needed, 2 * runs), most)[more]
+            if found is not None and found.best is not None:
+                on[found.best] = True
+            finalists = on | open_ if more.any() else on
+        least = int(np.maximum(runs, before).sum() + replicates * on.sum())
+        still = int(np.maximum(np.maximum(runs, before), wanted).sum() + replicates * finalists.sum())
+        runner.total = max(min(runner.total, still), least)
         if not more.any():
             break
         for number in np.unique(runs[more]).tolist():
             runner.bring(np.flatnonzero(more & (runs == number)).tolist(), number)
     runner.bring(np.flatnonzero(on).tolist(), replicates, fresh=True)
     runner.done = runner.total
+    _log_fresh_runs(study, np.flatnonzero(on).tolist(), replicates)
     if found is None:
         return None
     loss = summarise(first_runs(results, runs), measures, len(runs)).loss[:, objectives[1]]

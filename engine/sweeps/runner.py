@@ -45,7 +45,8 @@ class Cancelled(Exception):
 class Runner:
     """A study being filled by an executor.
 
-    ``done`` and ``total`` count realisations; whoever fills in stages keeps ``total`` up to date.
+    ``done`` and ``total`` count realisations; whoever fills in stages keeps ``total`` up to date.  Where it grows, the
+    share that is reported stands still until as much is done.
     """
 
     def __init__(
@@ -53,6 +54,7 @@ class Runner:
     ) -> None:
         self.study, self.question, self._executor, self._on_progress = study, question, executor, on_progress
         self.done = self.total = 0
+        self._reported = (0, 1)
 
     def bring(self, places: Sequence[int] | None, replicates: int, *, fresh: bool = False) -> None:
         """Give these scenarios (None: all) at least so many replicates, or so many fresh ones.
@@ -74,11 +76,22 @@ class Runner:
 
     def report(self) -> None:
         """Say how far it is, and stop when somebody asked for that."""
+        total = self._total_to_report()
         if self._on_progress:
-            self._on_progress(self.done, self.total)
-        asked_to_stop = self.study.lease.beat(self.done, self.total)
+            self._on_progress(self.done, total)
+        asked_to_stop = self.study.lease.beat(self.done, total)
         if asked_to_stop and self.done < self.total:  # who asks after the last run has a finished study
             raise Cancelled
+
+    def _total_to_report(self) -> int:
+        """The total, or less: as many as make the share done what was reported last."""
+        done, total = self._reported
+        if done and self.done < self.total:
+            total = min(self.total, self.done * total // done)
+        else:
+            total = self.total
+        self._reported = (self.done, total)
+        return total
 
 
 @contextmanager

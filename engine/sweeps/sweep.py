@@ -25,7 +25,7 @@ from engine.study.keys import key_path, read_key, read_or_make_key, write_key
 from engine.study.map_reader import risk_utility_map
 from engine.study.plan_changes import change_plan, check_change, check_departures, record_plan
 from engine.study.study import Study
-from engine.sweeps.adaptive import most_runs, run_adaptively
+from engine.sweeps.adaptive import most_runs, most_to_do, run_adaptively
 from engine.sweeps.cluster import check_address, open_cluster
 from engine.sweeps.evaluator import Question
 from engine.sweeps.readiness import Ready, ready
@@ -252,14 +252,15 @@ def fill(
 ) -> None:
     """Draw and measure what a study does not hold yet; stops early, keeping everything, when the study is cancelled.
 
-    A ``search`` adds its scenarios to the study as it goes.  In stages, ``total`` is the most that may be left to do;
-    what a choice under a bound takes beyond ``replicates`` comes to it once it is known.
+    A ``search`` adds its scenarios to the study as it goes.  In stages, ``total`` is the most that there may be to do
+    by what is known; it falls as scenarios are settled.
     """
     on_progress = options.get("on_progress")
     space = study.plan.space
     replicates = space.replicates
-    total = replicates * (len(study.scenarios) if search is None else max(space.budget, len(study.scenarios)))
     staged, most = space.adaptive or space.search, most_runs(study.plan)
+    n_scenarios = len(study.scenarios) if search is None else max(space.budget, len(study.scenarios))
+    total = most_to_do(study.plan, n_scenarios) if staged else replicates * n_scenarios
     study.acquire_lease(total, min(total, study.runs.count(up_to=most)))
     try:
         done = min(total, study.runs.count(up_to=most))  # nobody else adds to it from now on
@@ -268,7 +269,7 @@ def fill(
         messages: list[str] = []
         if done < total or staged:
             announce_compilation(options.get("announce"))
-            with open_executor(question, key, total - done, **options) as executor:
+            with open_executor(question, key, replicates * n_scenarios - done, **options) as executor:
                 runner = Runner(study, question, executor, on_progress)
                 runner.done, runner.total = done, total
                 if search is not None:

@@ -14,9 +14,11 @@ from engine.plan import DecisionPlan, edit_plan, plan_to_toml
 from engine.plan.samples import load
 from engine.release.results import Results, RunStatus
 from engine.release.spec import MOST_REPLICATES
+from engine.study.decision_log import entries
 from engine.study.map_reader import objective_indices, risk_utility_map
 from engine.study.study import Study
 from engine.sweeps.adaptive import MOST_FOLD, judge, looks, most_runs, who_may_be_chosen
+from engine.sweeps.runner import Runner
 from engine.sweeps.sweep import sweep
 from tests.engine.small_studies import RAW, keyed, plan_of, sweep_with_stops, table_of
 from tests.engine.sweeps.test_adaptive import fresh_of
@@ -187,6 +189,39 @@ def test_progress_counts_the_runs_that_the_choice_takes(tmp_path: Path):
         assert (study.progress.done, study.progress.total) == (made, made) == ticks[-1]
     assert all(done <= total for done, total in ticks)
     assert [done for done, _ in ticks] == sorted(done for done, _ in ticks)
+
+
+@pytest.mark.parametrize(("bound", "probability"), BOUNDS)
+def test_the_share_done_never_falls_and_the_total_begins_as_the_most_that_there_may_be(tmp_path, bound, probability):
+    ticks: list[tuple[int, int]] = []
+    plan = bounded(bound, probability)
+    with sweep(
+        RAW, plan, keyed(tmp_path / "s.study"), workers=1, on_progress=lambda *tick: ticks.append(tick)
+    ) as study:
+        assert ticks[0] == (0, len(study.scenarios) * (100 + 20))
+    shares = [done / total for done, total in ticks]
+    assert shares == sorted(shares) and shares[-1] == 1 and all(share < 1 for share in shares[:-1])
+
+
+def test_a_total_that_grows_lets_the_share_stand_still(tmp_path: Path):
+    plan, path = plan_of(space={**SPACE, "adaptive": False}), keyed(tmp_path / "s.study")
+    ticks: list[tuple[int, int]] = []
+    with sweep(RAW, plan, path, workers=1) as study:
+        study.acquire_lease(100)
+        runner = Runner(study, None, None, lambda *tick: ticks.append(tick))  # type: ignore[arg-type]
+        for runner.done, runner.total in ((0, 100), (50, 100), (55, 200), (60, 200), (150, 200), (200, 200)):
+            runner.report()
+        study.lease.release()
+    assert ticks == [(0, 100), (50, 100), (55, 110), (60, 120), (150, 200), (200, 200)]
+
+
+def test_the_fresh_runs_of_a_sweep_have_an_entry_in_the_log_and_only_one(tmp_path: Path):
+    plan, path = bounded(*BOUNDS[1]), keyed(tmp_path / "s.study")
+    for _ in range(2):  # the second time there is nothing left to do
+        with sweep(RAW, plan, path, workers=1) as study:
+            logged = [entry.detail for entry in entries(study) if entry.event == "rechecked"]
+            run_again = sorted(set(study.runs.results("fresh").scenario.tolist()))
+            assert logged == [{"candidates": [study.scenarios[i].label for i in run_again], "replicates": 20}]
 
 
 def test_a_search_settles_the_choice_too(tmp_path: Path):
