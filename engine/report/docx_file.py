@@ -92,8 +92,9 @@ def _add(docx_document: Any, element: Element, *, opens: bool) -> None:
     if isinstance(element, Paragraph):
         _paragraph(docx_document, element)
     elif isinstance(element, Bullets):
-        for item in element.items:
-            docx_document.add_paragraph(item, style="List Bullet")
+        for number, item in enumerate(element.items, 1):  # a list stays on one page
+            bullet = docx_document.add_paragraph(item, style="List Bullet")
+            bullet.paragraph_format.keep_with_next = number < len(element.items)
     elif isinstance(element, Entries):
         rows = [(name, value or BLANK) for name, value in element.rows]
         _table(docx_document, rows, (element.names, 1 - element.names), header=False, whole=not opens)

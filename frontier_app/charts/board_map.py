@@ -139,7 +139,7 @@ def board_table(findings: Findings) -> list[dict[str, str]]:
     rows = []
     for candidate in map_facts.candidates:
         marks = [
-            "on the frontier" if candidate.undominated else "dominated",
+            "on the frontier of averages" if candidate.undominated else "dominated",
             "clear" if candidate.clear else "uncertain",
         ]
         if candidate.within_bound is not None:

@@ -13,6 +13,7 @@ from engine.report.findings import Findings
 from engine.report.html_file import html_text
 from engine.report.map_words import bound_line_words, bound_title
 from engine.report.memo import memo
+from engine.report.slides import slides
 from tests.engine.report.conftest import Case, N
 
 
@@ -25,6 +26,7 @@ def test_the_bound_on_a_share_stands_on_the_map_as_a_number_of_records(case: Cas
         "averages over runs, but 90 % of single runs must meet the bound" in words and "if none were altered" in words
     )
     assert words in html_text(memo(case.findings)).replace("&#x27;", "'")
+    assert any(words in str(section) for section in slides(case.findings).sections)
 
 
 def test_a_bound_on_the_mean_is_called_so_and_none_is_not_drawn(case: Case) -> None:

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from engine.report.certainty import NOISE_WORDS, certainty, fresh_runs
-from engine.report.document import BLANK, Entries
+from engine.report.document import BLANK, Bullets, Entries
 from engine.report.docx_file import docx_bytes
 from engine.report.findings import Findings
 from engine.report.html_file import html_text
@@ -94,5 +94,10 @@ def test_rows_and_tables_of_the_docx_are_not_parted(case: Case) -> None:
         kept = [row.cells[0].paragraphs[0].paragraph_format.keep_with_next for row in table.rows]
         is_grid = bool(table._tbl.xpath("./w:tblPr/w:tblDescription"))
         assert not kept[-1] and (all(kept[:-1]) or not is_grid)
+    bullets = [p for p in made.paragraphs if p.style is not None and p.style.name == "List Bullet"]
+    others = [p for p in bullets if not p.paragraph_format.keep_with_next]
+    assert bullets and len(others) == sum(
+        isinstance(e, Bullets) for part in memo(case.findings).sections for e in part.elements
+    )
     breaks = [p.text for p in made.paragraphs if p.paragraph_format.page_break_before]
     assert breaks == ["2  The data, and what an intruder knows"]
