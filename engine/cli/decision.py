@@ -111,14 +111,15 @@ def run_choose(args: argparse.Namespace) -> None:
         say(f"next: frontier decide {args.study} --state submitted --by NAME")
 
 
-def _ask_for_unstated(plan: Plan) -> None:
-    """List what the plan leaves unstated although the board asks for it."""
+def _ask_for_unstated(plan: Plan, study: str) -> None:
+    """List what the plan of a study leaves unstated although the board asks for it, and how to fill it in."""
     from engine.plan.unstated import unstated
 
     if missing := unstated(plan):
         say("still to be filled in for the board, in the plan; until then the memo says that they are not stated:")
         for each in missing:
             say(f"  {each.entry:<20}  {each.title}")
+        say(f"to fill them in, edit the plan, then: frontier sweep DATA --study {study} --plan PLAN")
 
 
 def run_decide(args: argparse.Namespace) -> None:
@@ -162,7 +163,7 @@ def run_decide(args: argparse.Namespace) -> None:
                 despite=args.despite,
             )
         if args.state == "submitted":
-            _ask_for_unstated(study.plan)
+            _ask_for_unstated(study.plan, args.study)
         choice = status.choice
         place = "" if choice is None else released_run_text(released_run_now(study, choice))
     candidate = f"{status.choice.label}/{status.choice.replicate}: " if status.choice else ""

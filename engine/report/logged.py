@@ -14,6 +14,7 @@ from engine.report.change_log import (
     KEY_FIXED,
     LOG_TEXTS,
     SWEEP,
+    SWEEP_AGAIN,
     finalists_words,
     fresh_words,
 )
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
 _LOGGED = {*LOG_TEXTS, *CHANGE_TEXTS, "rechecked"}
 _AT_BEGINNING = {"plan", "locked", "deviation"}
 """Entries that a sweep makes before it draws anything."""
+_MOMENTS = 2.0  # seconds in which it makes them
 _ENTRIES = {
     "space.rates": "the swap rates",
     "space.specs": "the list of candidates",
@@ -53,22 +55,38 @@ def change_text(entry: str, words: str, redact: Redactor) -> str:
 def history(study: Study, redact: Redactor, chosen: str = "") -> tuple[tuple[str, str], ...]:
     """What happened, as day and words; ``chosen`` are those of the last recommendation, if it has words of its own.
 
-    The sweep has no entry: it stands after all that was logged before it was last started.  Fresh runs that it made
+    The sweep has no entry: it stands after what was logged when the study was made.  Fresh runs that it made
     itself, of a study whose log does not hold them, stand before the recommendation that rests on them.
     """
     log = [entry for entry in entries(study) if entry.event in _LOGGED]
     last = next((entry.number for entry in reversed(log) if entry.event == "chosen"), None)
-    rows = []
+    sweeps = _sweeps(study, log)
+    rows: list[tuple[str, str]] = []
     for place, entry in enumerate(log):
+        rows += sweeps.get(place, ())
         if entry.event == "chosen" and entry.detail.get("fresh") and not _rechecks(log[:place], entry):
             rows.append((entry.at[:10], FRESH_IN_SWEEP))
         text = chosen if chosen and entry.number == last else _entry_text(log, place, redact)
         rows.append((entry.at[:10], text))
-    if started := study.progress.started:
-        at = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(started))
-        earlier = sum(entry.at < at or (entry.at == at and entry.event in _AT_BEGINNING) for entry in log)
-        rows.insert(earlier, (at[:10], SWEEP))
-    return tuple(rows)
+    return (*rows, *sweeps.get(len(log), ()))
+
+
+def _sweeps(study: Study, log: Sequence[Entry]) -> dict[int, list[tuple[str, str]]]:
+    """When the sweep began and, where that was after a recommendation, was last started, by the place in the log of the
+    entry that follows: whoever begins a sweep logs the plan within moments of making the study."""
+    started = study.progress.started
+    if not started:
+        return {}
+    begun, again = _utc(float(study.about.get("created", started)) + _MOMENTS), _utc(started)
+    rows = {sum(entry.event in _AT_BEGINNING and entry.at <= begun for entry in log): [(begun[:10], SWEEP)]}
+    chosen = next((entry.at for entry in log if entry.event == "chosen"), again)
+    if again > chosen:
+        rows.setdefault(sum(entry.at <= again for entry in log), []).append((again[:10], SWEEP_AGAIN))
+    return rows
+
+
+def _utc(seconds: float) -> str:
+    return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(seconds))
 
 
 def rechecked_first(study: Study) -> bool | None:

@@ -18,7 +18,7 @@ from engine.report.rate_words import range_words
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from engine.report.facts import GroupRow
+    from engine.report.facts import GroupRow, Tally
     from engine.report.findings import Findings
     from engine.report.loss_facts import AnalysisRuns, ModelRow
 
@@ -59,15 +59,26 @@ def _with_nothing(runs: Sequence[AnalysisRuns | CoefficientRuns]) -> tuple[list[
     return _rows(rows)
 
 
+def _tallies(tallies: Sequence[Tally]) -> tuple[list[str], list[list[Any]]]:
+    """How many figures are flagged, in the columns of the memo's table."""
+    header = ["kind of figure", "all", "cannot change", "no standard error", "judged", "flagged", "by % of value"]
+    rows = []
+    for t in tallies:
+        without_error = t.compared - t.unchangeable - t.eligible
+        judged = [t.eligible, t.flagged, t.by_change, t.by_errors]
+        rows.append([t.kind, t.compared, t.unchangeable, without_error, *judged])
+    return [*header, "by standard errors"], rows
+
+
 def _groups(groups: Sequence[GroupRow]) -> tuple[list[str], list[list[Any]]]:
     """Groups with the share that the memo shows."""
     rows = [[g.group, g.people, g.before, g.after, g.after / g.people] for g in groups]
     return [
         "group",
-        "people",
+        "records",
         "in small cells before",
         "unaltered and in small cells after",
-        "after, as a share of all people of the group",
+        "after, as a share of all records of the group",
     ], rows
 
 
@@ -89,13 +100,13 @@ def sheets(findings: Findings) -> dict[str, tuple[list[str], list[list[Any]]]]:
         "Percentages weighted": _rows([r for r in utility.shares if r.weighted], ("weighted",)),
         "Means": _rows(utility.means),
         "Correlations": _rows(utility.correlations),
-        "Associations": _rows(utility.associations),
+        "Associations": _rows(utility.associations, ("errors", "flagged")),  # C and V are not judged
         "Models": _models(utility.models),
         "Coefficients": _rows(utility.coefficients),
         "Analyses side by side": _with_nothing(utility.analysis_runs),
         "Coefficients side by side": _with_nothing(utility.coefficient_runs),
         "Changes": _rows(utility.changes),
-        "Flags": _rows(utility.tallies),
+        "Flags": _tallies(utility.tallies),
         "Checks": _rows(findings.checks),
         "Attributes": _rows(findings.design.attributes),
         "Parameters": (["parameter", "in this study"], [list(pair) for pair in findings.approved.parameters]),

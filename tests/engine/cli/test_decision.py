@@ -55,6 +55,7 @@ def test_the_whole_way(path, capsys):
     code, said = run("decide", "--state", "submitted", "--by", "Ada")
     assert code == 0 and "possible next: approved, returned" in said
     assert "still to be filled in for the board" in said and "about.contact" in said
+    assert "to fill them in, edit the plan, then: frontier sweep DATA --study " in said
     code, said = run("decide", "--state", "released", "--by", "Ada")
     assert code == 2 and "it can be approved or returned" in said
     code, said = run("decide", "--state", "approved", "--by", "Board")

@@ -110,6 +110,6 @@ def test_shares_of_groups_are_of_all_records_of_the_group_as_the_memo_says(case:
         for k, level in enumerate(attribute.levels):
             shares[f"{attribute.name}: {level}"] = exposed[old[:, j] == k].mean()
     header, rows = sheets(replace(case.findings, exposure=wide))["Exposed groups"]
-    assert "share of all people of the group" in header[-1]
+    assert "share of all records of the group" in header[-1]
     assert {row[0]: row[-1] for row in rows} == pytest.approx({row[0]: shares[row[0]] for row in rows})
     assert any(row[-1] > 0 for row in rows)

@@ -14,6 +14,7 @@ from engine.report.change_log import (
     KEY_FIXED,
     LOG_TEXTS,
     SWEEP,
+    SWEEP_AGAIN,
     chosen_words,
     finalists_words,
     fresh_words,
@@ -81,6 +82,15 @@ def remade_of(study: Study) -> Remade:
     return remade(study, raw_table(), choice.label, choice.replicate)
 
 
+def test_a_sweep_that_is_started_again_does_not_move_in_the_log(tmp_path: Path) -> None:
+    study = case_of(tmp_path, plan_of(analyses=())).study
+    begun = told(study)
+    at = study.progress.started + 3600
+    with study.database.transaction() as db:
+        db.execute("update run set started=?", (at,))
+    assert told(study) == [*begun, SWEEP_AGAIN]
+
+
 def test_fresh_runs_of_a_sweep_itself_stand_before_the_recommendation(tmp_path: Path) -> None:
     space = SpacePlan(swap_sizes=(1,), rates=("0.0537", "0.2113"), replicates=12, adaptive=True, screen=10)
     study = case_of(tmp_path, plan_of(space=space, analyses=())).study
@@ -90,6 +100,14 @@ def test_fresh_runs_of_a_sweep_itself_stand_before_the_recommendation(tmp_path: 
 
 
 def test_words_of_steps_are_no_changes_of_the_plan() -> None:
-    steps = (FRESH_IN_SWEEP, DESPITE, KEY_FIXED, SWEEP, fresh_words(3, 1, afterwards=True), finalists_words(3, 2))
+    steps = (
+        FRESH_IN_SWEEP,
+        DESPITE,
+        KEY_FIXED,
+        SWEEP,
+        SWEEP_AGAIN,
+        fresh_words(3, 1, afterwards=True),
+        finalists_words(3, 2),
+    )
     assert not any(map(is_plan_change, (*steps, *LOG_TEXTS.values(), chosen_words("at most 2 %", late=True))))
     assert all(is_plan_change(f"{opening}: the rates.") for opening in CHANGE_TEXTS.values())

@@ -340,8 +340,10 @@ def test_the_sentence_on_flags_adds_up_as_its_table_does(case: Case) -> None:
         "4 of 32 percentages of two attributes are beyond the tolerances. Of 72 figures that users would compute 40 "
         "cannot change, among them all percentages of one attribute, and 32 are judged."
     )
-    for tally in case.findings.utility.tallies:
-        assert tally.compared >= tally.unchangeable + tally.eligible
+    header, rows = sheets(case.findings)["Flags"]
+    assert header[:6] == ["kind of figure", "all", "cannot change", "no standard error", "judged", "flagged"]
+    assert rows and all(row[1] == sum(row[2:5]) and min(row[1:]) >= 0 for row in rows)
+    assert "flagged" not in sheets(case.findings)["Associations"][0]
 
 
 def test_page_one_names_the_first_of_the_list_in_section_five(case: Case) -> None:
