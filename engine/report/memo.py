@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import fields
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -47,7 +48,8 @@ def memo(findings: Findings) -> Document:
 def names_of(findings: Findings) -> dict[str, Any]:
     """What the templates of memo and slides can use: the parts of findings, sentences on them, and a few choices."""
     return {
-        **vars(findings),
+        # not vars(): a bundle of an earlier version lacks fields that have a default
+        **{part.name: getattr(findings, part.name) for part in fields(findings)},
         **{sentence.__name__: sentence(findings) for sentence in _SENTENCES},
         "banner": findings.cover.classification or BANNER,
         "risk_measures": [row for row in findings.measures if row.kind == "risk"],
