@@ -238,7 +238,7 @@ ALTERED_SHARE_MAX = Measure(
     source="largest share of altered records in a one-way level, over the rate",
     meaning=(
         "How many times the overall share of altered records is reached in the group (level of an attribute that holds "
-        "at least as many records as least says) that carries most of the changes."
+        "no fewer records than least) that carries most of the changes."
     ),
     over="all",
     compute=altered_share_max,

@@ -214,7 +214,7 @@ K_ANONYMITY = Measure(
     unit_kind="count",
     source="Samarati and Sweeney (1998); Sweeney (2002), doi:10.1142/S0218488502001648",
     meaning=(
-        "The number of released records that share their combination of keys with fewer than k - 1 others; altered "
+        "The number of released records whose combination of keys fewer than k of them share; altered "
         "records count too."
     ),
     over="keys",
@@ -234,8 +234,7 @@ K_ANONYMITY_SHARE = Measure(
     share_of="records",
     source=K_ANONYMITY.source,
     meaning=(
-        "The share of released records that share their combination of keys with fewer than k - 1 others; altered "
-        "records count too."
+        "The share of released records whose combination of keys fewer than k of them share; altered records count too."
     ),
     over="keys",
     compute=k_anonymity_share,

@@ -192,7 +192,7 @@ SMALL_CELLS_SUBSET = Measure(
     rounding="exposed",
     source=_EQ_6 + "largest over sets of keys",
     meaning=(
-        "The share of unaltered records in small cells for somebody who knows only as many keys as size says, at the "
+        "The share of unaltered records in small cells for somebody who knows only a few keys (size of them), at the "
         "choice of keys that exposes most records."
     ),
     over="keys",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from engine.common.wording import listed, lower_first
+from engine.common.wording import listed, lower_first, upper_first
 from engine.report.answers import (
     decision_words,
     exposed_groups,
@@ -97,7 +97,8 @@ def left_out(findings: Findings) -> str:
     )
     if not others:
         return f"{text} No other risk measure was computed."
-    return f"{text} {listed(lower_first(row.title) for row in others)} are in section 4."
+    listing = upper_first(listed(lower_first(row.title) for row in others))
+    return f"{text} {listing} {'is' if len(others) == 1 else 'are'} in section 4."
 
 
 def _state(findings: Findings) -> str:

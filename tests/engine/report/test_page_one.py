@@ -12,7 +12,7 @@ from engine.report.docx_file import docx_bytes
 from engine.report.findings import Findings
 from engine.report.html_file import html_text
 from engine.report.memo import memo
-from engine.report.page_one import page_one
+from engine.report.page_one import left_out, page_one
 from tests.engine.report.conftest import Case
 
 NAMES = ["Why this one", "Risk", "Left out", "Most exposed", "Worst losses", "Neighbours", "How sure",
@@ -65,6 +65,14 @@ def test_what_is_not_stated_is_named_in_one_row(case: Case) -> None:
     stated = replace(case.findings, cover=replace(case.findings.cover, survey="Labour Force Survey"))
     assert "survey" not in unstated(stated) and "contact" in unstated(stated)
     assert "Labour Force Survey" in html_text(memo(stated))
+
+
+def test_other_risk_measures_are_told_in_a_sentence_of_their_own(case: Case) -> None:
+    one = next(row for row in case.findings.measures if row.chosen_by)
+    others = [replace(one, title=title, kind="risk", chosen_by=False) for title in ("Uniques", "Right matches")]
+    both, single = (left_out(replace(case.findings, measures=(one, *others[:n]))) for n in (2, 1))
+    assert both.endswith("for true. Uniques and right matches are in section 4.")
+    assert single.endswith("for true. Uniques is in section 4.")
 
 
 def test_clear_is_worded_as_what_it_is() -> None:

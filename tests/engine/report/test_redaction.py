@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from decimal import Decimal
 
 import numpy as np
 import pytest
 
 from engine.common.wording import lower_first
-from engine.measures import call
+from engine.measures import MEASURES, call
+from engine.measures.base import MeasureCall
 from engine.report.redaction import (
     ONE_DIGIT,
     Redactor,
@@ -162,3 +164,19 @@ def test_the_measure_behind_a_title_in_a_bundle_is_known(name: str, counted: boo
     for shown in (title, title + ONE_DIGIT):
         assert is_count_title(shown) == counted and is_count_title(shown, of_keys=True) == of_keys
         assert is_one_digit_title(shown) == (shown != title)
+
+
+def test_what_a_measure_says_holds_numbers_and_no_names_of_parameters():
+    told = {
+        "small_cells_unswapped[n_rule=5]": "(fewer than 5 together)",
+        "small_cells_subset[size=2]": "a few keys (2 of them)",
+        "l_diversity[target=A;l=3]": "fewer than 3 different values",
+        "k_anonymity[k=4]": "fewer than 4 of them share",
+        "altered_share_max": "no fewer records than 45",
+        "r2": "everyone's keys",
+    }
+    assert {text: words in meaning_of(call(text)) for text, words in told.items()} == dict.fromkeys(told, True)
+    for measure in MEASURES.values():
+        for name, value in measure.parameters.items():
+            if isinstance(value, int | float) and not isinstance(value, bool):
+                assert not re.search(rf"(?<!at )(?<![\w'])\b{name}\b", meaning_of(MeasureCall(measure))), measure.name
