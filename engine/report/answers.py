@@ -356,7 +356,7 @@ def summary(findings: Findings) -> list[str]:
     ]
     losses = largest_losses(findings)
     if losses:
-        sentences.append(f"The largest loss is in {losses[0]}.")
+        sentences.append(f"The largest loss: {losses[0]}.")
     if not row.undominated:
         sentences.append(f"On average another candidate {BEATS}.")
     return sentences

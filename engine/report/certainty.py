@@ -55,7 +55,7 @@ def frontier_words(findings: Findings) -> str:
     """Whether the recommended candidate is on the frontier of the averages, how sure that is, in which share of the
     single runs it is, and which candidate is better on average, if one is, and why it was not chosen."""
     row = recommended(findings)
-    often = "" if row.share is None else "fewer than 1 %" if row.share < 0.005 else f"{100 * row.share:.0f} %"
+    often = "" if row.share is None else "under 1 %" if row.share < 0.005 else f"{100 * row.share:.0f} %"
     share = often and f" Of the frontiers of single runs it is on {often}."
     if row.undominated:
         doubt = "with 95 % confidence" if row.clear else "but chance alone could move it off"

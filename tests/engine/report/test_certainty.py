@@ -5,18 +5,24 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 from decimal import Decimal
+from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
+from engine.decision.choice import choose
+from engine.frontier.neighbours import lettered
 from engine.report.answers import neighbour_sentence, neighbour_sentences
+from engine.report.build_findings import findings
 from engine.report.certainty import certainty, frontier_words, recommended
+from engine.report.describe import remade
 from engine.report.findings import Findings
 from engine.report.map_facts import CandidateRow, Spread
 from engine.report.page_one import page_one
 from engine.report.words import about, difference, figure_shown, mean_shown
 from engine.study.map_reader import risk_utility_map
-from tests.engine.report.conftest import Case
+from tests.engine.report.conftest import Case, case_of, plan_of, raw_table
 
 
 def with_rows(findings: Findings, own: dict[str, Any], **other: Any) -> tuple[Findings, CandidateRow]:
@@ -59,15 +65,28 @@ def test_one_that_cannot_be_told_apart_from_the_recommended_one_has_no_letter(ca
     assert "Another candidate is at least as safe" in frontier_words(findings)
 
 
-def test_who_dominates_is_decided_on_exact_averages(case: Case) -> None:
-    view = risk_utility_map(case.study)
-    index = case.study.find(case.study.choices.all()[-1].label)[0].index
-    assert recommended(case.findings).undominated == bool(view.dominance.undominated[index])
-    assert not any(row.dominates for row in case.findings.map.candidates) or not recommended(case.findings).undominated
+def test_who_dominates_is_decided_on_exact_averages(tmp_path: Path) -> None:
+    study = case_of(tmp_path, plan_of()).study
+    view = risk_utility_map(study)
+    index = int(np.flatnonzero(~view.dominance.undominated)[0])
+    choice = choose(study, view, "by hand", candidate=view.scenarios[index].label)
+    report = findings(study, remade(study, raw_table(), choice.label, choice.replicate))
+    letters, risk, use = lettered(view, index), view.risk_loss, view.utility_loss
+    for row in report.map.candidates:
+        other = letters[row.letter]
+        gains = (risk[index] - risk[other], use[index] - use[other])
+        assert row.dominates == (min(gains) >= 0 and max(gains) > 0)
+    assert not recommended(report).undominated and not recommended(report).dominates
+    assert (
+        "is at least as safe and as useful, and better in one of the two" in dict(page_one(report).rows)["Neighbours"]
+    )
+
+
+def test_findings_of_an_earlier_version_open(case: Case) -> None:
     plain = json.loads(case.findings.to_json())
     for row in plain["map"]["candidates"]:
         del row["dominates"]
-    assert Findings.from_json(json.dumps(plain)) == case.findings, "findings of an earlier version open"
+    assert Findings.from_json(json.dumps(plain)) == case.findings
 
 
 def test_frontier_by_averages_and_by_single_runs_do_not_contradict_each_other(case: Case) -> None:

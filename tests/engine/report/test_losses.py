@@ -241,7 +241,7 @@ def test_the_worst_loss_is_the_worst_of_the_whole_workbook(case: Case):
     assert max(everything) > coefficients
     first = largest_losses(case.findings)[0]
     assert use.losses[0].of in first and use.losses[0].what in first
-    assert any(f"The largest loss is in {first}" in sentence for sentence in summary(case.findings))
+    assert any(f"The largest loss: {first}" in sentence for sentence in summary(case.findings))
 
 
 def _loss(of: str, errors: float | None, lost: str = "", kind: str = "coefficient") -> Loss:
