@@ -40,6 +40,7 @@ def add_commands(commands: Commands) -> None:
 
 def run_show(args: argparse.Namespace) -> None:
     """List candidates."""
+    from engine.measures.planned import check_bounded
     from engine.report.candidate_table import as_csv, as_json, columns_of, realisation_rows, scenario_rows
     from engine.report.sentences import recall_words
     from engine.study.study import Study
@@ -48,6 +49,8 @@ def run_show(args: argparse.Namespace) -> None:
         raise UsageError("--max-risk and --slope are two selection rules; give one of them")
     with Study.open(args.study) as study:
         view = map_of(study, args)
+        if args.max_risk is not None:
+            check_bounded(view.measures[view.risk])
         progress = study.progress
     make = scenario_rows if args.by == "scenario" else realisation_rows
     rows = make(view, args.max_risk, args.slope, args.undominated)

@@ -16,6 +16,7 @@ from engine.decision.slope import slope_words
 from engine.frontier.chance import FEWEST_RUNS
 from engine.frontier.risk_utility_map import RiskUtilityMap, check_realisation
 from engine.frontier.summary import summarise
+from engine.measures.planned import check_bounded
 from engine.release.results import Results
 from engine.release.scenarios import Choice
 from engine.study.decision_log import append
@@ -31,6 +32,7 @@ def planned_indices(study: Study, view: RiskUtilityMap) -> list[int]:
     """The scenarios that the plan's rule picks on a map: one, two where a slope is an edge's, none without a rule."""
     plan = study.plan.decision
     if plan.max_risk is not None:
+        check_bounded(view.measures[view.risk])
         return [view.under_bound(float(plan.max_risk))]
     return view.by_slope(float(plan.slope)) if plan.slope is not None else []
 
@@ -85,6 +87,7 @@ def pick(study: Study, view: RiskUtilityMap, **selection: Unpack[SelectionRule])
         scenario, named_replicate = study.find(candidate)
         index, rule = scenario.index, NAMED_BY_HAND
     elif max_risk is not None:
+        check_bounded(view.measures[view.risk])
         index = view.under_bound(max_risk)
         rule = bound_rule_words(view, max_risk)
     else:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from engine.common.errors import UsageError
 from engine.measures import MEASURES, MeasureCall, call
 from engine.measures.base import Kind
 from engine.mechanisms import MECHANISMS, mechanism
@@ -64,3 +65,12 @@ def deciding_column(plan: Plan, calls: Sequence[MeasureCall], kind: Kind) -> int
     if joint is not None and releases_several_tables(plan):
         return joint
     return next((k for k, one in enumerate(calls) if one.measure.kind == kind), None)
+
+
+def check_bounded(risk: MeasureCall) -> None:
+    """Refuse a bound on a measure of which more is better: "at most" would ask for the least protection."""
+    if risk.measure.better == "higher":
+        raise UsageError(
+            f"a bound is for a measure where lower is better; of '{risk}' higher is better, so judge risk by another "
+            "measure, or choose a slope"
+        )

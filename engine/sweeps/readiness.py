@@ -11,6 +11,7 @@ from engine.common.errors import EngineError, UsageError
 from engine.common.raw_values import numbers
 from engine.data.microdata import Microdata, RawTable
 from engine.measures import MeasureCall
+from engine.measures.planned import check_bounded, deciding_column
 from engine.plan import Plan, check_plan
 from engine.plan.recode import code
 from engine.release.space import Space
@@ -50,6 +51,8 @@ def ready(
     check_weight(data)
     question = question_of(plan, data, calls)
     _check_objectives(plan, question)
+    if calls is None:
+        _check_bound(plan, question)
     with no_collection():
         specs, space = scenarios_of(plan, data, known, listed=listed or counted(plan, data) is None)
     return Ready(data, question, specs, space)
@@ -70,6 +73,18 @@ def _check_objectives(plan: Plan, question: Question) -> None:
                 raise UsageError(
                     f"adaptive replicates and a search compare risk with utility, and the plan has no measure of {kind}"
                 )
+
+
+def _check_bound(plan: Plan, question: Question) -> None:
+    """Refuse a bound on a risk that cannot have one."""
+    if plan.decision.max_risk is None:
+        return
+    risk = next((call for call in question.calls if plan.decision.risk in (str(call), call.measure.name)), None)
+    column = deciding_column(plan, question.calls, "risk")
+    if risk is None and column is not None:
+        risk = question.calls[column]
+    if risk is not None:
+        check_bounded(risk)
 
 
 def plan_problems(plan: Plan, raw: RawTable) -> list[str]:

@@ -7,10 +7,10 @@ from decimal import Decimal
 
 import streamlit as st
 
-from engine.common.errors import EngineError, UsageError
+from engine.common.errors import EngineError
 from engine.measures import MeasureCall, call
 from engine.measures.base import Kind
-from engine.measures.planned import comparable_calls, deciding_column
+from engine.measures.planned import check_bounded, comparable_calls, deciding_column
 from engine.plan import DecisionPlan, Plan, TolerancePlan
 from engine.plan.types import DEFAULT_PROBABILITY, FIRST_WITHIN, ON_MEAN
 from engine.sweeps.baseline import original_figure
@@ -135,11 +135,7 @@ def _bound(old: DecisionPlan, risk: MeasureCall, tag: str, fixed: bool, wrong: I
     )
 
     def checked() -> str | None:
-        if risk.measure.better != "lower":
-            raise UsageError(
-                f"a bound is for a measure where lower is better; of '{text.measure_title(risk)}' higher is better, so "
-                "judge risk by another measure, or choose a slope"
-            )
+        check_bounded(risk)
         return DecisionPlan(max_risk=typed.strip()).max_risk if typed.strip() else None
 
     bound = wrong.attempt(checked, old.max_risk)

@@ -10,7 +10,7 @@ import pytest
 
 from engine.cli.main import main
 from engine.decision.states import decision_status
-from engine.plan import edit_plan
+from engine.plan import edit_plan, read_plan
 from engine.plan.samples import load
 from engine.study.decision_log import entries
 from engine.study.map_reader import risk_utility_map
@@ -151,3 +151,29 @@ def test_what_was_chosen_is_run_again_though_means_leave_it_off_the_frontier(pat
     assert main(["recheck", str(path), "--data", "czech", "--replicates", "2"]) == 0
     with Study.open(path) as study:
         assert set(entries(study)[-1].detail["candidates"]) == {*frontier, other}
+
+
+@pytest.mark.parametrize("command", ["show", "choose", "sweep"])
+def test_a_bound_on_a_measure_of_which_more_is_better_is_refused(tmp_path, capsys, command):
+    """The words "at most" would ask for the least protection; the pages refuse it in the same words."""
+    study = tmp_path / "p.study"
+    asked = ["sweep", "czech", "--study", str(study), "--swap-sizes", "1", "--rates", "0.1", "--replicates", "10"]
+    asked += ["--measures", "p1,hellinger", "--workers", "1"]
+    if command == "sweep":
+        assert main([*asked, "--max-risk", "0.2"]) == 2
+        assert not study.exists()
+    else:
+        assert main(asked) == 0
+        assert main([command, str(study), "--max-risk", "0.2", *(["--why", "x"] if command == "choose" else [])]) == 2
+    assert "a bound is for a measure where lower is better; of 'p1' higher is better" in capsys.readouterr().err
+
+
+def test_a_first_plan_takes_the_options_of_a_sweep_and_the_bound(tmp_path, capsys):
+    plan, study = tmp_path / "plan.toml", tmp_path / "s.study"
+    options = ["--swap-sizes", "1", "--rates", "0.1", "--replicates", "10", "--max-risk", "0.5"]
+    assert main(["plan", "init", "czech", *options, "--out", str(plan)]) == 0
+    asked = read_plan(plan)
+    assert (asked.space.rates, asked.space.replicates, asked.decision.max_risk) == (("0.1",), 10, "0.5")
+    assert main(["sweep", "czech", "--study", str(study), "--plan", str(plan), "--workers", "1"]) == 0
+    assert main(["choose", str(study), "--why", "the plan's rule"]) == 0
+    assert "at or below 0.5 in at least 90 % of single runs" in capsys.readouterr().out

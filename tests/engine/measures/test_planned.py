@@ -15,7 +15,7 @@ from engine.mechanisms import mechanism
 from engine.plan import DecisionPlan, MechanismPlan, Plan
 from engine.report.html_file import html_text
 from engine.report.plan_document import plan_document
-from engine.study.map_reader import objective_indices, risk_utility_map
+from engine.study.map_reader import objective_indices, planned_risk, risk_utility_map
 from engine.sweeps.sweep import sweep
 from tests.engine.report.conftest import plan_of as survey_plan
 from tests.engine.report.conftest import raw_table
@@ -89,6 +89,7 @@ def test_the_joint_risk_decides_in_a_study_unless_the_plan_names_another(tmp_pat
         assert str(study.measures[risk]) == "r2"
         view = risk_utility_map(study)
         assert view.risk == risk and np.isfinite(view.risk_loss).all()
+        assert planned_risk(study) == risk, "the plan's bound and the run that is released follow it too"
     named = replace(plan, decision=DecisionPlan(risk="small_cells"))
     with sweep(raw, named, keyed(tmp_path / "n.study"), workers=1) as study:
         assert str(study.measures[objective_indices(study)[0]]) == "small_cells"

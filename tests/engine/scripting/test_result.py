@@ -41,6 +41,24 @@ def test_candidates_of_another_sweep_are_others(swaps):
         assert other[0].id == swaps[0].id and other[0] != swaps[0] and other[0] not in swaps
 
 
+def test_a_choice_under_a_bound_says_how_many_runs_are_missing():
+    """At five runs none is told to meet it, whatever their mean."""
+    with sf.sweep(people(), ["age", "sex", "race"], key=KEY, max_risk=1, **{**SPACE, "replicates": 5}) as few:
+        for choose in (few.choose, lambda: few.choose(max_risk=1)):
+            with pytest.raises(sf.UsageError, match=r"that takes 10, and .* has 5, 5 too few"):
+                choose()
+
+
+def test_a_choice_under_a_bound_is_not_one_whose_mean_alone_meets_it():
+    with sf.sweep(people(), ["age", "sex", "race"], key=KEY, **{**SPACE, "replicates": 20}) as enough:
+        means = enough.to_frame()["small_cells"]
+        runs = enough.to_frame(runs=True).groupby("candidate")["small_cells"]
+        bound = float(means.median())
+        picked = enough.choose(max_risk=bound)
+        assert (runs.get_group(picked.id) <= bound).mean() >= 0.9
+        assert any((runs.get_group(label) <= bound).mean() < 0.9 for label in means.index[means <= bound])
+
+
 @pytest.mark.parametrize("make", [pickle.dumps, copy.copy, copy.deepcopy])
 def test_a_sweep_that_is_pickled_says_how_it_is_kept(swaps, make):
     with pytest.raises(sf.UsageError, match="cannot be pickled or copied; save it to a file and open that"):
