@@ -24,7 +24,7 @@ _GONE = markdown(
 )
 _CSS = """<style>
 .block-container {padding: 4rem 2.2rem 3rem; max-width: 1720px;}
-.stApp h1 {font-size: 1.9rem; padding: .2rem 0 .3rem;}
+.stApp h1 {font-size: 1.9rem; padding: 0 0 .1rem;}
 .stApp h3 {font-size: 1.25rem; padding: .6rem 0 .3rem;}
 .stApp h4 {font-size: 1.1rem; padding: .2rem 0;}
 [data-testid="stMetricValue"] {font-size: 1.45rem; font-variant-numeric: tabular-nums;}
@@ -37,6 +37,11 @@ _CSS = """<style>
 div:has(> [data-testid="stMultiSelectTagsContainer"]),
 div:has(> div > [data-testid="stMultiSelectTagsContainer"]) {max-height: none !important; height: auto !important;}
 [data-testid="stTopNavLink"]:focus-visible {outline: 2px solid currentColor; outline-offset: 1px;}
+/* A tall figure ends where the window does, below what stands above it; in a very low window the page is scrolled. */
+[class*="st-key-tall-"] [data-testid="stElementContainer"] {height: clamp(380px, calc(100vh - 21.5rem), 62vw);}
+.st-key-card {padding-top: .7rem; padding-bottom: .6rem;}
+.st-key-card [role="tabpanel"] {padding-top: .3rem;}
+.st-key-card [data-testid="stMarkdownContainer"] p {font-size: .9rem; line-height: 1.45;}
 [data-testid="stCheckbox"] label :is(div, p) {white-space: normal !important;}
 /* Streamlit downloads what a person edits with its texts as they are, which a spreadsheet program may compute. */
 :is([class*="st-key-columns-"], [class*="st-key-parts-"], [class*="st-key-edits-"])

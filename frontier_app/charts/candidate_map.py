@@ -262,7 +262,7 @@ def run_share(view: RiskUtilityMap) -> str:
 def words(view: RiskUtilityMap, index: int, by_quantile: bool = False) -> str:
     """What the mouse shows over a scenario."""
     scenario, summary = view.scenarios[index], view.summary
-    lines: list[str] = [drawn("<b>{}</b> {}", scenario.label, text.swap_short(scenario.spec))]
+    lines: list[str] = [drawn("<b>{}</b> ({})", text.swap_short(scenario.spec), scenario.label)]
     for k in (view.risk, view.utility):
         figures = text.with_error(summary.mean[index, k], summary.se[index, k])
         lines.append(f"{text.measure_name(view.measures[k])}: {figures}")
@@ -297,7 +297,7 @@ def joint_measure(view: RiskUtilityMap) -> int | None:
 
 def _run_words(view: RiskUtilityMap, index: int, replicate: int, loss: list[float]) -> str:
     scenario = view.scenarios[index]
-    lines: list[str] = [drawn("<b>{}/{}</b> {}", scenario.label, replicate, text.swap_short(scenario.spec))]
+    lines: list[str] = [drawn("<b>{}</b>, run {} ({})", text.swap_short(scenario.spec), replicate, scenario.label)]
     lines += [
         f"{text.measure_name(view.measures[k])}: {text.figure(value_of(view, k, loss[k]))}"
         for k in (view.risk, view.utility)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-SIZE = (520.0, 350.0)
+SIZE = (520.0, 300.0)
 """Width and height in pixels of the narrowest map: what has room there has room on every screen."""
 _LETTER = 7.2  # pixels, about the width of a sign
 _LINE = 15.0
@@ -59,6 +59,27 @@ def beside(
                 sides[i] = name
                 break
     return sides
+
+
+def emptiest(
+    at: tuple[float, float],
+    label: str,
+    points: tuple[np.ndarray, np.ndarray],
+    sides: Sequence[str],
+    size: tuple[float, float] = SIZE,
+) -> str:
+    """The first of ``sides`` of a place on which words cover fewest points; all places are shares of the drawing."""
+    wide, high = size
+    px, py = points[0] * wide, points[1] * high
+    long = _LETTER * len(label)
+    steps = {name: (dx, dy) for name, dx, dy in _SIDES}
+
+    def covered(side: str) -> int:
+        dx, dy = steps[side]
+        x, y = at[0] * wide + dx * (7 + long / 2), at[1] * high + dy * (5 + _LINE / 2)
+        return int(np.count_nonzero((np.abs(px - x) < long / 2 + 4) & (np.abs(py - y) < _LINE / 2 + 4)))
+
+    return min(sides, key=covered)
 
 
 def flags(

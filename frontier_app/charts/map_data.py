@@ -159,7 +159,11 @@ class Panel:
             {"type": kind, "x0": 0, "x1": 1, "y0": low, "y1": high, "layer": "below", **axes, **what}
         )
 
+    def share(self, x: Any, y: Any) -> tuple[Any, Any]:
+        """Places as shares of the drawing's width and height."""
+        (x0, x1), (y0, y1) = self.across, self.up
+        return (x - x0) / (x1 - x0), (y - y0) / (y1 - y0)
+
     def scaled(self, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Points as shares of the drawing's width and height."""
-        (x0, x1), (y0, y1) = self.across, self.up
-        return (self.cloud.loss[rows] - x0) / (x1 - x0), (self.cloud.risk[rows] - y0) / (y1 - y0)
+        return self.share(self.cloud.loss[rows], self.cloud.risk[rows])

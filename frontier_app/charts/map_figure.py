@@ -14,7 +14,7 @@ import numpy as np
 
 from frontier_app.charts import density, map_layers
 from frontier_app.charts.map_data import Cloud, FigureDraft, Marks, Panel, ranges
-from frontier_app.charts.style import COLOURS, INK, MARGIN, QUIET, SHAPES, TOOLBAR, WEBGL, look_of, sent
+from frontier_app.charts.style import LINE_WORDS, MARGIN, QUIET, SHAPES, TOOLBAR, WEBGL, look_of, sent
 
 if TYPE_CHECKING:
     from plotly.graph_objects import Figure
@@ -36,7 +36,7 @@ def risk_utility(cloud: Cloud, marks: Marks) -> Figure:
     high = 300 * draft.panels
     return draft.figure(
         height=(marks.height if alone else 110 + high) + TOOLBAR + more,
-        margin={**MARGIN, "t": TOOLBAR + (32 if alone else 62) + more},
+        margin={**MARGIN, "r": LINE_WORDS, "t": TOOLBAR + (32 if alone else 62) + more},
         legend={
             "title": {"text": f"{marks.legend}:  " if marks.legend else "", "side": "left"},
             "orientation": "h",
@@ -127,9 +127,9 @@ def _draw(draft: FigureDraft, number: int, cloud: Cloud, marks: Marks) -> None:
     map_layers.frontier(panel)
     map_layers.anchors(panel)
     for row in marks.pins:
-        map_layers.ring(panel, row, COLOURS[3], 19)
+        map_layers.ring(panel, row, map_layers.PINNED, 19)
     if marks.optimum is not None:
-        map_layers.ring(panel, marks.optimum, INK, 24)
+        map_layers.ring(panel, marks.optimum, map_layers.RECOMMENDED, 24)
     map_layers.flags(panel)
     x, y = panel.axis("x"), panel.axis("y")
     plain: dict[str, Any] = {"zeroline": False, "showgrid": True}

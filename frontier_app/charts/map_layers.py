@@ -9,12 +9,15 @@ import numpy as np
 from frontier_app.charts import label_layout
 from frontier_app.charts.map_data import Cloud, FigureDraft, Marks, Panel
 from frontier_app.charts.style import COLOURS, INK, QUIET, SHAPES, look_of, sent
-from frontier_app.wording.figure_text import drawn
+from frontier_app.wording.figure_text import drawn, stacked
 
+_ORIGINAL = "original data"
 LEGEND_ROW = 19
 """Height of a row of a legend, pixels."""
-_NARROW, _LETTER, _SIGN, _TITLE = 555, 6.5, 46, 30
-"""Width of a figure in a window of 1280, of a letter, of the sign before an entry, and about the title, pixels."""
+RECOMMENDED, PINNED = "circle-open", "square-open"
+"""Shapes of the rings about candidates."""
+_NARROW, _LETTER, _SIGN, _TITLE = 630, 6.5, 46, 30
+"""Width for a legend in a window of 1280, of a letter, of the sign before an entry, and about the title, pixels."""
 
 
 def words(panel: Panel) -> None:
@@ -64,13 +67,14 @@ def flags(panel: Panel) -> None:
     named = [_side_by_side(bold.get(row), pinned.get(row)) for row in rows.tolist()]
     around = np.flatnonzero(~np.isnan(panel.cloud.loss) & ~np.isnan(panel.cloud.risk))
     ox, oy = panel.scaled(around)
-    (x0, x1), (y0, y1) = panel.across, panel.up
-    known = (panel.marks.original[0] - x0) / (x1 - x0), (panel.marks.original[1] - y0) / (y1 - y0)
+    y0, y1 = panel.up
+    across, above = panel.share(*panel.marks.original)
+    above += 0.04 if _original_side(panel).startswith("top") else -0.04
     # No label on the other words and lines: doing nothing, no release, what is cut off, the bound.
-    taken = [(known[0] - 0.12, known[0] + 0.12, known[1] + 0.04), (0.0, 0.5, 0.045), (0.6, 1.0, 0.03)]
+    taken = [(across - 0.12, across + 0.12, above), (0.0, 0.5, 0.045), (0.6, 1.0, 0.03)]
     if panel.marks.bound is not None:
         line = (panel.marks.bound - y0) / (y1 - y0)
-        taken += [(0.0, 1.0, line), (0.0, 0.5, line - 0.04)]
+        taken.append((0.0, 1.0, line))
     for left, right, height in taken:
         ox, oy = np.append(ox, np.linspace(left, right, 60)), np.append(oy, np.full(60, height))
     offsets = label_layout.flags(*panel.scaled(rows), plain, (ox, oy))
@@ -107,8 +111,8 @@ def anchors(panel: Panel) -> None:
             loss,
             risk,
             "triangle-up",
-            "original data",
-            "top center" if not marks.distortion else "top right",
+            _ORIGINAL,
+            _original_side(panel),
             f"<b>original data (do nothing)</b><br>risk {risk:.4g}, nothing changed",
         )
     ]
@@ -137,9 +141,23 @@ def anchors(panel: Panel) -> None:
         )
 
 
+def _original_side(panel: Panel) -> str:
+    """Where the words of doing nothing stand: on the side that covers fewest candidates."""
+    cloud = panel.cloud
+    x, y = cloud.loss, cloud.risk
+    if cloud.bulk is not None:
+        x, y = np.append(x, cloud.bulk[0]), np.append(y, cloud.bulk[1])
+    sides = ("top center", "bottom center") if not panel.marks.distortion else ("top right", "bottom right")
+    return label_layout.emptiest(panel.share(*panel.marks.original), _ORIGINAL, panel.share(x, y), sides)
+
+
 def grounds(panel: Panel) -> None:
-    """Lines behind the points: the risk of doing nothing, the largest tolerable risk, and a straight trade-off."""
-    cloud, marks, up, left = panel.cloud, panel.marks, panel.up, panel.across[0]
+    """Lines behind the points: the risk of doing nothing, the largest acceptable risk, and a straight trade-off.
+
+    Their words stand to the right of the drawing, where no candidate can be.
+    """
+    cloud, marks, up = panel.cloud, panel.marks, panel.up
+    beside: list[tuple[float, list[str]]] = []
     risk = marks.original[1]
     panel.band(risk, risk, line={"color": QUIET, "width": 1, "dash": "dot"})
     shown = cloud.risk if cloud.bulk is None else np.append(cloud.risk, cloud.bulk[1])
@@ -147,16 +165,17 @@ def grounds(panel: Panel) -> None:
         riskier = bool((cloud.risk_sign * (shown - risk) > 0).any())
     if riskier and cloud.risk_sign * (up[1] - risk) > 0:
         panel.band(risk, up[1], fillcolor=QUIET, opacity=0.09, line={"width": 0})
-        y = risk if min(up) <= risk <= max(up) else up[0]
-        panel.note(left, y, "riskier than doing nothing", xanchor="left", yanchor="bottom")
+        beside.append((risk if min(up) <= risk <= max(up) else up[0], ["riskier than", "doing nothing ↑"]))
     if marks.bound is not None:
         panel.band(marks.bound, marks.bound, line={"color": COLOURS[1], "width": 1.5, "dash": "dash"})
         if min(up) <= marks.bound <= max(up):
-            text = f"maximum tolerable risk α = {marks.bound:.4g}"
-            high = up[1] - up[0]
-            low = (marks.bound - up[0]) / high < 0.15  # the words of no release stand there
-            low |= riskier and 0 <= (marks.bound - risk) / high < 0.15  # those on doing nothing do
-            panel.note(left, marks.bound, text, xanchor="left", yanchor="bottom" if low else "top")
+            bound = ["largest", "acceptable risk"] if cloud.risk_sign > 0 else ["smallest", "acceptable", "protection"]
+            beside.append((marks.bound, [*bound, f"α = {marks.bound:.4g}"]))
+    # The words of the upper line stand above it and those of the lower one below, so that they never meet.
+    beside.sort(key=lambda line: (line[0] - up[0]) / (up[1] - up[0]), reverse=True)
+    right = {"xref": f"{panel.axis('x')} domain", "xanchor": "left", "align": "left"}
+    for place, (y, lines) in enumerate(beside):
+        panel.note(1.0, y, stacked(lines), yanchor="bottom" if place == 0 else "top", **right)
     if marks.slope is not None and marks.optimum is not None:
         _straight(panel)
 
@@ -171,10 +190,10 @@ def _straight(panel: Panel) -> None:
     panel.trace(x=sent(ends), y=sent(y - marks.slope * (ends - x)), mode="lines", line=line, hoverinfo="skip")
 
 
-def ring(panel: Panel, row: int, colour: str, size: int) -> None:
-    """A ring about a point."""
+def ring(panel: Panel, row: int, shape: str, size: int) -> None:
+    """A ring about a point; its colour is none that a category may have."""
     x, y = panel.cloud.loss[row], panel.cloud.risk[row]
-    marker = {"symbol": "circle-open", "size": size, "color": colour, "line": {"width": 2.5}}
+    marker = {"symbol": shape, "size": size, "color": INK, "line": {"width": 2.5}}
     same = {"marker": {"opacity": 1}}
     panel.trace(x=[x], y=[y], mode="markers", marker=marker, unselected=same, hoverinfo="skip")
 
@@ -200,9 +219,9 @@ def legends(draft: FigureDraft, cloud: Cloud, marks: Marks) -> int:
     if cloud.bulk is None:
         entry("hollow: dominated" if cloud.shapes else "dominated", QUIET, "circle-open")
     if marks.optimum is not None and draft.panels == 1:
-        entry("recommended", INK, "circle-open")
+        entry("recommended", INK, RECOMMENDED)
     if marks.pins:
-        entry("pinned", COLOURS[3], "circle-open")
+        entry("pinned", INK, PINNED)
     room = _NARROW - (_TITLE + _LETTER * len(marks.legend) if marks.legend else 0)
     if sum(widths) <= room:
         return 1

@@ -15,9 +15,9 @@ from frontier_app.wording.markup import Markdown, joined, markdown, table
 
 
 def name_of(view: RiskUtilityMap, index: int, letters: Mapping[int, str]) -> str:
-    """A candidate by its letter, where it has one, and its id."""
-    label = view.scenarios[index].label
-    return f"{letters[index]} · {label}" if index in letters else label
+    """A candidate by its letter, where it has one, by what it does, and by its id."""
+    name = text.named(view.scenarios[index])
+    return f"{letters[index]} · {name}" if index in letters else name
 
 
 def badges(view: RiskUtilityMap, index: int, optimum: int | None = None) -> Markdown:
@@ -152,7 +152,6 @@ def before_and_after(view: RiskUtilityMap, again: RiskUtilityMap, letters: Mappi
     rows = []
     indices = np.flatnonzero((again.summary.counted > 0) | (again.summary.failed > 0)).tolist()
     for i in sorted(indices, key=lambda i: (view.risk_loss[i], view.utility_loss[i])):
-        scenario = view.scenarios[i]
         cells = []
         for _, k in kinds:
             before, after = view.summary.mean[i, k], again.summary.mean[i, k]
@@ -163,7 +162,7 @@ def before_and_after(view: RiskUtilityMap, again: RiskUtilityMap, letters: Mappi
             ]
         runs = f"{int(view.summary.counted[i])} → {int(again.summary.counted[i])}"
         stood, stands = ("yes" if at.dominance.undominated[i] else "no" for at in (view, again))
-        label = markdown("**{}** {}", name_of(view, i, letters), text.swap_short(scenario.spec))
+        label = markdown("{}", name_of(view, i, letters))
         rows.append([label, *cells, runs, f"{stood} → {stands}"])
     about = (
         "Runs and “unbeaten” are as swept → on fresh runs. A candidate is unbeaten if no other one is as safe and as"

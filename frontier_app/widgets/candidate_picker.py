@@ -46,7 +46,7 @@ def candidate(
             return label
         name = f" “{named[label]}”" if named.get(label) else ""
         letter = f"{letters[label]} · " if label in letters else ""
-        return f"{letter}{label}{name} · {text.swap_short(scenario.spec)}"
+        return f"{letter}{text.swap_short(scenario.spec)}{name} ({label})"
 
     shown = {option: words(option) for option in options}
     picked = st.selectbox(
@@ -71,6 +71,4 @@ def candidate(
 
 def typed_id(typed: str) -> str:
     """The id in what was typed, or in an option's words as they were before its letter changed."""
-    first, _, after_letter = typed.strip().partition(" · ")
-    option = after_letter if len(first) == 1 and after_letter else first
-    return option.split(" ")[0].split("/")[0]
+    return typed.strip().removesuffix(")").rpartition("(")[2].split("/")[0]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from typing import TYPE_CHECKING, Any
 
 import streamlit as st
@@ -49,26 +49,36 @@ def chart(
     boxes: bool = False,
     toolbar: bool | Mapping[str, Any] = False,
     size: int = 12,
+    tall: bool = False,
 ) -> None:
     """A figure in the theme's colours, and what it says in words.  A click on a point calls ``chosen``; with ``boxes``
-    a box drawn over the figure does too.  A toolbar may be a table of plotly's own settings."""
+    a box drawn over the figure does too.  A toolbar may be a table of plotly's own settings.  A ``tall`` one reaches
+    to the lower end of the window."""
     config: dict[str, Any] = {"displaylogo": False} if toolbar else {"displayModeBar": False}
     if isinstance(toolbar, Mapping):
         config |= toolbar
-    st.plotly_chart(
-        framed(figure, picks=chosen is not None, size=size),
-        theme=None,
-        key=key,
-        on_select=chosen or "ignore",
-        selection_mode=("points", "box") if boxes else "points",
-        config=config,
-        alt=alt,
-    )
+    with st.container(key=f"tall-{key}") if tall else nullcontext():
+        st.plotly_chart(
+            framed(figure, picks=chosen is not None, size=size),
+            theme=None,
+            key=key,
+            height="stretch" if tall else "content",
+            on_select=chosen or "ignore",
+            selection_mode=("points", "box") if boxes else "points",
+            config=config,
+            alt=alt,
+        )
 
 
-def go(page: str, label: str, *, primary: bool = True, disabled: bool = False) -> None:
-    """A button to another page."""
-    if st.button(label, type="primary" if primary else "secondary", disabled=disabled, key=f"go-{page}-{label}"):
+def go(page: str, label: str, *, primary: bool = True, disabled: bool = False, stretch: bool = False) -> None:
+    """A button to another page, as wide as its words or as its place."""
+    if st.button(
+        label,
+        type="primary" if primary else "secondary",
+        disabled=disabled,
+        key=f"go-{page}-{label}",
+        width="stretch" if stretch else "content",
+    ):
         navigation.go_to(page)
 
 

@@ -85,6 +85,7 @@ def _ask(view: RiskUtilityMap, rule: Rule) -> None:
         "Finalists",
         list(dict.fromkeys((*start, *labels))),
         default=start,
+        format_func=lambda label: text.swap_short(view.scenarios[index_of(view, label) or 0].spec),
         key=f"finalists-{view.risk}-{view.utility}-{rule.index}",
     )
     replicates = middle.number_input("Fresh replicates of each", 2, 10_000, 20, key="finalists-replicates")

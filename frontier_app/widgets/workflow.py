@@ -83,7 +83,7 @@ def _words(study: Study, status: DecisionStatus) -> Markdown:
         "released": f"Released under approval {status.number}",
     }
     state_text = markdown(
-        "**A · {}** – {} – run {}, {}.  \n", choice.label, text.swap_short(scenario.spec), choice.replicate, choice.rule
+        "**A · {}** ({}), run {}: {}.  \n", text.swap_short(scenario.spec), choice.label, choice.replicate, choice.rule
     )
     state_text += f"{verbs[status.state]}{who}{stamp}. Reason of the recommendation: {choice.why}"
     if status.state == "returned":

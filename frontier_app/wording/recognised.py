@@ -62,8 +62,8 @@ def unswapped_words(nothing: KeySet, unswapped: KeySet | None, fewest: int) -> M
             unswapped.alone,
         )
     return markdown(
-        "**{}:** {}. Who ignores the swapped ones sees **{}** in cells {}, {:,} alone, and is expected to match {:,}"
-        " rightly; on all keys {:,}, {:,} and {:,} if nothing is done.",
+        "**{}** ({}), whose values are all true: **{}** in cells {}, {:,} alone, {:,} expected to be matched rightly;"
+        " on all keys of the original {:,}, {:,} and {:,}.",
         UNSWAPPED,
         text.listed(unswapped.keys),
         _records(unswapped),

@@ -13,6 +13,7 @@ from engine.common.wording import lower_first
 from engine.common.wording import plural as plural
 from engine.measures import Measure, MeasureCall
 from engine.mechanisms import mechanism
+from engine.release.scenarios import Scenario
 from engine.release.spec import AttributeSpec, ReleaseSpec, pairs_wanted, percent
 from frontier_app.wording import mechanisms
 from frontier_app.wording.figure_text import stacked
@@ -86,7 +87,12 @@ def swap_short(spec: ReleaseSpec) -> str:
     """A scenario in a few words: what is swapped and how much, or another mechanism with its parameters."""
     if not spec.by_roles:
         return f"{spec.mechanism} {mechanisms.settings(spec)}".rstrip()
-    return f"swap {spec_short(spec.attributes)} at {percent(spec.rate)}"
+    return f"{spec_short(spec.attributes)}, {percent(spec.rate)}"
+
+
+def named(scenario: Scenario) -> str:
+    """A candidate by what it does, with its id."""
+    return f"{swap_short(scenario.spec)} ({scenario.label})"
 
 
 def rate_words(rate: str) -> str:
@@ -145,7 +151,7 @@ def risk_axis(call: MeasureCall, of_runs: str = "") -> str:
     """The risk axis' title, with unit and direction; ``of_runs`` says what of the runs is drawn if not their mean."""
     unit = f", {call.measure.unit}" if call.measure.unit else ""
     reversal = " (reversed)" if call.measure.better == "higher" else ""
-    return stacked(wrap(f"{measure_name(call)}{unit}{of_runs}{reversal} — riskier ↑", _AXIS))
+    return stacked(wrap(f"{measure_name(call)}{unit}{of_runs}{reversal} — {towards(call)} ↑", _AXIS))
 
 
 def utility_axis(call: MeasureCall, *, distortion: bool = False) -> str:
@@ -155,18 +161,13 @@ def utility_axis(call: MeasureCall, *, distortion: bool = False) -> str:
         reversal = " (reversed)" if call.measure.better == "higher" else ""
         return f"{measure_name(call)}{reversal} — more distorted →"
     if call.measure.better == "higher":
-        return f"{measure_name(call)} — more useful →"
-    return f"{measure_name(call)} (reversed: right is better) — more useful →"
+        return f"{measure_name(call)} — {towards(call)} →"
+    return f"{measure_name(call)} (reversed: right is better) — {towards(call)} →"
 
 
-def better_ways(call: MeasureCall) -> tuple[str, str]:
-    """Which way a measure's own figures are better, along an axis to the right and along one upwards."""
-    word = "safer" if call.measure.kind == "risk" else "more useful"
-    return {
-        "higher": (f"{word} →", f"{word} ↑"),
-        "lower": (f"← {word}", f"{word} ↓"),
-        "zero": (f"{word} near 0", f"{word} near 0"),
-    }[call.measure.better]
+def towards(call: MeasureCall) -> str:
+    """What lies at the end of a measure's axis, to the right or upwards, on every figure."""
+    return "riskier" if call.measure.kind == "risk" else "more useful"
 
 
 def measure_help(measure: Measure) -> str:

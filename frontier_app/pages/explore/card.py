@@ -30,14 +30,23 @@ def select(label: str) -> None:
 
 def card(study: Study, view: RiskUtilityMap, rule: Rule, index: int | None, pins: dict[int, Pin]) -> None:
     """The candidate at hand, or what to do when there is none."""
-    _picker(view, rule, index)
     if index is None:
+        _picker(view, rule, index)
         _invitation(view)
         return
+    chosen, kept = st.columns([3, 1], gap="small")
+    with chosen:
+        _picker(view, rule, index)
+    with kept:
+        _pin(view, index, pins.get(index))
     scenario, summary = view.scenarios[index], view.summary
     n = int(study.about["n_records"])
     runs, failed = int(summary.counted[index]), int(summary.failed[index])
-    _head(view, rule, index, pins.get(index))
+    head, onward = st.columns([1, 1], vertical_alignment="center")
+    with head:
+        _head(view, rule, index, pins.get(index))
+    with onward:
+        _onward(view, rule, index, runs)
     st.markdown(candidate_card.badges(view, index, rule.index))
     st.markdown(text.spec_words(scenario.spec, n))
     _counts(study, view, index, rule.bound)
@@ -58,12 +67,21 @@ def card(study: Study, view: RiskUtilityMap, rule: Rule, index: int | None, pins
         st.markdown(candidate_card.certainty(view, index, runs, failed))
         _runs(study, view, index)
         _settings(view, index)
+
+
+def _onward(view: RiskUtilityMap, rule: Rule, index: int, runs: int) -> None:
+    """The next step with the candidate at hand."""
     if rule.recorded and index == rule.index:
-        elements.go("recommend", "See its recommendation")
+        elements.go("recommend", "Its recommendation", stretch=True)
     elif st.button(
-        "Recommend this one…", key="recommend-this", type="primary", icon=":material/gavel:", disabled=runs == 0
+        "Recommend this one…",
+        key="recommend-this",
+        type="primary",
+        icon=":material/gavel:",
+        disabled=runs == 0,
+        width="stretch",
     ):
-        state.put(selected=scenario.label)
+        state.put(selected=view.scenarios[index].label)
         state.set_draft(rule="hand")
         navigation.go_to("recommend")
 
@@ -79,7 +97,7 @@ def _picker(view: RiskUtilityMap, rule: Rule, index: int | None) -> None:
 
     def words(label: str) -> str:
         letter = f"{letters[label]}  " if label in letters else ""
-        return f"{letter}{label} – {text.swap_short(scenarios[label].spec)}"
+        return f"{letter}{text.swap_short(scenarios[label].spec)} ({label})"
 
     def picked() -> None:
         label = state.input_value("candidate")
@@ -105,8 +123,8 @@ def _invitation(view: RiskUtilityMap) -> None:
     st.markdown(
         markdown(
             "Click on a point of the map, or on a row of the table below it. To get a **recommendation**, set the"
-            " largest acceptable risk α on the left: the most useful candidate within it gets a ring and the letter A,"
-            " its neighbours other letters.\n\n"
+            " largest acceptable risk α above the map: the most useful candidate within it gets a ring and the letter"
+            " A, its neighbours other letters.\n\n"
             "**Filled** points are the frontier: no other candidate is, on average, both safer and more useful."
             " **Hollow** ones are dominated. The triangle is the data as they are."
         )
@@ -125,12 +143,17 @@ def _invitation(view: RiskUtilityMap) -> None:
 
 
 def _head(view: RiskUtilityMap, rule: Rule, index: int, pinned: Pin | None) -> None:
+    """Letter, what is swapped, and the name that somebody gave; the id stands in the list above."""
+    scenario, letter = view.scenarios[index], rule.letter_of(index)
+    opening, named = f"{letter} · " if letter else "", f" · {pinned.name}" if pinned and pinned.name else ""
+    name = text.swap_short(scenario.spec)
+    st.markdown(markdown("#### {}{}{}", opening, name, named))
+
+
+def _pin(view: RiskUtilityMap, index: int, pinned: Pin | None) -> None:
+    """Keep the candidate at hand, or its name."""
     label = view.scenarios[index].label
-    left, right = st.columns([3, 2], vertical_alignment="center")
-    letter = rule.letter_of(index)
-    named = f" · {pinned.name}" if pinned and pinned.name else ""
-    left.markdown(markdown("#### {}{}{}", f"{letter} · " if letter else "", label, named))
-    with right.popover(
+    with st.popover(
         "Pinned" if pinned else "Pin", icon=":material/keep:" if pinned else ":material/keep_off:", width="stretch"
     ):
         st.caption("Pinned candidates keep a ring on the map and can be compared side by side.")
@@ -180,7 +203,9 @@ def _why_not(view: RiskUtilityMap, rule: Rule, index: int) -> None:
     better = [int(i) for i in view.dominators(index) if view.dominance.undominated[i]]
     better.sort(key=lambda i: (view.utility_loss[i], view.risk_loss[i]))
     if better:
-        st.markdown(markdown("**Better than {}:** no worse on either, better on one.", view.scenarios[index].label))
+        st.markdown(
+            markdown("**Better than {}:** no worse on either, better on one.", text.named(view.scenarios[index]))
+        )
         for i in better[:3]:
             _other(view, rule, index, i, "dominator")
         if len(better) > 3:
@@ -195,7 +220,7 @@ def _why_not(view: RiskUtilityMap, rule: Rule, index: int) -> None:
         elif direction not in neighbours:
             st.caption(f"No candidate of the frontier is clearly {direction}.")
     if indistinguishable:
-        names = text.listed([view.scenarios[i].label for i in indistinguishable])
+        names = text.listed([text.named(view.scenarios[i]) for i in indistinguishable])
         st.caption(f"Within the noise it cannot be told from {names}.")
 
 
@@ -203,7 +228,7 @@ def _other(view: RiskUtilityMap, rule: Rule, index: int, other: int, kind: str) 
     scenario = view.scenarios[other]
     letter = rule.letter_of(other)
     st.button(
-        f"{f'{letter} · ' if letter else ''}{scenario.label} – {text.swap_short(scenario.spec)}",
+        f"{f'{letter} · ' if letter else ''}{text.swap_short(scenario.spec)} ({scenario.label})",
         key=f"{kind}-{scenario.label}",
         on_click=partial(select, scenario.label),
         width="stretch",

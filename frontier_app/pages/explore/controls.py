@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 import numpy as np
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from engine.decision.release_check import percent
 from engine.frontier.risk_utility_map import RiskUtilityMap
@@ -27,22 +28,31 @@ _SLOPES = 60  # positions of the slope's slider
 
 
 def controls(view: RiskUtilityMap, calls: Sequence[MeasureCall], now: Rule, planned: float | None) -> None:
-    """Four controls, and the rest in one fold."""
-    _measures(view, calls)
-    with st.container():  # what comes and goes in it moves nothing below, so that a fold stays open
+    """Four controls in a row above the map, and the rest in one fold."""
+    several = bool(candidate_labels.forms(view)[1])
+    risk, use, bound, *mechanism, more = st.columns([20, 20, 34, *([20] if several else []), 10])
+    _measures(view, calls, (risk, use))
+    with bound:
         _bound(view, now, planned)
-    _mechanism(view)
-    with st.expander("More", icon=":material/tune:"):
+    if several:
+        with mechanism[0]:
+            _mechanism(view)
+    with (
+        more.container(vertical_alignment="bottom", height="stretch"),
+        st.popover("More", icon=":material/tune:", width="stretch"),
+    ):
+        if not several:
+            st.caption(f"Mechanism: {mechanisms.title(view.scenarios[0].spec.mechanism)}")
         _slope(view, now)
         _more(view)
 
 
-def _measures(view: RiskUtilityMap, calls: Sequence[MeasureCall]) -> None:
-    for kind, chosen in (("risk", view.risk), ("utility", view.utility)):
+def _measures(view: RiskUtilityMap, calls: Sequence[MeasureCall], places: Sequence[DeltaGenerator]) -> None:
+    for place, kind, chosen in zip(places, ("risk", "utility"), (view.risk, view.utility), strict=True):
         options = [str(call) for call in calls if call.measure.kind == kind]
         names = {str(call): text.measure_name(call) for call in calls}
         now = str(view.measures[chosen])
-        picked = st.selectbox(
+        picked = place.selectbox(
             "Risk" if kind == "risk" else "Use",
             options,
             index=options.index(now),
@@ -113,9 +123,10 @@ def _bound(view: RiskUtilityMap, now: Rule, planned: float | None) -> None:
             state.set_input(key, value)
     shown = f"%.{digits}f"
     # Typed, any bound can be asked for; the slider reaches as far as the candidates do.
+    sliding, typing = st.columns([3, 2], vertical_alignment="center")
     for widget, key, ends in (
-        (st.slider, keys[0], (low, high)),
-        (st.number_input, keys[1], (min(0.0, low), max(0.0, high) * 10)),
+        (sliding.slider, keys[0], (low, high)),
+        (typing.number_input, keys[1], (min(0.0, low), max(0.0, high) * 10)),
     ):
         widget(
             label,
@@ -131,12 +142,8 @@ def _bound(view: RiskUtilityMap, now: Rule, planned: float | None) -> None:
 
 def _mechanism(view: RiskUtilityMap) -> None:
     _, names = candidate_labels.forms(view)
-    alone = view.scenarios[0].spec.mechanism
     look = state.get().look
     options: list[str | None] = [None, *names]
-    if not names:
-        st.caption(f"Mechanism: {mechanisms.title(alone)}")
-        return
     picked = st.selectbox(
         "Mechanism",
         options,
@@ -183,7 +190,7 @@ def _slope(view: RiskUtilityMap, now: Rule) -> None:
     for index, low, high in intervals[:12]:
         until = "and above" if high == math.inf else f"to {text.figure(high, 3)}"
         rows.append((view.scenarios[index].label, f"{text.figure(low, 3)} {until}"))
-    with st.popover("Knee and slopes", icon=":material/line_axis:", width="stretch"):
+    with st.expander("Knee and slopes", icon=":material/line_axis:"):
         if knee is not None:
             label = view.scenarios[knee].label
 

@@ -10,8 +10,8 @@ import streamlit as st
 
 from engine.frontier.risk_utility_map import RiskUtilityMap
 from engine.frontier.selection import undominated_together
-from frontier_app.charts import candidate_map
-from frontier_app.charts.splom import splom
+from frontier_app.charts import candidate_labels, candidate_map
+from frontier_app.charts.splom import Axis, Points, splom
 from frontier_app.session import state
 from frontier_app.widgets import elements
 from frontier_app.wording import text
@@ -27,7 +27,7 @@ def measures(view: RiskUtilityMap) -> None:
     """The frontier under as many measures as are chosen."""
     look = state.get().look
     options = [str(call) for call in view.measures]
-    names = {str(call): text.measure_title(call) for call in view.measures}
+    names = {str(call): text.measure_name(call) for call in view.measures}
     start = [name for name in look.objectives if name in options]
     start = start or [options[view.risk], options[view.utility]]
     chosen = st.multiselect("Measures that count", options, start, format_func=names.__getitem__, key="look-objectives")
@@ -60,14 +60,24 @@ def measures(view: RiskUtilityMap) -> None:
 
 
 def _matrix(view: RiskUtilityMap, columns: list[int], on: np.ndarray, shown: np.ndarray) -> Figure:
-    return splom(
-        [text.measure_title(view.measures[k]) for k in columns],
-        [text.better_ways(view.measures[k]) for k in columns],
-        [view.summary.mean[shown, k] for k in columns],
-        on[shown],
-        [float(view.original[k]) for k in columns],
-        shown,
-        [candidate_map.words(view, i) for i in shown.tolist()],
+    """The matrix with axes and colours of the map: uses to the right, risks upwards."""
+    codes, names = candidate_labels.categories(view, state.get().look.colour)
+    codes, names = candidate_labels.binned(codes, names)
+    kinds = [view.measures[k].measure.kind == "risk" for k in columns]
+    ordered = [columns[i] for i in sorted(range(len(columns)), key=kinds.__getitem__)]
+    hover = [candidate_map.words(view, i) for i in shown.tolist()]
+    return splom([_axis(view, k, shown) for k in ordered], Points(on[shown], shown, hover, codes[shown], names))
+
+
+def _axis(view: RiskUtilityMap, k: int, shown: np.ndarray) -> Axis:
+    """A measure as on the map: utility and risk grow to the right and upwards, ticks are the measure's own figures."""
+    call, sign = view.measures[k], candidate_map.sign(view, k)
+    return Axis(
+        name=text.measure_name(call),
+        towards=text.towards(call),
+        reversed=(sign < 0) == (call.measure.kind == "risk"),
+        values=sign * view.summary.loss[shown, k],
+        original=sign * float(view.original_losses[k]),
     )
 
 
@@ -86,18 +96,19 @@ def _select(label: str) -> None:
 
 def _frontier_table(view: RiskUtilityMap, columns: list[int], listed: np.ndarray) -> None:
     labels = [view.scenarios[i].label for i in listed.tolist()]
-    table = {"Id": labels, "Candidate": [text.swap_short(view.scenarios[i].spec) for i in listed.tolist()]}
+    table: dict[str, Any] = {"Candidate": [text.swap_short(view.scenarios[i].spec) for i in listed.tolist()]}
     column = st.column_config
     config: dict[str, Any] = {"Id": column.TextColumn(width=80), "Candidate": column.TextColumn(width=210)}
     for k in columns:
         call = view.measures[k]
-        table[str(call)] = view.summary.mean[listed, k]
+        table[str(call)] = candidate_map.sign(view, k) * view.summary.loss[listed, k]
         config[str(call)] = column.NumberColumn(
-            text.measure_title(call),
-            help=f"{text.measure_title(call)}; {text.DIRECTION[call.measure.better]}",
+            text.measure_name(call),
+            help=f"{text.measure_name(call)}; {text.DIRECTION[call.measure.better]}",
             format="%.5g",
             width=max(70, 240 // len(columns)),
         )
+    table["Id"] = labels
 
     def select_row() -> None:
         rows = (state.input_value("measures-table") or {}).get("selection", {}).get("rows", [])

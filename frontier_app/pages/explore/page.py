@@ -104,17 +104,16 @@ def _study(study: Study, view: RiskUtilityMap) -> None:
     index = at_hand(view, rule)
     pinned = _pins(study, view)
     _headline(study, view, rule, index)
-    left, middle, right = st.columns([22, 55, 37], gap="medium")
+    planned, _ = recommendation.planned(study, view)
+    controls(view, list(study.measures), rule, planned)
+    left, right = st.columns([62, 38], gap="medium")
     with left:
-        planned, _ = recommendation.planned(study, view)
-        controls(view, list(study.measures), rule, planned)
-    with middle:
         drawn = _drawn()
         if drawn == "measures":
             measures(view)
         else:
             _map(view, rule, index, pinned)
-    with right, st.container(border=True):
+    with right, st.container(border=True, key="card", gap="xsmall"):
         card(study, view, rule, index, pinned)
     table(view, rule, pinned)
     finalists.finalists(view, rule)
@@ -129,7 +128,7 @@ def _pins(study: Study, view: RiskUtilityMap) -> dict[int, Pin]:
 
 def _headline(study: Study, view: RiskUtilityMap, rule: Rule, index: int | None) -> None:
     """One sentence of counts; then where the recommendation comes from."""
-    name = rule.letter or (view.scenarios[index].label if index is not None else "")
+    name = rule.letter or (text.swap_short(view.scenarios[index].spec) if index is not None else "")
     sentence = headline(study, view, rule.index if rule.index is not None else index, name)
     st.markdown(markdown("##### {}", sentence))
     if rule.trouble:
@@ -137,23 +136,25 @@ def _headline(study: Study, view: RiskUtilityMap, rule: Rule, index: int | None)
     elif rule.index is not None:
         st.caption(_recommended(view, rule))
     else:
-        st.caption("Nothing is recommended yet: set the largest acceptable risk α here, or under Threat and uses.")
+        st.caption("Nothing is recommended yet: set the largest acceptable risk α below, or under Threat and uses.")
 
 
 def _recommended(view: RiskUtilityMap, rule: Rule) -> Markdown:
     """What is recommended and by what, and whose the letters are."""
     assert rule.index is not None
-    label = view.scenarios[rule.index].label
-    recorded_label = next((view.scenarios[index].label for letter, index in rule.letters if letter == "A"), "")
-    neighbours = " Other letters are its neighbours, from the safest to the most useful."
+    scenario = view.scenarios[rule.index]
+    label, name = scenario.label, text.swap_short(scenario.spec)
+    recorded_index = dict(rule.letters).get("A")
     if rule.recorded:
-        return markdown("**A** ({}) is the recorded recommendation: {}.{}", label, rule.words, neighbours)
-    if recorded_label == label:
-        neighbours += " Only the page Recommend records it."
-        return markdown("**A** ({}) is recommended: {}.{}", label, rule.words, neighbours)
-    named = markdown("**{}** ({})", rule.letter, label) if rule.letter else markdown("**{}**", label)
-    recorded = markdown(" **A** is still the recorded recommendation, {}.", recorded_label) if recorded_label else ""
-    return markdown("{} would be recommended: {}.{}", named, rule.words, recorded)
+        return markdown("**A · {}** ({}) is the recorded recommendation: {}.", name, label, rule.words)
+    if recorded_index == rule.index:
+        return markdown("**A · {}** ({}) is recommended: {}.", name, label, rule.words)
+    named = markdown("**{}{}** ({})", f"{rule.letter} · " if rule.letter else "", name, label)
+    would = markdown("{} would be recommended: {}.", named, rule.words)
+    if recorded_index is None:
+        return would
+    recorded = text.named(view.scenarios[recorded_index])
+    return would + markdown(" **A** is still the recorded recommendation, {}.", recorded)
 
 
 def _drawn() -> str:
@@ -205,6 +206,7 @@ def _map(view: RiskUtilityMap, rule: Rule, index: int | None, pinned: dict[int, 
         chosen=lambda: _chosen(view),
         boxes=boxes,
         toolbar={"modeBarButtonsToRemove": hidden},
+        tall=look.drawn != "rates",
     )
     _below(view, rule, look, many)
 
@@ -269,6 +271,20 @@ def _quantile_words(view: RiskUtilityMap) -> list[str]:
     return sentences
 
 
+def _letter_words(view: RiskUtilityMap, rule: Rule) -> list[str]:
+    """Whose the letters beside A are, and how many of the frontier have none because noise hides them."""
+    recommended = dict(rule.letters).get("A")
+    if recommended is None:
+        return []
+    sentences = []
+    if len(rule.letters) > 1:
+        sentences.append("Letters other than A are its neighbours, from the safest to the most useful.")
+    groups = indistinguishable_groups(view, representative=recommended)
+    if hidden := sum(len(group.others) for group in groups):
+        sentences.append(f"{hidden} of the frontier cannot be told from a neighbour within the noise.")
+    return sentences
+
+
 def _below(view: RiskUtilityMap, rule: Rule, look: state.Look, many: bool) -> None:
     """What the drawing leaves unsaid."""
     sentences = [_WHAT[look.drawn]] if _WHAT[look.drawn] else []
@@ -288,13 +304,8 @@ def _below(view: RiskUtilityMap, rule: Rule, look: state.Look, many: bool) -> No
         )
     if look.drawn == "map" and (found := recall_words(view)):
         sentences.append(found)
-    recommended = dict(rule.letters).get("A")
-    if look.drawn == "map" and recommended is not None:
-        n_indistinguishable = sum(
-            len(group.others) for group in indistinguishable_groups(view, representative=recommended)
-        )
-        if n_indistinguishable:
-            sentences.append(f"{n_indistinguishable} of the frontier cannot be told from a neighbour within the noise.")
+    if look.drawn == "map":
+        sentences += _letter_words(view, rule)
     rates = len(candidate_labels.rates(view)[1])
     if look.drawn == "rates" and rates > candidate_map.PANELS:
         sentences.append(f"Of {rates} rates {candidate_map.PANELS} are drawn, evenly spread.")

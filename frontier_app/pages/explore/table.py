@@ -57,11 +57,12 @@ def table(view: RiskUtilityMap, rule: Rule, pins: dict[int, Pin]) -> None:
     caption = _caption(view, n, which)
     labels = [view.scenarios[i].label for i in indices.tolist()]
     at = candidate_map.index_of(view, now.selected) if now.selected else None
+    chosen = "" if at is None else text.named(view.scenarios[at])
     if at is not None and now.selected not in labels:
-        caption += f" {now.selected}, the selected candidate, is not among them."
+        caption += f" The selected candidate, {chosen}, is not among them."
     elif at is not None:
         # said and not shown as a chosen row: a table that begins with one lets no other be chosen (Streamlit 1.67)
-        caption += f" {now.selected}, the selected candidate, is row {labels.index(str(now.selected)) + 1}."
+        caption += f" The selected candidate, {chosen}, is row {labels.index(str(now.selected)) + 1}."
     if caption:
         st.caption(caption)
     if not labels:
@@ -110,7 +111,7 @@ def _places(view: RiskUtilityMap, rule: Rule, pins: dict[int, Pin], which: str) 
 def _caption(view: RiskUtilityMap, n: int, which: str) -> str:
     """What the rows are, and how many are not shown."""
     if which == "near" and not n:
-        return "Nothing is recommended and nothing is pinned: set α on the left, or pin a candidate in its card."
+        return "Nothing is recommended and nothing is pinned: set α above the map, or pin a candidate in its card."
     if which == "box" and state.get().look.box is None:
         return "Draw a box on the map with the dashed square of its toolbar, or type a range here."
     caption = f"{text.plural(n, 'candidate')}."
@@ -163,7 +164,6 @@ def rows(view: RiskUtilityMap, indices: np.ndarray, rule: Rule, pins: dict[int, 
 
     columns: dict[str, Any] = {
         **({"letter": letters} if any(letters) else {}),
-        "id": [s.label for s in scenarios],
         **({"pin": names} if any(names) else {}),
         **({"mechanism": [s.spec.mechanism for s in scenarios]} if mixed else {}),
         "swap": [swaps(s.spec, mixed) for s in scenarios],
@@ -177,6 +177,7 @@ def rows(view: RiskUtilityMap, indices: np.ndarray, rule: Rule, pins: dict[int, 
         "changed": summary.changed[indices],
         **({"runs": runs} if len(set(runs.tolist())) > 1 else {}),
         **({"failed": failed} if failed.any() else {}),
+        "id": [s.label for s in scenarios],
     }
     return pd.DataFrame(columns)
 

@@ -224,9 +224,9 @@ def _alternatives(view: RiskUtilityMap, index: int, letters: dict[int, str]) -> 
         column, reason_column = st.columns([3, 2], vertical_alignment="center", gap="medium")
         difference = candidate_card.difference(view, index, other, together=len(others))
         name = candidate_card.name_of(view, other, letters)
-        column.markdown(markdown("**{}**, {}  \n{}", name, text.swap_short(scenario.spec), difference))
+        column.markdown(markdown("**{}**  \n{}", name, difference))
         reason_typed = reason_column.text_input(
-            f"Why not {letters.get(other, scenario.label)}?",
+            f"Why not {letters.get(other, text.swap_short(scenario.spec))}?",
             reasons.get(scenario.label, ""),
             key=f"recommend-not-{index}-{other}",
             placeholder="may stay empty",
@@ -285,7 +285,7 @@ def _record(
                 reason = "The decision to release nothing is recorded."
             else:
                 choice = choose(study, view, why, by=by, others=others, **rule_asked)
-                reason = f"The recommendation of {choice.label} is recorded as a draft."
+                reason = f"The recommendation of {text.named(study.find(choice.label)[0])} is recorded as a draft."
                 state.put(selected=choice.label)
             state.set_draft(rule=None, why="", why_not=())
             state.look(rule="plan", bound=None, slope=None)  # what was tried is now recorded, and stands

@@ -47,19 +47,22 @@ def test_the_toolbar_has_room_above_the_legend():
     one = map_figure.risk_utility(cloud(), MARKS).layout
     several = map_figure.risk_utility(cloud(facet=np.arange(4) % 2, facets=("1 %", "2 %")), MARKS).layout
     values = [np.arange(4.0), np.arange(4.0)]
-    matrix = splom.splom(["a", "b"], [("→", "↑")] * 2, values, values[0] > 1, [0, 0], np.arange(4), []).layout
+    axes = [splom.Axis(name, "riskier", False, column, 0.0) for name, column in zip("ab", values, strict=True)]
+    candidates = splom.Points(values[0] > 1, np.arange(4), [], np.zeros(4, int), ("1 %",))
+    matrix = splom.splom(axes, candidates).layout
     assert min(layout.margin.t for layout in (one, several, matrix)) >= TOOLBAR + 30
-    crowded = cloud(4, category=np.arange(4), categories=("a long name of it", "another", "and another", "a last one"))
+    names = ("a rather long name of it", "another", "and another", "a last one")
+    crowded = cloud(4, category=np.arange(4), categories=names)
     rows = map_figure.risk_utility(crowded, replace(MARKS, optimum=1, pins={2: "mine"})).layout
     assert rows.margin.t >= one.margin.t + 2 * map_layers.LEGEND_ROW
     for layout in (one, rows):
         assert layout.height - layout.margin.t == MARKS.height - 32, "the drawing itself loses nothing"
 
 
-def test_every_measure_says_which_way_is_better():
-    assert text.better_ways(call("small_cells")) == ("← safer", "safer ↓")
-    assert text.better_ways(call("entropy_change")) == ("more useful near 0", "more useful near 0")
-    assert text.better_ways(call("hellinger"))[0] == "← more useful"
+def test_the_axes_of_all_figures_lead_the_same_way():
+    assert text.towards(call("small_cells")) == "riskier" and text.towards(call("hellinger")) == "more useful"
+    assert text.risk_axis(call("small_cells")).endswith("riskier ↑")
+    assert text.utility_axis(call("hellinger")).endswith("more useful →")
 
 
 def test_names_of_people_keep_their_capital_within_a_sentence():
@@ -277,41 +280,57 @@ def test_labels_never_cover_each_other():
     assert len({(round(a), round(b)) for a, b in places}) == 5
 
 
-def test_a_matrix_of_measures_tells_places_and_shows_doing_nothing():
-    values = [np.array([1.0, 2.0, 3.0]), np.array([3.0, 2.0, 1.0]), np.array([1.0, 1.0, 2.0])]
-    on = np.array([True, False, True])
-    ways = [("← safer", "safer ↓"), ("more useful →", "more useful ↑"), ("safer near 0", "safer near 0")]
-    figure = splom.splom(["a", "b", "c"], ways, values, on, [0.0, 4.0, 0.0], np.array([4, 5, 6]), ["p", "q", "r"])
-    assert sum(t.name == "original data" for t in figure.data) == 3  # one panel for every pair
-    titles = [figure.layout[f"{axis}axis{n}"].title.text for axis, n in (("x", 3), ("x", 4), ("y", ""), ("y", 3))]
-    assert titles == [
-        f"{name}<br><i>{way}</i>"
-        for name, way in zip("abbc", ("← safer", "more useful →", "more useful ↑", "safer near 0"), strict=True)
+def test_a_matrix_of_measures_has_axes_and_colours_of_the_map_tells_places_and_shows_doing_nothing():
+    axes = [
+        splom.Axis("a", "more useful", True, np.array([1.0, 2.0, 3.0]), 0.0),
+        splom.Axis("b", "more useful", False, np.array([3.0, 2.0, 1.0]), 4.0),
+        splom.Axis("c", "riskier", False, np.array([1.0, 1.0, 2.0]), 0.0),
     ]
-    fronts = [t for t in figure.data if t.name.startswith("frontier")]
-    assert all(list(t.customdata) == [4, 6] for t in fronts) and list(fronts[0].hovertext) == ["p", "r"]
+    on, category = np.array([True, False, True]), np.array([0, 1, 1])
+    points = splom.Points(on, np.array([4, 5, 6]), ["p", "q", "r"], category, ("1 %", "2 %"))
+    figure = splom.splom(axes, points)
+    assert sum(t.name == "original data" and not t.showlegend for t in figure.data if t.x[0] is not None) == 3
+    titles = [figure.layout[f"{axis}axis{n}"].title.text for axis, n in (("x", 3), ("x", 4), ("y", ""), ("y", 3))]
+    ends = ("more useful →", "more useful →", "more useful ↑", "riskier ↑")
+    assert titles == [f"{name}<br><i>{end}</i>" for name, end in zip("abbc", ends, strict=True)]
+    assert figure.layout.xaxis3.autorange == "reversed" and figure.layout.yaxis3.autorange is True
+    first = [t for t in figure.data if t.xaxis == "x" and t.customdata is not None]
+    looks = {t.customdata[0]: (t.marker.color, t.marker.symbol) for t in first}
+    assert looks == {4: (COLOURS[0], SHAPES[0]), 5: (COLOURS[1], f"{SHAPES[1]}-open"), 6: (COLOURS[1], SHAPES[1])}
 
 
-def test_the_words_of_a_low_bound_stand_clear_of_those_of_no_release():
-    """Below the line is where a release of nothing has its words."""
-
-    def side(bound: float) -> str:
-        figure = map_figure.risk_utility(cloud(), replace(MARKS, bound=bound))
-        (found,) = [one for one in figure.layout.annotations if "maximum tolerable" in one.text]
-        return str(found.yanchor)
-
-    low, high = sorted(map_figure.risk_utility(cloud(), MARKS).layout.yaxis.range)
-    assert side(low + 0.5 * (high - low)) == "top"
-    assert side(low + 0.05 * (high - low)) == "bottom"
-
-
-def test_the_words_of_a_bound_just_above_doing_nothing_stand_clear_of_its_words():
+@pytest.mark.parametrize("share", [-0.2, -0.02, 0.0, 0.02, 0.2])
+def test_the_words_of_lines_stand_beside_the_drawing_and_never_meet(share: float):
+    """Within it candidates would lie under them; the upper line's words end above it, the lower one's begin below."""
     low, high = sorted(map_figure.risk_utility(cloud(), MARKS).layout.yaxis.range)
     nothing = low + 0.4 * (high - low)
-    marks = replace(MARKS, original=(MARKS.original[0], nothing), bound=nothing + 0.05 * (high - low))
-    sides = {note.text: note.yanchor for note in map_figure.risk_utility(cloud(), marks).layout.annotations}
-    (bound,) = [side for words, side in sides.items() if "maximum tolerable" in words]
-    assert sides["riskier than doing nothing"] == bound == "bottom"
+    bound = nothing + share * (high - low)
+    marks = replace(MARKS, original=(MARKS.original[0], nothing), bound=bound)
+    figure = map_figure.risk_utility(cloud(), marks)
+    notes = [note for note in figure.layout.annotations if "riskier" in note.text or "acceptable" in note.text]
+    assert len(notes) == 2
+    assert all(note.xref == "x domain" and note.x == 1 and note.xanchor == "left" for note in notes)
+    assert figure.layout.margin.r >= style.LINE_WORDS
+    upper, lower = sorted(notes, key=lambda note: note.y, reverse=True)
+    assert (upper.yanchor, lower.yanchor) == ("bottom", "top")
+
+
+def test_the_words_of_doing_nothing_go_where_no_candidate_is():
+    above = cloud(loss=np.array([0.4, 0.02, 0.0, -0.02]), risk=np.array([0.01, 0.052, 0.053, 0.052]))
+    sides = {
+        trace.textposition
+        for points in (cloud(), above)
+        for trace in map_figure.risk_utility(points, MARKS).data
+        if trace.text == ("original data",)
+    }
+    assert sides == {"top center", "bottom center"}
+
+
+def test_the_ring_of_a_pin_has_neither_the_colour_of_a_rate_nor_the_shape_of_the_recommended_one():
+    figure = map_figure.risk_utility(cloud(), replace(MARKS, pins={1: "kept"}, optimum=2))
+    rings = {trace.name: trace.marker for trace in figure.data if trace.name in ("pinned", "recommended")}
+    assert rings["pinned"].color not in COLOURS
+    assert rings["pinned"].symbol != rings["recommended"].symbol
 
 
 def test_a_mean_that_rounds_to_zero_has_no_sign():

@@ -85,7 +85,7 @@ def test_a_candidate_is_picked_from_the_frontier_or_typed(swept: Callable[..., W
     made.selectbox(key="pin-add-0").select(listed[0]).run()
     assert not made.exception and not made.error
     with Study.open(at.folder / "study-1.study") as study:
-        assert [one.label for one in pins(study)] == [listed[0].split(" ")[0]]
+        assert [one.label for one in pins(study)] == [listed[0].rpartition("(")[2].rstrip(")")]
         view = risk_utility_map(study)
         off = int(np.flatnonzero(~view.dominance.undominated)[0])
         label = study.scenarios[off].label
@@ -93,8 +93,8 @@ def test_a_candidate_is_picked_from_the_frontier_or_typed(swept: Callable[..., W
         monkeypatch.setattr(elements, "show_error", lambda error: said.append(str(error)))
         place = int(view.frontier()[0])
         monkeypatch.setattr(recommendation, "letters", lambda *_: (("C", place),))
-        as_before = f"Z · {label} · swap"  # what the box says when the letter of an option has changed since
-        known = ((label, label), (f" {label}/2", label), (f"{label} · swap", label), (as_before, label))
+        as_before = f"Z · A + C, 10 % ({label})"  # what the box says when the letter of an option has changed since
+        known = ((label, label), (f" {label}/2", label), (f"A + C, 10 % “mine” ({label})", label), (as_before, label))
         named = ("c", view.scenarios[place].label)
         for typed, wanted in (*known, named, ("nobody", None)):
             monkeypatch.setattr(st, "selectbox", lambda *_, typed=typed, **__: typed)

@@ -25,6 +25,7 @@ from frontier_app.session import jobs, saved_view
 from frontier_app.session.state import Look
 from frontier_app.session.workspace import Workspace
 from frontier_app.widgets.recommendation import Rule, rule
+from frontier_app.wording import text
 from tests.frontier_app.pages.test_pages import app, to, words
 
 
@@ -74,7 +75,7 @@ def test_a_bound_recommends_letters_and_moves_the_optimum(at: Workspace, view: R
     shown = words(made)
     assert f"({best.label}) is recommended" in shown and "tried here, not the plan's" in shown
     assert re.search(r"if we do nothing; \d+ unaltered ones? under [A-G]\.", shown)
-    assert f"· {best.label}" in shown  # without a selection the card shows what is recommended
+    assert f"· {text.swap_short(best.spec)}" in shown  # without a selection the card shows what is recommended
     (slider,) = [box for box in made.slider if box.label == "Largest acceptable risk"]
     assert slider.value == number.value
     made.toggle(key="bound-on").set_value(False).run()
@@ -154,7 +155,7 @@ def test_a_bound_on_the_mean_is_not_drawn_beside_a_quantile(view: RiskUtilityMap
     on_mean = replace(view, single_runs=None)
     for shown, bounds in ((view, 1), (on_mean, 0)):
         figure = drawing.figure(shown, Look(drawn="quantile", bound=0.1))
-        assert sum("maximum tolerable" in note.text for note in figure.layout.annotations) == bounds
+        assert sum("acceptable risk" in note.text for note in figure.layout.annotations) == bounds
     assert on_mean.quantiles.probability == view.quantiles.probability
 
 
@@ -219,7 +220,7 @@ def test_why_not_another_names_neighbours_and_what_dominates(at: Workspace, view
     made = explored(at)
     made.selectbox(key="candidate").set_value(view.scenarios[dominated].label).run()
     shown = words(made)
-    assert f"**Better than {view.scenarios[dominated].label}:**" in shown and " → " in shown
+    assert f"**Better than {text.named(view.scenarios[dominated])}:**" in shown and " → " in shown
     other = next(b for b in made.button if (b.key or "").startswith("dominator-"))
     other.click().run()
     assert not made.exception

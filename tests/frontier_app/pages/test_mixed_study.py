@@ -173,7 +173,7 @@ def test_finalists_run_again_beside_the_sweep(at: Workspace, view: RiskUtilityMa
     assert (jobs.recheck_job(at).done, jobs.recheck_job(at).total) == (4, 4)
     made = to(app(at), "explore")
     assert not made.exception and not made.error
-    assert f"**{label}** rds" in words(made) and "3 → 4" in words(made)
+    assert f"({label})" in words(made) and "3 → 4" in words(made)
     jobs.start_recheck(at, ["xnone"], 4, risk, utility)
     while jobs.recheck(at)[0] and time.monotonic() < until:
         time.sleep(0.2)

@@ -136,7 +136,7 @@ def test_a_candidate_is_chosen_from_the_list_and_shown_in_words(swept: Callable[
     assert "exchange" in words(made) and "±" in words(made)
     to(made, "recommend")
     made.radio(key="recommend-rule-0-none").set_value("hand").run()
-    assert f"#### {label}" in words(made)
+    assert f"({label})" in words(made)
 
 
 def test_risk_bound_marks_the_most_useful(swept: Callable[..., Workspace]):
