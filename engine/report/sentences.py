@@ -13,9 +13,9 @@ from engine.measures import MeasureCall
 from engine.mechanisms import mechanism
 from engine.release.results import NoteKind
 from engine.release.spec import ReleaseSpec
+from engine.report.recognised_words import small_cells_words
 from engine.study.study import Study
 
-_NUMBERS = ("", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
 _ALL = 0.995  # a share of the true frontier that is told as all of it
 
 
@@ -69,14 +69,9 @@ def noted_counts(study: Study, k: int) -> dict[tuple[int, int], float]:
     return {(note.scenario, note.replicate): float(note.text) for note in study.notes.on(k, NoteKind.COUNT)}
 
 
-def small_words(n_rule: int) -> str:
-    """Which cells are small: ``of one or two`` for an ``n_rule`` of 3."""
-    if n_rule == 2:
-        return "of one"
-    if n_rule == 3:
-        return "of one or two"
-    most = n_rule - 1
-    return f"of one to {_NUMBERS[most] if most < len(_NUMBERS) else most}"
+def mean_words(mean: float) -> str:
+    """A mean number of records: small ones with a decimal, since a mean of 2.2 is not 2 records."""
+    return f"{mean:,.0f}" if mean >= 10 or round(mean, 1) == round(mean) else f"{mean:,.1f}"
 
 
 def exposed(study: Study, view: RiskUtilityMap, index: int) -> Exposed | None:
@@ -102,7 +97,7 @@ def exposed(study: Study, view: RiskUtilityMap, index: int) -> Exposed | None:
     counts = counts[np.isfinite(counts)]
     if not len(counts):
         return None
-    cells = small_words(int(call.values["n_rule"]))
+    cells = small_cells_words(int(call.values["n_rule"]))
     original = round(float(view.original[view.risk]) * n)
     tables = mechanism(spec.mechanism).n_tables(spec)
     return Exposed(n, original, float(counts.mean()), float(counts.min()), float(counts.max()), cells, tables)
@@ -117,18 +112,20 @@ def headline(study: Study, view: RiskUtilityMap, index: int | None, name: str = 
     if call.measure.of_unaltered and np.isfinite(original):
         count = round(original * n)
         verb = "stands" if count == 1 else "stand"
-        cells = small_words(int(call.values["n_rule"]))
-        start = f"Of {n:,} records, {count:,} {verb} in cells {cells} if we do nothing"
+        cells = small_cells_words(int(call.values["n_rule"]))
+        start = f"Of {n:,} records, {count:,} {verb} in {cells} if nothing is done"
         if counts is None:
             share = float(view.summary.mean[index, view.risk]) if index is not None else float("nan")
             return start + (f"; {100 * share:.3g} % of the unaltered ones under {name}." if np.isfinite(share) else ".")
-        return f"{start}; {counts.mean:,.0f} unaltered {'one' if round(counts.mean) == 1 else 'ones'} under {name}."
+        count_words = mean_words(counts.mean)
+        ones = "one does" if count_words == "1" else "ones do"
+        return f"{start}; on average {count_words} unaltered {ones} under {name}."
     text = _measured(call, original)
     if text is None:
         return f"{call.measure.title} is undefined for the data as they are ({call.measure.undefined})."
     mean = float(view.summary.mean[index, view.risk]) if index is not None else float("nan")
     after = _figure(call, mean)
-    return f"Of {n:,} records: {text} if we do nothing{f'; {after} under {name}' if after else ''}."
+    return f"Of {n:,} records: {text} if nothing is done{f'; {after} under {name}' if after else ''}."
 
 
 def recall_words(view: RiskUtilityMap) -> str:

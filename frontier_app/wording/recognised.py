@@ -12,7 +12,8 @@ from engine.frontier.chance import ShareWithin
 from engine.plan.context import PublishedTables
 from engine.report.detected import TOP, Detected
 from engine.report.recognised_facts import KeySet
-from engine.report.sentences import Exposed, small_words
+from engine.report.recognised_words import small_cells_words
+from engine.report.sentences import Exposed, mean_words
 from frontier_app.wording import text
 from frontier_app.wording.markup import Markdown, markdown
 
@@ -41,28 +42,28 @@ def exposed_words(exposure: Exposed) -> Markdown:
         "" if exposure.low == exposure.high else f", from {exposure.low:,.10g} to {exposure.high:,.10g} in its runs"
     )
     each = f" Each run counts as the mean of its {exposure.tables} tables." if exposure.tables > 1 else ""
-    count = f"{exposure.mean:,.0f}"
-    subject = markdown("**{} unaltered record** stands" if count == "1" else "**{} unaltered records** stand", count)
+    mean = mean_words(exposure.mean)
+    subject = markdown("**{} unaltered record** stands" if mean == "1" else "**{} unaltered records** stand", mean)
     return subject + markdown(
-        " in cells {}{}; **{:,}** if nothing is done.{}", exposure.cells, between, exposure.original, each
+        " on average in {}{}; **{:,}** if nothing is done.{}", exposure.cells, between, exposure.original, each
     )
 
 
 def unswapped_words(nothing: KeySet, unswapped: KeySet | None, fewest: int) -> Markdown:
     """The keys that a candidate leaves as they are, and what stands out on them."""
-    cells = small_words(fewest)
+    cells = small_cells_words(fewest)
     if unswapped is None:
         return markdown("**{}:** none. The candidate alters all keys.", UNSWAPPED)
     if not nothing.exchanged:
         return markdown(
-            "**{}:** all. **{}** in cells {}, {:,} alone, as if nothing were done.",
+            "**{}:** all. **{}** in {}, {:,} alone, as if nothing were done.",
             UNSWAPPED,
             _records(unswapped),
             cells,
             unswapped.alone,
         )
     return markdown(
-        "**{}** ({}), whose values are all true: **{}** in cells {}, {:,} alone, {:,} expected to be matched rightly;"
+        "**{}** ({}), whose values are all true: **{}** in {}, {:,} alone, {:,} expected to be matched rightly;"
         " on all keys of the original {:,}, {:,} and {:,}.",
         UNSWAPPED,
         text.listed(unswapped.keys),
@@ -94,12 +95,12 @@ def few_keys_words(few: KeySet, fewest: int) -> Markdown:
     """The worst set of so many keys."""
     altered = f" ({text.listed(few.exchanged)} altered)" if few.exchanged else ""
     return markdown(
-        "**The worst {} keys:** {}{}: {} in cells {} of the original, {:,} alone.",
+        "**The worst {} keys:** {}{}: {} in {} of the original, {:,} alone.",
         len(few.keys),
         text.listed(few.keys),
         altered,
         _records(few),
-        small_words(fewest),
+        small_cells_words(fewest),
         few.alone,
     )
 

@@ -250,6 +250,11 @@ def at_hand(page: Page) -> str:
     return page.get_by_role("combobox", name="Candidate", exact=True).input_value()
 
 
+def id_at_hand(page: Page) -> str:
+    """The id of the candidate that is chosen on the page."""
+    return at_hand(page).rpartition("(")[2].rstrip(")")
+
+
 def no_trouble(page: Page) -> None:
     """No error and no exception is on the page."""
     assert page.get_by_test_id("stException").count() == 0

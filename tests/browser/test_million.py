@@ -18,7 +18,7 @@ import pytest
 
 from benchmarks.dashboard import large
 from engine.study.study import Study
-from tests.browser.steps import PATIENCE, at_hand, at_home, map_drawn, no_trouble, open_at, settled
+from tests.browser.steps import PATIENCE, at_home, id_at_hand, map_drawn, no_trouble, open_at, settled
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page
@@ -111,7 +111,7 @@ def test_a_million_candidates(page: Page, address: str, home: Path, timed: Calla
 
     timed("choose a row of the table", pick)
     settled(page)
-    assert at_hand(page).startswith("x")
+    assert id_at_hand(page).startswith("x")
 
     def bound() -> None:
         page.get_by_text("Largest acceptable risk, α").click()

@@ -11,8 +11,10 @@ from streamlit.delta_generator import DeltaGenerator
 from engine.common.wording import upper_first
 from engine.decision.altered_groups import altered_groups, altered_share, group_caution, groups_to_show
 from engine.decision.cautions import caution_text
+from engine.plan.key_table import N_RULE
 from engine.report.describe import Changes
 from engine.report.inspection import SIZES, small_cells, weighted_levels
+from engine.report.recognised_words import small_cells_words
 from engine.study.study import Study
 from engine.sweeps.remake import Remade
 from frontier_app.charts import compare
@@ -119,9 +121,11 @@ def cells(study: Study, release: Remade, changed: Changes, table: int, which: Wh
     elements.occupancy(changed.keys_after, changed.keys_before)
     st.markdown(
         markdown(
-            "Of the {} that stand in cells of one or two in the original, **{:,}** {} so in the release too, all keys"
-            " as they were. An intruder does not see which.",
+            "Of the {} that {} in {} in the original, **{:,}** {} so in the release too, all keys as they were. An"
+            " intruder does not see which.",
             text.plural(small.exposed, "record"),
+            "stands" if small.exposed == 1 else "stand",
+            small_cells_words(N_RULE),
             small.unaltered,
             "does" if small.unaltered == 1 else "do",
         )

@@ -113,7 +113,7 @@ def _study(study: Study, view: RiskUtilityMap) -> None:
             measures(view)
         else:
             _map(view, rule, index, pinned)
-    with right, st.container(border=True, key="card", gap="xsmall"):
+    with right, st.container(border=True, key="card", gap="xxsmall"):
         card(study, view, rule, index, pinned)
     table(view, rule, pinned)
     finalists.finalists(view, rule)

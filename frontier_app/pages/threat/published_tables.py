@@ -14,8 +14,10 @@ from engine.report.describe import remade
 from engine.study.study import Study
 from frontier_app.session import actions, state
 from frontier_app.widgets import detection, elements
-from frontier_app.wording import recognised
+from frontier_app.wording import recognised, text
 from frontier_app.wording.markup import markdown
+
+_AT_ONCE = 100_000  # records times attributes up to which the figures are worked out without being asked for
 
 
 def inputs(base: Plan, plan: Plan, tag: str, fixed: bool) -> Plan:
@@ -37,7 +39,7 @@ def inputs(base: Plan, plan: Plan, tag: str, fixed: bool) -> Plan:
 
 
 def _of_candidate() -> None:
-    """What such tables tell of the candidate at hand, on demand: its release is remade for it."""
+    """What such tables tell of the candidate at hand: its release is remade for it, of a large file on demand."""
     now = state.get()
     path, raw = actions.own_study(), now.raw
     if path is None or raw is None:
@@ -46,16 +48,19 @@ def _of_candidate() -> None:
         choice = decision_status(study).choice
         label = now.selected or (choice.label if choice else None)
         if label is None:
-            st.caption("Select a candidate under Explore to see here what such tables tell of it.")
+            st.caption("Select a candidate under Explore to see here what such tables tell of it, in figures.")
             return
         scenario, _ = study.find(label)
         replicate = meant_run(study, scenario.index, allow_partial=now.look.partial)
         which = (str(study.path), label, replicate)
         known = now.memo.peek("detected", which) is not None
+        small = raw.n_records * len(study.plan.attributes) <= _AT_ONCE
         place = st.empty()
-        if not known and not place.button(f"Work it out for candidate {label}", key="threat-detect"):
+        if not known and not small and not place.button(f"Work it out for {text.named(scenario)}", key="threat-detect"):
             return
         place.empty()
         with st.spinner("Remaking the release…"):
             release = now.memo.get("remade", which, lambda: remade(study, raw, label, replicate))
-        st.info(markdown("**{}:** {}", label, detection.of(study, release, which)), icon=":material/policy:")
+        st.info(
+            markdown("**{}:** {}", text.named(scenario), detection.of(study, release, which)), icon=":material/policy:"
+        )

@@ -17,7 +17,7 @@ from engine.frontier.selection import inside, safest, undominated_among, undomin
 from engine.frontier.summary import dominance, summarise
 from engine.plan import edit_plan, samples
 from engine.release.scenarios import Scenarios
-from engine.report.sentences import counted_runs, exposed, headline, small_words
+from engine.report.sentences import counted_runs, exposed, headline, mean_words
 from engine.study.map_reader import remapped, risk_utility_map
 from engine.study.study import Study
 from engine.sweeps.sweep import sweep
@@ -113,9 +113,11 @@ def test_counts_in_the_sentence_are_counts_of_records(study: Study):
     assert counts == pytest.approx(np.round(counts), abs=1e-6)  # eq. 6 times its denominator is a count
     assert found.mean == pytest.approx(counts.mean()) and (found.low, found.high) == (counts.min(), counts.max())
     said = headline(study, view, 3, "B")
-    assert said.startswith(f"Of {n:,} records, {found.original} stand in cells of one or two if we do nothing; ")
-    assert f"{found.mean:,.0f} unaltered ones under B." in said
-    assert headline(study, view, None).endswith("if we do nothing.")
+    assert said.startswith(
+        f"Of {n:,} records, {found.original} stand in combinations that fewer than 3 records share if nothing is done; "
+    )
+    assert f"on average {mean_words(found.mean)} unaltered ones do under B." in said
+    assert headline(study, view, None).endswith("if nothing is done.")
 
 
 def test_runs_are_those_of_one_scenario(study: Study):
@@ -132,8 +134,8 @@ def test_another_risk_is_said_with_its_value_and_direction(tmp_path: Path):
     plan = edit_plan(plan, swap_sizes=[1], rates=["0.1"], replicates=2, measures=list(names))
     with sweep(raw, plan, tmp_path / "s.study", workers=1) as study:
         for name, word in (
-            ("k_anonymity_share", " % of records if we do nothing"),
-            ("sample_uniques", "records if we"),
+            ("k_anonymity_share", " % of records if nothing is done"),
+            ("sample_uniques", "records if nothing"),
         ):
             view = risk_utility_map(study, name)
             said = headline(study, view, 1, "A")
@@ -141,9 +143,9 @@ def test_another_risk_is_said_with_its_value_and_direction(tmp_path: Path):
             assert exposed(study, view, 1) is None
 
 
-@pytest.mark.parametrize(("n_rule", "words"), [(2, "of one"), (3, "of one or two"), (5, "of one to four")])
-def test_small_cells_in_words(n_rule: int, words: str):
-    assert small_words(n_rule) == words
+@pytest.mark.parametrize(("mean", "words"), [(2.2, "2.2"), (2.0, "2"), (1.02, "1"), (0.04, "0"), (1234.6, "1,235")])
+def test_a_small_mean_number_of_records_has_a_decimal(mean: float, words: str):
+    assert mean_words(mean) == words
 
 
 def test_scenarios_are_found_by_label_and_can_be_lent(study: Study):

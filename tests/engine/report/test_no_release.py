@@ -24,7 +24,7 @@ def test_it_says_what_was_considered_and_names_no_candidate(tmp_path: Path) -> N
         study.grow(replace(study.plan, decision=replace(study.plan.decision, max_risk=bound)))
         text = " ".join(considered(study, view))
         assert f"{words} within the plan's bound on risk." in text
-    assert f"{len(view.scenarios)} candidates were run" in text and "if we do nothing" in text
+    assert f"{len(view.scenarios)} candidates were run" in text and "if nothing is done" in text
     assert f"{int(view.dominance.undominated.sum())} are on the frontier" in text
     assert not any(scenario.label in text for scenario in view.scenarios)
     assert not any(f"{100 * float(rate):g} %" in text for rate in study.plan.space.rates)
