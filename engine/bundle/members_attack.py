@@ -3,10 +3,11 @@
 Two attacks, on ``board.json``, of which memo, tables, slides and pictures hold nothing more:
 
 * ``counts``: a count of unaltered records and a statement on their share (within the bound or beyond it, riskier than
-  doing nothing or not) bound how many records are unaltered.
+  doing nothing or not) bound how many records are unaltered; so do a quantile of the runs and how many of them meet the
+  bound, exposed records that are altered or not, and distances.
 * ``changes``: figures before and after, or how far they moved, tell how many records moved, as in
-  :mod:`engine.models.rate_likelihood`: percentages, means and associations of an exchanged attribute, and who of its
-  levels stays exposed.
+  :mod:`engine.models.rate_likelihood`: percentages, means, associations, correlations and coefficients of an exchanged
+  attribute, percentages in classes (:mod:`engine.bundle.members_classes`), and who of its levels stays exposed.
 
 Neither uses the released file or other tables of the original, which tell more.
 """
@@ -17,19 +18,23 @@ import math
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import reduce
 from typing import Any, NamedTuple
 
+from engine.bundle.members_classes import class_evidence
 from engine.bundle.members_evidence import Member, evidence, unit_of_digits
-from engine.models.rate_likelihood import RateEstimate, rate_estimate, rate_interval
+from engine.models.rate_likelihood import RateEstimate, likely_rates, rate_estimate, rate_interval
 from engine.report.certainty import recommended
 from engine.report.findings import Findings
 from engine.report.map_facts import CandidateRow
 from engine.report.rate_facts import STEPS
-from engine.report.redaction import is_count_title
+from engine.report.redaction import ONE_DIGIT, is_count_title
 
 FACTOR = 3.0
 """How many times its lower end the upper end of the interval must be that the attacks leave."""
 _PERCENT = re.compile(r"(\d+(?:\.\d+)?(?:e-?\d+)?) %")
+_PARTICULARS = re.compile(f"(?: \\(.*\\))?(?:{ONE_DIGIT})?$", re.DOTALL)
+_HELLINGER = "Hellinger distance"
 
 _ON_AVERAGE = "on average over runs"
 _RUNS = 2.0  # standard deviations up to which a share of single runs may be asked to meet a bound
@@ -49,8 +54,7 @@ class MembersAttack:
     @property
     def both(self) -> Interval:
         """What both leave; the narrower one where they contradict each other."""
-        low, high = max(self.counts[0], self.changes[0]), min(self.counts[1], self.changes[1])
-        return (low, high) if low < high else min(self.counts, self.changes, key=_width)
+        return _together(self.counts, self.changes)
 
     @property
     def leaves_enough(self) -> bool:
@@ -78,8 +82,16 @@ def attack_members_bundle(text: str) -> MembersAttack:
         return MembersAttack((0.0, 1.0), (0.0, 1.0), RateEstimate(math.nan, math.nan))
     kinds = evidence(board)
     intervals = [rate_interval(shifts) for shifts in kinds.values() if shifts]
-    changes = min(intervals, key=_width, default=(0.0, 1.0))
+    of_classes = class_evidence(Member(board))
+    intervals += [] if of_classes is None else [likely_rates(of_classes)]
+    changes = reduce(_together, sorted(intervals, key=_width), (0.0, 1.0))
     return MembersAttack(_from_counts(board), changes, rate_estimate(kinds["percentages"]))
+
+
+def _together(one: Interval, other: Interval) -> Interval:
+    """What two intervals leave; the narrower one where they contradict each other."""
+    low, high = max(one[0], other[0]), min(one[1], other[1])
+    return (low, high) if low < high else min(one, other, key=_width)
 
 
 class Statement(NamedTuple):
@@ -95,9 +107,11 @@ class Statement(NamedTuple):
 def _from_counts(board: Findings) -> Interval:
     """With e unaltered records in small cells and a share of at most a of the unaltered ones there, at least e / a are
     unaltered; with a share beyond a, fewer are.  At least the share of records that the total variation moves is
-    altered.  Statements that contradict each other (they are on averages) tell nothing."""
-    low, high = _moved(board), 1.0
-    for count, room, limit, is_within in [*_of_the_run(board), *_of_candidates(board)]:
+    altered, and at least the square of the Hellinger distance.  Statements that contradict each other (they are on
+    averages) tell nothing."""
+    low, high = max(_moved(board), _distance(board)), 1.0
+    statements = [*_of_the_run(board), *_of_the_runs(board), *_of_candidates(board)]
+    for count, room, limit, is_within in statements:
         if is_within:
             high = min(high, 1 - (count - room) / limit / board.design.n_records)
         else:
@@ -115,12 +129,43 @@ def _moved(board: Findings) -> float:
     return moved - unit_of_digits(moved, 2 if STEPS.index(board.members_rate.step) < 2 else 1) / 2
 
 
+def _distance(board: Findings) -> float:
+    """The least share of altered records by Hellinger distances of candidates with the same extent: an altered record
+    adds one in n at most to the square."""
+    if _PARTICULARS.sub("", board.map.utility_title) != _HELLINGER:
+        return 0.0
+    own, exact = recommended(board), board.members_rate.step == "exact"
+    shown = [row.utility or 0.0 for row in board.map.candidates if _extent(row) == _extent(own)]
+    places = 1 if board.map.utility_title.endswith(ONE_DIGIT) or not exact else 2
+    return max((max(h - unit_of_digits(h, places) / 2, 0.0) ** 2 for h in shown), default=0.0)
+
+
 def _of_the_run(board: Findings) -> Iterator[Statement]:
-    """What is said of the run to be released."""
-    exposure = board.exposure
-    count, room = float(exposure.unaltered_after), Member(board).count_room(exposure.unaltered_after)
+    """What is said of the run to be released.  Its unaltered exposed records are unaltered ones, and its other exposed
+    records are altered ones."""
+    exposure, n, room_of = board.exposure, board.design.n_records, Member(board).count_room
+    count, small = float(exposure.unaltered_after), float(exposure.small_after)
+    room = room_of(count)
+    yield Statement(count, room, 1.0, True)
+    if small > count and n > small - count:
+        yield Statement(n - (small - count), room + room_of(small), 1.0, False)
     if exposure.bound and exposure.within_bound is not None:
         yield Statement(count, room, exposure.bound, exposure.within_bound)
+
+
+def _of_the_runs(board: Findings) -> Iterator[Statement]:
+    """What follows for the run at a quantile, and for the extreme ones, from how many runs meet the bound."""
+    run, match = board.recommendation.run, _PERCENT.search(board.map.bound)
+    if run is None or run.within is None or not match or not float(match[1]) or not is_count_title(run.title):
+        return
+    limit, room_of = float(match[1]) / 100, Member(board).count_room
+    spread = next((spread for spread in board.map.spreads if spread.title == run.title), None)
+    figures = [(run.quantile, math.ceil(run.of * (run.asked or 1.0) - 1e-9))]
+    if spread is not None:
+        figures += [(spread.least, 1), (spread.most, run.of)]
+    for count, place in figures:
+        if count is not None:
+            yield Statement(count, room_of(count), limit, place <= run.within)
 
 
 def _of_candidates(board: Findings) -> Iterator[Statement]:

@@ -19,6 +19,7 @@ from engine.report.rate_facts import STEPS, ChangeRow, Range
 _CROSS = " × "
 _TYPICAL = 0.2  # an association that is not shown
 _STRONG = 0.05  # an association below is mostly noise
+_CLEAR = 1.96  # standard errors from 0 below which a coefficient is mostly noise
 _EXACT, _TWO_DIGITS = STEPS[:2]
 
 
@@ -42,6 +43,8 @@ def evidence(board: Findings) -> dict[str, list[Shift]]:
         "percentages": list(member.percentages()),
         "means": list(member.means()),
         "associations": list(member.associations()),
+        "correlations": list(member.correlations()),
+        "coefficients": list(member.coefficients()),
         "tables": list(member.tables()),
         "groups": list(member.groups()),
     }
@@ -222,11 +225,55 @@ class Member:
             attribute = next((a for a in (first, second) if a in self.swapped), "")
             if not attribute or {first, second} <= self.swapped or shown.before < _STRONG:
                 continue
-            sizes = self.levels[attribute]
-            if len(sizes) != 2 or 0 in sizes.values():
-                continue
-            spread = math.prod(size / self.n for size in sizes.values())
-            yield Shift(shown.low, shown.high, -shown.before / (2 * spread), 1 / (self.n * spread), shown.either)
+            pull = self._pull(attribute)
+            if pull is not None:
+                yield Shift(shown.low, shown.high, -shown.before * pull, 2 * pull / self.n, shown.either)
+
+    def _pull(self, attribute: str) -> float | None:
+        """By how many times the rate an exchange weakens what hangs on an attribute: one over the chance that two
+        records differ on it."""
+        differ = 1 - sum((size / self.n) ** 2 for size in self.levels.get(attribute, {}).values())
+        return 1 / differ if self.levels.get(attribute) and differ > 0 else None
+
+    def _of_column(self, name: str) -> str:
+        """The exchanged attribute that a column, or a coefficient, is of; empty where there is none."""
+        column = name.partition("[")[0]
+        own = (a.name for a in self.board.design.attributes if a.name in self.swapped)
+        columns = {a.name: a.columns for a in self.board.design.attributes}
+        return next((a for a in own if column == a or column in columns[a]), "")
+
+    def correlations(self) -> Iterator[Shift]:
+        """Correlations of a column that is exchanged and one that is not, which fall as associations do."""
+        shown: list[tuple[str, str, float, float, float, bool]] = []
+        for row in self.board.utility.correlations:
+            if row.before is not None and row.after is not None:
+                change, room = row.after - row.before, self._room(row.after)
+                shown.append((row.first, row.second, row.before, change - room, change + room, False))
+        for told in self._changes("correlation"):
+            first, _, second = told.table.partition(_CROSS)
+            if told.before:
+                shown.append((first, second, told.before, *self._size(told, abs(told.before), 0.0), True))
+        for first, second, before, low, high, either in shown:
+            inside = [attribute for attribute in map(self._of_column, (first, second)) if attribute]
+            pull = self._pull(inside[0]) if len(inside) == 1 else None
+            if pull is not None and abs(before) >= _STRONG:
+                yield Shift(low, high, -before * pull, 2 * pull / self.n, either)
+
+    def coefficients(self) -> Iterator[Shift]:
+        """Coefficients of an exchanged attribute, which fall as associations do."""
+        shown: list[tuple[str, float, float, float, float, bool]] = []
+        for row in self.board.utility.coefficients:
+            if row.before is not None and row.after is not None and row.se_before:
+                change, room = row.after - row.before, self._room(row.after)
+                shown.append((row.name, row.before, row.se_before, change - room, change + room, False))
+        for told in self._changes("coefficient"):
+            if told.before and told.relative and told.errors:
+                error = abs(told.before) * _middle(told.relative) / max(_middle(told.errors), 0.1)
+                shown.append((told.level, told.before, error, *self._size(told, abs(told.before), 0.0), True))
+        for name, before, error, low, high, either in shown:
+            pull = None if ":" in name else self._pull(self._of_column(name))
+            if pull is not None and abs(before) > _CLEAR * error:
+                yield Shift(low, high, -before * pull, 2 * pull * error**2, either)
 
     def tables(self) -> Iterator[Shift]:
         """Cells of the tables that users make, where a whole table is shown."""

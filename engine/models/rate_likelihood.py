@@ -14,7 +14,8 @@ from typing import NamedTuple
 import numpy as np
 
 LEAST_RATE = 1e-4
-_GRID = np.geomspace(LEAST_RATE, 1.0, 600)
+RATES = np.geomspace(LEAST_RATE, 1.0, 600)
+"""The rates that are tried."""
 _DROP = 3.841458820694124 / 2  # of the log likelihood, at the ends of a 95 % interval
 _POINT = 1e-3  # an interval of so few standard deviations is a point
 _EXACT = 1e-6  # standard deviations at a rate of 1 that an exact figure is taken to be wide
@@ -58,26 +59,35 @@ def rate_interval(shifts: Sequence[Shift]) -> tuple[float, float]:
     used = [s for s in shifts if s.variance > 0]
     if not used:
         return 0.0, 1.0
-    total = np.zeros(len(_GRID))
+    total = np.zeros(len(RATES))
     for shift in used:
-        total += _log_likelihood(shift)
+        total += _of_shift(shift)
+    return likely_rates(total)
+
+
+def likely_rates(total: np.ndarray) -> tuple[float, float]:
+    """The interval of :func:`rate_interval`, from the log likelihood of each of :data:`RATES`."""
     inside = np.flatnonzero(total >= total.max() - _DROP)
     first, last = int(inside[0]), int(inside[-1])
-    return (0.0 if first == 0 else float(_GRID[first - 1])), float(_GRID[min(last + 1, len(_GRID) - 1)])
+    return (0.0 if first == 0 else float(RATES[first - 1])), float(RATES[min(last + 1, len(RATES) - 1)])
 
 
-def _log_likelihood(shift: Shift) -> np.ndarray:
-    """By rate of the grid, up to a constant."""
-    spread = np.sqrt(shift.variance * _GRID)
+def _of_shift(shift: Shift) -> np.ndarray:
+    """By rate, up to a constant."""
     room = max(0.0, _EXACT * math.sqrt(shift.variance) - (shift.high - shift.low)) / 2
-    shift = shift._replace(low=shift.low - room, high=shift.high + room)
-    ends = [(shift.low, shift.high)]
-    if shift.either:
-        ends = [(0.0, shift.high), (-shift.high, 0.0)] if shift.low <= 0 else [*ends, (-shift.high, -shift.low)]
-    parts = [
-        _log_mass((low - shift.slope * _GRID) / spread, (high - shift.slope * _GRID) / spread) for low, high in ends
-    ]
-    return np.asarray(np.logaddexp.reduce(parts, axis=0))
+    low, high = np.array(shift.low - room), np.array(shift.high + room)
+    return log_likelihood(low, high, np.array(shift.slope), np.array(shift.variance), RATES, either=shift.either)
+
+
+def log_likelihood(
+    low: np.ndarray, high: np.ndarray, slope: np.ndarray, variance: np.ndarray, rates: np.ndarray, *, either: bool
+) -> np.ndarray:
+    """Logarithm of the probability that a change lies between its ends, at each rate; arrays are broadcast.  Where the
+    change went ``either`` way the ends are those of its size."""
+    spread, centre = np.sqrt(variance * rates), slope * rates
+    low = np.maximum(low, 0.0) if either else low
+    ends = [(low, high), (-high, -low)] if either else [(low, high)]
+    return np.asarray(np.logaddexp.reduce([_log_mass((a - centre) / spread, (b - centre) / spread) for a, b in ends]))
 
 
 def _log_mass(low: np.ndarray, high: np.ndarray) -> np.ndarray:

@@ -8,6 +8,7 @@
 4. ``classes without figures``: neither does the original's figure stand beside the class; strengths of association,
    whose relative change is that of the rate, and the relative change of coefficients are withheld.
 5. ``flags``: only whether a figure is flagged.
+6. ``tables``: only whether a table, column or analysis has a figure that is flagged, and how many are in all.
 
 Percentages of one attribute that a swap cannot move stay as they are.  Rows stand by class and name, so that their
 order tells no more than the class does.  Counts are exact, or have two digits or one; last, those of groups of an
@@ -25,7 +26,7 @@ import numpy as np
 
 from engine.measures.distortion import moved_between
 from engine.report.coarse_counts import count, rounded, with_coarse_counts
-from engine.report.rate_facts import ChangeKind, ChangeRow, Counts, Range, Step
+from engine.report.rate_facts import AT_LEAST_ONE, STEPS, ChangeKind, ChangeRow, Counts, Range, Step
 
 if TYPE_CHECKING:
     from engine.report.facts import CoefficientRow, Distance, MeanRow, PairRow, ShareRow, Utility
@@ -97,8 +98,10 @@ def _changes(utility: Utility, step: Step, *, is_distance_told: bool) -> Utility
     fixed = tuple(r for r in utility.shares if r.before == r.after and " × " not in r.table and not r.weighted)
     told = [_told(change, step) for change in _all_changes(utility)]
     told = [row for row in told if row.before is not None or row.kind not in ("association", "correlation")]
+    if step == "tables":
+        told = [replace(row, level=AT_LEAST_ONE) for row in told if row.flagged]
     rows = sorted({(row.kind, row.table, row.level, row.weighted): row for row in told}.values(), key=_order)
-    places = 1 if step == "rounded changes" else 0
+    places, is_sized = 1 if step == "rounded changes" else 0, STEPS.index(step) < STEPS.index("flags")
     return replace(
         utility,
         shares=fixed,
@@ -110,7 +113,7 @@ def _changes(utility: Utility, step: Step, *, is_distance_told: bool) -> Utility
         distance=_distance(utility.distance, places) if places or not is_distance_told else _on_map(utility.distance),
         losses=(),
         coefficient_runs=tuple(_runs(row) for row in utility.coefficient_runs) if places else (),
-        analysis_runs=tuple(_runs(row) for row in utility.analysis_runs),
+        analysis_runs=tuple(_runs(row) for row in utility.analysis_runs) if is_sized else (),
         changes=tuple(rows),
     )
 
@@ -204,7 +207,7 @@ def _relative(before: float | None, after: float | None) -> float | None:
 def _told(change: Change, step: Step) -> ChangeRow:
     """One change as it is told at a step."""
     row, relative, errors = change
-    if step == "flags":
+    if step in ("flags", "tables"):
         return replace(row, n=None, before=None)
     if step == "rounded changes":
         sizes = (_near(relative, _PERCENT), _near_error(errors))

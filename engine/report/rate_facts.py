@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal, get_args
 
-Step = Literal["exact", "two digits", "rounded changes", "classes", "classes without figures", "flags"]
+Step = Literal["exact", "two digits", "rounded changes", "classes", "classes without figures", "flags", "tables"]
 """How coarsely a member's bundle tells the release, see :mod:`engine.report.coarsening`."""
 Counts = Literal["exact", "two digits", "one digit", "without groups"]
 """How coarsely a member's bundle tells counts of the release."""
@@ -13,6 +13,10 @@ COUNTS: tuple[Counts, ...] = get_args(Counts)
 STEPS: tuple[Step, ...] = get_args(Step)
 """From exact figures to the coarsest."""
 ChangeKind = Literal["percentage", "mean", "correlation", "association", "coefficient", "cell"]
+
+
+AT_LEAST_ONE = "at least one figure"
+"""What stands for a figure where only its table is named."""
 
 
 @dataclass(frozen=True)

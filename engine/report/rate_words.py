@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
+from engine.report.rate_facts import STEPS
 from engine.report.redaction import WITHHELD_WHY
 from engine.report.words import figure
 
@@ -19,6 +20,7 @@ _STEPS: dict[Step, str] = {
     "classes": "the size of a change is told as a class, such as 5 to 10 %, without the figure of the release",
     "classes without figures": "the size of a change is told as a class, such as 5 to 10 %, without the figure itself",
     "flags": "of changes only flags are told",
+    "tables": "of changes it is only told in which tables some are beyond the tolerances",
 }
 _COUNTS: dict[Counts, str] = {
     "exact": "and counts are exact",
@@ -70,7 +72,7 @@ def _told(rate: MembersRate) -> str:
 
 def is_coarse(findings: Findings) -> bool:
     """Whether sizes of changes stand in place of the release's figures."""
-    return bool(findings.utility.changes)
+    return STEPS.index(findings.members_rate.step) >= STEPS.index("rounded changes")
 
 
 def withheld_why(findings: Findings) -> str:

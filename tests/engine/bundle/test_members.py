@@ -13,15 +13,19 @@ import pytest
 from engine.bundle import export, members
 from engine.bundle.members import told_to_members
 from engine.bundle.members_attack import FACTOR, attack_members_bundle
+from engine.bundle.members_evidence import evidence
 from engine.bundle.refusal import Refused
 from engine.common.errors import EngineError
+from engine.models.rate_likelihood import rate_interval
 from engine.report.coarsening import coarsened
+from engine.report.facts import CoefficientRow, PairRow
 from engine.report.findings import Findings
-from engine.report.map_facts import CandidateRow
+from engine.report.map_facts import CandidateRow, ReleasedRun, Spread
 from engine.report.member import write_findings
 from engine.report.memo import memo
-from engine.report.rate_facts import COUNTS, STEPS, Counts, Range, Step
+from engine.report.rate_facts import AT_LEAST_ONE, COUNTS, STEPS, Counts, Range, Step
 from engine.report.rate_words import change_words, error_words, rate_words, relative_words
+from engine.report.redaction import COUNT_TITLE, RECORDS
 from engine.report.slides import slides
 from engine.report.tables import sheets, tables_bytes
 from tests.engine.bundle.members_case import N, Swept, swept
@@ -61,7 +65,7 @@ def test_each_step_tells_less(case: Swept) -> None:
         low, high = attack_members_bundle(coarsened(case.findings, step, "without groups").to_json()).changes
         assert low <= RATE <= high, step
         widths.append(high / low if low else 1e9)
-    assert widths[-1] == 1e9 and widths[-2] > 3 > widths[1]
+    assert widths[-1] > FACTOR > widths[1]
 
 
 def _leaves(value: Any, where: str = "") -> Iterator[tuple[str, Any]]:
@@ -114,7 +118,7 @@ def test_memo_slides_and_workbook_hold_the_coarse_figures_alone(case: Swept) -> 
 def test_the_memo_says_which_step_was_used_and_claims_no_more(case: Swept) -> None:
     told, _ = told_to_members(case.findings)
     first, second = rate_words(told)
-    assert "the size of a change is told as a class" in first and "from the counts and from the changes" in first
+    assert "only told in which tables" in first and "from the counts and from the changes" in first
     assert "at least three times the smallest" in first and "holds for this bundle alone" in second
     assert first in repr(memo(told).sections)
 
@@ -205,11 +209,94 @@ def test_ranges_in_words() -> None:
 
 
 def test_the_worst_losses_are_classes(case: Swept) -> None:
-    told, _ = told_to_members(case.findings)
+    told = coarsened(case.findings, "classes without figures")
     worst = told.utility.changes[0]
     assert worst.flagged and "standard errors" in change_words(worst)
     keys = [(not row.flagged, -(row.errors.low if row.errors else 0)) for row in told.utility.changes]
     assert keys == sorted(keys)
+
+
+def test_classes_of_a_small_table_tell_the_rate(case: Swept) -> None:
+    """One-way percentages leave so few tables that the classes of their cells give the rate within a factor of two;
+    where only tables are named they leave more than three."""
+    classes, flags, tables = (
+        attack_members_bundle(coarsened(case.findings, step, "without groups").to_json()).changes
+        for step in ("classes without figures", "flags", "tables")
+    )
+    assert classes[0] <= RATE <= classes[1] < 2 * classes[0]
+    assert flags[1] > FACTOR * flags[0] and tables[0] < flags[0]
+
+
+def test_where_only_tables_are_named_each_stands_once(case: Swept) -> None:
+    told = coarsened(case.findings, "tables")
+    flagged = {row.table for row in coarsened(case.findings, "flags").utility.changes if row.flagged}
+    rows = told.utility.changes
+    assert {row.table for row in rows} == flagged and len({(row.kind, row.table) for row in rows}) == len(rows)
+    assert all(row.level == AT_LEAST_ONE and row.relative is row.errors is row.before is None for row in rows)
+    assert told.utility.tallies == case.findings.utility.tallies
+
+
+def _run(board: Findings, **figures: object) -> Findings:
+    """With a recommended run like that of the README's example."""
+    run = ReleasedRun(1, 20, COUNT_TITLE, RECORDS, 0.0, 2.2, 3.0, 0.9, 18, 0.7, 1.0)
+    return replace(board, recommendation=replace(board.recommendation, run=replace(run, **figures)))  # type: ignore[arg-type]
+
+
+def _bare(board: Findings) -> Findings:
+    """1,841 records, a bound of 0.2 %, and nothing else that bounds the rate."""
+    row = replace(board.map.candidates[0], risk=None, utility=None)
+    map_ = replace(
+        board.map, candidates=(row,), spreads=(), bound="at most 0.2 % of the unaltered records, in 90 % of runs"
+    )
+    exposure = replace(board.exposure, unaltered_after=0, small_after=0, bound=None, within_bound=None, groups=())
+    empty = replace(board.utility, distance=replace(board.utility.distance, moved=None))
+    design = replace(board.design, n_records=1841)
+    recommendation = replace(board.recommendation, run=None)
+    return replace(board, map=map_, exposure=exposure, utility=empty, design=design, recommendation=recommendation)
+
+
+def test_how_many_runs_meet_the_bound_tells_how_many_records_are_unaltered(case: Swept) -> None:
+    """Nine tenths of the runs do not exceed 3, and 18 of 20 meet a bound of 0.2 %: so 3 do, and 1,500 are unaltered."""
+    board = _bare(case.findings)
+    low, high = attack_members_bundle(_run(board).to_json()).counts
+    assert low == 0 and high == pytest.approx(1 - 3 / 0.002 / 1841)
+    low, high = attack_members_bundle(_run(board, within=17).to_json()).counts
+    assert high == 1 and low == pytest.approx(1 - 3 / 0.002 / 1841)
+    spread = Spread(COUNT_TITLE, 0.0, 2.2, 3.5, 0.0)
+    spreads = replace(board, map=replace(board.map, spreads=(spread,)))
+    low, high = attack_members_bundle(_run(spreads).to_json()).counts
+    assert low == pytest.approx(1 - 3.5 / 0.002 / 1841) and high == pytest.approx(1 - 3 / 0.002 / 1841)
+
+
+def test_exposed_records_bound_the_unaltered_and_the_altered_ones(case: Swept) -> None:
+    """1,500 unaltered exposed records are no more than all unaltered ones; 41 other exposed records are altered."""
+    board = _bare(case.findings)
+    board = replace(board, exposure=replace(board.exposure, unaltered_after=1500, small_after=1541))
+    low, high = attack_members_bundle(board.to_json()).counts
+    assert low == pytest.approx(41 / 1841) and high == pytest.approx(1 - 1500 / 1841)
+
+
+def test_a_hellinger_distance_on_the_map_bounds_the_rate(case: Swept) -> None:
+    board, row = _bare(case.findings), case.findings.map.candidates[0]
+    map_ = replace(board.map, candidates=(replace(row, utility=0.3, risk=None),), utility_title="Hellinger distance")
+    assert attack_members_bundle(replace(board, map=map_).to_json()).counts == (pytest.approx(0.295**2), 1.0)
+    of_two = replace(map_, utility_title="Hellinger distance of two-way tables")
+    assert attack_members_bundle(replace(board, map=of_two).to_json()).counts == (0.0, 1.0)
+
+
+def test_coefficients_and_correlations_are_attacked(case: Swept) -> None:
+    """Both fall by the rate over the chance that two records differ: a quarter of 8,000 have the rarer group."""
+    pull = 1 / (2 * 0.25 * 0.75)
+    fallen = 0.5 * (1 - 0.1 * pull)
+    coefficient = CoefficientRow("pay", "group[g1]", 0.5, 0.01, fallen, 0.01, -13.0, 1.0, True, "")
+    board = replace(case.findings, utility=replace(case.findings.utility, coefficients=(coefficient,), correlations=()))
+    (of_coefficient,) = evidence(board)["coefficients"]
+    assert rate_interval([of_coefficient])[0] < RATE < rate_interval([of_coefficient])[1] < 2 * RATE
+    pair = PairRow("group", "pay", "Pearson's r", 0.5, fallen)
+    (of_pair,) = evidence(replace(board, utility=replace(board.utility, correlations=(pair,))))["correlations"]
+    assert rate_interval([of_pair])[0] < RATE < rate_interval([of_pair])[1] < 2 * RATE
+    classes = coarsened(replace(board, utility=replace(board.utility, correlations=(pair,))), "classes")
+    assert evidence(classes)["coefficients"] and evidence(classes)["correlations"]
 
 
 def test_a_bundle_of_before_still_opens(case: Swept) -> None:
