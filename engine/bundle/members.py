@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from engine.bundle.members_attack import FACTOR, MembersAttack, attack_members_bundle
 from engine.bundle.refusal import Refused
+from engine.common.wording import upper_first
 from engine.report.build_findings import findings
 from engine.report.coarsening import coarsened
 from engine.report.findings import BOARD
@@ -20,6 +21,12 @@ if TYPE_CHECKING:
 
     from engine.bundle.export_source import ExportSource
     from engine.report.findings import Findings
+
+
+LET_KNOW = (
+    'let the members know the rate (members_rate = "tell" in [publish] of the plan; dashboard: Threat and uses, What '
+    "is said in public)"
+)
 
 
 def write(source: ExportSource, folder: Path, order: np.ndarray | None = None) -> dict[str, Any]:
@@ -43,6 +50,12 @@ def told_to_members(whole: Findings) -> tuple[Findings, dict[str, Any]]:
         return whole, {"members_rate": "tell"}
     if not whole.design.swap:
         return whole, {"members_rate": "withhold", "why": "the attacks are on the random swap"}
+    if whole.map.tells_rate:
+        raise Refused(
+            "the member bundle was refused: the candidate was chosen by a measure whose figures tell the rate. Choose "
+            f"by another measure, or {LET_KNOW}; nothing was written",
+            "member: the map tells the rate",
+        )
     attacked = replace(whole, members_rate=replace(whole.members_rate, attacked=True))
     tried: dict[str, Any] = {}
     for step, counts in product(STEPS, COUNTS):
@@ -59,8 +72,7 @@ def _check(result: MembersAttack) -> None:
     if not result.leaves_enough:
         raise Refused(
             "the member bundle was refused: however coarsely it tells the release, two attacks on it alone infer the "
-            f'rate within a factor of less than {FACTOR:g}. Let the members know the rate (members_rate = "tell" in '
-            "[publish] of the plan; dashboard: Threat and uses, What is said in public), or export no bundle for "
-            "members; nothing was written",
+            f"rate within a factor of less than {FACTOR:g}. {upper_first(LET_KNOW)}, or export no bundle for members; "
+            "nothing was written",
             "member: the rate can be inferred",
         )

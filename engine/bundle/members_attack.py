@@ -28,7 +28,7 @@ from engine.report.certainty import recommended
 from engine.report.findings import Findings
 from engine.report.map_facts import CandidateRow
 from engine.report.rate_facts import STEPS
-from engine.report.redaction import ONE_DIGIT, is_count_title
+from engine.report.redaction import ONE_DIGIT, is_count_title, is_one_digit_title
 
 FACTOR = 3.0
 """How many times its lower end the upper end of the interval must be that the attacks leave."""
@@ -136,7 +136,7 @@ def _distance(board: Findings) -> float:
         return 0.0
     own, exact = recommended(board), board.members_rate.step == "exact"
     shown = [row.utility or 0.0 for row in board.map.candidates if _extent(row) == _extent(own)]
-    places = 1 if board.map.utility_title.endswith(ONE_DIGIT) or not exact else 2
+    places = 1 if is_one_digit_title(board.map.utility_title) or not exact else 2
     return max((max(h - unit_of_digits(h, places) / 2, 0.0) ** 2 for h in shown), default=0.0)
 
 

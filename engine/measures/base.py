@@ -72,8 +72,9 @@ class Measure:
     ``judges_jointly`` names the measures that judge one table at a time where this one judges all tables of a release.
 
     Two fields say what a member of the board may see.  ``rounding`` says when a figure has two significant digits:
-    "always"; "sparse" where most cells of a table are small; "exposed" where most records stand in small cells; never
-    ("exact").  ``follows_changes`` marks a figure that grows with the number of changed cells: where nearly every cell
+    "always", and then it is withheld where members are not told the rate, as a figure that may tell it is unless its
+    measure says otherwise; "sparse" where most cells of a table are small; "exposed" where most records stand in small
+    cells; never ("exact").  ``follows_changes`` marks a figure that grows with the number of changed cells: where nearly every cell
     holds one record it is withheld.
     """
 
@@ -100,7 +101,7 @@ class Measure:
     two_way: bool = False
     counts_uniques: bool = False
     judges_jointly: tuple[str, ...] = ()
-    rounding: Rounding = "exact"
+    rounding: Rounding = "always"
     follows_changes: bool = False
 
     def __post_init__(self) -> None:
@@ -125,7 +126,7 @@ class Measure:
 
         Its name is the function's, its meaning the first paragraph of the docstring, its parameters those with a
         default; ``fields`` say more or otherwise.  Unless they do, a member of the board sees the figure as one that
-        may tell how many records were changed: to two digits, and not at all where nearly every cell is small.
+        may tell how many records were changed: to two digits where members know the rate, and not at all elsewhere.
         """
         if not callable(compute):
             raise UsageError(f"Measure.of needs a function first, got an object of type {type(compute).__name__}.")

@@ -211,6 +211,7 @@ ENTROPY_CHANGE = Measure(
     ),
     over="analyse",
     compute=entropy_change,
+    rounding="exact",
 )
 FALSE_ZEROS = Measure(
     name="false_zeros",
@@ -226,6 +227,7 @@ FALSE_ZEROS = Measure(
     meaning="The number of combinations that exist in the data and no longer exist in the release.",
     over="analyse",
     compute=false_zeros,
+    rounding="exact",
 )
 FALSE_NONZEROS = Measure(
     name="false_nonzeros",
@@ -241,6 +243,7 @@ FALSE_NONZEROS = Measure(
     meaning="The number of combinations that do not exist in the data and appear in the release.",
     over="analyse",
     compute=false_nonzeros,
+    rounding="exact",
 )
 
 

@@ -33,5 +33,6 @@ EDIT_FAILURES = Measure(
     ),
     over="all",
     compute=edit_failures,
+    rounding="exact",
     undefined="the plan declares no edit rules",
 )

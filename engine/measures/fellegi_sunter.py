@@ -352,6 +352,7 @@ PROBABILISTIC_LINKAGE = Measure(
     ),
     over="keys",
     compute=probabilistic_linkage,
+    rounding="exact",
     parameters={"numeric": "", "h": "0.1", "block": ""},
     check=_check,
     undefined="no link variable holds values",

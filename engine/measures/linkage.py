@@ -248,6 +248,7 @@ DISTANCE_LINKAGE = Measure(
     ),
     over="keys",
     compute=distance_linkage,
+    rounding="exact",
     parameters={"numeric": "", "distance": "euclidean"},
     check=_check,
     undefined="no link variable holds values",

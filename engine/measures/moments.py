@@ -238,6 +238,7 @@ def _check(**parameters: int | str) -> None:
 
 _measure = partial(
     Measure,
+    rounding="exact",
     kind="utility",
     better="lower",
     over="all",

@@ -274,6 +274,7 @@ def _check(**parameters: int | str) -> None:
 
 _measure = partial(
     Measure,
+    rounding="exact",
     kind="utility",
     better="lower",
     over="analyse",

@@ -183,6 +183,7 @@ SAMPLE_UNIQUES = Measure(
     ),
     over="keys",
     compute=sample_uniques,
+    rounding="exact",
 )
 UNCHANGED_UNIQUES = Measure(
     name="unchanged_uniques",
@@ -219,6 +220,7 @@ K_ANONYMITY = Measure(
     ),
     over="keys",
     compute=k_anonymity,
+    rounding="exact",
     parameters={"k": 3},
     check=_check_k,
 )
@@ -238,6 +240,7 @@ K_ANONYMITY_SHARE = Measure(
     ),
     over="keys",
     compute=k_anonymity_share,
+    rounding="exact",
     parameters={"k": 3},
     check=_check_k,
 )
@@ -259,6 +262,7 @@ POPULATION_UNIQUES = Measure(
     ),
     over="keys",
     compute=population_uniques,
+    rounding="exact",
     parameters=_POPULATION,
     check=_check_population,
     needs="records",
@@ -280,6 +284,7 @@ EXPECTED_MATCHES = Measure(
     ),
     over="keys",
     compute=expected_matches,
+    rounding="exact",
     parameters=_POPULATION,
     check=_check_population,
     needs="records",

@@ -136,6 +136,7 @@ SMALL_CELLS_UNSWAPPED = Measure(
     ),
     over="keys",
     compute=small_cells_unswapped,
+    rounding="exact",
     parameters={"n_rule": 3},
     check=_check_n_rule,
 )
@@ -156,6 +157,7 @@ UNIQUES_UNSWAPPED = Measure(
     ),
     over="keys",
     compute=uniques_unswapped,
+    rounding="exact",
 )
 EXPECTED_MATCHES_UNSWAPPED = Measure(
     name="expected_matches_unswapped",
@@ -176,6 +178,7 @@ EXPECTED_MATCHES_UNSWAPPED = Measure(
     ),
     over="keys",
     compute=expected_matches_unswapped,
+    rounding="exact",
     parameters={"n_rule": 3},
     check=_check_n_rule,
 )

@@ -31,6 +31,7 @@ from engine.report.redaction import (
     error_beside,
     is_count_risk,
     meaning_of,
+    tells_rate,
     title_of,
     unit_of,
     withheld_meaning,
@@ -128,6 +129,8 @@ def report_context(study: Study, realisation: Remade) -> ReportContext:
     summary = summarise(results, figures, len(view.scenarios), view.allow_partial)
     redact, exposed = Redactor.of(study, labels), largest_exposed(study, view, realisation.data)
     withheld = saturated(study.plan, view.measures, realisation.data)
+    if study.plan.publish.members_rate != "tell" and scenario.spec.by_roles:
+        withheld |= {k for k, call in enumerate(view.measures) if tells_rate(call)}
     return ReportContext(
         study, scenario, view, letters, status, choice, redact, results, summary, sparse, exposed, withheld
     )
@@ -235,6 +238,7 @@ def the_map(context: ReportContext, realisation: Remade) -> Map:
         risk_jointly=bool(risk.measure.judges_jointly) if len(realisation.tables) > 1 else None,
         bound_at=None if bound is None else float(bound * (n if is_count_risk(risk) else 1)),
         bound_asked=None if bound is None or asked is None else float(asked),
+        tells_rate=tells_rate(risk) or tells_rate(utility),
     )
 
 

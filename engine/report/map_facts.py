@@ -83,6 +83,7 @@ class Map:
     risk_jointly: bool | None = None
     bound_at: float | None = None
     bound_asked: float | None = None
+    tells_rate: bool = False
 
 
 @dataclass(frozen=True)

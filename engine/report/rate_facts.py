@@ -12,6 +12,8 @@ Counts = Literal["exact", "two digits", "one digit", "without groups"]
 COUNTS: tuple[Counts, ...] = get_args(Counts)
 STEPS: tuple[Step, ...] = get_args(Step)
 """From exact figures to the coarsest."""
+COARSE: tuple[Step, ...] = STEPS[2:]
+"""Those at which sizes of changes stand in place of the release's figures."""
 ChangeKind = Literal["percentage", "mean", "correlation", "association", "coefficient", "cell"]
 
 

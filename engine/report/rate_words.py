@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
-from engine.report.rate_facts import STEPS
+from engine.report.rate_facts import COARSE
 from engine.report.redaction import WITHHELD_WHY
 from engine.report.words import figure
 
@@ -72,7 +72,7 @@ def _told(rate: MembersRate) -> str:
 
 def is_coarse(findings: Findings) -> bool:
     """Whether sizes of changes stand in place of the release's figures."""
-    return STEPS.index(findings.members_rate.step) >= STEPS.index("rounded changes")
+    return findings.members_rate.step in COARSE
 
 
 def withheld_why(findings: Findings) -> str:

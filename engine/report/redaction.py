@@ -117,6 +117,15 @@ def _as_it_is(text: str) -> str:
     return text.replace("\\", "\\\\")
 
 
+_BY_STEPS = frozenset({"total_variation", "total_variation_two_way", "weighted_total_variation"})
+
+
+def tells_rate(call: MeasureCall) -> bool:
+    """Whether figures of a measure may tell the rate: of all that are not declared otherwise (``rounding``), but for
+    the total variation, which is told as coarsely as other changes and is among what the attacks on a bundle use."""
+    return call.measure.rounding == "always" and call.measure.name not in _BY_STEPS
+
+
 def is_count_risk(call: MeasureCall) -> bool:
     """Whether a measure is eq. 6, which reports show as a count of records."""
     return call.measure.of_unaltered
@@ -135,7 +144,7 @@ SATURATED = 0.5
 share of records changed."""
 ONE_DIGIT = ", to one digit"
 """What follows the title of a map's axis whose exact figures are withheld."""
-WITHHELD_WHY = "on a table where nearly every cell is small this figure tells how many records were altered"
+WITHHELD_WHY = "this figure can tell how many records were altered"
 """Why a figure is not shown."""
 WITHHELD_WORDS = f"withheld: {WITHHELD_WHY}"
 """What stands for a figure that is not shown."""
@@ -221,6 +230,12 @@ def is_one_digit_title(title: str) -> bool:
 _ITS_FIGURES = f" Its figures are {WITHHELD_WORDS}."
 
 
+_ITS_FIGURES_BEFORE = (  # in bundles of earlier versions
+    " Its figures are withheld: on a table where nearly every cell is small this figure tells how many records were "
+    "altered."
+)
+
+
 def withheld_meaning(meaning: str) -> str:
     """What a measure says, of one whose figures are withheld."""
     return meaning + _ITS_FIGURES
@@ -228,7 +243,7 @@ def withheld_meaning(meaning: str) -> str:
 
 def is_withheld(row: MeasureRow) -> bool:
     """Whether a row of a bundle is about a measure whose figures are withheld."""
-    return row.meaning.endswith(_ITS_FIGURES)
+    return row.meaning.endswith((_ITS_FIGURES, _ITS_FIGURES_BEFORE))
 
 
 def meaning_of(call: MeasureCall) -> str:
