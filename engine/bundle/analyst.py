@@ -53,7 +53,9 @@ def write(
     _write_map(source, internal)
     _write_candidates(source, internal)
     _write_json(internal / LOG, log)
-    _write_json(internal / ATTACK, attack or {"made": False, "why": "an attack is made before a public export"})
+    _write_json(
+        internal / ATTACK, attack or {"made": False, "why": "an attack is made before a public or a members' export"}
+    )
     (internal / "plan.toml").write_text(plan_to_toml(source.study.plan), encoding="utf-8")
     (internal / "REPLAY.txt").write_text(_REPLAY.format(lock=made_with()["lock"]), encoding="utf-8")
     write_analyst(source.study, source.remade, internal)

@@ -49,9 +49,10 @@ def export(
     bundle may release more with ``include`` (weight, id).  ``tell`` gets messages on progress, notes and warnings;
     ``options`` are those of :func:`engine.bundle.export_source.export_source`.
 
-    A public bundle needs an approved recommendation (:class:`UsageError` without).  One that holds what its reader must
-    not see, or whose swap an attack undoes, is refused (:class:`Refused`); that is logged in the study.  Killed at any
-    moment this leaves nothing or the whole folder.  The log says that a bundle is about to be there before the folder
+    A public bundle needs an approved recommendation (:class:`UsageError` without).  The release is attacked before it
+    or a members' bundle is written, whichever others are.  One that holds what its reader must not see, or whose swap
+    an attack undoes, is refused (:class:`Refused`); that is logged in the study.  Killed at any moment this leaves
+    nothing or the whole folder.  The log says that a bundle is about to be there before the folder
     gets its name, and that it is there only afterwards: of an entry "exporting" alone the folder may or may not exist.
     Both hold the digest of each bundle's list of digests, so that a bundle can be told from one that was changed.
     """
@@ -180,7 +181,7 @@ def _warnings(source: ExportSource, tiers: tuple[Tier, ...]) -> list[Message]:
 
 def _write(source: ExportSource, out: Path, tier: str, tiers: tuple[Tier, ...], say: Report) -> Path:
     attack_result: dict[str, Any] | None = None
-    if Tier.PUBLIC in tiers:
+    if {Tier.PUBLIC, Tier.MEMBER} & set(tiers):
         say(Message("step", "attacking the release itself"))
         attack_result = attack(source)
     search = leaks.search_of(source, out)
@@ -206,6 +207,8 @@ def _write(source: ExportSource, out: Path, tier: str, tiers: tuple[Tier, ...], 
             "sha256": released,
             "sums": sums,
         }
+        if attack_result and "members" in attack_result:
+            detail["members"] = members.summary(attack_result["members"])
         append(source.study, "exporting", detail)
         finish()
     try:
@@ -220,7 +223,7 @@ _Sums = dict[str, str]
 
 
 def _write_member(source: ExportSource, folder: Path, attack_result: _Attack, sums: _Sums) -> None:
-    is_published = attack_result is not None  # else the order of the public file is yet to be drawn
+    is_published = Tier.PUBLIC in sums  # else the order of the public file is yet to be drawn
     attacks = members.write(source, folder, source.rows.order if is_published else None)
     if attack_result is not None:
         attack_result["members"] = attacks

@@ -44,6 +44,13 @@ def write(source: ExportSource, folder: Path, order: np.ndarray | None = None) -
     return attacks
 
 
+def summary(attacks: dict[str, Any]) -> dict[str, Any]:
+    """What the decision log says of the attacks: how coarsely the bundle tells, and the interval that this leaves."""
+    told = {name: value for name, value in attacks.items() if name != "tried"}
+    tried = list(attacks.get("tried", {}).values())
+    return {**told, "interval": tried[-1]["both"]} if tried else told
+
+
 def told_to_members(whole: Findings) -> tuple[Findings, dict[str, Any]]:
     """Findings as members read them, and what the attacks found at each step that was tried."""
     if whole.members_rate.policy != "withheld":

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import reduce
 from typing import Any, NamedTuple
@@ -107,16 +107,17 @@ class Statement(NamedTuple):
 def _from_counts(board: Findings) -> Interval:
     """With e unaltered records in small cells and a share of at most a of the unaltered ones there, at least e / a are
     unaltered; with a share beyond a, fewer are.  At least the share of records that the total variation moves is
-    altered, and at least the square of the Hellinger distance.  Statements that contradict each other (they are on
-    averages) tell nothing."""
+    altered, and at least the square of the Hellinger distance.  A statement that contradicts those before it
+    (some are on averages) tells nothing."""
     low, high = max(_moved(board), _distance(board)), 1.0
     statements = [*_of_the_run(board), *_of_the_runs(board), *_of_candidates(board)]
     for count, room, limit, is_within in statements:
         if is_within:
-            high = min(high, 1 - (count - room) / limit / board.design.n_records)
+            ends = low, min(high, 1 - (count - room) / limit / board.design.n_records)
         else:
-            low = max(low, 1 - (count + room) / limit / board.design.n_records)
-    return (low, high) if low < high else (0.0, 1.0)
+            ends = max(low, 1 - (count + room) / limit / board.design.n_records), high
+        low, high = ends if ends[0] < ends[1] else (low, high)
+    return low, high
 
 
 def _moved(board: Findings) -> float:
@@ -166,6 +167,33 @@ def _of_the_runs(board: Findings) -> Iterator[Statement]:
     for count, place in figures:
         if count is not None:
             yield Statement(count, room_of(count), limit, place <= run.within)
+    own = recommended(board)
+    spread_of_runs = None if own.risk_se is None else own.risk_se * math.sqrt(run.of)
+    yield from _of_share(run.mean, spread_of_runs, (run.low, run.high), limit, room_of)
+    row = next((row for row in board.measures if row.chosen_by and row.title == run.title), None)
+    if row is not None and run.fresh is not None:
+        spread_of_runs = None if row.fresh_se is None else row.fresh_se * math.sqrt(run.fresh)
+        yield from _of_share(row.fresh, spread_of_runs, (run.fresh_low, run.fresh_high), limit, room_of)
+
+
+def _of_share(
+    mean: float | None,
+    spread: float | None,
+    share: tuple[float | None, float | None],
+    limit: float,
+    room_of: Callable[[float], float],
+) -> Iterator[Statement]:
+    """Runs whose counts have this mean and standard deviation (None: that of a rare event) meet the bound in a share of
+    which the limits are known, so that the largest count within the bound is about a quantile of these counts."""
+    from scipy.stats import norm
+
+    if mean is None:
+        return
+    deviation = math.sqrt(mean) if spread is None else spread
+    for quantile, is_within in zip(share, (True, False), strict=True):
+        if quantile is not None and 0 < quantile < 1:
+            count = mean + float(norm.ppf(quantile)) * deviation
+            yield Statement(count, room_of(mean) + 1.0, limit, is_within)
 
 
 def _of_candidates(board: Findings) -> Iterator[Statement]:

@@ -74,8 +74,8 @@ class Measure:
     Two fields say what a member of the board may see.  ``rounding`` says when a figure has two significant digits:
     "always", and then it is withheld where members are not told the rate, as a figure that may tell it is unless its
     measure says otherwise; "sparse" where most cells of a table are small; "exposed" where most records stand in small
-    cells; never ("exact").  ``follows_changes`` marks a figure that grows with the number of changed cells: where nearly every cell
-    holds one record it is withheld.
+    cells; never ("exact").  ``follows_changes`` marks a figure that grows with the number of changed cells: where
+    nearly every cell holds one record it is withheld.
     """
 
     name: str

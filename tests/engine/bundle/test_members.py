@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import math
 import re
+import sys
 from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
@@ -14,7 +16,7 @@ from engine.bundle import export, members
 from engine.bundle.members import told_to_members
 from engine.bundle.members_attack import FACTOR, attack_members_bundle
 from engine.bundle.members_evidence import evidence
-from engine.bundle.refusal import Refused
+from engine.bundle.refusal import AttackSucceeded, Refused
 from engine.common.errors import EngineError
 from engine.models.rate_likelihood import rate_interval
 from engine.report.coarsening import coarsened
@@ -28,6 +30,7 @@ from engine.report.rate_words import change_words, error_words, rate_words, rela
 from engine.report.redaction import COUNT_TITLE, RECORDS
 from engine.report.slides import slides
 from engine.report.tables import sheets, tables_bytes
+from engine.study.decision_log import entries
 from tests.engine.bundle.members_case import N, Swept, swept
 
 RATE = 0.1
@@ -238,7 +241,7 @@ def test_where_only_tables_are_named_each_stands_once(case: Swept) -> None:
 
 def _run(board: Findings, **figures: object) -> Findings:
     """With a recommended run like that of the README's example."""
-    run = ReleasedRun(1, 20, COUNT_TITLE, RECORDS, 0.0, 2.2, 3.0, 0.9, 18, 0.7, 1.0)
+    run = ReleasedRun(1, 20, COUNT_TITLE, RECORDS, 0.0, None, 3.0, 0.9, 18, None, None)
     return replace(board, recommendation=replace(board.recommendation, run=replace(run, **figures)))  # type: ignore[arg-type]
 
 
@@ -266,6 +269,21 @@ def test_how_many_runs_meet_the_bound_tells_how_many_records_are_unaltered(case:
     spreads = replace(board, map=replace(board.map, spreads=(spread,)))
     low, high = attack_members_bundle(_run(spreads).to_json()).counts
     assert low == pytest.approx(1 - 3.5 / 0.002 / 1841) and high == pytest.approx(1 - 3 / 0.002 / 1841)
+
+
+def test_the_share_of_runs_within_the_bound_tells_how_many_records_are_unaltered(case: Swept) -> None:
+    """Counts of 560 give or take 20, of which ten in twelve meet a bound of 1.35 %: 10 % of 48,842 are altered."""
+    board = _bare(case.findings)
+    row = replace(board.map.candidates[0], risk_se=20 / math.sqrt(200))
+    map_ = replace(board.map, candidates=(row,), bound="at most 1.35 % of the unaltered records, in 80 % of runs")
+    board = replace(board, map=map_, design=replace(board.design, n_records=48_842))
+    few = {"mean": 574.0, "quantile": None, "of": 200, "within": 167, "low": 0.776, "high": 0.884}
+    low, high = attack_members_bundle(_run(board, **few).to_json()).counts
+    assert 0.08 < low < RATE < high < 0.12
+    low, high = attack_members_bundle(
+        _run(coarsened(board, "exact", "one digit"), **few | {"mean": 600}).to_json()
+    ).counts
+    assert low == 0 and high > 0.13
 
 
 def test_exposed_records_bound_the_unaltered_and_the_altered_ones(case: Swept) -> None:
@@ -310,3 +328,25 @@ def test_a_bundle_of_before_still_opens(case: Swept) -> None:
 
 def test_the_case_is_what_it_says(case: Swept) -> None:
     assert case.findings.design.n_records == N and case.findings.members_rate.policy == "withheld"
+
+
+def test_a_members_bundle_alone_is_attacked_as_with_the_others(case: Swept, tmp_path) -> None:
+    """The log of the study says what was found, since no analyst's bundle beside it does."""
+    label = f"{case.study.scenarios[0].label}/1"
+    export(case.study, case.raw, label, tmp_path / "out", tier="member")
+    detail = entries(case.study)[-1].detail
+    told, attacks = told_to_members(case.findings)
+    assert detail["members"]["changes"] == told.members_rate.step == attacks["changes"]
+    assert detail["members"]["interval"] == list(attacks["tried"].values())[-1]["both"]
+
+
+def test_a_release_that_an_attack_undoes_makes_no_bundle_for_members(
+    case: Swept, monkeypatch: pytest.MonkeyPatch, tmp_path
+) -> None:
+    def undone(source: object) -> dict[str, Any]:
+        raise AttackSucceeded("recodes", "a column tells", "drop it")
+
+    monkeypatch.setattr(sys.modules["engine.bundle.export"], "attack", undone)
+    with pytest.raises(AttackSucceeded):
+        export(case.study, case.raw, f"{case.study.scenarios[0].label}/1", tmp_path / "out", tier="member")
+    assert not (tmp_path / "out").exists()
