@@ -34,7 +34,8 @@ def write(source: ExportSource, folder: Path, order: np.ndarray | None = None) -
 
     Where the plan withholds the rate from members, figures are told more and more coarsely (see
     :mod:`engine.report.coarsening`) until two attacks leave an interval of the rate that is a factor of three wide.  A
-    bundle that nothing makes coarse enough is refused (:class:`Refused`); so is one whose written file says more.
+    bundle that nothing makes coarse enough is refused (:class:`Refused`); so is one whose written file says more.  The
+    attacks are on the random swap: of another mechanism none is made, and figures are told as coarsely as they can be.
     ``order`` is that of the rows of the public file, where it is made together with this one.
     """
     told, attacks = told_to_members(findings(source.study, source.remade, order))
@@ -56,7 +57,12 @@ def told_to_members(whole: Findings) -> tuple[Findings, dict[str, Any]]:
     if whole.members_rate.policy != "withheld":
         return whole, {"members_rate": "tell"}
     if not whole.design.swap:
-        return whole, {"members_rate": "withhold", "why": "the attacks are on the random swap"}
+        # nobody has tried what these figures tell, so they are told as coarsely as any can be
+        step, counts = STEPS[-1], COUNTS[-1]
+        why = "the attacks are on the random swap"
+        return coarsened(whole, step, counts), {
+            "members_rate": "withhold", "changes": step, "counts": counts, "why": why,
+        }  # fmt: skip
     if whole.map.tells_rate:
         raise Refused(
             "the member bundle was refused: the candidate was chosen by a measure whose figures tell the rate. Choose "

@@ -29,6 +29,7 @@ _COUNTS: dict[Counts, str] = {
     "without groups": "and counts have one digit, without those of groups by what is exchanged",
 }
 """How coarsely a release is told, within a sentence."""
+_UNTESTED = "the attacks are on the random swap, and none is on this method"
 BEYOND = (
     "This holds for this bundle alone: whoever has the released file too, and published tables of the original, can "
     "work out the share more exactly."
@@ -54,10 +55,18 @@ def rate_words(findings: Findings) -> list[str]:
                 "The share of records changed is withheld from the members of the board. Their bundle tells figures as "
                 "coarsely as that takes, by two attacks on it; these are the exact ones."
             ]
-        case "withheld":
+        case "withheld" if is_coarse(findings):
             return [
                 "The share of records changed is withheld from the members of the board; Annex A tells the chair. "
-                "Whether these pages give it away was not tested: the attacks are on the random swap."
+                f"Whether these pages give it away was not tested: {_UNTESTED}. So that they tell as little as they "
+                f"can, {_STEPS[rate.step]}, {_COUNTS[rate.counts]}.",
+                BEYOND,
+            ]
+        case "withheld":
+            return [
+                "The share of records changed is withheld from the members of the board. Their bundle tells figures as "
+                f"coarsely as it can; whether it gives the share away is not tested: {_UNTESTED}. These are the exact "
+                "figures."
             ]
         case _:
             return []

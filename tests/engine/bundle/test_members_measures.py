@@ -14,6 +14,8 @@ from engine.plan import AttributePlan, DataPlan, Plan, PublishPlan, SpacePlan
 from engine.report.build_findings import findings
 from engine.report.describe import remade
 from engine.report.findings import Findings
+from engine.report.rate_facts import COUNTS, STEPS
+from engine.report.rate_words import rate_words
 from engine.report.redaction import is_withheld
 from engine.study.keys import key_path
 from engine.study.map_reader import risk_utility_map
@@ -58,3 +60,15 @@ def test_a_choice_by_such_a_measure_makes_no_bundle_for_members(tmp_path: Path) 
 def test_members_who_know_the_rate_see_them(tmp_path: Path) -> None:
     told, _ = told_to_members(_findings(tmp_path, "detection_precision", "tell"))
     assert not [row for row in told.measures if is_withheld(row)]
+
+
+def test_of_a_mechanism_without_attacks_members_read_the_least(tmp_path: Path) -> None:
+    whole = _findings(tmp_path, "small_cells")
+    other = replace(whole, design=replace(whole.design, swap=False))
+    told, attacks = told_to_members(other)
+    assert told.members_rate.step == STEPS[-1] == attacks["changes"] and told.members_rate.counts == COUNTS[-1]
+    assert not told.members_rate.attacked and "tried" not in attacks
+    assert all(row.before == row.after for row in told.utility.shares) and not told.utility.losses
+    first, second = rate_words(told)
+    assert "was not tested" in first and "none is on this method" in first and "factor" not in first
+    assert "this bundle alone" in second
