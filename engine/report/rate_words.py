@@ -81,7 +81,7 @@ def _told(rate: MembersRate) -> str:
 
 def is_coarse(findings: Findings) -> bool:
     """Whether sizes of changes stand in place of the release's figures."""
-    return findings.members_rate.step in COARSE
+    return bool(findings.utility.changes) or findings.members_rate.step in COARSE
 
 
 def withheld_why(findings: Findings) -> str:
