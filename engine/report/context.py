@@ -38,7 +38,7 @@ from engine.report.redaction import (
 )
 from engine.report.sentences import noted_counts, unaltered_counts
 from engine.report.shares import optional
-from engine.report.sparse import largest_exposed, saturated
+from engine.report.sparse import largest_exposed, withheld_from_members
 from engine.study.map_reader import risk_bound, risk_utility_map
 
 if TYPE_CHECKING:
@@ -128,9 +128,7 @@ def report_context(study: Study, realisation: Remade) -> ReportContext:
     figures = [call.measure for call in view.measures]
     summary = summarise(results, figures, len(view.scenarios), view.allow_partial)
     redact, exposed = Redactor.of(study, labels), largest_exposed(study, view, realisation.data)
-    withheld = saturated(study.plan, view.measures, realisation.data)
-    if study.plan.publish.members_rate != "tell" and scenario.spec.by_roles:
-        withheld |= {k for k, call in enumerate(view.measures) if tells_rate(call)}
+    withheld = withheld_from_members(study.plan, view.measures, realisation.data, scenario.spec)
     return ReportContext(
         study, scenario, view, letters, status, choice, redact, results, summary, sparse, exposed, withheld
     )

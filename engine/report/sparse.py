@@ -8,13 +8,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from engine.report.redaction import SATURATED, is_count_risk
+from engine.report.redaction import SATURATED, is_count_risk, tells_rate
 
 if TYPE_CHECKING:
     from engine.data.microdata import Microdata
     from engine.frontier.risk_utility_map import RiskUtilityMap
     from engine.measures import MeasureCall
     from engine.plan import Plan
+    from engine.release.spec import ReleaseSpec
     from engine.study.study import Study
 
 _FEWEST = 3  # a cell of fewer records is small
@@ -36,6 +37,17 @@ def largest_exposed(study: Study, view: RiskUtilityMap, data: Microdata) -> floa
         elif call.measure.counts_uniques:
             shares.append(float(view.original[k]) / data.n_records)
     return float(np.nanmax(shares))
+
+
+def withheld_from_members(
+    plan: Plan, calls: Sequence[MeasureCall], data: Microdata, spec: ReleaseSpec
+) -> frozenset[int]:
+    """Places of the measures whose figures members do not see: those of tables with most records in small cells, and
+    where the rate of a swap is withheld those that may tell it."""
+    places = saturated(plan, calls, data)
+    if plan.publish.members_rate == "tell" or not spec.by_roles:
+        return places
+    return places | {k for k, call in enumerate(calls) if tells_rate(call)}
 
 
 def saturated(plan: Plan, calls: Sequence[MeasureCall], data: Microdata) -> frozenset[int]:
