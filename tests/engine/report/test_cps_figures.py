@@ -51,5 +51,5 @@ def test_a_share_of_a_group_is_of_all_its_records_as_its_caption_says(releases: 
     assert near(0.055, [of_all for of_all, _ in shares]) and near(0.062, [of_unaltered for _, of_unaltered in shares])
     for (made, _), (of_all, _) in zip(releases.values(), shares, strict=True):
         header, rows = sheets(made)["Exposed groups"]
-        assert "share of all people of the group" in header[-1]
+        assert "share of all records of the group" in header[-1]
         assert {row[0]: row[-1] for row in rows}["EmpTyp: Other"] == pytest.approx(of_all)
