@@ -65,16 +65,7 @@ def board_map(findings: Findings, *, dark: bool) -> Figure:
     parts += [_lettered(findings, False, blue), _lettered(findings, True, COLOURS[1])]
     across, up = window(map_facts, 0.1) or ((0.0, 1.0), (0.0, 1.0))
     if map_facts.bound_at is not None:
-        parts.append(
-            go.Scatter(
-                x=list(across),
-                y=[map_facts.bound_at] * 2,
-                mode="lines",
-                name=bound_title(findings),
-                line={"color": INK, "width": 1.5, "dash": "dash"},
-                hoverinfo="skip",
-            )
-        )
+        parts.append(_bound_line(findings, map_facts.bound_at, across))
     drawing = go.Figure(parts)
     drawing.update_layout(
         height=540,
@@ -86,6 +77,20 @@ def board_map(findings: Findings, *, dark: bool) -> Figure:
     drawing.update_xaxes(range=across[::-1] if map_facts.utility_better == "lower" else across)
     drawing.update_yaxes(range=up[::-1] if map_facts.risk_better == "higher" else up)
     return drawing
+
+
+def _bound_line(findings: Findings, bound_at: float, across: tuple[float, float]) -> Any:
+    """The bound on risk, from side to side."""
+    import plotly.graph_objects as go
+
+    return go.Scatter(
+        x=list(across),
+        y=[bound_at] * 2,
+        mode="lines",
+        name=bound_title(findings),
+        line={"color": INK, "width": 1.5, "dash": "dash"},
+        hoverinfo="skip",
+    )
 
 
 def _lettered(findings: Findings, recommended: bool, colour: str) -> Any:
