@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from engine.measures.detection_grades import Graded, altered_by_level, auc, calibration, graded, precision
+from engine.measures.detection_grades import Graded, altered_by_level, attacked, auc, calibration, graded, precision
 from tests.swapped_batches import cps, swaps
 
 pytestmark = pytest.mark.slow
@@ -90,6 +90,21 @@ def test_which_records_by_rate(attacks, rate, area, hundredth):
     runs = attacks[rate, "two_way"]
     assert near(area, [auc(one) for one in runs], 2)
     assert near(hundredth, [precision(one, 0.01) for one in runs], 2)
+
+
+@pytest.mark.parametrize(
+    ("roles", "low", "high"), [("Race:S", -0.15, 0.15), ("Race:S Sex:S", -0.1, 0.1), ("Race:S Sex:C", 0.3, 0.6)]
+)
+def test_how_far_off_the_inferred_rate_is(roles, low, high):
+    """With several swapped attributes, and where partners had to differ on one that nobody names."""
+    runs = [
+        (inference, altered.sum() / release.counts.sum())
+        for release, altered, inference in attacked(swaps(cps(), roles, "0.1", 8))
+    ]
+    errors = [inference.rate / rate - 1 for inference, rate in runs]
+    assert low < min(errors) and max(errors) < high
+    if low > 0:
+        assert not any(inference.low <= rate <= inference.high for inference, rate in runs)
 
 
 def test_who_carries_the_swap(attacks):
