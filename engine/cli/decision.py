@@ -42,7 +42,11 @@ def add_commands(commands: Commands) -> None:
     )
     decide.add_argument("--by", default="", metavar="NAME", help="who sets the state")
     decide.add_argument("--number", default="", metavar="NO", help="the number under which an approval is filed")
-    decide.add_argument("--conditions", default="", metavar="TEXT", help="the conditions of an approval")
+    decide.add_argument(
+        "--conditions",
+        metavar="TEXT",
+        help="conditions: proposed with a submission, or those of an approval (default: as proposed)",
+    )
     decide.add_argument("--why", default="", metavar="TEXT", help="the reason, needed for returned and withheld")
     decide.add_argument(
         "--despite", default="", metavar="TEXT", help="why a release is submitted that its risk figures speak against"
@@ -126,7 +130,7 @@ def run_decide(args: argparse.Namespace) -> None:
     """Set the state of the recommendation, or show it with the decision log."""
     from engine.decision.choice import released_run_now
     from engine.decision.release_check import released_run_text
-    from engine.decision.states import ONLY_SUBMITTED, DecisionStatus, decide, decision_status, withhold
+    from engine.decision.states import NOT_TO_RETURN, ONLY_SUBMITTED, DecisionStatus, decide, decision_status, withhold
     from engine.study.decision_log import EVENTS, entries
     from engine.study.key_commitment import commitment_words
     from engine.study.log_seal import seal_words
@@ -148,7 +152,7 @@ def run_decide(args: argparse.Namespace) -> None:
             say(commitment_words(study))
         elif args.state == "withheld":
             if args.number or args.conditions:
-                raise UsageError("a number and conditions belong to an approval; leave them out")
+                raise UsageError(NOT_TO_RETURN)
             if args.despite:
                 raise UsageError(ONLY_SUBMITTED)
             status = withhold(study, args.by, args.why)
@@ -172,5 +176,7 @@ def run_decide(args: argparse.Namespace) -> None:
         say(place)
     if status.number:
         say(f"approval {status.number}" + (f", on condition: {status.conditions}" if status.conditions else ""))
+    elif status.conditions:
+        say(f"proposed condition: {status.conditions}")
     if status.possible:
         say(f"possible next: {', '.join(status.possible)}")

@@ -43,6 +43,7 @@ _NEXT: dict[State, tuple[Step, ...]] = {
     "released": (),
     "withheld": (),
 }
+NOT_TO_RETURN = "a number and conditions belong to an approval, conditions also to a submission; leave them out"
 ONLY_SUBMITTED = "a reason to submit a release despite obstacles belongs to a submission; leave it out"
 _STEPS: tuple[Step, ...] = ("submitted", "approved", "returned", "released")
 
@@ -50,8 +51,9 @@ _STEPS: tuple[Step, ...] = ("submitted", "approved", "returned", "released")
 @dataclass(frozen=True)
 class DecisionStatus:
     """How far the recommendation is: one of :data:`STATES`, the ``choice`` it is about (None with ``none`` and
-    ``withheld``), ``by`` whom that state was set, the approval's ``number`` and ``conditions`` (both from the approval
-    on), ``at`` what time (ISO, UTC) and the ``why`` of the latest step (of a choice, its reason)."""
+    ``withheld``), ``by`` whom that state was set, the approval's ``number`` and ``conditions`` (from the approval on;
+    before it the conditions that were proposed with the submission), ``at`` what time (ISO, UTC) and the ``why`` of the
+    latest step (of a choice, its reason)."""
 
     state: State
     choice: Choice | None = None
@@ -115,8 +117,7 @@ def _after(status: DecisionStatus, entry: Entry, choices: Sequence[Choice]) -> D
     why = str(detail.get("why", ""))
     if step == "released":
         return replace(status, state=step, by=entry.by, at=entry.at, why=why)
-    approved = step == "approved"
-    number, conditions = (str(detail.get(name, "")) if approved else "" for name in ("number", "conditions"))
+    number, conditions = (str(detail.get(name, "")) for name in ("number", "conditions"))
     return DecisionStatus(step, status.choice, entry.by, number, conditions, entry.at, why)
 
 
@@ -139,19 +140,29 @@ def _check_same(entry: Entry, choice: Choice | None, fields: Sequence[str] = ())
 
 
 def decide(
-    study: Study, state: str, by: str, *, number: str = "", conditions: str = "", why: str = "", despite: str = ""
+    study: Study,
+    state: str,
+    by: str,
+    *,
+    number: str = "",
+    conditions: str | None = None,
+    why: str = "",
+    despite: str = "",
 ) -> DecisionStatus:
     """Set the next state: ``submitted``, ``approved``, ``returned`` or ``released``; returns the new status.
 
     A step out of order is refused with what is possible.  Every step needs a name, an approval its number too; nothing
-    is submitted whose figures have not been seen on fresh replicates.  ``why`` may say more, such as the reason of a
+    is submitted whose figures have not been seen on fresh replicates.  ``conditions`` are proposed with a submission;
+    an approval takes those over unless it has others, or none (empty).  ``why`` may say more, such as the reason of a
     return.  A release with obstacles (:mod:`engine.decision.release_check`) is submitted only ``despite`` them, for a
     reason that the log keeps.  A text that tells how many records are changed is refused, at the submission one of the
     plan too.
     """
-    by, number, conditions, why, despite = (text.strip() for text in (by, number, conditions, why, despite))
     log = entries(study)
     status = _status(log, study.choices.all())
+    if conditions is None:
+        conditions = status.conditions if state == "approved" else ""
+    by, number, conditions, why, despite = (text.strip() for text in (by, number, conditions, why, despite))
     step = _step(state)
     if step is None:
         raise UsageError(f"state == '{state}', must be one of {', '.join(_STEPS)}")
@@ -162,8 +173,8 @@ def decide(
         raise UsageError(f"who says that it is {state}? Give a name", Remedy.NAME)
     if state == "approved" and not number:
         raise UsageError("an approval needs the number under which it is filed", Remedy.NUMBER)
-    if state != "approved" and (number or conditions):
-        raise UsageError("a number and conditions belong to an approval; leave them out")
+    if (number and state != "approved") or (conditions and state not in ("submitted", "approved")):
+        raise UsageError(NOT_TO_RETURN)
     if state == "returned" and not why:
         raise UsageError("the board returns a recommendation for a reason; give it in words", Remedy.REASON)
     assert status.choice is not None
@@ -184,6 +195,7 @@ def decide(
             )
         texts = [caution_text(caution) for caution in cautions_now(study, status.choice)]
         detail |= {"fresh": fresh, "cautions": texts, **_overruled(study, status.choice, despite)}
+        detail |= {"conditions": conditions} if conditions else {}
     if step == "approved":
         _check_as_submitted(log)
         detail |= {"number": number, "conditions": conditions}

@@ -25,6 +25,7 @@ from engine.report.words import figure
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from engine.report.facts import Cover
     from engine.report.findings import Findings
 
 NOT_STATED = "not stated"
@@ -52,13 +53,20 @@ def page_one(findings: Findings) -> PageOne:
         ("Neighbours", _sentences(neighbour_sentences(findings))),
         ("How sure", _sentences(_how_sure(findings))),
         ("Fixed beforehand", _sentences(fixed_words(findings))),
-        ("Conditions", cover.conditions or ("none" if cover.state in ("approved", "released") else NOT_STATED)),
+        ("Conditions", _conditions(cover)),
     ]
     return PageOne(
         decision=f"{decision_words(findings)} Candidate {row.letter} {row.words}. {_state(findings)}",
         warnings=(*_overruled(findings), *recommendation.cautions),
         rows=tuple((name, text) for name, text in rows if text),
     )
+
+
+def _conditions(cover: Cover) -> str:
+    """The conditions of the approval, or those that are proposed to the board before it."""
+    if not cover.conditions:
+        return "none" if cover.state in ("approved", "released") else NOT_STATED
+    return f"proposed: {cover.conditions}" if cover.state == "submitted" else cover.conditions
 
 
 def _against_nothing(findings: Findings) -> str:

@@ -14,18 +14,20 @@ from frontier_app.wording import recognised
 from frontier_app.wording.markup import Markdown
 
 
-def lines(study: Study, view: RiskUtilityMap, index: int, bound: float | None = None) -> list[Markdown]:
+def lines(
+    study: Study, view: RiskUtilityMap, index: int, bound: float | None = None, *, share: bool = True
+) -> list[Markdown]:
     """What a candidate's risk is, a paragraph each; ``bound`` is one that is tried on the map (a loss), else the plan's
-    counts."""
+    counts.  Without ``share`` how many runs meet it is left out, where the page tells that elsewhere."""
     told = []
     planned = risk_bound(study, view.risk)
     loss = bound if bound is not None else planned
     runs = view.results.scenario == index
     runs &= view.results.counted(view.allow_partial)
-    if loss is not None and runs.any():
-        share = share_within(view.measures[view.risk].measure.loss(view.results.values[runs, view.risk]), loss)
+    if share and loss is not None and runs.any():
+        within = share_within(view.measures[view.risk].measure.loss(view.results.values[runs, view.risk]), loss)
         shown = candidate_map.value_of(view, view.risk, loss)
-        told.append(recognised.within_words(share, shown, bound_is_on(study.plan.decision)))
+        told.append(recognised.within_words(within, shown, bound_is_on(study.plan.decision)))
     exposure = exposed(study, view, index)
     if exposure is not None:
         told.append(recognised.exposed_words(exposure))

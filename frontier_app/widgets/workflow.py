@@ -6,13 +6,14 @@ import streamlit as st
 
 from engine.common.errors import EngineError
 from engine.common.wording import upper_first
-from engine.decision.cautions import caution_text
+from engine.decision.cautions import Caution, caution_text
 from engine.decision.choice import cautions_now, fresh_figures, obstacles_now
-from engine.decision.release_check import obstacle_text
+from engine.decision.release_check import Obstacle, obstacle_text
 from engine.decision.states import DecisionStatus, decide
 from engine.frontier.neighbours import lettered
 from engine.frontier.risk_utility_map import RiskUtilityMap
 from engine.plan.lock import departures
+from engine.release.scenarios import Choice
 from engine.study.decision_log import EVENTS, Entry, entries
 from engine.study.key_commitment import commitment_words
 from engine.study.log_seal import seal_words
@@ -47,7 +48,8 @@ def state_box(study: Study, status: DecisionStatus) -> None:
             st.markdown(_steps(status.state))
         st.markdown(_words(study, status))
         if status.conditions:
-            st.warning(markdown("**On condition:** {}", status.conditions), icon=":material/rule:")
+            title = "Proposed condition" if status.state == "submitted" else "On condition"
+            st.warning(markdown("**{}:** {}", title, status.conditions), icon=":material/rule:")
 
 
 def _steps(current: str) -> Markdown:
@@ -116,31 +118,46 @@ def approved_plan(study: Study) -> None:
 # -- the next step ---------------------------------------------------------------------------------------------------
 
 
+def standing(study: Study, choice: Choice) -> tuple[list[Caution], list[Obstacle]]:
+    """What is to be borne in mind about a recorded choice, and what stands against its release, as they are today."""
+    now = state.get()
+    fresh = fresh_figures(study, study.find(choice.label)[0].index)
+    grown = (study.progress.done, study.choices.count(), choice.at, str(fresh))
+    depends = (str(study.path), *grown, study.plan.decision, now.look.partial)
+    return (
+        now.memo.get("cautions", depends, lambda: cautions_now(study, choice, now.look.partial)),
+        now.memo.get("obstacles", depends, lambda: obstacles_now(study, choice, now.look.partial)),
+    )
+
+
+def tells_share(study: Study, status: DecisionStatus) -> bool:
+    """Whether :func:`next_step` tells how many runs of the recommendation meet the bound."""
+    if status.choice is None or status.state == "released":
+        return False
+    cautions, obstacles = standing(study, status.choice)
+    return any(caution.share for caution in cautions) or any(obstacle.share for obstacle in obstacles)
+
+
 def next_step(study: Study, view: RiskUtilityMap, status: DecisionStatus) -> None:
     """What to bear in mind, and what can be done now."""
     choice = status.choice
     assert choice is not None
-    now = state.get()
     index = study.find(choice.label)[0].index
-    fresh = fresh_figures(study, index)
-    grown = (study.progress.done, study.choices.count(), choice.at, str(fresh))
-    depends = (str(study.path), *grown, study.plan.decision, now.look.partial)
-    cautions = now.memo.get("cautions", depends, lambda: cautions_now(study, choice, now.look.partial))
+    cautions, obstacles = standing(study, choice)
     if cautions and status.state != "released":
         lines = bullets(f"{upper_first(caution_text(caution))}." for caution in cautions)
         st.warning(markdown("**To bear in mind**\n{}", lines), icon=":material/info:")
     if status.state == "released":
         return
-    standing = now.memo.get("obstacles", depends, lambda: obstacles_now(study, choice, now.look.partial))
-    if standing:
-        lines = bullets(f"{upper_first(obstacle_text(obstacle))}." for obstacle in standing)
+    if obstacles:
+        lines = bullets(f"{upper_first(obstacle_text(obstacle))}." for obstacle in obstacles)
         st.error(markdown("**What stands against this release**\n{}", lines), icon=":material/block:")
     st.subheader("Next step", anchor=False)
     if status.state in ("draft", "returned"):
         _fresh_runs(study, view, index)
-        _submit(study, fresh is not None, bool(standing))
+        _submit(study, fresh_figures(study, index) is not None, bool(obstacles))
     elif status.state == "submitted":
-        _board(study)
+        _board(study, status)
     else:
         _publish(study)
 
@@ -213,6 +230,12 @@ def _submit(study: Study, ready: bool, obstructed: bool) -> None:
                 help="Without a reason it is not submitted. The memo prints it on its first page, beside what stands"
                 " against the release.",
             )
+        conditions = st.text_area(
+            "Conditions to propose, if any",
+            key="decide-submit-conditions",
+            height=80,
+            help="Such as a warning to users. The memo prints them, and the board may change them.",
+        )
         name, button = st.columns([3, 2], vertical_alignment="bottom")
         by = name.text_input("Who submits it to the board", state.get().draft.by, key="decide-submit-by")
         pressed = button.form_submit_button(
@@ -225,10 +248,10 @@ def _submit(study: Study, ready: bool, obstructed: bool) -> None:
     if not ready:
         st.caption("It can be submitted once the recommendation has been run on fresh replicates.")
     if pressed:
-        _step(study, "submitted", by, despite=despite)
+        _step(study, "submitted", by, despite=despite, conditions=conditions)
 
 
-def _board(study: Study) -> None:
+def _board(study: Study, status: DecisionStatus) -> None:
     """What the board can look at, and its answer: approved, perhaps with conditions, or returned with a reason."""
     st.caption(
         "The page Board shows what the board's members are told; the bundle for members, which the page Export writes,"
@@ -244,7 +267,7 @@ def _board(study: Study) -> None:
         st.markdown(markdown("**The board approves**"))
         by = st.text_input("Who approves", key="decide-approve-by")
         number = st.text_input("Approval number", key="decide-approve-number")
-        conditions = st.text_area("Conditions, if any", key="decide-approve-conditions", height=80)
+        conditions = st.text_area("Conditions, if any", status.conditions, key="decide-approve-conditions", height=80)
         if st.form_submit_button(
             "Record the approval", key="record-approval", type="primary", icon=":material/verified:"
         ):

@@ -58,17 +58,18 @@ def _page(study: Study, view: RiskUtilityMap) -> None:
     disclosure_warnings.before_submission(study, status)
     unstated_entries.before_submission(study, status)
     if status.choice is not None:
-        _recorded_risk(study, view, status.choice)
+        _recorded_risk(study, view, status.choice, share=not workflow.tells_share(study, status))
         workflow.next_step(study, view, status)
     _recommend(study, view, status)
     workflow.history(study)
 
 
-def _recorded_risk(study: Study, view: RiskUtilityMap, choice: Choice) -> None:
-    """The risk of the recommended candidate, in the words of the map."""
+def _recorded_risk(study: Study, view: RiskUtilityMap, choice: Choice, *, share: bool) -> None:
+    """The risk of the recommended candidate, in the words of the map; ``share`` says whether to tell how many runs meet
+    the bound."""
     bound = risk_bound(study, view.risk, choice.record.get("bound"))
     with st.container(border=True):
-        for line in risk_in_words.lines(study, view, study.find(choice.label)[0].index, bound):
+        for line in risk_in_words.lines(study, view, study.find(choice.label)[0].index, bound, share=share):
             st.markdown(line)
         elements.go("threat", "What published tables of the original tell", primary=False)
 
@@ -106,7 +107,8 @@ def _form(study: Study, view: RiskUtilityMap, status: DecisionStatus) -> None:
                 )
             )
         else:
-            _at_hand(study, view, index, letters, rule_asked.get("max_risk"))
+            told = status.choice is not None and index == study.find(status.choice.label)[0].index
+            _at_hand(study, view, index, letters, None if told else rule_asked.get("max_risk"), share=not told)
             _against_nothing(study, view, how, rule_asked, index)
     others = _alternatives(view, index, letters) if index is not None else []
     _record(study, view, how, rule_asked, index, others, status)
@@ -178,7 +180,13 @@ def _number(label: str, name: str, start: float | None, note: str) -> float | No
 
 
 def _at_hand(
-    study: Study, view: RiskUtilityMap, index: int | None, letters: dict[int, str], bound: float | None
+    study: Study,
+    view: RiskUtilityMap,
+    index: int | None,
+    letters: dict[int, str],
+    bound: float | None,
+    *,
+    share: bool,
 ) -> None:
     if index is None:
         st.markdown(markdown("#### No candidate is chosen\nIts figures will be shown here."))
@@ -187,7 +195,7 @@ def _at_hand(
     st.markdown(markdown("#### {}", candidate_card.name_of(view, index, letters)))
     st.markdown(candidate_card.badges(view, index))
     st.markdown(text.spec_words(scenario.spec, actions.n_records()))
-    for line in risk_in_words.lines(study, view, index, bound):
+    for line in risk_in_words.lines(study, view, index, bound, share=share):
         st.markdown(line)
     runs, failed = int(summary.counted[index]), int(summary.failed[index])
     if runs:

@@ -293,6 +293,20 @@ def test_a_reason_to_overrule_belongs_to_a_submission_that_something_stands_agai
         decide(study, "approved", "Board", number="1", despite="it is late")
 
 
+def test_conditions_are_proposed_with_a_submission_and_taken_over_by_an_approval_unless_it_has_others(study):
+    recommend(study)
+    now = decide(study, "submitted", "Ada", conditions=" a warning to users ")
+    assert (now.conditions, now.number) == ("a warning to users", "")
+    assert decision_log.entries(study)[-1].detail["conditions"] == "a warning to users"
+    assert decide(study, "approved", "Board", number="1").conditions == "a warning to users"
+    assert decide(study, "returned", "Board", why="later").conditions == ""
+    decide(study, "submitted", "Ada", conditions="a warning to users")
+    assert decide(study, "approved", "Board", number="2", conditions="").conditions == ""
+    decide(study, "returned", "Board", why="later")
+    decide(study, "submitted", "Ada")
+    assert decide(study, "approved", "Board", number="3", conditions="no ages").conditions == "no ages"
+
+
 def test_fresh_runs_above_the_bound_stop_a_submission(tmp_path):
     with study_of(tmp_path, ENOUGH, DecisionPlan(max_risk="0.2"), "bounded") as study:
         study.runs.add([(0, 1_000_000 + r, RunStatus.OK, 2, 0.25, 0.4, 0.0) for r in (1, 2)], table="fresh")

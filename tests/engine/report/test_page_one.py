@@ -56,6 +56,20 @@ def test_a_plan_that_is_not_locked_is_not_called_fixed(case: Case) -> None:
     assert "could be changed with results in view" not in html_text(memo(locked))
 
 
+@pytest.mark.parametrize(
+    ("state", "conditions", "wanted"),
+    [
+        ("draft", "", "not stated"),
+        ("submitted", "a warning to users", "proposed: a warning to users"),
+        ("approved", "a warning to users", "a warning to users"),
+        ("approved", "", "none"),
+    ],
+)
+def test_conditions_are_those_of_the_approval_or_proposed_before_it(case: Case, state, conditions, wanted) -> None:
+    cover = replace(case.findings.cover, state=state, conditions=conditions)
+    assert rows_of(replace(case.findings, cover=cover))["Conditions"] == wanted
+
+
 def test_what_is_not_stated_is_named_in_one_row(case: Case) -> None:
     def unstated(findings: Findings) -> str:
         rows = [row for e in memo(findings).sections[1].elements if isinstance(e, Entries) for row in e.rows]

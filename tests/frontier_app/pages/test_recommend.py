@@ -58,6 +58,31 @@ def test_without_a_study_the_page_says_what_to_do():
     assert not made.exception and "nothing to recommend yet" in words(made)
 
 
+@pytest.mark.parametrize(("bound", "replicates", "doubted"), [("0.5", 40, False), ("0.0026", 20, True)])
+def test_the_share_of_runs_within_the_bound_is_told_once(swept: Callable[..., Workspace], bound, replicates, doubted):
+    """By the words of the risk, or by what doubts it."""
+    at = swept(max_risk=bound, replicates=replicates)
+    with study_of(at) as study:
+        view = risk_utility_map(study)
+        recheck(study, load("czech")[0], read_key(key_path(study.path)), [view.under_bound(float(bound))], 3)
+        choose(study, view, "the plan's rule", by="Ada")
+    made = opened(at)
+    told = re.compile(r"of \d+ runs(?:\*\*)? [^:;]*?meets? the bound")
+    in_words = sum(len(told.findall(str(one.value))) for one in made.markdown)
+    in_doubts = sum(len(told.findall(str(one.value))) for one in (*made.warning, *made.error))
+    assert (in_words, in_doubts) == (int(not doubted), int(doubted))
+
+
+def test_conditions_are_proposed_with_a_submission(at: Workspace):
+    recommend(at)
+    made = opened(at)
+    made.text_input(key="decide-submit-by").set_value("Ada")
+    made.text_area(key="decide-submit-conditions").set_value("a warning to users")
+    press(made, "record-submission")
+    assert "Proposed condition:" in " ".join(str(one.value) for one in made.warning)
+    assert made.text_area(key="decide-approve-conditions").value == "a warning to users"
+
+
 def test_a_recommendation_is_recorded_with_its_alternatives(at: Workspace):
     made = opened(at)
     assert "Nothing has been recommended yet" in words(made)
