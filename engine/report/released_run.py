@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -20,28 +21,40 @@ from engine.study.decision_log import entries
 from engine.study.map_reader import risk_bound
 
 if TYPE_CHECKING:
+    from engine.frontier.risk_utility_map import RiskUtilityMap
+    from engine.release.results import Results
     from engine.release.scenarios import Choice
     from engine.report.context import ReportContext
+    from engine.study.study import Study
 
 
 def run_facts(context: ReportContext, choice: Choice) -> ReleasedRun:
-    """Where the run to be released stands; eq. 6 is shown as a count of records, its place is by the share."""
-    view, index, k = context.view, context.scenario.index, context.view.risk
-    runs, asked = context.study.runs.of([index]), context.study.plan.decision.run_share
+    """Where the run to be released stands, in figures as members see them."""
+    k = context.view.risk
+    return standing(context.study, context.view, choice, context.results, lambda values: context.shown(k, values))
+
+
+def standing(
+    study: Study, view: RiskUtilityMap, choice: Choice, results: Results, shown_as: Callable[[np.ndarray], np.ndarray]
+) -> ReleasedRun:
+    """Where the run to be released stands; eq. 6 is shown as a count of records (``results``), its place is by the
+    share."""
+    index, k = study.find(choice.label)[0].index, view.risk
+    runs, asked = study.runs.of([index]), study.plan.decision.run_share
     row = check_realisation(runs, index, choice.replicate, choice.label, allow_partial=True)
-    bound = risk_bound(context.study, k, choice.record.get("bound"))
+    bound = risk_bound(study, k, choice.record.get("bound"))
     run = release_check.released_run(view, runs, row, bound=bound, probability=asked)
     call, share = view.measures[k], run.share
     mine = (view.results.scenario == index) & view.results.counted(view.allow_partial)
-    losses = np.asarray(call.measure.loss(context.results.values[mine, k]), float)
+    losses = np.asarray(call.measure.loss(results.values[mine, k]), float)
     released = losses[view.results.replicate[mine] == choice.replicate]
     quantile = np.nan
     if asked is not None:
         quantile = float(run_quantiles(losses, np.zeros(len(losses), np.int64), 1, asked).quantile[0])
     sign = -1 if call.measure.better == "higher" else 1
     figures = np.array([released[0] if len(released) else np.nan, losses.mean() if len(losses) else np.nan, quantile])
-    shown = [optional(value) for value in context.shown(k, sign * figures).tolist()]
-    again = release_check.counted_losses(view, context.study.runs.of([index], "fresh"))
+    shown = [optional(value) for value in shown_as(sign * figures).tolist()]
+    again = release_check.counted_losses(view, study.runs.of([index], "fresh"))
     fresh = share_within(again, bound) if bound is not None and len(again) else None
     return ReleasedRun(
         place=run.place,

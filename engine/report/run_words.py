@@ -18,7 +18,7 @@ def standing_sentences(findings: Findings) -> list[str]:
     """Which place the run takes among its siblings, what the method does on average, and how many of them meet the
     bound; empty before anything is recommended."""
     run = findings.recommendation.run
-    return [sentence for sentence in (_place(run), _within(run)) if sentence] if run else []
+    return [sentence for sentence in (place_sentence(run), _within(run)) if sentence] if run else []
 
 
 def fresh_within(findings: Findings) -> str:
@@ -44,7 +44,8 @@ def key_sentences(findings: Findings) -> list[str]:
     return [KEY_FIXED] if findings.recommendation.run and findings.recommendation.key_fixed else []
 
 
-def _place(run: ReleasedRun) -> str:
+def place_sentence(run: ReleasedRun) -> str:
+    """Which place the run takes among its siblings, and which figure to expect of the method."""
     place = "the least risky" if run.place == 1 else "the riskiest" if run.place == run.of else f"number {run.place}"
     counted = " from the safest" if 1 < run.place < run.of else ""
     sentence = f"Of {run.of} runs that differ only in chance, the one to be released is {place}{counted}"

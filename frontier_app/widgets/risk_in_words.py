@@ -4,7 +4,11 @@ from __future__ import annotations
 
 from engine.frontier.chance import share_within
 from engine.frontier.risk_utility_map import RiskUtilityMap
+from engine.release.scenarios import Choice
+from engine.report.context import in_counts
 from engine.report.parameters import bound_is_on
+from engine.report.released_run import standing
+from engine.report.run_words import place_sentence
 from engine.report.sentences import exposed
 from engine.study.map_reader import risk_bound
 from engine.study.study import Study
@@ -12,6 +16,12 @@ from frontier_app.charts import candidate_map
 from frontier_app.widgets import other_keys
 from frontier_app.wording import recognised
 from frontier_app.wording.markup import Markdown
+
+
+def released(study: Study, view: RiskUtilityMap, choice: Choice) -> str:
+    """Which place the run to be released takes among its siblings, in the memo's words."""
+    counts = in_counts(study, view.scenarios, view.results)
+    return place_sentence(standing(study, view, choice, counts, lambda values: values))
 
 
 def lines(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 import streamlit as st
 
 from engine.common.errors import EngineError
@@ -71,6 +72,8 @@ def _recorded_risk(study: Study, view: RiskUtilityMap, choice: Choice, *, share:
     with st.container(border=True):
         for line in risk_in_words.lines(study, view, study.find(choice.label)[0].index, bound, share=share):
             st.markdown(line)
+        if np.isfinite(view.risk_loss[study.find(choice.label)[0].index]):
+            st.markdown(risk_in_words.released(study, view, choice))
         elements.go("threat", "What published tables of the original tell", primary=False)
 
 

@@ -120,8 +120,8 @@ def _exposed(plan: Plan) -> None:
         return
     st.markdown(
         markdown(
-            "If nothing is done, **{:,} of {:,}** records ({}) share their answers on these keys with at most one other"
-            " record, and **{:,}** are alone.",
+            "If nothing is done, **{:,} of {:,}** records ({}) stand in combinations of these keys that fewer than 3"
+            " records share, **{:,}** of them alone.",
             exposure.small_records,
             exposure.n_records,
             elements.share(exposure.small_records, exposure.n_records),

@@ -384,3 +384,17 @@ def test_what_stands_against_a_release_is_shown_and_overruled_for_a_reason_alone
     assert not made.exception and "Submitted: now" in words(made)
     assert "submitted although run not safer than the original: the board asked for it" in history(made)
     assert any("The study key was fixed before the sweep" in one.value for one in made.caption)
+
+
+def test_the_place_of_the_run_to_be_released_is_told_as_in_the_memo(at: Workspace):
+    from engine.report.build_findings import findings
+    from engine.report.describe import remade
+    from engine.report.run_words import standing_sentences
+
+    label = recommend(at, fresh=False)
+    raw, _ = load("czech")
+    with Study.open(at.folder / "study-1.study") as study:
+        choice = decision_status(study).choice
+        assert choice is not None
+        memo = standing_sentences(findings(study, remade(study, raw, label, choice.replicate)))[0]
+    assert "the one to be released is" in memo and memo in words(to(app(at), "recommend"))

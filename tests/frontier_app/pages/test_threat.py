@@ -100,7 +100,7 @@ def test_the_keys_tell_who_stands_out() -> None:
     names = _plan(made).names
     _box(made, "Answers that somebody").set_value([names[0], names[1]]).run()
     assert _plan(made).keys == names[:2] and not made.error
-    assert any("share their answers on these keys" in m.value for m in made.markdown)
+    assert any("stand in combinations of these keys that fewer than 3" in m.value for m in made.markdown)
     _box(made, "Answers that somebody").set_value([]).run()
     assert any("keys is empty" in e.value.lower() for e in made.error) and _plan(made).keys == names
     next(b for b in made.button if b.label == "All").click().run()
