@@ -24,10 +24,10 @@ _GONE = markdown(
 )
 _CSS = """<style>
 .block-container {padding: 4rem 2.2rem 3rem; max-width: 1720px;}
-.stApp h1 {font-size: 1.9rem; padding: 0 0 .4rem;}
+.stApp h1 {font-size: 1.9rem; padding: 0 0 .3rem;}
 .stApp h3 {font-size: 1.25rem; padding: .6rem 0 .3rem;}
 .stApp h4 {font-size: 1.1rem; padding: .2rem 0;}
-.stApp h5 {font-size: 1.1rem; padding: .1rem 0 .3rem;}
+.stApp h5 {font-size: 1.1rem; padding: 0 0 .1rem;}
 [data-testid="stMetricValue"] {font-size: 1.45rem; font-variant-numeric: tabular-nums;}
 [data-testid="stMarkdownContainer"] table {font-size: .84rem; font-variant-numeric: tabular-nums; width: 100%;}
 [data-testid="stMarkdownContainer"] :is(th, td) {padding: .22rem .4rem; border-left: 0; border-right: 0;}
@@ -39,7 +39,7 @@ div:has(> [data-testid="stMultiSelectTagsContainer"]),
 div:has(> div > [data-testid="stMultiSelectTagsContainer"]) {max-height: none !important; height: auto !important;}
 [data-testid="stTopNavLink"]:focus-visible {outline: 2px solid currentColor; outline-offset: 1px;}
 /* A tall figure ends where the window does, below what stands above it; in a very low window the page is scrolled. */
-[class*="st-key-tall-"] [data-testid="stElementContainer"] {height: clamp(380px, calc(100vh - 21.6rem), 62vw);}
+[class*="st-key-tall-"] [data-testid="stElementContainer"] {height: clamp(380px, calc(100vh - 21.9rem), 62vw);}
 .st-key-card {padding-top: .7rem; padding-bottom: .6rem;}
 .st-key-card [role="tabpanel"] {padding-top: .3rem;}
 .st-key-card [data-testid="stMarkdownContainer"] p {font-size: .9rem; line-height: 1.45;}
