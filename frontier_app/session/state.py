@@ -79,7 +79,7 @@ class CompareView:
     mode: str = "pinned"
     reference: str | None = None
     left_out: tuple[str, ...] = ()
-    part: str = "levels"
+    part: str = "associations"
     attribute: str | None = None
     table: int = 0
     weighted: bool = False

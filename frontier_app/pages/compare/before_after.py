@@ -18,8 +18,8 @@ from frontier_app.wording import text
 from frontier_app.wording.markup import markdown
 
 _PARTS = {
-    "levels": "Distributions",
     "associations": "Associations",
+    "levels": "Distributions",
     "cells": "Small cells",
     "coefficients": "Coefficients",
     "altered": "Records changed",

@@ -17,6 +17,7 @@ from engine.study.study import Study
 from engine.sweeps.sweep import sweep
 from frontier_app.charts import compare
 from frontier_app.session import workspace
+from frontier_app.session.state import CompareView
 from frontier_app.session.workspace import Workspace
 from frontier_app.widgets import candidate_picker, compare_table, elements, recommendation
 from frontier_app.wording import recognised
@@ -253,3 +254,8 @@ def test_pins_say_which_keys_stay_as_they_are(swept: Callable[..., Workspace]):
     press(made, "pin-frontier")
     shown = html(made)
     assert recognised.UNSWAPPED in shown and "expected matches" in shown and not made.exception
+
+
+def test_what_opens_first_of_a_candidate_can_have_changed() -> None:
+    """A swap keeps every distribution of one attribute, so these say nothing about it."""
+    assert CompareView().part == "associations"

@@ -158,6 +158,7 @@ def test_several_tables_are_shown(at: Workspace, view: RiskUtilityMap):
 def test_a_mechanism_that_draws_anew_is_no_error(at: Workspace, view: RiskUtilityMap):
     made = before_and_after(at, label_of(view, "pram"))
     assert not made.exception and not made.error
+    made.segmented_control(key="inspect-part").set_value("levels").run()
     assert "draws values anew" in words(made)
 
 
