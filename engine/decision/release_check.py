@@ -26,6 +26,7 @@ class ObstacleKind(StrEnum):
     RUN_NOT_SAFER = "run not safer than the original"
     TOO_FEW_RUNS = "too few runs"
     TOO_RARELY_WITHIN = "runs too rarely within the bound"
+    MEAN_NOT_SAFER = "mean not safer than the original"
     MEAN_ABOVE_BOUND = "mean above the bound"
     FRESH_ABOVE_BOUND = "fresh mean above the bound"
     FRESH_TOO_RARELY_WITHIN = "fresh runs too rarely within the bound"
@@ -57,6 +58,8 @@ _TEXTS = {
     " the data unchanged",
     ObstacleKind.TOO_FEW_RUNS: "it has {runs} runs that count, and a choice needs {needed}",
     ObstacleKind.TOO_RARELY_WITHIN: "{within} meet the bound {limit:g}, fewer than the {asked} that the plan asks for",
+    ObstacleKind.MEAN_NOT_SAFER: "its mean {measure}, {value:.5g}, is no less than the {limit:.5g} of the data"
+    " unchanged: a safer run is luck",
     ObstacleKind.MEAN_ABOVE_BOUND: "its mean {measure}, {value:.5g}, is above the bound {limit:g}",
     ObstacleKind.FRESH_ABOVE_BOUND: "on fresh runs its mean {measure} is {value:.5g}, above the bound {limit:g}",
     ObstacleKind.FRESH_TOO_RARELY_WITHIN: "of the fresh runs only {within} meet the bound {limit:g}, clearly fewer than"
@@ -152,7 +155,10 @@ def obstacles(
     """
     title = view.measures[view.risk].measure.title.lower()
     run = released_run(view, runs, row, bound=bound, probability=probability)
-    standing = _of_the_run(run.value, title, bound, float(view.original_losses[view.risk]))
+    original = float(view.original_losses[view.risk])
+    standing = _of_the_run(run.value, title, bound, original)
+    if not np.isnan(run.mean) and not np.isnan(original) and not is_safer(np.array(run.mean), original):
+        standing.append(Obstacle(ObstacleKind.MEAN_NOT_SAFER, title, run.mean, original))
     needed = runs_needed(probability if probability is not None else Fraction(1, 2))
     if run.of < needed:
         standing.append(Obstacle(ObstacleKind.TOO_FEW_RUNS, runs=run.of, needed=needed))

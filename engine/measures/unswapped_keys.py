@@ -132,7 +132,8 @@ SMALL_CELLS_UNSWAPPED = Measure(
     source=_EQ_6 + "on the keys that are not swapped",
     meaning=(
         "The share of records that stand alone or nearly alone (fewer than n_rule together) on the keys that the "
-        "candidate does not swap, for somebody who ignores the swapped ones; all of them show true values there."
+        "candidate does not swap, for somebody who ignores the swapped ones; all of them show true values there. "
+        "Doing nothing leaves all keys unswapped."
     ),
     over="keys",
     compute=small_cells_unswapped,

@@ -81,6 +81,7 @@ _MEMBER_TEXTS = {
     ObstacleKind.RUN_NOT_SAFER: "the run to be released is no less risky than the data unchanged",
     ObstacleKind.TOO_FEW_RUNS: "it was run too few times to support a choice",
     ObstacleKind.TOO_RARELY_WITHIN: "fewer of its runs meet the bound on risk than the plan asks for",
+    ObstacleKind.MEAN_NOT_SAFER: "its average risk is no less than that of the data unchanged",
     ObstacleKind.MEAN_ABOVE_BOUND: "its average risk is above the bound",
     ObstacleKind.FRESH_ABOVE_BOUND: "on fresh runs its average risk is above the bound",
 }

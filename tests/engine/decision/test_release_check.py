@@ -77,6 +77,11 @@ def test_a_run_as_risky_as_the_original_is_not_released_even_without_a_bound(che
     assert check([0.029] + [0.01] * 19, bound=None) == []
 
 
+def test_a_safe_run_of_a_candidate_that_is_riskier_on_average_than_doing_nothing_is_luck(check):
+    assert check([0.029] + [0.031] * 19, bound=None) == [ObstacleKind.MEAN_NOT_SAFER]
+    assert check([0.029] + [0.030] * 19, bound=None) == []
+
+
 def test_nine_runs_support_no_choice_and_ten_do(check):
     assert check([0.01] * 9) == [ObstacleKind.TOO_FEW_RUNS]
     assert check([0.01] * 10) == []
@@ -137,7 +142,7 @@ def test_data_without_a_figure_set_no_limit(check):
 
 def test_where_nothing_is_at_risk_a_run_without_risk_is_as_good(check):
     assert check([0.0] * 12, original=0.0) == []
-    assert check([0.001, *[0.0] * 11], original=0.0) == [ObstacleKind.RUN_NOT_SAFER]
+    assert check([0.001, *[0.0] * 11], original=0.0) == [ObstacleKind.RUN_NOT_SAFER, ObstacleKind.MEAN_NOT_SAFER]
 
 
 def test_the_place_of_a_run_among_its_siblings(tmp_path):

@@ -281,7 +281,7 @@ def test_a_release_is_not_submitted_against_its_risk_unless_a_reason_is_recorded
     decide(study, "submitted", "Ada", despite=" the register is closed ")
     detail = decision_log.entries(study)[-1].detail
     assert detail["despite"] == "the register is closed"
-    assert detail["obstacles"] == ["run not safer than the original"]
+    assert detail["obstacles"] == ["run not safer than the original", "mean not safer than the original"]
 
 
 def test_a_reason_to_overrule_belongs_to_a_submission_that_something_stands_against(study):

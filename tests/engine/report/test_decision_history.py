@@ -115,6 +115,7 @@ def test_a_candidate_named_by_hand_above_the_bound_of_the_plan_is_told(tmp_path:
     assert advice.obstacles == (
         "The run to be released is above the bound on risk.",
         "The run to be released is no less risky than the data unchanged.",
+        "Its average risk is no less than that of the data unchanged.",
         "Fewer of its runs meet the bound on risk than the plan asks for.",
     )
     assert advice.run is not None and (advice.run.within, advice.run.of) == (0, 12) and advice.despite == ""
