@@ -42,7 +42,7 @@ def test_the_whole_way(path, capsys):
     assert run("decide") == (0, "  1  " + run("decide")[1][5:])  # asking changes nothing
     code, said = run("decide", "--state", "submitted", "--by", "Ada")
     assert code == 2 and "nothing is recommended yet" in said
-    code, said = run("choose", "--max-risk", "0.5", "--why", "useful", "--by", "Ada")
+    code, said = run("choose", "--max-risk", "0.0025", "--why", "useful", "--by", "Ada")
     assert code == 0 and f"next: frontier recheck {path} --data DATA" in said
     with Study.open(path) as study:
         label = study.choices.all()[0].label

@@ -84,7 +84,9 @@ def case_of(folder: Path, plan: Plan, why: str = "it loses least within the boun
     raw = raw_table()
     study = sweep(raw, plan, folder / "private-study-name.study", workers=1)
     view = risk_utility_map(study)
-    index = int(view.frontier()[len(view.frontier()) // 2])
+    frontier = list(view.frontier())
+    frontier = [k for k in frontier if view.risk_loss[k] < view.original_losses[view.risk]] or frontier
+    index = int(frontier[len(frontier) // 2])
     label = view.scenarios[index].label
     choice = choose(study, view, why.replace("LABEL", label), candidate=label, by="someuser")
     realisation = remade(study, raw, choice.label, choice.replicate)
