@@ -67,9 +67,9 @@ def bound_line_words(findings: Findings) -> str:
     if board_map.bound_asked is None:
         return f"{line}."
     return (
-        f"{line}. The map and its frontier are of averages over runs, but {100 * board_map.bound_asked:.3g} % of single "
-        "runs must meet the bound: a candidate below the line can miss it, and the most useful one that meets it need "
-        "not be on the frontier."
+        f"{line}. The map and its frontier are of averages over runs, but {100 * board_map.bound_asked:.3g} % of "
+        "single runs must meet the bound: a candidate below the line can miss it, and the most useful one that meets "
+        "it need not be on the frontier."
     )
 
 
