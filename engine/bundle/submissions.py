@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from engine.bundle.allow_list import bundles_in
 from engine.bundle.manifest import read_manifest
+from engine.bundle.provenance import read_log
 from engine.bundle.tiers import Tier
 from engine.common.errors import EngineError, UsageError
 from engine.decision.states import decision_status
 from engine.plan import Plan, plan_from_toml, read_plan
 from engine.plan.differences import plan_differences
 from engine.report.findings import read_board
+from engine.study.decision_log import Entry, entries
+from engine.study.ledger import ledger_in, ledger_sentences
 from engine.study.study import Study
 
 
@@ -51,6 +54,7 @@ def _study(study: Study) -> Submission:
         "version": str(about["version"]),
         "state": status.state,
     }
+    facts |= _came_before(entries(study), study.name)
     approval = {"approval": status.number, "conditions": status.conditions}
     facts |= {name: value for name, value in approval.items() if value}
     choice = status.choice
@@ -76,6 +80,7 @@ def _bundle(folder: Path) -> Submission:
             "records changed": f"{manifest['records_changed']:,}",
             "version": str(manifest.get("version", "")),
             "fingerprint of the data": str(manifest["fingerprint"]),
+            **_came_before(read_log(bundles[Tier.ANALYST]), folder.name),
         }
         facts |= {f"released {name}": _number(value) for name, value in manifest["figures"].items()}
         facts |= {f"file {name}": str(value) for name, value in manifest["sha256"].items()}
@@ -84,6 +89,12 @@ def _bundle(folder: Path) -> Submission:
         findings = json.loads(read_board(bundles[Tier.MEMBER]).to_json())
         return Submission("member's bundle", None, dict(_leaves(findings)))
     raise EngineError(f"'{folder.name}' is no bundle of an analyst or a member; nothing in it can be compared")
+
+
+def _came_before(log: Sequence[Entry], name: str) -> dict[str, str]:
+    """What a decision log tells of earlier studies of the same data; nothing where it does not say."""
+    ledger = ledger_in(log, name)
+    return {} if ledger is None else {"earlier studies": ". ".join(ledger_sentences(ledger)) or "none"}
 
 
 def _mechanism_text(manifest: Mapping[str, Any]) -> str:

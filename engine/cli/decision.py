@@ -133,6 +133,7 @@ def run_decide(args: argparse.Namespace) -> None:
     from engine.decision.states import NOT_TO_RETURN, ONLY_SUBMITTED, DecisionStatus, decide, decision_status, withhold
     from engine.study.decision_log import EVENTS, entries
     from engine.study.key_commitment import commitment_words
+    from engine.study.ledger import Ledger, ledger_of, ledger_sentences
     from engine.study.log_seal import seal_words
     from engine.study.study import Study
 
@@ -148,6 +149,8 @@ def run_decide(args: argparse.Namespace) -> None:
             for entry in entries(study):
                 by = f" by {entry.by}" if entry.by else ""
                 say(f"{entry.number:>3}  {entry.at}  {EVENTS[entry.event]}{by}")
+            for sentence in ledger_sentences(ledger_of(study) or Ledger()):
+                say(sentence)
             say(seal_words(study))
             say(commitment_words(study))
         elif args.state == "withheld":

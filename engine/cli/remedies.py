@@ -18,6 +18,7 @@ OPTIONS = {
     Remedy.DESPITE: "--despite TEXT",
     Remedy.DEVIATION: "--deviation TEXT --by NAME",
     Remedy.DROP: "--drop {column}",
+    Remedy.EARLIER: "--after STUDY, --after-all, or --unrelated WHY",
     Remedy.EXTEND: "--extend",
     Remedy.FAILED_RUNS: "--allow-partial",
     Remedy.FEWER_SWAPS: "--swap A,B or --search",

@@ -40,6 +40,23 @@ def add_commands(commands: Commands) -> None:
         help="the reason why the plan departs from its approval; logged with --by",
     )
     sweep.add_argument("--by", default="", metavar="NAME", help="who gives the reason, for the decision log")
+    _add_earlier(sweep)
+
+
+def _add_earlier(sweep: argparse.ArgumentParser) -> None:
+    """Options on earlier studies of the same data."""
+    group = sweep.add_argument_group(
+        "earlier studies",
+        "A new study beside others of the same data says which of them came before it; of samples all do.",
+    )
+    group.add_argument(
+        "--after", action="append", default=[], metavar="STUDY", help="an earlier study; may be given several times"
+    )
+    others = group.add_mutually_exclusive_group()
+    others.add_argument("--after-all", action="store_true", help="all studies of the same data beside it came before")
+    others.add_argument(
+        "--unrelated", default="", metavar="WHY", help="why those not named have nothing to do with it, for the board"
+    )
 
 
 def run_sweep(args: argparse.Namespace) -> None:
@@ -47,8 +64,10 @@ def run_sweep(args: argparse.Namespace) -> None:
     from engine.plan import extended_plan
     from engine.plan.samples import open_data
     from engine.release.results import RunStatus
+    from engine.study.earlier_studies import Predecessors
     from engine.study.study import Study
-    from engine.sweeps.sweep import sweep
+    from engine.sweeps.runner import RunOptions
+    from engine.sweeps.sweep import check_options, open_sweep
 
     path = Path(args.study)
     study_plan = None
@@ -59,19 +78,25 @@ def run_sweep(args: argparse.Namespace) -> None:
     plan = plan_of(args, raw, sample_plan, study_plan)
     if args.extend and study_plan is not None:
         plan = extended_plan(study_plan, plan)
-    with sweep(
+    options = RunOptions(workers=args.workers, cluster=args.cluster, on_progress=Ticker(), announce=announce)
+    check_options(options)
+    opened = open_sweep(
         raw,
         plan,
         path,
-        key_file=args.key_file,
-        workers=args.workers,
-        cluster=args.cluster,
+        key=None if args.key_file is None else Path(args.key_file),
         extend=args.extend,
         deviation=args.deviation,
         by=args.by,
-        on_progress=Ticker(),
-        announce=announce,
-    ) as study:
+        earlier=Predecessors(
+            after=tuple(map(Path, args.after)),
+            unrelated=args.unrelated,
+            ask=sample_plan is None and not args.after_all,  # everybody has a sample, so nothing is hidden
+        ),
+    )
+    with opened.study as study:
+        opened.tell(announce)
+        opened.run(**options)
         progress = study.progress
         failed = study.runs.count(status=RunStatus.FAILED)
     if progress.state == "finished":

@@ -29,6 +29,7 @@ class Remedy(Enum):
     DESPITE = "submit a release despite obstacles"
     DEVIATION = "record why a plan departs from its approval"
     DROP = "leave a column out"
+    EARLIER = "say which studies came before"
     EXTEND = "add to a study"
     FAILED_RUNS = "count failed runs too"
     FEWER_SWAPS = "swap fewer attributes, or search"

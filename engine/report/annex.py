@@ -12,6 +12,7 @@ from engine.report.chair import GROUPS_SHOWN, chair_facts
 from engine.report.context import report_context
 from engine.report.template_reader import document
 from engine.study.decision_log import EVENTS, entries
+from engine.study.ledger import Ledger, ledger_of, ledger_sentences
 
 if TYPE_CHECKING:
     from engine.report.context import ReportContext
@@ -59,6 +60,7 @@ def analyst_sections(study: Study, realisation: Remade) -> Document:
         "runs": _runs(context),
         "notes": _notes(study, context.scenario.index),
         "begun": time.strftime("%Y-%m-%d", time.gmtime(float(study.about["created"]))),
+        "came_before": ledger_sentences(ledger_of(study) or Ledger()),
         "log": _log(study),
         "facts": facts,
         "min_n": study.plan.tolerances.min_n,

@@ -9,6 +9,7 @@ from engine.report.certainty import BEATS, better_ones, certainty, recommended
 from engine.report.change_log import is_plan_change
 from engine.report.coherence import coherence
 from engine.report.facts import ShareRow
+from engine.report.ledger_words import earlier_sentences, ledger_summary
 from engine.report.loss_words import analyses_words, flagged_of, flags_words, moved_words, worst_losses
 from engine.report.map_words import FEWER_WORDS, tables_words
 from engine.report.public_wording import match_words, methods_paragraph
@@ -282,11 +283,12 @@ def why_fewer(findings: Findings) -> str:
 
 def plan_history(findings: Findings) -> list[str]:
     """What was fixed beforehand, the rule among it, and what changed."""
-    return [*fixed_words(findings), f"The selection rule: {findings.approved.rule}."]
+    rule = f"The selection rule: {findings.approved.rule}."
+    return [*fixed_words(findings), rule, *earlier_sentences(findings.approved.ledger)]
 
 
 def fixed_words(findings: Findings) -> list[str]:
-    """What was fixed beforehand besides the rule, and what changed."""
+    """What was fixed beforehand besides the rule, what had been seen before, and what changed."""
     plan = findings.approved
     sentences = []
     if plan.number:
@@ -298,10 +300,11 @@ def fixed_words(findings: Findings) -> list[str]:
     else:
         sentences.append("The plan was not approved and locked before results were seen.")
     sentences += key_sentences(findings)
+    sentences += ledger_summary(plan.ledger)
     if plan.run_rule:
         sentences.append(f"A rule picks the run to be released: {plan.run_rule}.")
     changes = [f"{day}: {event}" for day, event in plan.changes if is_plan_change(event)]
-    sentences += changes or ["No later change of the plan is logged."]
+    sentences += changes or ["No later change of the plan is logged in this study."]
     return sentences
 
 

@@ -20,7 +20,7 @@ from engine.plan.lock import departures
 from engine.release.records import ReleasedTable
 from engine.report.audit import checks
 from engine.report.context import ReportContext, measure_rows, report_context, the_map
-from engine.report.decision_history import late_words, log_rows, recommendation
+from engine.report.decision_history import late_rule_words, log_rows, recommendation
 from engine.report.describe import occupancy
 from engine.report.detected import detected, tables_tell
 from engine.report.exposed import exposure
@@ -35,6 +35,7 @@ from engine.report.facts import (
     Threat,
 )
 from engine.report.findings import FORMAT, Findings
+from engine.report.ledger_words import ledger_facts
 from engine.report.logged import change_text
 from engine.report.other_keys import altered_in, key_set, unswapped_keys, worst_few
 from engine.report.parameters import (
@@ -209,12 +210,13 @@ def _approved(context: ReportContext) -> Approved:
         departures=tuple(sentences),
         changes=log_rows(context),
         run_rule=run_words(plan, bounded=None if context.choice is None else context.bound is not None),
+        ledger=ledger_facts(context.study, context.redact),
     )
 
 
 def _rule(context: ReportContext) -> str:
     risk, utility = (context.view.measures[k] for k in (context.view.risk, context.view.utility))
-    words = rule_words(context.study.plan, risk, utility, late_words(context))
+    words = rule_words(context.study.plan, risk, utility, late_rule_words(context))
     return f"{words}; it does not pick the recommended candidate" if context.is_off_rule else words
 
 
@@ -222,7 +224,7 @@ def _parameters(context: ReportContext) -> tuple[tuple[str, str], ...]:
     view = context.view
     candidates = f"{len(view.scenarios):,}"
     return parameters(
-        context.study.plan, view.measures[view.risk], view.measures[view.utility], candidates, late_words(context)
+        context.study.plan, view.measures[view.risk], view.measures[view.utility], candidates, late_rule_words(context)
     )
 
 

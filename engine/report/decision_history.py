@@ -17,6 +17,7 @@ from engine.report.parameters import trade_words
 from engine.report.redaction import is_count_risk
 from engine.report.released_run import despite_words, obstacle_sentences, run_facts
 from engine.study.key_commitment import commitment_of
+from engine.study.ledger import BoundOrigin, bound_origin
 
 if TYPE_CHECKING:
     from engine.release.scenarios import Choice
@@ -105,22 +106,35 @@ def _rule_words(context: ReportContext, choice: Choice) -> str:
     return upper_first(context.redact(choice.rule)) + "."
 
 
+_LATE = {
+    BoundOrigin.FIXED: "",
+    BoundOrigin.CHOSEN: "the bound was set when the choice was made, after results were seen",
+    BoundOrigin.CHANGED: "the bound was set in a change of the plan, after results could be seen",
+    BoundOrigin.AFTER_EARLIER: "the bound was set after results of an earlier study of the same data could be seen",
+}
+
+
 def log_rows(context: ReportContext) -> tuple[tuple[str, str], ...]:
     """The log as day and words, in which the last recommendation names the bound that it rests on."""
     bound = context.choice.record.get("bound") if context.choice else None
     if bound is None:
         return history(context.study, context.redact)
-    words = chosen_words(bound_words(context, float(bound)), late=bool(late_words(context)))
+    is_own = bound_origin(context.study, float(bound)) is BoundOrigin.CHOSEN
+    words = chosen_words(bound_words(context, float(bound)), late=is_own)
     return history(context.study, context.redact, words)
 
 
 def late_words(context: ReportContext) -> str:
-    """That the bound of the choice is not one that the plan fixed beforehand; empty where it is, or there is none."""
+    """That the bound of the choice was not fixed before any result could be seen; empty where it was, or there is
+    none."""
     bound = context.choice.record.get("bound") if context.choice else None
+    return "" if bound is None else _LATE[bound_origin(context.study, float(bound))]
+
+
+def late_rule_words(context: ReportContext) -> str:
+    """The same of the plan's own bound; of the choice's where the plan has none."""
     planned = context.study.plan.decision.max_risk
-    if bound is None or (planned is not None and float(planned) == float(bound)):
-        return ""
-    return "the bound was set when the choice was made, after results were seen"
+    return late_words(context) if planned is None else _LATE[bound_origin(context.study, float(planned))]
 
 
 _MEMBER_TEXTS = {

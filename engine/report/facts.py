@@ -13,6 +13,7 @@ from typing import Literal
 from engine.decision.states import State
 from engine.measures.base import Kind
 from engine.plan.context import ReleaseType
+from engine.report.ledger_facts import LedgerFacts
 from engine.report.loss_facts import AnalysisRuns, CoefficientRuns, Loss, ModelRow
 from engine.report.rate_facts import ChangeRow
 
@@ -97,7 +98,8 @@ class Threat:
 @dataclass(frozen=True)
 class Approved:
     """The plan and its approval: number and day of the lock (empty without one), parameters as name and words (never a
-    rate), departures, and later changes as day and words; ``run_rule`` says which run is released."""
+    rate), departures, and later changes as day and words; ``run_rule`` says which run is released, ``ledger`` what came
+    before (None: the log does not say)."""
 
     number: str
     at: str
@@ -106,6 +108,7 @@ class Approved:
     departures: tuple[str, ...]
     changes: tuple[tuple[str, str], ...]
     run_rule: str = ""
+    ledger: LedgerFacts | None = None
 
 
 @dataclass(frozen=True)

@@ -45,11 +45,15 @@ _ENTRIES = {
 
 def change_text(entry: str, words: str, redact: Redactor) -> str:
     """A change of the plan as a sentence, without values that a member may not see; ``entry`` may be empty."""
-    for name, without_values in _ENTRIES.items():
-        if entry == name or entry.startswith(name + "."):
-            return f"Different: {without_values}"
+    if title := without_values(entry):
+        return f"Different: {title}"
     title = entry.replace(".", " ").replace("_", " ")
     return upper_first(redact(f"{title}: {words}" if title else words))
+
+
+def without_values(entry: str) -> str:
+    """The title of an entry whose values a member may not see; empty for any other entry."""
+    return next((title for name, title in _ENTRIES.items() if entry == name or entry.startswith(name + ".")), "")
 
 
 def history(study: Study, redact: Redactor, chosen: str = "") -> tuple[tuple[str, str], ...]:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from engine.report import answers, figures, like_with_like, loss_words
 from engine.report.certainty import NOISE_WORDS, certainty
 from engine.report.coherence import check_words, coherence
+from engine.report.ledger_words import earlier_sentences
 from engine.report.losses import worst
 from engine.report.map_words import bound_line_words, counted_words
 from engine.report.page_one import page_one
@@ -59,6 +60,7 @@ def names_of(findings: Findings) -> dict[str, Any]:
         "unstated": _unstated(findings),
         "main_parameters": parameter_rows(findings.approved.parameters),
         "check_words": check_words,
+        "earlier_sentences": earlier_sentences(findings.approved.ledger),
         "largest_changes": partial(answers.largest_changes, findings),
         "utility_words": partial(answers.utility_words, findings),
         "besides_words": besides_words(findings.publish.include),

@@ -10,6 +10,7 @@ from engine.common.errors import UsageError
 from engine.decision.states import decision_status
 from engine.plan.unstated import unstated
 from engine.report.context import candidate_words
+from engine.report.ledger_words import earlier_sentences, ledger_facts, ledger_summary
 from engine.report.logged import history
 from engine.report.memo import BANNER
 from engine.report.parameters import parameters
@@ -40,8 +41,10 @@ def no_release_memo(study: Study, view: RiskUtilityMap) -> Document:
             "board's bundle"
         )
     redact = Redactor.of(study, {})
+    ledger = ledger_facts(study, redact)
     names = {
         "about": plan.about,
+        "came_before": [*ledger_summary(ledger), *earlier_sentences(ledger)],
         "title": plan.publish.title,
         "banner": plan.about.classification or BANNER,
         "why": redact(status.why),

@@ -40,7 +40,7 @@ def parameters(
     """Names of a plan's parameters with their values in words.
 
     ``risk`` and ``utility`` are the measures that candidates are judged by (None: the plan names none), ``candidates``
-    how many there are in words; ``late`` says that a bound is not one that the plan fixed.
+    how many there are in words; ``late`` says that a bound was not fixed beforehand.
     """
 
     names = mechanisms_of(plan)
@@ -105,7 +105,8 @@ def rule_words(plan: Plan, risk: MeasureCall | None, utility: MeasureCall | None
     """The rule by which the plan says that one candidate is chosen."""
     decision = plan.decision
     if decision.max_risk is not None and risk is not None:
-        return f"the most useful candidate within the bound: {bound_words(risk, float(decision.max_risk), decision)}"
+        within = bound_words(risk, float(decision.max_risk), decision)
+        return f"the most useful candidate within the bound: {within}" + (f"; {late}" if late else "")
     if decision.slope is not None:
         if risk is None or utility is None:
             return f"the best candidate on a straight trade-off of slope {decision.slope}"

@@ -45,7 +45,8 @@ def sweep(
       of their categories.
     * ``plan``: a :class:`Plan`, the path of a ``plan.toml``, or its text, with levels, merged values, edit rules and
       analyses (docs/architecture.md); all arguments below edit it.
-    * ``study``: the path of a study file to make, or to go on with; its key is kept in a file beside it.
+    * ``study``: the path of a study file to make, or to go on with; its key is kept in a file beside it.  The log of a
+      new one opens with the other studies of the same data in its folder.
     * ``key``: the study key, 16 bytes or the path of the file that holds them.  Default: a new one from the system.
       The same data, plan and key give the same figures and releases, bit for bit, also on the command line.
     * ``workers``: processes.  With more than one a script needs ``if __name__ == "__main__":`` around the call.

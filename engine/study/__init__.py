@@ -2,9 +2,11 @@
 
 __all__ = [
     "decision_log",
+    "earlier_studies",
     "key_commitment",
     "keys",
     "lease",
+    "ledger",
     "live_frontier",
     "log_seal",
     "map_reader",

@@ -11,6 +11,7 @@ from engine.plan.differences import CONTEXT, PlanDifference, plan_differences
 from engine.plan.lock import departures
 from engine.study.decision_log import append, entries
 from engine.study.key_commitment import ENTRY
+from engine.study.ledger import Ledger, opening
 from engine.study.study import Study
 
 _SPACE = ("rates", "replicates", "swap_sizes", "specs", "all_specs", "search", "budget", "adaptive", "screen")
@@ -33,14 +34,15 @@ def check_departures(
     return new
 
 
-def record_plan(study: Study, *, why: str = "", by: str = "") -> None:
-    """Begin a new study's log with its plan, a commitment to its key, the approval it carries, and how it departs from
-    that; what is there already stays, for whoever began may have been killed."""
+def record_plan(study: Study, *, why: str = "", by: str = "", ledger: Ledger | None = None) -> None:
+    """Begin a new study's log with its plan, a commitment to its key, what came before, the approval it carries, and
+    how it departs from that; what is there already stays, for whoever began may have been killed."""
     plan, have = study.plan, {entry.event for entry in entries(study)}
     new = check_departures(plan, why)
     if "plan" not in have:
         fixed = {} if study.key is None else {ENTRY: key_commitment(study.key)}
-        append(study, "plan", {"measures": list(plan.measures), "replicates": plan.space.replicates, **fixed}, by=by)
+        what = {"measures": list(plan.measures), "replicates": plan.space.replicates, **opening(plan, ledger)}
+        append(study, "plan", {**what, **fixed}, by=by)
     if plan.lock is not None and "locked" not in have:
         append(study, "locked", {"number": plan.lock.number, "at": plan.lock.at}, by=plan.lock.by)
     if new and "deviation" not in have:

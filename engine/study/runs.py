@@ -224,6 +224,11 @@ class Runs:
         where = f" where {' and '.join(conditions)}" if conditions else ""
         return int(self._database.rows(f"select count(*) from {table}{where}", values)[0][0])
 
+    @property
+    def n_scenarios(self) -> int:
+        """Number of scenarios that have runs of the sweep."""
+        return int(self._database.rows("select count(*) from (select distinct scenario from realisation)")[0][0])
+
     def undefined(self, k: int, table: RunTable = "realisation") -> tuple[int, tuple[int, int]] | None:
         """Number of runs without a figure of a measure (its column), with scenario and replicate of the first; None
         where every run has one."""

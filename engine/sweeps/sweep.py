@@ -20,8 +20,11 @@ from engine.data.microdata import Microdata, RawTable
 from engine.plan import Plan
 from engine.release.spec import ReleaseSpec
 from engine.study import keys
+from engine.study.decision_log import entries
+from engine.study.earlier_studies import ALL_COUNT, Predecessors, earlier_studies
 from engine.study.key_commitment import check_key
 from engine.study.keys import key_path, read_key, read_or_make_key, write_key
+from engine.study.ledger import Ledger
 from engine.study.map_reader import risk_utility_map
 from engine.study.plan_changes import change_plan, check_change, check_departures, record_plan
 from engine.study.study import Study
@@ -31,7 +34,7 @@ from engine.sweeps.evaluator import Question
 from engine.sweeps.readiness import Ready, ready
 from engine.sweeps.release_warnings import ReleaseWarning, release_warnings
 from engine.sweeps.remarks import Remark, remark_text, space_remarks
-from engine.sweeps.runner import Cancelled, Runner, RunOptions, announce_compilation, no_collection
+from engine.sweeps.runner import Announce, Cancelled, Runner, RunOptions, announce_compilation, no_collection
 from engine.sweeps.search import Search, run_search, search_of
 from engine.sweeps.workers import Executor, check_workers, default_workers, open_local_executor
 
@@ -50,6 +53,12 @@ class OpenSweep:
     search: Search | None
     remarks: tuple[Remark, ...] = ()
     warnings: tuple[ReleaseWarning, ...] = ()
+
+    def tell(self, announce: Announce | None) -> None:
+        """Announce remarks and warnings, if there is somebody to tell."""
+        for text in (*map(remark_text, self.remarks), *(f"warning: {warning}" for warning in self.warnings)):
+            if announce:
+                announce(text)
 
     def run(self, **options: Unpack[RunOptions]) -> None:
         """Draw and measure what the study does not hold yet (:func:`fill`)."""
@@ -73,12 +82,9 @@ def sweep(
     (:class:`~engine.sweeps.runner.RunOptions`); all else is as :func:`open_sweep` says.
     """
     check_options(options)
-    announce = options.get("announce")
     key = None if key_file is None else Path(key_file)
     opened = open_sweep(raw, plan, path, key=key, extend=extend, deviation=deviation, by=by)
-    for text in (*map(remark_text, opened.remarks), *(f"warning: {warning}" for warning in opened.warnings)):
-        if announce:
-            announce(text)
+    opened.tell(options.get("announce"))
     opened.run(**options)
     return opened.study
 
@@ -103,13 +109,15 @@ def open_sweep(
     extend: bool = False,
     deviation: str = "",
     by: str = "",
+    earlier: Predecessors = ALL_COUNT,
 ) -> OpenSweep:
     """Make a study, or open one to go on with; nothing is drawn yet.
 
     ``target`` is the study's path, an open study, or None for a new study in memory.  ``plan`` None means the study's
     own plan.  ``key`` is the study key or the file that holds it: by default the file beside the study, in memory a new
     key of the system's.  Other data, another key or another plan than the study's are refused with the difference; a
-    plan that departs from its approval needs the reason as ``deviation``, which is logged with ``by``.
+    plan that departs from its approval needs the reason as ``deviation``, which is logged with ``by``.  ``earlier`` is
+    what is said of other studies of the same data, with which the log of a new one opens; in memory there are none.
     """
     path = None if target is None or isinstance(target, Study) else Path(target)
     old = target if isinstance(target, Study) else None if path is None else _existing(path)
@@ -118,13 +126,23 @@ def open_sweep(
             if old is None:
                 raise UsageError("a new study needs a plan")
             plan = old.plan
+        ledger = _ledger(path, old, raw, plan, earlier, key)
         made = ready(raw, plan, old.measures if old else None, {s.spec for s in old.scenarios} if old else ())
         study_key = _key_of(path, old, key)
         if old is None:
             create = Study.create_in_memory if path is None else partial(Study.create, path)
-            study = _begun(raw, plan, made, study_key, create, why=deviation, by=by)
+            check_departures(plan, deviation)
+            study = _created(raw, plan, made, study_key, create)
         else:
-            study = _go_on(raw, plan, made, old, study_key, extend, deviation, by)
+            study = old
+            check_same(study, raw, study_key)
+            _check_growth(study, plan, made, extend, deviation)
+        if study.progress.state == "new":  # also where whoever made it was killed before its log was begun
+            record_plan(study, why=deviation, by=by, ledger=ledger)
+        with no_collection():
+            study.scenario_table.add(made.specs)
+        if old is not None:
+            change_plan(study, plan, why=deviation, by=by, grow=extend)
     except BaseException:
         if old is not None and old is not target:
             old.close()
@@ -167,23 +185,31 @@ def _key_of(path: Path | None, old: Study | None, key: bytes | Path | None) -> b
     return read_or_make_key(file) if old is None else read_key(file)
 
 
-def _begun(
-    raw: RawTable, plan: Plan, made: Ready, key: bytes, create: Callable[..., Study], *, why: str, by: str
-) -> Study:
-    """A new study with its scenarios, made by ``create``."""
-    check_departures(plan, why)
+def _ledger(
+    path: Path | None, old: Study | None, raw: RawTable, plan: Plan, earlier: Predecessors, key: bytes | Path | None
+) -> Ledger | None:
+    """What came before a study whose log is still to be begun; None of one in memory, and where the log is there."""
+    if path is None and old is not None and not old.in_memory:
+        path = old.path
+    if path is None or (old is not None and entries(old)):
+        return None
+    if isinstance(key, bytes):
+        known = [key]
+    else:
+        file = key_path(path, key)
+        known = [read_key(file)] if file.exists() else []
+    return earlier_studies(path, raw, plan, earlier, known)
+
+
+def _created(raw: RawTable, plan: Plan, made: Ready, key: bytes, create: Callable[..., Study]) -> Study:
+    """A new study, made by ``create``."""
     study = create(plan, _about(raw, made.data, made.question, key), made.question.original())
     study.key = key
-    record_plan(study, why=why, by=by)
-    with no_collection():
-        study.scenario_table.add(made.specs)
     return study
 
 
-def _go_on(
-    raw: RawTable, plan: Plan, made: Ready, study: Study, key: bytes, extend: bool, deviation: str, by: str
-) -> Study:
-    check_same(study, raw, key)
+def _check_growth(study: Study, plan: Plan, made: Ready, extend: bool, deviation: str) -> None:
+    """Refuse a plan that a study cannot go on with."""
     check_change(study, plan, why=deviation, grow=extend)
     missing = {s.spec for s in study.scenarios if not _searched(s.spec, plan)} - set(made.specs)
     if missing:
@@ -191,11 +217,6 @@ def _go_on(
             f"a study is only added to; the new plan leaves out {len(missing)} of its scenarios, such as "
             f"'{next(iter(missing))}'"
         )
-    if study.progress.state == "new":  # whoever made it was killed before its log was begun
-        record_plan(study, why=deviation, by=by)
-    study.scenario_table.add(made.specs)
-    change_plan(study, plan, why=deviation, by=by, grow=extend)
-    return study
 
 
 def _search(study: Study, plan: Plan, data: Microdata, key: bytes) -> Search | None:

@@ -18,6 +18,7 @@ from engine.plan.codebook import apply_codebook, with_labels
 from engine.plan.codebook_file import read_codebook
 from engine.plan.recode import code
 from engine.release.results import Note
+from engine.study.earlier_studies import is_of_data
 from engine.study.live_frontier import LiveFrontier, live_frontier
 from engine.study.map_reader import objective_indices, remapped, risk_utility_map
 from engine.study.study import Study
@@ -212,6 +213,16 @@ def notes(index: int) -> list[Note]:
     with Study.open(path) as study:
         depends = (str(path), study.progress.done, len(study.measures), index)
         return now.memo.get("notes", depends, lambda: [n for n in study.notes.of(index) if n.replicate < FRESH_FROM])
+
+
+def earlier_elsewhere() -> list[Path]:
+    """Earlier studies of the data at hand that were at work in the workspace and lie elsewhere."""
+    now, paths = state.get(), []
+    for path in now.workspace.elsewhere if now.workspace and now.raw else ():
+        with Study.open(path) as study:
+            if now.raw is not None and is_of_data(study, now.raw) is not False:
+                paths.append(path)
+    return paths
 
 
 def source_words() -> str:

@@ -79,10 +79,13 @@ def _alive(workspace: Workspace) -> bool:
     return runs(_noted(workspace))
 
 
-def start(workspace: Workspace, *, extend: bool = False, deviation: str = "", by: str = "") -> None:
+def start(
+    workspace: Workspace, *, extend: bool = False, deviation: str = "", by: str = "", after: Sequence[Path] = ()
+) -> None:
     """Sweep the workspace's study by its plan; it resumes what is there.  Nothing happens while one is at work.
 
-    ``deviation`` is why the plan departs from its approval, ``by`` who says so.
+    ``deviation`` is why the plan departs from its approval, ``by`` who says so.  A new study comes after all others of
+    the same data in the workspace, and after those studies that lie elsewhere.
     """
     before, at = status(workspace), time.time()
     if before.busy:
@@ -92,6 +95,7 @@ def start(workspace: Workspace, *, extend: bool = False, deviation: str = "", by
         raise EngineError("there is nothing to sweep yet; open data and settle a plan first")
     arguments = ["sweep", data, "--study", str(study)]
     arguments += ["--plan", str(workspace.plan_path)] + (["--extend"] if extend else [])
+    arguments += ["--after-all", *(f"--after={path}" for path in after)]
     # Typed words may begin with a hyphen, which would make an option of them.
     arguments += [f"--deviation={deviation}", f"--by={by}"] if deviation else []
     pid = launch(arguments, workspace, workspace.log_path)

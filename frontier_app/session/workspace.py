@@ -118,10 +118,25 @@ class Workspace:
             n += 1
         return self.folder / f"study-{n}.study"
 
+    def begin_study(self) -> None:
+        """Put a new study to work.  An earlier one that lies elsewhere is remembered, since the new one follows it."""
+        at_work = self.study
+        elsewhere = self.elsewhere
+        if at_work is not None and at_work.parent != self.folder and at_work.exists():
+            elsewhere.append(at_work)
+        self.note(study=self.next_study().name, elsewhere=[str(path) for path in elsewhere])
+
+    @property
+    def elsewhere(self) -> list[Path]:
+        """Earlier studies of the workspace that lie elsewhere, without the one at work."""
+        paths = (Path(path) for path in self.about.get("elsewhere", ()))
+        return [path for path in paths if path != self.study and path.exists()]
+
     @property
     def studies(self) -> list[Path]:
-        """All studies in the workspace, and the one at work where it lies elsewhere, the latest first."""
+        """All studies in the workspace, and those at work in it that lie elsewhere, the latest first."""
         paths = {path for path in self.folder.glob("*.study") if not path.name.startswith(".")}
+        paths.update(self.elsewhere)
         if self.study is not None and self.study.exists():
             paths.add(self.study)
         return sorted(paths, key=lambda path: path.stat().st_mtime, reverse=True)

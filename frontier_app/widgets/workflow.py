@@ -16,6 +16,7 @@ from engine.plan.lock import departures
 from engine.release.scenarios import Choice
 from engine.study.decision_log import EVENTS, Entry, entries
 from engine.study.key_commitment import commitment_words
+from engine.study.ledger import Ledger, ledger_in, ledger_sentences
 from engine.study.log_seal import seal_words
 from engine.study.study import Study
 from frontier_app.session import actions, jobs, state
@@ -339,4 +340,5 @@ def _details(entry: Entry) -> str:
         parts.append(f"reason: {detail['why']}")
     parts += [f"not {item['candidate']}: {item['why']}" for item in detail.get("others", ()) if item.get("why")]
     parts += [str(item) for item in detail.get("what", ())]
+    parts += ledger_sentences(ledger_in([entry], "the study") or Ledger())
     return " · ".join(parts)

@@ -92,7 +92,10 @@ def _start(job: jobs.Job) -> None:
             with Study.open(path) as study:
                 actions.set_plan(study.plan, renew=True)
             st.rerun()
-    st.caption("A new study keeps the earlier one in the workspace, with its key.")
+    st.caption(
+        "A new study keeps the earlier one in the workspace, with its key. Its decision log begins with what was seen"
+        " and decided before, and the memo tells it."
+    )
 
 
 def _often(plan: Plan) -> str:
@@ -188,9 +191,9 @@ def _begin_button(
             if (new or extend) and now.plan is not None and departing(now.plan) and not (why and by):
                 raise UsageError("the plan departs from its approval; fill in above why it does, and your name")
             if new:
-                at.note(study=at.next_study().name)
+                at.begin_study()
                 state.put(selected=None, shown=None)
-            jobs.start(at, extend=extend, deviation=why, by=by)
+            jobs.start(at, extend=extend, deviation=why, by=by, after=actions.earlier_elsewhere())
             st.rerun()
 
 

@@ -289,7 +289,8 @@ def test_extend_adds_and_equals_one_big_sweep(here: Path, capsys: pytest.Capture
     assert run("sweep", "people.csv", "--study", "a.study", "--rates", "0.1", "--replicates", "2", *common) == 0
     grow = ["--rates", "0.2", "--replicates", "4", "--extend", "--key-file", "k.key"]
     assert run("sweep", "people.csv", "--study", "a.study", *grow) == 0
-    assert run("sweep", "people.csv", "--study", "b.study", "--rates", "0.2,0.10", "--replicates", "4", *common) == 0
+    whole = ["--rates", "0.2,0.10", "--replicates", "4", "--after", "a.study", *common]
+    assert run("sweep", "people.csv", "--study", "b.study", *whole) == 0
     a = rows(capsys, "show", "a.study", "--by", "realisation", "--format", "csv")
     b = rows(capsys, "show", "b.study", "--by", "realisation", "--format", "csv")
     key = "id"
@@ -321,7 +322,8 @@ def test_adding_measures_equals_sweeping_with_them(here: Path, capsys: pytest.Ca
     more = "false_zeros,hellinger_two_way[summary=max]"
     assert run("measure", "a.study", "--data", "people.csv", "--measures", more, "--key-file", "k.key") == 0
     everything = "small_cells,hellinger,total_variation,entropy_change," + more
-    assert run("sweep", "people.csv", "--study", "b.study", "--measures", everything, *common) == 0
+    whole = ["--measures", everything, "--after", "a.study", *common]
+    assert run("sweep", "people.csv", "--study", "b.study", *whole) == 0
     a = rows(capsys, "show", "a.study", "--by", "realisation", "--format", "csv")
     assert a == rows(capsys, "show", "b.study", "--by", "realisation", "--format", "csv")
 

@@ -22,6 +22,7 @@ from engine.report import pdf_file
 from engine.report.build_findings import findings
 from engine.report.describe import remade
 from engine.report.html_file import html_text
+from engine.report.ledger_facts import EarlierFacts, LedgerFacts
 from engine.report.memo import memo
 from engine.study.keys import read_key
 from engine.study.map_reader import risk_utility_map
@@ -79,8 +80,20 @@ def lowest(page: Any) -> float:
 FOOT = 0.07
 
 
+def after_many(folder: Path) -> Any:
+    """The census after five studies with other plans, and beside two that are said to be unrelated."""
+    differing = ("keys was A, B, C, D, E, F, is A, B", *(f"another entry for the {word}" for word in LONG.split()))
+    earlier = EarlierFacts("2026-01-02", 84, 2, "the board returned the recommendation", ("0.014", "0.02"), differing)
+    report = census(folder)
+    ledger = LedgerFacts((earlier,) * 5, 2, ("a trial for other users",), 1, approved_after=True)
+    return replace(report, approved=replace(report.approved, ledger=ledger))
+
+
+LONG = "methods rates measures runs weights tables"
+
+
 @pytest.mark.slow
-@pytest.mark.parametrize("example", [readme_example, census])
+@pytest.mark.parametrize("example", [readme_example, census, after_many])
 def test_the_memo_has_eight_pages_at_most_and_none_is_half_empty(tmp_path: Path, example: Any) -> None:
     import pypdf
 

@@ -21,6 +21,7 @@ ROOT = Path(frontier_app.__file__).parent
 OPTION = re.compile(r"(?<![\w-])--[a-z]")
 UNNEEDED = {
     Remedy.APPROVED_CANDIDATE,  # the page exports the recommended candidate, and no other
+    Remedy.EARLIER,  # the page names all studies of the workspace
     Remedy.FIRST_PLAN,  # the page keeps the plan itself
     Remedy.NO_CLUSTER,  # no page sweeps on a cluster
 }

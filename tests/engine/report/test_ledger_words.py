@@ -1,0 +1,149 @@
+"""What the board reads of earlier studies: results seen before are counted, and no bound set after them is fixed."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from engine.bundle.submissions import differences, read_submission
+from engine.decision.choice import choose
+from engine.decision.states import withhold
+from engine.plan import DecisionPlan
+from engine.plan.lock import lock
+from engine.report import ledger_words
+from engine.report.answers import ten_questions
+from engine.report.document import Entries
+from engine.report.findings import Findings
+from engine.report.html_file import html_text
+from engine.report.ledger_facts import EarlierFacts, LedgerFacts
+from engine.report.ledger_words import earlier_sentences, ledger_summary
+from engine.report.memo import memo
+from engine.report.no_release import no_release_memo
+from engine.report.page_one import page_one
+from engine.report.questions import BoardQuestion
+from engine.study.map_reader import risk_utility_map
+from engine.study.study import Study
+from engine.sweeps.sweep import sweep
+from tests.engine.report.conftest import Case, case_of, plan_of, raw_table
+
+AFTER = "the bound was set after results of an earlier study of the same data could be seen"
+
+
+@pytest.fixture(scope="module")
+def after_another(tmp_path_factory: pytest.TempPathFactory) -> Case:
+    """A recommended release under the plan's bound, which was set after another study had been seen and chosen from."""
+    folder = tmp_path_factory.mktemp("ledger")
+    first = plan_of(decision=DecisionPlan(), space=replace(plan_of().space, rates=("0.0537",)))
+    with sweep(raw_table(), first, folder / "private-first-name.study", workers=1) as study:
+        view = risk_utility_map(study)
+        choose(study, view, "a first try", max_risk=0.4567 + float(view.risk_loss.max()), by="someuser")
+    return case_of(folder, plan_of())
+
+
+def answer(findings: Findings) -> str:
+    """The answer to what was fixed beforehand."""
+    return " ".join(next(a for a in ten_questions(findings) if a.question is BoardQuestion.PLAN).lines)
+
+
+def test_memo_and_board_tell_what_had_been_seen(after_another: Case) -> None:
+    findings = after_another.findings
+    n = len({spec.attributes for spec in (scenario.spec for scenario in after_another.study.scenarios)})
+    seen = f"Results of {n} candidates had been seen in an earlier study of the same data."
+    page = dict(page_one(findings).rows)["Fixed beforehand"]
+    told = answer(findings)
+    assert seen in page and seen in told and "No later change of the plan is logged in this study." in told
+    assert "1 choice was recorded in it; in the end a candidate was recommended." in told
+    assert "From its plan to this one: bound on risk was nothing, is 0.5; another entry for the swap rates." in told
+    text = html_text(memo(findings))
+    assert seen in text and "had results of" in text
+
+
+def test_a_bound_set_after_earlier_results_is_not_called_fixed(after_another: Case, case: Case) -> None:
+    for findings, told in ((after_another.findings, True), (case.findings, False)):
+        rule = dict(findings.approved.parameters)["Selection rule"]
+        assert (AFTER in rule, AFTER in findings.approved.rule, AFTER in html_text(memo(findings))) == (told,) * 3
+    assert ledger_words.NONE in answer(case.findings)
+
+
+def test_a_bound_that_the_plan_got_after_the_sweep_is_not_called_fixed(tmp_path: Path) -> None:
+    from engine.report.build_findings import findings
+    from engine.study.plan_changes import change_plan
+
+    case = case_of(tmp_path, plan_of(decision=DecisionPlan()))
+    change_plan(case.study, replace(case.study.plan, decision=DecisionPlan(max_risk="0.5")))
+    rule = findings(case.study, case.realisation).approved.rule
+    assert rule.endswith("; the bound was set in a change of the plan, after results could be seen")
+
+
+def test_members_read_no_name_rate_or_id_of_an_earlier_study(after_another: Case) -> None:
+    text = after_another.findings.to_json()
+    with Study.open(after_another.study.path.with_name("private-first-name.study")) as first:
+        labels = [scenario.label for scenario in first.scenarios]
+    assert not any(secret in text for secret in ("private-first-name", "0.0537", "0.2113", "5.37", "a first try"))
+    assert not any(label in text for label in labels)
+    assert Findings.from_json(text) == after_another.findings
+    without = json.loads(text)
+    del without["approved"]["ledger"]
+    assert ledger_words.UNKNOWN in answer(Findings.from_json(json.dumps(without))), "a bundle of an earlier version"
+
+
+def test_two_submissions_differ_in_what_came_before(after_another: Case) -> None:
+    path = after_another.study.path
+    changes = differences(read_submission(path.with_name("private-first-name.study")), read_submission(path))
+    (told,) = (text for text in changes if text.startswith("earlier studies: was none, is "))
+    assert "private-first-name.study of the same data came before: results of" in told
+    assert "decision.max_risk: was nothing, is 0.5" in told
+
+
+def test_the_memo_of_no_release_tells_it_too(after_another: Case) -> None:
+    withhold(after_another.study, "A. Analyst", "too risky")
+    made = no_release_memo(after_another.study, risk_utility_map(after_another.study))
+    rows = dict(next(element for element in made.sections[0].elements if isinstance(element, Entries)).rows)
+    assert "had been seen in an earlier study of the same data" in rows["Fixed beforehand"]
+
+
+def test_a_plan_approved_after_results_says_so(tmp_path: Path) -> None:
+    sweep(raw_table(), plan_of(), tmp_path / "first.study", workers=1).close()
+    approved = lock(plan_of(), "DAP-7", "Grace")
+    assert approved.lock is not None
+    late = replace(approved, lock=replace(approved.lock, at="2999-01-01T00:00:00Z"))
+    early = replace(approved, lock=replace(approved.lock, at="1999-01-01T00:00:00Z"))
+    for plan, told in ((late, True), (early, False)):
+        with sweep(raw_table(), plan, tmp_path / f"{told}.study", workers=1) as study:
+            facts = ledger_words.ledger_facts(study, lambda text: text)  # type: ignore[arg-type]
+        assert facts is not None and facts.approved_after is told
+        said = "The plan was approved after an earlier study had begun." in ledger_summary(facts)
+        assert said is told
+
+
+EARLIER = EarlierFacts("2026-01-02", 84, 0, "", (), ())
+
+
+def test_the_words_for_every_ledger() -> None:
+    assert ledger_summary(None) == [ledger_words.UNKNOWN] and earlier_sentences(None) == []
+    assert ledger_summary(LedgerFacts()) == [ledger_words.NONE] and earlier_sentences(LedgerFacts()) == []
+    five = LedgerFacts(tuple(replace(EARLIER, candidates=n) for n in (1, 20, 300, 4000, 50000)))
+    assert ledger_summary(five)[0].startswith("Results of 54,321 candidates had been seen in 5 earlier studies of")
+    first, *others = earlier_sentences(five)
+    assert first == "Before those named here came 2 more, with results of 21 candidates." and len(others) == 3
+    same = "An earlier study of the same data, begun on 2026-01-02, had results of 84 candidates."
+    assert earlier_sentences(LedgerFacts((EARLIER,))) == [f"{same} Its plan was the same as this one."]
+    told = replace(EARLIER, bounds=("0.1", "0.2"), choices=2, decision="the release was published", later=True)
+    (sentence,) = earlier_sentences(LedgerFacts((replace(told, certain=False, differences=("keys were A",)),)))
+    assert sentence == (
+        "An earlier study of data with as many records and the same columns, begun on 2026-01-02, had results of 84"
+        " candidates and bounds on risk of 0.1 and 0.2; 2 choices were recorded in it; in the end the release was"
+        " published. From its plan to that of the study after it: keys were A."
+    )
+    empty = LedgerFacts((replace(EARLIER, candidates=0),), unrelated=2, reasons=("a trial.",), unread=1)
+    assert ledger_summary(empty) == [
+        "An earlier study of the same data had no results.",
+        "2 studies of the same data are said to be unrelated.",
+    ]
+    assert earlier_sentences(empty)[1:] == [
+        "Why studies of the same data are said to be unrelated: a trial.",
+        "1 file beside the study could not be read as a study.",
+    ]
