@@ -175,7 +175,10 @@ class ClusterExecutor:
             self._looked = now
             if self._client.status != "running":
                 raise EngineError(_LOST)
-            self._threads = sum(worker_threads(self._client).values())
+            try:
+                self._threads = sum(worker_threads(self._client).values())
+            except OSError:  # it ended after its status was read
+                raise EngineError(_LOST) from None
         return _WAITING * max(1, self._threads)
 
     def _say_what_it_waits_for(self) -> None:

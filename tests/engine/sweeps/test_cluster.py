@@ -17,7 +17,15 @@ from engine.plan import MechanismPlan
 from engine.plan.recode import code
 from engine.study.study import Study
 from engine.sweeps import cluster as cluster_module
-from engine.sweeps.cluster import LoadedQuestion, TaskMessage, check_address, run_message, versions, worker_threads
+from engine.sweeps.cluster import (
+    ClusterExecutor,
+    LoadedQuestion,
+    TaskMessage,
+    check_address,
+    run_message,
+    versions,
+    worker_threads,
+)
 from engine.sweeps.evaluator import Evaluator, question_of, stream_keys
 from engine.sweeps.sweep import sweep
 from frontier_app.session.launch import free_port
@@ -216,3 +224,18 @@ def test_a_worker_says_what_is_wrong_without_showing_anything():
         run_message(LoadedQuestion(asked), TaskMessage(batch, []), versions())
         == "a worker of the cluster failed with IndexError"
     )
+
+
+def test_a_scheduler_that_ends_between_two_questions_gets_the_sentence_too():
+    class Client:
+        status = "running"
+
+        def submit(self, *given: object, **options: object) -> None:
+            return None
+
+        def nthreads(self) -> dict[str, int]:
+            raise ConnectionResetError("Connection reset by peer")
+
+    executor = ClusterExecutor(Client(), question_of(plan_of(), code(RAW, plan_of())), KEY)
+    with pytest.raises(EngineError, match="the cluster's scheduler does not answer any more"):
+        executor._most()
