@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -25,6 +25,9 @@ from engine.study.study import Study
 from engine.sweeps.runner import FRESH_FROM
 from frontier_app.session import jobs, state
 from frontier_app.wording import text
+from frontier_app.wording.plan_words import action_words
+
+_MOST_TAKEN_BACK = 50
 
 
 def use_codebook(name: str, content: bytes) -> None:
@@ -38,11 +41,15 @@ def use_codebook(name: str, content: bytes) -> None:
         write_private(aside, content)
         book = read_codebook(aside)
         plan, raw = apply_codebook(now.raw, book, now.plan), with_labels(now.raw, book)
+        action = _action("the codebook was applied", now.plan) if now.plan is not None else None
         os.replace(aside, now.workspace.codebook_path)
     finally:
         shutil.rmtree(aside.parent, ignore_errors=True)
+    if action is not None:
+        _remember(action)
     state.put(raw=raw, memo=state.Memo())
-    change(plan, "the codebook was applied")
+    _keep(plan)
+    state.renew()
 
 
 def open_study(path: Path) -> None:
@@ -54,7 +61,9 @@ def open_study(path: Path) -> None:
         plan = study.plan
     at.note(study=path.name if path.parent == at.folder else str(path))
     state.put(selected=None, shown=None, map_key=None, look=state.Look(), memo=state.Memo())
-    set_plan(plan, renew=True)
+    _keep(plan)
+    forget_actions()
+    state.renew()
 
 
 def forget() -> None:
@@ -71,40 +80,98 @@ def leave() -> None:
     state.begin()
 
 
-def set_plan(plan: Plan, *, renew: bool = False) -> bool:
-    """Keep a plan; returns whether it is a new one.  ``renew`` lets the page's inputs start again from it."""
+def set_plan(plan: Plan, done: str = "") -> bool:
+    """Keep a plan; returns whether it is a new one.  Each new one is an action that can be taken back; ``done`` says in
+    words what it did, "" says what differs."""
     now = state.get()
     changed = plan != now.plan
     if changed:
-        state.put(plan=plan, error="")
-        if now.workspace:
-            now.workspace.save_plan(plan_to_toml(plan))
+        if now.plan is not None:
+            words = done or action_words(now.plan, plan, now.raw.names if now.raw is not None else ())
+            _remember(_action(words, now.plan))
+        _keep(plan)
     elif now.error:
         state.put(error="")
-    if renew:
-        state.renew()
     return changed
+
+
+def _keep(plan: Plan) -> None:
+    """Make a plan the one at hand."""
+    now = state.put(plan=plan, error="")
+    if now.workspace:
+        now.workspace.save_plan(plan_to_toml(plan))
 
 
 def load_plan(text: str) -> None:
     """Use a plan from a file."""
-    change(plan_from_toml(text), "another plan was loaded")
+    plan = plan_from_toml(text)
+    if plan == state.get().plan:
+        state.put(notice="The file holds the plan at hand. Nothing was changed.")
+    change(plan, "another plan was loaded")
 
 
-def change(plan: Plan, done: str) -> None:
-    """Carry out one decision on the plan, which can be taken back; ``done`` says it in words."""
+def change(plan: Plan, done: str = "") -> None:
+    """Carry out one decision on the plan; the page's inputs start again from it."""
+    set_plan(plan, done)
+    state.renew()
+
+
+def decline(keys: Sequence[str], done: str) -> None:
+    """Decline suggestions by their keys."""
+    _set_declined((*declined(), *keys), done)
+
+
+def reconsider() -> None:
+    """Ask again about all suggestions that were declined."""
+    _set_declined((), f"{text.plural(len(declined()), 'declined suggestion')} asked about again")
+
+
+def declined() -> tuple[str, ...]:
+    """Keys of the suggestions that were declined."""
+    at = state.get().workspace
+    return tuple(at.about.get("declined", ())) if at else ()
+
+
+def _set_declined(keys: Sequence[str], done: str) -> None:
+    at = state.get().workspace
+    assert at is not None
+    plan = state.get().plan
+    if plan is not None:
+        _remember(_action(done, plan))
+    at.note(declined=list(keys))
+    state.renew()
+
+
+def _action(done: str, plan: Plan) -> state.Action:
+    """An action that is about to be done, with what is there before it."""
     now = state.get()
-    if now.plan is not None and plan != now.plan:
-        state.set_file_view(undo=now.plan, done=done)
-    set_plan(plan, renew=True)
+    return state.Action(done, plan, now.raw, now.workspace.codebook if now.workspace else None, declined())
 
 
-def undo() -> None:
-    """Take the last decision back."""
-    before = state.get().file_view.undo
-    if before is not None:
-        state.set_file_view(undo=None, done="")
-        set_plan(before, renew=True)
+def _remember(action: state.Action) -> None:
+    """Let an action be taken back."""
+    state.put(actions=(action, *state.get().actions[: _MOST_TAKEN_BACK - 1]))
+
+
+def forget_actions() -> None:
+    """Let nothing that was done so far be taken back."""
+    state.put(actions=())
+
+
+def take_back() -> None:
+    """Take the last action back, and no other."""
+    now = state.get()
+    if not now.actions:
+        return
+    action, *earlier = now.actions
+    state.put(actions=tuple(earlier))
+    if now.workspace:
+        now.workspace.note(declined=list(action.declined))
+        now.workspace.restore_codebook(action.codebook)
+    if action.raw is not now.raw:
+        state.put(raw=action.raw, memo=state.Memo())
+    _keep(action.plan)
+    state.renew()
 
 
 def coded() -> Microdata:

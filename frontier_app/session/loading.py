@@ -129,6 +129,7 @@ def open_workspace(at: Workspace) -> None:
         base=plan,
         version=old.version + 1,
         memo=state.Memo(),
+        actions=(),
         error=error,
     )
 

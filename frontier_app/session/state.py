@@ -105,7 +105,7 @@ class FileView:
 
     ``part`` is the one shown (None: the one that fits; ``turn`` counts how often the page chose it anew), ``kind`` the
     kind of proposals and ``shown`` how many of them; ``find`` and ``groups`` filter the columns,
-    ``column`` the one whose levels are made, ``undo`` the plan before the last change and ``done`` what that was.
+    ``column`` the one whose levels are made.
     """
 
     part: str | None = None
@@ -115,8 +115,18 @@ class FileView:
     find: str = ""
     groups: tuple[str, ...] = ()
     column: str | None = None
-    undo: Plan | None = None
-    done: str = ""
+
+
+@dataclass(frozen=True)
+class Action:
+    """One action on the plan: what it did, in words, and what was there before it: the plan, the records with their
+    labels, the codebook that gave some of them (None: there was none), and the suggestions declined."""
+
+    done: str
+    plan: Plan
+    raw: RawTable | None
+    codebook: bytes | None
+    declined: tuple[str, ...]
 
 
 @dataclass(frozen=True)
@@ -138,8 +148,9 @@ class State:
     inputs start from ``base``, so that what a person types is not taken back while it is typed.  ``selected`` is the
     candidate at hand; ``shown`` is the one drawn into the map (a click on the map marks itself, and a redrawn map would
     forget its zoom), and ``picks`` counts selections made outside the table, which then has to show another row.
-    ``owner`` says that the session came by an address that was given to who started the server, so that it may open
-    files by their path.  ``touring`` says that the guided tour is on.
+    ``actions`` are those that can be taken back, the last one first.  ``owner`` says that the session came by an
+    address that was given to who started the server, so that it may open files by their path.  ``touring`` says that
+    the guided tour is on.
     """
 
     workspace: Workspace | None = None
@@ -160,6 +171,7 @@ class State:
     draft: RecommendationDraft = field(default_factory=RecommendationDraft)
     export_choices: ExportChoices = field(default_factory=ExportChoices)
     file_view: FileView = field(default_factory=FileView)
+    actions: tuple[Action, ...] = ()
     owner: bool = False
     touring: bool = False
 

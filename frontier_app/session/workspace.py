@@ -74,6 +74,18 @@ class Workspace:
         return self.folder / "codebook.csv"
 
     @property
+    def codebook(self) -> bytes | None:
+        """The codebook that was given with the data; None where there is none."""
+        return self.codebook_path.read_bytes() if self.codebook_path.exists() else None
+
+    def restore_codebook(self, content: bytes | None) -> None:
+        """Put an earlier codebook in the place of the present one; None: there was none."""
+        if content is None:
+            self.codebook_path.unlink(missing_ok=True)
+        else:
+            write_private(self.codebook_path, content, replace=True)
+
+    @property
     def plan_path(self) -> Path:
         """Where the plan is kept."""
         return self.folder / "plan.toml"

@@ -82,14 +82,18 @@ def go(page: str, label: str, *, primary: bool = True, disabled: bool = False, s
         navigation.go_to(page)
 
 
-def switch(label: str, options: Mapping[str, str], current: str, key: str) -> str:
-    """One of a few views, as buttons beside each other; a click on the one that is shown leaves it."""
+def switch(
+    label: str, options: Mapping[str, str], current: str, key: str, chosen: Callable[[], None] | None = None
+) -> str:
+    """One of a few views, as buttons beside each other; a click on the one that is shown leaves it, one on another
+    calls ``chosen`` before the page is drawn."""
     picked = st.segmented_control(
         label,
         list(options),
         default=current if current in options else next(iter(options)),
         format_func=options.__getitem__,
         key=key,
+        on_change=chosen,
         label_visibility="collapsed",
         required=True,
     )

@@ -149,6 +149,6 @@ def _lock(plan: Plan, number: str, by: str) -> None:
             if study.plan.lock is None and not plan_differences(study.plan, plan):
                 change_plan(study, locked, by=by)
                 notice += f" The decision log of {path.name} holds the approval."
-    actions.set_plan(locked, renew=True)
-    state.set_file_view(undo=None, done="")
+    actions.change(locked, "the plan was locked")
+    actions.forget_actions()
     state.put(notice=notice)

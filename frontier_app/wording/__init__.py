@@ -1,3 +1,3 @@
 """Words and numbers as people read them."""
 
-__all__ = ["figure_text", "markup", "mechanisms", "recognised", "remedies", "text"]
+__all__ = ["figure_text", "markup", "mechanisms", "plan_words", "recognised", "remedies", "text"]

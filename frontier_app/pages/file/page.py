@@ -32,11 +32,12 @@ def opened() -> None:
             saved_plan.workspace()
     if now.plan is not None and now.plan.lock is not None:
         plan_approval.shown(now.plan)
-    counts = st.container()
-    _undo()
+    counts, last_action = st.container(), st.container()
     complaint, n_open = _part(now.plan)
     with counts:
         _counts(complaint)
+    with last_action:  # after the table, whose edits are actions too
+        _take_back()
     st.divider()
     plan = state.get().plan
     settled = not n_open and plan is not None and len(plan.keys) <= key_table.MOST_KEYS
@@ -44,15 +45,15 @@ def opened() -> None:
     tour.offer()
 
 
-def _undo() -> None:
+def _take_back() -> None:
     """The last decision, and the way back."""
-    view = state.get().file_view
-    if view.undo is None:
+    done = state.get().actions
+    if not done:
         return
     with st.container(horizontal=True, vertical_alignment="center"):
-        st.caption(markdown(":material/check: Done: {}.", view.done), width="content")
+        st.caption(markdown(":material/check: Done: {}.", done[0].done), width="content")
         if st.button("Take back", icon=":material/undo:", key="undo", type="tertiary"):
-            actions.undo()
+            actions.take_back()
             st.rerun()
 
 
@@ -78,10 +79,14 @@ def _part(plan: Plan | None) -> tuple[str | None, int]:
     shown = now.file_view.part or fitting
     if now.file_view.part is None:
         state.set_file_view(part=shown)
-    picked = elements.switch("What to settle", names, shown, f"file-part-{now.file_view.turn}")
-    if picked != now.file_view.part:
-        state.set_file_view(part=picked)
+    key = f"file-part-{now.file_view.turn}"
+
+    def chosen() -> None:
+        # before the page is drawn: inputs drawn under the version before would lose what is given to them
+        state.set_file_view(part=state.input_value(key))
         state.renew()
+
+    picked = elements.switch("What to settle", names, shown, key, chosen)
     if picked == "columns":
         return _table(), n_open
     if picked == "suggestions":

@@ -49,10 +49,10 @@ WORDS = {
 def open_ones(plan: Plan) -> list[Proposal]:
     """Proposals that would change the plan and have not been declined."""
     now = state.get()
-    raw, at = now.raw, now.workspace
-    assert raw is not None and at is not None
+    raw = now.raw
+    assert raw is not None
     known = now.memo.get("dependencies", raw.source, lambda: dependencies(raw))
-    declined = at.about.get("declined", ())
+    declined = actions.declined()
     proposals = now.memo.get("proposals", plan, lambda: propose(raw, plan, known))
     return [proposal for proposal in proposals if proposal.key not in declined]
 
@@ -60,9 +60,7 @@ def open_ones(plan: Plan) -> list[Proposal]:
 def page(plan: Plan) -> None:
     """The open proposals, a kind at a time."""
     proposals = open_ones(plan)
-    at = state.get().workspace
-    assert at is not None
-    declined = len(at.about.get("declined", ()))
+    declined = len(actions.declined())
     if not proposals:
         st.success(
             "Nothing in the records asks for another decision"
@@ -145,17 +143,12 @@ def _accept(plan: Plan, proposals: list[Proposal]) -> None:
 
 
 def _decline(proposals: list[Proposal]) -> None:
-    at = state.get().workspace
-    assert at is not None
-    at.note(declined=[*at.about.get("declined", ()), *(p.key for p in proposals)])
-    state.renew()
+    noun = WORDS[proposals[0].kind].noun
+    actions.decline([proposal.key for proposal in proposals], f"{text.plural(len(proposals), noun)} declined")
     st.rerun()
 
 
 def _again(declined: int) -> None:
-    at = state.get().workspace
-    assert at is not None
     if declined and st.button(f"Look again at the {declined} declined", type="tertiary", icon=":material/undo:"):
-        at.note(declined=[])
-        state.renew()
+        actions.reconsider()
         st.rerun()

@@ -35,9 +35,9 @@ def page() -> tuple[Plan | None, str | None]:
     raw = now.raw
     assert raw is not None
     before = column_rows.rows(raw, now.base, looks())
-    filtered = before
-    if len(before) > _MANY:
-        filtered = _filtered(before)
+    many = len(before) > _MANY
+    filters = st.container()
+    filtered = _filtered(before) if many else before
     shown = _paged(filtered)
     edited = st.data_editor(
         shown,
@@ -49,17 +49,35 @@ def page() -> tuple[Plan | None, str | None]:
         column_config=_config(),
         alt="Columns of the file with their decision and roles",
     )
-    if len(before) > _MANY:
-        _set_all(before, filtered)
     merged = before.copy()
     merged.loc[edited.index, list(edited.columns)] = edited
+    plan, complaint = now.plan, None
     try:
-        return column_rows.plan_of(merged, before, raw, now.base), None
+        plan = column_rows.plan_of(merged, before, raw, now.base)
     except EngineError as error:
-        return now.plan, remedies.error_text(error)
+        complaint = remedies.error_text(error)
+    if many:
+        with filters:  # drawn last: it counts what the table says now
+            _filters(column_rows.rows(raw, plan, looks()))
+        _set_all(before, filtered)
+    return plan, complaint
 
 
 def _filtered(before: pd.DataFrame) -> pd.DataFrame:
+    """The rows that the filters leave."""
+    view = state.get().file_view
+    matches = _named(before, view.find)
+    for group in view.groups:
+        if group in _GROUPS:
+            matches &= before[group]
+    decisions = [group for group in view.groups if group in column_rows.DECISIONS]
+    if decisions:
+        matches &= before["decision"].isin(decisions)
+    return before[matches]
+
+
+def _filters(current: pd.DataFrame) -> None:
+    """What is shown of the table: a name, or decisions and roles, each with the number that has it."""
     now = state.get()
     left, right = st.columns([3, 9], vertical_alignment="bottom")
 
@@ -77,30 +95,26 @@ def _filtered(before: pd.DataFrame) -> pd.DataFrame:
         help="part of a name or label, or a pattern for the name such as *_WT",
         on_change=renew,
     )
-    counts = before["decision"].value_counts()
+    counts, chosen = current["decision"].value_counts(), now.file_view.groups
     groups = {
-        decision: f"{_decision_word(decision)} ({counts[decision]})"
+        decision: f"{_decision_word(decision)} ({counts.get(decision, 0)})"
         for decision in column_rows.DECISIONS
-        if decision in counts
+        if decision in counts or decision in chosen
     }
-    groups |= {role: f"{label} ({int(before[role].sum())})" for role, label in _GROUPS.items() if before[role].any()}
+    # attributes are counted, as on the other parts of the page, not the columns of their blocks
+    n_having = {role: current.loc[current[role], "attribute"].nunique() for role in _GROUPS}
+    groups |= {
+        role: f"{label} ({n_having[role]})" for role, label in _GROUPS.items() if n_having[role] or role in chosen
+    }
     right.pills(
         "Show only",
         list(groups),
         selection_mode="multi",
-        default=[group for group in now.file_view.groups if group in groups],
+        default=[group for group in chosen if group in groups],
         key="find-decisions",
         on_change=renew,
         format_func=groups.__getitem__,
     )
-    matches = _named(before, now.file_view.find)
-    for group in now.file_view.groups:
-        if group in _GROUPS:
-            matches &= before[group]
-    decisions = [group for group in now.file_view.groups if group in column_rows.DECISIONS]
-    if decisions:
-        matches &= before["decision"].isin(decisions)
-    return before[matches]
 
 
 _GROUPS = {"keys": "keys", "swap": "swapped", "analyse": "analysed"}

@@ -16,9 +16,10 @@ from engine.sweeps.adaptive import most_runs
 from frontier_app.charts import live_map
 from frontier_app.session import actions, jobs, state
 from frontier_app.widgets import elements, plan_size
-from frontier_app.widgets.plan_status import departing, differences
+from frontier_app.widgets.plan_status import departing
 from frontier_app.wording import mechanisms, text
 from frontier_app.wording.markup import bullets, markdown
+from frontier_app.wording.plan_words import differences
 
 _EVERY = 1.0  # seconds between looks
 _DRAW_EVERY = 2.0  # seconds between redrawings of the map
@@ -90,7 +91,7 @@ def _start(job: jobs.Job) -> None:
         _begin_button("Start a new study with this plan", new=True, primary=False, why=why, by=by)
         if st.button("Go back to the study's plan", key="sweep-back-to-study"):
             with Study.open(path) as study:
-                actions.set_plan(study.plan, renew=True)
+                actions.change(study.plan, "back to the study's plan")
             st.rerun()
     st.caption(
         "A new study keeps the earlier one in the workspace, with its key. Its decision log begins with what was seen"

@@ -13,7 +13,7 @@ from datasets.make_survey import survey
 from engine.common.resources import user_folder
 from engine.plan import plan_to_toml
 from frontier_app.session.workspace import Workspace
-from tests.frontier_app.conftest import APP, launched
+from tests.frontier_app.conftest import APP, launched, to_page
 from tests.frontier_app.elements import press
 
 
@@ -152,6 +152,46 @@ def test_a_declined_suggestion_stays_away_until_it_is_asked_for(tmp_path: Path) 
     assert _at(again).about["declined"] == []
 
 
+def test_what_is_on_the_page_belongs_to_its_present_inputs(tmp_path: Path) -> None:
+    """A file given to an input of a version that the next run no longer draws would be lost."""
+    made = _open(_people(tmp_path))
+    for part in ("columns", "levels", "roles", "suggestions"):
+        version = made.session_state["frontier"].version
+        assert any(box.key == f"sure-{version}" for box in made.checkbox), f"before {part}"
+        _part(made, part)
+
+
+def test_one_action_is_taken_back_whichever_control_did_it(tmp_path: Path) -> None:
+    made = _open(_people(tmp_path))
+    first = _plan(made)
+    _kind(made, "block").button(key=_button(made, "accept-block:age")).click().run()
+    accepted = _plan(made)
+    _kind(made, "skip").button(key=_button(made, "decline-skip:job")).click().run()
+    to_page(made, "threat")
+    keys = next(box for box in made.multiselect if str(box.key).startswith("threat-keys"))
+    keys.set_value(["sex", "job"]).run()
+    assert _plan(made).keys == ("sex", "job")
+    to_page(made, "data")
+    assert "Done: 2 attributes are not known to an intruder." in _words(made)
+    press(made, "undo")
+    assert _plan(made) == accepted and _at(made).about["declined"]
+    assert "Done: 1 skip pattern declined." in _words(made)
+    press(made, "undo")
+    assert _plan(made) == accepted and not _at(made).about["declined"]
+    assert "Done: 1 block accepted." in _words(made)
+    press(made, "undo")
+    assert _plan(made) == first and not any(b.key == "undo" for b in made.button)
+
+
+def test_looking_at_pages_is_no_action(tmp_path: Path) -> None:
+    made = _open(_people(tmp_path))
+    for page in ("threat", "plan", "data"):
+        to_page(made, page)
+    for part in ("columns", "levels", "roles", "suggestions"):
+        _part(made, part)
+    assert made.session_state["frontier"].actions == ()
+
+
 def _list(made: AppTest, role: str):
     return next(box for box in made.multiselect if str(box.key).startswith(f"role-{role}-"))
 
@@ -227,12 +267,33 @@ def test_a_codebook_gives_labels_and_roles_and_is_kept(tmp_path: Path) -> None:
     runs.session_state["book"] = b"name,label,role\nsex,Sex of person,key swap\nage*,Age,key\n"
     runs.run()
     assert not runs.error and not runs.exception
+    assert runs.session_state["frontier"].actions[0].done == "the codebook was applied"
     assert _plan(runs).keys == ("age", "agegrp", "sex") and _plan(runs).swap == ("sex",)
     again = AppTest.from_file(str(APP), default_timeout=60)
     again.query_params["w"] = _at(made).token
     again.run()
     assert again.session_state["frontier"].raw.columns["sex"].about.label == "Sex of person"
     assert _plan(again) == _plan(runs)
+
+
+def test_a_codebook_is_taken_back_with_its_labels(tmp_path: Path) -> None:
+    made = _open(_people(tmp_path))
+    script = (
+        f"import sys; sys.path.insert(0, {str(APP.parents[2])!r})\n"
+        "from frontier_app.session import actions, loading, state, workspace\n"
+        f"if state.get().raw is None:\n    loading.open_workspace(workspace.find({_at(made).token!r}))\n"
+        "else:\n    actions.take_back()\n"
+        "if not state.input_value('given'):\n"
+        "    for words in ('Sex of person', 'Other words'):\n"
+        "        actions.use_codebook('book.csv', f'name,label\\nsex,{words}\\n'.encode())\n"
+        "    state.set_input('given', True)\n"
+    )
+    runs = AppTest.from_string(script).run()
+    for label in ("Sex of person", ""):
+        runs.run()
+        assert not runs.exception
+        assert runs.session_state["frontier"].raw.columns["sex"].about.label == label
+        assert _at(made).codebook_path.exists() == bool(label)
 
 
 def test_from_300_columns_to_a_plan_in_few_decisions(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
