@@ -55,13 +55,13 @@ def add_commands(commands: Commands) -> None:
 
 def run_plan_init(args: argparse.Namespace) -> None:
     """Write a first plan."""
-    from engine.plan import first_plan, plan_init_text, plan_to_toml
+    from engine.plan import first_plan, plan_init_text, plan_to_toml, propose
     from engine.plan.samples import open_data
 
     raw, sample_plan = open_data(args.data)
     is_guess = sample_plan is None and args.plan is None
     plan = plan_of(args, raw, first_plan(raw) if is_guess else sample_plan)
-    text = plan_init_text(plan) if is_guess else plan_to_toml(plan)
+    text = plan_init_text(plan, propose(raw, plan)) if is_guess else plan_to_toml(plan)
     if args.out == "-":
         write_file_text(text)
         return
@@ -71,7 +71,9 @@ def run_plan_init(args: argparse.Namespace) -> None:
     write_private(out, text.encode())
     say(f"wrote {out}; read it, edit it, then: frontier space {args.data} --plan {out}")
     if is_guess:
-        say(f"to see which columns belong together: frontier plan propose {args.data}")
+        say(
+            f"to accept what the records suggest: frontier plan propose {args.data} --plan {out} --accept all --out NEW"
+        )
 
 
 def run_plan_check(args: argparse.Namespace) -> int:

@@ -35,7 +35,11 @@ def add_propose_command(plans: Commands) -> None:
     )
     parser.add_argument("--attributes", type=names, metavar="A,B", help="the columns that become attributes")
     parser.add_argument(
-        "--accept", type=names, default=(), metavar="KIND,KEY", help="accept proposals by kind or key, or all"
+        "--accept",
+        type=names,
+        default=(),
+        metavar="KIND,KEY",
+        help="accept proposals by kind or key, or all; what only may be so is accepted by its key alone",
     )
     parser.add_argument("--out", metavar="FILE", help="write the plan to FILE (- prints it)")
 
@@ -99,7 +103,8 @@ def _accept(raw: RawTable, plan: Plan, depending: Dependencies, names: Sequence[
             raise UsageError(f"--accept names the unknown proposal '{name}'.{did_you_mean(name, known)}")
     accepted: list[Proposal] = []
     while True:
-        named = [p for p in propose(raw, plan, depending) if "all" in names or p.kind in names or p.key in names]
+        proposals = propose(raw, plan, depending)
+        named = [p for p in proposals if p.key in names or (p.certain and ("all" in names or p.kind in names))]
         if not named:
             return plan, accepted
         plan = accept(plan, named[0])

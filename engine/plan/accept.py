@@ -24,7 +24,7 @@ def accept(plan: Plan, proposal: Proposal) -> Plan:
     if proposal.kind in ("block", "skip"):
         return _join(plan, proposal)
     if proposal.kind == "constant":
-        return _take_out(plan, carry=proposal.columns)
+        return take_out(plan, carry=proposal.columns)
     leading, *others = proposal.columns
     declared = getattr(plan.data, proposal.kind)
     if declared is not None:
@@ -32,8 +32,8 @@ def accept(plan: Plan, proposal: Proposal) -> Plan:
         leading = declared
     if proposal.kind == "id":
         # A second id would be released if it were carried.
-        return _take_out(plan, drop=others, id=leading)
-    return _take_out(plan, carry=others, weight=leading)
+        return take_out(plan, drop=others, id=leading)
+    return take_out(plan, carry=others, weight=leading)
 
 
 def changes(plan: Plan, proposal: Proposal) -> bool:
@@ -49,10 +49,10 @@ def changes(plan: Plan, proposal: Proposal) -> bool:
         return True  # accepting it says what is in its way
 
 
-def _take_out(
+def take_out(
     plan: Plan, carry: Sequence[str] = (), drop: Sequence[str] = (), id: str | None = None, weight: str | None = None
 ) -> Plan:
-    """Take columns out of the attributes; a use that the plan already gives to one of them stays."""
+    """``plan`` with columns taken out of the attributes; a use that the plan already gives to one of them stays."""
     set_aside = {*carry, *drop, *(name for name in (id, weight) if name is not None)}
     data = plan.data
     in_blocks = {c for a in data.attributes if len(a.columns) > 1 for c in a.columns}

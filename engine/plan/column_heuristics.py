@@ -23,8 +23,14 @@ _MISSING_WORDS = re.compile(
     r"nonresponse|non-response|unknown|not\W+available|dk)\b",
     re.IGNORECASE,
 )
-_WEIGHT_NAME = re.compile(r"(^|_)(\w*(wt|wgt)\d*|p?w(ei)?ghts?\d*)($|_)", re.IGNORECASE)
+_WEIGHT_NAME = re.compile(
+    r"wgt|w(ei)?ght|repw|(^|_)wt|wts?\d*($|_)|ecwth|"
+    r"(^|_)w\d*_?(fin(al)?|full|base|samp\w*|pers\w*|house\w*|hh|rep\w*|adj\w*|cal\w*|norm\w*|trim\w*)\d*($|_)",
+    re.IGNORECASE,
+)
 _NO_WEIGHT = re.compile(r"birth|body|kg|kilo|lbs?\b|pound|gram", re.IGNORECASE)
+_LEAST_DISTINCT = 50  # distinct values from which a column may be a weight by its values alone
+_HEAPED = 0.3  # share of multiples of ten from which numbers were rounded by people, as incomes are
 _ID_NAME = re.compile(r"(^|_)(\w*id|ident\w*|serial\w*|key|uuid|recno|case(no|num)?)\d*($|_)", re.IGNORECASE)
 _FLAG_NAMES = (
     re.compile(r"(?:imp|impf|imputed|flag|f|i|alloc|q)_(.+)", re.IGNORECASE),
@@ -64,6 +70,42 @@ def is_weight(column: Partition, facts: Facts) -> bool:
     values = numbers(column.raw.values)
     values = values[np.isfinite(values)]
     return bool((values >= 0).all())
+
+
+def may_be_weight(column: Partition, facts: Facts) -> bool:
+    """Whether a column may be a survey weight by its values alone: a positive number in every record, nearly all of
+    them different, and not heaped on round figures.  An exact measurement looks so too."""
+    if not facts.numeric or facts.labelled or facts.n_missing:
+        return False
+    if facts.n_distinct < _LEAST_DISTINCT or not column.nearly_unique:
+        return False
+    values = numbers(column.raw.values)
+    if not (np.isfinite(values).all() and (values > 0).all()):
+        return False
+    round_values = np.mod(values, 10) == 0
+    return bool(np.count_nonzero(round_values[column.raw.codes]) < _HEAPED * len(column.codes))
+
+
+def likeliest_first(columns: Sequence[Partition]) -> list[Partition]:
+    """Columns that may be weights by their values, the likeliest first: those that are multiples of another one, as
+    rescaled weights are, then those with the mean 1, then the others in file order."""
+    sampled = {column.name: _sampled(column) for column in columns}
+
+    def is_rescaled(column: Partition) -> bool:
+        own = sampled[column.name]
+        ratios = (values / own for name, values in sampled.items() if name != column.name)
+        return any(bool(np.ptp(ratio) < 1e-3 * ratio[0]) for ratio in ratios)
+
+    def has_mean_one(column: Partition) -> bool:
+        return abs(float(sampled[column.name].mean()) - 1) < 0.1
+
+    return sorted(columns, key=lambda column: (not is_rescaled(column), not has_mean_one(column), column.position))
+
+
+def _sampled(column: Partition) -> np.ndarray:
+    """The column's numbers in a few records, evenly spread over the file."""
+    records = np.linspace(0, len(column.raw.codes) - 1, 200).astype(int)
+    return np.asarray(numbers(column.raw.values)[column.raw.codes[records]], float)
 
 
 def skip_like(column: Partition) -> list[tuple[int, str | None]]:

@@ -16,12 +16,22 @@ import numpy as np
 from engine.common.raw_values import numbers
 from engine.data.grouped_columns import GroupedColumns
 from engine.data.microdata import RawTable
-from engine.plan.column_heuristics import flags, is_id, is_weight, missing_codes, says_skip, skip_like
+from engine.plan.column_heuristics import (
+    flags,
+    is_id,
+    is_weight,
+    likeliest_first,
+    may_be_weight,
+    missing_codes,
+    says_skip,
+    skip_like,
+)
 from engine.plan.deciders import decided, intervals
 from engine.plan.guess import Facts, facts
 from engine.plan.partition import Partition, partition
 
 _LEAST_SKIPPED = 10
+_MOST_WEIGHTS = 5  # columns that are taken for possible weights by their values alone
 
 
 @dataclass(frozen=True)
@@ -39,7 +49,8 @@ class Dependencies:
     """Dependencies between columns, as the records show them; columns in file order.
 
     ``recodes`` are pairs (decider, decided); ``same`` groups of columns with the same information; ``flags`` pairs
-    (column, its flag by name); ``ids`` and ``weights`` are left out of all of them.
+    (column, its flag by name); ``ids`` and ``weights`` are left out of all of them.  ``possible_weights`` may be
+    weights by their values alone, the likeliest first; nothing else hangs together with them.
     """
 
     facts: dict[str, Facts]
@@ -52,6 +63,7 @@ class Dependencies:
     flags: tuple[tuple[str, str], ...]
     skips: tuple[SkipPattern, ...]
     missing: tuple[tuple[str, tuple[str, ...]], ...]
+    possible_weights: tuple[str, ...] = ()
 
     @property
     def decided(self) -> tuple[tuple[str, str], ...]:
@@ -138,6 +150,10 @@ def dependencies(table: RawTable) -> Dependencies:
         if j < len(distinct) and not any(_is_gate_of(distinct[j], a, z) for z in skips_of.get(a.name, ()))
     ]
     recodes += intervals(distinct, deciders, n)
+    flagged = tuple(flags(comparable))
+    # what is recoded, flagged or skipped is a measurement
+    measured = {name for pair in (*recodes, *flagged) for name in pair} | {name for name, _ in skip_codes}
+    unrelated = (c for c in comparable if c.name not in measured and may_be_weight(c, facts_of[c.name]))
     return Dependencies(
         facts=facts_of,
         levels={name: column.n_levels for name, column in columns.items()},
@@ -146,9 +162,10 @@ def dependencies(table: RawTable) -> Dependencies:
         weights=weights,
         same=same,
         recodes=tuple(sorted(set(recodes), key=lambda pair: (columns[pair[0]].position, columns[pair[1]].position))),
-        flags=tuple(flags(comparable)),
+        flags=flagged,
         skips=skips,
         missing=tuple(missing_codes(comparable, skip_codes)),
+        possible_weights=tuple(column.name for column in likeliest_first(list(unrelated))[:_MOST_WEIGHTS]),
     )
 
 

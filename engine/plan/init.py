@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from textwrap import wrap
+
+from engine.common.printable import printable
+from engine.plan.proposal import Proposal
 from engine.plan.types import Plan
 from engine.plan.writing import plan_to_toml
 
@@ -45,9 +50,15 @@ _BEFORE = {
 }
 
 
-def plan_init_text(plan: Plan) -> str:
-    """The text of a first plan with comments on what may be changed; it reads back to that plan."""
+def plan_init_text(plan: Plan, suggested: Sequence[Proposal] = ()) -> str:
+    """The text of a first plan with comments on what may be changed, and on what the records suggest
+    (:func:`engine.plan.propose`); it reads back to that plan."""
+    head = _HEAD
+    if suggested:
+        head += "#\n# The records suggest (frontier plan propose accepts it by its name):\n"
+    for proposal in suggested:
+        head += "".join(f"#   {line}\n" for line in wrap(printable(f"{proposal.key}: {proposal.sentence}"), 112))
     lines = []
     for line in plan_to_toml(plan).splitlines():
         lines.append(_BEFORE.get(line, "") + line)
-    return _HEAD + "\n" + "\n".join(lines) + "\n"
+    return head + "\n" + "\n".join(lines) + "\n"

@@ -35,7 +35,8 @@ class Proposal:
 
     ``columns`` are those involved, the leading one first; ``sentence`` says what was seen in the records and ``effect``
     what accepting does to the plan.  ``links`` say how the columns of a block or a skip pattern hang together, and
-    ``codes`` are, per column, raw values that mean missing (kind "missing").
+    ``codes`` are, per column, raw values that mean missing (kind "missing").  What is not ``certain`` only may be so,
+    and is accepted singly, by its key.
     """
 
     kind: ProposalKind
@@ -44,6 +45,7 @@ class Proposal:
     effect: str
     links: tuple[Link, ...] = ()
     codes: tuple[tuple[str, tuple[str, ...]], ...] = ()
+    certain: bool = True
 
     def __post_init__(self) -> None:
         if not self.columns:

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from engine.data.microdata import RawTable
 from engine.plan.accept import changes
+from engine.plan.column_assignment import assign_columns
 from engine.plan.column_lists import count, listed
 from engine.plan.dependencies import Dependencies, SkipPattern, dependencies
 from engine.plan.proposal import KINDS, Link, Proposal
@@ -24,11 +25,12 @@ def propose(raw: RawTable, plan: Plan | None = None, known: Dependencies | None 
     proposals = sorted(
         (
             *_identity(known),
+            *_possible_weights(raw, known, plan),
             *_missing(raw, known),
             *_blocks(raw, known),
             *(_skip(raw, p) for p in known.skips),
         ),
-        key=lambda p: (KINDS.index(p.kind), index_of[p.columns[0]]),
+        key=lambda p: (KINDS.index(p.kind), not p.certain, index_of[p.columns[0]] if p.certain else 0),
     )
     return proposals if plan is None else [p for p in proposals if changes(plan, p)]
 
@@ -62,6 +64,24 @@ def _identity(known: Dependencies) -> Iterator[Proposal]:
             f"{_names(known.constant)} {'has' if len(known.constant) == 1 else 'have'} one value only.",
             "There is nothing to swap: carried with the records.",
         )
+
+
+def _possible_weights(raw: RawTable, known: Dependencies, plan: Plan | None) -> Iterator[Proposal]:
+    """One proposal for each column that may be a weight by its values, as long as a plan has none and carries it."""
+    if plan is not None and plan.data.weight is not None:
+        return
+    carried = raw.names if plan is None else assign_columns(plan.data, raw.names).carried
+    for name in known.possible_weights:
+        if name in carried:
+            yield Proposal(
+                "weight",
+                (name,),
+                f"'{name}' may be a weight: it is positive in every record and has {known.levels[name]:,} values in "
+                f"{raw.n_records:,} records.",
+                f"'{name}' becomes the weight and follows its record; decline it where it measures something, such as "
+                "an exact income.",
+                certain=False,
+            )
 
 
 def _is_auxiliary(weight: str) -> tuple[bool, bool]:

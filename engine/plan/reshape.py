@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import Literal
 
 from engine.common.errors import UsageError, did_you_mean
 from engine.common.raw_values import texts
 from engine.data.microdata import RawTable
+from engine.plan.accept import take_out
 from engine.plan.attribute import AttributePlan
 from engine.plan.column_assignment import assign_columns
 from engine.plan.edit import edit_plan
@@ -74,6 +76,38 @@ def _part(raw: RawTable, name: str) -> AttributePlan:
     if not facts(column, raw.n_records).categorical:
         raise UsageError(f"column '{name}' has too many values to be an attribute as it stands; cut it into levels")
     return first_part(raw, name)
+
+
+def set_use(plan: Plan, column: str, use: Literal["drop", "weight", "id"]) -> Plan:
+    """``plan`` with one column dropped, or as its weight or id; a weight before it is carried then, and an id before it
+    is dropped.
+
+    A column leaves the block that it belongs to.  One that makes the levels of a block of several columns, or of an
+    attribute that a rule, an analysis or a table names, is a :class:`UsageError`.
+    """
+    data = plan.data
+    part = next((a for a in data.attributes if column in a.columns), None)
+    if part is not None and len(part.columns) > 1:
+        if column in part.view:
+            raise UsageError(
+                f"column '{column}' makes the levels of '{part.name}'; let another column of the block make them first"
+            )
+        without = replace(part, columns=tuple(name for name in part.columns if name != column))
+        data = replace(data, attributes=tuple(without if a is part else a for a in data.attributes))
+    if use == "weight" and data.weight not in (None, column):
+        data = replace(data, weight=None, carry=(*data.carry, data.weight))
+    if use == "id" and data.id not in (None, column):
+        data = replace(data, id=None, drop=(*data.drop, data.id))
+    if use == "drop":
+        data = replace(
+            data,
+            weight=None if data.weight == column else data.weight,
+            id=None if data.id == column else data.id,
+            carry=tuple(name for name in data.carry if name != column),
+        )
+        return take_out(replace(plan, data=data), drop=(column,))
+    plan = replace(plan, data=data)
+    return take_out(plan, weight=column) if use == "weight" else take_out(plan, id=column)
 
 
 def merge_levels(attribute: AttributePlan, raw: RawTable, levels: Sequence[str], into: str) -> AttributePlan:

@@ -17,5 +17,6 @@ __all__ = [
     "runner",
     "space_count",
     "sweep",
+    "warning_remedies",
     "workers",
 ]

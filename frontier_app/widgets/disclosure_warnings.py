@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import streamlit as st
 
@@ -12,40 +12,66 @@ from engine.decision.states import DecisionStatus
 from engine.plan import Plan, dependencies
 from engine.plan.recode import code
 from engine.study.study import Study
-from engine.sweeps.release_warnings import ReleaseWarning, carried_identifiers, finer_than_counted, loose_recodes
-from frontier_app.session import actions, state
+from engine.sweeps.release_warnings import (
+    FinerThanCounted,
+    Identifier,
+    LooseRecodes,
+    ReleaseWarning,
+    carried_identifiers,
+    finer_than_counted,
+    loose_recodes,
+)
+from frontier_app.session import actions, navigation, state
 from frontier_app.widgets import elements
 from frontier_app.wording.markup import markdown
+
+
+@dataclass(frozen=True)
+class Kind:
+    """A kind of warnings on the pages: its title, its icon, and the order that mends all of them, "" for none."""
+
+    warning: type[ReleaseWarning]
+    title: str
+    icon: str
+    all_at_once: str = ""
+
+
+KINDS = (
+    Kind(Identifier, "Tells records apart", "fingerprint", "Drop all"),
+    Kind(LooseRecodes, "Can be worked out from another column", "link", "Move all as blocks"),
+    Kind(FinerThanCounted, "Released finer than it is counted", "zoom_in"),
+)
+
+
+def of(plan: Plan) -> list[ReleaseWarning]:
+    """The warnings about the columns that a plan releases of the open data; raises what keeps the data from being
+    coded.  None where no data are open."""
+    now = state.get()
+    raw = now.raw
+    if raw is None:
+        return []
+
+    def found() -> list[ReleaseWarning]:
+        # a study's plan is not always the one that is being edited
+        same = now.plan is not None and (now.plan.data, now.plan.edits) == (plan.data, plan.edits)
+        data = actions.coded() if same else code(raw, plan)
+        known = now.memo.get("dependencies", raw.source, lambda: dependencies(raw))
+        return [*carried_identifiers(data), *loose_recodes(data, plan, known), *finer_than_counted(data, plan.keys)]
+
+    depends = (plan.data, plan.edits, plan.keys, plan.swap, plan.space, plan.mechanisms)
+    return now.memo.get("warnings", depends, found)
 
 
 def shown(plan: Plan, *, refused_only: bool = False) -> None:
     """The warnings about released columns, and the way to the page where they are mended; nothing where no data are
     open.  ``refused_only`` leaves out what does not stand in the way of a public bundle."""
-    now = state.get()
-    raw = now.raw
-    if raw is None:
-        return
     with elements.errors_shown():
-        same = now.plan is not None and (now.plan.data, now.plan.edits) == (plan.data, plan.edits)
-        # a study's plan is not always the one that is being edited
-        data = (
-            actions.coded() if same else now.memo.get("coded-warned", (plan.data, plan.edits), lambda: code(raw, plan))
-        )
-        known = now.memo.get("dependencies", raw.source, lambda: dependencies(raw))
-        boxes: list[tuple[str, str, Sequence[ReleaseWarning]]] = [
-            ("Tells records apart", "fingerprint", carried_identifiers(data)),
-            ("Can be worked out from another column", "link", loose_recodes(data, plan, known)),
-        ]
-        if refused_only:
-            boxes = [
-                (title, icon, [warning for warning in warnings if warning.refused]) for title, icon, warnings in boxes
-            ]
-        for title, icon, warnings in boxes:
-            _box(title, icon, warnings)
-        if any(warnings for *_, warnings in boxes):
-            elements.go("data", "Mend it under File", primary=False)
-        if not refused_only:
-            _box("Released finer than it is counted", "zoom_in", finer_than_counted(data, plan.keys))
+        warnings = [warning for warning in of(plan) if warning.refused or not refused_only]
+        for kind in KINDS:
+            _box(kind.title, kind.icon, [warning for warning in warnings if isinstance(warning, kind.warning)])
+        if warnings and st.button("Mend it under File", key="mend-under-file"):
+            state.set_file_view(part="warnings", turn=state.get().file_view.turn + 1)
+            navigation.go_to("data")
 
 
 def before_submission(study: Study, status: DecisionStatus) -> None:

@@ -6,7 +6,7 @@ import streamlit as st
 
 from engine.common.errors import EngineError
 from engine.plan import Plan
-from frontier_app.pages.file import levels, opening, proposals, roles, saved_plan, table
+from frontier_app.pages.file import column_warnings, levels, opening, proposals, roles, saved_plan, table
 from frontier_app.session import actions, state
 from frontier_app.widgets import elements, key_table, plan_approval, tour
 from frontier_app.wording import text
@@ -59,7 +59,7 @@ def _take_back() -> None:
 
 def _part(plan: Plan | None) -> tuple[str | None, int]:
     """The part of the page that is looked at; returns what is wrong with the plan as it is edited, and how many
-    suggestions are open."""
+    suggestions and warnings are open."""
     now = state.get()
     raw = now.raw
     assert raw is not None
@@ -67,15 +67,19 @@ def _part(plan: Plan | None) -> tuple[str | None, int]:
         return _table(), 0
     with st.spinner("Looking at how the columns hang together…", show_time=False):
         n_open = len(proposals.open_ones(plan))
+        warnings = column_warnings.open_ones(plan)
     names = {
         "roles": "Roles",
         "suggestions": f"Suggestions ({n_open})",
+        "warnings": f"Warnings ({len(warnings)})",
         "columns": f"Columns ({len(raw.names)})",
         "levels": "Levels",
     }
     many = len(raw.names) > _FEW
     # Roles first: what is asked about columns that nobody tabulates need not be decided.
     fitting = "roles" if many and len(plan.keys) > key_table.MOST_KEYS else "suggestions" if n_open else "columns"
+    if fitting == "columns" and warnings:
+        fitting = "warnings"
     shown = now.file_view.part or fitting
     if now.file_view.part is None:
         state.set_file_view(part=shown)
@@ -88,14 +92,16 @@ def _part(plan: Plan | None) -> tuple[str | None, int]:
 
     picked = elements.switch("What to settle", names, shown, key, chosen)
     if picked == "columns":
-        return _table(), n_open
+        return _table(), n_open + len(warnings)
     if picked == "suggestions":
         proposals.page(plan)
+    elif picked == "warnings":
+        column_warnings.page(plan, warnings)
     elif picked == "roles":
         roles.page(plan)
     else:
         levels.page(plan)
-    return None, n_open
+    return None, n_open + len(warnings)
 
 
 def _table() -> str | None:

@@ -97,10 +97,13 @@ def _kind(plan: Plan, kind: str, proposals: list[Proposal]) -> None:
     kind_words = WORDS[kind]
     left, right = st.columns([3, 2], vertical_alignment="center")
     left.caption(kind_words.why)
+    certain = [proposal for proposal in proposals if proposal.certain]
     if len(proposals) > 1:
         with right.container(horizontal=True, horizontal_alignment="right"):
-            if st.button(f"Accept all {len(proposals)}", type="primary", icon=":material/done_all:", key=f"all-{kind}"):
-                _accept(plan, proposals)
+            if len(certain) > 1 and st.button(
+                f"Accept all {len(certain)}", type="primary", icon=":material/done_all:", key=f"all-{kind}"
+            ):
+                _accept(plan, certain)
             if st.button("Decline all", key=f"none-{kind}"):
                 _decline(proposals)
     for proposal in proposals[: state.get().file_view.shown]:
@@ -111,7 +114,7 @@ def _kind(plan: Plan, kind: str, proposals: list[Proposal]) -> None:
                 if st.button(
                     "Accept",
                     key=f"accept-{proposal.key}",
-                    type="secondary" if len(proposals) > 1 else "primary",
+                    type="primary" if len(certain) == 1 and proposal.certain else "secondary",
                     icon=":material/check:",
                 ):
                     _accept(plan, [proposal])

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from fnmatch import fnmatchcase
-from typing import Any
+from typing import Any, Literal
 
 import pandas as pd
 import streamlit as st
 
-from engine.common.errors import EngineError
+from engine.common.errors import EngineError, UsageError
 from engine.plan import Plan
+from engine.plan.reshape import set_use
 from frontier_app.pages.file import column_rows
 from frontier_app.session import actions, state
 from frontier_app.widgets import elements
@@ -165,10 +166,13 @@ def _set_all(before: pd.DataFrame, filtered: pd.DataFrame) -> None:
         what = st.selectbox("What", tuple(_SETTING), format_func=_SETTING.__getitem__, key="set-what")
         value: object
         if what == "decision":
-            value = st.selectbox("To", ("attribute", "carry", "drop"), format_func=_decision_word, key="set-decision")
+            value = st.selectbox("To", tuple(column_rows.DECISIONS), format_func=_decision_word, key="set-decision")
         else:
             value = st.radio("To", (True, False), format_func=lambda on: "yes" if on else "no", key="set-mark")
         if st.button("Set", key="set-all"):
+            if value in ("weight", "id"):
+                _set_one(filtered["column"].tolist(), "weight" if value == "weight" else "id")
+                return
             now = state.get()
             assert now.raw is not None
             current = column_rows.rows(now.raw, now.plan, looks())
@@ -186,8 +190,20 @@ def _set_all(before: pd.DataFrame, filtered: pd.DataFrame) -> None:
                 st.rerun()
 
 
+def _set_one(names: list[str], use: Literal["weight", "id"]) -> None:
+    """Make the one column found the weight or the id."""
+    with elements.errors_shown():
+        plan = state.get().plan
+        if len(names) != 1 or plan is None:
+            raise UsageError(
+                f"{text.plural(len(names), 'column')} are found, and a plan has one {use}; find the one column first"
+            )
+        actions.change(set_use(plan, names[0], use), f"{names[0]} is the {use}")
+        st.rerun()
+
+
 def _decision_word(decision: str) -> str:
-    return {"attribute": "attribute", "carry": "carried", "drop": "dropped"}.get(decision, decision)
+    return {"carry": "carried", "drop": "dropped"}.get(decision, decision)
 
 
 def _config() -> dict[str, Any]:

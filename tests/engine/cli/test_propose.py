@@ -56,6 +56,19 @@ def test_accepted_proposals_are_written(capsys: pytest.CaptureFixture[str]) -> N
     assert 'columns = ["asked", "hours"]' in ended.out
 
 
+def test_what_only_may_be_a_weight_is_accepted_by_its_key_alone(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    rows = [f"{'mf'[i % 2]},{1 + i * 37 % 400 / 7 + i / 1000:.5f}" for i in range(400)]
+    (here / "own.csv").write_text("\n".join(["sex,factor", *rows]) + "\n")
+    assert run("own.csv", "--accept", "all,weight", "--out", "p.toml") == 0
+    assert read_plan("p.toml").data.weight is None
+    assert "weight:factor\n  'factor' may be a weight" in capsys.readouterr().out
+    assert run("own.csv", "--plan", "p.toml", "--accept", "weight:factor", "--out", "q.toml") == 0
+    assert read_plan("q.toml").data.weight == "factor"
+    assert "nothing more to propose" in capsys.readouterr().out
+    assert main(["plan", "init", "own.csv", "--out", "-"]) == 0
+    assert "#   weight:factor: 'factor' may be a weight" in capsys.readouterr().out
+
+
 def test_attributes_and_a_codebook_come_first() -> None:
     assert run("people.csv", "--attributes", "hours", "--accept", "all", "--out", "p.toml") == 0
     (hours,) = read_plan("p.toml").attributes

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -12,6 +14,8 @@ from engine.plan.recode import code
 from tests.engine.proposals import blocks, table_of
 
 RNG = np.random.default_rng(5)
+WEIGHTS = np.random.default_rng(6).gamma(4, 5, 1000)
+SEXES = ["f", "m"] * 500
 
 
 # What must not be proposed
@@ -53,6 +57,64 @@ def test_a_body_weight_is_no_survey_weight() -> None:
     kg = RNG.integers(40, 140, 500).tolist()
     table = table_of({"weight": ColumnLabels("Body weight (kg)")}, weight=kg, weight_lbs=kg, wt=kg)
     assert dependencies(table).weights == ("wt",)
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["WTFINAL", "PWGTP", "WTS", "W_FINAL", "WTINT2YR", "ASECWTH", "REPW12", "pspwght", "dweight", "wt", "pw_weights"],
+)
+def test_weights_are_known_by_the_names_that_agencies_give_them(name: str) -> None:
+    assert dependencies(table_of(**{name: WEIGHTS.tolist(), "sex": SEXES})).weights == (name,)
+
+
+@pytest.mark.parametrize("name", ["growth", "work", "week", "wave", "W1", "w_finance", "wtkg3", "factor"])
+def test_other_names_make_no_weight(name: str) -> None:
+    assert dependencies(table_of(**{name: WEIGHTS.tolist(), "sex": SEXES})).weights == ()
+
+
+def test_weights_are_known_by_their_values_too() -> None:
+    table = table_of(
+        v1=RNG.lognormal(3, 1, 1000).tolist(),
+        v7=WEIGHTS.tolist(),
+        v8=(WEIGHTS * 2.5).tolist(),
+        v9=np.ceil(WEIGHTS).tolist(),
+        sex=SEXES,
+    )
+    assert dependencies(table).possible_weights == ("v7", "v8", "v1", "v9"), "multiples of each other come first"
+    plan = first_plan(table)
+    proposals = propose(table, plan)
+    assert [(p.kind, p.columns, p.certain) for p in proposals][:2] == [
+        ("weight", ("v7",), False),
+        ("weight", ("v8",), False),
+    ]
+    assert "positive in every record and has 1,000 values in 1,000 records" in proposals[0].sentence
+    accepted = accept(plan, proposals[0])
+    assert accepted.data.weight == "v7" and "v8" in accepted.data.carry
+    assert propose(table, accepted) == []
+    dropped = replace(plan, data=replace(plan.data, carry=("v7",), drop=("v1", "v8", "v9")))
+    assert [p.columns for p in propose(table, dropped)] == [("v7",)]
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        (WEIGHTS * 10).round(-1),
+        WEIGHTS - WEIGHTS.min(),
+        np.where(WEIGHTS > 20, np.nan, WEIGHTS),
+        np.round(WEIGHTS % 40) + 1,
+        np.arange(1000) + 7,
+    ],
+    ids=["heaped", "one is zero", "missing ones", "few values", "an id"],
+)
+def test_other_numbers_are_no_possible_weights(values: np.ndarray) -> None:
+    listed = [None if np.isnan(value) else float(value) for value in values]
+    assert dependencies(table_of(x=listed, sex=SEXES)).possible_weights == ()
+
+
+def test_a_measurement_with_classes_or_a_flag_is_no_possible_weight() -> None:
+    classes = np.searchsorted(np.quantile(WEIGHTS, [0.3, 0.7]), WEIGHTS)
+    table = table_of(pay=WEIGHTS.tolist(), band=classes.tolist(), rent=(WEIGHTS + 1).tolist(), rent_flag=SEXES)
+    assert dependencies(table).possible_weights == ()
 
 
 def test_a_rare_value_is_no_evidence() -> None:

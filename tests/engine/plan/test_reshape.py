@@ -11,7 +11,7 @@ from engine.data.microdata import EditRule, RawColumn, RawTable
 from engine.plan import AttributePlan, DataPlan, Plan, TablePlan, first_plan
 from engine.plan.key_table import key_table
 from engine.plan.recode import code
-from engine.plan.reshape import add_attribute, could_be, merge_levels, set_roles, split_levels, viewed_by
+from engine.plan.reshape import add_attribute, could_be, merge_levels, set_roles, set_use, split_levels, viewed_by
 
 LABELS = {"work": ColumnLabels(values=(("1", "paid"), ("2", "unpaid"), ("3", "none")))}
 
@@ -125,3 +125,20 @@ def test_a_block_is_viewed_by_another_of_its_columns() -> None:
     assert viewed_by(part, RAW, "income").levels == ()
     with pytest.raises(UsageError, match="not in the block"):
         viewed_by(part, RAW, "sex")
+
+
+def test_a_column_gets_another_use() -> None:
+    plan = set_use(PLAN, "income", "weight")
+    assert plan.data.weight == "income" and "income" not in plan.data.carry
+    moved = set_use(plan, "region", "weight")
+    assert moved.data.weight == "region" and "income" in moved.data.carry and moved.names == ("sex", "work")
+    named = set_use(set_use(plan, "work", "id"), "region", "id")
+    assert (named.data.id, named.data.drop, named.names) == ("region", ("work",), ("sex",))
+    dropped = set_use(plan, "income", "drop")
+    assert dropped.data.weight is None and dropped.data.drop == ("income",)
+    block = AttributePlan("where", ("region", "work"), view=("region",))
+    joined = Plan(DataPlan((PLAN.attributes[0], block), carry=("income",)))
+    assert set_use(joined, "work", "drop").attributes[1].columns == ("region",)
+    with pytest.raises(UsageError, match="'region' makes the levels of 'where'"):
+        set_use(joined, "region", "drop")
+    code(RAW, moved), code(RAW, named), code(RAW, dropped)

@@ -192,6 +192,47 @@ def test_looking_at_pages_is_no_action(tmp_path: Path) -> None:
     assert made.session_state["frontier"].actions == ()
 
 
+def test_a_warning_about_a_column_is_mended_on_the_page(tmp_path: Path) -> None:
+    made = _open(_people(tmp_path))
+    to_page(made, "threat")
+    assert any("Tells records apart" in str(box.value) and "'pay'" in str(box.value) for box in made.warning)
+    press(made, "mend-under-file")
+    to_page(made, "data")
+    assert "Column 'pay' is carried and differs in 240 of 240 records" in _words(made)
+    press(made, "mend-1-warning:pay")
+    assert _plan(made).data.weight == "pay" and "Done: pay is the weight." in _words(made)
+    assert not any("warning:pay" in str(button.key) for button in made.button)
+    press(made, "mend-0-warning:age:agegrp")
+    assert any(set(part.columns) == {"age", "agegrp"} for part in _plan(made).attributes)
+
+
+def test_a_warning_can_be_lived_with_unless_it_bars_the_bundle(tmp_path: Path) -> None:
+    made = _part(_open(_people(tmp_path)), "warnings")
+    assert not any(str(button.key) == "leave-warning:age:agegrp" for button in made.button)
+    press(made, "leave-warning:pay")
+    assert not any("warning:pay" in str(button.key) for button in made.button)
+    assert "Done: 1 warning left as it is." in _words(made)
+
+
+def test_the_weight_is_set_where_columns_are_set_together(tmp_path: Path) -> None:
+    names = ["w1", *(f"q{i}" for i in range(13))]
+    rows = [",".join([str(1 + i % 37 / 8), *(str((i // (k + 1)) % 3) for k in range(13))]) for i in range(300)]
+    (tmp_path / "many.csv").write_text("\n".join([",".join(names), *rows]) + "\n")
+    made = _part(_open(tmp_path / "many.csv"), "columns")
+    made.selectbox(key="set-decision").set_value("weight").run()
+    press(made, "set-all")
+    assert any("14 columns are found, and a plan has one weight" in str(error.value) for error in made.error)
+    made.text_input(key="find-columns").set_value("w1").run()
+    made.selectbox(key="set-decision").set_value("weight").run()
+    press(made, "set-all")
+    assert not made.error and _plan(made).data.weight == "w1"
+    made.text_input(key="find-columns").set_value("q1*").run()
+    made.text_input(key="find-columns").set_value("q12").run()
+    made.selectbox(key="set-decision").set_value("id").run()
+    press(made, "set-all")
+    assert _plan(made).data.id == "q12" and "q12" not in _plan(made).names
+
+
 def _list(made: AppTest, role: str):
     return next(box for box in made.multiselect if str(box.key).startswith(f"role-{role}-"))
 
