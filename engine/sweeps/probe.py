@@ -19,6 +19,8 @@ from engine.sweeps.space_count import Counted
 from engine.sweeps.workers import default_workers, task_batches
 
 _SPENT = 0.3  # seconds, shared by the mechanisms, after which a probe looks at no further group
+_SPENT_ON_RECORDS = 3.0  # where a measure looks at records: candidates differ much in what that takes
+_START = 2.5  # seconds until further processes have started and know the question
 _STORED = 12e-6  # seconds to store a run: sweeps of 10^5 to 10^6 runs took 10 to 14 µs more for each than drawing it
 _PROBED = 500  # swaps of given numbers of attributes that an estimate chooses from
 _GOLDEN = (5**0.5 - 1) / 2
@@ -44,7 +46,12 @@ def estimate(
         search = search_of(plan, data, bytes(16))
         specs = [*specs, *scenarios(search.start(), plan.space.rates, plan.space.rule)]
         total += search.budget * len(plan.space.rates)
+    began = time.perf_counter()
+    if question.on_records:
+        question.original()  # which a sweep computes too, and which prepares what all candidates share
+    once = time.perf_counter() - began
     evaluator, replicates = Evaluator(question, bytes(16)), plan.space.replicates
+    spent = _SPENT_ON_RECORDS if question.on_records else _SPENT
     kinds: dict[str, list[list[tuple[int, ReleaseSpec]]]] = {}
     for shared in sharing(list(enumerate(specs)), question.table):
         kinds.setdefault(shared[0][1].mechanism, []).append(shared)
@@ -56,9 +63,10 @@ def estimate(
         # an order of which every beginning is spread over the whole space
         indices = indices[np.argsort(np.arange(1, len(indices) + 1) * _GOLDEN % 1)]
         chosen = group([scenario for i in indices for scenario in shares[i]], question.table)
-        seconds += meant * replicates * _each(evaluator, chosen, replicates, _SPENT / len(kinds))
+        seconds += meant * replicates * _each(evaluator, chosen, replicates, spent / len(kinds))
     runs = total * replicates
-    return runs, seconds / (default_workers(runs, question) ** 0.8) + _STORED * runs
+    workers = default_workers(runs, question)
+    return runs, once + (_START if workers > 1 else 0.0) + seconds / workers**0.8 + _STORED * runs
 
 
 def probed(plan: Plan, space: Space | Counted | None, others: Sequence[ReleaseSpec]) -> tuple[list[ReleaseSpec], int]:

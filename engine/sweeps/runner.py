@@ -14,7 +14,7 @@ from engine.study.runs import RunTable
 from engine.study.study import Study
 from engine.sweeps.candidates import group
 from engine.sweeps.evaluator import Question
-from engine.sweeps.workers import Executor, task_batches
+from engine.sweeps.workers import Executor, batch_size, task_batches
 
 Announce = Callable[[str], None]
 OnProgress = Callable[[int, int], None]
@@ -68,7 +68,8 @@ class Runner:
             chosen = scenarios if places is None else (scenarios[place] for place in places)
             groups = group([(s.index, s.spec) for s in chosen], self.question.table)
         done = self.study.runs.replicates_done(table, before)
-        for outcome in self._executor.run(task_batches(groups, done, replicates, before)):
+        size = batch_size(self.question, groups, done, replicates)
+        for outcome in self._executor.run(task_batches(groups, done, replicates, before, size)):
             if len(outcome.rows):
                 added = self.study.runs.add(outcome.rows, outcome.notes, table)
                 self.done = min(self.total, self.done + added)

@@ -23,6 +23,8 @@ from engine.sweeps.registered import can_travel, check_travel
 
 BATCH_SIZE = 400
 """Candidates per batch: long enough to pay for its commit, short enough to cancel at once."""
+_BATCH_ON_RECORDS = 20  # candidates per batch where a measure looks at records
+_BATCHES = 16  # batches, at least, into which candidates go whose measures look at records
 ON_RECORDS = 100
 """What a run of a mechanism that draws over records counts as, in candidates: it takes milliseconds to seconds."""
 
@@ -138,14 +140,26 @@ def _work(tasks: TaskBatch) -> Outcome:
     return _evaluator.run_all(tasks)
 
 
-def task_batches(groups: Sequence[Group], done: np.ndarray, replicates: int, before: int = 0) -> Iterator[TaskBatch]:
-    """Tasks that bring every scenario of the groups to a number of replicates, in batches of roughly equal size.
+def batch_size(question: Question, groups: Sequence[Group], done: np.ndarray, replicates: int) -> int:
+    """Candidates per batch of :func:`task_batches`: fewer where a measure looks at records, which takes up to seconds,
+    so that all workers end at about the same time, and stop soon when they are to stop."""
+    if not question.on_records:
+        return BATCH_SIZE
+    missing = sum(max(0, replicates - int(done[index])) for shared in groups for index, _ in shared.scenarios)
+    return max(1, min(_BATCH_ON_RECORDS, missing // _BATCHES))
+
+
+def task_batches(
+    groups: Sequence[Group], done: np.ndarray, replicates: int, before: int = 0, size: int = BATCH_SIZE
+) -> Iterator[TaskBatch]:
+    """Tasks that bring every scenario of the groups to a number of replicates, in batches of roughly ``size``
+    candidates.
 
     ``done`` are the replicates that the study holds by scenario (its index); those that all unfinished scenarios of a
     group have are left out.  Replicates are numbered from ``before`` + 1.
     """
     batch: TaskBatch = []
-    size = 0
+    collected = 0
     for group in groups:
         replicates_done = [int(done[index]) for index, _ in group.scenarios]
         start = min(replicates_done)
@@ -155,13 +169,13 @@ def task_batches(groups: Sequence[Group], done: np.ndarray, replicates: int, bef
             unfinished = zip(group.scenarios, replicates_done, strict=True)
             group = Group(group.structure, tuple(scenario for scenario, n in unfinished if n < replicates))
         size_of_replicate = len(group.scenarios) * (ON_RECORDS if group.structure is None else 1)
-        step = max(1, BATCH_SIZE // size_of_replicate)
+        step = max(1, size // size_of_replicate)
         for first in range(start + 1, replicates + 1, step):
             numbers = range(before + first, before + min(first + step, replicates + 1))
             batch.append((group, tuple(numbers)))
-            size += len(numbers) * size_of_replicate
-            if size >= BATCH_SIZE:
+            collected += len(numbers) * size_of_replicate
+            if collected >= size:
                 yield batch
-                batch, size = [], 0
+                batch, collected = [], 0
     if batch:
         yield batch
