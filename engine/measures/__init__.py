@@ -51,6 +51,7 @@ _BUILT_IN = {
         distortion.HELLINGER_TWO_WAY,
         distortion.TOTAL_VARIATION_TWO_WAY,
         distortion.ENTROPY_CHANGE_TWO_WAY,
+        distortion.LARGEST_TWO_WAY,
         association.CRAMERS_V_CHANGE,
         association.CONTINGENCY_CHANGE,
         inference.DU_LLM,

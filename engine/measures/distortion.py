@@ -125,6 +125,14 @@ def two_way(distance: Distance) -> Callable[..., np.ndarray]:
     return compute
 
 
+def largest_two_way(batch: ReleaseBatch) -> np.ndarray:
+    """The largest total variation distance among the margins of all pairs of attributes.  In [0, 1]; lower is
+    better."""
+    if len(batch.shape) < 2:
+        return np.full(len(batch), np.nan)
+    return largest_over_pairs(two_way_figures(batch, total_variation))
+
+
 def check_summary(summary: str) -> None:
     """Refuse a summary over pairs that is neither mean nor max."""
     if summary not in SUMMARIES:
@@ -282,4 +290,25 @@ TOTAL_VARIATION_TWO_WAY = _two_way(
 ENTROPY_CHANGE_TWO_WAY = _two_way(
     ENTROPY_CHANGE,
     "The entropy change of the tables of every two attributes, averaged (or the largest in size, with summary=max).",
+)
+LARGEST_TWO_WAY = Measure(
+    name="largest_two_way",
+    symbol="TV₂ max",
+    title="Largest change of a two-way table",
+    kind="utility",
+    better="lower",
+    range="0 to 1",
+    unit="share of records",
+    unit_kind="share_of_records",
+    share_of="records",
+    rounding="always",
+    follows_changes=True,
+    two_way=True,
+    source=_PAPER + "eq. 10 and Appendix B, the largest over all attributes that are released",
+    meaning=(
+        "The share of records that would have to move to another cell to mend the two-way table that changed most, over"
+        " all pairs of attributes, whether users tabulate them or not."
+    ),
+    over="all",
+    compute=largest_two_way,
 )

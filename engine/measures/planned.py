@@ -9,6 +9,9 @@ from engine.measures import MEASURES, MeasureCall, call
 from engine.measures.base import Kind
 from engine.mechanisms import MECHANISMS, mechanism
 from engine.plan import Plan
+from engine.plan.uses import in_no_use
+
+_MOST_CROSSED = 60  # attributes up to which all pairs of them are tabulated unasked
 
 
 def releases_several_tables(plan: Plan) -> bool:
@@ -21,10 +24,15 @@ def releases_several_tables(plan: Plan) -> bool:
 
 
 def planned_calls(plan: Plan) -> tuple[MeasureCall, ...]:
-    """Return all measures of a plan: :func:`comparable_calls`, and edit failures where edit rules are declared."""
+    """Return all measures of a plan: :func:`comparable_calls`, edit failures where edit rules are declared, and the
+    largest change of a two-way table where something may be exchanged that no other measure need look at."""
     calls = comparable_calls(plan)
-    failures = call("edit_failures")
-    return calls if not plan.edits or str(failures) in map(str, calls) else (*calls, failures)
+    further = []
+    if plan.edits:
+        further.append(call("edit_failures"))
+    if in_no_use(plan, plan.swap_candidates) and len(plan.names) <= _MOST_CROSSED:
+        further.append(call("largest_two_way"))
+    return (*calls, *(more for more in further if str(more) not in map(str, calls)))
 
 
 def comparable_calls(plan: Plan) -> tuple[MeasureCall, ...]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from engine.common.wording import listed, lower_first, plural
+from engine.plan.uses import no_use_sentence
 from engine.report.certainty import BEATS, better_ones, certainty, recommended
 from engine.report.change_log import is_plan_change
 from engine.report.coherence import coherence
@@ -223,6 +224,8 @@ def ten_questions(findings: Findings) -> tuple[Answer, ...]:
     utility = findings.utility
     losses = [flags_sentence(findings), *largest_losses(findings)]
     losses.append(f"Hellinger distance. {distance_sentence(findings)}")
+    if utility.unused:
+        losses.append(no_use_sentence(utility.unused))
     if utility.distance.small_cells > 0.9:
         losses.append("Nearly all cells are small, so the figure without them says nothing.")
     why_not = neighbour_sentences(findings)

@@ -313,7 +313,8 @@ class Utility:
     ``shares`` are the one-way percentages and the two-way ones that change most; ``tallies`` count all that were
     compared, and ``losses`` are the worst of all of them, in standard errors.  ``models`` say what the analyses
     predict; ``coefficient_runs`` and ``analysis_runs`` set them side by side for lettered candidates.  Where figures
-    after the swap would give the rate away, ``changes`` are all that is told of them.
+    after the swap would give the rate away, ``changes`` are all that is told of them.  ``unused`` are attributes that
+    the release alters and that no declared use looks at.
     """
 
     tolerances: Tolerances
@@ -330,6 +331,7 @@ class Utility:
     coefficient_runs: tuple[CoefficientRuns, ...] = ()
     analysis_runs: tuple[AnalysisRuns, ...] = ()
     changes: tuple[ChangeRow, ...] = ()
+    unused: tuple[str, ...] = ()
 
 
 RECODES = "Recodes kept"

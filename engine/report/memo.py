@@ -6,6 +6,7 @@ from dataclasses import fields
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from engine.plan.uses import no_use_sentence
 from engine.report import answers, figures, like_with_like, loss_words
 from engine.report.certainty import NOISE_WORDS, certainty
 from engine.report.coherence import check_words, coherence
@@ -83,6 +84,7 @@ def _losses(findings: Findings) -> dict[str, Any]:
         "worst_change_rows": worst_change_rows(findings.utility.changes),
         "match_words": match_words(findings.exposure, answers.is_rounded(findings)),
         "RANKED": loss_words.RANKED,
+        "unused_words": no_use_sentence(findings.utility.unused),
     }
 
 

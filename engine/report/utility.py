@@ -12,6 +12,7 @@ from engine.models.analyses import Compared, compare
 from engine.models.formulas import design
 from engine.models.levels import levels_of
 from engine.models.regression import WHY
+from engine.plan.uses import in_no_use
 from engine.report import shares
 from engine.report.alterable import Alterable
 from engine.report.correlations import correlations
@@ -52,7 +53,14 @@ def utility(release: RecordRelease, plan: Plan, fewest: int) -> Utility:
         distance=shares.distance(release, attributes, fewest),
         losses=all_ranked(collections),
         models=tuple(model_rows(release.original, plan)),
+        unused=in_no_use(plan, _altered(release)),
     )
+
+
+def _altered(release: RecordRelease) -> tuple[str, ...]:
+    """Attributes that the release may alter, in their order."""
+    places = Alterable.of(release).attributes
+    return tuple(name for j, name in enumerate(release.data.domain.names) if j in places)
 
 
 def tolerances_of(plan: Plan) -> Tolerances:

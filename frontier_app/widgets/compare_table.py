@@ -84,7 +84,7 @@ def side_by_side(
 
 
 def _lines(columns: Sequence[Column]) -> list[tuple[str, list[str]]]:
-    labels = ("On the frontier?", "Runs", "Records changed", recognised.UNSWAPPED, "Note")
+    labels = ("On the frontier?", "Runs", "Records changed", recognised.UNSWAPPED, "In no declared use", "Note")
     rows = [(label, [column.lines[i] for column in columns]) for i, label in enumerate(labels)]
     return [(label, lines) for label, lines in rows if any(lines)]
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from engine.frontier.chance import share_within
 from engine.frontier.risk_utility_map import RiskUtilityMap
+from engine.plan.uses import in_no_use, no_use_sentence
 from engine.release.scenarios import Choice
 from engine.report.context import in_counts
 from engine.report.parameters import bound_is_on
@@ -15,7 +16,7 @@ from engine.study.study import Study
 from frontier_app.charts import candidate_map
 from frontier_app.widgets import other_keys
 from frontier_app.wording import recognised
-from frontier_app.wording.markup import Markdown
+from frontier_app.wording.markup import Markdown, markdown
 
 
 def released(study: Study, view: RiskUtilityMap, choice: Choice) -> str:
@@ -44,4 +45,8 @@ def lines(
     keys = other_keys.of(study, view, index)
     if keys is not None:
         told.append(recognised.unswapped_words(*keys, other_keys.fewest_of(view)))
+    spec = view.scenarios[index].spec
+    unused = no_use_sentence(in_no_use(study.plan, spec.attributes.names_having("S")))
+    if unused:
+        told.append(markdown("{}", unused))
     return told

@@ -104,6 +104,13 @@ def two_way(distance: Distance) -> Callable[..., float]:
     return compute
 
 
+def largest_two_way(
+    before: Sequence[Record], after: Sequence[Record], attributes: Sequence[int], shape: Sequence[int]
+) -> float:
+    """The largest total variation distance of a two-way margin."""
+    return two_way(total_variation)(before, after, attributes, shape, "max")
+
+
 def edit_failures(records: Sequence[Record], rules: Sequence[Mapping[int, Sequence[int]]]) -> int:
     """Records that break some rule; a rule maps places of attributes to forbidden levels."""
     return sum(any(all(record[j] in levels for j, levels in rule.items()) for rule in rules) for record in records)
@@ -119,4 +126,5 @@ TWINS: dict[str, Callable[..., float]] = {
     "hellinger_two_way": two_way(hellinger),
     "total_variation_two_way": two_way(total_variation),
     "entropy_change_two_way": two_way(entropy_change),
+    "largest_two_way": largest_two_way,
 }

@@ -10,6 +10,7 @@ import streamlit as st
 from engine.common.errors import EngineError
 from engine.decision.comparison import differences, starting_points
 from engine.frontier.risk_utility_map import RiskUtilityMap
+from engine.plan.uses import in_no_use
 from engine.study.pins import LONGEST, Pin, pin, pins, unpin
 from engine.study.study import Study
 from frontier_app.charts import candidate_map, compare
@@ -230,6 +231,7 @@ def _table(study: Study, view: RiskUtilityMap, titles: Mapping[str, str], shown:
                 + (f", {int(view.summary.failed[index])} failed" if view.summary.failed[index] else ""),
                 text.figure(float(view.summary.changed[index])),
                 "" if (keys := other_keys.of(study, view, index)) is None else recognised.unswapped_short(keys[1]),
+                text.listed(in_no_use(study.plan, view.scenarios[index].spec.attributes.names_having("S"))),
                 entry.note,
             ),
         )

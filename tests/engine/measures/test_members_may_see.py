@@ -22,7 +22,7 @@ from tests.swapped_batches import swaps
 RATES = ("0.04", "0.12")
 TELLING = {
     "r1", "r1_share", "p1", "r2", "p2", "rate_error", "detection_auc", "detection_precision", "small_cells_recognised",
-    "altered_share_max",
+    "altered_share_max", "largest_two_way",
 }  # fmt: skip
 """Registered measures whose figures may tell the rate."""
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -259,3 +260,20 @@ def test_pins_say_which_keys_stay_as_they_are(swept: Callable[..., Workspace]):
 def test_what_opens_first_of_a_candidate_can_have_changed() -> None:
     """A swap keeps every distribution of one attribute, so these say nothing about it."""
     assert CompareView().part == "associations"
+
+
+@pytest.mark.parametrize("page", ["explore", "compare", "recommend"])
+def test_a_candidate_of_which_users_see_nothing_says_so(swept: Callable[..., Workspace], page: str):
+    at = swept(keys=["A", "B", "C"], analyse=["A", "B"], swap=["C"])
+    with Study.open(at.folder / "study-1.study") as study:
+        view = risk_utility_map(study)
+        pin(study, view.scenarios[0].label)
+        assert "largest_two_way" in map(str, study.measures)
+    made = app(at)
+    made.session_state["frontier"] = replace(made.session_state["frontier"], selected=view.scenarios[0].label)
+    to(made, page)
+    assert not made.exception
+    if page == "compare":
+        assert "In no declared use" in html(made)
+    else:
+        assert "No declared table or regression uses C" in words(made)
