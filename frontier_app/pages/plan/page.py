@@ -10,9 +10,11 @@ import streamlit as st
 from engine.common.errors import EngineError, UsageError
 from engine.data.microdata import Microdata
 from engine.measures import call
-from engine.measures.planned import comparable_calls, joint_column, releases_several_tables
+from engine.measures.distortion import LARGEST_TWO_WAY
+from engine.measures.planned import comparable_calls, joint_column, planned_calls, releases_several_tables
 from engine.mechanisms import mechanism
 from engine.plan import Plan, edit_plan
+from engine.plan.uses import in_no_use
 from frontier_app.pages.plan import declarations, document, space
 from frontier_app.pages.plan import mechanisms as protection
 from frontier_app.session import actions, state
@@ -81,9 +83,20 @@ def _inputs(base: Plan, tag: str, data: Microdata) -> tuple[Plan | None, EngineE
         made = replace(plan, mechanisms=mechanisms.merged(base, entries))
         if releases_several_tables(made):
             st.caption(_jointly(made))
+        if LARGEST_TWO_WAY.name in {one.measure.name for one in planned_calls(made)[len(comparable_calls(made)) :]}:
+            st.caption(_seen_otherwise(made))
         return made, None
     except EngineError as error:
         return None, None if wrong.shown else error
+
+
+def _seen_otherwise(plan: Plan) -> Markdown:
+    """What looks at attributes that no declared use looks at."""
+    return markdown(
+        "No declared use looks at {}. **{}** does, and is measured too.",
+        text.listed(in_no_use(plan, plan.swap_candidates)),
+        LARGEST_TWO_WAY.title,
+    )
 
 
 def _jointly(plan: Plan) -> Markdown:

@@ -8,6 +8,7 @@ from dataclasses import replace
 import streamlit as st
 
 from engine.data.microdata import RawTable
+from engine.measures.declared import sensitive, with_sensitive
 from engine.plan import Plan, ThreatPlan, edit_plan
 from frontier_app.pages.threat import published_tables
 from frontier_app.session import state
@@ -48,6 +49,18 @@ def inputs(base: Plan, tag: str, fixed: bool, wrong: InputErrors) -> Plan:
         with elements.errors_shown():
             _exposed(plan)
         disclosure_warnings.shown(plan)
+    wanted = st.multiselect(
+        "Answers that nobody should learn about a person (sensitive)",
+        base.names,
+        default=[name for name in sensitive(base) if name in base.names],
+        key=f"threat-sensitive-{tag}",
+        disabled=fixed,
+        placeholder="none",
+        filter_mode="contains",
+        help="How often an intruder who knows the other keys guesses such an answer rightly is measured on every"
+        " candidate, among the measures of risk.",
+    )
+    plan = wrong.attempt(lambda: _with_sensitive(base, plan, wanted), plan)
     threat = base.threat
     intruder = st.text_area(
         "Who the intruder could be, and how they would proceed",
@@ -82,6 +95,10 @@ def inputs(base: Plan, tag: str, fixed: bool, wrong: InputErrors) -> Plan:
 
 def _with_keys(base: Plan, keys: list[str]) -> Plan:
     return base if tuple(keys) == base.keys else edit_plan(base, keys=keys)
+
+
+def _with_sensitive(base: Plan, plan: Plan, wanted: list[str]) -> Plan:
+    return plan if tuple(wanted) == sensitive(base) else with_sensitive(plan, wanted)
 
 
 def _presets(base: Plan, raw: RawTable | None, key: str) -> None:

@@ -7,6 +7,7 @@ from dataclasses import replace
 import streamlit as st
 
 from engine.common.errors import EngineError
+from engine.measures.declared import with_uses_measured
 from engine.plan import Plan
 from frontier_app.pages.threat import cover, intruder, public, rule, uses
 from frontier_app.session import actions, state
@@ -51,12 +52,17 @@ def _inputs(base: Plan, tag: str, fixed: bool, wrong: InputErrors) -> Plan:
     with right:
         chosen = st.container()
     used = uses.inputs(base, tag, fixed)
-    plan = wrong.attempt(lambda: replace(plan, tables=used.tables, analyses=used.analyses), plan)
+    plan = wrong.attempt(lambda: _measured(base, replace(plan, tables=used.tables, analyses=used.analyses)), plan)
     with chosen:
         plan = rule.inputs(base, plan, tag, fixed, wrong)
     plan = rule.tolerances(base, plan, tag, fixed, wrong)
     plan = cover.inputs(base, plan, tag, wrong)
     return public.inputs(base, plan, tag, fixed, wrong)
+
+
+def _measured(base: Plan, plan: Plan) -> Plan:
+    """The plan that measures what it declares; a study keeps the measures that it has."""
+    return plan if actions.own_study() is not None else with_uses_measured(base, plan)
 
 
 page()

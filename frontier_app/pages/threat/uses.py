@@ -10,6 +10,8 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from engine.common.errors import EngineError
+from engine.measures import call
+from engine.measures.declared import measures_of_uses
 from engine.models.analyses import ready
 from engine.models.regression import OK, WHY
 from engine.plan import AnalysisPlan, Plan, TablePlan
@@ -50,7 +52,22 @@ def inputs(base: Plan, tag: str, fixed: bool) -> Plan:
             plan = replace(plan, analyses=declared)
         if plan.analyses and raw is not None:
             _try(plan)
+    _measures(plan)
     return plan
+
+
+def _measures(plan: Plan) -> None:
+    """What is measured of the declared uses on every candidate."""
+    measured = [text.measure_title(call(name)) for name in measures_of_uses(plan)]
+    if not measured:
+        return
+    if actions.own_study() is None:
+        st.caption(f"Measured on every candidate, among the measures on the page Plan: {text.listed(measured)}.")
+    else:
+        st.caption(
+            f"These uses have measures: {text.listed(measured)}. The study has its own; the page Plan adds others to a"
+            " new one."
+        )
 
 
 def _tables(base: Plan, tag: str, fixed: bool) -> tuple[TablePlan, ...]:

@@ -189,6 +189,40 @@ def test_rows_are_added_kept_while_wrong_and_removed() -> None:
     assert _plan(made).analyses == () and len(_plan(made).tables) == 1
 
 
+def test_declared_uses_and_sensitive_answers_are_measured_at_once() -> None:
+    made = _sample()
+    a, b, c = _plan(made).names[:3]
+    before = _plan(made).measures
+    made.button(key="add-tables").click().run()
+    _box(made, "Crosses").set_value([a, b]).run()
+    assert _plan(made).measures == (*before, f"total_variation[attributes={a}+{b}]")
+    assert any("Measured on every candidate" in str(one.value) for one in made.caption)
+    made.button(key="add-analyses").click().run()
+    _box(made, "Formula").set_value(f"{a} ~ {b}").run()
+    _box(made, "Kind").set_value("logistic").run()
+    assert _plan(made).measures[-1] == "ci_overlap"
+    next(box for box in made.multiselect if str(box.key).startswith("threat-sensitive")).set_value([c]).run()
+    assert f"correct_attribution[target={c}]" in _plan(made).measures and not made.error
+    _to(made, "plan")
+    assert not made.exception and not made.error
+    chosen = [name for box in made.multiselect if str(box.key).startswith("measures-") for name in box.value]
+    assert {"ci_overlap", "correct_attribution"} <= set(chosen)
+    assert any(f"total_variation[attributes={a}+{b}]" in str(box.value) for box in made.text_input)
+    made = _to(made)
+    next(button for button in made.button if button.label == "Remove" and "tables" in str(button.key)).click().run()
+    assert f"total_variation[attributes={a}+{b}]" not in _plan(made).measures and "ci_overlap" in _plan(made).measures
+
+
+def test_a_study_keeps_its_measures_when_a_table_is_declared_later(swept: Callable[..., Workspace]) -> None:
+    made = _study(swept())
+    a, b = _plan(made).names[:2]
+    before = _plan(made).measures
+    made.button(key="add-tables").click().run()
+    _box(made, "Crosses").set_value([a, b]).run()
+    assert _plan(made).tables and _plan(made).measures == before
+    assert any("The study has its own" in str(one.value) for one in made.caption)
+
+
 def test_every_family_is_offered_and_a_quantile_regression_asks_for_its_quantile() -> None:
     made = _sample()
     a, b = _plan(made).names[:2]
