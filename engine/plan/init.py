@@ -55,7 +55,7 @@ def plan_init_text(plan: Plan, suggested: Sequence[Proposal] = ()) -> str:
     (:func:`engine.plan.propose`); it reads back to that plan."""
     head = _HEAD
     if suggested:
-        head += "#\n# The records suggest (frontier plan propose accepts it by its name):\n"
+        head += "#\n# What the records suggest, each with the name by which it is accepted:\n"
     for proposal in suggested:
         head += "".join(f"#   {line}\n" for line in wrap(printable(f"{proposal.key}: {proposal.sentence}"), 112))
     lines = []
