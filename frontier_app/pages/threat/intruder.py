@@ -49,18 +49,7 @@ def inputs(base: Plan, tag: str, fixed: bool, wrong: InputErrors) -> Plan:
         with elements.errors_shown():
             _exposed(plan)
         disclosure_warnings.shown(plan)
-    wanted = st.multiselect(
-        "Answers that nobody should learn about a person (sensitive)",
-        base.names,
-        default=[name for name in sensitive(base) if name in base.names],
-        key=f"threat-sensitive-{tag}",
-        disabled=fixed,
-        placeholder="none",
-        filter_mode="contains",
-        help="How often an intruder who knows the other keys guesses such an answer rightly is measured on every"
-        " candidate, among the measures of risk.",
-    )
-    plan = wrong.attempt(lambda: _with_sensitive(base, plan, wanted), plan)
+    plan = _sensitive(base, plan, tag, fixed, wrong)
     threat = base.threat
     intruder = st.text_area(
         "Who the intruder could be, and how they would proceed",
@@ -97,8 +86,21 @@ def _with_keys(base: Plan, keys: list[str]) -> Plan:
     return base if tuple(keys) == base.keys else edit_plan(base, keys=keys)
 
 
-def _with_sensitive(base: Plan, plan: Plan, wanted: list[str]) -> Plan:
-    return plan if tuple(wanted) == sensitive(base) else with_sensitive(plan, wanted)
+def _sensitive(base: Plan, plan: Plan, tag: str, fixed: bool, wrong: InputErrors) -> Plan:
+    """The plan that measures the right guesses of the answers picked."""
+    before = sensitive(base)
+    wanted = st.multiselect(
+        "Answers that nobody should learn about a person (sensitive)",
+        base.names,
+        default=[name for name in before if name in base.names],
+        key=f"threat-sensitive-{tag}",
+        disabled=fixed,
+        placeholder="none",
+        filter_mode="contains",
+        help="How often an intruder who knows the other keys guesses such an answer rightly is measured on every"
+        " candidate, among the measures of risk.",
+    )
+    return plan if tuple(wanted) == before else wrong.attempt(lambda: with_sensitive(plan, wanted), plan)
 
 
 def _presets(base: Plan, raw: RawTable | None, key: str) -> None:
