@@ -166,8 +166,8 @@ def machine(condition: Condition, folder: Path) -> Machine:
     folder.chmod(0o755)
     kept = {name: value for name, value in os.environ.items() if not name.startswith(("PYTHON", "FRONTIER_", "XDG_"))}
     made = Machine(folder, clone, {**kept, "HOME": str(folder / "home"), "TMPDIR": str(folder / "tmp")})
-    said = made.run("make", f"PYTHON={python}", ".venv/ready")
-    if not (clone / ".venv" / "ready").exists():
+    said = made.run("make", f"PYTHON={python}", ".venv/ready-test")
+    if not (clone / ".venv" / "ready-test").exists():
         raise SystemExit(f"the clone could not be set up:\n{said}")
     condition.change(made)
     return made

@@ -3,8 +3,7 @@ small script.
 
     python .ci/offline.py OUT [--platform win_amd64] [--python 3.12]
 
-Run it where the project is installed (`make offline` does).  Only what the program needs is taken from
-``requirements.lock``, not what its tests need.
+Run it where the project is installed (`make offline` does).
 """
 
 from __future__ import annotations
@@ -16,9 +15,7 @@ import re
 import subprocess
 import sys
 import tempfile
-import tomllib
 from collections.abc import Iterator, Mapping
-from importlib.metadata import PackageNotFoundError, requires
 from pathlib import Path
 
 from packaging.requirements import Requirement
@@ -37,7 +34,7 @@ rem Installs swap-frontier for the present user, without a network and without a
 cd /d "%~dp0"
 set there=%LOCALAPPDATA%\swap-frontier\venv
 py -{python} -m venv "%there%" || goto failed
-set from=--no-index --find-links wheels --require-hashes -r requirements.txt
+set from=--no-index --find-links wheels --no-deps --require-hashes -r requirements.txt
 "%there%\Scripts\python" -m pip install %from% || goto failed
 "%there%\Scripts\frontier" selftest || goto failed
 echo swap-frontier is installed. Start it with:
@@ -55,7 +52,7 @@ set -e
 cd "$(dirname "$0")"
 there="${{SWAP_FRONTIER_VENV:-$HOME/.local/share/swap-frontier/venv}}"
 python{python} -m venv "$there"
-"$there/bin/python" -m pip install --no-index --find-links wheels --require-hashes -r requirements.txt
+"$there/bin/python" -m pip install --no-index --find-links wheels --no-deps --require-hashes -r requirements.txt
 "$there/bin/frontier" selftest
 echo "swap-frontier is installed. Start it with: $there/bin/frontier app"
 """
@@ -79,30 +76,6 @@ def environment(platform: str, python: str) -> dict[str, str]:
     }
 
 
-def needed(target: Mapping[str, str], project: str = PROJECT) -> set[str]:
-    """Names of everything that the program needs on the target, following what installed packages say they need."""
-    declared = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["dependencies"]
-    found: set[str] = set()
-    waiting = [(project, frozenset[str]())]
-    seen = set(waiting)
-    while waiting:
-        name, extras = waiting.pop()
-        found.add(str(canonicalize_name(name)))
-        try:
-            lines = declared if name == project else requires(name) or []
-        except PackageNotFoundError:  # needed elsewhere only, such as colorama on Windows; these need nothing further
-            continue
-        for line in lines:
-            one = Requirement(line)
-            wanted = [{**target, "extra": extra} for extra in ("", *extras)]
-            if one.marker is None or any(one.marker.evaluate(values) for values in wanted):
-                step = (one.name, frozenset(one.extras))
-                if step not in seen:
-                    seen.add(step)
-                    waiting.append(step)
-    return found - {str(canonicalize_name(project))}
-
-
 def locked(text: str, target: Mapping[str, str]) -> Iterator[tuple[str, str]]:
     """Names and entries (with hashes) of the lock that hold on the target."""
     for entry in re.split(r"\n(?=\S)", text.strip()):
@@ -122,14 +95,7 @@ def main() -> None:
     if args.out.exists():
         raise SystemExit(f"'{args.out}' exists already; choose another folder")
     target = environment(args.platform, args.python)
-    names = needed(target)
-    chosen = {
-        name: entry
-        for name, entry in locked((ROOT / "requirements.lock").read_text(encoding="utf-8"), target)
-        if name in names
-    }
-    if missing := names - set(chosen):
-        raise SystemExit(f"requirements.lock lacks {', '.join(sorted(missing))}; run `make lock`")
+    chosen = dict(locked((ROOT / "requirements.lock").read_text(encoding="utf-8"), target))
     aside = Path(tempfile.mkdtemp(prefix=f".{args.out.name}.", dir=args.out.absolute().parent))
     wheels = aside / "wheels"
     wheels.mkdir()

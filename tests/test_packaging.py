@@ -7,13 +7,19 @@ import subprocess
 import sys
 import tomllib
 import zipfile
+from collections.abc import Collection
+from importlib.metadata import requires
 from pathlib import Path
 
 import pytest
+from packaging.requirements import Requirement
 
 ROOT = Path(__file__).parents[1]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
 LOCK = (ROOT / "requirements.lock").read_text(encoding="utf-8")
+TEST_LOCK = (ROOT / "requirements-test.lock").read_text(encoding="utf-8")
+LEFT_OUT = {"pydeck"}
+"""What Streamlit asks for and only its maps need."""
 
 
 def normalised(requirement: str) -> str:
@@ -75,19 +81,67 @@ def test_the_command_is_installed(wheel):
     assert "frontier = engine.cli.main:main" in wheel.read(entry_points).decode()
 
 
-def test_the_lock_pins_every_requirement():
+def pins(lock: str) -> list[str]:
+    """The entries of a lock, each with its hashes."""
+    return re.split(r"\n(?=\S)", lock.strip())
+
+
+def needed(declared: list[str]) -> set[str]:
+    """Names of everything that requirements bring along here, by what the installed packages ask for."""
+    names: set[str] = set()
+    waiting = [one for one in map(Requirement, declared) if wanted(one)]
+    while waiting:
+        one = waiting.pop()
+        if normalised(one.name) not in names or one.extras:
+            names.add(normalised(one.name))
+            waiting += [each for each in map(Requirement, requires(one.name) or []) if wanted(each, one.extras)]
+    return names
+
+
+def wanted(requirement: Requirement, extras: Collection[str] = ()) -> bool:
+    marker = requirement.marker
+    return marker is None or any(marker.evaluate({"extra": extra}) for extra in ("", *extras))
+
+
+def test_the_lock_for_tests_pins_every_requirement():
     requirements = [
         *PROJECT["project"]["dependencies"],
         *PROJECT["project"]["optional-dependencies"]["test"],
         *PROJECT["dependency-groups"]["build"],
         *PROJECT["build-system"]["requires"],
     ]
-    pinned = {normalised(name) for name in re.findall(r"^([\w.-]+)==", LOCK, flags=re.MULTILINE)}
+    pinned = {normalised(pin) for pin in pins(TEST_LOCK)}
     assert {normalised(requirement) for requirement in requirements} <= pinned
 
 
-def test_the_lock_has_hashes_and_names_no_place():
-    pins = re.split(r"\n(?=\S)", LOCK.strip())
-    assert all(re.match(r"[\w.-]+==\S+", pin) and "--hash=sha256:" in pin for pin in pins)
-    assert "://" not in LOCK
-    assert not re.search(r"^--?[a-z]", LOCK, flags=re.MULTILINE)
+def test_the_lock_pins_what_the_program_needs_and_nothing_else():
+    optional = PROJECT["project"]["optional-dependencies"]
+    declared = [*PROJECT["project"]["dependencies"], *optional["pdf"], *PROJECT["dependency-groups"]["build"]]
+    here = needed(declared) - LEFT_OUT
+    pinned = {normalised(pin) for pin in pins(LOCK) if (one := Requirement(first_line(pin))) and wanted(one)}
+    assert pinned == here
+
+
+def first_line(pin: str) -> str:
+    return pin.partition(" --hash")[0].replace("\\", "").strip()
+
+
+def test_both_locks_name_the_same_files():
+    assert set(pins(LOCK)) < set(pins(TEST_LOCK))
+
+
+def test_the_demo_installs_no_tools_of_tests():
+    """Half of what tests need in space and in number of packages is of no use to somebody who looks at the demo."""
+    makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
+    rules = dict(re.findall(r"^([\w()$]+): (.*\n(?:\t.*\n|#.*\n)*)", makefile, flags=re.MULTILINE))
+    assert rules["demo"].startswith("$(READY)\n")
+    assert "requirements.lock" in rules["$(READY)"] and "requirements-test.lock" not in rules["$(READY)"]
+    assert rules["lint"].startswith("$(TEST_READY)\n") and rules["$(TEST_READY)"].startswith("requirements-test.lock")
+    assert "--quiet" not in rules["$(READY)"] + rules["$(TEST_READY)"]
+
+
+@pytest.mark.parametrize("lock", [LOCK, TEST_LOCK], ids=["requirements.lock", "requirements-test.lock"])
+def test_a_lock_has_hashes_and_names_no_place(lock):
+    assert all(re.match(r"[\w.-]+==\S+", pin) and "--hash=sha256:" in pin for pin in pins(lock))
+    assert "://" not in lock
+    assert not re.search(r"^--?[a-z]", lock, flags=re.MULTILINE)
