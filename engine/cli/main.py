@@ -70,6 +70,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         if started:
             arguments = _read_arguments()
+        if not arguments:
+            build_parser().print_help()
+            return 0
         check_texts(arguments)
         args = build_parser().parse_args(arguments, argparse.Namespace(report=report))
         with private_files(), external_beside(getattr(args, name, None) for name in ("plan", "data", "study")):

@@ -37,7 +37,7 @@ def run_recheck(args: argparse.Namespace) -> None:
     """Run finalists on fresh replicates; list their figures in the sweep and on the fresh runs."""
     from engine.decision.choice import finalists
     from engine.plan.samples import open_data
-    from engine.report.candidate_table import columns_of, scenario_rows
+    from engine.report.candidate_table import scenario_rows
     from engine.study.keys import key_path, read_key
     from engine.study.study import Study
     from engine.sweeps.recheck import recheck
@@ -56,4 +56,4 @@ def run_recheck(args: argparse.Namespace) -> None:
     ):
         say(title)
         rows = [row for row in scenario_rows(figures) if row["id"] in labels]
-        print_table(figures, rows, columns_of(figures, "scenario"), "scenario")
+        print_table(figures, rows)

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import argparse
+import sys
 from typing import TYPE_CHECKING, Any
 
-from engine.cli.arguments import number
+from engine.cli.arguments import names, number
 from engine.cli.catalogue import BETTER
 from engine.cli.objectives import add_objective_options, map_of
 from engine.cli.parser import add_command
-from engine.common.errors import UsageError
+from engine.common.errors import UsageError, did_you_mean
 from engine.common.output import say
+from engine.common.terminal import width_of
+from engine.common.wording import listed
 
 if TYPE_CHECKING:
     from engine.cli.parser import Commands
@@ -35,6 +38,9 @@ def add_commands(commands: Commands) -> None:
     show.add_argument(
         "--slope", type=number, metavar="A", help="mark the best for a trade-off of A units of risk per unit of utility"
     )
+    show.add_argument("--columns", type=names, metavar="A,B,C", help="list these columns, by their names in the CSV")
+    show.add_argument("--wide", action="store_true", help="list every column in which candidates differ")
+    show.add_argument("--plot", action="store_true", help="draw the map under the table")
     show.add_argument("--format", choices=("table", "csv", "json"), default="table")
 
 
@@ -42,11 +48,9 @@ def run_show(args: argparse.Namespace) -> None:
     """List candidates."""
     from engine.measures.planned import check_bounded
     from engine.report.candidate_table import as_csv, as_json, columns_of, realisation_rows, scenario_rows
-    from engine.report.sentences import recall_words
     from engine.study.study import Study
 
-    if args.max_risk is not None and args.slope is not None:
-        raise UsageError("--max-risk and --slope are two selection rules; give one of them")
+    _check_options(args)
     with Study.open(args.study) as study:
         view = map_of(study, args)
         if args.max_risk is not None:
@@ -55,32 +59,95 @@ def run_show(args: argparse.Namespace) -> None:
     make = scenario_rows if args.by == "scenario" else realisation_rows
     rows = make(view, args.max_risk, args.slope, args.undominated)
     columns = columns_of(view, args.by, args.max_risk)
+    if args.columns:
+        columns = _chosen(args.columns, columns)
+        rows = [{name: row[name] for name in columns} for row in rows] if args.format == "json" else rows
     if args.format == "csv":
         say(as_csv(rows, columns), end="")
     elif args.format == "json":
         say(as_json(rows), end="")
     else:
-        print_table(view, rows, columns, args.by)
-        if words := recall_words(view):
-            say(words)
-        if args.max_risk is not None and args.by == "scenario":
-            view.under_bound(args.max_risk)  # says why when nothing is within the bound
+        _print_for_reading(args, view, rows, columns)
         if progress.state != "finished":
             say(f"the sweep is {progress.state}: {progress.done:,} of {progress.total:,} runs so far")
 
 
-def print_table(view: RiskUtilityMap, rows: list[dict[str, Any]], columns: list[str], by: str) -> None:
-    """Print rows of :mod:`engine.report.candidate_table` as text, without columns that are the same in all rows."""
-    from engine.report.candidate_table import as_table
+def _check_options(args: argparse.Namespace) -> None:
+    if args.max_risk is not None and args.slope is not None:
+        raise UsageError("--max-risk and --slope are two selection rules; give one of them")
+    if args.columns and args.wide:
+        raise UsageError("--columns names the columns and --wide takes all; give one of them")
+    if args.format != "table" and (args.plot or args.wide):
+        option = "--plot" if args.plot else "--wide"
+        raise UsageError(f"{option} is for reading, and --format {args.format} is for programs; leave one of them out")
+
+
+def _chosen(asked: list[str], columns: list[str]) -> list[str]:
+    """The columns that were asked for."""
+    for name in asked:
+        if name not in columns:
+            raise UsageError(f"no column '{name}'.{did_you_mean(name, columns) or f' Known: {listed(columns)}.'}")
+    return asked
+
+
+def _print_for_reading(
+    args: argparse.Namespace, view: RiskUtilityMap, rows: list[dict[str, Any]], columns: list[str]
+) -> None:
+    """Print the table, how much of the frontier it can hold, and the plot."""
+    from engine.cli.show_plot import plot_lines
+    from engine.report.sentences import recall_words
+
+    if args.columns:
+        print_table(view, rows, columns)
+    elif args.wide:
+        print_table(view, rows, _differing(view, rows, columns))
+    else:
+        print_table(view, rows, bounded=args.max_risk is not None and args.by == "scenario")
+    if words := recall_words(view):
+        say(words)
+    if args.max_risk is not None and args.by == "scenario":
+        view.under_bound(args.max_risk)  # says why when nothing is within the bound
+    if args.plot:
+        best = [row["id"] for row in rows if row["optimal"]]
+        for line in ["", *plot_lines(view, best, width_of(sys.stdout))]:
+            say(line)
+
+
+def _differing(view: RiskUtilityMap, rows: list[dict[str, Any]], columns: list[str]) -> list[str]:
+    """The columns but those that say the same of every candidate."""
+    hidden = {"replicates"} if len(set(view.summary.counted.tolist())) == 1 else set()
+    if len({scenario.spec.mechanism for scenario in view.scenarios}) == 1:
+        hidden.add("mechanism")
+    hidden |= {name for name in ("failed", "optimal", "riskier_than_original") if not any(r.get(name) for r in rows)}
+    return [name for name in columns if name not in hidden]
+
+
+def print_table(
+    view: RiskUtilityMap, rows: list[dict[str, Any]], columns: list[str] | None = None, *, bounded: bool = False
+) -> None:
+    """Print rows of :mod:`engine.report.candidate_table` as text, along the frontier: their ``columns``, or without any
+    what a choice needs, and with ``bounded`` the risk that a bound is held against."""
+    from engine.cli import show_table
 
     figures = "; ".join(f"{call} {value:.5g}" for call, value in zip(view.measures, view.original, strict=True))
     say(f"doing nothing: {figures}")
     objectives = [view.measures[k] for k in view.objectives]
     say(f"frontier: {'; '.join(f'{c} ({c.measure.kind}, {BETTER[c.measure.better]})' for c in objectives)}")
-    hidden = {"replicates"} if by == "scenario" and len(set(view.summary.counted.tolist())) == 1 else set()
-    if by == "scenario" and not any(row["riskier_than_original"] for row in rows):
-        hidden.add("riskier_than_original")
-    if len({scenario.spec.mechanism for scenario in view.scenarios}) == 1:
-        hidden.add("mechanism")
-    hidden |= {column for column in ("failed", "optimal") if not any(row.get(column) for row in rows)}
-    say(as_table(rows, [column for column in columns if column not in hidden]), end="")
+    if not rows:
+        say("no candidates")
+        return
+    ordered = show_table.along_frontier(view, rows)
+    if columns is None:
+        width = width_of(sys.stdout)
+        table = show_table.brief_columns(view, ordered, bounded=bounded, width=width)
+    else:
+        width, table = None, show_table.named_columns(ordered, columns)
+    head, rule, *lines = show_table.table_lines(table, width)
+    say(f"{head}\n{rule}")
+    for line, row in zip(lines, ordered, strict=True):
+        say(line, colour=show_table.colour_of(row))
+    if columns is None:
+        standings = {show_table.standing(row) for row in rows}
+        for mark, meaning in show_table.MARKS.items():
+            if any(mark in text for text in standings):
+                say(f"{mark} {meaning}")

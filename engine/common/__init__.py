@@ -17,6 +17,7 @@ __all__ = [
     "spreadsheets",
     "stored_values",
     "streams",
+    "terminal",
     "untrusted",
     "version",
     "wording",

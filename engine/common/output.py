@@ -7,6 +7,9 @@ import sys
 from typing import TextIO
 
 from engine.common.printable import printable
+from engine.common.terminal import coloured, shows_colours
+
+_CLEAR = "\r\x1b[K"
 
 
 def escape_unknown_signs() -> None:
@@ -16,18 +19,30 @@ def escape_unknown_signs() -> None:
             stream.reconfigure(errors="backslashreplace")
 
 
-def say(text: str = "", *, end: str = "\n", file: TextIO | None = None, flush: bool = False) -> None:
+_unfinished: list[TextIO] = []
+"""The terminal with a line that :func:`say_again` will write over; at most one."""
+
+
+def say(text: str = "", *, end: str = "\n", file: TextIO | None = None, flush: bool = False, colour: str = "") -> None:
     """Print words, to standard output unless told; names in them cannot steer a terminal.
 
     What would is written out as ``\\u001b``, also into files and pipes, since those are read on terminals later.  A
-    JSON text stays the same value.
+    JSON text stays the same value.  ``colour`` is one of :data:`engine.common.terminal.COLOURS`, where colours are
+    shown.
     """
-    print(printable(text), end=end, file=file, flush=flush)
+    if _unfinished:
+        print(_CLEAR, end="", file=_unfinished.pop(), flush=True)
+    text = printable(text)
+    if colour and shows_colours(file or sys.stdout):
+        text = coloured(text, colour)
+    print(text, end=end, file=file, flush=flush)
 
 
 def say_again(line: str, file: TextIO, *, last: bool) -> None:
-    """Print a line over the one before, on a terminal."""
-    print(f"\r\x1b[K{printable(line)}", end="\n" if last else "", file=file, flush=True)
+    """Print a line over the one before, on a terminal that obeys codes.  Whatever is said next takes its place, unless
+    it is the last."""
+    _unfinished[:] = [] if last else [file]
+    print(_CLEAR + printable(line), end="\n" if last else "", file=file, flush=True)
 
 
 def write_file_text(text: str) -> None:

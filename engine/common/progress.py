@@ -6,32 +6,40 @@ import sys
 import time
 
 from engine.common.output import say, say_again
+from engine.common.terminal import obeys_codes, width_of
 from engine.common.wording import duration
+
+_BAR = 30
 
 
 class Ticker:
-    """Progress on standard error: a line that moves on a terminal, a line per tenth elsewhere."""
+    """Progress on standard error: a bar that grows on a terminal, a line per tenth elsewhere."""
 
     def __init__(self) -> None:
         self.begin: tuple[float, int] | None = None
-        self.shown = -1
+        self.tenth = -1
 
     def __call__(self, done: int, total: int) -> None:
         """Show that ``done`` of ``total`` runs are done, and how long the others will take."""
         now = time.monotonic()
         if self.begin is None:
             self.begin = (now, done)
-        tenth = 10 * done // max(1, total)
-        if not sys.stderr.isatty() and tenth == self.shown:
-            return
-        self.shown = tenth
         fresh = done - self.begin[1]
         left = f", {duration((now - self.begin[0]) / fresh * (total - done))} left" if fresh and done < total else ""
         line = f"{done:,} of {total:,} runs{left}"
-        if sys.stderr.isatty():
-            say_again(line, sys.stderr, last=done >= total)
-        else:
+        tenth = 10 * done // max(1, total)
+        if obeys_codes(sys.stderr):
+            say_again(_with_bar(line, done / max(1, total), width_of(sys.stderr)), sys.stderr, last=done >= total)
+        elif tenth != self.tenth:
             say(line, file=sys.stderr, flush=True)
+        self.tenth = tenth
+
+
+def _with_bar(line: str, share: float, width: int | None) -> str:
+    """A line after a bar, where both fit."""
+    done = int(_BAR * share)
+    full = f"[{'#' * done}{'.' * (_BAR - done)}] {int(100 * share):3d} %  {line}"
+    return full if width is None or len(full) <= width else line[:width]
 
 
 def announce(text: str) -> None:

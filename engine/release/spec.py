@@ -26,6 +26,7 @@ from engine.data.table import ContingencyTable
 ROLES = "SFCU"
 RULES = ("strict", "loose")
 RANDOM_SWAP = "random_swap"
+_HELD = (("F", "equal"), ("C", "differ"))
 MOST_DECIMALS = 28
 """Of a rate: what exact arithmetic holds."""
 MOST_REPLICATES = 1_000_000
@@ -127,6 +128,13 @@ class AttributeSpec:
 
     def __str__(self) -> str:
         return " ".join(f"{name}:{role}" for name, role in zip(self.names, self.roles, strict=True) if role != "U")
+
+    @property
+    def short(self) -> str:
+        """What is swapped, then what is held: ``"Age + Race (equal: Sex)"``."""
+        swapped = " + ".join(self.names_having("S"))
+        held = [f" ({word}: {', '.join(self.names_having(role))})" for role, word in _HELD if role in self.roles]
+        return swapped + "".join(held)
 
     def having(self, role: str) -> tuple[int, ...]:
         """Places of the attributes with a role."""
@@ -231,6 +239,11 @@ class ReleaseSpec:
         if self.by_roles:
             return str(self.attributes)
         return " ".join(f"{name}={value}" for name, value in self.params if value)
+
+    @property
+    def short(self) -> str:
+        """What is done, without the rate, for a reader: the attributes swapped, or a mechanism with its parameters."""
+        return self.attributes.short if self.by_roles else f"{self.mechanism} {self.text}".rstrip()
 
     def __str__(self) -> str:
         settings = self.text if self.by_roles else f"{self.mechanism} {self.text}".rstrip()

@@ -1,4 +1,4 @@
-"""Tables of candidates, as text, CSV or JSON."""
+"""Tables of candidates, as CSV or JSON."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ from typing import Any, Literal
 
 import numpy as np
 
-from engine.common.printable import printable
 from engine.common.spreadsheets import as_cell
 from engine.decision.choice import figure_or_none
 from engine.frontier.risk_utility_map import RiskUtilityMap
@@ -139,33 +138,6 @@ def _plain(value: Any) -> Any:
 def as_json(rows: Sequence[Row]) -> str:
     """A JSON list of objects; undefined figures are null."""
     return json.dumps(rows, indent=1, ensure_ascii=False) + "\n"
-
-
-def as_table(rows: Sequence[Row], columns: Sequence[str]) -> str:
-    """Aligned columns for reading, figures to five digits."""
-    if not rows:
-        return "no candidates\n"
-    # Widths are those of what is printed: a name with a line end must not begin a line of its own.
-    cells = [list(columns), *([_short(row[column]) for column in columns] for row in rows)]
-    cells = [[printable(word).replace("\n", "\\n").replace("\t", "\\t") for word in line] for line in cells]
-    widths = [max(len(line[i]) for line in cells) for i in range(len(columns))]
-    right = [
-        all(isinstance(row[column], int | float | None) and not isinstance(row[column], bool) for row in rows)
-        for column in columns
-    ]
-    lines = [
-        "  ".join(w.rjust(n) if r else w.ljust(n) for w, n, r in zip(line, widths, right, strict=True)).rstrip()
-        for line in cells
-    ]
-    return "\n".join([lines[0], "  ".join("-" * n for n in widths), *lines[1:]]) + "\n"
-
-
-def _short(value: Any) -> str:
-    if value is None:
-        return "-"
-    if isinstance(value, bool):
-        return "yes" if value else ""
-    return f"{value:.5g}" if isinstance(value, float) else str(value)
 
 
 def columns_of(

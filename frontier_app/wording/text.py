@@ -14,7 +14,7 @@ from engine.common.wording import plural as plural
 from engine.measures import Measure, MeasureCall
 from engine.mechanisms import mechanism
 from engine.release.scenarios import Scenario
-from engine.release.spec import AttributeSpec, ReleaseSpec, pairs_wanted, percent
+from engine.release.spec import ReleaseSpec, pairs_wanted, percent
 from frontier_app.wording import mechanisms
 from frontier_app.wording.figure_text import stacked
 from frontier_app.wording.markup import Markdown, markdown
@@ -74,20 +74,11 @@ def relative(after: float, before: float) -> str:
     return f"{'+' if share > 0 else '−' if share < 0 else '±'}{abs(share):.1f} %"
 
 
-def spec_short(spec: AttributeSpec) -> str:
-    """A spec in a few words: what is swapped, then what is held."""
-    text = " + ".join(spec.names_having("S"))
-    for role, word in (("F", "equal"), ("C", "differ")):
-        if names := spec.names_having(role):
-            text += f" ({word}: {', '.join(names)})"
-    return text
-
-
 def swap_short(spec: ReleaseSpec) -> str:
     """A scenario in a few words: what is swapped and how much, or another mechanism with its parameters."""
     if not spec.by_roles:
         return f"{spec.mechanism} {mechanisms.settings(spec)}".rstrip()
-    return f"{spec_short(spec.attributes)}, {percent(spec.rate)}"
+    return f"{spec.attributes.short}, {percent(spec.rate)}"
 
 
 def named(scenario: Scenario) -> str:

@@ -1,0 +1,167 @@
+"""The table of candidates for reading: along the frontier, and as wide as the terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from math import floor, log10
+from statistics import median
+from typing import Any
+
+import numpy as np
+
+from engine.common.printable import printable
+from engine.common.terminal import padded, shortened, text_width
+from engine.frontier.risk_utility_map import RiskUtilityMap
+from engine.frontier.summary import losses
+from engine.release.scenarios import Scenario
+from engine.release.spec import percent
+from engine.report.candidate_table import quantile_columns
+
+Row = Mapping[str, Any]
+_GAP = 2
+_NARROWEST = 8
+"""Columns of a terminal that are left of a cell that is cut."""
+_MOST_DECIMALS = 8
+MARKS = {"?": "more runs could change this standing", "!": "on average riskier than doing nothing"}
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column: its title and cells, whether they stand at the right, and whether they are cut where space lacks."""
+
+    title: str
+    cells: Sequence[str]
+    right: bool = False
+    cut: bool = False
+
+
+def along_frontier(view: RiskUtilityMap, rows: Sequence[Row]) -> Sequence[Row]:
+    """Rows of :mod:`engine.report.candidate_table`, of scenarios or of runs: those on the frontier first, and either
+    from least to most risk; what has no figure is last."""
+    if not rows:
+        return rows
+    axes = [view.risk, view.utility]
+    if "replicate" in rows[0]:
+        values = np.array([[row[str(view.measures[k])] for k in axes] for row in rows], float)
+        loss = losses(values, [view.measures[k].measure for k in axes])
+    else:
+        loss = view.summary.loss[[scenario.index for scenario in _scenarios(view, rows)]][:, axes]
+    dominated = np.array([not row["undominated"] for row in rows])
+    order = np.lexsort((loss[:, 1], loss[:, 0], dominated))
+    return [rows[i] for i in order.tolist()]
+
+
+def _scenarios(view: RiskUtilityMap, rows: Iterable[Row]) -> list[Scenario]:
+    places = {label: i for i, label in enumerate(view.scenarios.labels())}
+    return [view.scenarios[places[row["id"].partition("/")[0]]] for row in rows]
+
+
+def named_columns(rows: Sequence[Row], names: Iterable[str]) -> list[Column]:
+    """Columns of the rows as they are, figures to five digits."""
+    return [
+        Column(name, [_cell(row[name]) for row in rows], right=all(_is_number(row[name]) for row in rows))
+        for name in names
+    ]
+
+
+def brief_columns(
+    view: RiskUtilityMap, rows: Sequence[Row], *, bounded: bool = False, width: int | None = None
+) -> list[Column]:
+    """What a choice needs: id, what is swapped and how much, the figures of the frontier, with ``bounded`` the risk of
+    single runs that a bound is held against, and the standing.
+
+    Figures have their standard errors but where ``width`` is too narrow for them.
+    """
+    specs = [scenario.spec for scenario in _scenarios(view, rows)]
+    calls = [str(view.measures[k]) for k in view.objectives]
+    before = [
+        Column("id", [row["id"] for row in rows]),
+        Column("swapped", [spec.short for spec in specs], cut=True),
+        Column("rate", [percent(spec.rate) if spec.rate else "-" for spec in specs], right=True),
+    ]
+    if len({row.get("replicates") for row in rows}) > 1:
+        before += named_columns(rows, ["replicates"])
+    after = [Column("standing", [standing(row) for row in rows])]
+    if bounded and view.single_runs is not None:
+        (quantile,) = named_columns(rows, quantile_columns(view)[:1])
+        after.insert(0, replace(quantile, title=f"{float(100 * view.single_runs.probability):.3g} % of runs"))
+    with_errors = [*before, *(_figures(rows, call) for call in calls), *after]
+    if width is None or _least_width(with_errors) <= width:
+        return with_errors
+    return [*before, *named_columns(rows, calls), *after]
+
+
+def _figures(rows: Sequence[Row], call: str) -> Column:
+    errors = [row.get(f"{call}_se") for row in rows]
+    title = f"{call} ± se" if any(error is not None for error in errors) else call
+    return Column(title, figure_cells([row[call] for row in rows], errors), right=True)
+
+
+def _least_width(columns: Sequence[Column]) -> int:
+    """How many columns of a terminal a table takes at least."""
+    widths = [max(map(text_width, (column.title, *column.cells))) for column in columns]
+    widths = [min(w, _NARROWEST) if column.cut else w for w, column in zip(widths, columns, strict=True)]
+    return sum(widths) + _GAP * (len(widths) - 1)
+
+
+def standing(row: Row) -> str:
+    """Where a candidate or a run stands, in a word, with :data:`MARKS`."""
+    if row.get("status") == "failed":
+        return "failed"
+    if "dominance" in row and row["dominance"] is None:
+        return "no completed run"
+    best = "best, " if row["optimal"] else ""
+    marks = ("?" if row.get("dominance") == "uncertain" else "") + ("!" if row.get("riskier_than_original") else "")
+    return f"{best}{'frontier' if row['undominated'] else 'dominated'} {marks}".rstrip()
+
+
+def colour_of(row: Row) -> str:
+    """The colour of a row, which says no more than its standing."""
+    if row["optimal"]:
+        return "bold green"
+    return "yellow" if row.get("riskier_than_original") else "green" if row["undominated"] else ""
+
+
+def figure_cells(values: Sequence[float | None], errors: Sequence[float | None]) -> list[str]:
+    """Figures with their standard errors, to the second digit of the error in the middle, so that all have as many
+    decimals; figures without errors to five digits."""
+    known = [error for error in errors if error]
+    if not known:
+        return [_cell(value) for value in values]
+    decimals = min(max(0, 1 - floor(log10(median(known)))), _MOST_DECIMALS)
+    return [
+        "-" if value is None else f"{value:z.{decimals}f}" + ("" if error is None else f" ± {error:.{decimals}f}")
+        for value, error in zip(values, errors, strict=True)
+    ]
+
+
+def table_lines(columns: Sequence[Column], width: int | None) -> list[str]:
+    """The lines of a table, the first two its head; where ``width`` is given, cells that may be cut make room."""
+    # Widths are those of what is printed: a name with a line end must not begin a line of its own.
+    texts = [[_one_line(text) for text in (column.title, *column.cells)] for column in columns]
+    widths = [max(map(text_width, cells)) for cells in texts]
+    for i, column in enumerate(columns):
+        excess = sum(widths) + _GAP * (len(widths) - 1) - (width or 0)
+        if width is not None and column.cut and excess > 0:
+            widths[i] = max(min(_NARROWEST, widths[i]), widths[i] - excess)
+            texts[i] = [shortened(text, widths[i]) for text in texts[i]]
+    filled = [[padded(text, widths[i], column.right) for text in texts[i]] for i, column in enumerate(columns)]
+    lines = [(" " * _GAP).join(cells).rstrip() for cells in zip(*filled, strict=True)]
+    return [lines[0], (" " * _GAP).join("-" * width for width in widths), *lines[1:]]
+
+
+def _one_line(text: str) -> str:
+    return printable(text).replace("\n", "\\n").replace("\t", "\\t")
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float | None) and not isinstance(value, bool)
+
+
+def _cell(value: Any) -> str:
+    if value is None:
+        return "-"
+    if isinstance(value, bool):
+        return "yes" if value else ""
+    return f"{value:.5g}" if isinstance(value, float) else str(value)

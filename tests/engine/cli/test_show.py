@@ -1,0 +1,203 @@
+"""`frontier show` lists what a choice needs, along the frontier and as wide as the terminal; programs get all of it."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from engine.cli import show
+from engine.cli.main import main
+from engine.cli.show_table import Column, figure_cells, table_lines
+from tests import needs
+
+PEOPLE = "age,sex,work\n" + "".join(
+    f"{('young', 'old')[i % 2]},{('f', 'm')[i % 3 == 0]},{('a', 'b', 'c')[i * i % 7 % 3]}\n" for i in range(120)
+)
+KEY = "0123456789abcdef" * 2
+
+
+@pytest.fixture(scope="module")
+def study(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """A finished study of twelve candidates under a fixed key."""
+    folder = tmp_path_factory.mktemp("show")
+    data, path = folder / "people.csv", folder / "s.study"
+    data.write_text(PEOPLE, encoding="utf-8")
+    (folder / "s.study.key").write_text(KEY)
+    (folder / "s.study.key").chmod(0o600)
+    options = ["--swap-sizes", "1,2", "--rates", "0.1,0.3", "--replicates", "10", "--workers", "1"]
+    assert main(["sweep", str(data), "--study", str(path), *options]) == 0
+    return str(path)
+
+
+def printed(capsys: pytest.CaptureFixture[str], *words: str) -> str:
+    capsys.readouterr()
+    assert main(["show", *words]) == 0
+    return capsys.readouterr().out
+
+
+def table(text: str) -> list[list[str]]:
+    """Cells of the table, its head first."""
+    lines = text.splitlines()[2:]
+    rule = next(line for line in lines if set(line) == {"-", " "})
+    at = lines.index(rule)
+    body = []
+    for line in lines[at + 1 :]:
+        if not re.match("x[0-9a-f]{3,}", line):
+            break
+        body.append(line)
+    spans = [match.span() for match in re.finditer("-+", rule)]
+    return [[line[start:end].strip() for start, end in spans] for line in [lines[at - 1], *body]]
+
+
+def rows(capsys: pytest.CaptureFixture[str], study: str, *words: str) -> dict[str, dict]:
+    return {row["id"]: row for row in json.loads(printed(capsys, study, "--format", "json", *words))}
+
+
+def test_the_command_alone_shows_its_help(capsys: pytest.CaptureFixture[str]):
+    assert main([]) == 0
+    text = capsys.readouterr()
+    assert text.out.startswith("usage: frontier") and "sweep" in text.out and text.err == ""
+
+
+def test_what_a_choice_needs_is_listed(study: str, capsys: pytest.CaptureFixture[str]):
+    head, *body = table(printed(capsys, study))
+    assert head == ["id", "swapped", "rate", "small_cells ± se", "hellinger ± se", "standing"]
+    known = rows(capsys, study)
+    assert {cells[0] for cells in body} == set(known)
+    for label, swapped, rate, risk, _, standing in body:
+        row = known[label]
+        assert swapped == " + ".join(part.removesuffix(":S") for part in row["spec"].split())
+        assert rate == f"{100 * float(row['rate']):g} %"
+        mean, error = map(float, risk.split(" ± "))
+        assert mean == pytest.approx(row["small_cells"], abs=error + 1e-9)
+        assert standing.startswith("frontier" if row["undominated"] else "dominated")
+        assert ("?" in standing) == (row["dominance"] == "uncertain")
+        assert ("!" in standing) == row["riskier_than_original"]
+
+
+def test_rows_run_along_the_frontier(study: str, capsys: pytest.CaptureFixture[str]):
+    known = rows(capsys, study)
+    order = [known[cells[0]] for cells in table(printed(capsys, study))[1:]]
+    keys = [(not row["undominated"], row["small_cells"], row["hellinger"]) for row in order]
+    assert keys == sorted(keys) and keys != sorted(keys, reverse=True)
+
+
+@pytest.mark.parametrize("width", [60, 79])
+def test_the_table_fits_the_terminal(
+    study: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, width: int
+):
+    monkeypatch.setattr(show, "width_of", lambda stream: width)
+    text = printed(capsys, study, "--plot")
+    cut = [line for line in text.splitlines()[2:] if "|" in line or re.match("x[0-9a-f]{3}", line)]
+    assert len(cut) == 12 + 18 and max(map(len, cut)) <= width
+    assert ("±" in text) == (width == 79), "errors are left out where there is no room for them"
+
+
+def test_what_lacks_room_is_cut_and_nothing_else_is():
+    columns = [Column("id", ["x1", "x2"]), Column("swapped", ["age + education", "age"], cut=True)]
+    assert table_lines(columns, None)[2:] == ["x1  age + education", "x2  age"]
+    assert table_lines(columns, 14)[2:] == ["x1  age + e...", "x2  age"]
+    assert table_lines(columns, 3)[2:] == ["x1  age +...", "x2  age"]
+
+
+def test_figures_have_as_many_decimals_as_their_errors_allow():
+    assert figure_cells([0.123456, 0.2, None], [0.00123, 0.0011, None]) == ["0.1235 ± 0.0012", "0.2000 ± 0.0011", "-"]
+    assert figure_cells([-0.00001], [0.012]) == ["0.000 ± 0.012"]
+    assert figure_cells([0.5, 1234.5678], [0.0, None]) == ["0.5", "1234.6"]
+
+
+def test_the_bound_marks_its_best_and_shows_what_it_is_held_against(study: str, capsys: pytest.CaptureFixture[str]):
+    known = rows(capsys, study, "--max-risk", "1")
+    head, *body = table(printed(capsys, study, "--max-risk", "1"))
+    at = head.index("90 % of runs")
+    assert {cells[0]: cells[at] for cells in body} == {
+        label: "-" if (value := row["small_cells_quantile"]) is None else f"{value:.5g}" for label, row in known.items()
+    }
+    best = [cells[0] for cells in body if cells[-1].startswith("best, frontier")]
+    assert best == [label for label, row in known.items() if row["optimal"]] and len(best) == 1
+
+
+def test_columns_are_those_that_are_asked_for(study: str, capsys: pytest.CaptureFixture[str]):
+    wanted = "id,records_changed,entropy_change"
+    assert table(printed(capsys, study, "--columns", wanted))[0] == wanted.split(",")
+    csv = printed(capsys, study, "--columns", wanted, "--format", "csv").splitlines()
+    assert csv[0] == wanted and len(csv) == 13
+    assert all(list(row) == wanted.split(",") for row in rows(capsys, study, "--columns", wanted).values())
+    assert len(table(printed(capsys, study, "--wide"))[0]) > 12
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        (["--columns", "id,helinger"], "no column 'helinger'. Did you mean 'hellinger'"),
+        (["--columns", "id", "--wide"], "give one of them"),
+        (["--plot", "--format", "csv"], "--plot is for reading, and --format csv is for programs"),
+        (["--wide", "--format", "json"], "--wide is for reading"),
+    ],
+)
+def test_what_makes_no_sense_is_refused(
+    study: str, capsys: pytest.CaptureFixture[str], words: list[str], sentence: str
+):
+    capsys.readouterr()
+    assert main(["show", study, *words]) == 2
+    assert sentence in capsys.readouterr().err
+
+
+def test_runs_are_listed_in_the_same_way(study: str, capsys: pytest.CaptureFixture[str]):
+    head, *body = table(printed(capsys, study, "--by", "realisation"))
+    assert head == ["id", "swapped", "rate", "small_cells", "hellinger", "standing"]
+    known = rows(capsys, study, "--by", "realisation")
+    assert len(body) == 120
+    keys = [(not (row := known[cells[0]])["undominated"], row["small_cells"], row["hellinger"]) for cells in body]
+    assert keys == sorted(keys)
+
+
+def test_the_plot_holds_every_candidate_and_the_data_unchanged(study: str, capsys: pytest.CaptureFixture[str]):
+    known = rows(capsys, study)
+    text = printed(capsys, study, "--plot", "--max-risk", "1")
+    grid = [line.partition("|")[2] for line in text.splitlines() if "|" in line]
+    drawn = "".join(grid)
+    assert "".join(grid).isascii()
+    assert drawn.count("A") == 1 and drawn.count("X") == 1
+    assert 0 < drawn.count("o") <= sum(row["undominated"] for row in known.values())
+    assert 0 < drawn.count(".") <= sum(not row["undominated"] for row in known.values())
+    assert "X" in max(grid, key=lambda line: len(line)), "the data unchanged are the most useful"
+
+
+def test_a_plot_of_one_candidate_is_drawn(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+    (tmp_path / "people.csv").write_text(PEOPLE, encoding="utf-8")
+    path = str(tmp_path / "one.study")
+    options = ["--spec", "age:S", "--rates", "0.1", "--replicates", "1", "--workers", "1"]
+    assert main(["sweep", str(tmp_path / "people.csv"), "--study", path, *options]) == 0
+    assert "o frontier" in printed(capsys, path, "--plot")
+
+
+@needs.TERMINAL
+@pytest.mark.parametrize(("no_colour", "codes"), [("", True), ("1", False)])
+def test_a_terminal_gets_colours_unless_it_wants_none(study: str, no_colour: str, codes: bool):
+    import pty
+
+    ours, theirs = pty.openpty()
+    environment = {**os.environ, "NO_COLOR": no_colour, "TERM": "xterm", "COLUMNS": "100"}
+    command = [sys.executable, "-m", "engine", "show", study, "--undominated"]
+    with os.fdopen(ours, "rb", closefd=True) as screen:
+        subprocess.run(command, env=environment, stdout=theirs, check=True)
+        os.close(theirs)
+        text = b""
+        while chunk := _read(screen.fileno()):
+            text += chunk
+    assert b"frontier" in text and (b"\x1b[" in text) == codes
+
+
+def _read(file: int) -> bytes:
+    """The next bytes of a terminal; nothing once whoever wrote has ended, which Linux reports as an error."""
+    try:
+        return os.read(file, 65536)
+    except OSError:
+        return b""
