@@ -37,6 +37,9 @@ PARAMETERS = {
 RULES = ("le", "lt")
 
 
+KINDS = ("risk", "utility")
+
+
 NEEDS = {
     "counts": (
         "from tables of counts – microseconds to milliseconds each",
@@ -52,36 +55,61 @@ NEEDS = {
 def measures(base: Plan, tag: str, analyses: list[str], wrong: InputErrors) -> list[str]:
     """Measures of risk and of utility by what they need, with their meaning, and a line for variants."""
     calls = [call(name) for name in base.measures]
-    first: dict[str, MeasureCall] = {}
-    for measure_call in calls:
-        first.setdefault(measure_call.measure.name, measure_call)
+    first = _first(calls)
+    columns = st.columns(2)
+    picked = {kind: _picked(column, kind, first, tag) for column, kind in zip(columns, KINDS, strict=True)}
     chosen: list[str] = []
-    for column, kind in zip(st.columns(2), ("risk", "utility"), strict=True):
-        column.markdown(markdown("**Disclosure risk**" if kind == "risk" else "**Data utility**"))
-        for needs, (group, explained) in NEEDS.items():
-            options = [
-                name for name, m in MEASURES.items() if m.kind == kind and (m.needs == "counts") == (needs == "counts")
-            ]
-            picked = column.multiselect(
-                f"{'Risk' if kind == 'risk' else 'Utility'} {group}",
-                options,
-                default=[name for name in options if name in first],
-                format_func=lambda name: MEASURES[name].title,
-                key=f"measures-{kind}-{needs}-{tag}",
-                help=explained,
-            )
-            for name in picked:
-                measure = MEASURES[name]
-                column.markdown(
+    # open where a measure was picked just now whose parameters may have to be given
+    is_new = any(name not in first and call(name).values for names in picked.values() for name in names)
+    with st.expander(
+        "What these measures mean, their parameters and variants", expanded=is_new, icon=":material/tune:"
+    ):
+        for place, column, kind in zip(st.columns(2), columns, KINDS, strict=True):
+            for name in picked[kind]:
+                measure, had_call = MEASURES[name], first.get(name, call(name))
+                place.markdown(
                     markdown("**{}** – {}", measure.title, text.DIRECTION[measure.better]),
                     help=f"{text.measure_help(measure)} Cost of one candidate: {measure.cost}.",
                 )
-                meaning_line = column.empty()
-                had_call = first.get(name, call(name))
-                with_values = partial(_with_parameters, had_call, column, tag, analyses)
-                picked_call = wrong.attempt(with_values, had_call)
+                meaning_line = place.empty()
+                with column:  # an error is seen while the fold is shut
+                    picked_call = wrong.attempt(partial(_with_parameters, had_call, place, tag, analyses), had_call)
                 meaning_line.caption(meaning(picked_call))
                 chosen.append(str(picked_call))
+        return _with_variants(base, chosen, calls, tag, wrong)
+
+
+def _first(calls: list[MeasureCall]) -> dict[str, MeasureCall]:
+    """The first call of every measure, by name."""
+    first: dict[str, MeasureCall] = {}
+    for measure_call in calls:
+        first.setdefault(measure_call.measure.name, measure_call)
+    return first
+
+
+def _picked(column: DeltaGenerator, kind: str, first: dict[str, MeasureCall], tag: str) -> list[str]:
+    """The names of the measures of one kind that are chosen, by what they need."""
+    column.markdown(markdown("**Disclosure risk**" if kind == "risk" else "**Data utility**"))
+    picked: list[str] = []
+    for needs, (group, explained) in NEEDS.items():
+        options = [
+            name for name, m in MEASURES.items() if m.kind == kind and (m.needs == "counts") == (needs == "counts")
+        ]
+        picked += column.multiselect(
+            f"{'Risk' if kind == 'risk' else 'Utility'} {group}",
+            options,
+            default=[name for name in options if name in first],
+            format_func=lambda name: MEASURES[name].title,
+            key=f"measures-{kind}-{needs}-{tag}",
+            help=explained,
+        )
+    return picked
+
+
+def _with_variants(base: Plan, chosen: list[str], calls: list[MeasureCall], tag: str, wrong: InputErrors) -> list[str]:
+    """The chosen measures with the variants that are written out, as the plan has them and in its order: looking at a
+    plan does not change it."""
+    first = _first(calls)
     further = [str(measure_call) for measure_call in calls if measure_call is not first[measure_call.measure.name]]
     line = st.text_input(
         "Variants of a measure",
@@ -92,8 +120,8 @@ def measures(base: Plan, tag: str, analyses: list[str], wrong: InputErrors) -> l
     )
     # A comma may stand inside the brackets too.
     variants = [name for name in re.split(r",(?![^\[]*\])", line) if name.strip()]
-    chosen += wrong.attempt(lambda: [str(call(name)) for name in variants], [])
-    # As the plan has them, in its order: looking at a plan does not change it.
+    written: list[str] = wrong.attempt(lambda: [str(call(name)) for name in variants], [])
+    chosen = [*chosen, *written]
     written_as = {str(call(name)): name for name in base.measures}
     order = list(written_as)
     chosen = sorted(dict.fromkeys(chosen), key=lambda name: order.index(name) if name in written_as else len(order))

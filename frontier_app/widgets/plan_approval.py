@@ -103,14 +103,13 @@ def section(plan: Plan, wrong: bool) -> None:
     _late(plan)
     # A form, so that the button can be reached by the keyboard while the last text is still being typed.
     with st.form("lock", border=False, enter_to_submit=False):
-        number, by, press = st.columns([2, 2, 1], vertical_alignment="bottom")
+        number, by = st.columns(2)
         no = number.text_input("Number of the approval", key="lock-number", placeholder="such as DRB-2026-017").strip()
         name = by.text_input("Approved by", key="lock-by", placeholder="who approved it").strip()
-        pressed = press.form_submit_button(
+        pressed = st.form_submit_button(
             "Lock the plan",
             icon=":material/lock:",
             key="lock-plan",
-            width="stretch",
             disabled=wrong,
             help="mend what is complained about above first" if wrong else "needs the number and the name",
         )

@@ -11,11 +11,19 @@ from engine.data.microdata import Microdata
 from engine.plan import Plan
 from frontier_app.widgets import rules
 from frontier_app.widgets.input_errors import InputErrors
+from frontier_app.wording.markup import markdown
 
 
 def declared(base: Plan, tag: str, data: Microdata, wrong: InputErrors) -> Plan:
     """The plan with what a person declares about the data: numbers and forbidden combinations."""
-    st.subheader("Numeric columns and forbidden combinations", anchor=False)
+    title = markdown(
+        "Numeric columns ({:,}) and forbidden combinations ({:,})", len(base.data.numeric), len(base.edits)
+    )
+    with st.expander(title, expanded=bool(base.edits), icon=":material/rule:"):
+        return _declared(base, tag, data, wrong)
+
+
+def _declared(base: Plan, tag: str, data: Microdata, wrong: InputErrors) -> Plan:
     stays = rules.numbers_from(base, data.raw.names)
     numeric = st.multiselect(
         "Columns used as numbers",
@@ -27,27 +35,22 @@ def declared(base: Plan, tag: str, data: Microdata, wrong: InputErrors) -> Plan:
         " use them, and so do mechanisms that model numbers.",
     )
     column = st.column_config
-    with st.expander(
-        f"Forbidden combinations ({len(base.edits)} in the plan)",
-        expanded=bool(base.edits),
-        icon=":material/rule:",
-    ):
-        st.caption("A record breaks a rule when, for every attribute named in it, its level is one of those picked.")
-        known = rules.picks(data.domain, base)
-        edited = st.data_editor(
-            rules.edit_rows(base),
-            key=f"edits-{tag}",
-            num_rows="dynamic",
-            hide_index=True,
-            width="stretch",
-            column_config={
-                "name": column.TextColumn("Rule", width=140),
-                "forbid": column.MultiselectColumn(
-                    "Forbidden together", options=list(known), accept_new_options=False, width=420
-                ),
-            },
-            alt="Edit rules: name and the levels that must not occur together",
-        )
-        edits = wrong.attempt(partial(rules.edits_of, edited, known), base.edits)
+    st.caption("A record breaks a rule when, for every attribute named in it, its level is one of those picked.")
+    known = rules.picks(data.domain, base)
+    edited = st.data_editor(
+        rules.edit_rows(base),
+        key=f"edits-{tag}",
+        num_rows="dynamic",
+        hide_index=True,
+        width="stretch",
+        column_config={
+            "name": column.TextColumn("Rule", width=140),
+            "forbid": column.MultiselectColumn(
+                "Forbidden together", options=list(known), accept_new_options=False, width=420
+            ),
+        },
+        alt="Edit rules: name and the levels that must not occur together",
+    )
+    edits = wrong.attempt(partial(rules.edits_of, edited, known), base.edits)
     data_plan = wrong.attempt(lambda: replace(base.data, numeric=tuple(numeric)), base.data)
     return wrong.attempt(lambda: replace(base, data=data_plan, edits=edits), base)

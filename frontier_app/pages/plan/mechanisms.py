@@ -10,6 +10,7 @@ from streamlit.delta_generator import DeltaGenerator
 from engine.mechanisms import mechanism, names
 from engine.plan import MechanismPlan, Plan
 from engine.release.parameter import Parameter
+from engine.release.spec import RANDOM_SWAP
 from frontier_app.widgets.input_errors import InputErrors
 from frontier_app.wording import mechanisms
 from frontier_app.wording.markup import markdown
@@ -17,27 +18,30 @@ from frontier_app.wording.markup import markdown
 
 def choice(base: Plan, tag: str) -> list[str]:
     """Which mechanisms are tried beside, or instead of, the random swap."""
-    st.subheader("How the data are protected", anchor=False)
+    st.subheader("1. How the data are protected", anchor=False)
     names_chosen = [entry.name for entry in mechanisms.chosen(base)]
     offered = [*names(), *(name for name in names_chosen if name not in names())]
-    picked = []
-    columns = st.columns(2)
-    for i, name in enumerate(offered):
-        chosen = mechanism(name) if name in names() else None
-        if columns[i % 2].checkbox(
-            chosen.title if chosen else name,
-            name in names_chosen,
-            key=f"mechanism-{name}-{tag}",
-            help=f"When {chosen.when}. Its amount counts {chosen.rate}."
-            if chosen
-            else "This program does not know it.",
-        ):
-            picked.append(name)
-    with st.popover("When to use which", icon=":material/help:", width="content"):
-        for chosen in map(mechanism, names()):
-            st.markdown(markdown("**{}** ({}) – when {}.", chosen.title, chosen.name, chosen.when))
-            st.caption(f"Its amount counts {chosen.rate}. Source: {chosen.source}.")
-    return picked
+    usual = [name for name in offered if name in names_chosen or name == RANDOM_SWAP]
+    places = dict.fromkeys(usual, st.container())
+    others = [name for name in offered if name not in usual]
+    with st.expander(f"Other methods ({len(others)})", icon=":material/add:"):
+        columns = st.columns(2)
+        places |= {name: columns[i % 2] for i, name in enumerate(others)}
+        with st.popover("When to use which", icon=":material/help:", width="content"):
+            for chosen in map(mechanism, names()):
+                st.markdown(markdown("**{}** ({}) – when {}.", chosen.title, chosen.name, chosen.when))
+                st.caption(f"Its amount counts {chosen.rate}. Source: {chosen.source}.")
+    return [name for name in offered if _is_picked(name, name in names_chosen, places[name], tag)]
+
+
+def _is_picked(name: str, before: bool, place: DeltaGenerator, tag: str) -> bool:
+    chosen = mechanism(name) if name in names() else None
+    return place.checkbox(
+        chosen.title if chosen else name,
+        before,
+        key=f"mechanism-{name}-{tag}",
+        help=f"When {chosen.when}. Its amount counts {chosen.rate}." if chosen else "This program does not know it.",
+    )
 
 
 def grids(base: Plan, picked: list[str], tag: str, wrong: InputErrors) -> list[MechanismPlan]:

@@ -8,6 +8,7 @@ from decimal import Decimal
 import streamlit as st
 
 from engine.common.errors import EngineError, UsageError
+from engine.common.wording import upper_first
 from engine.data.microdata import Microdata
 from engine.measures import call
 from engine.measures.distortion import LARGEST_TWO_WAY
@@ -26,7 +27,7 @@ from frontier_app.wording.markup import Markdown, markdown
 
 
 def page() -> None:
-    """Inputs on the left, what they amount to on the right; below both the approval, the document and the way on."""
+    """Inputs on the left; on the right what they amount to, the approval and the document; below both the way on."""
     now = state.get()
     base = now.base
     st.title("Plan the candidates", anchor=False)
@@ -45,11 +46,11 @@ def page() -> None:
         plan, unshown = _inputs(base, f"{now.version}", data)
     if plan is not None and actions.set_plan(plan) and plan.lock is not None:
         st.rerun()
-    with right, st.container(border=True, key="amounts"):
-        draw_estimate = plan_size.amounts(plan, unshown, data)
-    st.divider()
-    plan_approval.section(plan or now.plan, wrong=plan is None)
-    document.section(plan or now.plan, data, wrong=plan is None)
+    with right:
+        with st.container(border=True, key="amounts"):
+            draw_estimate = plan_size.amounts(plan, unshown, data)
+        plan_approval.section(plan or now.plan, wrong=plan is None)
+        document.section(plan or now.plan, data, wrong=plan is None)
     st.divider()
     elements.go("sweep", "Next: run the sweep", disabled=plan is None)
     draw_estimate()
@@ -63,20 +64,15 @@ def _inputs(base: Plan, tag: str, data: Microdata) -> tuple[Plan | None, EngineE
         swaps = any(mechanism(name).by_roles for name in picked)
         plan = base
         if swaps:
-            st.subheader("What is swapped at random", anchor=False)
-            with st.popover("The four roles in plain words", icon=":material/help:"):
-                for role, meaning in text.ROLE_WORDS.items():
-                    st.markdown(markdown("**{}** – {}.", role, meaning))
+            st.subheader("2. What is swapped at random", anchor=False)
             plan = wrong.attempt(lambda: space.inputs(base, tag), base)
-            rule = space.rule(base, tag)
-            plan = replace(plan, space=replace(plan.space, rule=rule))
         entries = protection.grids(base, picked, tag, wrong)
-        st.subheader("Rates and replicates" if swaps else "Replicates", anchor=False)
+        st.subheader(f"{2 + swaps}. {'Rates and replicates' if swaps else 'Replicates'}", anchor=False)
         rates, replicates = _amounts(base, tag, swaps, wrong)
-        plan = wrong.attempt(lambda: _stages(plan, base, tag, replicates), plan)
-        plan = wrong.attempt(lambda: declarations.declared(plan, tag, data, wrong), plan)
-        st.subheader("What is measured", anchor=False)
+        plan = _details(plan, base, tag, replicates, swaps, wrong)
+        st.subheader(f"{3 + swaps}. What is measured", anchor=False)
         measures = measuring.measures(base, tag, [a.name for a in plan.analyses], wrong)
+        plan = wrong.attempt(lambda: declarations.declared(plan, tag, data, wrong), plan)
         if wrong.shown:
             return None, None
         plan = edit_plan(plan, rates=rates, replicates=replicates, measures=measures)
@@ -136,6 +132,20 @@ def _amounts(base: Plan, tag: str, swaps: bool, wrong: InputErrors) -> tuple[tup
         " A decision needs at least two.",
     )
     return rates, int(replicates)
+
+
+def _details(plan: Plan, base: Plan, tag: str, replicates: int, swaps: bool, wrong: InputErrors) -> Plan:
+    """The plan with what counts as a true swap, and whether replicates are spent in stages; folded, since both are
+    usually left as they are."""
+    staged = base.space.adaptive or base.space.search
+    spent = "replicates where dominance is uncertain" if staged else "the same number of replicates for all"
+    with st.expander(upper_first(f"{base.space.rule} swaps; {spent}" if swaps else spent), icon=":material/tune:"):
+        if swaps:
+            plan = replace(plan, space=replace(plan.space, rule=space.rule(base, tag)))
+            with st.popover("The four roles in plain words", icon=":material/help:"):
+                for role, meaning in text.ROLE_WORDS.items():
+                    st.markdown(markdown("**{}** – {}.", role, meaning))
+        return wrong.attempt(lambda: _stages(plan, base, tag, replicates), plan)
 
 
 def _stages(plan: Plan, base: Plan, tag: str, replicates: int) -> Plan:

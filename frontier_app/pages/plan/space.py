@@ -114,7 +114,6 @@ def rule(base: Plan, tag: str) -> str:
 
 def _parts(base: Plan, tag: str) -> tuple[tuple[str, ...], tuple[str, ...], tuple[str, ...]]:
     """What part every attribute takes, as a grid; returns the attributes that may be swapped, F and C from outside."""
-    _mine(base, tag)
     before = {
         name: "fix"
         if name in base.space.fix
@@ -125,7 +124,11 @@ def _parts(base: Plan, tag: str) -> tuple[tuple[str, ...], tuple[str, ...], tupl
         else "never"
         for name in base.names
     }
-    edited = st.data_editor(
+    counts = ", ".join(f"{n:,} {PARTS[part]}" for part in PARTS if (n := list(before.values()).count(part)))
+    fold = st.expander(f"The part of every attribute: {counts}", icon=":material/list:")
+    with fold:
+        _mine(base, tag)
+    edited = fold.data_editor(
         pd.DataFrame({"attribute": list(before), "part": [PARTS[part] for part in before.values()]}),
         key=f"parts-{tag}",
         hide_index=True,

@@ -30,16 +30,17 @@ _TYPES = {"new": "new", "series": "one of a series", "re-release": "a release ag
 
 def inputs(base: Plan, plan: Plan, tag: str, wrong: InputErrors) -> Plan:
     """The plan with its cover; an approval leaves it open."""
-    st.subheader("Who asks", anchor=False)
-    st.caption("This is the cover of the memo to the board. You can leave it empty and complete it later.")
     old = base.about
+    given = sum(bool(getattr(old, name)) for name in (*_SHORT, "design"))
+    fold = st.expander(f"Who asks: the cover of the memo ({given} of {len(_SHORT) + 1} given)", icon=":material/badge:")
+    fold.caption("You can leave it empty and complete it later, also after an approval.")
     values: dict[str, Any] = {}
-    columns = st.columns(4)
+    columns = fold.columns(4)
     for i, (name, (label, example)) in enumerate(_SHORT.items()):
         values[name] = columns[i % 4].text_input(
             label, getattr(old, name), key=f"about-{name}-{tag}", placeholder=example, help=_HELP.get(name)
         )
-    left, right = st.columns(2)
+    left, right = fold.columns(2)
     values["design"] = left.text_area(
         "Design: weights, strata, sampling units, households",
         old.design,
@@ -61,4 +62,5 @@ def inputs(base: Plan, plan: Plan, tag: str, wrong: InputErrors) -> Plan:
             key=f"about-changes-{tag}",
             disabled=values["release_type"] == "new" and not old.changes,
         )
-    return wrong.attempt(lambda: replace(plan, about=AboutPlan(**values)), plan)
+    with fold:
+        return wrong.attempt(lambda: replace(plan, about=AboutPlan(**values)), plan)

@@ -30,7 +30,7 @@ VISIBLE = tuple(
 
 def inputs(base: Plan, tag: str, fixed: bool, wrong: InputErrors) -> Plan:
     """The plan with what an intruder is taken to know."""
-    st.subheader("What an intruder may know", anchor=False)
+    st.subheader("1. What an intruder may know", anchor=False)
     raw = state.get().raw
     key = f"threat-keys-{tag}"
     if not fixed:
@@ -50,8 +50,15 @@ def inputs(base: Plan, tag: str, fixed: bool, wrong: InputErrors) -> Plan:
             _exposed(plan)
         disclosure_warnings.shown(plan)
     plan = _sensitive(base, plan, tag, fixed, wrong)
-    threat = base.threat
-    intruder = st.text_area(
+    plan = wrong.attempt(lambda: replace(plan, threat=_in_words(base.threat, tag, fixed)), plan)
+    return published_tables.inputs(base, plan, tag, fixed)
+
+
+def _in_words(threat: ThreatPlan, tag: str, fixed: bool) -> ThreatPlan:
+    """The intruder in words, folded: the memo quotes them, and no figure depends on them."""
+    given = sum(map(bool, (threat.intruder, threat.public_files, threat.harm)))
+    fold = st.expander(f"The intruder in words, for the memo ({given} of 3 given)", icon=":material/edit_note:")
+    intruder = fold.text_area(
         "Who the intruder could be, and how they would proceed",
         threat.intruder,
         key=f"threat-intruder-{tag}",
@@ -59,7 +66,7 @@ def inputs(base: Plan, tag: str, fixed: bool, wrong: InputErrors) -> Plan:
         height=68,
         placeholder="A colleague who knows that a certain person answered, and looks for that person's income",
     )
-    files = st.text_area(
+    files = fold.text_area(
         "Public or commercial files that overlap with the keys, one a line",
         "\n".join(threat.public_files),
         key=f"threat-files-{tag}",
@@ -69,7 +76,7 @@ def inputs(base: Plan, tag: str, fixed: bool, wrong: InputErrors) -> Plan:
         help="Describe them in words. The measure 'Links to an external file' on the page Plan says how well a file"
         " that you hold matches a release.",
     )
-    harm = st.text_area(
+    harm = fold.text_area(
         "What a disclosure would do to a person",
         threat.harm,
         key=f"threat-harm-{tag}",
@@ -78,8 +85,7 @@ def inputs(base: Plan, tag: str, fixed: bool, wrong: InputErrors) -> Plan:
         placeholder="Loss of benefits, embarrassment",
     )
     lines = tuple(dict.fromkeys(line.strip() for line in files.splitlines() if line.strip()))
-    plan = wrong.attempt(lambda: replace(plan, threat=ThreatPlan(intruder, lines, harm)), plan)
-    return published_tables.inputs(base, plan, tag, fixed)
+    return ThreatPlan(intruder, lines, harm)
 
 
 def _with_keys(base: Plan, keys: list[str]) -> Plan:

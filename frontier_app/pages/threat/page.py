@@ -50,14 +50,13 @@ def _inputs(base: Plan, tag: str, fixed: bool, wrong: InputErrors) -> Plan:
     with left:
         plan = intruder.inputs(base, tag, fixed, wrong)
     with right:
-        chosen = st.container()
-    used = uses.inputs(base, tag, fixed)
+        used = uses.inputs(base, tag, fixed)
     plan = wrong.attempt(lambda: _measured(base, replace(plan, tables=used.tables, analyses=used.analyses)), plan)
-    with chosen:
+    with right:
         plan = rule.inputs(base, plan, tag, fixed, wrong)
-    plan = rule.tolerances(base, plan, tag, fixed, wrong)
-    plan = cover.inputs(base, plan, tag, wrong)
-    return public.inputs(base, plan, tag, fixed, wrong)
+    st.subheader("4. What goes with the release", anchor=False)
+    plan = public.inputs(base, plan, tag, fixed, wrong)
+    return cover.inputs(base, plan, tag, wrong)
 
 
 def _measured(base: Plan, plan: Plan) -> Plan:

@@ -12,18 +12,20 @@ from engine.plan.context import INCLUDE, MEMBERS_RATES, RATE_POLICIES
 from frontier_app.widgets.input_errors import InputErrors
 
 _POLICIES = {"withhold": "withhold it (usual)", "range": "give a range in words"}
+_TOLD = {"withhold": "no rate", "range": "a range of the rate"}
 _MEMBERS = {"withhold": "withhold it, and tell figures coarsely (usual)", "tell": "tell it, and all figures exactly"}
 
 
 def inputs(base: Plan, plan: Plan, tag: str, fixed: bool, wrong: InputErrors) -> Plan:
     """The plan with what is said in public, which an approval leaves open, and what is released with the file, which is
     read-only where ``fixed``."""
-    st.subheader("What is said in public", anchor=False)
-    st.caption(
+    old = base.publish
+    include = _included(base, tag, fixed)
+    fold = st.expander(f"What is said in public ({_TOLD[old.rate_policy]})", icon=":material/campaign:")
+    fold.caption(
         "A paragraph on methods goes with the released file. It never names the swapped variables or the exact rate."
     )
-    old = base.publish
-    first, second, third = st.columns(3)
+    first, second, third = fold.columns(3)
     title = first.text_input(
         "Title of the released file", old.title, key=f"publish-title-{tag}", placeholder="Household Survey 2025"
     )
@@ -42,7 +44,7 @@ def inputs(base: Plan, plan: Plan, tag: str, fixed: bool, wrong: InputErrors) ->
         placeholder="between 1 and 5 percent",
         disabled=not ranged,
     )
-    wording = st.text_area(
+    wording = fold.text_area(
         "Further wording",
         old.wording,
         key=f"publish-wording-{tag}",
@@ -56,9 +58,9 @@ def inputs(base: Plan, plan: Plan, tag: str, fixed: bool, wrong: InputErrors) ->
         "wording": wording,
     }
     if ranged and not range_words.strip():
-        st.caption("The share is withheld until the range is given.")
+        fold.caption("The share is withheld until the range is given.")
         values |= {"rate_policy": "withhold"}
-    values["members_rate"] = st.selectbox(
+    values["members_rate"] = fold.selectbox(
         "The rate, to the members of the board",
         MEMBERS_RATES,
         index=MEMBERS_RATES.index(old.members_rate),
@@ -68,8 +70,9 @@ def inputs(base: Plan, plan: Plan, tag: str, fixed: bool, wrong: InputErrors) ->
         help="Figures before and after give the rate away. Where it is withheld, the members' bundle is attacked as it "
         "is exported, and figures are told more coarsely until the attacks leave a factor of three.",
     )
-    values["include"] = _included(base, tag, fixed)
-    return wrong.attempt(lambda: replace(plan, publish=PublishPlan(**values)), plan)
+    values["include"] = include
+    with fold:
+        return wrong.attempt(lambda: replace(plan, publish=PublishPlan(**values)), plan)
 
 
 def _included(base: Plan, tag: str, fixed: bool) -> tuple[str, ...]:

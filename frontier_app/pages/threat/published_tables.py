@@ -22,8 +22,10 @@ _AT_ONCE = 100_000  # records times attributes up to which the figures are worke
 
 def inputs(base: Plan, plan: Plan, tag: str, fixed: bool) -> Plan:
     """The plan with what is published of the original, and what that undoes."""
-    st.markdown(markdown(":material/lock_open: {}", recognised.UNDONE))
-    published = st.selectbox(
+    usual = base.threat.published_tables
+    fold = st.expander(f"Published tables of the original: {recognised.POLICIES[usual]}", icon=":material/lock_open:")
+    fold.markdown(markdown("{}", recognised.UNDONE))
+    published = fold.selectbox(
         recognised.PUBLISHED,
         PUBLISHED_TABLES,
         index=PUBLISHED_TABLES.index(base.threat.published_tables),

@@ -29,16 +29,63 @@ RULES = {
 
 def inputs(base: Plan, plan: Plan, tag: str, fixed: bool, wrong: InputErrors) -> Plan:
     """The plan with its rule of choice."""
-    st.subheader("How the choice will be made", anchor=False)
+    st.subheader("3. How the choice will be made", anchor=False)
     calls = wrong.attempt(lambda: _offered(plan), [call(name) for name in plan.measures])
     old = base.decision
-    risk = _measure("Risk is judged by", "risk", calls, old.risk, tag, fixed)
-    utility = _measure("Utility is judged by", "utility", calls, old.utility, tag, fixed)
+    ruled = st.container()
+    risk, utility, realisation = _judged(old, calls, tag, fixed)
+    plan = _tolerances(base, plan, tag, fixed, wrong)
     if risk is None or utility is None:
         st.info(
             "The plan has no measure of risk or none of utility; choose them on the page Plan.", icon=":material/info:"
         )
         return plan
+    with ruled:
+        bound, slope, probability = _rule(plan, old, risk, tag, fixed, wrong)
+
+    def decided() -> Plan:
+        entries = (
+            _entry(plan, old.risk, str(risk), calls, "risk"),
+            _entry(plan, old.utility, str(utility), calls, "utility"),
+        )
+        return replace(plan, decision=DecisionPlan(*entries, bound, slope, probability, realisation))
+
+    with ruled:
+        return wrong.attempt(decided, plan)
+
+
+def _judged(
+    old: DecisionPlan, calls: list[MeasureCall], tag: str, fixed: bool
+) -> tuple[MeasureCall | None, MeasureCall | None, str]:
+    """The measures that judge and the run that is released, folded under what the plan has of them."""
+    judges = [
+        _matching(options, entry)
+        for kind, entry in (("risk", old.risk), ("utility", old.utility))
+        if (options := _of_kind(calls, kind))
+    ]
+    titles = " and ".join(text.measure_title(judge) for judge in judges)
+    label = markdown("Judged by {}; {} is released", titles or "no measure", _released(old))
+    with st.expander(label, icon=":material/balance:"):
+        risk = _measure("Risk is judged by", "risk", calls, old.risk, tag, fixed)
+        utility = _measure("Utility is judged by", "utility", calls, old.utility, tag, fixed)
+        return risk, utility, _realisation(old, tag, fixed)
+
+
+def _released(old: DecisionPlan) -> str:
+    """The run that is released, as part of a sentence."""
+    if old.realisation == FIRST_WITHIN:
+        return "the first run that meets the bound"
+    return "the first run" if old.realisation == "first" else f"run {old.realisation}"
+
+
+def _of_kind(calls: list[MeasureCall], kind: str) -> list[MeasureCall]:
+    return [measure_call for measure_call in calls if measure_call.measure.kind == kind]
+
+
+def _rule(
+    plan: Plan, old: DecisionPlan, risk: MeasureCall, tag: str, fixed: bool, wrong: InputErrors
+) -> tuple[str | None, str | None, str]:
+    """The bound or the slope of the rule, and the share of single runs that must meet a bound."""
     _doing_nothing(plan, risk)
     rule_before = "bound" if old.max_risk is not None else "slope" if old.slope is not None else "none"
     rule = st.radio(
@@ -64,23 +111,13 @@ def inputs(base: Plan, plan: Plan, tag: str, fixed: bool, wrong: InputErrors) ->
             " additional risk.",
         )
         slope = typed.strip() or None
-    realisation = _realisation(old, tag, fixed)
-
-    def decided() -> Plan:
-        names = [None if measure is None else str(measure) for measure in (risk, utility)]
-        entries = (
-            _entry(plan, old.risk, names[0], calls, "risk"),
-            _entry(plan, old.utility, names[1], calls, "utility"),
-        )
-        return replace(plan, decision=DecisionPlan(*entries, bound, slope, probability, realisation))
-
-    return wrong.attempt(decided, plan)
+    return bound, slope, probability
 
 
 def _measure(
     label: str, kind: str, calls: list[MeasureCall], entry: str | None, tag: str, fixed: bool
 ) -> MeasureCall | None:
-    options = [measure for measure in calls if measure.measure.kind == kind]
+    options = _of_kind(calls, kind)
     if not options:
         return None
     first = _matching(options, entry)
@@ -117,7 +154,7 @@ def _offered(plan: Plan) -> list[MeasureCall]:
 def _entry(plan: Plan, old: str | None, new: str | None, calls: list[MeasureCall], kind: str) -> str | None:
     """The entry as the plan has it where it means the same: looking at a plan does not change it.  A measure that the
     plan does not name decides by default."""
-    options = [measure_call for measure_call in calls if measure_call.measure.kind == kind]
+    options = _of_kind(calls, kind)
     if options and str(_matching(options, old)) == new:
         return old
     return new if new in [str(call(name)) for name in plan.measures] else None
@@ -217,11 +254,14 @@ def _realisation(old: DecisionPlan, tag: str, fixed: bool) -> str:
     return str(st.number_input("Its number", 1, None, start, key=f"realisation-number-{tag}", disabled=fixed))
 
 
-def tolerances(base: Plan, plan: Plan, tag: str, fixed: bool, wrong: InputErrors) -> Plan:
-    """The plan with its tolerances."""
-    st.subheader("Tolerances: larger differences are pointed out", anchor=False)
+def _tolerances(base: Plan, plan: Plan, tag: str, fixed: bool, wrong: InputErrors) -> Plan:
+    """The plan with its tolerances, folded under what it has of them."""
     old = base.tolerances
-    first, second, third, fourth = st.columns(4)
+    fold = st.expander(
+        f"Pointed out: changes above {_percent(old.change)} %, shifts above {old.se} SE", icon=":material/straighten:"
+    )
+    first, second = fold.columns(2, vertical_alignment="bottom")
+    third, fourth = fold.columns(2, vertical_alignment="bottom")
     change = first.text_input(
         "Change of a share or mean, in %",
         _percent(old.change),
@@ -246,7 +286,8 @@ def tolerances(base: Plan, plan: Plan, tag: str, fixed: bool, wrong: InputErrors
         share = old.change if change.strip() == _percent(old.change) else _share(change)
         return replace(plan, tolerances=TolerancePlan(share, int(least), se.strip(), ratio.strip()))
 
-    return wrong.attempt(tolerated, plan)
+    with fold:
+        return wrong.attempt(tolerated, plan)
 
 
 def _percent(share: str) -> str:

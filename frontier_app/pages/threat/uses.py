@@ -29,29 +29,25 @@ _Drafts = list[tuple[int, rules.Row]]  # rows with a number that stays theirs
 
 def inputs(base: Plan, tag: str, fixed: bool) -> Plan:
     """The plan with what users do.  A row that is not right yet is said and kept on the page; the others count."""
-    st.subheader("What users do with the data", anchor=False)
+    st.subheader("2. What users do with the data", anchor=False)
     raw = state.get().raw
     columns = raw.names if raw is not None else tuple(column for a in base.attributes for column in a.columns)
-    left, right = st.columns([2, 3], gap="large")
-    with left:
-        st.markdown(markdown("**Tables** that users make"))
-        st.caption("The memo to the board names them.")
-        tables = _tables(base, tag, fixed)
+    st.markdown(markdown("**Tables** that users make. The memo to the board names them."))
+    tables = _tables(base, tag, fixed)
     plan = replace(base, tables=tables) if tables != base.tables else base
-    with right:
-        st.markdown(markdown("**Regressions** that users run"))
-        st.caption(
-            markdown(
-                "Write a formula as *outcome \\~ first + second*. Attributes enter as categories, other columns as"
-                " numbers, and the numbers behind a cut attribute as NAME_raw. The measures of analyses on the page"
-                " Plan run each regression on the original and on every release."
-            )
+    st.markdown(markdown("**Regressions** that users run. Each is run on the original and on every release."))
+    st.caption(
+        markdown(
+            "Write a formula as *outcome \\~ first + second*. Attributes enter as categories, other columns as"
+            " numbers, and the numbers behind a cut attribute as NAME_raw. The measures of analyses compare the"
+            " results."
         )
-        declared = _analyses(plan, tag, fixed, columns)
-        if declared != base.analyses:
-            plan = replace(plan, analyses=declared)
-        if plan.analyses and raw is not None:
-            _try(plan)
+    )
+    declared = _analyses(plan, tag, fixed, columns)
+    if declared != base.analyses:
+        plan = replace(plan, analyses=declared)
+    if plan.analyses and raw is not None:
+        _try(plan)
     _measures(plan)
     return plan
 
