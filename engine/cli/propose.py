@@ -94,18 +94,17 @@ def _first_plan(args: argparse.Namespace, raw: RawTable) -> tuple[Plan | None, R
 
 def _accept(raw: RawTable, plan: Plan, depending: Dependencies, names: Sequence[str]) -> tuple[Plan, list[Proposal]]:
     """Accept the proposals of these kinds or keys ("all": every one), also those that arise from accepting."""
-    from engine.plan import accept, propose
+    from engine.plan import propose
+    from engine.plan.accept_all import accept_all
     from engine.plan.proposal import KINDS
 
     known = (*KINDS, "all", *(proposal.key for proposal in propose(raw, None, depending)))
     for name in names:
         if name not in known:
             raise UsageError(f"--accept names the unknown proposal '{name}'.{did_you_mean(name, known)}")
-    accepted: list[Proposal] = []
-    while True:
-        proposals = propose(raw, plan, depending)
-        named = [p for p in proposals if p.key in names or (p.certain and ("all" in names or p.kind in names))]
-        if not named:
-            return plan, accepted
-        plan = accept(plan, named[0])
-        accepted.append(named[0])
+    done = accept_all(
+        raw, plan, depending, lambda p: p.key in names or (p.certain and ("all" in names or p.kind in names))
+    )
+    for _, error in done.refused:
+        raise error
+    return done.plan, [*done.accepted]

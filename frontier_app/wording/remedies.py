@@ -32,7 +32,7 @@ STEPS = {
     Remedy.ID_COLUMN: f"{_COLUMNS} choose “id”, “carry” or “drop” as the decision on {{column}}.",
     Remedy.KEY_FILE: "Put the file with the key beside the study, under the name that it had.",
     Remedy.LOCK: "Take the section [lock] out of the file; on the page Plan, “Lock the plan” writes it anew.",
-    Remedy.MECHANISMS: "The page Plan lists all mechanisms under “How the data are protected”.",
+    Remedy.MECHANISMS: "The page Plan lists all mechanisms under “1. How the data are protected”.",
     Remedy.NAME: "Fill in the name beside the button.",
     Remedy.NEW_STUDY: "On the page Sweep, click “Start the sweep”.",
     Remedy.NUMBER: "Fill in “Approval number”.",

@@ -67,6 +67,7 @@ def walk(page: Page, picture: Callable[[str], None], export: str = "All four") -
     page.get_by_text("The most useful release within a risk bound").click()
     settled(page)
     enter(page, "Largest acceptable risk (α), in share of unaltered records", ALPHA)
+    page.get_by_text("Who asks: the cover of the memo").click()
     enter(page, "Survey", "Fair's survey of affairs")
     enter(page, "Contact", "the disclosure unit")
     no_trouble(page)

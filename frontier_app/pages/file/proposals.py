@@ -8,6 +8,7 @@ import streamlit as st
 
 from engine.common.errors import EngineError
 from engine.plan import Plan, Proposal, accept, dependencies, propose
+from engine.plan.accept_all import accept_all
 from engine.plan.proposal import KINDS
 from frontier_app.session import actions, state
 from frontier_app.widgets import elements
@@ -71,10 +72,21 @@ def page(plan: Plan) -> None:
         return
     by_kind: dict[str, list[Proposal]] = {kind: [p for p in proposals if p.kind == kind] for kind in KINDS}
     kinds = {kind: f"{WORDS[kind].name} ({len(of_kind)})" for kind, of_kind in by_kind.items() if of_kind}
-    st.markdown(
-        f"The records suggest {text.plural(len(proposals), 'decision')}. Each was checked on all records. Accept or"
-        " decline them one by one, or all of a kind."
+    left, right = st.columns([3, 2], vertical_alignment="center")
+    left.markdown(
+        f"The records suggest {text.plural(len(proposals), 'decision')}. Each was checked on all records. Accept all at"
+        " once, or decide them one by one."
     )
+    n_certain = sum(proposal.certain for proposal in proposals)
+    with right.container(horizontal=True, horizontal_alignment="right"):
+        if n_certain > 1 and st.button(
+            f"Accept all {n_certain:,} suggestions",
+            type="primary",
+            icon=":material/done_all:",
+            key="all-suggestions",
+            help="Also those that arise from accepting, so that one pass is enough. What only may be so stays open.",
+        ):
+            _accept_all(plan)
     last = state.get().file_view.kind
     shown = last if last in kinds else next(iter(kinds))
     picked = st.segmented_control(
@@ -101,7 +113,7 @@ def _kind(plan: Plan, kind: str, proposals: list[Proposal]) -> None:
     if len(proposals) > 1:
         with right.container(horizontal=True, horizontal_alignment="right"):
             if len(certain) > 1 and st.button(
-                f"Accept all {len(certain)}", type="primary", icon=":material/done_all:", key=f"all-{kind}"
+                f"Accept these {len(certain)}", icon=":material/done_all:", key=f"all-{kind}"
             ):
                 _accept(plan, certain)
             if st.button("Decline all", key=f"none-{kind}"):
@@ -143,6 +155,20 @@ def _accept(plan: Plan, proposals: list[Proposal]) -> None:
         st.rerun()
     for complaint in complaints[:3]:
         elements.show_error(complaint)
+
+
+def _accept_all(plan: Plan) -> None:
+    """Carry out all suggestions in one action, but for those that were declined or only may be so."""
+    raw, memo = state.get().raw, state.get().memo
+    assert raw is not None
+    known, declined = memo.get("dependencies", raw.source, lambda: dependencies(raw)), actions.declined()
+    done = accept_all(raw, plan, known, lambda proposal: proposal.certain and proposal.key not in declined)
+    if done.accepted:
+        actions.change(done.plan, f"{text.plural(len(done.accepted), 'suggestion')} accepted")
+    if not done.refused:
+        st.rerun()
+    for _, error in done.refused[:3]:
+        elements.show_error(error)
 
 
 def _decline(proposals: list[Proposal]) -> None:

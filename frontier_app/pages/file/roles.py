@@ -7,6 +7,7 @@ import streamlit as st
 from engine.data.microdata import RawTable
 from engine.plan import Plan
 from engine.plan.reshape import could_be, set_roles
+from frontier_app.pages.file import column_finder
 from frontier_app.pages.file.opening import attempt
 from frontier_app.session import actions, state
 from frontier_app.wording.markup import markdown
@@ -38,24 +39,28 @@ def page(plan: Plan) -> None:
     names = sorted((*plan.names, *more), key=lambda name: order.get(name, -1))
     labels = _labels(raw, plan)
     st.caption(
-        "Type to find a column. A few are enough: a column in none of the three lists is carried, so it stays with its"
-        " record unchanged, and is released."
+        "A few columns are enough: a column in none of the three lists is carried, so it stays with its record"
+        " unchanged, and is released."
     )
-    with st.form("roles", border=True):
+    lists = {role: f"role-{role}-{now.version}" for role in ROLES}
+    for role, key in lists.items():
+        chosen_before = list(getattr(plan, role))
+        everything = len(chosen_before) == len(plan.names) and len(chosen_before) > _MANY
+        if state.input_value(key) is None:
+            state.set_input(key, [] if everything else chosen_before)
+    column_finder.shown(raw, plan, lists)
+    with st.container(border=True):
         chosen = {}
         for role, (label, empty) in ROLES.items():
-            chosen_before = list(getattr(plan, role))
-            everything = len(chosen_before) == len(plan.names) and len(chosen_before) > _MANY
             chosen[role] = st.multiselect(
                 label,
                 names,
-                default=[] if everything else chosen_before,
                 format_func=lambda name: labels.get(name, name),
-                key=f"role-{role}-{now.version}",
+                key=lists[role],
                 placeholder=empty,
                 filter_mode="contains",
             )
-        if st.form_submit_button("Use these roles", type="primary", icon=":material/check:"):
+        if st.button("Use these roles", type="primary", icon=":material/check:", key="use-roles"):
             keys = chosen["keys"]
             swap = chosen["swap"] or keys
             analyse = chosen["analyse"] or list(dict.fromkeys((*keys, *swap)))

@@ -1,0 +1,41 @@
+"""Threat and Plan of a wide file are short enough to be seen as a whole, at the sizes of common screens."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.browser.steps import no_trouble, open_at, workspace_with
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Page
+
+pytestmark = [pytest.mark.browser, pytest.mark.slow]
+_MOST = {"threat": 1450, "plan": 1350}  # pixels at 1280; each had more than 2,600
+_HEIGHT = "() => document.querySelector('[data-testid=stMain]').scrollHeight"
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("size", [(1280, 800), (1920, 1080)])
+def test_the_steps_of_a_wide_file_are_short(
+    page: Page, address: str, home: Path, size: tuple[int, int], scheme: str
+) -> None:
+    at = workspace_with(home, "survey", swept=False)
+    page.emulate_media(color_scheme=scheme)  # type: ignore[arg-type]
+    page.set_viewport_size({"width": size[0], "height": size[1]})
+    for name, most in _MOST.items():
+        open_at(page, address, at, name)
+        no_trouble(page)
+        assert page.evaluate(_HEIGHT) <= most, name
+
+
+def test_what_is_folded_stays_open_while_it_is_worked_in(page: Page, address: str, home: Path) -> None:
+    open_at(page, address, workspace_with(home, "czech", swept=False), "threat")
+    page.get_by_text("Who asks: the cover of the memo").click()
+    box = page.get_by_label("Survey", exact=True)
+    box.fill("Car workers")
+    box.press("Enter")
+    page.wait_for_timeout(300)
+    assert box.is_visible() and page.get_by_label("Vintage", exact=True).is_visible()
