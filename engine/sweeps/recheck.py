@@ -15,7 +15,7 @@ from engine.sweeps.candidates import group
 from engine.sweeps.evaluator import question_of
 from engine.sweeps.runner import FRESH_FROM
 from engine.sweeps.sweep import check_same
-from engine.sweeps.workers import SerialExecutor, task_batches
+from engine.sweeps.workers import SerialExecutor, batch_size, task_batches
 
 
 def recheck(study: Study, raw: RawTable, key: bytes, indices: Sequence[int], replicates: int) -> None:
@@ -32,7 +32,8 @@ def recheck(study: Study, raw: RawTable, key: bytes, indices: Sequence[int], rep
         question = question_of(study.plan, code(raw, study.plan), study.measures)
         groups = group([(s.index, s.spec) for s in study.scenarios if s.index in wanted], question.table)
         done = study.runs.replicates_done("fresh", FRESH_FROM - 1)
-        for outcome in SerialExecutor(question, key).run(task_batches(groups, done, replicates, FRESH_FROM - 1)):
+        batches = task_batches(groups, done, replicates, FRESH_FROM - 1, batch_size(question, groups, done, replicates))
+        for outcome in SerialExecutor(question, key).run(batches):
             study.runs.add(outcome.rows, outcome.notes, table="fresh")
             if study.lease.beat():
                 raise EngineError("stopped by request; what is done is kept")

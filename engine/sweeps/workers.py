@@ -150,14 +150,15 @@ def batch_size(question: Question, groups: Sequence[Group], done: np.ndarray, re
 
 
 def task_batches(
-    groups: Sequence[Group], done: np.ndarray, replicates: int, before: int = 0, size: int = BATCH_SIZE
+    groups: Sequence[Group], done: np.ndarray, replicates: int, before: int = 0, size: int | None = None
 ) -> Iterator[TaskBatch]:
     """Tasks that bring every scenario of the groups to a number of replicates, in batches of roughly ``size``
-    candidates.
+    candidates (None: :data:`BATCH_SIZE`).
 
     ``done`` are the replicates that the study holds by scenario (its index); those that all unfinished scenarios of a
     group have are left out.  Replicates are numbered from ``before`` + 1.
     """
+    size = BATCH_SIZE if size is None else size
     batch: TaskBatch = []
     collected = 0
     for group in groups:
