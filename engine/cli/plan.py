@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from engine.cli.arguments import whole_number
+from engine.cli.check import add_check_command
 from engine.cli.parser import DATA_HELP, add_command
 from engine.cli.plan_options import add_plan_options, plan_of
 from engine.cli.propose import add_propose_command
@@ -30,10 +31,7 @@ def add_commands(commands: Commands) -> None:
     add_plan_options(init)
     init.add_argument("--replicates", type=whole_number, metavar="N", help="runs per scenario (default 20)")
     add_propose_command(plans)
-    check = add_command(plans, "check", run_plan_check, "list what differs between a plan and a file")
-    check.add_argument("plan", metavar="PLAN")
-    check.add_argument("--data", required=True, metavar="NEW", help=DATA_HELP)
-
+    add_check_command(plans)
     lock = add_command(plans, "lock", run_plan_lock, "write the approval of a Disclosure Analysis Plan into the plan")
     lock.add_argument("plan", metavar="PLAN")
     lock.add_argument("--number", required=True, metavar="NO", help="the approval's number")
@@ -74,20 +72,6 @@ def run_plan_init(args: argparse.Namespace) -> None:
         say(
             f"to accept what the records suggest: frontier plan propose {args.data} --plan {out} --accept all --out NEW"
         )
-
-
-def run_plan_check(args: argparse.Namespace) -> int:
-    """List what differs between a plan and a file; exit code 1 when something does."""
-    from engine.plan import read_plan
-    from engine.plan.samples import open_data
-    from engine.sweeps.readiness import plan_problems
-
-    problems = plan_problems(read_plan(args.plan), open_data(args.data)[0])
-    for problem in problems:
-        say(problem)
-    if not problems:
-        say("the plan fits the data")
-    return 1 if problems else 0
 
 
 def run_plan_lock(args: argparse.Namespace) -> None:

@@ -2,79 +2,146 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 import numpy as np
 
 from engine.common.errors import EngineError
+from engine.common.raw_values import numbers, texts
+from engine.data.labels import ColumnLabels
 from engine.data.microdata import RawTable
 from engine.plan.attribute import AttributePlan
 from engine.plan.column_assignment import assign_columns
-from engine.plan.column_lists import count, listed
+from engine.plan.column_heuristics import says_missing
+from engine.plan.mismatches import (
+    KINDS,
+    AbsentColumn,
+    Clash,
+    Mismatch,
+    NewColumn,
+    NewLevel,
+    NewMissingCode,
+    NotNumbers,
+    NoValues,
+    RefusedMissing,
+    RuleOnUnknownLevel,
+    UnusedLevels,
+)
 from engine.plan.types import Plan
-from engine.plan.view import AttributeView, check_levels, view_of
+from engine.plan.view import AttributeView, missing_mask, view_of
 
 
 def check_plan(plan: Plan, table: RawTable) -> list[str]:
-    """One sentence for each way in which ``table`` does not fit ``plan``; an empty list when it fits.
+    """One sentence for each way in which ``table`` does not fit ``plan`` (:func:`mismatches`); an empty list when it
+    fits."""
+    return [mismatch.sentence for mismatch in mismatches(plan, table)]
 
-    Says: columns that are missing or without a use, levels that are new or have vanished, values of a cut column that
-    are no numbers, missing values where the plan refuses them, edit rules on levels that are not there.
+
+def mismatches(plan: Plan, table: RawTable) -> tuple[Mismatch, ...]:
+    """All ways in which ``table`` does not fit ``plan``, by kind; none when it fits.
+
+    Columns that are missing or without a use, values that no declared level holds, levels that nobody has, values of a
+    cut column that are no numbers, missing values where the plan refuses them, edit rules on levels that are not there.
     """
-    return list(_problems(plan, table))
+    found = list(_found(plan, table))
+    return tuple(sorted(found, key=lambda mismatch: KINDS.index(mismatch.kind)))
 
 
-def _problems(plan: Plan, table: RawTable) -> Iterator[str]:
-    try:
-        assigned = assign_columns(plan.data, table.names)
-    except EngineError as error:
-        yield str(error)
-        return
-    claims = dict(plan.data.claims())
-    for column in assigned.absent:
-        yield f"column '{column}' ({claims[column]}) is not in the data"
-    for column in assigned.unassigned:
-        yield f"column '{column}' of the data has no use in the plan"
+def _found(plan: Plan, table: RawTable) -> Iterator[Mismatch]:
+    absent = []
+    for mismatch in column_mismatches(plan, table):
+        yield mismatch
+        if isinstance(mismatch, Clash):
+            return
+        absent += [mismatch.column] if isinstance(mismatch, AbsentColumn) else []
     levels: dict[str, tuple[str, ...]] = {}
     table.keep_in_memory(column for attribute in plan.attributes for column in attribute.columns)
     for attribute in plan.attributes:
-        if set(attribute.columns) & set(assigned.absent):
+        if not set(absent).isdisjoint(attribute.columns):
+            continue
+        if attribute.cut and (unread := _unread(plan, attribute, table)):
+            yield unread
             continue
         try:
             view = view_of(attribute, table, plan.data.missing)
         except EngineError as error:
-            yield str(error)
+            yield Clash(str(error), attribute.name)
             continue
         levels[attribute.name] = view.levels
-        yield from _view_problems(attribute, view)
+        yield from _of_levels(plan, attribute, table, view)
     for rule in plan.edits:
         for name, forbidden in rule.forbid:
-            if name in levels:
-                try:
-                    check_levels(name, levels[name], forbidden, f"edit rule '{rule.name}'")
-                except EngineError as error:
-                    yield str(error)
+            for level in forbidden:
+                if name in levels and level not in levels[name]:
+                    yield RuleOnUnknownLevel(rule.name, name, level, levels[name])
 
 
-def _view_problems(attribute: AttributePlan, view: AttributeView) -> Iterator[str]:
-    if view.outside:
-        yield f"attribute '{attribute.name}' has {_levels(view.outside)} not declared in the plan"
+def column_mismatches(plan: Plan, table: RawTable) -> Iterator[AbsentColumn | NewColumn | Clash]:
+    """Columns that the plan names and ``table`` does not have, columns without a use, or that uses contradict each
+    other; fast, since no record is looked at."""
+    try:
+        assigned = assign_columns(plan.data, table.names)
+    except EngineError as error:
+        yield Clash(str(error))
+        return
+    claims = dict(plan.data.claims())
+    for column in assigned.absent:
+        yield AbsentColumn(column, claims[column])
+    yield from _absent_from_uses(plan, table, assigned.absent)
+    for column in assigned.unassigned:
+        yield NewColumn(column, table.columns[column].about.label)
+
+
+def _absent_from_uses(plan: Plan, table: RawTable, known: Iterable[str]) -> Iterator[AbsentColumn]:
+    """Columns that only ``numeric`` or an analysis names; ``known`` are those that are absent besides."""
+    there = {*table.names, *plan.names, *known}
+    uses = [(name, "numeric") for name in plan.data.numeric]
+    uses += [(name, f"analysis '{analysis.name}'") for analysis in plan.analyses for name in analysis.columns]
+    for name, use in uses:
+        if name not in there and name.removesuffix("_raw") not in there:
+            there.add(name)
+            yield AbsentColumn(name, use)
+
+
+def _unread(plan: Plan, attribute: AttributePlan, table: RawTable) -> NotNumbers | None:
+    """What cannot be cut, where the attribute is cut by numbers."""
+    column = table.columns[attribute.view[0]]
+    counted = (*plan.data.missing, *attribute.missing, *attribute.skip)
+    bad = ~missing_mask(column, counted) & np.isnan(numbers(column.values))
+    if not bad.any():
+        return None
+    values = tuple(text for text, is_bad in zip(texts(column.values), bad, strict=True) if is_bad)
+    n_records = int(np.count_nonzero(np.append(bad, False)[column.codes]))
+    return NotNumbers(attribute.name, column.name, values, n_records)
+
+
+def _of_levels(plan: Plan, attribute: AttributePlan, table: RawTable, view: AttributeView) -> Iterator[Mismatch]:
+    if not view.levels:
+        yield NoValues(attribute.name)
+        return
+    yield from _new_values(plan, attribute, table, view)
     if attribute.levels or attribute.cut:
         counts = np.bincount(view.level_of[view.rows] + 2, minlength=len(view.levels) + 2)
-        vanished = tuple(
+        unused = tuple(
             level
             for level, kind, count in zip(view.levels, view.kinds, counts[2:], strict=True)
             if kind == "value" and count == 0
         )
-        if vanished:
-            yield f"attribute '{attribute.name}' has {_levels(vanished)} in the plan but not in the data"
-    n_missing = view.n_refused_missing
-    if n_missing:
-        yield (
-            f"attribute '{attribute.name}' has {count(n_missing, 'missing value')}, which the plan refuses "
-            '(on_missing = "level" makes them a level)'
-        )
+        if unused:
+            yield UnusedLevels(attribute.name, unused)
+    if view.n_refused_missing:
+        yield RefusedMissing(attribute.name, view.n_refused_missing)
 
 
-def _levels(levels: tuple[str, ...]) -> str:
-    return f"{count(len(levels), 'level')} ({listed(levels)})"
+def _new_values(
+    plan: Plan, attribute: AttributePlan, table: RawTable, view: AttributeView
+) -> Iterator[NewLevel | NewMissingCode]:
+    """The values of an attribute that none of its levels holds."""
+    # A combination of several columns has no label and is no code.
+    about = table.columns[attribute.view[0]].about if len(attribute.view) == 1 else ColumnLabels()
+    elsewhere = {code for part in plan.attributes for code in part.missing}
+    declared = {*attribute.levels, *(raw for _, values in attribute.merge for raw in values)}
+    for value, n_records in zip(view.outside, view.n_outside, strict=True):
+        missing = value in elsewhere or says_missing(about, value, declared)
+        kind = NewMissingCode if missing else NewLevel
+        yield kind(attribute.name, value, n_records, about.label_of.get(value, ""))

@@ -7,7 +7,8 @@ from collections.abc import Collection, Iterable, Sequence
 
 import numpy as np
 
-from engine.common.raw_values import numbers, texts
+from engine.common.raw_values import is_number, numbers, texts
+from engine.data.labels import ColumnLabels
 from engine.plan.guess import Facts
 from engine.plan.partition import Partition
 from engine.plan.types import DEFAULT_MISSING
@@ -175,3 +176,13 @@ def missing_codes(
         missing = tuple(sorted(c for c in codes if (name, c) not in skip_codes and c not in DEFAULT_MISSING))
         if missing:
             yield name, missing
+
+
+def says_missing(about: ColumnLabels, value: str, others: Collection[str]) -> bool:
+    """Whether a raw value seems to mean a missing answer: by the file, by its label, or as a negative code where none
+    of the ``others`` is negative."""
+    label = about.label_of.get(value, value)
+    if about.missing_among([value]) or _MISSING_WORDS.search(label) or _SKIP_WORDS.search(label):
+        return True
+    negative = [text for text in (value, *others) if is_number(text) and float(text) < 0]
+    return negative == [value]

@@ -100,10 +100,10 @@ def guess_plan(
             if profile.numeric and profile.n_distinct > MOST_NUMERIC_LEVELS and name not in cut:
                 raise UsageError(
                     f"attribute '{name}' is numeric with {profile.n_distinct} distinct values; "
-                    f"give the edges of its levels, for example {_edges(column)}",
+                    f"give the edges of its levels, for example {example_edges(column)}",
                     Remedy.CUT,
                     column=name,
-                    edges=_edges(column),
+                    edges=example_edges(column),
                 )
             continue
         _refuse_unnamed(name, column, profile)
@@ -138,17 +138,20 @@ def _refuse_unnamed(name: str, column: RawColumn, profile: Facts) -> None:
     if not profile.categorical:
         raise EngineError(
             f"column '{name}' is numeric with {profile.n_distinct} distinct values; give the edges of its levels, for "
-            f"example {_edges(column)}, keep it with its record, or leave it out",
+            f"example {example_edges(column)}, keep it with its record, or leave it out",
             Remedy.NUMERIC_COLUMN,
             column=name,
-            edges=_edges(column),
+            edges=example_edges(column),
         )
 
 
-def _edges(column: RawColumn) -> str:
-    """Two round example edges inside the range of a numeric column (from its distinct values, so no record shows)."""
+def example_edges(column: RawColumn) -> str:
+    """Two round example edges inside the range of a numeric column (from its distinct values, so no record shows); ""
+    for a column without numbers."""
     values = numbers(column.values)
     values = values[np.isfinite(values)]
+    if not len(values):
+        return ""
     low, high = (float(f"{q:.1g}") for q in np.quantile(values, [1 / 3, 2 / 3]))
     return f"{low:g},{high:g}" if low < high else f"{low:g}"
 

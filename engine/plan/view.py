@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -26,6 +26,7 @@ class AttributeView:
 
     ``levels`` and ``kinds`` are those of the future attribute; ``level_of`` has one level code per observed combination
     of raw values (-1: outside the declared levels; -2: missing and refused) and ``rows`` each record's combination.
+    ``outside`` are the values outside the declared levels and ``n_outside`` their numbers of records.
     """
 
     levels: tuple[str, ...]
@@ -33,6 +34,7 @@ class AttributeView:
     level_of: np.ndarray
     rows: np.ndarray
     outside: tuple[str, ...] = ()
+    n_outside: tuple[int, ...] = ()
 
     @property
     def n_refused_missing(self) -> int:
@@ -163,7 +165,18 @@ def _labelled(
         missing = label is None or kind_of[label] == "missing"
         level_of[i] = -2 if label is None or (missing and attribute.on_missing == "refuse") else code.get(label, -1)
     all_kinds = [_VALUE] * n_value + [_SKIP] * (len(levels) - n_value) + [_MISSING] * (len(all_levels) - len(levels))
-    return _finish(attribute, all_levels, all_kinds, level_of, rows, outside)
+    view = _finish(attribute, all_levels, all_kinds, level_of, rows)
+    return replace(view, outside=outside, n_outside=_records_of(outside, final, rows)) if outside else view
+
+
+def _records_of(levels: Sequence[str], labels: Sequence[str | None], rows: np.ndarray) -> tuple[int, ...]:
+    """Numbers of records of some levels, given each combination's label and each record's combination (-1: the
+    last)."""
+    n_of = dict.fromkeys(levels, 0)
+    for label, n_records in zip(labels, np.bincount(rows % len(labels), minlength=len(labels)).tolist(), strict=True):
+        if label in n_of:
+            n_of[label] += n_records
+    return tuple(n_of.values())
 
 
 def _finish(
@@ -172,7 +185,6 @@ def _finish(
     kinds: Sequence[LevelKind],
     level_of: np.ndarray,
     rows: np.ndarray,
-    outside: tuple[str, ...] = (),
 ) -> AttributeView:
     if attribute.on_missing == "level":
         if MISSING_LEVEL in levels:
@@ -182,7 +194,7 @@ def _finish(
             )
         level_of = np.where(level_of == -2, len(levels), level_of)
         levels, kinds = (*levels, MISSING_LEVEL), (*kinds, "missing")
-    return AttributeView(tuple(levels), tuple(kinds), level_of, rows, outside)
+    return AttributeView(tuple(levels), tuple(kinds), level_of, rows)
 
 
 def in_order(labels: Sequence[str]) -> list[str]:

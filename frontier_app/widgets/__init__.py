@@ -15,6 +15,7 @@ __all__ = [
     "measures",
     "other_keys",
     "plan_approval",
+    "plan_fit",
     "plan_size",
     "plan_status",
     "recommendation",

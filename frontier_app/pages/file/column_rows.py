@@ -15,6 +15,7 @@ from engine.plan import DEFAULT_MISSING, AttributePlan, DataPlan, Plan, SpacePla
 from engine.plan.attribute import OnMissing
 from engine.plan.column_assignment import assign_columns
 from engine.plan.guess import facts
+from engine.plan.types import is_pattern
 from engine.release.spec import AttributeSpec
 
 DECISIONS = {
@@ -60,10 +61,10 @@ def _words(column: RawColumn, numeric: bool, is_id: bool) -> str:
 
 
 def rows(raw: RawTable, plan: Plan | None, seen: pd.DataFrame) -> pd.DataFrame:
-    """One row per column of the file: its looks, its decision and the roles of its attribute."""
+    """One row per column of the file: its looks, its decision (none for a column without a use in the plan) and the
+    roles of its attribute."""
     of = {column: a for a in plan.attributes for column in a.columns} if plan else {}
-    assignment = assign_columns(plan.data, raw.names) if plan else None
-    single = {plan.data.weight: "weight", plan.data.id: "id"} if plan else {}
+    uses = _uses(plan, raw) if plan else {}
     table = []
     for name in raw.names:
         attribute = of.get(name)
@@ -71,19 +72,27 @@ def rows(raw: RawTable, plan: Plan | None, seen: pd.DataFrame) -> pd.DataFrame:
             roles = [attribute.name in getattr(plan, role) for role in ROLES]
             table.append(("attribute", attribute.name, *roles, MISSING[attribute.on_missing]))
             continue
-        decision = single.get(name) or ("drop" if assignment and name in assignment.dropped else "carry")
-        table.append((decision, "", False, False, False, NONE))
+        table.append((uses.get(name, "carry" if plan is None else None), "", False, False, False, NONE))
     named = pd.DataFrame(table, columns=["decision", "attribute", *ROLES, "on_missing"])
     named = named.astype(dict.fromkeys(ROLES, "boolean"))  # the grid lets a mark be cleared, which is none
     return pd.concat([seen.drop(columns="numeric").reset_index(drop=True), named], axis=1)
+
+
+def _uses(plan: Plan, raw: RawTable) -> dict[str, str]:
+    """The decision on each column that no attribute has; a column without a use is not in it."""
+    assigned = assign_columns(plan.data, raw.names)
+    uses = dict.fromkeys(assigned.carried, "carry") | dict.fromkeys(assigned.dropped, "drop")
+    special = {plan.data.weight: "weight", plan.data.id: "id"}
+    return uses | {name: use for name, use in special.items() if name is not None}
 
 
 def plan_of(edited: pd.DataFrame, before: pd.DataFrame, raw: RawTable, plan: Plan | None) -> Plan | None:
     """The plan that edited rows say; ``plan`` itself when they say nothing new.
 
     An attribute that is new takes part in everything; one whose columns lose the column it was coded by starts afresh.
+    What the plan says of columns that the file does not have stays, and a column without a use stays without one.
     """
-    edited = edited.fillna(dict.fromkeys(ROLES, False))
+    edited, before = (frame.fillna({**dict.fromkeys(ROLES, False), "decision": ""}) for frame in (edited, before))
     if plan is not None and edited.equals(before):
         return plan
     edited = _completed(edited, before)
@@ -94,6 +103,9 @@ def plan_of(edited: pd.DataFrame, before: pd.DataFrame, raw: RawTable, plan: Pla
     coded = edited[edited["decision"] == "attribute"]
     for name, column in zip(coded["attribute"], coded["column"], strict=True):
         blocks.setdefault(name, []).append(column)
+    absent = _absent(plan, raw, blocks)
+    for name, columns in absent.items():
+        blocks.setdefault(name, []).extend(columns)
     old_names = {tuple(a.columns): a.name for a in by_name.values()}
     renamed = {
         old_names[tuple(columns)]: name
@@ -102,6 +114,7 @@ def plan_of(edited: pd.DataFrame, before: pd.DataFrame, raw: RawTable, plan: Pla
     }
     before_name = {new: old for old, new in renamed.items()}
     on_missing = dict(zip(coded["attribute"], coded["on_missing"], strict=True))
+    on_missing = {name: MISSING[by_name[name].on_missing] for name in absent} | on_missing
     parts = [
         _attribute(name, columns, by_name.get(before_name.get(name, name)), on_missing[name] == MISSING["level"])
         for name, columns in _in_order(blocks, list(by_name), renamed)
@@ -113,19 +126,14 @@ def plan_of(edited: pd.DataFrame, before: pd.DataFrame, raw: RawTable, plan: Pla
     data = DataPlan(
         tuple(parts),
         plan.data.missing if plan else DEFAULT_MISSING,
-        (*chosen["weight"], None)[0],
-        (*chosen["id"], None)[0],
-        chosen["carry"],
-        chosen["drop"],
+        (*chosen["weight"], *_not_there(plan, raw, "weight"), None)[0],
+        (*chosen["id"], *_not_there(plan, raw, "id"), None)[0],
+        (*chosen["carry"], *_not_there(plan, raw, "carry")),
+        (*chosen["drop"], *_not_there(plan, raw, "drop")),
         tuple(name for name in plan.data.numeric if name not in (*chosen["drop"], *chosen["id"])) if plan else (),
     )
     names = [part.name for part in parts]
-    roles = {}
-    for role in ROLES:
-        marked = set(coded.loc[coded[role], "attribute"])
-        roles[role] = tuple(name for name in names if name in marked)
-        if not roles[role]:
-            raise UsageError(f"no attribute is marked {role}; mark at least one")
+    roles = _roles(coded, names, plan, set(absent).difference(coded["attribute"]))
     if plan is None:
         return Plan(data, keys=roles["keys"], swap=roles["swap"], analyse=roles["analyse"])
     space, edits = _followed(plan, names, renamed)
@@ -135,6 +143,38 @@ def plan_of(edited: pd.DataFrame, before: pd.DataFrame, raw: RawTable, plan: Pla
     return replace(
         plan, data=data, keys=roles["keys"], swap=roles["swap"], analyse=roles["analyse"], space=space, edits=edits
     )
+
+
+def _roles(
+    coded: pd.DataFrame, names: Sequence[str], plan: Plan | None, without_row: set[str]
+) -> dict[str, tuple[str, ...]]:
+    """The attributes in each role, by the marks of their rows; those ``without_row`` have them from the plan."""
+    roles = {}
+    for role in ROLES:
+        marked = set(coded.loc[coded[role], "attribute"])
+        marked |= without_row.intersection(getattr(plan, role) if plan is not None else ())
+        roles[role] = tuple(name for name in names if name in marked)
+        if not roles[role]:
+            raise UsageError(f"no attribute is marked {role}; mark at least one")
+    return roles
+
+
+def _absent(plan: Plan | None, raw: RawTable, blocks: dict[str, list[str]]) -> dict[str, list[str]]:
+    """Columns of the plan's attributes that the file does not have, by attribute; none of an attribute whose other
+    columns were all given another use."""
+    there = set(raw.names)
+    absent = {a.name: [c for c in a.columns if c not in there] for a in plan.attributes} if plan else {}
+    wholly = {a.name for a in plan.attributes if there.isdisjoint(a.columns)} if plan else set()
+    return {name: columns for name, columns in absent.items() if columns and (name in blocks or name in wholly)}
+
+
+def _not_there(plan: Plan | None, raw: RawTable, use: str) -> tuple[str, ...]:
+    """What the plan gives a use and the file does not have; a pattern was replaced by the columns it matches."""
+    if plan is None:
+        return ()
+    given = getattr(plan.data, use)
+    names = given if isinstance(given, tuple) else () if given is None else (given,)
+    return tuple(name for name in names if name not in raw.columns and not is_pattern(name))
 
 
 def _completed(edited: pd.DataFrame, before: pd.DataFrame) -> pd.DataFrame:

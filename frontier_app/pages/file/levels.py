@@ -12,6 +12,7 @@ from engine.common.errors import EngineError, UsageError
 from engine.common.raw_values import numbers
 from engine.data.microdata import RawColumn, RawTable
 from engine.plan import AttributePlan, Plan
+from engine.plan.guess import example_edges
 from engine.plan.key_table import key_table
 from engine.plan.reshape import add_attribute, merge_levels, split_levels, viewed_by
 from engine.plan.view import view_of
@@ -90,7 +91,7 @@ def _inputs(plan: Plan, part: AttributePlan, raw: RawTable, *, new: bool) -> Att
     )
     try:
         if how == "cut":
-            tried = _cut(part, tag)
+            tried = _cut(part, column, tag)
         elif how == "merge":
             tried = _merge(plan, part, raw, tag)
         else:
@@ -142,12 +143,13 @@ def _use(plan: Plan, part: AttributePlan, tried: AttributePlan, *, new: bool) ->
     st.rerun()
 
 
-def _cut(part: AttributePlan, tag: str) -> AttributePlan | None:
+def _cut(part: AttributePlan, column: RawColumn, tag: str) -> AttributePlan | None:
+    example = example_edges(column).replace(",", ", ")
     edges = st.text_input(
         "Edges of the levels",
         value=", ".join(map(str, part.cut)),
         key=f"cut-{tag}",
-        placeholder="25, 55",
+        placeholder=f"such as {example}" if example else "numbers",
         help="25, 55 makes three levels: below 25, from 25 to below 55, 55 and above; empty keeps every value",
     )
     typed = _numbers(edges)

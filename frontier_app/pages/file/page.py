@@ -6,9 +6,10 @@ import streamlit as st
 
 from engine.common.errors import EngineError
 from engine.plan import Plan
-from frontier_app.pages.file import column_warnings, levels, opening, proposals, roles, saved_plan, table
+from engine.plan.mismatches import Clash
+from frontier_app.pages.file import column_warnings, fit, levels, opening, proposals, roles, saved_plan, table
 from frontier_app.session import actions, state
-from frontier_app.widgets import elements, key_table, plan_approval, tour
+from frontier_app.widgets import elements, key_table, plan_approval, plan_fit, tour
 from frontier_app.wording import text
 from frontier_app.wording.markup import markdown
 
@@ -24,7 +25,7 @@ def opened() -> None:
     left.title(raw.source, anchor=False)
     left.caption(f"{text.plural(raw.n_records, 'record')}, {text.plural(len(raw.names), 'column')}")
     with right.container(horizontal=True, horizontal_alignment="right"):
-        with st.popover("Plan file", icon=":material/description:"):
+        with st.popover("Plan file", icon=":material/description:", key=f"plan-file-open-{now.file_view.turn}"):
             saved_plan.plan_file()
         with st.popover("Codebook", icon=":material/menu_book:"):
             saved_plan.codebook()
@@ -41,7 +42,8 @@ def opened() -> None:
     st.divider()
     plan = state.get().plan
     settled = not n_open and plan is not None and len(plan.keys) <= key_table.MOST_KEYS
-    elements.go("threat", "Next: threat and uses", primary=settled, disabled=complaint is not None or plan is None)
+    held = complaint is not None or plan is None or plan_fit.stands_in_the_way(plan)
+    elements.go("threat", "Next: threat and uses", primary=settled and not held, disabled=held)
     tour.offer()
 
 
@@ -65,10 +67,15 @@ def _part(plan: Plan | None) -> tuple[str | None, int]:
     assert raw is not None
     if plan is None:
         return _table(), 0
+    found = plan_fit.open_ones(plan)
+    if any(isinstance(mismatch, Clash) and not mismatch.attribute for mismatch in found):
+        fit.page(plan, found)  # nothing else can be said about columns whose uses contradict each other
+        return None, len(found)
     with st.spinner("Looking at how the columns hang together…", show_time=False):
         n_open = len(proposals.open_ones(plan))
         warnings = column_warnings.open_ones(plan)
     names = {
+        **({"fit": f"Does not fit ({len(found)})"} if found else {}),
         "roles": "Roles",
         "suggestions": f"Suggestions ({n_open})",
         "warnings": f"Warnings ({len(warnings)})",
@@ -80,7 +87,12 @@ def _part(plan: Plan | None) -> tuple[str | None, int]:
     fitting = "roles" if many and len(plan.keys) > key_table.MOST_KEYS else "suggestions" if n_open else "columns"
     if fitting == "columns" and warnings:
         fitting = "warnings"
+    if plan_fit.stands_in_the_way(plan):
+        fitting = "fit"
     shown = now.file_view.part or fitting
+    if shown not in names:  # what did not fit does now
+        now = state.set_file_view(part=None, turn=now.file_view.turn + 1)
+        shown = fitting
     if now.file_view.part is None:
         state.set_file_view(part=shown)
     key = f"file-part-{now.file_view.turn}"
@@ -93,7 +105,9 @@ def _part(plan: Plan | None) -> tuple[str | None, int]:
     picked = elements.switch("What to settle", names, shown, key, chosen)
     if picked == "columns":
         return _table(), n_open + len(warnings)
-    if picked == "suggestions":
+    if picked == "fit":
+        fit.page(plan, found)
+    elif picked == "suggestions":
         proposals.page(plan)
     elif picked == "warnings":
         column_warnings.page(plan, warnings)
@@ -119,6 +133,12 @@ def _counts(complaint: str | None) -> None:
     plan = state.get().plan
     if plan is None:
         st.info("Mark the columns that are to become attributes.", icon=":material/info:")
+        return
+    if plan_fit.stands_in_the_way(plan):
+        st.warning(
+            "The plan does not fit this file yet. What differs is listed below, each with the ways to settle it.",
+            icon=":material/difference:",
+        )
         return
     try:
         actions.coded()

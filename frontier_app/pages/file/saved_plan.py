@@ -18,7 +18,7 @@ def plan_file() -> None:
         plan_approval.save_plan(
             now.workspace, "Save the plan", "plan-download", "The plan as a text file, which the command line reads too"
         )
-    st.caption("A plan for other data is used as it is. This page then says above the columns what does not fit.")
+    st.caption("A plan for other data, such as last year's, may be used. This page then lists what does not fit.")
     upload = st.file_uploader("Use a plan.toml", type=["toml"], key=f"plan-file-{now.version}")
     if upload is not None:
         try:
@@ -26,7 +26,12 @@ def plan_file() -> None:
         except UnicodeDecodeError:
             elements.show_error("the file is not UTF-8 text, so it is no plan")
             return
-        attempt(lambda: actions.load_plan(content))
+
+        def load() -> None:
+            actions.load_plan(content)
+            state.set_file_view(part=None, turn=state.get().file_view.turn + 1)
+
+        attempt(load)
 
 
 def codebook() -> None:

@@ -15,7 +15,7 @@ from engine.study.study import Study
 from engine.sweeps.adaptive import most_runs
 from frontier_app.charts import live_map
 from frontier_app.session import actions, jobs, state
-from frontier_app.widgets import elements, plan_size
+from frontier_app.widgets import elements, plan_fit, plan_size
 from frontier_app.widgets.plan_status import departing
 from frontier_app.wording import mechanisms, text
 from frontier_app.wording.markup import bullets, markdown
@@ -55,6 +55,8 @@ def _start(job: jobs.Job) -> None:
         if job.total:
             _told(job)
         elements.needs_data("To go on, the sweep needs")
+        return
+    if plan_fit.sent_to_file(plan):
         return
     path = actions.own_study()
     if path is None:

@@ -11,10 +11,9 @@ from hypothesis import strategies as st
 
 from engine.common.errors import EngineError
 from engine.data.labels import ColumnLabels
-from engine.data.microdata import EditRule, RawColumn, RawTable
+from engine.data.microdata import RawColumn, RawTable
 from engine.plan import (
     AttributePlan,
-    DataPlan,
     Plan,
     check_plan,
     first_plan,
@@ -150,54 +149,6 @@ def test_the_first_plan_codes_the_file_it_was_made_from(rows: list[tuple[str, ..
         raw = [row["pqr".index(attribute.name)] for row in rows]
         for text, level in zip(raw, codes, strict=True):
             assert attribute.levels[level] == (text if attribute.kinds[level] == "value" else "missing")
-
-
-def test_what_a_new_file_changes() -> None:
-    plan = Plan(
-        DataPlan(
-            (
-                AttributePlan("Sex", levels=("f", "m")),
-                AttributePlan("Age", cut=(30,)),
-                AttributePlan("Job"),
-                AttributePlan("Old", levels=("o",)),
-                AttributePlan("Gone", columns=("gone",)),
-            ),
-            drop=("scratch",),
-        ),
-        edits=(EditRule("rule", (("Job", ("clerk",)),)),),
-    )
-    new = table_of(
-        Sex=["f", "x", "f"],
-        Age=["12", "young", "40"],
-        Job=["smith", "", "smith"],
-        Old=["o", "o", "o"],
-        Extra=["1", "2", "3"],
-    )
-    assert check_plan(plan, new) == [
-        "column 'gone' (attribute 'Gone') is not in the data",
-        "column 'scratch' (drop) is not in the data",
-        "column 'Extra' of the data has no use in the plan",
-        "attribute 'Sex' has 1 level ('x') not declared in the plan",
-        "attribute 'Sex' has 1 level ('m') in the plan but not in the data",
-        "column 'Age' is cut by numbers, but 1 value (1 record) cannot be read as one; "
-        "list them under skip or missing, or use merge instead of cut",
-        "attribute 'Job' has 1 missing value, which the plan refuses (on_missing = \"level\" makes them a level)",
-        "edit rule 'rule' names the unknown level 'clerk' of attribute 'Job'. Known: smith.",
-    ]
-
-
-def test_a_clash_of_patterns_is_a_sentence_too() -> None:
-    plan = Plan(DataPlan((AttributePlan("A"),), carry=("x*",), drop=("*1",)))
-    assert check_plan(plan, table_of(A=["a", "b"], x1=["1", "2"])) == [
-        "column 'x1' matches a pattern under carry and one under drop; name it in one of them"
-    ]
-
-
-def test_missing_that_is_a_level_and_vanished_cut_levels() -> None:
-    plan = Plan(DataPlan((AttributePlan("A", cut=(10, 20), on_missing="level"),)))
-    assert check_plan(plan, table_of(A=["1", "", "30"])) == [
-        "attribute 'A' has 1 level ('10-<20') in the plan but not in the data"
-    ]
 
 
 def labelled(about: ColumnLabels, values: list[Any]) -> RawTable:

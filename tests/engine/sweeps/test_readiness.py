@@ -11,7 +11,6 @@ from engine.cli.main import main
 from tests.hunt import bad_plans, checked_plans
 
 BAD = {
-    "formula": '[[analysis]]\nname = "a"\nformula = "x ~ nobody"',
     "outcome": '[[analysis]]\nname = "a"\nformula = "A ~ x"\nfamily = "logistic"',
     "code": '[[analysis]]\nname = "a"\nformula = "x ~ __import__(\'os\')"',
     "mechanism": '[[mechanism]]\nname = "nobody"',
@@ -36,6 +35,18 @@ def test_what_a_sweep_refuses_the_check_refuses_in_the_same_words(
     assert not study.exists()
     assert main(["plan", "check", str(plan), "--data", str(data)]) == 1
     assert capsys.readouterr().out.strip().splitlines()[-1] == refused
+
+
+def test_a_column_that_an_analysis_misses_is_settled_as_others_are(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    plan, data = tmp_path / "plan.toml", tmp_path / "data.csv"
+    plan.write_text(f'{bad_plans.BASE}\n[[analysis]]\nname = "a"\nformula = "x ~ nobody"\n{bad_plans.REST}')
+    data.write_text(bad_plans.DATA)
+    assert main(["plan", "check", str(plan), "--data", str(data)]) == 1
+    assert "column 'nobody' (analysis 'a') is not in the data" in capsys.readouterr().out
+    assert main(["plan", "check", str(plan), "--data", str(data), "--fix", "absent=drop", "--out", "-"]) == 0
+    assert "nobody" not in capsys.readouterr().out
 
 
 def test_generated_plans_are_checked_as_they_are_swept() -> None:

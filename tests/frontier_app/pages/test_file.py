@@ -258,6 +258,7 @@ def test_a_number_is_cut_with_its_picture_before_it_is_used(tmp_path: Path) -> N
     made = _part(_open(_people(tmp_path)), "levels")
     next(s for s in made.selectbox if str(s.key).startswith("recode-which")).set_value("pay").run()
     edges = next(box for box in made.text_input if box.label == "Edges of the levels")
+    assert edges.placeholder == "such as 2000, 3000", "from the data, since 25 and 55 are no incomes"
     edges.set_value("1500, x").run()
     assert "not all numbers" in made.error[0].value
     next(box for box in made.text_input if box.label == "Edges of the levels").set_value("1500, 2500").run()

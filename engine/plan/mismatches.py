@@ -1,0 +1,246 @@
+"""Mismatches between a plan and a file: one value for each way in which they do not fit."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import ClassVar, Literal, get_args
+
+from engine.plan.column_lists import count, listed
+
+MismatchKind = Literal["absent", "new", "code", "level", "missing", "number", "empty", "rule", "unused", "clash"]
+KINDS: tuple[MismatchKind, ...] = get_args(MismatchKind)
+"""Kinds of mismatches, in the order in which they are best settled."""
+
+
+@dataclass(frozen=True)
+class Mismatch(ABC):
+    """One way in which a plan and a file do not fit."""
+
+    kind: ClassVar[MismatchKind]
+
+    @property
+    @abstractmethod
+    def subject(self) -> tuple[str, ...]:
+        """What it is about: a column, or an attribute and one of its values."""
+
+    @property
+    @abstractmethod
+    def sentence(self) -> str:
+        """What does not fit."""
+
+    @property
+    def key(self) -> str:
+        """A name that stays the same while plan and file do."""
+        return ":".join((self.kind, *self.subject))
+
+
+@dataclass(frozen=True)
+class AbsentColumn(Mismatch):
+    """The plan names ``column`` (``claim`` says for what), and the file does not have it."""
+
+    column: str
+    claim: str
+    kind = "absent"
+
+    @property
+    def subject(self) -> tuple[str, ...]:
+        """The column."""
+        return (self.column,)
+
+    @property
+    def sentence(self) -> str:
+        """What does not fit."""
+        return f"column '{self.column}' ({self.claim}) is not in the data"
+
+
+@dataclass(frozen=True)
+class NewColumn(Mismatch):
+    """The file has ``column``, called ``label``, and the plan does not say what becomes of it."""
+
+    column: str
+    label: str = ""
+    kind = "new"
+
+    @property
+    def subject(self) -> tuple[str, ...]:
+        """The column."""
+        return (self.column,)
+
+    @property
+    def sentence(self) -> str:
+        """What does not fit."""
+        named = f" ({self.label})" if self.label else ""
+        return f"column '{self.column}'{named} of the data has no use in the plan"
+
+
+@dataclass(frozen=True)
+class NewValue(Mismatch):
+    """``n_records`` records have ``value`` in ``attribute``, whose declared levels do not hold it; ``label`` is the
+    file's own word for it."""
+
+    attribute: str
+    value: str
+    n_records: int
+    label: str = ""
+
+    @property
+    def subject(self) -> tuple[str, ...]:
+        """The attribute and the value."""
+        return (self.attribute, self.value)
+
+    @property
+    def named(self) -> str:
+        """The value with its label."""
+        return f"'{self.value}'" + (f" ({self.label})" if self.label not in ("", self.value) else "")
+
+
+@dataclass(frozen=True)
+class NewLevel(NewValue):
+    """A new value that seems to be an answer."""
+
+    kind = "level"
+
+    @property
+    def sentence(self) -> str:
+        """What does not fit."""
+        records = count(self.n_records, "record")
+        return f"attribute '{self.attribute}' has a level {self.named}, in {records}, that the plan does not declare"
+
+
+@dataclass(frozen=True)
+class NewMissingCode(NewValue):
+    """A new value that seems to be a code for a missing answer."""
+
+    kind = "code"
+
+    @property
+    def sentence(self) -> str:
+        """What does not fit."""
+        records = count(self.n_records, "record")
+        return (
+            f"attribute '{self.attribute}' has a code {self.named}, in {records}, that the plan does not declare and "
+            "that seems to mean a missing answer"
+        )
+
+
+@dataclass(frozen=True)
+class RefusedMissing(Mismatch):
+    """``n_records`` values of ``attribute`` are missing, which the plan refuses."""
+
+    attribute: str
+    n_records: int
+    kind = "missing"
+
+    @property
+    def subject(self) -> tuple[str, ...]:
+        """The attribute."""
+        return (self.attribute,)
+
+    @property
+    def sentence(self) -> str:
+        """What does not fit."""
+        return f"attribute '{self.attribute}' has {count(self.n_records, 'missing value')}, which the plan refuses"
+
+
+@dataclass(frozen=True)
+class NotNumbers(Mismatch):
+    """``column`` is cut by numbers for ``attribute``, and ``values``, in ``n_records`` records, are none."""
+
+    attribute: str
+    column: str
+    values: tuple[str, ...]
+    n_records: int
+    kind = "number"
+
+    @property
+    def subject(self) -> tuple[str, ...]:
+        """The attribute."""
+        return (self.attribute,)
+
+    @property
+    def sentence(self) -> str:
+        """What does not fit."""
+        return (
+            f"column '{self.column}' is cut by numbers, and {count(len(self.values), 'value')} of it "
+            f"({listed(self.values)}; {count(self.n_records, 'record')}) cannot be read as one"
+        )
+
+
+@dataclass(frozen=True)
+class NoValues(Mismatch):
+    """No record has a value in what makes the levels of ``attribute``."""
+
+    attribute: str
+    kind = "empty"
+
+    @property
+    def subject(self) -> tuple[str, ...]:
+        """The attribute."""
+        return (self.attribute,)
+
+    @property
+    def sentence(self) -> str:
+        """What does not fit."""
+        return f"attribute '{self.attribute}' has no values at all"
+
+
+@dataclass(frozen=True)
+class RuleOnUnknownLevel(Mismatch):
+    """The edit rule ``rule`` forbids ``level`` of ``attribute``, whose levels are ``known``."""
+
+    rule: str
+    attribute: str
+    level: str
+    known: tuple[str, ...]
+    kind = "rule"
+
+    @property
+    def subject(self) -> tuple[str, ...]:
+        """The rule, the attribute and the level."""
+        return (self.rule, self.attribute, self.level)
+
+    @property
+    def sentence(self) -> str:
+        """What does not fit."""
+        return f"edit rule '{self.rule}' names the unknown level '{self.level}' of attribute '{self.attribute}'"
+
+
+@dataclass(frozen=True)
+class UnusedLevels(Mismatch):
+    """No record has these ``levels`` that the plan declares for ``attribute``."""
+
+    attribute: str
+    levels: tuple[str, ...]
+    kind = "unused"
+
+    @property
+    def subject(self) -> tuple[str, ...]:
+        """The attribute."""
+        return (self.attribute,)
+
+    @property
+    def sentence(self) -> str:
+        """What does not fit."""
+        levels = f"{count(len(self.levels), 'level')} ({listed(self.levels)})"
+        return f"attribute '{self.attribute}' has {levels} in the plan but not in the data"
+
+
+@dataclass(frozen=True)
+class Clash(Mismatch):
+    """Entries of the plan contradict each other on this file, as ``why`` says: about the use of columns, or about the
+    levels of ``attribute``."""
+
+    why: str
+    attribute: str = ""
+    kind = "clash"
+
+    @property
+    def subject(self) -> tuple[str, ...]:
+        """The attribute, where it is about one."""
+        return (self.attribute,) if self.attribute else ()
+
+    @property
+    def sentence(self) -> str:
+        """What does not fit."""
+        return self.why

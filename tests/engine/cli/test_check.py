@@ -1,0 +1,82 @@
+"""`frontier plan check`: what differs is listed with its fixes, and settled into a new plan."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from engine.cli.main import main
+from engine.plan import read_plan
+
+
+@pytest.fixture(autouse=True)
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Last year's file with its plan, and this year's: a column gone, two new, a level and a code that are new."""
+    rows = [("fm"[i % 2], str(1 + i % 3), f"n{i % 4}") for i in range(120)]
+    (tmp_path / "last.csv").write_text("sex,job,note\n" + "".join(f"{','.join(row)}\n" for row in rows))
+    lines = [
+        f"{sex},{(4 if i % 9 == 0 else -9 if i % 11 == 0 else job)},{i % 2},{i % 5}"
+        for i, (sex, job, _) in enumerate(rows)
+    ]
+    (tmp_path / "new.csv").write_text("sex,job,pet,car=s\n" + "\n".join(lines) + "\n")
+    monkeypatch.chdir(tmp_path)
+    assert main(["plan", "init", "last.csv", "--out", "plan.toml"]) == 0
+    return tmp_path
+
+
+def check(*words: str) -> int:
+    return main(["plan", "check", "plan.toml", "--data", "new.csv", *words])
+
+
+def test_what_differs_is_listed_with_its_fixes(capsys: pytest.CaptureFixture[str]) -> None:
+    capsys.readouterr()
+    assert check() == 1
+    listed = capsys.readouterr().out
+    assert (
+        "column 'note' (attribute 'note') is not in the data\n  absent:note = drop, rename:pet, rename:car=s\n"
+        "  drop also takes out attribute 'note'\n" in listed
+    )
+    assert "new:pet = drop, carry, weight, attribute\n" in listed
+    assert "level:job:4 = level, missing, skip, merge:1, merge:2, merge:3\n" in listed
+    assert "code:job:-9 = missing, level, skip, merge:1, merge:2, merge:3\n" in listed
+    assert "--fix KIND=FIX, with --out PLAN" in listed
+
+
+def test_all_is_settled_by_kind_or_by_name_into_a_new_plan(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    before = (here / "plan.toml").read_text()
+    fixes = ("absent=drop", "new:car=s=drop", "new=carry", "level:job:4=merge:3", "code=missing")
+    assert check(*(word for fix in fixes for word in ("--fix", fix)), "--out", "this.toml") == 0
+    assert "wrote this.toml\nthe plan fits the data\n" in capsys.readouterr().out
+    plan = read_plan(here / "this.toml")
+    assert plan.names == ("sex", "job") and plan.data.drop == ("car=s",) and plan.data.carry == ("pet",)
+    (job,) = [part for part in plan.attributes if part.name == "job"]
+    assert job.missing == ("-9",) and ("3", ("3", "4")) in job.merge
+    assert (here / "plan.toml").read_text() == before
+
+
+def test_the_plan_is_printed_and_what_is_left_goes_to_the_other_stream(capsys: pytest.CaptureFixture[str]) -> None:
+    capsys.readouterr()
+    assert check("--fix", "new=drop", "--out", "-") == 1
+    printed = capsys.readouterr()
+    assert 'drop = ["pet", "car=s"]' in printed.out and "absent:note" in printed.err
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("--fix", "new=drop"), "--fix and --out belong together"),
+        (("--out", "x.toml"), "--fix and --out belong together"),
+        (("--fix", "new", "--out", "x.toml"), "write WHICH=FIX, such as new=drop"),
+        (("--fix", "news=drop", "--out", "x.toml"), "nothing of that name differs. Did you mean 'new'"),
+        (("--fix", "new=merge", "--out", "x.toml"), "'merge' does not settle new:pet. Known: drop, carry"),
+        (("--fix", "new=drop", "--out", "plan.toml"), "'plan.toml' exists already"),
+    ],
+)
+def test_a_wrong_fix_is_refused_and_nothing_is_written(
+    here: Path, capsys: pytest.CaptureFixture[str], words: tuple[str, ...], said: str
+) -> None:
+    before = {path.name: path.read_bytes() for path in here.iterdir()}
+    assert check(*words) == 2
+    assert said in capsys.readouterr().err
+    assert {path.name: path.read_bytes() for path in here.iterdir()} == before

@@ -1,0 +1,144 @@
+"""What differs between a plan and a file, as values and in sentences."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from engine.data.labels import ColumnLabels
+from engine.data.microdata import EditRule, RawTable
+from engine.plan import AttributePlan, DataPlan, Plan, check_plan, samples
+from engine.plan.analysis import AnalysisPlan
+from engine.plan.check import mismatches
+from engine.plan.mismatches import AbsentColumn, Clash, NewLevel, NewMissingCode, NotNumbers, NoValues
+from tests.engine.plan.test_guess import table_of
+
+
+def with_labels(table: RawTable, column: str, labels: ColumnLabels) -> RawTable:
+    """A table one of whose columns has labels."""
+    return replace(table, columns={**table.columns, column: replace(table.columns[column], about=labels)})
+
+
+def test_what_a_new_file_changes() -> None:
+    plan = Plan(
+        DataPlan(
+            (
+                AttributePlan("Sex", levels=("f", "m")),
+                AttributePlan("Age", cut=(30,)),
+                AttributePlan("Job"),
+                AttributePlan("Old", levels=("o",)),
+                AttributePlan("Gone", columns=("gone",)),
+            ),
+            drop=("scratch",),
+        ),
+        edits=(EditRule("rule", (("Job", ("clerk",)),)),),
+    )
+    new = table_of(
+        Sex=["f", "x", "f"],
+        Age=["12", "young", "40"],
+        Job=["smith", "", "smith"],
+        Old=["o", "o", "o"],
+        Extra=["1", "2", "3"],
+    )
+    assert check_plan(plan, new) == [
+        "column 'gone' (attribute 'Gone') is not in the data",
+        "column 'scratch' (drop) is not in the data",
+        "column 'Extra' of the data has no use in the plan",
+        "attribute 'Sex' has a level 'x', in 1 record, that the plan does not declare",
+        "attribute 'Job' has 1 missing value, which the plan refuses",
+        "column 'Age' is cut by numbers, and 1 value of it ('young'; 1 record) cannot be read as one",
+        "edit rule 'rule' names the unknown level 'clerk' of attribute 'Job'",
+        "attribute 'Sex' has 1 level ('m') in the plan but not in the data",
+    ]
+    assert [mismatch.key for mismatch in mismatches(plan, new)] == [
+        "absent:gone",
+        "absent:scratch",
+        "new:Extra",
+        "level:Sex:x",
+        "missing:Job",
+        "number:Age",
+        "rule:rule:Job:clerk",
+        "unused:Sex",
+    ]
+
+
+def test_a_clash_of_patterns_is_one_of_them() -> None:
+    plan = Plan(DataPlan((AttributePlan("A"),), carry=("x*",), drop=("*1",)))
+    words = "column 'x1' matches a pattern under carry and one under drop; name it in one of them"
+    assert mismatches(plan, table_of(A=["a", "b"], x1=["1", "2"])) == (Clash(words),)
+
+
+def test_missing_that_is_a_level_and_vanished_cut_levels() -> None:
+    plan = Plan(DataPlan((AttributePlan("A", cut=(10, 20), on_missing="level"),)))
+    assert check_plan(plan, table_of(A=["1", "", "30"])) == [
+        "attribute 'A' has 1 level ('10-<20') in the plan but not in the data"
+    ]
+
+
+@pytest.mark.parametrize(
+    ("value", "labels", "expected"),
+    [
+        ("3", ColumnLabels(), NewLevel),
+        ("-7", ColumnLabels(), NewMissingCode),
+        ("7", ColumnLabels(values=(("7", "Don't know"),)), NewMissingCode),
+        ("7", ColumnLabels(missing=("7",)), NewMissingCode),
+        ("7", ColumnLabels(values=(("7", "Widowed"),)), NewLevel),
+        ("99", ColumnLabels(), NewMissingCode),
+    ],
+    ids=[
+        "an answer",
+        "a negative code",
+        "its label",
+        "the file",
+        "a label that answers",
+        "a code of another attribute",
+    ],
+)
+def test_a_new_code_is_told_from_a_new_answer(value: str, labels: ColumnLabels, expected: Any) -> None:
+    table = with_labels(table_of(A=["1", "2", value, value], B=["a", "a", "b", "b"]), "A", labels)
+    other = AttributePlan("B", levels=("a", "b"), missing=("99",), on_missing="level")
+    (found,) = mismatches(Plan(DataPlan((AttributePlan("A", levels=("1", "2")), other))), table)
+    assert found == expected("A", value, 2, labels.label_of.get(value, ""))
+
+
+def test_records_of_a_combination_are_counted() -> None:
+    plan = Plan(DataPlan((AttributePlan("A", columns=("a", "b"), view=("a", "b"), levels=("1 | x",)),)))
+    found = mismatches(plan, table_of(a=["1", "1", "2", "2"], b=["x", "y", "y", "y"]))
+    assert found == (NewLevel("A", "1 | y", 1), NewLevel("A", "2 | y", 2))
+
+
+def test_a_column_that_only_an_analysis_names_is_missed_too() -> None:
+    plan = Plan(
+        DataPlan((AttributePlan("A"),), carry=("x*",), numeric=("x1",)),
+        analyses=(AnalysisPlan("pay", "x2 ~ A + A_raw + x1"),),
+    )
+    table = table_of(A=["1", "2"], x3=["1", "2"])
+    assert mismatches(plan, table) == (AbsentColumn("x1", "numeric"), AbsentColumn("x2", "analysis 'pay'"))
+
+
+def test_an_attribute_without_any_value_is_said() -> None:
+    table = table_of(A=["1", "2"], B=["", ""])
+    plan = Plan(DataPlan((AttributePlan("A"), AttributePlan("B"))))
+    assert NoValues("B") in mismatches(plan, table)
+
+
+def test_what_cannot_be_cut_is_listed_by_value() -> None:
+    plan = Plan(DataPlan((AttributePlan("A", cut=(5,), skip=("skipped",)),)))
+    table = table_of(A=["1", "9", "none", "none", "refused", "skipped"])
+    assert mismatches(plan, table) == (NotNumbers("A", "A", ("none", "refused"), 3),)
+
+
+@pytest.mark.parametrize("name", ["czech", "nces"])
+def test_a_sample_fits_its_plan(name: str) -> None:
+    raw, plan = samples.load(name)
+    assert mismatches(plan, raw) == ()
+
+
+def test_levels_of_other_attributes_are_checked_where_one_cannot_be_read(tmp_path: Any) -> None:
+    """A contradiction in one attribute hides nothing about the others."""
+    broken = AttributePlan("A", merge=(("both", ("1", "skip")),), skip=("skip",))
+    plan = Plan(DataPlan((broken, AttributePlan("B", levels=("x",)))))
+    found = mismatches(plan, table_of(A=["1", "skip", "2"], B=["x", "y", "x"]))
+    assert [mismatch.kind for mismatch in found] == ["level", "clash"]
