@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import argparse
+import sys
 from typing import TYPE_CHECKING
 
 from engine.cli.arguments import number
-from engine.cli.objectives import add_objective_options, map_of
+from engine.cli.objectives import add_objective_options, map_of, unmet_lines
 from engine.cli.parser import add_command
 from engine.common.errors import UsageError
 from engine.common.output import say
@@ -86,6 +87,8 @@ def run_choose(args: argparse.Namespace) -> None:
 
     with Study.open(args.study) as study:
         view = map_of(study, args)
+        for line in unmet_lines(study, view, _bound_of(study.plan, args), args.study):
+            say(line, file=sys.stderr)
         choice = choose(
             study, view, args.why, candidate=args.candidate, max_risk=args.max_risk, slope=args.slope, by=args.by
         )
@@ -113,6 +116,13 @@ def run_choose(args: argparse.Namespace) -> None:
         say(f"next: frontier recheck {args.study} --data DATA")
     else:
         say(f"next: frontier decide {args.study} --state submitted --by NAME")
+
+
+def _bound_of(plan: Plan, args: argparse.Namespace) -> float | None:
+    """The bound on risk by which a choice is made; None where it is made otherwise."""
+    if args.max_risk is not None or args.candidate is not None or args.slope is not None:
+        return float(args.max_risk) if args.max_risk is not None else None
+    return None if plan.decision.max_risk is None else float(plan.decision.max_risk)
 
 
 def _ask_for_unstated(plan: Plan, study: str) -> None:

@@ -29,3 +29,18 @@ def map_of(study: Study, args: argparse.Namespace, *, fresh: bool = False) -> Ri
     return risk_utility_map(
         study, args.risk, args.utility, objectives=args.objectives, allow_partial=args.allow_partial, fresh=fresh
     )
+
+
+def unmet_lines(study: Study, view: RiskUtilityMap, bound: float | None, path: str) -> list[str]:
+    """What would help where no candidate meets a bound, and the commands that do it; nothing where one does."""
+    from engine.decision.unmet_bound import unmet_bound, unmet_sentences
+
+    unmet = None if bound is None else unmet_bound(study, view, bound)
+    if unmet is None:
+        return []
+    lines = unmet_sentences(unmet, view)
+    if unmet.trend is not None and unmet.trend.next_rate is not None:
+        lines.append(f"to add a rate: frontier sweep DATA --study {path} --rates {unmet.trend.next_rate} --extend")
+    if unmet.coarse_keys:
+        lines.append("to merge levels: edit the plan, then: frontier sweep DATA --study NEW --plan PLAN")
+    return lines

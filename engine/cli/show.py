@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from engine.cli.arguments import names, number
 from engine.cli.catalogue import BETTER
-from engine.cli.objectives import add_objective_options, map_of
+from engine.cli.objectives import add_objective_options, map_of, unmet_lines
 from engine.cli.parser import add_command
 from engine.common.errors import UsageError, did_you_mean
 from engine.common.output import say
@@ -55,6 +55,7 @@ def run_show(args: argparse.Namespace) -> None:
         view = map_of(study, args)
         if args.max_risk is not None:
             check_bounded(view.measures[view.risk])
+        advice = unmet_lines(study, view, args.max_risk, args.study) if args.by == "scenario" else []
         progress = study.progress
     make = scenario_rows if args.by == "scenario" else realisation_rows
     rows = make(view, args.max_risk, args.slope, args.undominated)
@@ -67,7 +68,7 @@ def run_show(args: argparse.Namespace) -> None:
     elif args.format == "json":
         say(as_json(rows), end="")
     else:
-        _print_for_reading(args, view, rows, columns)
+        _print_for_reading(args, view, rows, columns, advice)
         if progress.state != "finished":
             say(f"the sweep is {progress.state}: {progress.done:,} of {progress.total:,} runs so far")
 
@@ -91,9 +92,9 @@ def _chosen(asked: list[str], columns: list[str]) -> list[str]:
 
 
 def _print_for_reading(
-    args: argparse.Namespace, view: RiskUtilityMap, rows: list[dict[str, Any]], columns: list[str]
+    args: argparse.Namespace, view: RiskUtilityMap, rows: list[dict[str, Any]], columns: list[str], advice: list[str]
 ) -> None:
-    """Print the table, how much of the frontier it can hold, and the plot."""
+    """Print the table, how much of the frontier it can hold, the ``advice`` on a bound, and the plot."""
     from engine.cli.show_plot import plot_lines
     from engine.report.sentences import recall_words
 
@@ -105,6 +106,8 @@ def _print_for_reading(
         print_table(view, rows, bounded=args.max_risk is not None and args.by == "scenario")
     if words := recall_words(view):
         say(words)
+    for line in advice:
+        say(line, file=sys.stderr)
     if args.max_risk is not None and args.by == "scenario":
         view.under_bound(args.max_risk)  # says why when nothing is within the bound
     if args.plot:

@@ -1,7 +1,8 @@
-"""The recorded choice, its states, comparisons of candidates, altered groups, and texts that disclose too much."""
+"""The recorded choice, its states, comparisons, altered groups, bounds that nothing meets, and disclosing texts."""
 
 __all__ = [
     "altered_groups",
+    "bound_words",
     "cautions",
     "choice",
     "comparison",
@@ -10,4 +11,5 @@ __all__ = [
     "release_check",
     "slope",
     "states",
+    "unmet_bound",
 ]

@@ -23,6 +23,7 @@ __all__ = [
     "rules",
     "study_page",
     "tour",
+    "unmet_bound",
     "unstated_entries",
     "workflow",
 ]

@@ -24,7 +24,7 @@ from frontier_app.pages.explore.controls import controls
 from frontier_app.pages.explore.measures import measures
 from frontier_app.pages.explore.table import table
 from frontier_app.session import actions, jobs, saved_view, state
-from frontier_app.widgets import elements, finalists, recommendation
+from frontier_app.widgets import elements, finalists, recommendation, unmet_bound
 from frontier_app.widgets.recommendation import Rule
 from frontier_app.wording import mechanisms, text
 from frontier_app.wording.markup import Markdown, joined, markdown
@@ -132,11 +132,17 @@ def _headline(study: Study, view: RiskUtilityMap, rule: Rule, index: int | None)
     sentence = headline(study, view, rule.index if rule.index is not None else index, name)
     st.markdown(markdown("##### {}", sentence))
     if rule.trouble:
-        st.warning(f"{upper_first(rule.trouble).rstrip('.')}.", icon=":material/warning:")
+        if rule.bound is None or not unmet_bound.shown(study, view, rule.bound, _try_bound):
+            st.warning(f"{upper_first(rule.trouble).rstrip('.')}.", icon=":material/warning:")
     elif rule.index is not None:
         st.caption(_recommended(view, rule))
     else:
         st.caption("Nothing is recommended yet: set the largest acceptable risk α below, or under Threat and uses.")
+
+
+def _try_bound(bound: float) -> None:
+    """Let a bound be tried in place of one that nothing meets."""
+    state.look(rule="bound", bound=bound, slope=None)
 
 
 def _recommended(view: RiskUtilityMap, rule: Rule) -> Markdown:

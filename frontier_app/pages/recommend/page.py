@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -9,6 +10,7 @@ import streamlit as st
 
 from engine.common.errors import EngineError
 from engine.common.wording import upper_first
+from engine.decision.bound_words import example_bound
 from engine.decision.choice import choose, planned_indices
 from engine.decision.disclosure_text import disclosure_warning
 from engine.decision.slope import beaten_by_original, beaten_text
@@ -29,6 +31,7 @@ from frontier_app.widgets import (
     recommendation,
     risk_in_words,
     study_page,
+    unmet_bound,
     unstated_entries,
     workflow,
 )
@@ -127,16 +130,21 @@ def _how(study: Study, status: DecisionStatus) -> str:
         rules,
         index=rules.index(first) if first in rules else 0,
         format_func=_RULES.__getitem__,
-        key=f"recommend-rule-{len(study.choices.all())}-{status.state}",
+        key=_rule_key(study, status),
     )
     if how != now.draft.rule:
         state.set_draft(rule=how)
     return how
 
 
+def _rule_key(study: Study, status: DecisionStatus) -> str:
+    return f"recommend-rule-{len(study.choices.all())}-{status.state}"
+
+
 def _picked(study: Study, view: RiskUtilityMap, how: str) -> tuple[dict[str, Any], int | None]:
     """What :func:`choose` is asked for, and the scenario that it will pick."""
     now, plan = state.get(), study.plan.decision
+    bound: float | None = None
     try:
         if how == "hand":
             label = candidate_picker.candidate(
@@ -153,6 +161,7 @@ def _picked(study: Study, view: RiskUtilityMap, how: str) -> tuple[dict[str, Any
                 "bound",
                 now.draft.bound if now.draft.bound is not None else now.look.bound,
                 upper_first(bound_is_on(study.plan.decision)) + ".",
+                example_bound(float(view.original[view.risk])),
             )
             return ({"max_risk": bound}, view.under_bound(bound)) if bound is not None else ({}, None)
         if how == "slope":
@@ -167,14 +176,31 @@ def _picked(study: Study, view: RiskUtilityMap, how: str) -> tuple[dict[str, Any
             rule = f"risk at or below {plan.max_risk}" if plan.max_risk else f"a slope of {plan.slope}"
             rule += f"; {bound_is_on(plan)}" if plan.max_risk else ""
             st.caption(f"Fixed in the plan: {rule}.")
+            bound = None if plan.max_risk is None else float(plan.max_risk)
             return {}, next(iter(planned_indices(study, view)))
     except EngineError as error:
-        elements.show_error(error)
+        allow = partial(_try_bound, _rule_key(study, decision_status(study)))
+        if bound is None or not unmet_bound.shown(study, view, bound, allow):
+            elements.show_error(error)
     return {}, None
 
 
-def _number(label: str, name: str, start: float | None, note: str) -> float | None:
-    typed = st.number_input(label, 0.0, value=start, format="%.6g", key=f"recommend-{name}", placeholder="a number")
+def _try_bound(rule_key: str, bound: float) -> None:
+    """Let a bound be tried in place of one that nothing meets; ``rule_key`` is the input of the rule."""
+    state.set_draft(rule="bound", bound=bound)
+    state.set_input("recommend-bound", bound)
+    state.set_input(rule_key, "bound")
+
+
+def _number(label: str, name: str, start: float | None, note: str, example: str = "") -> float | None:
+    typed = st.number_input(
+        label,
+        0.0,
+        value=start,
+        format="%.6g",
+        key=f"recommend-{name}",
+        placeholder=f"such as {example}" if example else "a number",
+    )
     if typed != getattr(state.get().draft, name):
         state.set_draft(**{name: typed})
     if note:

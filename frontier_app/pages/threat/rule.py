@@ -8,6 +8,7 @@ from decimal import Decimal
 import streamlit as st
 
 from engine.common.errors import EngineError
+from engine.decision.bound_words import bound_words, example_bound
 from engine.measures import MeasureCall, call
 from engine.measures.base import Kind
 from engine.measures.planned import check_bounded, comparable_calls, deciding_column
@@ -86,7 +87,7 @@ def _rule(
     plan: Plan, old: DecisionPlan, risk: MeasureCall, tag: str, fixed: bool, wrong: InputErrors
 ) -> tuple[str | None, str | None, str]:
     """The bound or the slope of the rule, and the share of single runs that must meet a bound."""
-    _doing_nothing(plan, risk)
+    doing_nothing = _doing_nothing(plan, risk)
     rule_before = "bound" if old.max_risk is not None else "slope" if old.slope is not None else "none"
     rule = st.radio(
         "Rule",
@@ -99,7 +100,7 @@ def _rule(
     bound = slope = None
     probability = old.probability
     if rule == "bound":
-        bound = _bound(old, risk, tag, fixed, wrong)
+        bound = _bound(old, risk, doing_nothing, tag, fixed, wrong)
         probability = _probability(old, tag, fixed, wrong)
     elif rule == "slope":
         typed = st.text_input(
@@ -160,13 +161,16 @@ def _entry(plan: Plan, old: str | None, new: str | None, calls: list[MeasureCall
     return new if new in [str(call(name)) for name in plan.measures] else None
 
 
-def _bound(old: DecisionPlan, risk: MeasureCall, tag: str, fixed: bool, wrong: InputErrors) -> str | None:
+def _bound(
+    old: DecisionPlan, risk: MeasureCall, doing_nothing: float | None, tag: str, fixed: bool, wrong: InputErrors
+) -> str | None:
+    example = example_bound(doing_nothing)
     typed = st.text_input(
         f"Largest acceptable risk (α), in {risk.measure.unit}",
         old.max_risk or "",
         key=f"alpha-{tag}",
         disabled=fixed,
-        placeholder="such as 0.014",
+        placeholder=f"such as {example}" if example else "a number",
         help=f"{text.measure_help(risk.measure)} The run that is released must be at or below α, and so must as many"
         " single runs of its candidate as you say below.",
     )
@@ -177,8 +181,8 @@ def _bound(old: DecisionPlan, risk: MeasureCall, tag: str, fixed: bool, wrong: I
 
     bound = wrong.attempt(checked, old.max_risk)
     n = state.get().raw.n_records if state.get().raw is not None else 0  # type: ignore[union-attr]
-    if bound is not None and n and risk.measure.unit_kind == "share_of_records":
-        st.caption(f"Of all {n:,} records that would be {int(Decimal(bound) * n):,}.")
+    if bound is not None and n and (words := bound_words(risk, float(bound), n)):
+        st.caption(words)
     return bound
 
 
@@ -212,21 +216,22 @@ def _probability(old: DecisionPlan, tag: str, fixed: bool, wrong: InputErrors) -
     return wrong.attempt(asked, before)
 
 
-def _doing_nothing(plan: Plan, risk: MeasureCall) -> None:
-    """The risk of the data as they are."""
+def _doing_nothing(plan: Plan, risk: MeasureCall) -> float | None:
+    """The risk of the data as they are; None where it is not known yet."""
     if state.get().raw is None:
-        return
+        return None
     try:
         data = actions.coded()
         depends = (plan.data, plan.keys, plan.analyse, plan.edits, str(risk))
         figure = state.get().memo.get("doing-nothing", depends, lambda: original_figure(plan, data, str(risk)))
     except EngineError as error:
         st.caption(remedies.error_text(error))
-        return
+        return None
     if figure is None:
         st.caption("This measure works on records. A sweep computes its figure for doing nothing when it begins.")
     else:
         st.markdown(markdown("Doing nothing has a risk of **{}** ({}).", text.figure(figure), risk.measure.unit))
+    return figure
 
 
 _RUNS = {

@@ -26,6 +26,7 @@ from frontier_app.session.state import Look
 from frontier_app.session.workspace import Workspace
 from frontier_app.widgets.recommendation import Rule, rule
 from frontier_app.wording import text
+from tests.frontier_app.elements import press
 from tests.frontier_app.pages.test_pages import app, to, words
 
 
@@ -107,6 +108,20 @@ def test_a_bound_below_everything_says_so(at: Workspace, view: RiskUtilityMap):
     with Study.open(at.folder / "study-1.study") as study:
         found = rule(study, view, Look(rule="bound", bound=-1.0))
     assert found.index is None and "no candidate meets the bound" in found.trouble
+
+
+def test_a_bound_that_nothing_meets_says_what_would_and_does_it(at: Workspace, view: RiskUtilityMap):
+    made = explored(at)
+    made.toggle(key="bound-on").set_value(True).run()
+    (number,) = [box for box in made.number_input if box.label == "Largest acceptable risk"]
+    number.set_value(0.0001).run()
+    (warning,) = [str(one.value) for one in made.warning]
+    assert warning.startswith("No candidate meets the bound 0.0001 (0.01 % of unaltered records). The least risk")
+    assert "Fewer keys leave fewer small cells" in words(made)
+    press(made, "unmet-allow")
+    assert not made.warning and not made.exception and "is recommended" in words(made)
+    bound = made.session_state["frontier"].look.bound
+    assert view.meets(bound).sum() >= 1 and not view.meets(0.998 * bound).any()
 
 
 @pytest.mark.parametrize("drawn", list(drawing.DRAWN))

@@ -88,7 +88,7 @@ def test_a_recommendation_is_recorded_with_its_alternatives(at: Workspace):
     assert "Nothing has been recommended yet" in words(made)
     made.radio(key="recommend-rule-0-none").set_value("bound").run()
     made.number_input(key="recommend-bound").set_value(0.0).run()
-    assert any("no candidate meets the bound" in error.value.lower() for error in made.error)
+    assert any("no candidate meets the bound" in warning.value.lower() for warning in made.warning)
     made.number_input(key="recommend-bound").set_value(0.0025).run()
     assert not made.error and made.button(key="record-choice").disabled
     assert any("a reason and a name" in one.value for one in made.caption)

@@ -116,11 +116,12 @@ def test_bound_and_slope_and_tolerances() -> None:
     made = _sample()
     _box(made, "Rule").set_value("bound").run()
     assert _plan(made).decision.max_risk is None
+    assert _box(made, "Largest acceptable risk").placeholder == "such as 0.0014", "half the risk of doing nothing"
     _box(made, "Largest acceptable risk").set_value("-1").run()
     assert any("must not be negative" in e.value for e in made.error)
     _box(made, "Largest acceptable risk").set_value("0.0020").run()
     assert not made.error and _plan(made).decision.max_risk == "0.002"
-    assert any("Of all 1,841 records that would be 3." in c.value for c in made.caption)
+    assert any("0.2 % of unaltered records. It is at most 3 records of 1,841" in c.value for c in made.caption)
     assert any("Doing nothing has a risk of **0.002716**" in m.value for m in made.markdown)
     _box(made, "Rule").set_value("slope").run()
     _box(made, "Additional risk accepted").set_value("0.5").run()

@@ -1,0 +1,42 @@
+"""A bound on risk in the unit of its measure, and an example of one."""
+
+from __future__ import annotations
+
+import math
+from decimal import Decimal
+
+from engine.measures import MeasureCall
+
+
+def figure_words(call: MeasureCall, value: float) -> str:
+    """A figure of a risk measure with its unit: ``0.014 (1.4 % of unaltered records)``, ``12 records``."""
+    measure = call.measure
+    if measure.share_of:
+        return f"{value:.4g} ({100 * value:.3g} % of {measure.share_of})"
+    return f"{value:.4g} {measure.unit}" if measure.unit_kind == "count" else f"{value:.4g}"
+
+
+def bound_words(call: MeasureCall, bound: float, n_records: int) -> str:
+    """What a bound allows, in records where its unit tells that; "" where the bound says all itself."""
+    measure = call.measure
+    if not measure.share_of:
+        return ""
+    share = f"{100 * bound:.3g} % of {measure.share_of}"
+    most = int(Decimal(repr(bound)) * n_records)  # 0.29 of 100 is 29, and not 28
+    if measure.share_of == "records":
+        return f"That is {share}: {most:,} of {n_records:,}."
+    if measure.of_unaltered:
+        return (
+            f"That is {share}. It is at most {most:,} records of {n_records:,}, and fewer the more records a candidate "
+            "alters."
+        )
+    return f"That is {share}."
+
+
+def example_bound(doing_nothing: float | None) -> str:
+    """A bound to begin with: half the risk of doing nothing, to two digits; "" where that is nothing or not known."""
+    if doing_nothing is None or not math.isfinite(doing_nothing) or doing_nothing <= 0:
+        return ""
+    half = doing_nothing / 2
+    decimals = max(0, 1 - math.floor(math.log10(half)))
+    return f"{half:.{decimals}f}"

@@ -1,0 +1,100 @@
+"""What would help where nothing meets a bound: the least risk reached, larger rates, coarser keys."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from engine.decision.unmet_bound import keys_words, least_words, rate_words, unmet_bound, unmet_sentences
+from engine.plan import DecisionPlan, SpacePlan
+from engine.release.results import RunStatus
+from engine.release.spec import ReleaseSpec
+from engine.study.map_reader import risk_utility_map
+from engine.study.study import Study
+from tests.small_tables import Small
+
+SMALL = Small(((0, 0, 0), (1, 1, 1)), (2, 5, 3))
+RUNS = 12
+
+
+@contextmanager
+def study_of(folder: Path, risks: Mapping[str, float], original: float = 0.3, runs: int = RUNS) -> Iterator[Study]:
+    """A study of one swap at several rates, each with the same risk in all runs."""
+    plan = SMALL.plan(
+        space=SpacePlan(specs=("A:S",), rates=tuple(risks), replicates=runs),
+        measures=("small_cells", "hellinger"),
+        decision=DecisionPlan(),
+    )
+    about = {"attributes": list(SMALL.names), "levels": [2, 5, 3], "measures": list(plan.measures), "n_records": 2}
+    with Study.create(folder / "s", plan, about, {"small_cells": original, "hellinger": 0.0}) as study:
+        study.scenario_table.add([ReleaseSpec(SMALL.spec("SUU"), rate) for rate in risks])
+        rows = [(i, r, RunStatus.OK, 2, risk, 0.1) for i, risk in enumerate(risks.values()) for r in range(1, runs + 1)]
+        study.runs.add(rows)
+        yield study
+
+
+def test_a_bound_that_is_met_asks_for_nothing(tmp_path: Path) -> None:
+    with study_of(tmp_path, {"0.1": 0.2}) as study:
+        assert unmet_bound(study, risk_utility_map(study), 0.2) is None
+
+
+def test_with_too_few_runs_nothing_is_said_about_a_bound(tmp_path: Path) -> None:
+    with study_of(tmp_path, {"0.1": 0.2}, runs=3) as study:
+        assert unmet_bound(study, risk_utility_map(study), 0.1) is None
+
+
+def test_the_least_risk_larger_rates_and_coarser_keys_are_told_in_whole_sentences(tmp_path: Path) -> None:
+    with study_of(tmp_path, {"0.1": 0.25, "0.2": 0.2}) as study:
+        view = risk_utility_map(study)
+        unmet = unmet_bound(study, view, 0.12)
+        assert unmet is not None
+        label = study.scenarios[1].label
+        assert unmet_sentences(unmet, view) == [
+            "No candidate meets the bound 0.12 (12 % of unaltered records). The least risk reached in 90 % of single "
+            f"runs is 0.2 (20 % of unaltered records), by {label}.",
+            "A larger rate may help: the least risk is 0.25 (25 % of unaltered records) at a rate of 10 % and 0.2 "
+            "(20 % of unaltered records) at 20 %; on a straight line the bound is met at 40 %.",
+            "Coarser keys leave fewer small cells: merge levels of B (5 levels), C (3 levels), and sweep anew.",
+        ]
+
+
+@pytest.mark.parametrize(
+    ("risks", "bound", "next_rate", "opening"),
+    [
+        ({"0.02": 0.29}, 0.25, "0.1", "A larger rate may help: the least risk is 0.29"),
+        ({"0.01": 0.29, "0.02": 0.28}, 0.25, "0.05", "A larger rate may help"),
+        ({"0.1": 0.2, "0.2": 0.19}, 0.05, "0.4", "A larger rate alone will hardly do"),
+        ({"0.1": 0.2, "0.2": 0.21}, 0.1, None, "A larger rate is not likely to help"),
+        ({"0.1": 0.31}, 0.1, None, "A larger rate is not likely to help"),
+        ({"0.5": 0.2, "1": 0.15}, 0.1, None, "A larger rate is not likely to help"),
+    ],
+    ids=["one rate", "two rates", "too flat", "rising", "riskier than nothing", "all records"],
+)
+def test_a_larger_rate_is_proposed_only_where_risk_falls_with_it(
+    tmp_path: Path, risks: dict[str, float], bound: float, next_rate: str | None, opening: str
+) -> None:
+    with study_of(tmp_path, risks) as study:
+        unmet = unmet_bound(study, risk_utility_map(study), bound)
+        assert unmet is not None and unmet.trend is not None
+        assert unmet.trend.next_rate == next_rate
+        assert rate_words(unmet).startswith(opening)
+
+
+def test_it_is_said_where_the_data_unchanged_are_within_the_bound(tmp_path: Path) -> None:
+    with study_of(tmp_path, {"0.1": 0.25}, original=0.1) as study:
+        view = risk_utility_map(study)
+        unmet = unmet_bound(study, view, 0.2)
+        assert unmet is not None
+        assert "The data unchanged have 0.1 (10 % of unaltered records)" in least_words(unmet, view)
+
+
+def test_keys_of_two_levels_cannot_be_coarser(tmp_path: Path) -> None:
+    with study_of(tmp_path, {"0.1": 0.25}) as study:
+        unmet = unmet_bound(study, risk_utility_map(study), 0.2)
+        assert unmet is not None
+        assert keys_words(replace(unmet, keys=(("A", 2),))).startswith("Fewer keys leave fewer small cells")
+        assert keys_words(replace(unmet, keys=())) == ""

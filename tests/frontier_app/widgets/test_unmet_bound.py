@@ -1,0 +1,68 @@
+"""The ways out where nothing meets a bound: what each button does."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from engine.study.map_reader import risk_utility_map
+from engine.study.study import Study
+from frontier_app.session.workspace import Workspace
+from frontier_app.widgets.unmet_bound import reachable_bound
+from tests.frontier_app.elements import has_button, press
+from tests.frontier_app.pages.test_pages import app, to
+
+
+def at_a_bound_of_nothing(at: Workspace) -> AppTest:
+    """The page Recommend with a bound that nothing meets."""
+    made = to(app(at), "recommend")
+    made.radio(key="recommend-rule-0-none").set_value("bound").run()
+    made.number_input(key="recommend-bound").set_value(0.0).run()
+    assert any(str(one.value).startswith("No candidate meets the bound 0 (0 % of ") for one in made.warning)
+    return made
+
+
+def test_the_least_bound_is_tried_on_the_page_of_recommendations_too(swept: Callable[..., Workspace]) -> None:
+    at = swept()
+    made = press(at_a_bound_of_nothing(at), "unmet-allow")
+    assert not made.exception and not made.warning and not made.error
+    bound = made.number_input(key="recommend-bound").value
+    assert bound is not None
+    with Study.open(at.folder / "study-1.study") as study:
+        assert risk_utility_map(study).meets(bound).any()
+
+
+def test_the_planned_bound_leads_to_the_same_ways_out(swept: Callable[..., Workspace]) -> None:
+    made = to(app(swept(max_risk="0.00001")), "recommend")
+    made.radio(key="recommend-rule-0-none").set_value("plan").run()
+    press(made, "unmet-allow")
+    assert not made.exception and not made.warning
+    assert made.radio(key="recommend-rule-0-none").value == "bound"
+
+
+def test_a_larger_rate_goes_into_the_plan_where_the_sweep_adds_it(swept: Callable[..., Workspace]) -> None:
+    made = at_a_bound_of_nothing(swept("fair", swap_sizes=[1], rates=["0.02", "0.1"], swap=["affair", "occ"]))
+    before = made.session_state["frontier"].plan
+    press(made, "unmet-rate")
+    assert not made.exception
+    plan = made.session_state["frontier"].plan
+    assert plan.space.rates[:2] == before.space.rates and len(plan.space.rates) == 3
+    assert has_button(made, "begin-more"), "the page Sweep, which adds it to the study"
+
+
+def test_coarser_keys_lead_to_the_levels_of_the_key_with_most(swept: Callable[..., Workspace]) -> None:
+    made = press(
+        at_a_bound_of_nothing(swept("fair", swap_sizes=[1], rates=["0.02", "0.1"], swap=["affair", "occ"])),
+        "unmet-keys",
+    )
+    assert not made.exception
+    view = made.session_state["frontier"].file_view
+    assert view.part == "levels" and view.column == "rate"
+    assert any(str(box.key).startswith("recode-which") and box.value == "rate" for box in made.selectbox)
+
+
+@pytest.mark.parametrize("least", [0.0, 0.012344, 0.0123451, 0.99996, 812.0, 81234.5])
+def test_the_reachable_bound_is_met_by_the_least_risk(least: float) -> None:
+    assert least <= reachable_bound(least) <= least * 1.0012
