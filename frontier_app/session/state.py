@@ -237,6 +237,12 @@ def input_value(key: str) -> Any:
     return st.session_state.get(key)
 
 
+def input_or(key: str, before: Any) -> Any:
+    """An input's value, or what it is about to begin with where it was not drawn yet."""
+    value = st.session_state.get(key)
+    return before if value is None else value
+
+
 def drop_input(key: str) -> None:
     """Let an input begin afresh when it is drawn next."""
     st.session_state.pop(key, None)

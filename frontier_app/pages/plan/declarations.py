@@ -9,6 +9,7 @@ import streamlit as st
 
 from engine.data.microdata import Microdata
 from engine.plan import Plan
+from frontier_app.session import state
 from frontier_app.widgets import rules
 from frontier_app.widgets.input_errors import InputErrors
 from frontier_app.wording.markup import markdown
@@ -16,10 +17,9 @@ from frontier_app.wording.markup import markdown
 
 def declared(base: Plan, tag: str, data: Microdata, wrong: InputErrors) -> Plan:
     """The plan with what a person declares about the data: numbers and forbidden combinations."""
-    title = markdown(
-        "Numeric columns ({:,}) and forbidden combinations ({:,})", len(base.data.numeric), len(base.edits)
-    )
-    with st.expander(title, expanded=bool(base.edits), icon=":material/rule:"):
+    n_numeric = len(state.input_or(f"numeric-{tag}", base.data.numeric))
+    title = markdown("Numeric columns ({:,}) and forbidden combinations ({:,})", n_numeric, len(base.edits))
+    with st.expander(title, key=f"fold-declared-{tag}", expanded=bool(base.edits), icon=":material/rule:"):
         return _declared(base, tag, data, wrong)
 
 

@@ -137,9 +137,11 @@ def _amounts(base: Plan, tag: str, swaps: bool, wrong: InputErrors) -> tuple[tup
 def _details(plan: Plan, base: Plan, tag: str, replicates: int, swaps: bool, wrong: InputErrors) -> Plan:
     """The plan with what counts as a true swap, and whether replicates are spent in stages; folded, since both are
     usually left as they are."""
-    staged = base.space.adaptive or base.space.search
+    searching = plan.space.search
+    staged = searching or state.input_or(f"adaptive-{tag}-{searching}", base.space.adaptive)
     spent = "replicates where dominance is uncertain" if staged else "the same number of replicates for all"
-    with st.expander(upper_first(f"{base.space.rule} swaps; {spent}" if swaps else spent), icon=":material/tune:"):
+    title = upper_first(f"{space.rule_at_hand(base, tag)} swaps; {spent}" if swaps else spent)
+    with st.expander(title, key=f"fold-details-{tag}", icon=":material/tune:"):
         if swaps:
             plan = replace(plan, space=replace(plan.space, rule=space.rule(base, tag)))
             with st.popover("The four roles in plain words", icon=":material/help:"):

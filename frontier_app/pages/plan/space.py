@@ -99,6 +99,11 @@ def inputs(base: Plan, tag: str) -> Plan:
     return replace(base, swap=swap or base.swap, space=chosen)
 
 
+def rule_at_hand(base: Plan, tag: str) -> str:
+    """What counts as a true swap by the input, which may not be drawn yet."""
+    return str(state.input_or(f"true-swap-{tag}", base.space.rule))
+
+
 def rule(base: Plan, tag: str) -> str:
     """What counts as a true swap."""
     return str(
@@ -107,7 +112,7 @@ def rule(base: Plan, tag: str) -> str:
             list(text.RULE_WORDS),
             index=list(text.RULE_WORDS).index(base.space.rule),
             format_func=text.RULE_WORDS.__getitem__,
-            key=f"rule-{tag}",
+            key=f"true-swap-{tag}",
         )
     )
 
@@ -124,8 +129,11 @@ def _parts(base: Plan, tag: str) -> tuple[tuple[str, ...], tuple[str, ...], tupl
         else "never"
         for name in base.names
     }
-    counts = ", ".join(f"{n:,} {PARTS[part]}" for part in PARTS if (n := list(before.values()).count(part)))
-    fold = st.expander(f"The part of every attribute: {counts}", icon=":material/list:")
+    parts = [PARTS[part] for part in before.values()]
+    for row, changed in state.input_or(f"parts-{tag}", {"edited_rows": {}})["edited_rows"].items():
+        parts[row] = changed.get("part", parts[row])
+    counts = ", ".join(f"{parts.count(part):,} {part}" for part in PARTS.values() if part in parts)
+    fold = st.expander(f"The part of every attribute: {counts}", key=f"fold-parts-{tag}", icon=":material/list:")
     with fold:
         _mine(base, tag)
     edited = fold.data_editor(

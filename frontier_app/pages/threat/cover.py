@@ -9,6 +9,7 @@ import streamlit as st
 
 from engine.plan import AboutPlan, Plan
 from engine.plan.context import RELEASE_TYPES
+from frontier_app.session import state
 from frontier_app.widgets.input_errors import InputErrors
 
 _SHORT = {
@@ -31,8 +32,10 @@ _TYPES = {"new": "new", "series": "one of a series", "re-release": "a release ag
 def inputs(base: Plan, plan: Plan, tag: str, wrong: InputErrors) -> Plan:
     """The plan with its cover; an approval leaves it open."""
     old = base.about
-    given = sum(bool(getattr(old, name)) for name in (*_SHORT, "design"))
-    fold = st.expander(f"Who asks: the cover of the memo ({given} of {len(_SHORT) + 1} given)", icon=":material/badge:")
+    names = (*_SHORT, "design")
+    given = sum(bool(state.input_or(f"about-{name}-{tag}", getattr(old, name))) for name in names)
+    title = f"Who asks: the cover of the memo ({given} of {len(names)} given)"
+    fold = st.expander(title, key=f"fold-about-{tag}", icon=":material/badge:")
     fold.caption("You can leave it empty and complete it later, also after an approval.")
     values: dict[str, Any] = {}
     columns = fold.columns(4)

@@ -56,8 +56,10 @@ def inputs(base: Plan, tag: str, fixed: bool, wrong: InputErrors) -> Plan:
 
 def _in_words(threat: ThreatPlan, tag: str, fixed: bool) -> ThreatPlan:
     """The intruder in words, folded: the memo quotes them, and no figure depends on them."""
-    given = sum(map(bool, (threat.intruder, threat.public_files, threat.harm)))
-    fold = st.expander(f"The intruder in words, for the memo ({given} of 3 given)", icon=":material/edit_note:")
+    before = {"intruder": threat.intruder, "files": threat.public_files, "harm": threat.harm}
+    given = sum(bool(state.input_or(f"threat-{name}-{tag}", value)) for name, value in before.items())
+    title = f"The intruder in words, for the memo ({given} of 3 given)"
+    fold = st.expander(title, key=f"fold-threat-{tag}", icon=":material/edit_note:")
     intruder = fold.text_area(
         "Who the intruder could be, and how they would proceed",
         threat.intruder,

@@ -9,6 +9,7 @@ import streamlit as st
 
 from engine.plan import Plan, PublishPlan
 from engine.plan.context import INCLUDE, MEMBERS_RATES, RATE_POLICIES
+from frontier_app.session import state
 from frontier_app.widgets.input_errors import InputErrors
 
 _POLICIES = {"withhold": "withhold it (usual)", "range": "give a range in words"}
@@ -21,7 +22,8 @@ def inputs(base: Plan, plan: Plan, tag: str, fixed: bool, wrong: InputErrors) ->
     read-only where ``fixed``."""
     old = base.publish
     include = _included(base, tag, fixed)
-    fold = st.expander(f"What is said in public ({_TOLD[old.rate_policy]})", icon=":material/campaign:")
+    told = _TOLD[state.input_or(f"publish-policy-{tag}", old.rate_policy)]
+    fold = st.expander(f"What is said in public ({told})", key=f"fold-publish-{tag}", icon=":material/campaign:")
     fold.caption(
         "A paragraph on methods goes with the released file. It never names the swapped variables or the exact rate."
     )

@@ -22,15 +22,17 @@ _AT_ONCE = 100_000  # records times attributes up to which the figures are worke
 
 def inputs(base: Plan, plan: Plan, tag: str, fixed: bool) -> Plan:
     """The plan with what is published of the original, and what that undoes."""
-    usual = base.threat.published_tables
-    fold = st.expander(f"Published tables of the original: {recognised.POLICIES[usual]}", icon=":material/lock_open:")
+    key = f"threat-tables-{tag}"
+    policy = recognised.POLICIES[state.input_or(key, base.threat.published_tables)]
+    title = f"Published tables of the original: {policy}"
+    fold = st.expander(title, key=f"fold-{key}", icon=":material/lock_open:")
     fold.markdown(markdown("{}", recognised.UNDONE))
     published = fold.selectbox(
         recognised.PUBLISHED,
         PUBLISHED_TABLES,
         index=PUBLISHED_TABLES.index(base.threat.published_tables),
         format_func=recognised.POLICIES.__getitem__,
-        key=f"threat-tables-{tag}",
+        key=key,
         disabled=fixed,
         help="Such as the tables of a report on the same survey. Several tables that cross the same two variables count"
         " as one.",

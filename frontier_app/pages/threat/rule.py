@@ -59,24 +59,26 @@ def _judged(
     old: DecisionPlan, calls: list[MeasureCall], tag: str, fixed: bool
 ) -> tuple[MeasureCall | None, MeasureCall | None, str]:
     """The measures that judge and the run that is released, folded under what the plan has of them."""
-    judges = [
-        _matching(options, entry)
-        for kind, entry in (("risk", old.risk), ("utility", old.utility))
-        if (options := _of_kind(calls, kind))
-    ]
+    judges = []
+    for kind, entry in (("risk", old.risk), ("utility", old.utility)):
+        if options := _of_kind(calls, kind):
+            judges.append(_matching(options, state.input_or(f"decision-{kind}-{tag}", entry)))
     titles = " and ".join(text.measure_title(judge) for judge in judges)
-    label = markdown("Judged by {}; {} is released", titles or "no measure", _released(old))
-    with st.expander(label, icon=":material/balance:"):
+    label = markdown("Judged by {}; {} is released", titles or "no measure", _released(old, tag))
+    with st.expander(label, key=f"fold-decision-{tag}", icon=":material/balance:"):
         risk = _measure("Risk is judged by", "risk", calls, old.risk, tag, fixed)
         utility = _measure("Utility is judged by", "utility", calls, old.utility, tag, fixed)
         return risk, utility, _realisation(old, tag, fixed)
 
 
-def _released(old: DecisionPlan) -> str:
+def _released(old: DecisionPlan, tag: str) -> str:
     """The run that is released, as part of a sentence."""
-    if old.realisation == FIRST_WITHIN:
-        return "the first run that meets the bound"
-    return "the first run" if old.realisation == "first" else f"run {old.realisation}"
+    how = state.input_or(f"realisation-{tag}", old.realisation)
+    if how == "number":
+        before = old.realisation if old.realisation not in _RUNS else 1
+        how = state.input_or(f"realisation-number-{tag}", before)
+    named = {FIRST_WITHIN: "the first run that meets the bound", "first": "the first run"}
+    return named.get(how, f"run {how}")
 
 
 def _of_kind(calls: list[MeasureCall], kind: str) -> list[MeasureCall]:
@@ -262,9 +264,10 @@ def _realisation(old: DecisionPlan, tag: str, fixed: bool) -> str:
 def _tolerances(base: Plan, plan: Plan, tag: str, fixed: bool, wrong: InputErrors) -> Plan:
     """The plan with its tolerances, folded under what it has of them."""
     old = base.tolerances
-    fold = st.expander(
-        f"Pointed out: changes above {_percent(old.change)} %, shifts above {old.se} SE", icon=":material/straighten:"
-    )
+    share = state.input_or(f"tolerance-change-{tag}", _percent(old.change))
+    shift = state.input_or(f"tolerance-se-{tag}", old.se)
+    title = markdown("Pointed out: changes above {} %, shifts above {} SE", share, shift)
+    fold = st.expander(title, key=f"fold-tolerances-{tag}", icon=":material/straighten:")
     first, second = fold.columns(2, vertical_alignment="bottom")
     third, fourth = fold.columns(2, vertical_alignment="bottom")
     change = first.text_input(

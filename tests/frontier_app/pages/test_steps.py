@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 from streamlit.testing.v1 import AppTest
@@ -65,6 +66,25 @@ def test_a_fold_tells_what_the_plan_has() -> None:
     titles = [fold.label for fold in made.run().expander]
     assert "Who asks: the cover of the memo (2 of 9 given)" in titles
     assert any(title.endswith("; run 4 is released") for title in titles)
+
+
+def test_the_title_of_a_fold_follows_what_is_given_in_it() -> None:
+    made = _page("threat")
+    _widget(made, "selectbox", "threat-tables-").set_value("yes").run()
+    _widget(made, "radio", "realisation-").set_value("number").run()
+    _widget(made, "text_area", "threat-harm-").set_value("shame").run()
+    _widget(made, "text_input", "tolerance-change-").set_value("20").run()
+    titles = "\n".join(fold.label for fold in made.expander)
+    assert not made.exception
+    for words in ("original: yes", "run 1 is released", "(1 of 3 given)", "changes above 20 %"):
+        assert words in titles
+    made = _page("plan")
+    _widget(made, "radio", "true-swap-").set_value("loose").run()
+    assert any(fold.label.startswith("Loose swaps") for fold in made.expander)
+
+
+def _widget(made: AppTest, kind: str, key: str) -> Any:
+    return next(widget for widget in made.get(kind) if str(widget.key).startswith(key))
 
 
 def test_plan_shows_what_has_to_be_decided_and_folds_the_rest() -> None:
