@@ -8,7 +8,9 @@ from __future__ import annotations
 import json
 import os
 import sys
+from importlib import import_module
 from pathlib import Path
+from threading import Thread
 
 from streamlit.starlette import App
 
@@ -17,6 +19,8 @@ from frontier_app.session.guard import Guard, Receive, Scope, Send
 from frontier_app.session.settings import PRIVACY
 
 SCRIPT = Path(__file__).resolve().parents[1] / "app" / "main.py"
+AHEAD = "frontier_app.app.ahead"
+"""The module that loads what the first page needs."""
 
 
 class Dashboard(App):
@@ -34,6 +38,7 @@ def main() -> None:
     launch = json.load(sys.stdin)
     access.begin(launch["token"], Path(launch["workspace"]) if launch["workspace"] else None)
     os.umask(0o077)
+    Thread(target=import_module, args=(AHEAD,), daemon=True).start()
     dashboard = Dashboard(SCRIPT)
     dashboard.mark = launch["mark"]
     dashboard.run(config={**PRIVACY, "server.port": int(port)})
