@@ -18,6 +18,18 @@ from engine.common.os_support import aside
 from frontier_app.session import jobs
 from frontier_app.session.workspace import Workspace
 
+_LIKE = {
+    ".sav": ("sav",),
+    ".zsav": ("sav",),
+    ".por": ("sav",),
+    ".dta": ("dta",),
+    ".xpt": ("xpt",),
+    ".sas7bdat": ("xpt",),
+    ".parquet": ("parquet",),
+    ".csv": ("csv",),
+    ".tsv": ("csv",),
+}
+"""Formats of a release by the end of the name of the file that was read: its own, or the nearest that is written."""
 _DATE = (1980, 1, 1, 0, 0, 0)  # the same for all, so that a file's date tells nothing
 
 
@@ -37,6 +49,11 @@ class Export:
 
     folder: Path
     bundles: dict[Tier, Path]
+
+    @property
+    def label(self) -> str:
+        """The label of the candidate that was exported."""
+        return self.folder.name.partition("-")[0]
 
     def files(self, tier: Tier) -> list[tuple[str, int]]:
         """What a bundle holds: relative names and sizes in bytes."""
@@ -113,6 +130,16 @@ def job(at: Workspace) -> Exporting:
         return Exporting("failed", tier, others, Message("error", "the export ended unexpectedly; nothing was written"))
     error = ends[-1] if ends else Message("error", "the export was ended; nothing was written")
     return Exporting("failed", tier, others, error)
+
+
+def like_the_file(at: Workspace) -> tuple[str, ...]:
+    """The formats in which a release is proposed: that of the file that was read; of a sample CSV and Parquet."""
+    return _LIKE.get(Path(at.about["data"] or "").suffix.lower(), ("csv", "parquet"))
+
+
+def has_public(at: Workspace, label: str) -> bool:
+    """Whether a public bundle of the candidate with that label is written."""
+    return any(Tier.PUBLIC in export.bundles and export.label == label for export in complete(at))
 
 
 def complete(at: Workspace) -> list[Export]:

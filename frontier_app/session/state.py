@@ -132,11 +132,11 @@ class Action:
 @dataclass(frozen=True)
 class ExportChoices:
     """For whom a bundle is written (chosen in which ``state`` of the recommendation; in another one the reader who is
-    next in turn is proposed), in which ``formats``, and what is released besides."""
+    next in turn is proposed), in which ``formats`` (None: not chosen yet), and what is released besides."""
 
     tier: str = ""
     state: str = ""
-    formats: tuple[str, ...] = ("csv", "parquet")
+    formats: tuple[str, ...] | None = None
     include: tuple[str, ...] = ()
 
 

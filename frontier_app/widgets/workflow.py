@@ -19,7 +19,7 @@ from engine.study.key_commitment import commitment_words
 from engine.study.ledger import Ledger, ledger_in, ledger_sentences
 from engine.study.log_seal import seal_words
 from engine.study.study import Study
-from frontier_app.session import actions, jobs, state
+from frontier_app.session import actions, exports, jobs, state
 from frontier_app.widgets import candidate_card, compare_table, elements
 from frontier_app.widgets.finalists import watch_runs
 from frontier_app.wording import text
@@ -160,7 +160,7 @@ def next_step(study: Study, view: RiskUtilityMap, status: DecisionStatus) -> Non
     elif status.state == "submitted":
         _board(study, status)
     else:
-        _publish(study)
+        _publish(study, choice)
 
 
 def _fresh_runs(study: Study, view: RiskUtilityMap, index: int) -> None:
@@ -285,19 +285,31 @@ def _return_inputs(study: Study, title: str, label: str) -> None:
         _step(study, "returned", by, why=why)
 
 
-def _publish(study: Study) -> None:
+def _publish(study: Study, choice: Choice) -> None:
+    """The export of the public bundle, then the record that it was published; the first of both that is not done is the
+    next step."""
+    at = state.get().workspace
+    written = at is not None and exports.has_public(at, choice.label)
+    st.markdown(
+        "The public bundle is written. Publish it, then record the publication here."
+        if written
+        else "The board has approved this release. Export the public bundle and publish it, then record the"
+        " publication here."
+    )
+    elements.go("release", "See the public bundle" if written else "Export the public bundle", primary=not written)
     left, right = st.columns(2, gap="large")
     with left.form("decide-release", enter_to_submit=False):
         st.markdown(markdown("**The release is published**"))
-        st.caption("Export the public bundle first; record here when it has been published.")
         by = st.text_input("Who published it", key="decide-release-by")
         if st.form_submit_button(
-            "Record the publication", key="record-publication", type="primary", icon=":material/public:"
+            "Record the publication",
+            key="record-publication",
+            type="primary" if written else "secondary",
+            icon=":material/public:",
         ):
             _step(study, "released", by)
     with right.form("decide-return", enter_to_submit=False):
         _return_inputs(study, "The board takes its approval back", "Record the return")
-    elements.go("release", "Export the public bundle", primary=False)
 
 
 # -- looking back ----------------------------------------------------------------------------------------------------

@@ -159,7 +159,7 @@ def _pin(view: RiskUtilityMap, index: int, pinned: Pin | None) -> None:
         st.caption("Pinned candidates keep a ring on the map and can be compared side by side.")
         name = st.text_input("Name", pinned.name if pinned else "", key=f"pin-name-{label}", placeholder="optional")
         with st.container(horizontal=True):
-            if st.button("Rename" if pinned else "Pin it", key=f"pin-{label}", type="primary"):
+            if st.button("Rename" if pinned else "Pin it", key=f"pin-{label}"):
                 _keep(label, name, pinned.note if pinned else "")
             if pinned and st.button("Unpin", key=f"unpin-{label}"):
                 _keep(label, None)

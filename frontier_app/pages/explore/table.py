@@ -143,7 +143,7 @@ def _range(view: RiskUtilityMap) -> None:
                 ends_given.append(
                     sign * column.number_input(f"{axis} {end}", value=value, step=None, format="%.6g", key=key)
                 )
-        if st.button("List what is inside", key="box-apply", type="primary"):
+        if st.button("List what is inside", key="box-apply"):
             state.look(box=tuple(ends_given))
             st.rerun()
 

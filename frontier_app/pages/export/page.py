@@ -119,11 +119,13 @@ def _ask(study: Study, status: DecisionStatus) -> None:
     chosen = now.export_choices
     left, right = st.columns(2, gap="large")
     tier = _tier(study, status, left)
-    formats, include = list(chosen.formats), chosen.include
+    formats, include = chosen.formats, chosen.include
+    if formats is None:
+        formats = exports.like_the_file(now.workspace)
     if tier not in ("chair", "member"):
         with right:
-            formats, include = _data(study, chosen, tier)
-    choices = state.ExportChoices(tier, status.state, tuple(formats), include)
+            formats, include = _data(study, formats, chosen.include, tier)
+    choices = state.ExportChoices(tier, status.state, formats, include)
     if choices != chosen:
         state.put(export_choices=choices)
     job = exports.job(now.workspace)
@@ -134,7 +136,9 @@ def _ask(study: Study, status: DecisionStatus) -> None:
     if st.button(
         f"Write the bundle{'s' if tier == 'all' else f' for: {name}'}",
         key="write-bundle",
-        type="primary",
+        type="secondary"
+        if exports.has_public(now.workspace, choice.label) or _mended_in_file(job.error)
+        else "primary",
         icon=":material/inventory_2:",
         disabled=not formats,
     ):
@@ -167,17 +171,24 @@ def _failed(error: Message) -> None:
         ),
         icon=":material/block:",
     )
-    if attack in _MENDED_IN_FILE:
+    if _mended_in_file(error):
         st.caption("That changes the plan: sweep it again, and have what you then recommend approved anew.")
         elements.go("data", "Mend it under File")
 
 
-def _data(study: Study, chosen: state.ExportChoices, tier: str) -> tuple[list[str], tuple[str, ...]]:
+def _mended_in_file(error: Message | None) -> bool:
+    """Whether an attack succeeded that another coding of the columns prevents."""
+    return error is not None and error.values.get("attack") in _MENDED_IN_FILE
+
+
+def _data(
+    study: Study, proposed: tuple[str, ...], included: tuple[str, ...], tier: str
+) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Formats of the data, and what is released besides what the plan says; only the analyst may have more."""
     formats = st.multiselect(
         "Formats of the data",
         list(_FORMATS),
-        default=list(chosen.formats),
+        default=list(proposed),
         format_func=_FORMATS.__getitem__,
         key="export-formats",
         help="CSV loses labels, which the codebook and the scripts carry; SPSS and Stata keep them.",
@@ -186,14 +197,12 @@ def _data(study: Study, chosen: state.ExportChoices, tier: str) -> tuple[list[st
     if tier == "analyst":
         more = {role: label for role, label in _besides(study).items() if role not in planned}
         include = tuple(
-            role
-            for role, label in more.items()
-            if st.checkbox(label, role in chosen.include, key=f"export-include-{role}")
+            role for role, label in more.items() if st.checkbox(label, role in included, key=f"export-include-{role}")
         )
     else:
         include = ()
     st.caption(f"{besides_words(planned)} Threat and uses settles this for the public, and the board approves it.")
-    return formats, include
+    return tuple(formats), include
 
 
 def _besides(study: Study) -> dict[str, str]:
@@ -290,7 +299,8 @@ def _written(status: DecisionStatus) -> None:
     if not written:
         return
     st.subheader("What was written", anchor=False)
-    if status.state == "approved" and any("public" in bundles_written.bundles for bundles_written in written):
+    choice = status.choice
+    if at is not None and choice is not None and status.state == "approved" and exports.has_public(at, choice.label):
         st.markdown("The public bundle is written. When it has been published, record that: it closes the decision.")
         elements.go("recommend", "Next: record the publication")
     for number, bundles_written in enumerate(written[:_SHOWN]):
@@ -328,7 +338,6 @@ def _export(written: exports.Export) -> None:
                 "application/zip",
                 key=f"download-{written.folder.name}-{tier}",
                 icon=":material/lock:" if internal else ":material/download:",
-                type="primary" if tier == "public" else "secondary",
                 on_click="ignore",
             )
     st.caption("On this machine it lies here:")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import streamlit as st
@@ -315,7 +315,9 @@ def _record(
     label, key = "Record the recommendation", "record-choice"
     if how == "nothing":
         label, key = "Record that nothing is released", "record-nothing"
-    if st.button(label, key=key, type="primary", icon=":material/gavel:", disabled=bool(missing)):
+    # Where a decision is under way, the next step is another one.
+    kind: Literal["primary", "secondary"] = "primary" if status.state == "none" else "secondary"
+    if st.button(label, key=key, type=kind, icon=":material/gavel:", disabled=bool(missing)):
         with elements.errors_shown():
             if how == "nothing":
                 withhold(study, by, why)

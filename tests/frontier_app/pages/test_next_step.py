@@ -1,0 +1,104 @@
+"""One blue button a page at most, and it is the next step."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from engine.data.io.readers import EXTENSIONS
+from engine.decision.choice import choose
+from engine.decision.states import decide
+from engine.plan.samples import load
+from engine.study.keys import key_path, read_key
+from engine.study.map_reader import risk_utility_map
+from engine.study.study import Study
+from engine.sweeps.recheck import recheck
+from frontier_app.session import exports
+from frontier_app.session.workspace import Workspace
+from tests.frontier_app.pages.test_export import written
+from tests.frontier_app.pages.test_pages import PAGES, app, to
+
+_STATES = ("none", "draft", "rerun", "submitted", "approved", "exported", "released")
+_NEXT = {
+    ("recommend", "none"): "Record the recommendation",
+    ("recommend", "draft"): "Run on fresh replicates",
+    ("recommend", "rerun"): "Submit to the board",
+    ("recommend", "submitted"): "Record the approval",
+    ("recommend", "approved"): "Export the public bundle",
+    ("recommend", "exported"): "Record the publication",
+    ("recommend", "released"): None,
+    ("release", "draft"): "Write the bundle for: analyst",
+    ("release", "submitted"): "Write the bundle for: members",
+    ("release", "approved"): "Write the bundle for: public",
+    ("release", "exported"): "Next: record the publication",
+    ("release", "released"): None,
+    ("explore", "none"): "Recommend this one…",
+    ("explore", "draft"): "Its recommendation",
+    ("sweep", "none"): "Next: explore the map",
+}
+"""The next step on a page, by the state of the recommendation; None where nothing is left to do."""
+
+
+def blue(made: AppTest) -> list[str]:
+    """The labels of the filled buttons on a page."""
+    return [button.label for button in made.button if getattr(button.proto, "type", "") == "primary"]
+
+
+def brought_to(at: Workspace, state: str) -> None:
+    """A recommendation in the study of a workspace, as far on its way as ``state`` says."""
+    reached = _STATES.index(state)
+    with Study.open(at.folder / "study-1.study") as study:
+        view = risk_utility_map(study)
+        place = int(view.frontier()[0])
+        label = study.scenarios[place].label
+        if reached >= 1:
+            choose(study, view, "safe", candidate=label, by="Ada")
+        if reached >= 2:
+            recheck(study, load("czech")[0], read_key(key_path(study.path)), [place], 2)
+        if reached >= 3:
+            decide(study, "submitted", "Ada")
+        if reached >= 4:
+            decide(study, "approved", "Board", number="1")
+        if reached >= 5:
+            written(at, f"{label}-20260102-030405-ab12")
+        if reached >= 6:
+            decide(study, "released", "Ada")
+
+
+@pytest.mark.parametrize(("page", "state"), _NEXT)
+def test_the_blue_button_is_the_next_step(page: str, state: str, swept: Callable[..., Workspace]):
+    at = swept(risk="small_cells", utility="hellinger", max_risk="0.0025")
+    brought_to(at, state)
+    made = to(app(at), page)
+    assert not made.exception and not made.error
+    step = _NEXT[page, state]
+    assert blue(made) == ([step] if step else [])
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_no_page_has_two_blue_buttons(page: str, swept: Callable[..., Workspace]):
+    assert len(blue(to(app(swept()), page))) <= 1
+
+
+@pytest.mark.parametrize(
+    ("name", "formats"),
+    [
+        ("a.sav", ("sav",)),
+        ("A.DTA", ("dta",)),
+        ("a.sas7bdat", ("xpt",)),
+        ("a.csv", ("csv",)),
+        ("czech", ("csv", "parquet")),
+    ],
+)
+def test_a_release_is_proposed_in_the_format_of_the_file(
+    name: str, formats: tuple[str, ...], swept: Callable[..., Workspace]
+):
+    at = swept()
+    at.note(data=name)
+    assert exports.like_the_file(at) == formats
+
+
+def test_every_file_that_is_read_has_a_format_that_is_proposed():
+    assert set(EXTENSIONS) <= set(exports._LIKE)
