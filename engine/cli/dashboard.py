@@ -56,7 +56,7 @@ def run_demo(args: argparse.Namespace) -> int:
                 raise
             for old in folder.glob("fair.study*"):
                 old.unlink()
-    return _launch(path, "fair", args)
+    return _launch(path, "fair", args, tour=True)
 
 
 def run_app(args: argparse.Namespace) -> int:
@@ -79,7 +79,9 @@ def run_app(args: argparse.Namespace) -> int:
     return _launch(path, args.data, args)
 
 
-def _launch(study: Path | None, data: str | None, args: argparse.Namespace, board: Path | None = None) -> int:
+def _launch(
+    study: Path | None, data: str | None, args: argparse.Namespace, *, board: Path | None = None, tour: bool = False
+) -> int:
     from frontier_app.session.launch import launch
 
-    return launch(study, data, args.port, not args.no_browser, board=board)
+    return launch(study, data, args.port, not args.no_browser, board=board, tour=tour)

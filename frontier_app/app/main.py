@@ -61,7 +61,8 @@ def _restore() -> None:
             st.query_params.clear()
             state.put(notice=_GONE)
         return
-    state.put(owner=opened.owner or state.get().owner)
+    now = state.get()
+    state.put(owner=opened.owner or now.owner, touring=opened.tour or now.touring)
     if opened.workspace is not None:
         try:
             loading.open_workspace(opened.workspace)

@@ -20,11 +20,12 @@ from frontier_app.session.workspace import Workspace, digest, new_token
 
 @dataclass
 class _Launch:
-    """Digest of the launch's token ("" before there is a launch), the folder it opens, and digests of the tokens that
-    carry the rights of who started the server: of workspaces, and of doors."""
+    """Digest of the launch's token ("" before there is a launch), the folder it opens, whether it shows its visitor
+    around, and digests of the tokens that carry the rights of who started the server: of workspaces, and of doors."""
 
     token: str = ""
     folder: Path | None = None
+    tour: bool = False
     owned: set[str] = field(default_factory=set)
     doors: set[str] = field(default_factory=set)
 
@@ -34,15 +35,18 @@ _launch = _Launch()
 
 @dataclass(frozen=True)
 class Opened:
-    """What a token opens: a workspace, if any, and whether with the rights of who started the server."""
+    """What a token opens: a workspace, if any, whether with the rights of who started the server, and whether the
+    guided tour is on."""
 
     workspace: Workspace | None
     owner: bool
+    tour: bool = False
 
 
-def begin(token: str, folder: Path | None) -> None:
-    """A launch begins: ``token`` is the digest of its token, ``folder`` the workspace that it is on, if any."""
-    _launch.token, _launch.folder = token, folder
+def begin(token: str, folder: Path | None, *, tour: bool = False) -> None:
+    """A launch begins: ``token`` is the digest of its token, ``folder`` the workspace that it is on, if any; ``tour``
+    says that it begins with the guided tour."""
+    _launch.token, _launch.folder, _launch.tour = token, folder, tour
     _launch.owned.clear()
     _launch.doors.clear()
 
@@ -50,6 +54,16 @@ def begin(token: str, folder: Path | None) -> None:
 def is_the_launch(token: str) -> bool:
     """Whether a token is that of the launch."""
     return bool(_launch.token) and hmac.compare_digest(_launch.token.encode(), digest(token).encode())
+
+
+def shows_around() -> bool:
+    """Whether the launch began with the guided tour, and nobody has ended it."""
+    return _launch.tour
+
+
+def end_tour() -> None:
+    """The tour with which the launch began is ended: the page loaded again begins without it."""
+    _launch.tour = False
 
 
 def own(token: str) -> None:
@@ -77,7 +91,7 @@ def opened_by(token: str | None) -> Opened | None:
         folder = _launch.folder
         if folder is None or not folder.is_dir():  # it may have been deleted since
             return Opened(None, True)
-        return Opened(Workspace(folder, token), True)
+        return Opened(Workspace(folder, token), True, _launch.tour)
     if _among(token, _launch.doors):
         return Opened(None, True)
     at = workspace.find(token)

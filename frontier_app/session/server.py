@@ -36,7 +36,7 @@ def main() -> None:
     """Serve until the process is ended."""
     (port,) = sys.argv[1:]
     launch = json.load(sys.stdin)
-    access.begin(launch["token"], Path(launch["workspace"]) if launch["workspace"] else None)
+    access.begin(launch["token"], Path(launch["workspace"]) if launch["workspace"] else None, tour=launch["tour"])
     os.umask(0o077)
     Thread(target=import_module, args=(AHEAD,), daemon=True).start()
     dashboard = Dashboard(SCRIPT)

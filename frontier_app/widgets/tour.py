@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
-from frontier_app.session import state
+from frontier_app.session import access, state
 from frontier_app.session.navigation import PAGES, go_to
 from frontier_app.wording.markup import markdown
 
@@ -32,6 +32,8 @@ STEPS = {
     " with its source. Come here whenever a word is not clear.",
 }
 """What to do on each page, by its name in the navigation, in the order of the work."""
+EXAMPLE = "You see a sample that is swept already."
+"""What comes before the step of the map where the work begins with a finished study."""
 _NAMES = {page.title: page.name for page in PAGES.values()}
 
 
@@ -52,13 +54,17 @@ def strip(page: str) -> None:
     number = names.index(page)
     with st.container(border=True, key="tour"):
         text_column, button_column = st.columns([5, 1], vertical_alignment="center", gap="medium")
-        step = number + 1, len(names), page, STEPS[page]
+        begun_here = access.shows_around() and page == "Explore"
+        step = number + 1, len(names), page, f"{EXAMPLE} {STEPS[page]}" if begun_here else STEPS[page]
         text_column.markdown(markdown(":material/tour: **Step {} of {}: {}.** {}", *step))
         with button_column:
             if number + 1 < len(names):
                 following = names[number + 1]
                 if st.button(f"On to {following}", key="tour-next", width="stretch"):
                     go_to(_NAMES[following])
+            if begun_here and st.button("Begin with the file", key="tour-first", width="stretch"):
+                go_to("data")
             if st.button("End the tour", key="tour-end", type="tertiary", width="stretch"):
+                access.end_tour()
                 state.put(touring=False)
                 st.rerun()

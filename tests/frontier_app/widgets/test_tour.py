@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from streamlit.testing.v1 import AppTest
 
+from frontier_app.session import access, workspace
 from frontier_app.session.navigation import PAGES
+from frontier_app.session.workspace import Workspace
 from frontier_app.widgets import tour
 from tests.frontier_app.conftest import APP, to_page
 from tests.frontier_app.elements import has_button, press
@@ -45,3 +49,19 @@ def test_it_ends_where_one_has_had_enough_and_can_begin_again():
 
 def test_its_steps_are_the_pages_of_the_navigation():
     assert list(tour.STEPS) == [page.title for page in PAGES.values()]
+
+
+def test_a_launch_with_the_tour_says_on_the_map_what_is_seen_and_what_to_do(swept: Callable[..., Workspace]):
+    token = workspace.new_token()
+    access.begin(workspace.digest(token), swept().folder, tour=True)
+
+    def on_the_map() -> AppTest:
+        made = AppTest.from_file(str(APP), default_timeout=60)
+        made.query_params["w"] = token
+        return to_page(made.run(), "explore")
+
+    made = on_the_map()
+    (said,) = strips(made)
+    assert tour.EXAMPLE in said and "Move α" in said and has_button(made, "tour-first")
+    press(made, "tour-end")
+    assert not strips(on_the_map()), "once ended it does not come back with the page"
