@@ -27,7 +27,7 @@ _CSS = """<style>
 .stApp h1 {font-size: 1.9rem; padding: 0 0 .3rem;}
 .stApp h3 {font-size: 1.25rem; padding: .6rem 0 .3rem;}
 .stApp h4 {font-size: 1.1rem; padding: .2rem 0;}
-.stApp h5 {font-size: 1.1rem; padding: 0 0 .1rem;}
+.stApp h5 {font-size: 1rem; padding: 0 0 .1rem;}
 [data-testid="stMetricValue"] {font-size: 1.45rem; font-variant-numeric: tabular-nums;}
 [data-testid="stMarkdownContainer"] table {font-size: .84rem; font-variant-numeric: tabular-nums; width: 100%;}
 [data-testid="stMarkdownContainer"] :is(th, td) {padding: .22rem .4rem; border-left: 0; border-right: 0;}
@@ -37,6 +37,10 @@ _CSS = """<style>
 [data-testid="stMultiSelectTagsContainer"] {flex-wrap: wrap !important;}
 div:has(> [data-testid="stMultiSelectTagsContainer"]),
 div:has(> div > [data-testid="stMultiSelectTagsContainer"]) {max-height: none !important; height: auto !important;}
+/* Navigation and page begin at one edge; a link has 8px before its words. */
+[data-testid="stTopNav"] {padding-left: calc(max(0px, 50vw - 860px) + 2.2rem - 8px) !important;}
+/* What opens under the controls of the map ends in a window of 800 pixels too, and is scrolled. */
+[data-testid="stPopoverBody"] {max-height: max(300px, min(70vh, 100vh - 18.4rem)) !important; overflow-y: auto;}
 [data-testid="stTopNavLink"]:focus-visible {outline: 2px solid currentColor; outline-offset: 1px;}
 /* A tall figure ends where the window does, below what stands above it; in a very low window the page is scrolled. */
 [class*="st-key-tall-"] [data-testid="stElementContainer"] {height: clamp(380px, calc(100vh - 21.9rem), 62vw);}

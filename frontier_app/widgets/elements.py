@@ -13,6 +13,7 @@ from engine.common.wording import upper_first
 from engine.report.describe import Occupancy
 from frontier_app.charts.style import framed
 from frontier_app.session import navigation
+from frontier_app.widgets import tour
 from frontier_app.wording import remedies
 from frontier_app.wording.text import plural
 
@@ -107,10 +108,11 @@ def needs_data(what: str) -> None:
 
 
 def empty_page(what: str, page: str, label: str) -> None:
-    """An empty page: what is missing and where to get it."""
+    """An empty page: what is missing and where to get it, and what is done on every page."""
     with st.container(border=True):
         st.markdown(what)
         go(page, label)
+    tour.overview(page)
 
 
 def share(part: int, total: int) -> str:

@@ -141,7 +141,7 @@ def _rule(study: Study, view: RiskUtilityMap, look: Look) -> Rule:
     try:
         if bound is not None:
             index = view.under_bound(bound)
-            shown = text.figure(drawing.value_of(view, view.risk, bound))
+            shown = text.bound_words(view.measures[view.risk], drawing.value_of(view, view.risk, bound))
             why = f"the most useful within α = {shown} ({source})"
         else:
             assert slope is not None

@@ -26,10 +26,17 @@ def released(study: Study, view: RiskUtilityMap, choice: Choice) -> str:
 
 
 def lines(
-    study: Study, view: RiskUtilityMap, index: int, bound: float | None = None, *, share: bool = True
+    study: Study,
+    view: RiskUtilityMap,
+    index: int,
+    bound: float | None = None,
+    *,
+    share: bool = True,
+    unswapped: bool = True,
 ) -> list[Markdown]:
     """What a candidate's risk is, a paragraph each; ``bound`` is one that is tried on the map (a loss), else the plan's
-    counts.  Without ``share`` how many runs meet it is left out, where the page tells that elsewhere."""
+    counts.  Without ``share`` how many runs meet it is left out, and without ``unswapped`` what stands out on the keys
+    that it leaves as they are, where the page tells that elsewhere."""
     told = []
     planned = risk_bound(study, view.risk)
     loss = bound if bound is not None else planned
@@ -42,11 +49,16 @@ def lines(
     exposure = exposed(study, view, index)
     if exposure is not None:
         told.append(recognised.exposed_words(exposure))
-    keys = other_keys.of(study, view, index)
-    if keys is not None:
-        told.append(recognised.unswapped_words(*keys, other_keys.fewest_of(view)))
+    if unswapped:
+        told += on_unswapped_keys(study, view, index)
     spec = view.scenarios[index].spec
     unused = no_use_sentence(in_no_use(study.plan, spec.attributes.names_having("S")))
     if unused:
         told.append(markdown("{}", unused))
     return told
+
+
+def on_unswapped_keys(study: Study, view: RiskUtilityMap, index: int) -> list[Markdown]:
+    """What stands out on the keys that a candidate leaves as they are; nothing where that cannot be counted."""
+    keys = other_keys.of(study, view, index)
+    return [] if keys is None else [recognised.unswapped_words(*keys, other_keys.fewest_of(view))]

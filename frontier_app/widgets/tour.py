@@ -34,7 +34,22 @@ STEPS = {
 """What to do on each page, by its name in the navigation, in the order of the work."""
 EXAMPLE = "You see a sample that is swept already."
 """What comes before the step of the map where the work begins with a finished study."""
+_A_ROW = 5
 _NAMES = {page.title: page.name for page in PAGES.values()}
+
+
+def overview(following: str) -> None:
+    """Every page in the order of the work with the first sentence of its step; ``following`` is the one to go to."""
+    st.subheader("The way to a release", anchor=False)
+    steps = list(STEPS.items())
+    for begin in range(0, len(steps), _A_ROW):
+        for number, (column, (page, step)) in enumerate(
+            zip(st.columns(_A_ROW), steps[begin:], strict=False), begin + 1
+        ):
+            with column.container(border=True, height="stretch"):
+                mark = markdown(" :blue-badge[next]") if _NAMES[page] == following else ""
+                st.markdown(markdown("**{} · {}**", number, page) + mark)
+                st.caption(f"{step.partition('. ')[0].rstrip('.')}.")
 
 
 def offer() -> None:

@@ -59,25 +59,36 @@ def _pinned(study: Study, view: RiskUtilityMap) -> None:
     titles = {entry.label: _title(entry, letters) for entry in pinned}
     with right:
         _map(view, [titles[entry.label] for entry in shown], indices)
-    _table(study, view, titles, shown, indices)
+    if _table(study, view, titles, shown, indices):
+        elements.go("recommend", "Next: recommend one")
 
 
 def _none_yet(study: Study, view: RiskUtilityMap) -> None:
-    with st.container(border=True):
+    """What can be pinned, and meanwhile the ends and the knee of the frontier side by side."""
+    begin = starting_points(view)
+    names = _names(len(begin))
+    left, right = st.columns([3, 2], gap="large")
+    with left.container(border=True):
         st.markdown(
             markdown(
                 "**Nothing is pinned yet.** Pin the candidates that you want to set side by side: here, or with the pin"
                 " on the card of a candidate on the map. Pins are kept in the study with their names and notes."
             )
         )
-        begin = starting_points(view)
-        names = _names(len(begin))
         if begin and st.button(f"Pin {text.listed(names)} of the frontier", key="pin-frontier", type="primary"):
             for index, name in zip(begin, names, strict=True):
                 pin(study, view.scenarios[index].label, name)
             st.rerun()
         _add(study, view, [])
         elements.go("explore", "Choose on the map", primary=False)
+    if not begin:
+        return
+    proposed = [Pin(view.scenarios[index].label, name, "") for index, name in zip(begin, names, strict=True)]
+    letters = {view.scenarios[index].label: letter for letter, index in recommendation.letters(study, view)}
+    titles = {entry.label: _title(entry, letters) for entry in proposed}
+    with right:
+        _map(view, list(titles.values()), list(begin))
+    _table(study, view, titles, proposed, list(begin))
 
 
 def _names(n: int) -> list[str]:
@@ -199,7 +210,8 @@ def _map(view: RiskUtilityMap, titles: list[str], indices: list[int]) -> None:
     )
 
 
-def _table(study: Study, view: RiskUtilityMap, titles: Mapping[str, str], shown: list[Pin], indices: list[int]) -> None:
+def _table(study: Study, view: RiskUtilityMap, titles: Mapping[str, str], shown: list[Pin], indices: list[int]) -> bool:
+    """How the candidates shown differ from a reference; whether there is any besides it."""
     st.subheader("Differences", anchor=False)
     names: dict[str | None, str] = {None: _NOTHING} | {**titles}
     reference = state.get().compare_view.reference
@@ -218,7 +230,7 @@ def _table(study: Study, view: RiskUtilityMap, titles: Mapping[str, str], shown:
     columns = [(entry, index) for entry, index in zip(shown, indices, strict=True) if entry.label != chosen]
     if not columns:
         st.info("Tick at least one candidate besides the reference.", icon=":material/info:")
-        return
+        return False
     comparisons = [differences(view, index, base, together=len(columns)) for _, index in columns]
     order = [view.risk, view.utility, *(k for k in range(len(view.measures)) if k not in (view.risk, view.utility))]
     heads = [
@@ -243,7 +255,7 @@ def _table(study: Study, view: RiskUtilityMap, titles: Mapping[str, str], shown:
         " spread between runs explains (Welch's interval at 95 %, shared by all figures of the table); everything else"
         " is within noise. No figure here is anybody's chance of being identified."
     )
-    elements.go("recommend", "Next: recommend one")
+    return True
 
 
 page()

@@ -60,6 +60,8 @@ def card(study: Study, view: RiskUtilityMap, rule: Rule, index: int | None, pins
             )
         if joint_risk := candidate_card.joint_words(view, index):
             st.markdown(joint_risk)
+        for line in risk_in_words.on_unswapped_keys(study, view, index):
+            st.markdown(line)
         _worst(view, index)
     with others_tab:
         _why_not(view, rule, index)
@@ -178,8 +180,8 @@ def _keep(label: str, name: str | None, note: str = "") -> None:
 
 
 def _counts(study: Study, view: RiskUtilityMap, index: int, bound: float | None) -> None:
-    """What the risk is in records, on all keys and on the unswapped ones, and the edit rules that are broken."""
-    for line in risk_in_words.lines(study, view, index, bound):
+    """What the risk is in records, and the edit rules that are broken."""
+    for line in risk_in_words.lines(study, view, index, bound, unswapped=False):
         st.markdown(line)
     for k, call in enumerate(view.measures):
         if call.measure.name == "edit_failures" and np.isfinite(view.original[k]):

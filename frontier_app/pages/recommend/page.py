@@ -19,7 +19,7 @@ from engine.frontier.neighbours import lettered
 from engine.frontier.risk_utility_map import RiskUtilityMap
 from engine.release.scenarios import Choice
 from engine.report.parameters import bound_is_on
-from engine.study.map_reader import risk_bound
+from engine.study.map_reader import objective_indices, risk_bound
 from engine.study.study import Study
 from frontier_app.charts import candidate_map
 from frontier_app.session import actions, state
@@ -173,8 +173,12 @@ def _picked(study: Study, view: RiskUtilityMap, how: str) -> tuple[dict[str, Any
             )
             return ({"slope": slope}, view.by_slope(slope)[0]) if slope is not None else ({}, None)
         if how == "plan":
-            rule = f"risk at or below {plan.max_risk}" if plan.max_risk else f"a slope of {plan.slope}"
-            rule += f"; {bound_is_on(plan)}" if plan.max_risk else ""
+            risk = view.measures[objective_indices(study)[0]]
+            rule = (
+                f"a risk of at most {text.bound_words(risk, float(plan.max_risk))}; {bound_is_on(plan)}"
+                if plan.max_risk
+                else f"a slope of {plan.slope}"
+            )
             st.caption(f"Fixed in the plan: {rule}.")
             bound = None if plan.max_risk is None else float(plan.max_risk)
             return {}, next(iter(planned_indices(study, view)))
