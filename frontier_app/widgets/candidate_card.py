@@ -122,10 +122,11 @@ def difference(view: RiskUtilityMap, index: int, other: int, *, together: int = 
         better, worse = ("safer", "riskier") if kind == "risk" else ("more useful", "less useful")
         which = "the same" if loss[other] == loss[index] else better if loss[other] < loss[index] else worse
         which += ", but within noise" if loss[other] != loss[index] and not comparison[k].clear else ""
-        lines.append(
-            f"{name} {text.figure(here)} → {text.figure(there)}"
-            f" ({text.signed(there - here)}{f', {share}' if share else ''}): {which}"
-        )
+        if text.figure(here) == text.figure(there):
+            lines.append(f"{name} {text.figure(here)}: equal as shown")
+        else:
+            change = f"{text.signed(there - here)}{f', {share}' if share else ''}"
+            lines.append(f"{name} {text.figure(here)} → {text.figure(there)} ({change}): {which}")
     return joined("  \n", lines)
 
 

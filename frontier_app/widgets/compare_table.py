@@ -23,7 +23,8 @@ CSS = """<style>
 .sf-side .worse {color: light-dark(#A34700, #F59A57); display: block;}
 .sf-side .noise {color: light-dark(#55606B, #A9B3BD); display: block;}
 </style>"""
-"""Blue and vermillion of Okabe and Ito, darkened or lightened to read as text; words and arrows say the same."""
+"""Blue and vermillion of Okabe and Ito, darkened or lightened to read as text; words and marks say the same.
+No arrows: a figure that falls may be the better one."""
 
 
 @dataclass(frozen=True)
@@ -44,7 +45,7 @@ def verdict(difference: Difference) -> tuple[str, str]:
     if not difference.clear:
         way = "better" if difference.better > 0 else "worse"
         return "noise", f"≈ {way}, but within noise"
-    return ("better", "↑ clearly better") if difference.better > 0 else ("worse", "↓ clearly worse")
+    return ("better", "✓ clearly better") if difference.better > 0 else ("worse", "✗ clearly worse")
 
 
 def side_by_side(

@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 
 from engine.common.errors import UsageError
+from engine.common.wording import lower_first
 from engine.mechanisms import mechanism, names
 from engine.mechanisms.base import Mechanism
 from engine.plan import MechanismPlan, Plan
@@ -38,15 +39,26 @@ def tables_of(spec: ReleaseSpec) -> int:
 
 
 def settings(spec: ReleaseSpec) -> str:
-    """A candidate's parameters in few words: its numbers, and what is not as it usually is."""
+    """A candidate's parameters in few signs: its numbers, and what is not as it usually is."""
+    return " ".join(f"{name}={value}" for name, value in _telling(spec))
+
+
+def meant(spec: ReleaseSpec) -> list[str]:
+    """The same by what each parameter means."""
+    labels = {parameter.name: label(parameter) for parameter in mechanism(spec.mechanism).parameters}
+    return [f"{lower_first(labels.get(name, name))} {value}" for name, value in _telling(spec)]
+
+
+def _telling(spec: ReleaseSpec) -> list[tuple[str, str]]:
+    """The parameters that tell a candidate from others of its mechanism."""
     parameters = {parameter.name: parameter for parameter in mechanism(spec.mechanism).parameters}
-    texts = []
+    told = []
     for name, value in spec.params:
         default = parameters[name].default if name in parameters else None
         is_number = name in parameters and parameters[name].kind in ("decimal", "whole") and _is_number(value)
         if (is_number and _QUIET.get(name) != value) or (value != default and value != ""):
-            texts.append(f"{name}={value}")
-    return " ".join(texts)
+            told.append((name, value))
+    return told
 
 
 def _is_number(value: str) -> bool:
@@ -58,9 +70,16 @@ def _is_number(value: str) -> bool:
 
 
 def parameter_rows(spec: ReleaseSpec) -> list[tuple[str, str, str]]:
-    """Every parameter of a candidate: name, value, meaning."""
-    meanings = {parameter.name: parameter.meaning for parameter in mechanism(spec.mechanism).parameters}
-    return [(name, value or "as usual", meanings.get(name, "")) for name, value in spec.params]
+    """Every parameter of a candidate: its label, value, meaning."""
+    known = {parameter.name: parameter for parameter in mechanism(spec.mechanism).parameters}
+    return [
+        (
+            label(known[name]) if name in known else name,
+            value or "as usual",
+            known[name].meaning if name in known else "",
+        )
+        for name, value in spec.params
+    ]
 
 
 def label(parameter: Parameter) -> str:
@@ -160,9 +179,11 @@ def grown(old: Plan, new: Plan) -> bool:
 
 def entry_words(declared: MechanismPlan) -> str:
     """A declared mechanism in words."""
-    grid = ", ".join(f"{name} {' or '.join(values)}" for name, values in declared.grid)
-    name = title(declared.name) if declared.name in names() else declared.name
-    return f"{name}: {grid}" if grid else name
+    if declared.name not in names():
+        return declared.name
+    labels = {parameter.name: label(parameter) for parameter in mechanism(declared.name).parameters}
+    grid = "; ".join(f"{lower_first(labels.get(name, name))} {' or '.join(values)}" for name, values in declared.grid)
+    return f"{title(declared.name)}: {grid}" if grid else title(declared.name)
 
 
 # -- what runs had to say --------------------------------------------------------------------------------------------

@@ -19,6 +19,7 @@ from frontier_app.wording import mechanisms
 from frontier_app.wording.figure_text import stacked
 from frontier_app.wording.markup import Markdown, markdown
 
+_LEAST = 1e-4  # percent below which a change is none
 _AXIS = 56  # signs of the upright axis' title on one line
 ROLE_WORDS = {
     "S": "swapped: exchanged between the two records of a pair, which must differ on it",
@@ -30,6 +31,19 @@ RULE_WORDS = {
     "strict": "strict: at least one attribute that is not swapped must differ too, so that the table can change",
     "loose": "loose: each record must change, but the table may stay the same",
 }
+_PARTICULARS = {
+    "n_rule": "fewer than {} records",
+    "size": "{} keys known",
+    "least": "groups of at least {} records",
+    "analysis": "{}",
+    "target": "{}",
+    "file": "{}",
+    "numeric": "with {}",
+    "by": "by {}",
+    "summary": "{}",
+    "weighted": "weighted",
+}
+"""What is particular about a measure, by the parameter that says it; of others the parameter is named."""
 DIRECTION = {"lower": "lower is better", "higher": "higher is better", "zero": "nearer to zero is better"}
 
 
@@ -71,7 +85,10 @@ def relative(after: float, before: float) -> str:
     if math.isnan(after) or math.isnan(before) or before == 0:
         return ""
     share = 100 * (after - before) / abs(before)
-    return f"{'+' if share > 0 else '−' if share < 0 else '±'}{abs(share):.1f} %"
+    if abs(share) < _LEAST:
+        return "±0 %"
+    # a small change keeps one digit, so that it is not said to be none
+    return f"{'+' if share > 0 else '−'}{f'{abs(share):.1f}' if abs(share) >= 0.05 else f'{abs(share):.1g}'} %"
 
 
 def swap_short(spec: ReleaseSpec) -> str:
@@ -97,8 +114,9 @@ def spec_words(spec: ReleaseSpec, n_records: int) -> Markdown:
     if not spec.by_roles:
         method, tables = mechanism(spec.mechanism), mechanisms.tables_of(spec)
         alterable = listed(roles.names_having("S")) or "no attribute, only numbers"
-        short = mechanisms.settings(spec)
-        changes = f"{f' with {short}' if short else ''} may change {alterable}. Its amount counts {method.rate}."
+        changes = f" may change {alterable}. Its amount: {method.rate}."
+        if meant := mechanisms.meant(spec):
+            changes += f" Its settings: {'; '.join(meant)}."
         published_together = markdown(" **{} tables** are published together.", tables) if tables > 1 else ""
         return markdown("**{}**{}{}", method.title, changes, published_together)
     to_swap = 2 * pairs_wanted(spec.rate, n_records)[1]
@@ -120,7 +138,11 @@ def spec_words(spec: ReleaseSpec, n_records: int) -> Markdown:
 
 def measure_title(call: MeasureCall) -> str:
     """A measure's title with what is particular about it."""
-    particulars = [f"{key} {value}" for key, value in call.parameters if value != call.measure.parameters[key]]
+    particulars = [
+        _PARTICULARS.get(key, f"{key.replace('_', ' ')} {{}}").format(value)
+        for key, value in call.parameters
+        if value != call.measure.parameters[key]
+    ]
     if call.attributes is not None:
         particulars.append(" × ".join(call.attributes))
     return call.measure.title + (f" ({', '.join(particulars)})" if particulars else "")
@@ -130,6 +152,12 @@ def measure_name(call: MeasureCall) -> str:
     """The title of what a frontier compares: of a signed change its size."""
     title = measure_title(call)
     return f"Size of {lower_first(title)}" if call.measure.better == "zero" else title
+
+
+def bound_words(call: MeasureCall, bound: float) -> str:
+    """A bound on a measure in the unit of its axis; of a share, behind it, in percent of what."""
+    shown = figure(bound)
+    return f"{shown}, which is {100 * bound:.3g} % of {call.measure.share_of}" if call.measure.share_of else shown
 
 
 def measure_within(call: MeasureCall) -> str:

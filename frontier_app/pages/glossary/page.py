@@ -41,7 +41,7 @@ def mechanisms() -> list[Entry]:
     """Every mechanism: when to use it, what its amount counts, source."""
     all_mechanisms = (mechanism(name) for name in names())
     return [
-        (entry.title, f"When to use it: {entry.when}. Its amount counts: {entry.rate}. Source: {entry.source}.")
+        (entry.title, f"When to use it: {entry.when}. Its amount: {entry.rate}. Source: {entry.source}.")
         for entry in all_mechanisms
     ]
 

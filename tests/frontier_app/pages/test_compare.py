@@ -184,8 +184,8 @@ def difference(**changes: object) -> Difference:
 @pytest.mark.parametrize(
     ("changes", "kind", "said"),
     [
-        ({}, "better", "↑ clearly better"),
-        ({"better": -1}, "worse", "↓ clearly worse"),
+        ({}, "better", "✓ clearly better"),
+        ({"better": -1}, "worse", "✗ clearly worse"),
         ({"clear": False}, "noise", "≈ better, but within noise"),
         ({"better": -1, "clear": False}, "noise", "≈ worse, but within noise"),
         ({"better": 0, "absolute": 0.0}, "noise", "= the same"),
