@@ -91,10 +91,12 @@ def _ask(view: RiskUtilityMap, rule: Rule) -> None:
     replicates = middle.number_input("Fresh replicates of each", 2, 10_000, 20, key="finalists-replicates")
     sweeping = jobs.status(at).busy
     if right.button(
-        "Re-evaluate the finalists",
+        "Run the finalists again",
         icon=":material/replay:",
         disabled=not chosen or sweeping,
-        help="wait for the sweep first" if sweeping else "as a process of its own, like a sweep",
+        help="The sweep has to end first."
+        if sweeping
+        else "The runs go on in a process of their own, as a sweep does.",
     ):
         with elements.errors_shown():
             risk, utility = (str(view.measures[k]) for k in (view.risk, view.utility))

@@ -211,7 +211,7 @@ def _why_not(view: RiskUtilityMap, rule: Rule, index: int) -> None:
         for i in better[:3]:
             _other(view, rule, index, i, "dominator")
         if len(better) > 3:
-            st.caption(f"and {len(better) - 3} more of the frontier")
+            st.caption(f"{text.plural(len(better) - 3, 'more candidate')} of the frontier dominate it too.")
     groups = indistinguishable_groups(view, representative=index)
     indistinguishable = next((group.others for group in groups if group.index == index), ())
     neighbours = candidate_card.neighbours(view, index, [group.index for group in groups])
@@ -223,7 +223,7 @@ def _why_not(view: RiskUtilityMap, rule: Rule, index: int) -> None:
             st.caption(f"No candidate of the frontier is clearly {direction}.")
     if indistinguishable:
         names = text.listed([text.named(view.scenarios[i]) for i in indistinguishable])
-        st.caption(f"Within the noise it cannot be told from {names}.")
+        st.caption(f"It differs from {names} by no more than noise.")
 
 
 def _other(view: RiskUtilityMap, rule: Rule, index: int, other: int, kind: str) -> None:

@@ -199,11 +199,11 @@ def _slope(view: RiskUtilityMap, now: Rule) -> None:
 
             st.button(f"Show {label}, the frontier's knee", on_click=show, key="to-knee")
             st.caption(
-                "The candidate farthest from the line between the frontier's ends: an aid to look at, not a rule."
+                "The knee is the candidate farthest from the line between the frontier's ends: an aid and no rule."
             )
         st.markdown(markup.table(("wins", "for slopes"), "lr", rows))
         if len(intervals) > 12:
-            st.caption(f"and {len(intervals) - 12} more corners of the frontier")
+            st.caption(f"The frontier has {len(intervals) - 12} more corners.")
 
 
 def _slope_inputs(slope: float, low: float, high: float) -> None:
@@ -260,7 +260,7 @@ def _more(view: RiskUtilityMap) -> None:
         "Count failed runs too",
         look.partial,
         key="look-partial",
-        help="Runs that ended before the rate was reached, for want of feasible pairs",
+        help="A run fails when it finds no feasible pair any more before it reaches the rate.",
     )
     changes = {"colour": colour, "span": span, "distortion": distortion, "errors": errors, "partial": allow}
     if any(getattr(look, name) != value for name, value in changes.items()):

@@ -86,7 +86,7 @@ def _unfinished(study: Study) -> None:
     now, progress = state.get(), study.progress
     at = now.workspace
     if now.plan is not None and any(not name.startswith(CONTEXT) for name in plan_differences(study.plan, now.plan)):
-        notice = "The plan has changed since this sweep; what is shown here rests on the plan that was swept."
+        notice = "The plan has changed since this sweep. This page shows the plan that was swept."
         st.info(notice, icon=":material/history:")
     if at is None or progress.done >= progress.total:
         return
@@ -287,7 +287,8 @@ def _letter_words(view: RiskUtilityMap, rule: Rule) -> list[str]:
         sentences.append("Letters other than A are its neighbours, from the safest to the most useful.")
     groups = indistinguishable_groups(view, representative=recommended)
     if hidden := sum(len(group.others) for group in groups):
-        sentences.append(f"{hidden} of the frontier cannot be told from a neighbour within the noise.")
+        verb = "candidate of the frontier differs" if hidden == 1 else "candidates of the frontier differ"
+        sentences.append(f"{hidden} {verb} from a neighbour by no more than noise.")
     return sentences
 
 
@@ -305,8 +306,8 @@ def _below(view: RiskUtilityMap, rule: Rule, look: state.Look, many: bool) -> No
     )
     if int(view.summary.counted.max(initial=0)) == 1:
         sentences.append(
-            "Every candidate has one run only, so nothing is known about noise, and the frontier is partly luck: run"
-            " finalists again on fresh replicates, below, before you decide."
+            "Every candidate has one run only, so nothing is known about noise, and the frontier is partly luck. Before"
+            " you decide, run the finalists again on fresh replicates, below."
         )
     if look.drawn == "map" and (found := recall_words(view)):
         sentences.append(found)
@@ -334,7 +335,7 @@ def _below(view: RiskUtilityMap, rule: Rule, look: state.Look, many: bool) -> No
         )
     if look.mechanism is not None and candidate_labels.forms(view)[1]:
         sentences.append(
-            f"Only {mechanisms.title(look.mechanism)} is shown; what is hidden still counts for the frontier."
+            f"Only {mechanisms.title(look.mechanism)} is shown; hidden candidates still count for the frontier."
         )
     joint = candidate_map.joint_measure(view)
     if joint is not None and joint != view.risk and candidate_map.several_tables(view):

@@ -118,11 +118,11 @@ def _caption(view: RiskUtilityMap, n: int, which: str) -> str:
     if n > MOST:
         caption = f"{n:,} candidates; the {MOST:,} with the least risk are listed. A range of the map narrows them."
     if view.riskier_than_original.any():
-        caption += " ⚠ marks what is riskier than doing nothing, on average."
+        caption += " ⚠ marks candidates that are on average riskier than doing nothing."
     if which == "frontier":
         groups = indistinguishable_groups(view)
         if len(groups) < n:
-            caption += f" Within the noise of their means they are {len(groups)} different choices."
+            caption += f" Their means differ by more than noise between {len(groups)} groups of them only."
     return caption
 
 
