@@ -62,19 +62,29 @@ def unswapped_words(nothing: KeySet, unswapped: KeySet | None, fewest: int) -> M
             cells,
             unswapped.alone,
         )
-    return markdown(
-        "**{}** ({}), whose values are all true: **{}** in {}, {:,} alone, {:,} expected to be matched rightly;"
-        " on all keys of the original {:,}, {:,} and {:,}.",
-        UNSWAPPED,
-        text.listed(unswapped.keys),
-        _records(unswapped),
-        cells,
-        unswapped.alone,
-        unswapped.matches,
-        nothing.small,
+    original = markdown(
+        " On all keys of the original {} in such combinations, {:,} of them alone.",
+        _standing(nothing.small),
         nothing.alone,
-        nothing.matches,
     )
+    keys = markdown("**{}** ({}) keep their true values.", UNSWAPPED, text.listed(unswapped.keys))
+    if not unswapped.small:
+        return keys + markdown(" On them no record stands in {}.", cells) + original
+    return (
+        keys
+        + markdown(
+            " On them **{}** in {}, {:,} of them alone, and an intruder is expected to match {:,} rightly.",
+            _standing(unswapped.small),
+            cells,
+            unswapped.alone,
+            unswapped.matches,
+        )
+        + original
+    )
+
+
+def _standing(records: int) -> str:
+    return f"{text.plural(records, 'record')} {'stands' if records == 1 else 'stand'}"
 
 
 def unswapped_short(unswapped: KeySet | None) -> str:
