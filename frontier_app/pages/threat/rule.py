@@ -198,8 +198,8 @@ def _probability(old: DecisionPlan, tag: str, fixed: bool, wrong: InputErrors) -
         horizontal=True,
         key=f"probability-on-{tag}",
         disabled=fixed,
-        help="One run is released, not a mean: of a candidate whose mean meets the bound, every other run may be above"
-        " it.",
+        help="One run is released, not a mean. Where the mean of a candidate meets the bound, half of its runs may be"
+        " above it.",
     )
     if on == "mean":
         return ON_MEAN
@@ -275,10 +275,10 @@ def _tolerances(base: Plan, plan: Plan, tag: str, fixed: bool, wrong: InputError
         _percent(old.change),
         key=f"tolerance-change-{tag}",
         disabled=fixed,
-        help="Relative: 10 points out 20 % that became 22 %.",
+        help="A relative change: 10 points out a share of 20 % that became 22 %.",
     )
     least = second.number_input(
-        "and only where it rests on more records than",
+        "Only where it rests on more records than",
         0,
         None,
         old.min_n,
