@@ -51,7 +51,7 @@ def section(plan: Plan, data: Microdata, wrong: bool) -> None:
                 on_click="ignore",
                 key=f"plan-document-{reader}",
                 disabled=wrong,
-                help="mend what is complained about above first" if wrong else tip,
+                help="Mend first what the page complains about above." if wrong else tip,
             )
 
 

@@ -29,7 +29,7 @@ def choice(base: Plan, tag: str) -> list[str]:
         places |= {name: columns[i % 2] for i, name in enumerate(others)}
         with st.popover("When to use which", icon=":material/help:", width="content"):
             for chosen in map(mechanism, names()):
-                st.markdown(markdown("**{}** ({}) – when {}.", chosen.title, chosen.name, chosen.when))
+                st.markdown(markdown("**{}** ({}) – use it when {}.", chosen.title, chosen.name, chosen.when))
                 st.caption(f"Its amount: {chosen.rate}. Source: {chosen.source}.")
     return [name for name in offered if _is_picked(name, name in names_chosen, places[name], tag)]
 
@@ -40,7 +40,7 @@ def _is_picked(name: str, before: bool, place: DeltaGenerator, tag: str) -> bool
         chosen.title if chosen else name,
         before,
         key=f"mechanism-{name}-{tag}",
-        help=f"When {chosen.when}. Its amount: {chosen.rate}." if chosen else "This program does not know it.",
+        help=f"Use it when {chosen.when}. Its amount: {chosen.rate}." if chosen else "This program does not know it.",
     )
 
 
@@ -59,7 +59,7 @@ def grids(base: Plan, picked: list[str], tag: str, wrong: InputErrors) -> list[M
         title = markdown("**{}**{}", chosen.title, _grid_words(entry))
         with st.expander(title, expanded=entry is None, icon=":material/tune:"):
             st.caption(
-                f"When {chosen.when}. Its amount: {chosen.rate}."
+                f"Use it when {chosen.when}. Its amount: {chosen.rate}."
                 + (" Several tables can be published together." if chosen.many_tables else "")
                 + " Several values of a parameter, separated by commas, are all tried in every combination."
             )

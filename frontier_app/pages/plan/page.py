@@ -159,9 +159,9 @@ def _stages(plan: Plan, base: Plan, tag: str, replicates: int) -> Plan:
         value=base.space.adaptive or searching,
         disabled=searching,
         key=f"adaptive-{tag}-{searching}",
-        help="Every scenario is run a few times; only those that may be on the frontier are run on, up to the number"
-        " above; where α is set, those on which the choice depends up to five times as often. The frontier is then run"
-        " once more on fresh replicates.",
+        help="Every scenario is run a few times. Only those that may be on the frontier are run further, up to the"
+        " number above. Where α is set, those on which the choice depends are run up to five times as often. The"
+        " frontier is then run once more on fresh replicates.",
     )
     screen = base.space.screen
     if adaptive or searching:

@@ -22,8 +22,8 @@ PRESETS = {
     "listed": "My own list",
 }
 _ABOUT = {
-    "paper": "Every single attribute and every pair is swapped, all others are unconstrained: the candidates of"
-    " Gomatam, Karr and Sanil (2005).",
+    "paper": "Every single attribute and every pair is swapped; all others are unconstrained. These are the candidates"
+    " of Gomatam, Karr and Sanil (2005).",
     "all": "Every way to give the attributes the roles S, F, C and U; equivalent ones are run once.",
     "sizes": "Every choice of the given number of attributes is swapped together; all others are unconstrained.",
     "search": "A search goes from good candidates to their neighbours in the complete space. It suits spaces that are"
