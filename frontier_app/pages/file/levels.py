@@ -108,7 +108,7 @@ def _inputs(plan: Plan, part: AttributePlan, raw: RawTable, *, new: bool) -> Att
         if st.button("Use these levels", type="primary", key=f"apply-{tag}", disabled=not changed):
             assert tried is not None
             _use(plan, old, tried, new=new)
-        if (part.cut or part.merge) and st.button("Every value its own level", key=f"split-{tag}"):
+        if (part.cut or part.merge) and st.button("Make every value a level", key=f"split-{tag}"):
             with elements.errors_shown():
                 _use(plan, old, split_levels(part, raw), new=False)
     return tried if changed else None
@@ -169,7 +169,7 @@ def _cut(part: AttributePlan, column: RawColumn, tag: str) -> AttributePlan | No
 
 def _merge(plan: Plan, part: AttributePlan, raw: RawTable, tag: str) -> AttributePlan | None:
     if part.cut:
-        st.caption("This attribute is cut. Change its edges, or give every value its own level first.")
+        st.caption("This attribute is cut. Change its edges, or make every value a level first.")
         return None
     current = view_of(part, raw, plan.data.missing)
     levels = [level for level, kind in zip(current.levels, current.kinds, strict=True) if kind == "value"]

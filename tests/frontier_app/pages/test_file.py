@@ -281,7 +281,7 @@ def test_levels_are_put_together(tmp_path: Path) -> None:
     assert not made.exception and not made.error
     part = next(a for a in _plan(made).attributes if a.name == "hours")
     assert dict(part.merge) == {"20 or 30": ("20", "30")}
-    _click(made, "Every value its own level")
+    _click(made, "Make every value a level")
     assert next(a for a in _plan(made).attributes if a.name == "hours").merge == ()
 
 
