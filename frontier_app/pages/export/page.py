@@ -25,14 +25,14 @@ if TYPE_CHECKING:
 _TIERS = {
     "analyst": (
         "Analyst",
-        "who ran it",
+        "the person who ran it",
         "Everything: the release, the manifest that remakes it, all candidates, the pairs, the decision log. It can"
         " undo the swap and must stay inside.",
     ),
     "chair": (
         "Chair",
         "the board's chair alone",
-        "How many records changed, overall and by attribute, and the rate asked for and reached. Nothing else.",
+        "How many records changed, overall and by attribute, and the rate asked for and reached; nothing else.",
     ),
     "member": (
         "Members",
@@ -340,7 +340,7 @@ def _export(written: exports.Export) -> None:
                 icon=":material/lock:" if internal else ":material/download:",
                 on_click="ignore",
             )
-    st.caption("On this machine it lies here:")
+    st.caption("The bundle lies on this machine in the folder:")
     st.code(str(written.folder), language=None)
 
 
