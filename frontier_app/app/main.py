@@ -18,9 +18,9 @@ _ICON = """<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 32 32">
 <rect width="32" height="32" rx="6" fill="#0072B2"/>
 <path d="M6 25h7v-7h6v-6h7V6" fill="none" stroke="#fff" stroke-width="3"/></svg>"""
 _GONE = markdown(
-    "This address opens nothing any more: its workspace was deleted, or it is of an earlier start of the dashboard."
-    " The first page at the address that *frontier app* printed lists earlier work; with the path of a study it goes on"
-    " with that study. Open data to begin anew."
+    "This address opens nothing any more: its workspace was deleted, or the dashboard was started anew since. The"
+    " first page at the address that *frontier app* printed lists earlier work; *frontier app* with the path of a study"
+    " goes on with that study. Open data to begin anew."
 )
 _CSS = """<style>
 .block-container {padding: 4rem 2.2rem 3rem; max-width: 1720px;}
