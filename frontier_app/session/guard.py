@@ -13,7 +13,6 @@ from base64 import b64encode
 from collections.abc import Awaitable, Callable, MutableMapping
 from functools import cache
 from hashlib import sha256
-from pathlib import Path
 from typing import Any
 
 Scope = MutableMapping[str, Any]
@@ -45,11 +44,10 @@ _POLICY = {
 
 @cache
 def inline_scripts() -> str:
-    """The digests of the scripts that stand in Streamlit's page itself, as a policy names them."""
-    import streamlit
+    """The digests of the scripts that stand in the page itself, as a policy names them."""
+    from frontier_app.session.page_html import html
 
-    page = (Path(streamlit.__file__).parent / "static" / "index.html").read_text(encoding="utf-8")
-    scripts = re.findall(r"<script>(.*?)</script>", page, re.DOTALL)
+    scripts = re.findall(r"<script>(.*?)</script>", html(), re.DOTALL)
     return " ".join(f"'sha256-{b64encode(sha256(text.encode()).digest()).decode()}'" for text in scripts)
 
 

@@ -14,7 +14,7 @@ from threading import Thread
 
 from streamlit.starlette import App
 
-from frontier_app.session import access
+from frontier_app.session import access, page_html
 from frontier_app.session.guard import Guard, Receive, Scope, Send
 from frontier_app.session.settings import PRIVACY
 
@@ -39,7 +39,7 @@ def main() -> None:
     access.begin(launch["token"], Path(launch["workspace"]) if launch["workspace"] else None, tour=launch["tour"])
     os.umask(0o077)
     Thread(target=import_module, args=(AHEAD,), daemon=True).start()
-    dashboard = Dashboard(SCRIPT)
+    dashboard = Dashboard(SCRIPT, routes=page_html.routes())
     dashboard.mark = launch["mark"]
     dashboard.run(config={**PRIVACY, "server.port": int(port)})
 
