@@ -16,6 +16,7 @@ from engine.report.no_release import considered, no_release_memo, reason
 from engine.study.map_reader import risk_utility_map
 from engine.study.study import Study
 from frontier_app.session import actions, state
+from frontier_app.widgets import study_page
 
 
 @dataclass(frozen=True)
@@ -53,7 +54,9 @@ def source() -> Findings | NoRelease | Missing:
         return now.memo.get("board", str(board), lambda: read_board(board))
     path = actions.own_study()
     if path is None:
-        return Missing("There is nothing for a board to look at yet: open data and run a study.", "data", "Open data")
+        return Missing(
+            "There is nothing for a board to look at yet: open data and run a study.", *study_page.first_step()
+        )
     with Study.open(path) as study:
         status = decision_status(study)
         if status.state == "withheld":

@@ -108,7 +108,6 @@ def _record(name: str, plan: Plan, *, exact: bool) -> None:
     by = middle.text_input("Your name", key="change-by")
     if right.button(
         "Keep in the study",
-        type="primary",
         icon=":material/edit_note:",
         key="keep-change",
         width="stretch",

@@ -11,10 +11,15 @@ from frontier_app.session import actions, state
 from frontier_app.widgets import elements
 
 
+def first_step() -> tuple[str, str]:
+    """The page to go to where there is no study yet, with the label of its button."""
+    return ("data", "Open data") if state.get().raw is None else ("sweep", "Run the sweep")
+
+
 def with_map(missing: str, show: Callable[[Study, RiskUtilityMap], None]) -> None:
     """Call ``show`` with the study at hand and its map as it is looked at; without a study say what is ``missing``."""
     if actions.own_study() is None:
-        elements.empty_page(missing, "data", "Open data")
+        elements.empty_page(missing, *first_step())
         return
     look = state.get().look
     try:

@@ -18,8 +18,8 @@ STEPS = {
     " says at once what that amounts to and how long it takes.",
     "Sweep": "Every candidate is drawn and measured, in a process of its own: you may leave the page, reload it, stop"
     " and resume, and nothing is lost.",
-    "Explore": "Every point is one way to swap. Higher is riskier, farther right is more useful; filled points are the"
-    " frontier. Move α and see which candidate is the most useful within it.",
+    "Explore": "See every way to swap as a point of the map. Higher is riskier, farther right is more useful;"
+    " filled points are the frontier. Move α and see which candidate is the most useful within it.",
     "Compare": "Pin a few candidates, give them names, and see what each gains and loses, and whether a difference is"
     " clear or only noise. One candidate can also be looked at before and after the swap.",
     "Recommend": "Say which release is recommended, by which rule, and why not its neighbours. Run it again on fresh"

@@ -15,7 +15,7 @@ from engine.decision.states import DecisionStatus, decision_status
 from engine.report.parameters import besides_words
 from engine.study.study import Study
 from frontier_app.session import actions, exports, state
-from frontier_app.widgets import compare_table, elements, workflow
+from frontier_app.widgets import compare_table, elements, study_page, workflow
 from frontier_app.wording import recognised, remedies, text
 from frontier_app.wording.markup import bullets, markdown
 
@@ -66,7 +66,8 @@ def page() -> None:
     path = actions.own_study()
     if path is None:
         elements.empty_page(
-            "There is nothing to export yet: a release is chosen among the candidates of a study.", "data", "Open data"
+            "There is nothing to export yet: a release is chosen among the candidates of a study.",
+            *study_page.first_step(),
         )
         return
     try:

@@ -43,7 +43,9 @@ def opened() -> None:
     plan = state.get().plan
     settled = not n_open and plan is not None and len(plan.keys) <= key_table.MOST_KEYS
     held = complaint is not None or plan is None or plan_fit.stands_in_the_way(plan)
-    elements.go("threat", "Next: threat and uses", primary=settled and not held, disabled=held)
+    # While levels or roles are made, the next step is to use them.
+    making = state.get().file_view.part in ("levels", "roles")
+    elements.go("threat", "Next: threat and uses", primary=settled and not held and not making, disabled=held)
     tour.offer()
 
 

@@ -85,12 +85,14 @@ def _start(job: jobs.Job) -> None:
         st.caption(f"and {len(changed) - 8} more")
     why, by = _reason(plan)
     figures = {name for name in changed if not name.startswith(CONTEXT)}
+    grows = figures <= set(MAY_GROW) and _only_more(path, plan)
     with st.container(horizontal=True):
         if not figures:
             _record_button(path, plan, why, by)
-        elif figures <= set(MAY_GROW) and _only_more(path, plan):
+        elif grows:
             _begin_button("Add this to the study", extend=True, why=why, by=by)
-        _begin_button("Start a new study with this plan", new=True, primary=False, why=why, by=by)
+        only = bool(figures) and not grows
+        _begin_button("Start a new study with this plan", new=True, primary=only, why=why, by=by)
         if st.button("Go back to the study's plan", key="sweep-back-to-study"):
             with Study.open(path) as study:
                 actions.change(study.plan, "back to the study's plan")

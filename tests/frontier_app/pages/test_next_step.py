@@ -102,3 +102,12 @@ def test_a_release_is_proposed_in_the_format_of_the_file(
 
 def test_every_file_that_is_read_has_a_format_that_is_proposed():
     assert set(EXTENSIONS) <= set(exports._LIKE)
+
+
+@pytest.mark.parametrize("page", ["explore", "compare", "recommend", "board", "release"])
+def test_a_page_without_a_study_leads_to_what_is_missing(page: str):
+    made = app()
+    assert blue(to(made, page)) == ["Open data"]
+    made = app()
+    made.button(key="open-czech").click().run()
+    assert blue(to(made, page)) == ["Run the sweep"]
