@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.browser.steps import map_drawn, open_at, workspace_with
+from tests.browser.steps import button, map_drawn, open_at, workspace_with
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page
@@ -25,7 +25,7 @@ def test_map_and_card_stand_in_the_window(page: Page, address: str, home: Path, 
     page.get_by_text("is recommended").first.wait_for()
     map_drawn(page)
     chart = page.evaluate(_BOX, ".js-plotly-plot")
-    figures = page.evaluate(_BOX, ".st-key-card table tbody tr:nth-child(2)")  # those of the map; others may follow
+    figures = page.evaluate(_BOX, ".st-key-card table tbody tr:last-child")
     assert chart["bottom"] <= height and figures["bottom"] <= height
     assert chart["width"] >= width / 2
     if height >= 1080:
@@ -33,3 +33,23 @@ def test_map_and_card_stand_in_the_window(page: Page, address: str, home: Path, 
     legends = page.evaluate("() => document.querySelector('.js-plotly-plot')._fullLayout.legend._height")
     top = page.evaluate("() => document.querySelector('.js-plotly-plot')._fullLayout.margin.t")
     assert legends + 34 <= top, "the legend would lie under the buttons of the figure"
+
+
+@pytest.mark.parametrize("width, height", [(1280, 800), (1920, 1080)])
+def test_headline_navigation_and_popovers_fit(page: Page, address: str, home: Path, width: int, height: int):
+    at = workspace_with(home, risk="small_cells", utility="hellinger", max_risk="0.0025")
+    page.set_viewport_size({"width": width, "height": height})
+    open_at(page, address, at, "explore")
+    page.get_by_text("is recommended").first.wait_for()
+    map_drawn(page)
+    headline = page.evaluate(_BOX, "[data-testid=stMain] h5")
+    assert headline["height"] < 30, "the headline has two lines"
+    lefts = page.evaluate(
+        """() => ["[data-testid=stTopNavLink] span", "[data-testid=stMain] h1"].map(
+            css => document.querySelector(css).getBoundingClientRect().left)"""
+    )
+    assert abs(lefts[0] - lefts[1]) < 3, f"navigation and page begin at {lefts}"
+    button(page, "More").click()
+    page.get_by_text("Knee and slopes").click()
+    page.get_by_text("the frontier's knee").wait_for()
+    assert page.evaluate(_BOX, "[data-testid=stPopoverBody]")["bottom"] <= height
