@@ -80,15 +80,15 @@ def _ask(view: RiskUtilityMap, rule: Rule) -> None:
     lettered = [view.scenarios[index].label for _, index in rule.letters]
     start = [*filter(None, [now.selected]), *lettered, *labels]
     start = list(dict.fromkeys(label for label in start if view_has(view, label)))[:_MOST]
-    left, middle, right = st.columns([5, 2, 3], vertical_alignment="bottom")
-    chosen = left.multiselect(
+    chosen = st.multiselect(
         "Finalists",
         list(dict.fromkeys((*start, *labels))),
         default=start,
         format_func=lambda label: text.swap_short(view.scenarios[index_of(view, label) or 0].spec),
         key=f"finalists-{view.risk}-{view.utility}-{rule.index}",
     )
-    replicates = middle.number_input("Fresh replicates of each", 2, 10_000, 20, key="finalists-replicates")
+    left, right, _ = st.columns([2, 3, 5], vertical_alignment="bottom")
+    replicates = left.number_input("Fresh replicates of each", 2, 10_000, 20, key="finalists-replicates")
     sweeping = jobs.status(at).busy
     if right.button(
         "Run the finalists again",
