@@ -27,7 +27,7 @@ _CSS = """<style>
 .stApp h1 {font-size: 1.9rem; padding: 0 0 .3rem;}
 .stApp h3 {font-size: 1.25rem; padding: .6rem 0 .3rem;}
 .stApp h4 {font-size: 1.1rem; padding: .2rem 0;}
-.stApp h5 {font-size: 1rem; padding: 0 0 .1rem;}
+.stApp h5 {font-size: .9rem; padding: 0 0 .1rem;}
 [data-testid="stMetricValue"] {font-size: 1.45rem; font-variant-numeric: tabular-nums;}
 [data-testid="stMarkdownContainer"] table {font-size: .84rem; font-variant-numeric: tabular-nums; width: 100%;}
 [data-testid="stMarkdownContainer"] :is(th, td) {padding: .22rem .4rem; border-left: 0; border-right: 0;}

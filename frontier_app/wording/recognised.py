@@ -91,6 +91,8 @@ def unswapped_short(unswapped: KeySet | None) -> str:
     """The same for a cell of a table."""
     if unswapped is None:
         return "none"
+    if not unswapped.small:
+        return f"{text.listed(unswapped.keys)}: no record in small cells"
     return (
         f"{text.listed(unswapped.keys)}: {_records(unswapped)} in small cells, {unswapped.alone:,} alone,"
         f" {unswapped.matches:,} expected matches"
