@@ -1,4 +1,4 @@
-"""What the first page needs, loaded while the browser is still starting.
+"""This module loads what the first page needs, while the browser is still starting.
 
 Most of the time until a new server shows its first page goes into importing pandas, plotly, scipy and the engine.  The
 server imports this module in a thread of its own as soon as it starts, so that the first page finds them loaded.

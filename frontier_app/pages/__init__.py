@@ -1,3 +1,3 @@
 """The pages, a package each."""
 
-__all__ = []
+__all__ = ["explore"]
