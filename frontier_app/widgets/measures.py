@@ -73,7 +73,7 @@ def measures(base: Plan, tag: str, analyses: list[str], wrong: InputErrors) -> l
     """Measures of risk and of utility by what they need, with their meaning, and a line for variants."""
     calls = [call(name) for name in base.measures]
     first = _first(calls)
-    columns = [st.container() for _ in KINDS]  # as wide as the page, so that what is chosen stands in a row
+    columns = st.columns(2)
     picked = {kind: _picked(column, kind, first, tag) for column, kind in zip(columns, KINDS, strict=True)}
     chosen: list[str] = []
     # open where a measure was picked just now whose parameters may have to be given
