@@ -124,9 +124,9 @@ def _moved(board: Findings) -> float:
     """The least share of altered records by the total variation, which is shown to two digits at most, or else by what
     the Hellinger distance says of it."""
     distance = board.utility.distance
-    moved = distance.moved or distance.moved_low
+    moved = distance.moved
     if not moved:
-        return 0.0
+        return distance.moved_low or 0.0  # rounded down already
     return moved - unit_of_digits(moved, 2 if STEPS.index(board.members_rate.step) < 2 else 1) / 2
 
 

@@ -96,8 +96,9 @@ class ReleasedRun:
     """The run to be released among the runs of its scenario, under the map's risk measure as a loss.
 
     It takes the ``place`` (1 is the least risky; equal runs share the better one) ``of`` so many runs that count and
-    has the figure ``value``; ``mean`` is that of all.  ``quantile`` is what the share ``probability`` of the runs does
-    not exceed; None where a bound is on the mean.  ``share`` tells how many runs meet the ``bound``; both None without.
+    has the figure ``value``, which ``as_safe`` of them have, itself among them; ``mean`` is that of all.  ``quantile``
+    is what the share ``probability`` of the runs does not exceed; None where a bound is on the mean.  ``share`` tells
+    how many runs meet the ``bound``; both None without.
     """
 
     place: int
@@ -108,6 +109,7 @@ class ReleasedRun:
     probability: Fraction | None
     bound: float | None
     share: ShareWithin | None
+    as_safe: int
 
 
 def released_run_text(run: ReleasedRun) -> str:
@@ -135,6 +137,7 @@ def released_run(
         probability=probability,
         bound=bound,
         share=None if bound is None else share_within(losses, bound),
+        as_safe=int(np.count_nonzero(losses == value)),
     )
 
 

@@ -64,6 +64,26 @@ def moved_between(distance: float) -> tuple[float, float]:
     return distance**2, distance * float(np.sqrt(2 - distance**2))
 
 
+def moved_between_rounded(distance: float, room: float, digits: int) -> tuple[float, float]:
+    """The same for a distance that is known to within ``room``, rounded outward to so many significant digits."""
+    return outward(moved_between(max(0.0, distance - room))[0], moved_between(min(1.0, distance + room))[1], digits)
+
+
+def outward(low: float, high: float, digits: int = 2) -> tuple[float, float]:
+    """Shares from ``low`` to ``high`` to so many significant digits, so that every share between them stays there."""
+    return _to_digits(low, digits, np.floor), min(1.0, _to_digits(high, digits, np.ceil))
+
+
+def _to_digits(share: float, digits: int, towards: Callable[[float], float]) -> float:
+    """A share to so many digits, up or down; what floating point adds to such a number does not count."""
+    if share <= 0:
+        return 0.0
+    unit = 10.0 ** (np.floor(np.log10(share)) - digits + 1)
+    steps = share / unit
+    whole = round(steps) if abs(steps - round(steps)) < 1e-9 else towards(steps)
+    return float(round(whole * unit, 12))
+
+
 def entropy_change(batch: Tables) -> np.ndarray:
     """Change of Shannon entropy, eq. 11, ``h(post) - h(pre)`` in natural units.  Signed; nearer to zero is better."""
     return batch.total(_x_log_x(batch.before) - _x_log_x(batch.after)) / batch.n_records

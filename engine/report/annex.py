@@ -51,7 +51,10 @@ def analyst_sections(study: Study, realisation: Remade) -> Document:
         "status": RunStatus(realisation.status).word,
         "changed": int(realisation.changed.sum()),
         "changed_in": _changed_in(len(realisation.tables)),
-        "letters": [(letter, context.view.scenarios[index]) for letter, index in context.letters.items()],
+        "letters": [
+            (letter, context.view.scenarios[index])
+            for letter, index in {**context.letters, **context.also_within}.items()
+        ],
         "risk": str(context.view.measures[context.view.risk]),
         "utility": str(context.view.measures[context.view.utility]),
         "n_frontier": len(frontier),

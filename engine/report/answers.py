@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from engine.common.wording import listed, lower_first, plural
+from engine.common.wording import listed, lower_first, plural, upper_first
 from engine.plan.uses import no_use_sentence
+from engine.report.candidate_words import beyond_words
 from engine.report.certainty import BEATS, better_ones, certainty, recommended
 from engine.report.change_log import is_plan_change
 from engine.report.coherence import coherence
@@ -59,10 +60,21 @@ def is_rounded(findings: Findings) -> bool:
     return max(counts) > SPARSE * findings.design.n_records
 
 
+def is_none(findings: Findings) -> bool:
+    """Whether exactly no unaltered record of the release stands in a small cell: rounding makes no count 0 that is not,
+    but a mean over several tables may be less than half a record."""
+    return findings.exposure.unaltered_after == 0 and findings.design.tables == 1
+
+
+def about_so_many(findings: Findings) -> str:
+    """What stands before a count of unaltered records in small cells: that it is rounded, where it is."""
+    return "about " if is_rounded(findings) and not is_none(findings) else ""
+
+
 def risk_sentence(findings: Findings) -> str:
     """Risk against doing nothing, in counts."""
     exposed, n = findings.exposure, findings.design.n_records
-    approximately = "about " if is_rounded(findings) else ""
+    approximately = about_so_many(findings)
     letter = findings.recommendation.letter
     ones = "one does" if exposed.unaltered_after == 1 else "ones do"
     return (
@@ -93,8 +105,8 @@ def distance_sentence(findings: Findings) -> str:
     value = figure(distance.hellinger) + (f", {as_if}" if as_if else "")
     if is_coarse(findings) and distance.hellinger_large is None:
         return (
-            f"That of the tabulated attributes is {value}. It is rounded to one digit, and {without} it is withheld: "
-            f"{why}. {small}."
+            f"That of the tabulated attributes is {value}. It is rounded to one digit, and the same distance {without} "
+            f"is withheld, because {why}; {small}."
         )
     return f"That of the tabulated attributes is {value}; {without} it is {figure(distance.hellinger_large)}. {small}."
 
@@ -147,7 +159,7 @@ def neighbour_sentence(findings: Findings, row: CandidateRow, *, safer: bool) ->
     if noise:
         text += f" The difference in {listed(noise)} is within the noise of the runs."
     if row.within_bound is False:
-        text += " It is beyond the bound on risk."
+        text += f" {upper_first(beyond_words(findings, row))}."
     effect = analyses_words(findings.utility, row.letter, findings.recommendation.letter)
     return f"{text} {effect}".rstrip()
 
@@ -168,7 +180,7 @@ def _utility_shown(findings: Findings, row: CandidateRow) -> Decimal | None:
 
 def neighbours(findings: Findings) -> tuple[CandidateRow | None, CandidateRow | None]:
     """The nearest safer and the nearest more useful lettered candidate."""
-    rows = findings.map.candidates
+    rows = [row for row in findings.map.candidates if not row.also_within]
     index = next(i for i, row in enumerate(rows) if row.recommended)
     # figures that are shown coarsely may be equal although the candidates are told apart
     safer = [row for row in rows[:index] if (row.safer_by or 0) > 0 or (row.safer_by == 0 and row.risk_clear)]
@@ -263,7 +275,7 @@ def share_words(findings: Findings) -> list[str]:
         return ["That is more than if nothing were done."]
     if before == after:
         return ["That is no fewer than if nothing were done."]
-    approximately = "about " if is_rounded(findings) else ""
+    approximately = about_so_many(findings)
     fewer = (
         f"That is {approximately}{before - after:,} fewer, {100 * (before - after) / before:.0f} % of those exposed "
         "before."
@@ -321,12 +333,17 @@ def publication(findings: Findings) -> list[str]:
     )
     return [
         f"Proposed wording: “{public_wording(findings)}”",
-        match_words(findings.exposure, is_rounded(findings)),
+        match_sentence(findings),
         *rate_words(findings),
         "Only somebody who holds the study key and the original data can make this release again; neither is in this "
         "bundle.",
         agreement,
     ]
+
+
+def match_sentence(findings: Findings) -> str:
+    """What the public sentence on apparent matches means in this file, for the board."""
+    return match_words(findings.exposure, is_rounded(findings), is_none(findings))
 
 
 def public_wording(findings: Findings) -> str:

@@ -13,13 +13,18 @@ if TYPE_CHECKING:
     from engine.report.findings import Findings
     from engine.report.map_facts import CandidateRow
 
-NOISE_WORDS = (
+_ERROR_WORDS = (
     "The figure after ± is the standard error of an average: the average would differ by about that much if all runs "
-    "were made again. “Clear” means that a candidate's place on or off the frontier holds with 95 % confidence, judged "
-    "for this candidate against all others; it is not certain, and of many candidates that are called clear one in "
-    "twenty may be misplaced. “Uncertain” means that chance alone could move the candidate on or off the frontier."
+    "were made again."
 )
-"""What stands beside every table with standard errors."""
+_CLEAR_WORDS = (
+    "“Clear” means that a candidate's place on or off the frontier holds with 95 % confidence, judged for this "
+    "candidate against all others; it is not certain, and of many candidates that are called clear one in twenty may "
+    "be misplaced."
+)
+_UNCERTAIN_WORDS = "“Uncertain” means that chance alone could move the candidate on or off the frontier."
+NOISE_WORDS = f"{_ERROR_WORDS} {_CLEAR_WORDS} {_UNCERTAIN_WORDS}"
+"""What is said of standard errors and of what is clear."""
 BEATS = "is at least as safe and as useful, and better in one of the two"
 """What it means that a candidate dominates another one."""
 
@@ -27,6 +32,19 @@ BEATS = "is at least as safe and as useful, and better in one of the two"
 def recommended(findings: Findings) -> CandidateRow:
     """The candidate that the report is about."""
     return next(row for row in findings.map.candidates if row.recommended)
+
+
+def noise_words(findings: Findings) -> str:
+    """Those of these explanations whose words stand in the table of lettered candidates."""
+    rows = findings.map.candidates
+    figures = [*((row.risk, row.risk_se) for row in rows), *((row.utility, row.utility_se) for row in rows)]
+    has_error = any("±" in about(mean, se) for mean, se in figures)
+    parts = (
+        _ERROR_WORDS if has_error else "",
+        _CLEAR_WORDS if any(row.clear for row in rows) else "",
+        _UNCERTAIN_WORDS if not all(row.clear for row in rows) else "",
+    )
+    return " ".join(part for part in parts if part)
 
 
 def certainty(findings: Findings) -> list[str]:

@@ -15,9 +15,9 @@ if TYPE_CHECKING:
 LOG_TEXTS: dict[Event, str] = {
     "plan": "The study was begun, and its plan was recorded.",
     "locked": "The plan was approved and locked.",
-    "chosen": "A candidate was recommended.",
+    "chosen": "The analyst recommended a candidate.",
     "withheld": "It was recommended to release nothing.",
-    "submitted": "The recommendation was submitted to the board.",
+    "submitted": "The analyst submitted the recommendation to the board.",
     "approved": "The board approved the release.",
     "returned": "The board returned the recommendation.",
 }
@@ -30,7 +30,9 @@ SWEEP_AGAIN = "The sweep was started again."
 """A sweep that was started again after a recommendation, for whatever reason."""
 FRESH_IN_SWEEP = "Finalists had been run again on fresh draws by then, as the last stage of the sweep."
 """Fresh runs that a sweep made itself, which have no entry of their own."""
-DESPITE = "The recommendation was submitted to the board although something speaks against the run to be released."
+DESPITE = (
+    "The analyst submitted the recommendation to the board although something speaks against the run to be released."
+)
 """A submission in face of obstacles."""
 CHANGE_TEXTS: dict[Event, str] = {
     "changed": "The plan was changed",
@@ -62,4 +64,4 @@ def finalists_words(runs: int, finalists: int) -> str:
 def chosen_words(bound: str, *, late: bool) -> str:
     """A recommendation by a ``bound`` on risk in words; ``late`` where the plan had not fixed it."""
     whose = "a bound on risk that was set only then, after results were seen" if late else "the plan's bound on risk"
-    return f"A candidate was recommended, within {whose}: {bound}."
+    return f"The analyst recommended a candidate, within {whose}: {bound}."

@@ -24,9 +24,10 @@ from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 
-from engine.measures.distortion import moved_between
+from engine.measures.distortion import moved_between_rounded
 from engine.report.coarse_counts import count, rounded, with_coarse_counts
 from engine.report.rate_facts import AT_LEAST_ONE, STEPS, ChangeKind, ChangeRow, Counts, Range, Step
+from engine.report.redaction import half_unit
 
 if TYPE_CHECKING:
     from engine.report.facts import CoefficientRow, Distance, MeanRow, PairRow, ShareRow, Utility
@@ -119,22 +120,26 @@ def _changes(utility: Utility, step: Step, *, is_distance_told: bool) -> Utility
 
 
 def _distance(distance: Distance, places: int) -> Distance:
-    """Its figures to so many digits; withheld where that is none."""
-    names = ("hellinger", "hellinger_large", "moved", "moved_low", "moved_high")
+    """Its figures to so many digits, and what the rounded distance says of the records moved; withheld where that is
+    none."""
+    names = ("hellinger", "hellinger_large", "moved")
     figures = {name: rounded(getattr(distance, name), places) if places else None for name in names}
-    return replace(distance, **figures)  # type: ignore[arg-type]
+    return _with_moved(replace(distance, **figures), places)  # type: ignore[arg-type]
+
+
+def _with_moved(distance: Distance, places: int) -> Distance:
+    """What a distance with so many digits says of the records moved."""
+    if distance.hellinger is None:
+        return replace(distance, moved_low=None, moved_high=None)
+    low, high = moved_between_rounded(distance.hellinger, half_unit(distance.hellinger, places), places)
+    return replace(distance, moved_low=low, moved_high=high)
 
 
 def _on_map(distance: Distance) -> Distance:
     """The Hellinger distance to the one digit that the map shows, and what that says of the records moved; all else is
     withheld."""
     rounded_to, withheld = rounded(distance.hellinger, 1), _distance(distance, 0)
-    if rounded_to is None:
-        return withheld
-    room = 0.5 * 10.0 ** np.floor(np.log10(rounded_to)) if rounded_to else 0.0
-    ends = moved_between(rounded_to - room)[0], moved_between(min(1.0, rounded_to + room))[1]
-    low, high = (rounded(float(end), 1) for end in ends)
-    return replace(withheld, hellinger=rounded_to, moved_low=low, moved_high=high)
+    return withheld if rounded_to is None else _with_moved(replace(withheld, hellinger=rounded_to), 1)
 
 
 Runs = TypeVar("Runs", "CoefficientRuns", "AnalysisRuns")

@@ -38,7 +38,8 @@ def coherence(findings: Findings) -> list[str]:
         sentences.append(f"This is a {findings.cover.release_type}{changed}.")
     overlaps = findings.cover.overlaps.rstrip(".")
     sentences.append(
-        f"Other releases of the same data: {overlaps}. Two differently protected releases can undo each other."
+        f"On other releases of the same data the plan states: {overlaps}. Two differently protected releases can undo "
+        "each other."
         if overlaps
         else "No other release of the same data is named in the plan; if there is one, the two can undo each other."
     )

@@ -9,17 +9,17 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from engine.common.errors import UsageError
-from engine.common.wording import listed, lower_first
 from engine.decision.choice import measures_of
 from engine.decision.states import decision_status
 from engine.frontier.neighbours import lettered
-from engine.frontier.summary import Summary, believed_errors, losses, summarise, t_thresholds
+from engine.frontier.summary import Summary, losses, summarise
 from engine.measures.distortion import small_share
 from engine.mechanisms import mechanism
 from engine.release.results import Results, RunStatus
+from engine.report.candidate_rows import as_read, candidate_rows, further_within
 from engine.report.exposed import sizes
 from engine.report.facts import MeasureRow
-from engine.report.map_facts import CandidateRow, Map, Spread
+from engine.report.map_facts import Map, Spread
 from engine.report.parameters import bound_words as in_words
 from engine.report.redaction import (
     ONE_DIGIT,
@@ -46,7 +46,6 @@ if TYPE_CHECKING:
     from engine.frontier.risk_utility_map import RiskUtilityMap
     from engine.measures import MeasureCall
     from engine.release.scenarios import Choice, Scenario
-    from engine.release.spec import ReleaseSpec
     from engine.study.study import Study
     from engine.sweeps.remake import Remade
 
@@ -55,7 +54,8 @@ _GRID = 40  # rough places of other candidates along either axis
 
 @dataclass(frozen=True)
 class ReportContext:
-    """A study seen from one scenario: its map, its letters (letter to place) and what was recorded about it;
+    """A study seen from one scenario: its map, its letters (letter to place; those of ``also_within`` are no
+    neighbours on the frontier but meet the bound) and what was recorded about it;
     ``sparse`` says whether most cells of the tabulated table are small; ``exposed`` is the largest share of records in
     small cells of the original that any measure shows, ``withheld`` the places of measures whose figures would tell how
     many records were altered; ``results`` and ``summary`` are the map's with eq. 6 as counts of records."""
@@ -64,6 +64,7 @@ class ReportContext:
     scenario: Scenario
     view: RiskUtilityMap
     letters: Mapping[str, int]
+    also_within: Mapping[str, int]
     status: DecisionStatus
     choice: Choice | None
     redact: Redactor
@@ -121,7 +122,9 @@ def report_context(study: Study, realisation: Remade) -> ReportContext:
     choice = status.choice if status.choice and status.choice.label == scenario.label else None
     view = risk_utility_map(study, *measures_of(study, choice), allow_partial=realisation.status == RunStatus.FAILED)
     letters = lettered(view, scenario.index)
-    labels = {view.scenarios[index].label: letter for letter, index in letters.items()}
+    bound = risk_bound(study, view.risk, choice.record.get("bound") if choice else None)
+    also_within = further_within(view, bound, letters)
+    labels = {view.scenarios[index].label: letter for letter, index in {**letters, **also_within}.items()}
     _, counts, _ = realisation.data.table.margin(realisation.data.domain.indices(study.plan.analyse))
     sparse = small_share(counts, 3) > SPARSE_CELLS
     results = in_counts(study, view.scenarios, view.results)
@@ -130,7 +133,7 @@ def report_context(study: Study, realisation: Remade) -> ReportContext:
     redact, exposed = Redactor.of(study, labels), largest_exposed(study, view, realisation.data)
     withheld = withheld_from_members(study.plan, view.measures, realisation.data, scenario.spec)
     return ReportContext(
-        study, scenario, view, letters, status, choice, redact, results, summary, sparse, exposed, withheld
+        study, scenario, view, letters, also_within, status, choice, redact, results, summary, sparse, exposed, withheld
     )
 
 
@@ -159,51 +162,13 @@ def in_counts(study: Study, scenarios: Sequence[Scenario], results: Results) -> 
     return Results(results.scenario, results.replicate, results.status, results.changed, values)
 
 
-def _shown(call: MeasureCall, loss: np.ndarray) -> np.ndarray:
-    """Losses turned back into figures as they are read; of a signed measure the size."""
-    return -loss if call.measure.better == "higher" else loss
-
-
-def _attributes(names: Sequence[str]) -> str:
-    """Names of attributes, called that: candidates have letters, and an attribute may be named by one too."""
-    return f"the attribute{'' if len(names) == 1 else 's'} {listed(names)}"
-
-
-def candidate_words(spec: ReleaseSpec, extents: Sequence[str] = ()) -> str:
-    """What a candidate does, without how much: attributes and roles, or the method.
-
-    Among several ``extents`` (rates, ascending) its place is said where it is the first, the last or between.
-    """
-
-    roles = spec.attributes
-    swapped_names = tuple(roles.names_having("S"))
-    if not spec.by_roles:
-        method = mechanism(spec.mechanism)
-        title = f"uses {lower_first(method.title)}"  # after "candidate A", as "exchanges" is
-        altered = method.altered(spec)
-        return f"{title}, which may change {_attributes(altered)}" if altered else title
-    limits = [
-        f"{verb} on {_attributes(names)}"
-        for role, verb in (("F", "agree"), ("C", "differ"))
-        if (names := roles.names_having(role))
-    ]
-    words = f"exchanges {_attributes(swapped_names)}" + (
-        f" between records that {' and '.join(limits)}" if limits else ""
-    )
-    if len(extents) > 1 and spec.rate in extents:
-        position = extents.index(spec.rate)
-        ends = {0: "the smallest", len(extents) - 1: "the largest"}
-        words += f", at {ends.get(position, 'a middle')} share of records tried"
-    return words
-
-
 def the_map(context: ReportContext, realisation: Remade) -> Map:
     """The frontier as the board sees it."""
     view, summary = context.view, context.summary
     risk, utility = view.measures[view.risk], view.measures[view.utility]
     defined = np.flatnonzero(~np.isnan(view.risk_loss) & ~np.isnan(view.utility_loss))
-    all_risk = context.drawn(view.risk, _shown(risk, summary.loss[defined, view.risk]))
-    all_utility = context.drawn(view.utility, _shown(utility, view.utility_loss[defined]))
+    all_risk = context.drawn(view.risk, as_read(risk, summary.loss[defined, view.risk]))
+    all_utility = context.drawn(view.utility, as_read(utility, view.utility_loss[defined]))
     undominated = view.dominance.undominated[defined]
     frontier = sorted(zip(all_utility[undominated].tolist(), all_risk[undominated].tolist(), strict=True))
     bound, better, asked = context.bound, risk.measure.better, context.study.plan.decision.run_share
@@ -211,7 +176,7 @@ def the_map(context: ReportContext, realisation: Remade) -> Map:
     if bound is not None:
         within = int(np.count_nonzero(view.meets(-bound if better == "higher" else bound)[defined]))
     n = int(context.study.about["n_records"])
-    original_risk = _shown(risk, view.original_losses[view.risk]) * (n if is_count_risk(risk) else 1)
+    original_risk = as_read(risk, view.original_losses[view.risk]) * (n if is_count_risk(risk) else 1)
     return Map(
         risk_title=context.axis(view.risk),
         risk_unit=unit_of(risk),
@@ -226,8 +191,8 @@ def the_map(context: ReportContext, realisation: Remade) -> Map:
         failed=int(summary.failed[context.scenario.index]),
         bound=bound_words(context),
         nothing_risk=optional(float(original_risk)),
-        nothing_utility=optional(float(_shown(utility, view.original_losses[view.utility]))),
-        candidates=_candidates(context),
+        nothing_utility=optional(float(as_read(utility, view.original_losses[view.utility]))),
+        candidates=candidate_rows(context),
         frontier=tuple((float(u), float(r)) for u, r in frontier),
         others=_rough(all_utility[~undominated], all_risk[~undominated], all_utility, all_risk),
         spreads=tuple(_spread(context, k, realisation) for k in (view.risk, view.utility)),
@@ -262,64 +227,10 @@ def _rough(
     return tuple(sorted(set(zip(*(axis.tolist() for axis in axes), strict=True))))
 
 
-def _candidates(context: ReportContext) -> tuple[CandidateRow, ...]:
-    view, summary = context.view, context.summary
-    indices = np.array(list(context.letters.values()))
-    recommended = list(context.letters.values()).index(context.scenario.index)
-    quantiles = t_thresholds(2 * max(1, len(indices) - 1))
-    columns: list[tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]] = []
-    for k in (view.risk, view.utility):
-        loss, se = summary.loss[indices, k], summary.loss_se[indices, k]
-        counted = np.minimum(summary.counted[indices], summary.counted[indices[recommended]])
-        trusted = believed_errors(se, summary.counted[indices])
-        margin = quantiles[np.clip(counted - 1, 0, len(quantiles) - 1)] * np.hypot(trusted, trusted[recommended])
-        margin[np.hypot(trusted, trusted[recommended]) == 0] = 0
-        clear = np.abs(loss[recommended] - loss) > margin
-        exact = _shown(view.measures[k], loss)
-        figures = context.drawn(k, exact)
-        own = figures[recommended]
-        gain = figures - own if view.measures[k].measure.better == "higher" else own - figures
-        columns.append((figures, context.error(k, exact, se), gain, clear))
-    risk, utility = columns
-    better = view.measures[view.risk].measure.better
-    extents = sorted({rate for rate in context.study.plan.space.rates if rate}, key=float)
-    rows = []
-    for i, (letter, index) in enumerate(context.letters.items()):
-        bound = None if context.bound is None else (-context.bound if better == "higher" else context.bound)
-        rows.append(
-            CandidateRow(
-                letter=letter,
-                words=candidate_words(view.scenarios[index].spec, extents),
-                risk=optional(risk[0][i]),
-                risk_se=optional(risk[1][i]),
-                utility=optional(utility[0][i]),
-                utility_se=optional(utility[1][i]),
-                undominated=bool(view.dominance.undominated[index]),
-                clear=bool(view.dominance.clear[index]),
-                share=optional(view.dominance.share[index]),
-                within_bound=None if bound is None else bool(view.meets(bound)[index]),
-                riskier_than_nothing=bool(view.riskier_than_original[index]),
-                recommended=i == recommended,
-                safer_by=None if i == recommended else optional(risk[2][i]),
-                more_useful_by=None if i == recommended else optional(utility[2][i]),
-                risk_clear=bool(risk[3][i]),
-                utility_clear=bool(utility[3][i]),
-                dominates=_dominates(view, index, context.scenario.index),
-            )
-        )
-    return tuple(rows)
-
-
-def _dominates(view: RiskUtilityMap, index: int, other: int) -> bool:
-    """Whether a candidate is at least as safe and as useful on average as another one, and better in one of the two."""
-    risk, utility = (loss[index] - loss[other] for loss in (view.risk_loss, view.utility_loss))
-    return bool(risk <= 0 and utility <= 0 and (risk < 0 or utility < 0))
-
-
 def _released(context: ReportContext, realisation: Remade, k: int) -> float:
     """The remade run's figure as it is shown."""
     call = context.view.measures[k]
-    figure = float(_shown(call, losses(np.array([[realisation.figures[str(call)]]]), [call.measure]))[0, 0])
+    figure = float(as_read(call, losses(np.array([[realisation.figures[str(call)]]]), [call.measure]))[0, 0])
     if not is_count_risk(call):
         return figure
     return unaltered_small(
@@ -344,7 +255,7 @@ def _spread(context: ReportContext, k: int, realisation: Remade) -> Spread:
     view = context.view
     is_own_run = (view.results.scenario == context.scenario.index) & view.results.counted(view.allow_partial)
     call = view.measures[k]
-    runs = _shown(call, losses(context.results.values[is_own_run][:, [k]], [call.measure])[:, 0])
+    runs = as_read(call, losses(context.results.values[is_own_run][:, [k]], [call.measure])[:, 0])
     runs = runs[np.isfinite(runs)]
     least, mean, most = (runs.min(), runs.mean(), runs.max()) if len(runs) else (np.nan,) * 3
     figures = context.shown(k, np.array([least, mean, most, _released(context, realisation, k)]))
@@ -377,8 +288,8 @@ def measure_rows(context: ReportContext, realisation: Remade) -> tuple[MeasureRo
         def error(value: float, se: float, k: int = k) -> float | None:
             return optional(float(context.error(k, value, se)))
 
-        mean = float(_shown(call, context.summary.loss[index, k]))
-        fresh_mean = None if fresh is None else float(_shown(call, fresh.loss[0, k]))
+        mean = float(as_read(call, context.summary.loss[index, k]))
+        fresh_mean = None if fresh is None else float(as_read(call, fresh.loss[0, k]))
         size = abs if call.measure.better == "zero" else float
         rows.append(
             MeasureRow(

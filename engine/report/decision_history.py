@@ -9,6 +9,7 @@ from engine.common.wording import upper_first
 from engine.decision.cautions import Caution, CautionKind, caution_text
 from engine.decision.choice import NAMED_BY_HAND, cautions_now
 from engine.decision.comparison import differences
+from engine.plan.types import FIRST_WITHIN
 from engine.report.change_log import chosen_words
 from engine.report.context import ReportContext, bound_words
 from engine.report.logged import history, rechecked_first
@@ -52,6 +53,8 @@ def recommendation(context: ReportContext) -> Recommendation:
         despite=despite_words(context),
         key_fixed=commitment_of(context.study) is not None,
         rechecked_first=rechecked_first(context.study),
+        by_utility=choice.record.get("bound") is not None,
+        takes_first=context.study.plan.decision.realisation in (FIRST_WITHIN, "first"),
     )
 
 

@@ -20,9 +20,12 @@ from engine.report.words import bar, figure
 if TYPE_CHECKING:
     from engine.report.facts import CoefficientRow, ShareRow
     from engine.report.findings import Findings
+    from engine.report.map_facts import CandidateRow
 
 BLUE, VERMILLION, GREY = "#0072B2", "#D55E00", "#767676"
 _DPI = 150
+_ROOM = 0.09  # around what the map shows, as a share of its ranges
+_NEAR = (0.03, 0.08)  # how near symbols lie on each other, as shares of the ranges across and up
 _NAME = 30  # letters of a name beside an axis
 Row = TypeVar("Row", "ShareRow", "CoefficientRow")
 
@@ -66,7 +69,7 @@ def _cut(name: str) -> str:
 def frontier(findings: Findings) -> Picture:
     """The map: frontier, recommendation and lettered neighbours, other candidates, doing nothing."""
     board_map, row = findings.map, recommended(findings)
-    canvas, axes = _canvas(7.6, 4.4)
+    canvas, axes = _canvas(6.4, 3.4)
     if board_map.others:
         axes.scatter(
             [u for u, _ in board_map.others], [r for _, r in board_map.others], marker="s", s=20, color="#c4c4c4",
@@ -85,14 +88,11 @@ def frontier(findings: Findings) -> Picture:
         is_recommended, colour = candidate.recommended, VERMILLION if candidate.recommended else BLUE
         axes.errorbar(
             x, y, xerr=bar(x, candidate.utility_se), yerr=bar(y, candidate.risk_se),
-            fmt="*" if is_recommended else "o", markersize=17 if is_recommended else 8, color=colour, ecolor=colour,
+            fmt="*" if is_recommended else "o", markersize=15 if is_recommended else 7, color=colour, ecolor=colour,
             elinewidth=1, zorder=5 if is_recommended else 4,
             label=f"{candidate.letter}: recommended" if is_recommended else None,
         )  # fmt: skip
-        axes.annotate(
-            candidate.letter, (x, y), xytext=(7, -15), textcoords="offset points",
-            fontsize=14 if is_recommended else 12, fontweight="bold", color=colour, zorder=6,
-        )  # fmt: skip
+    _letters(axes, findings)
     if board_map.nothing_risk is not None and board_map.nothing_utility is not None:
         axes.scatter([board_map.nothing_utility], [board_map.nothing_risk], marker="D", s=70, color="black", zorder=4,
                      label="doing nothing")  # fmt: skip
@@ -104,7 +104,7 @@ def frontier(findings: Findings) -> Picture:
         axes.invert_yaxis()
     falls = ", smaller to the right" if board_map.utility_better == "lower" else ""
     axes.set_xlabel(f"{board_map.utility_title}{falls}: more useful →")
-    axes.set_ylabel(f"{board_map.risk_title}: riskier →")
+    axes.set_ylabel(f"{board_map.risk_title}:\nriskier →", fontsize=9)
     canvas.legend(loc="outside lower center", ncols=2, fontsize=8.5, frameon=False)  # never over points
     positions = ", ".join(
         f"{c.letter} at {figure(c.risk)} and {figure(c.utility)}" for c in board_map.candidates if c.risk is not None
@@ -120,8 +120,30 @@ def frontier(findings: Findings) -> Picture:
         f"{row.letter}); "
         + bars_words(findings)
         + (f". Zoomed: {outside} further out are not shown" if outside else ""),
-        4.6,
+        6.2,
     )
+
+
+def _letters(axes: Any, findings: Findings) -> None:
+    """The letters beside their symbols; those whose symbols lie on each other stand together."""
+    ranges = window(findings.map, _ROOM)
+    near = [share * (high - low) for share, (low, high) in zip(_NEAR, ranges or (), strict=False)]
+    places: dict[tuple[float, float], list[CandidateRow]] = {}
+    for candidate in sorted(findings.map.candidates, key=lambda row: not row.recommended):
+        if candidate.utility is None or candidate.risk is None:
+            continue
+        own = (candidate.utility, candidate.risk)
+        taken = (
+            at for at in places if near and all(abs(a - b) <= most for a, b, most in zip(own, at, near, strict=True))
+        )
+        places.setdefault(next(taken, own), []).append(candidate)
+    for place, rows in places.items():
+        is_recommended = any(row.recommended for row in rows)
+        axes.annotate(
+            ", ".join(row.letter for row in rows), place, xytext=(7, -14), textcoords="offset points",
+            fontsize=13 if is_recommended else 11, fontweight="bold",
+            color=VERMILLION if is_recommended else BLUE, zorder=6,
+        )  # fmt: skip
 
 
 def _bound(axes: Any, findings: Findings) -> None:
@@ -140,7 +162,7 @@ def _bound(axes: Any, findings: Findings) -> None:
 def _zoom(axes: Any, findings: Findings) -> str:
     """Look at the lettered candidates and at doing nothing; returns how much of the rest lies outside, in words."""
     board_map = findings.map
-    ranges = window(board_map, 0.09)
+    ranges = window(board_map, _ROOM)
     if ranges is None:
         return ""
     axes.set_xlim(*ranges[0])

@@ -30,7 +30,7 @@ th, td { border: 1px solid #999; padding: .25rem .5rem; vertical-align: top; tex
   overflow-wrap: break-word; }
 thead th { background: #e6ebf0; hyphens: manual; }
 .figure { text-align: right; font-variant-numeric: tabular-nums; }
-tr, table, ul, .warning { break-inside: avoid; } .new-page { break-before: page; }
+tr, table, li, .warning { break-inside: avoid; } .new-page { break-before: page; }
 section:first-of-type .entries { break-inside: auto; }
 figure { margin: 1rem 0; break-inside: avoid; } figure img { max-width: 100%; height: auto; background: #fff; }
 figcaption { font-weight: 600; }

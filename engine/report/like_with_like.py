@@ -15,7 +15,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
-from engine.report.answers import is_rounded
+from engine.report.answers import is_none, is_rounded
 from engine.report.words import NONE
 
 if TYPE_CHECKING:
@@ -57,7 +57,7 @@ def small_cell_rows(findings: Findings) -> list[SmallCellRow]:
     high: float | None
     if exposed.share_after is not None:
         low = high = exposed.share_after
-    elif exposed.unaltered_after == 0 and not is_rounded(findings):
+    elif is_none(findings):
         low = high = 0.0
     else:
         low = None if is_rounded(findings) else exposed.unaltered_after / n

@@ -71,8 +71,14 @@ def history(study: Study, redact: Redactor, chosen: str = "") -> tuple[tuple[str
         if entry.event == "chosen" and entry.detail.get("fresh") and not _rechecks(log[:place], entry):
             rows.append((entry.at[:10], FRESH_IN_SWEEP))
         text = chosen if chosen and entry.number == last else _entry_text(log, place, redact)
-        rows.append((entry.at[:10], text))
+        rows.append((entry.at[:10], text + contact_words(entry.by, study.plan.about.contact)))
     return (*rows, *sweeps.get(len(log), ()))
+
+
+def contact_words(by: str, contact: str) -> str:
+    """Who made an entry, where that is the contact whom the plan names to the board; no other name is told."""
+    names = {contact.strip().casefold(), contact.partition(",")[0].strip().casefold()} - {""}
+    return f" By the contact, {by.strip()}." if by.strip().casefold() in names else ""
 
 
 def _sweeps(study: Study, log: Sequence[Entry]) -> dict[int, list[tuple[str, str]]]:

@@ -6,8 +6,9 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from engine.common.wording import listed, plural
+from engine.measures.distortion import outward
 from engine.report.losses import worst
-from engine.report.rate_words import worst_changes
+from engine.report.rate_words import place_words, worst_changes
 from engine.report.words import figure, percent
 
 if TYPE_CHECKING:
@@ -37,7 +38,7 @@ def loss_words(loss: Loss, predicts: str = "") -> str:
     """A loss with its figures before and after; of a coefficient with what its model ``predicts``."""
     weighting = "weighted, " if loss.weighted else ""
     of = _analysis(loss.of, predicts) if loss.kind == "coefficient" else loss.of
-    name = ("mean of " if loss.kind == "mean" else "") + f"{of}, {loss.what}"
+    name = place_words(of, loss.what, of_mean=loss.kind == "mean")
     before, after = (_value(loss, value) for value in (loss.before, loss.after))
     if loss.lost:
         return f"{name}: {weighting}can no longer be estimated ({loss.lost})"
@@ -84,6 +85,17 @@ def flags_words(utility: Utility) -> str:
     return " ".join(sentences)
 
 
+def flagged_places(utility: Utility, most: int = 6) -> str:
+    """The tables, columns and analyses of which a figure is flagged; empty without any."""
+    rows = [row.table for row in utility.changes if row.flagged] or [loss.of for loss in utility.losses if loss.flagged]
+    places = list(dict.fromkeys(rows))
+    if not places:
+        return ""
+    more = f" and {len(places) - most:,} more" if len(places) > most else ""
+    named = "; ".join(places[:most])
+    return f"Flagged are figures of {named}{more}."
+
+
 def analyses_words(utility: Utility, letter: str, recommended: str) -> str:
     """What a lettered candidate does to the declared analyses, beside the recommended one; empty without analyses."""
     own = max((r for r in utility.analysis_runs if r.letter == letter), key=lambda r: r.mean or 0.0, default=None)
@@ -114,10 +126,8 @@ def moved_words(distance: Distance) -> str:
         return ""
     if distance.moved is not None:
         return f"as if {_share(distance.moved)} of the records had other values"
-    return (
-        f"as if between {_share(distance.moved_low)} and {_share(min(1.0, distance.moved_high))} of the records had "
-        "other values"
-    )
+    low, high = outward(distance.moved_low, distance.moved_high)
+    return f"as if between {_share(low)} and {_share(high)} of the records had other values"
 
 
 def _share(value: float) -> str:

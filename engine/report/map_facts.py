@@ -14,7 +14,8 @@ class CandidateRow:
     ``safer_by`` and ``more_useful_by`` compare it with the recommended one (negative: riskier, less useful), each with
     whether that is beyond the noise; ``share`` is the share of runs in which it is on the frontier.  One that
     ``dominates`` the recommended one is, on average and before anything is rounded, at least as safe and as useful, and
-    better in one of the two.
+    better in one of the two.  One that is ``also_within`` is no neighbour on the frontier and has a letter because it
+    meets the bound; one with ``too_few_runs`` cannot show that it does.
     """
 
     letter: str
@@ -34,6 +35,8 @@ class CandidateRow:
     risk_clear: bool
     utility_clear: bool
     dominates: bool = False
+    also_within: bool = False
+    too_few_runs: bool = False
 
 
 @dataclass(frozen=True)
@@ -104,6 +107,7 @@ class ReleasedRun:
     all runs that a share from ``low`` to ``high`` does (95 % confidence).  ``asked`` is None where the bound is on the
     mean, these three without a bound.  Of ``fresh`` runs, made to check the choice, ``fresh_within`` meet it, which
     says the same from ``fresh_low`` to ``fresh_high``; None without such runs, and in findings of an earlier version.
+    ``as_safe`` of the runs, itself among them, are exactly as risky as it is (None in findings of an earlier version).
     """
 
     place: int
@@ -121,6 +125,7 @@ class ReleasedRun:
     fresh_within: int | None = None
     fresh_low: float | None = None
     fresh_high: float | None = None
+    as_safe: int | None = None
 
 
 @dataclass(frozen=True)
@@ -129,8 +134,9 @@ class Recommendation:
 
     ``obstacles`` say what stands against releasing the ``run``; ``despite`` is the reason for which it was submitted
     all the same, empty where it was not.  ``key_fixed`` tells whether the log shows that the secret key was fixed
-    before the sweep, ``rechecked_first`` whether the fresh runs were made before the recommendation (None: there are
-    none).
+    before the sweep, ``by_utility`` whether the rule took the most useful candidate within a bound, ``takes_first``
+    whether the plan takes the first run that qualifies, ``rechecked_first`` whether the fresh runs were made before the
+    recommendation (None: there are none).
     """
 
     letter: str
@@ -144,3 +150,5 @@ class Recommendation:
     despite: str = ""
     key_fixed: bool = False
     rechecked_first: bool | None = None
+    by_utility: bool = False
+    takes_first: bool = False

@@ -6,7 +6,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from engine.common.wording import listed, plural
-from engine.report.redaction import is_count_title
+from engine.report.redaction import is_count_title, is_one_digit_title
 from engine.report.words import bar, bar_is_rounded
 
 if TYPE_CHECKING:
@@ -32,18 +32,51 @@ def counted_words(findings: Findings) -> str:
 
 def bars_words(findings: Findings) -> str:
     """What the bars on the map are, and of which candidates there are none."""
-    without_bar, rounded = [], False
+    without_bar, rounded, drawn = [], False, False
     for axis in ("risk", "utility"):
         pairs = [(c.letter, getattr(c, axis), getattr(c, f"{axis}_se")) for c in findings.map.candidates]
         missing = [letter for letter, value, se in pairs if value is not None and bar(value, se) is None]
+        drawn |= len(missing) < len(pairs)
         without_bar += [f"the {axis} of {'all' if len(missing) == len(pairs) else listed(missing)}"] if missing else []
         rounded |= any(bar_is_rounded(value, se) for _, value, se in pairs)
+    if not drawn:
+        return "no bars of errors are drawn, as none is known, shown or larger than the rounding"
     sentence = "bars are two standard errors of the average" + (", rounded up where figures are rounded" * rounded)
     if without_bar:
         sentence += (
             f"; none is drawn for {listed(without_bar)}, where the error is unknown, not shown or within the rounding"
         )
     return sentence
+
+
+def counts_words(findings: Findings) -> str:
+    """How many candidates of the frontier have a letter, and what the figures and the circles of the others are."""
+    board_map = findings.map
+    rows = board_map.candidates
+    lettered = sum(row.undominated for row in rows)
+    others = board_map.n_frontier - lettered
+    sentences = ["A is the recommended candidate; the letters after it run from the safest to the most useful."]
+    further = [row.letter for row in rows if row.also_within]
+    if further:
+        have = "has a letter" if len(further) == 1 else "have letters"
+        sentences.append(f"{listed(further)} {have} only for being within the bound too.")
+    if others > 0:
+        sentences.append(
+            f"{others} of the frontier {'has' if others == 1 else 'have'} no letter: those that cannot be told from a "
+            "lettered one within the noise of the runs, and those farther along the frontier."
+        )
+    sentences.append("Doing nothing is shown for comparison and is not among the candidates.")
+    return " ".join(sentences)
+
+
+def rounded_words(findings: Findings) -> str:
+    """That figures are rounded, where they are so far that candidates look equal or beaten that are not."""
+    if is_one_digit_title(findings.map.utility_title) or findings.members_rate.step != "exact":
+        return (
+            "Figures are rounded, those of utility to one or two digits: a candidate of the frontier may look beaten "
+            "by another one, and circles may lie on each other."
+        )
+    return ""
 
 
 def bound_title(findings: Findings) -> str:
@@ -78,8 +111,8 @@ def recall_words(share: float) -> str:
     if share == 1:
         return "Chance hides next to none of the candidates that are truly on the frontier."
     return (
-        f"Of the candidates that are truly on the frontier, so few runs find about {100 * share:.0f} % at most; chance "
-        "makes the others look worse than they are."
+        f"Of the candidates that are truly on the frontier, about {100 * share:.0f} % at most are found with so many "
+        "runs; the rest are missed, because by chance they look worse than they are."
     )
 
 

@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING, Any
 
 from engine.plan.uses import no_use_sentence
 from engine.report import answers, figures, like_with_like, loss_words
-from engine.report.certainty import NOISE_WORDS, certainty
+from engine.report.candidate_words import standing_words
+from engine.report.certainty import certainty, noise_words
 from engine.report.coherence import check_words, coherence
 from engine.report.ledger_words import earlier_sentences
 from engine.report.losses import worst
-from engine.report.map_words import bound_line_words, counted_words
+from engine.report.map_words import bound_line_words, counted_words, counts_words, rounded_words
 from engine.report.page_one import page_one
 from engine.report.parameters import NOTHING, TABLES_TITLE, besides_words, parameter_rows
-from engine.report.public_wording import match_words
-from engine.report.rate_words import error_words, is_coarse, rate_words, relative_words, worst_change_rows
+from engine.report.rate_words import error_words, is_coarse, place_words, rate_words, relative_words, worst_change_rows
 from engine.report.template_reader import document
 
 if TYPE_CHECKING:
@@ -35,6 +35,9 @@ _SENTENCES = (
         bound_line_words,
         coherence,
         counted_words,
+        counts_words,
+        noise_words,
+        rounded_words,
         page_one,
     ),
 )
@@ -65,12 +68,15 @@ def names_of(findings: Findings) -> dict[str, Any]:
         "largest_changes": partial(answers.largest_changes, findings),
         "utility_words": partial(answers.utility_words, findings),
         "besides_words": besides_words(findings.publish.include),
-        "NOISE_WORDS": NOISE_WORDS,
+        "standing_words": partial(standing_words, findings),
+        "has_declared": _has_declared(findings),
+        "flagged_places": loss_words.flagged_places(findings.utility),
         **_losses(findings),
         "rate_words": rate_words(findings),
         "is_coarse": is_coarse(findings),
         "relative_words": relative_words,
         "error_words": error_words,
+        "place_words": place_words,
     }
 
 
@@ -82,7 +88,7 @@ def _losses(findings: Findings) -> dict[str, Any]:
         "bound_check_words": like_with_like.bound_check_words(findings),
         "worst_losses": worst(findings.utility, 10),
         "worst_change_rows": worst_change_rows(findings.utility.changes),
-        "match_words": match_words(findings.exposure, answers.is_rounded(findings)),
+        "match_words": answers.match_sentence(findings),
         "RANKED": loss_words.RANKED,
         "unused_words": no_use_sentence(findings.utility.unused),
     }
@@ -91,6 +97,12 @@ def _losses(findings: Findings) -> dict[str, Any]:
 def pictures_of(findings: Findings) -> dict[str, partial[Any]]:
     """The pictures by name, each drawn when it is asked for."""
     return {picture.__name__: partial(picture, findings) for picture in _FIGURES}
+
+
+def _has_declared(findings: Findings) -> bool:
+    """Whether the plan declares analyses or names tables that users make."""
+    utility, tables = findings.utility, dict(findings.approved.parameters).get(TABLES_TITLE, NOTHING)
+    return bool(utility.models or utility.coefficients) or tables != NOTHING
 
 
 def _undeclared(findings: Findings) -> list[str]:

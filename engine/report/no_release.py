@@ -9,7 +9,7 @@ import numpy as np
 from engine.common.errors import UsageError
 from engine.decision.states import decision_status
 from engine.plan.unstated import unstated
-from engine.report.context import candidate_words
+from engine.report.candidate_rows import candidate_words
 from engine.report.ledger_words import earlier_sentences, ledger_facts, ledger_summary
 from engine.report.logged import history
 from engine.report.memo import BANNER

@@ -14,9 +14,9 @@ from engine.report.answers import (
     neighbour_sentences,
     why_fewer,
 )
+from engine.report.candidate_words import preferred_words
 from engine.report.certainty import fresh_runs, frontier_words, recommended
 from engine.report.like_with_like import bound_check_words
-from engine.report.map_words import recall_words
 from engine.report.recognised_words import recognised_sentences
 from engine.report.redaction import is_count_title
 from engine.report.run_words import fresh_within, standing_sentences
@@ -49,7 +49,7 @@ def page_one(findings: Findings) -> PageOne:
         ("Risk", _sentences([_against_nothing(findings), _spread(findings), bound_check_words(findings)])),
         ("Left out", _sentences([left_out(findings), *recognised_sentences(findings)])),
         ("Most exposed", _numbered(exposed_groups(findings))),
-        ("Worst losses", _numbered(largest_losses(findings)) or "No figure that users would compute changes."),
+        ("Worst losses", _worst_losses(findings)),
         ("Neighbours", _sentences(neighbour_sentences(findings))),
         ("How sure", _sentences(_how_sure(findings))),
         ("Fixed beforehand", _sentences(fixed_words(findings))),
@@ -59,6 +59,19 @@ def page_one(findings: Findings) -> PageOne:
         decision=f"{decision_words(findings)} Candidate {row.letter} {row.words}. {_state(findings)}",
         warnings=(*_overruled(findings), *recommendation.cautions),
         rows=tuple((name, text) for name, text in rows if text),
+    )
+
+
+def _worst_losses(findings: Findings) -> str:
+    """The worst losses, and what the tolerances are where no sizes are told."""
+    text, at = _numbered(largest_losses(findings)), findings.utility.tolerances
+    if not text:
+        return "No figure that users would compute changes."
+    if "tolerances" not in text:
+        return text
+    return (
+        f"{text} The tolerances are {at.se:.3g} times what chance alone does to a figure from so many records, or "
+        f"{100 * at.change:.3g} % of its value."
     )
 
 
@@ -129,16 +142,16 @@ def _why(findings: Findings) -> str:
     recommendation = findings.recommendation
     if not recommendation.recorded:
         return ""
-    return _sentences([recommendation.why, recommendation.rule])
+    return _sentences([recommendation.why, recommendation.rule, preferred_words(findings)])
 
 
 def _how_sure(findings: Findings) -> list[str]:
-    recall, again = findings.map.recall, fresh_within(findings)
+    again = fresh_within(findings)
     sentences = [frontier_words(findings)] if recommended(findings).undominated else []
     sentences += [*standing_sentences(findings), fresh_runs(findings, risk_only=True)]
     if not _is_refuted(findings):  # the head of the page says it then
         sentences.append(again)
-    return sentences if recall is None else [*sentences, recall_words(recall)]
+    return sentences
 
 
 def _is_refuted(findings: Findings) -> bool:

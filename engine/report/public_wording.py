@@ -24,17 +24,25 @@ def methods_paragraph(*, title: str, extent: str, wording: str, swap: bool, n_ta
     return " ".join(" ".join(texts("methods.txt", names)).split())
 
 
-def match_words(exposure: Exposure, is_rounded: bool) -> str:
+def match_words(exposure: Exposure, is_rounded: bool, is_exactly_none: bool = False) -> str:
     """Return what the sentence on apparent matches means in this file, for the board; users are told no more."""
     after, unaltered = exposure.small_after, exposure.unaltered_after
     about = "about " if is_rounded else ""
     if not after:
-        return "No record stands in a small cell of this file, so the sentence on apparent matches is about others."
+        return (
+            "No record stands in a small cell of this file, so nobody who knows the keys alone finds an apparent "
+            "match. The sentence that such a match may be false is for users who know more than the keys."
+        )
     if unaltered >= after:
         return (
             f"In this file {about}{plural(after, 'record')} in small cells {'is' if after == 1 else 'are'} unaltered, "
             "and none is altered: a match with one of them is true. That a match may be false holds for the method. "
             "Users are told no more, since more would tell an intruder which matches to trust."
+        )
+    if not unaltered and is_exactly_none:
+        return (
+            f"Of {about}{plural(after, 'record')} in small cells of this file none is unaltered: a match with one of "
+            "them is false. Users are not told so, since that would tell an intruder which matches not to trust."
         )
     return (
         f"Of {about}{plural(after, 'record')} in small cells of this file {about}{unaltered:,} "

@@ -31,8 +31,8 @@ _COUNTS: dict[Counts, str] = {
 """How coarsely a release is told, within a sentence."""
 _UNTESTED = "the attacks are on the random swap, and none is on this method"
 BEYOND = (
-    "This holds for this bundle alone: whoever has the released file too, and published tables of the original, can "
-    "work out the share more exactly."
+    "This holds for whoever has this bundle alone. Also without the released file, whoever knows tables of the "
+    "original can work out the share from this bundle more exactly; with the released file still more so."
 )
 
 
@@ -116,6 +116,15 @@ def _size(size: Range | None, scale: float, unit: str) -> str:
     return f"{scale * size.low:g} to {scale * size.high:g}{unit}"
 
 
+def place_words(table: str, level: str, *, of_mean: bool = False) -> str:
+    """A figure by name: of a percentage of several attributes each with its level, as far as commas in the levels leave
+    that clear."""
+    attributes, levels = table.split(" × "), level.split(", ")
+    if 1 < len(attributes) == len(levels):
+        return " and ".join(f"{name}: {value}" for name, value in zip(attributes, levels, strict=True))
+    return f"{'mean of ' if of_mean else ''}{table}, {level}"
+
+
 def change_words(row: ChangeRow) -> str:
     """One change in the end of a sentence."""
     parts = []
@@ -124,11 +133,11 @@ def change_words(row: ChangeRow) -> str:
     if row.errors is not None:
         parts.append(f"{error_words(row.errors)} standard errors")
     weighting = "weighted, " if row.weighted else ""
-    name = f"mean of {row.table}" if row.kind == "mean" else row.table
+    name = place_words(row.table, row.level, of_mean=row.kind == "mean")
     if not parts:
-        return f"{name}, {row.level}: {weighting}{'beyond' if row.flagged else 'within'} the tolerances"
+        return f"{name}: {weighting}changes by {'more' if row.flagged else 'no more'} than the tolerances"
     before = "" if row.before is None else f"from {figure(row.before, 2)}, "
-    return f"{name}, {row.level}: {weighting}{before}changes by {', which is '.join(parts)}"
+    return f"{name}: {weighting}{before}changes by {', which is '.join(parts)}"
 
 
 def worst_change_rows(rows: Iterable[ChangeRow]) -> list[ChangeRow]:

@@ -167,6 +167,11 @@ def two_digits(values: np.ndarray) -> np.ndarray:
     return digits(values, 2)
 
 
+def half_unit(value: float, count: int) -> float:
+    """How far a value may be from what it was before it was rounded to so many significant digits; 0 for 0."""
+    return float(np.nan_to_num(_unit(np.array(value, float), count))) / 2
+
+
 def digits(values: np.ndarray, count: int) -> np.ndarray:
     """Rounded to so many significant digits; what is undefined stays so."""
     values = np.asarray(values, float)

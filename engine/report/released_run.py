@@ -72,6 +72,7 @@ def standing(
         fresh_within=None if fresh is None else fresh.within,
         fresh_low=None if fresh is None else fresh.low,
         fresh_high=None if fresh is None else fresh.high,
+        as_safe=run.as_safe,
     )
 
 

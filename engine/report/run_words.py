@@ -18,7 +18,17 @@ def standing_sentences(findings: Findings) -> list[str]:
     """Which place the run takes among its siblings, what the method does on average, and how many of them meet the
     bound; empty before anything is recommended."""
     run = findings.recommendation.run
-    return [sentence for sentence in (place_sentence(run), _within(run)) if sentence] if run else []
+    if run is None:
+        return []
+    return [sentence for sentence in (place_sentence(run), picked_words(findings), _within(run)) if sentence]
+
+
+def picked_words(findings: Findings) -> str:
+    """That a rule took the first run that qualifies, where the run is a safest one all the same: that is chance."""
+    run = findings.recommendation.run
+    if run is None or run.place > 1 or not findings.recommendation.takes_first:
+        return ""
+    return "The rule took the first run that qualifies; it was not picked for being the safest."
 
 
 def fresh_within(findings: Findings) -> str:
@@ -47,6 +57,8 @@ def key_sentences(findings: Findings) -> list[str]:
 def place_sentence(run: ReleasedRun) -> str:
     """Which place the run takes among its siblings, and which figure to expect of the method."""
     place = "the least risky" if run.place == 1 else "the riskiest" if run.place == run.of else f"number {run.place}"
+    if run.place == 1 and run.as_safe is not None and run.as_safe > 1:
+        place = f"one of {run.as_safe} that are equally safe, the safest of all"
     counted = " from the safest" if 1 < run.place < run.of else ""
     sentence = f"Of {run.of} runs that differ only in chance, the one to be released is {place}{counted}"
     if run.released is None or run.mean is None:

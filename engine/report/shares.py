@@ -12,7 +12,7 @@ import numpy as np
 
 from engine.data.table import occupied
 from engine.measures.association import STATISTICS, phi_squared, strength
-from engine.measures.distortion import moved_between
+from engine.measures.distortion import moved_between, moved_between_rounded
 from engine.models.columns import numbers_of, numeric_columns
 from engine.report.alterable import Alterable
 from engine.report.facts import (
@@ -27,7 +27,7 @@ from engine.report.facts import (
 )
 from engine.report.loss_facts import LossKind
 from engine.report.losses import Collection, Figures
-from engine.report.redaction import SATURATED, SPARSE_CELLS, two_digits
+from engine.report.redaction import SATURATED, SPARSE_CELLS, half_unit, two_digits
 
 if TYPE_CHECKING:
     from engine.models.record_release import RecordRelease
@@ -367,6 +367,8 @@ def distance(release: RecordRelease, attributes: Sequence[int], fewest: int) -> 
         distances = two_digits(distances)
     hellinger = None if records > SATURATED else float(distances[0])
     low, high = (None, None) if hellinger is None else moved_between(hellinger)
+    if hellinger is not None and share > SPARSE_CELLS:
+        low, high = moved_between_rounded(hellinger, half_unit(hellinger, 2), 2)
     # where nothing cancels the records that would need other values are those that were altered
     shows_moved = hellinger is not None and share <= SPARSE_CELLS
     of_records = float(two_digits(np.mean(moved))) if shows_moved else None

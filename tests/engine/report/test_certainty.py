@@ -15,7 +15,8 @@ from engine.decision.choice import choose
 from engine.frontier.neighbours import lettered
 from engine.report.answers import neighbour_sentence, neighbour_sentences
 from engine.report.build_findings import findings
-from engine.report.certainty import certainty, frontier_words, recommended
+from engine.report.certainty import certainty, frontier_words, noise_words, recommended
+from engine.report.context import report_context
 from engine.report.describe import remade
 from engine.report.findings import Findings
 from engine.report.map_facts import CandidateRow, Spread
@@ -70,8 +71,10 @@ def test_who_dominates_is_decided_on_exact_averages(tmp_path: Path) -> None:
     view = risk_utility_map(study)
     index = int(np.flatnonzero(~view.dominance.undominated)[0])
     choice = choose(study, view, "by hand", candidate=view.scenarios[index].label)
-    report = findings(study, remade(study, raw_table(), choice.label, choice.replicate))
-    letters, risk, use = lettered(view, index), view.risk_loss, view.utility_loss
+    realisation = remade(study, raw_table(), choice.label, choice.replicate)
+    report, context = findings(study, realisation), report_context(study, realisation)
+    assert context.letters == lettered(view, index)
+    letters, risk, use = {**context.letters, **context.also_within}, view.risk_loss, view.utility_loss
     for row in report.map.candidates:
         other = letters[row.letter]
         gains = (risk[index] - risk[other], use[index] - use[other])
@@ -156,3 +159,12 @@ def test_fresh_runs_are_counted_once_on_the_first_page(case: Case, high: float) 
     page = page_one(replace(case.findings, recommendation=replace(advice, run=run, obstacles=obstacle)))
     text = " ".join([*page.warnings, *(text for _, text in page.rows)])
     assert text.count("36 of 50 fresh runs meet the bound on risk") == 1
+
+
+def test_only_words_that_stand_in_the_table_are_explained(case: Case) -> None:
+    for clear in (True, False):
+        rows = tuple(replace(row, clear=clear, risk_se=None, utility_se=None) for row in case.findings.map.candidates)
+        text = noise_words(replace(case.findings, map=replace(case.findings.map, candidates=rows)))
+        assert "±" not in text and ("“Clear”" in text) == clear and ("“Uncertain”" in text) != clear
+    rows = tuple(replace(row, risk=5.0, risk_se=0.25) for row in case.findings.map.candidates)
+    assert "±" in noise_words(replace(case.findings, map=replace(case.findings.map, candidates=rows)))

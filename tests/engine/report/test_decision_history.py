@@ -65,7 +65,7 @@ def test_alternatives_differ_in_words_and_never_in_the_analysts_figures(tmp_path
 
 def test_attributes_that_are_named_by_a_letter_are_called_attributes() -> None:
     from engine.release.spec import AttributeSpec, ReleaseSpec
-    from engine.report.context import candidate_words
+    from engine.report.candidate_rows import candidate_words
 
     words = candidate_words(ReleaseSpec(AttributeSpec.parse("A:S B:F C:S D:C", "ABCD"), "0.1"))
     assert words == (
@@ -76,7 +76,7 @@ def test_attributes_that_are_named_by_a_letter_are_called_attributes() -> None:
 def test_what_a_candidate_does_reads_as_a_sentence_for_every_method() -> None:
     from engine.mechanisms import mechanism, names
     from engine.release.spec import AttributeSpec, ReleaseSpec
-    from engine.report.context import candidate_words
+    from engine.report.candidate_rows import candidate_words
 
     for name in (name for name in names() if not mechanism(name).by_roles):
         words = candidate_words(ReleaseSpec(AttributeSpec.parse("A:S B:S", "AB"), "", mechanism=name))

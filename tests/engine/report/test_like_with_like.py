@@ -7,8 +7,11 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from engine.report.answers import is_rounded, risk_sentence
 from engine.report.exposed import exposure
-from engine.report.like_with_like import bound_check_words, share_words, small_cell_rows
+from engine.report.html_file import html_text
+from engine.report.like_with_like import RANGE_WHY, bound_check_words, share_words, small_cell_rows
+from engine.report.memo import memo
 from engine.report.tables import sheets
 from tests.engine.report.conftest import Case, N
 from tests.engine.report.recount import codes, release_of
@@ -70,6 +73,18 @@ def test_a_share_of_no_records_is_no_range(case: Case):
     none = replace(case.findings, exposure=replace(case.findings.exposure, unaltered_after=0))
     assert share_words(small_cell_rows(none)[1]) == "0 %"
     assert bound_check_words(none).startswith("The run to be released meets the bound: 0 % of its unaltered records")
+
+
+def test_a_count_of_none_is_exact_however_counts_are_rounded(case: Case):
+    rounded = replace(case.findings, members_rate=replace(case.findings.members_rate, counts="one digit"))
+    none = replace(rounded, exposure=replace(rounded.exposure, unaltered_after=0))
+    assert is_rounded(none) and share_words(small_cell_rows(none)[1]) == "0 %"
+    assert RANGE_WHY not in bound_check_words(none) and "the bound: 0 % of its unaltered" in bound_check_words(none)
+    text = " ".join(html_text(memo(none)).split())
+    assert "about 0" not in text and "; 0 unaltered ones do in the release" in text
+    assert "about " in risk_sentence(rounded)
+    several = replace(none, design=replace(none.design, tables=3))
+    assert share_words(small_cell_rows(several)[1]) != "0 %", "a mean over tables may be less than half a record"
 
 
 def test_findings_of_an_earlier_version_have_no_row_of_matches(case: Case):

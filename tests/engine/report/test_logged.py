@@ -6,7 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from engine.decision.choice import choose
-from engine.plan import SpacePlan
+from engine.plan import AboutPlan, SpacePlan
 from engine.report.change_log import (
     CHANGE_TEXTS,
     DESPITE,
@@ -23,7 +23,7 @@ from engine.report.change_log import (
 from engine.report.context import report_context
 from engine.report.decision_history import log_rows
 from engine.report.describe import remade
-from engine.report.logged import _fresh_text, history, rechecked_first
+from engine.report.logged import _fresh_text, contact_words, history, rechecked_first
 from engine.report.redaction import Redactor
 from engine.study.decision_log import entries
 from engine.study.keys import read_key
@@ -111,3 +111,15 @@ def test_words_of_steps_are_no_changes_of_the_plan() -> None:
     )
     assert not any(map(is_plan_change, (*steps, *LOG_TEXTS.values(), chosen_words("at most 2 %", late=True))))
     assert all(is_plan_change(f"{opening}: the rates.") for opening in CHANGE_TEXTS.values())
+
+
+def test_only_the_contact_of_the_plan_is_named() -> None:
+    contact = "Head of disclosure control, extension 4411"
+    assert contact_words("head of disclosure control", contact) == " By the contact, head of disclosure control."
+    assert contact_words(contact, contact).startswith(" By the contact, Head of disclosure control")
+    assert contact_words("A. Analyst", contact) == contact_words("", "") == contact_words("A. Analyst", "") == ""
+
+
+def test_the_log_says_who_decided(tmp_path: Path) -> None:
+    study = case_of(tmp_path, plan_of(analyses=(), about=AboutPlan(contact="someuser, room 5"))).study
+    assert told(study)[-1] == "The analyst recommended a candidate. By the contact, someuser."

@@ -27,6 +27,7 @@ from engine.report.loss_words import flagged_of, flags_words, worst_losses
 from engine.report.losses import worst
 from engine.report.memo import memo
 from engine.report.rate_facts import ChangeRow, Range
+from engine.report.rate_words import place_words
 from engine.report.tables import sheets
 from engine.report.utility import utility
 from tests.engine.report.conftest import MECHANISMS, Case, N, case_of, plan_of
@@ -240,7 +241,7 @@ def test_the_worst_loss_is_the_worst_of_the_whole_workbook(case: Case):
     coefficients = max(row.shift or 0 for row in use.coefficients)
     assert max(everything) > coefficients
     first = largest_losses(case.findings)[0]
-    assert use.losses[0].of in first and use.losses[0].what in first
+    assert first.startswith(place_words(use.losses[0].of, use.losses[0].what))
     assert any(f"The largest loss: {first}" in sentence for sentence in summary(case.findings))
 
 

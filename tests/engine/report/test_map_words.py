@@ -11,7 +11,14 @@ import pytest
 from engine.report import figures
 from engine.report.findings import Findings
 from engine.report.html_file import html_text
-from engine.report.map_words import bound_line_words, bound_title
+from engine.report.map_words import (
+    bars_words,
+    bound_line_words,
+    bound_title,
+    counts_words,
+    recall_words,
+    rounded_words,
+)
 from engine.report.memo import memo
 from engine.report.slides import slides
 from tests.engine.report.conftest import Case, N
@@ -60,3 +67,41 @@ def test_the_legend_lies_outside_of_the_axes_within_the_picture(case: Case, monk
     assert not box.overlaps(axes.get_window_extent())
     assert box.x0 >= 0 and box.x1 <= canvas.bbox.x1 and box.y0 >= 0  # type: ignore[attr-defined]
     assert "smaller to the right: more useful →" in axes.get_xlabel()
+
+
+def test_letters_stand_together_where_symbols_lie_on_each_other(case: Case, monkeypatch: pytest.MonkeyPatch) -> None:
+    own = next(row for row in case.findings.map.candidates if row.recommended)
+    assert own.risk is not None and own.utility is not None
+    far = replace(own, letter="C", recommended=False, risk=own.risk + 90, utility=own.utility + 0.2)
+    rows = (own, replace(own, letter="B", recommended=False, risk=own.risk + 0.01), far)
+    canvas, _ = drawn(replace(case.findings, map=replace(case.findings.map, candidates=rows)), monkeypatch)
+    letters = [text.get_text() for text in canvas.axes[0].texts]  # type: ignore[attr-defined]
+    assert letters == ["A, B", "C"]
+
+
+def test_bars_are_explained_where_some_are_drawn(case: Case) -> None:
+    rows = tuple(replace(row, risk_se=None, utility_se=None) for row in case.findings.map.candidates)
+    without = replace(case.findings, map=replace(case.findings.map, candidates=rows))
+    assert "two standard errors" not in bars_words(without) and "no bars of errors are drawn" in bars_words(without)
+    assert "two standard errors" in bars_words(case.findings)
+
+
+def test_how_many_of_the_frontier_have_no_letter_is_said(case: Case) -> None:
+    board_map = case.findings.map
+    lettered = sum(row.undominated for row in board_map.candidates)
+    more = replace(case.findings, map=replace(board_map, n_frontier=lettered + 7))
+    assert "7 of the frontier have no letter: those that cannot be told from a lettered one" in counts_words(more)
+    all_of_them = replace(case.findings, map=replace(board_map, n_frontier=lettered))
+    assert "no letter" not in counts_words(all_of_them)
+
+
+def test_figures_are_called_rounded_where_they_are(case: Case) -> None:
+    told = replace(case.findings, members_rate=replace(case.findings.members_rate, step="flags"))
+    assert "may look beaten" in rounded_words(told) and rounded_words(case.findings) == ""
+    assert "may look beaten" in html_text(memo(told))
+
+
+def test_what_chance_hides_is_said_in_a_whole_sentence() -> None:
+    assert recall_words(0.71).startswith(
+        "Of the candidates that are truly on the frontier, about 71 % at most are found"
+    )

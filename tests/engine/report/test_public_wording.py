@@ -54,7 +54,7 @@ def test_no_promise_of_a_random_order_stands_beside_a_check_that_is_yet_to_come(
 @pytest.mark.parametrize(
     ("small", "unaltered", "wanted"),
     [
-        (0, 0, "No record stands in a small cell"),
+        (0, 0, "No record stands in a small cell of this file, so nobody who knows the keys alone finds an apparent"),
         (3, 1, "Of 3 records in small cells of this file 1 is unaltered: a match with one of the others is false."),
         (
             2,
@@ -68,3 +68,19 @@ def test_the_board_reads_what_the_sentence_on_matches_means_in_this_file(
 ) -> None:
     exposure = Exposure(3, 5, small, unaltered, 1, 1, 2, 0, 63, 63, ())
     assert match_words(exposure, False).startswith(wanted)
+
+
+def test_a_title_that_names_no_people_fits_the_paragraph() -> None:
+    titled = methods_paragraph(
+        title="Risk factors, public file", extent="", wording="", swap=True, n_tables=1, new_ids=False
+    )
+    assert titled.startswith(
+        "To protect confidentiality, values in this file (“Risk factors, public file”) were exchanged"
+    )
+    assert paragraph().startswith("To protect confidentiality, values in this file were exchanged")
+
+
+def test_where_every_match_is_false_none_is_called_unaltered() -> None:
+    exposure = Exposure(3, 5, 2, 0, 1, 1, 2, 0, 63, 63, ())
+    text = match_words(exposure, True, is_exactly_none=True)
+    assert "none is unaltered: a match with one of them is false" in text and "about 0" not in text

@@ -1,0 +1,132 @@
+"""The lettered candidates of the board's map: what each does, its figures, and where it stands."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from string import ascii_uppercase
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from engine.common.wording import listed, lower_first
+from engine.frontier.summary import believed_errors, t_thresholds
+from engine.mechanisms import mechanism
+from engine.report.map_facts import CandidateRow
+from engine.report.shares import optional
+
+if TYPE_CHECKING:
+    from engine.frontier.risk_utility_map import RiskUtilityMap
+    from engine.measures import MeasureCall
+    from engine.release.spec import ReleaseSpec
+    from engine.report.context import ReportContext
+
+MOST_FURTHER = 4
+"""Most candidates that have a letter only because they meet the bound."""
+
+
+def as_read(call: MeasureCall, loss: np.ndarray) -> np.ndarray:
+    """Losses turned back into figures as they are read; of a signed measure the size."""
+    return -loss if call.measure.better == "higher" else loss
+
+
+def _attributes(names: Sequence[str]) -> str:
+    """Names of attributes, called that: candidates have letters, and an attribute may be named by one too."""
+    return f"the attribute{'' if len(names) == 1 else 's'} {listed(names)}"
+
+
+def candidate_words(spec: ReleaseSpec, extents: Sequence[str] = ()) -> str:
+    """What a candidate does, without how much: attributes and roles, or the method.
+
+    Among several ``extents`` (rates, ascending) its place is said where it is the first, the last or between.
+    """
+
+    roles = spec.attributes
+    swapped_names = tuple(roles.names_having("S"))
+    if not spec.by_roles:
+        method = mechanism(spec.mechanism)
+        title = f"uses {lower_first(method.title)}"  # after "candidate A", as "exchanges" is
+        altered = method.altered(spec)
+        return f"{title}, which may change {_attributes(altered)}" if altered else title
+    limits = [
+        f"{verb} on {_attributes(names)}"
+        for role, verb in (("F", "agree"), ("C", "differ"))
+        if (names := roles.names_having(role))
+    ]
+    words = f"exchanges {_attributes(swapped_names)}" + (
+        f" between records that {' and '.join(limits)}" if limits else ""
+    )
+    if len(extents) > 1 and spec.rate in extents:
+        position = extents.index(spec.rate)
+        ends = {0: "the smallest", len(extents) - 1: "the largest"}
+        words += f", at {ends.get(position, 'a middle')} share of records tried"
+    return words
+
+
+def further_within(view: RiskUtilityMap, bound: float | None, letters: Mapping[str, int]) -> dict[str, int]:
+    """The letters after ``letters`` for other candidates that meet the bound, the most useful first; a handful, and
+    none without a bound."""
+    if bound is None:
+        return {}
+    turned = -bound if view.measures[view.risk].measure.better == "higher" else bound
+    meets = np.setdiff1d(np.flatnonzero(view.meets(turned) & ~np.isnan(view.utility_loss)), list(letters.values()))
+    order = meets[np.lexsort((view.risk_loss[meets], view.utility_loss[meets]))][:MOST_FURTHER]
+    return dict(zip(ascii_uppercase[len(letters) :], order.tolist(), strict=False))
+
+
+def candidate_rows(context: ReportContext) -> tuple[CandidateRow, ...]:
+    """The lettered candidates: the neighbours along the frontier, then others that meet the bound."""
+    view, summary = context.view, context.summary
+    letters = {**context.letters, **context.also_within}
+    indices = np.array(list(letters.values()))
+    recommended = int(np.flatnonzero(indices == context.scenario.index)[0])
+    quantiles = t_thresholds(2 * max(1, len(indices) - 1))
+    columns: list[tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]] = []
+    for k in (view.risk, view.utility):
+        loss, se = summary.loss[indices, k], summary.loss_se[indices, k]
+        counted = np.minimum(summary.counted[indices], summary.counted[indices[recommended]])
+        trusted = believed_errors(se, summary.counted[indices])
+        margin = quantiles[np.clip(counted - 1, 0, len(quantiles) - 1)] * np.hypot(trusted, trusted[recommended])
+        margin[np.hypot(trusted, trusted[recommended]) == 0] = 0
+        clear = np.abs(loss[recommended] - loss) > margin
+        exact = as_read(view.measures[k], loss)
+        figures = context.drawn(k, exact)
+        own = figures[recommended]
+        gain = figures - own if view.measures[k].measure.better == "higher" else own - figures
+        columns.append((figures, context.error(k, exact, se), gain, clear))
+    risk, utility = columns
+    better = view.measures[view.risk].measure.better
+    bound = context.bound
+    loss_bound = None if bound is None else (-bound if better == "higher" else bound)
+    extents = sorted({rate for rate in context.study.plan.space.rates if rate}, key=float)
+    rows = []
+    for i, (letter, index) in enumerate(letters.items()):
+        rows.append(
+            CandidateRow(
+                letter=letter,
+                words=candidate_words(view.scenarios[index].spec, extents),
+                risk=optional(risk[0][i]),
+                risk_se=optional(risk[1][i]),
+                utility=optional(utility[0][i]),
+                utility_se=optional(utility[1][i]),
+                undominated=bool(view.dominance.undominated[index]),
+                clear=bool(view.dominance.clear[index]),
+                share=optional(view.dominance.share[index]),
+                within_bound=None if loss_bound is None else bool(view.meets(loss_bound)[index]),
+                riskier_than_nothing=bool(view.riskier_than_original[index]),
+                recommended=i == recommended,
+                safer_by=None if i == recommended else optional(risk[2][i]),
+                more_useful_by=None if i == recommended else optional(utility[2][i]),
+                risk_clear=bool(risk[3][i]),
+                utility_clear=bool(utility[3][i]),
+                dominates=_dominates(view, index, context.scenario.index),
+                also_within=letter in context.also_within,
+                too_few_runs=bound is not None and bool(np.isnan(view.bounded_risk[index])),
+            )
+        )
+    return tuple(rows)
+
+
+def _dominates(view: RiskUtilityMap, index: int, other: int) -> bool:
+    """Whether a candidate is at least as safe and as useful on average as another one, and better in one of the two."""
+    risk, utility = (loss[index] - loss[other] for loss in (view.risk_loss, view.utility_loss))
+    return bool(risk <= 0 and utility <= 0 and (risk < 0 or utility < 0))

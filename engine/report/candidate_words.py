@@ -1,0 +1,88 @@
+"""Words on lettered candidates beside the recommended one, from findings alone."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from engine.common.wording import listed, plural
+from engine.report.certainty import recommended
+
+if TYPE_CHECKING:
+    from engine.report.findings import Findings
+    from engine.report.map_facts import CandidateRow
+
+
+def beyond_words(findings: Findings, row: CandidateRow) -> str:
+    """Why a candidate does not meet the bound on risk: its average may well lie below the bound on single runs."""
+    asked = findings.map.bound_asked
+    if row.too_few_runs:
+        return "it has too few runs to show that it meets the bound"
+    if asked is None:
+        return "its average is beyond the bound"
+    return f"fewer than {100 * asked:.3g} % of its runs meet the bound"
+
+
+def standing_words(findings: Findings, row: CandidateRow) -> str:
+    """Where a candidate stands, for the table of lettered ones."""
+    bound = ""
+    if row.within_bound is not None:
+        bound = "within the bound" if row.within_bound else beyond_words(findings, row)
+    parts = (
+        "recommended" if row.recommended else "",
+        "on the frontier of averages" if row.undominated else "dominated",
+        "clear" if row.clear else "uncertain",
+        bound,
+        "riskier than doing nothing" if row.riskier_than_nothing else "",
+    )
+    return "; ".join(part for part in parts if part)
+
+
+def preferred_words(findings: Findings) -> str:
+    """How many candidates are within the bound, and how the recommended one compares with the others; empty without a
+    bound."""
+    board_map, own = findings.map, recommended(findings)
+    if board_map.n_within is None:
+        return ""
+    of = f"Of {plural(board_map.n_candidates, 'candidate')}"
+    if own.within_bound is not True:
+        return f"{of} {board_map.n_within:,} are within the bound on risk; candidate {own.letter} is not."
+    if board_map.n_within == 1:
+        return f"{of} only this one is within the bound on risk."
+    others = [row for row in board_map.candidates if row.within_bound and not row.recommended]
+    text = f"{of} {board_map.n_within:,} are within the bound on risk"
+    if not others:
+        return f"{text}."
+    more = board_map.n_within - 1 - len(others)
+    letters = listed(row.letter for row in others)
+    named = f"the other{'s are' if len(others) > 1 else ' is'} {letters}"
+    if more:
+        named = f"besides it {letters}, and {more:,} more that have no letter"
+    return " ".join([f"{text}: {named}.", *_compared(findings, others)])
+
+
+def _compared(findings: Findings, others: list[CandidateRow]) -> list[str]:
+    """The recommended candidate beside others within the bound, those of which the same is said together."""
+    own, groups = recommended(findings), dict[str, list[str]]()
+    for row in others:
+        groups.setdefault(_difference(row), []).append(row.letter)
+    sentences = [f"Compared with {listed(letters)} it is {words}." for words, letters in groups.items()]
+    if findings.recommendation.by_utility:
+        sentences.append(f"The rule prefers {own.letter} because its utility is the best on average.")
+    return sentences
+
+
+def _difference(row: CandidateRow) -> str:
+    """What the recommended candidate is beside another one."""
+    risk = "no different in risk" if not row.risk_clear else "riskier" if (row.safer_by or 0) > 0 else "safer"
+    utility = "no different in utility"
+    if row.utility_clear:
+        utility = "less useful" if (row.more_useful_by or 0) > 0 else "more useful"
+    if not row.risk_clear and not row.utility_clear:
+        return "no different in risk or utility beyond the noise of the runs"
+    if row.risk_clear and row.utility_clear:
+        return f"{risk} and {utility}"
+    return (
+        f"{utility} and {risk} beyond the noise of the runs"
+        if row.utility_clear
+        else f"{risk} and {utility} beyond the noise of the runs"
+    )

@@ -1,0 +1,85 @@
+"""Words on lettered candidates: why one is beyond the bound, and why the recommended one is preferred to others."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from engine.common.wording import upper_first
+from engine.report.answers import neighbour_sentence
+from engine.report.candidate_words import beyond_words, preferred_words, standing_words
+from engine.report.certainty import recommended
+from engine.report.findings import Findings
+from engine.report.html_file import html_text
+from engine.report.memo import memo
+from engine.report.page_one import page_one
+from tests.engine.report.conftest import Case
+
+
+def within(findings: Findings, n_within: int, *others: dict[str, Any]) -> Findings:
+    """The findings with so many candidates within the bound, of which the recommended one and ``others`` are shown."""
+    own = replace(recommended(findings), within_bound=True)
+    rows = [
+        replace(own, letter=letter, recommended=False, within_bound=True, also_within=True, **{**EQUAL, **other})
+        for letter, other in zip("BCD", others, strict=False)
+    ]
+    return replace(findings, map=replace(findings.map, n_within=n_within, candidates=(own, *rows)))
+
+
+EQUAL = {"safer_by": 0.0, "more_useful_by": 0.0, "risk_clear": False, "utility_clear": False}
+
+
+@pytest.mark.parametrize(
+    ("asked", "few", "wanted"),
+    [
+        (0.9, False, "fewer than 90 % of its runs meet the bound"),
+        (0.9, True, "it has too few runs to show that it meets the bound"),
+        (None, False, "its average is beyond the bound"),
+    ],
+)
+def test_beyond_a_bound_on_single_runs_is_said_in_runs(case: Case, asked: float | None, few: bool, wanted: str) -> None:
+    findings = replace(case.findings, map=replace(case.findings.map, bound_asked=asked))
+    row = replace(recommended(findings), within_bound=False, too_few_runs=few, recommended=False, letter="B")
+    assert beyond_words(findings, row) == wanted and wanted in standing_words(findings, row)
+    assert upper_first(wanted) in neighbour_sentence(findings, row, safer=True)
+    assert "beyond the bound on risk" not in neighbour_sentence(findings, row, safer=True)
+
+
+def test_page_one_names_who_else_is_within_the_bound_and_how_they_compare(case: Case) -> None:
+    of = f"Of {case.findings.map.n_candidates} candidates"
+    alone = preferred_words(within(case.findings, 1))
+    assert alone == f"{of} only this one is within the bound on risk."
+    equal = preferred_words(within(case.findings, 2, {}))
+    assert equal.startswith(f"{of} 2 are within the bound on risk: the other is B. Compared with B it is no different")
+    worse = within(
+        case.findings, 3, {"utility_clear": True, "more_useful_by": -0.1}, {"risk_clear": True, "safer_by": 1.0}
+    )
+    text = preferred_words(worse)
+    assert "the others are B and C." in text
+    assert "Compared with B it is more useful and no different in risk beyond the noise of the runs." in text
+    assert "Compared with C it is riskier and no different in utility beyond the noise of the runs." in text
+    assert text in dict(page_one(worse).rows)["Why this one"]
+    assert "besides it B, and 3 more that have no letter" in preferred_words(within(case.findings, 5, {}))
+
+
+def test_the_rule_is_named_as_the_reason_where_it_chose(case: Case) -> None:
+    findings = within(case.findings, 2, {})
+    assert "The rule prefers" not in preferred_words(findings)
+    rule = replace(findings.recommendation, recorded=True, by_utility=True)
+    assert "The rule prefers A because its utility is the best" in preferred_words(
+        replace(findings, recommendation=rule)
+    )
+
+
+def test_the_table_of_section_six_tells_who_is_within_the_bound(case: Case) -> None:
+    text = html_text(memo(within(case.findings, 2, {})))
+    assert "B has a letter only for being within the bound too." in text and ">within the bound<" not in text
+    assert text.count("within the bound</td>") == 2
+    assert "is not among the candidates" in text
+
+
+def test_without_a_bound_nothing_is_said_of_it(case: Case) -> None:
+    findings = replace(case.findings, map=replace(case.findings.map, n_within=None))
+    assert preferred_words(findings) == ""

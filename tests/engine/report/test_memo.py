@@ -1,0 +1,96 @@
+"""Sentences of the memo that hold for the file at hand and for no other."""
+
+from __future__ import annotations
+
+import html
+from dataclasses import replace
+
+import pytest
+
+from engine.report.coarsening import coarsened
+from engine.report.findings import Findings
+from engine.report.html_file import html_text
+from engine.report.memo import memo
+from engine.report.page_one import page_one
+from engine.report.rate_words import place_words, rate_words
+from tests.engine.report.conftest import Case
+
+
+def text_of(findings: Findings) -> str:
+    return " ".join(html.unescape(html_text(memo(findings))).split())
+
+
+def test_a_unique_record_of_a_whole_population_is_not_called_harmless(case: Case) -> None:
+    assert "in the population, unless the file holds everybody, or the intruder knows who is in it." in text_of(
+        case.findings
+    )
+
+
+def test_declared_analyses_are_spoken_of_where_there_are_any(case: Case) -> None:
+    assert "Only the declared analyses and tables show what" in text_of(case.findings)
+    utility = replace(case.findings.utility, models=(), coefficients=())
+    parameters = tuple(row for row in case.findings.approved.parameters if "table" not in row[0].lower())
+    bare = replace(case.findings, utility=utility, approved=replace(case.findings.approved, parameters=parameters))
+    text = text_of(bare)
+    assert "Only the declared analyses" not in text and "No analyses or tables are declared" in text
+    assert "A coefficient is flagged too" in text_of(case.findings) and "A coefficient is flagged too" not in text
+
+
+def test_the_intruder_of_the_plan_is_told_apart_from_that_of_the_figures(case: Case) -> None:
+    apart = "The intruder of the plan (section 2) may know less, or other things: no figure is about that."
+    assert apart in text_of(case.findings)
+    nobody = replace(case.findings, threat=replace(case.findings.threat, intruder=""))
+    assert apart not in text_of(nobody)
+
+
+def test_what_nobody_checked_is_the_statement_of_the_plan(case: Case) -> None:
+    threat = replace(case.findings.threat, public_files=("none known",))
+    cover = replace(case.findings.cover, overlaps="none")
+    text = text_of(replace(case.findings, threat=threat, cover=cover))
+    assert "the plan states: none known" in text and "the plan states: none.</td>" in text
+
+
+def test_the_promise_on_the_rate_names_who_can_break_it(case: Case) -> None:
+    rate = replace(case.findings.members_rate, policy="withheld", attacked=True, step="flags")
+    *_, last = rate_words(replace(case.findings, members_rate=rate))
+    assert "Also without the released file, whoever knows tables of the original can work out the share" in last
+
+
+@pytest.mark.parametrize(
+    ("table", "level", "wanted"),
+    [
+        ("B × C", "yes, no", "B: yes and C: no"),
+        ("B × C", "a, b, c", "B × C, a, b, c"),
+        ("B", "yes", "B, yes"),
+    ],
+)
+def test_cells_name_the_level_of_each_attribute(table: str, level: str, wanted: str) -> None:
+    assert place_words(table, level) == wanted
+
+
+def test_flagged_figures_are_named_by_table_and_tolerances_are_explained(case: Case) -> None:
+    told = coarsened(case.findings, "flags")
+    flagged = next(row.table for row in told.utility.changes if row.flagged)
+    text = text_of(told)
+    assert f"Flagged are figures of {flagged}" in text
+    losses = dict(page_one(told).rows)["Worst losses"]
+    assert "by more than the tolerances" in losses and "The tolerances are 1.96 times what chance alone does" in losses
+    assert "± SE" in text_of(case.findings)
+
+
+def test_the_certificate_names_what_was_computed_again(case: Case) -> None:
+    assert "its measures (unaltered records in small cells, " in text_of(case.findings)
+
+
+def test_a_range_of_moved_records_is_that_of_the_rounded_distance(case: Case) -> None:
+    told = coarsened(case.findings, "classes").utility.distance
+    exact = case.findings.utility.distance
+    assert told.moved_low is not None and told.moved_high is not None
+    assert exact.moved_low is not None and exact.moved_high is not None
+    assert told.moved_low <= exact.moved_low and exact.moved_high <= told.moved_high
+
+
+def test_a_small_share_is_not_broken_over_lines(case: Case) -> None:
+    rows = tuple(replace(row, share=0.001) for row in case.findings.map.candidates)
+    text = html_text(memo(replace(case.findings, map=replace(case.findings.map, candidates=rows))))
+    assert "under\u00a01\u00a0%" in text

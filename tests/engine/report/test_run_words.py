@@ -1,0 +1,28 @@
+"""The run to be released among its siblings."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from engine.report.run_words import picked_words, place_sentence, standing_sentences
+from tests.engine.report.conftest import Case
+
+
+def test_runs_that_are_equally_safe_are_counted(case: Case) -> None:
+    run = case.findings.recommendation.run
+    assert run is not None and run.as_safe is not None and run.as_safe >= 1
+    first = replace(run, place=1, of=100, as_safe=52)
+    assert "is one of 52 that are equally safe, the safest of all" in place_sentence(first)
+    assert "is the least risky" in place_sentence(replace(first, as_safe=1))
+    assert "is the least risky" in place_sentence(replace(first, as_safe=None)), "of an earlier version"
+
+
+def test_a_rule_that_takes_the_first_run_is_not_called_a_choice_of_the_safest(case: Case) -> None:
+    run = case.findings.recommendation.run
+    assert run is not None and case.findings.recommendation.takes_first
+    for place, takes_first, is_said in ((1, True, True), (2, True, False), (1, False, False)):
+        placed = replace(run, place=place)
+        recommendation = replace(case.findings.recommendation, run=placed, takes_first=takes_first)
+        findings = replace(case.findings, recommendation=recommendation)
+        assert ("it was not picked for being the safest" in picked_words(findings)) == is_said
+        assert (picked_words(findings) in standing_sentences(findings)) == is_said
