@@ -38,5 +38,6 @@ def test_the_first_map_finds_the_large_libraries_loaded(swept: Callable[..., Wor
     command = [sys.executable, "-W", "ignore", "-c", _OPEN, str(swept().folder)]
     done = subprocess.run(command, capture_output=True, text=True, timeout=60)
     assert done.returncode == 0, done.stderr
-    late = {name for name in done.stdout.split() if name.partition(".")[0] in ("pandas", "scipy", "numpy", "engine")}
-    assert len(late) <= 5, sorted(late)
+    late = [name.partition(".")[0] for name in done.stdout.split()]
+    assert not {"pandas", "scipy", "numpy"} & set(late)
+    assert late.count("engine") < 30, "of some 240 modules"
