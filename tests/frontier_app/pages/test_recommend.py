@@ -15,6 +15,9 @@ from engine.decision.comparison import differences
 from engine.decision.states import decide, decision_status, withhold
 from engine.plan.lock import lock
 from engine.plan.samples import load
+from engine.report.build_findings import findings
+from engine.report.describe import remade
+from engine.report.run_words import standing_sentences
 from engine.study.decision_log import append, entries
 from engine.study.keys import key_path, read_key
 from engine.study.map_reader import risk_utility_map
@@ -388,10 +391,6 @@ def test_what_stands_against_a_release_is_shown_and_overruled_for_a_reason_alone
 
 
 def test_the_place_of_the_run_to_be_released_is_told_as_in_the_memo(at: Workspace):
-    from engine.report.build_findings import findings
-    from engine.report.describe import remade
-    from engine.report.run_words import standing_sentences
-
     label = recommend(at, fresh=False)
     raw, _ = load("czech")
     with Study.open(at.folder / "study-1.study") as study:
