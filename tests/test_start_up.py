@@ -18,6 +18,13 @@ def test_no_dear_library_is_imported_at_once(module: str) -> None:
     assert ended.stdout.split() == []
 
 
+def test_words_of_the_reports_load_no_document() -> None:
+    """The commands and every page use some words of the reports; only an export writes documents."""
+    code = "import sys, engine.report.words; print(*[n for n in ('jinja2', 'engine.report.memo') if n in sys.modules])"
+    ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert ended.stdout.split() == []
+
+
 def test_all_modules_of_the_engine_together_need_numpy_alone() -> None:
     code = (
         "import importlib, pkgutil, sys, engine\n"

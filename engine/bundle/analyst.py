@@ -22,7 +22,7 @@ from engine.mechanisms import mechanism
 from engine.plan import plan_to_toml
 from engine.release.results import RunStatus
 from engine.release.spec import pairs_wanted
-from engine.report import write_analyst
+from engine.report.write import write_analyst
 from engine.study.decision_log import START, entries
 from engine.sweeps.remake import carriers_of, released_columns
 

@@ -22,9 +22,9 @@ from engine.decision.states import altered_since, decision_status
 from engine.plan.context import check_include
 from engine.plan.rate_range import rate_range
 from engine.release.results import RunStatus
-from engine.report import write_chair
 from engine.report.chair import CHAIR, chair_facts
 from engine.report.pdf_file import why_no_pdf
+from engine.report.write import write_chair
 from engine.study.decision_log import append, entries
 from engine.study.log_seal import WHOLE, seal_words
 from engine.study.study import Study

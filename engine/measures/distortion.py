@@ -7,7 +7,8 @@ sums over touched cells only, because every other cell contributes nothing.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Protocol
+from dataclasses import replace
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -275,28 +276,22 @@ FALSE_NONZEROS = Measure(
 )
 
 
-def _two_way(full: Measure, better_words: str) -> Measure:
-    return Measure(
-        name=full.name + "_two_way",
-        symbol=full.symbol + "₂",
-        title=full.title + ", two-way tables",
-        kind="utility",
-        better=full.better,
-        range=full.range,
-        unit=full.unit,
-        unit_kind=full.unit_kind,
-        share_of=full.share_of,
+def _over_pairs(full: Measure, compute: Callable[..., Any], meaning: str, **own: Any) -> Measure:
+    """A measure of the whole table as one of the two-way tables; ``own`` says what else differs."""
+    own = {"name": f"{full.name}_two_way", "symbol": f"{full.symbol}₂", "title": f"{full.title}, two-way tables", **own}
+    return replace(
+        full,
+        **{"source": _PAPER + "Appendix B", **own},
         two_way=True,
-        rounding=full.rounding,
-        follows_changes=full.follows_changes,
-        source=_PAPER + "Appendix B",
-        meaning=better_words,
-        over="analyse",
-        compute=two_way(full.compute),
-        parameters={"summary": "mean"},
-        check=check_summary,
+        meaning=meaning,
+        compute=compute,
         undefined="there is only one attribute, so there are no two-way tables",
     )
+
+
+def _two_way(full: Measure, meaning: str) -> Measure:
+    """A measure of the whole table, summarised over the two-way tables."""
+    return _over_pairs(full, two_way(full.compute), meaning, parameters={"summary": "mean"}, check=check_summary)
 
 
 HELLINGER_TWO_WAY = _two_way(
@@ -311,24 +306,14 @@ ENTROPY_CHANGE_TWO_WAY = _two_way(
     ENTROPY_CHANGE,
     "The entropy change of the tables of every two attributes, averaged (or the largest in size, with summary=max).",
 )
-LARGEST_TWO_WAY = Measure(
+LARGEST_TWO_WAY = _over_pairs(
+    TOTAL_VARIATION,
+    largest_two_way,
+    "The share of records that would have to move to another cell to mend the two-way table that changed most, over"
+    " all pairs of attributes, whether users tabulate them or not.",
     name="largest_two_way",
     symbol="TV₂ max",
     title="Largest change of a two-way table",
-    kind="utility",
-    better="lower",
-    range="0 to 1",
-    unit="share of records",
-    unit_kind="share_of_records",
-    share_of="records",
-    rounding="always",
-    follows_changes=True,
-    two_way=True,
     source=_PAPER + "eq. 10 and Appendix B, the largest over all attributes that are released",
-    meaning=(
-        "The share of records that would have to move to another cell to mend the two-way table that changed most, over"
-        " all pairs of attributes, whether users tabulate them or not."
-    ),
     over="all",
-    compute=largest_two_way,
 )

@@ -1,7 +1,45 @@
-"""Reports on a recommendation: memo, tables and slides for the board, an annex for its chair, one for the analyst."""
+"""Reports on a recommendation: memo, tables and slides for the board, an annex for its chair, one for the analyst.
 
-from __future__ import annotations
+What is imported from here costs no more than its own module does: most users want a few words, not documents.
+"""
 
-from engine.report.write import write_analyst, write_chair, write_member
-
-__all__ = ["write_analyst", "write_chair", "write_member"]
+__all__ = [
+    "answers",
+    "build_findings",
+    "candidate_table",
+    "certainty",
+    "chair",
+    "coarse_counts",
+    "coarsening",
+    "context",
+    "describe",
+    "detected",
+    "docx_file",
+    "facts",
+    "findings",
+    "inspection",
+    "loss_words",
+    "losses",
+    "map_facts",
+    "map_frame",
+    "map_words",
+    "member",
+    "memo",
+    "no_release",
+    "other_keys",
+    "parameters",
+    "pdf_file",
+    "plan_counts",
+    "plan_document",
+    "public_wording",
+    "rate_facts",
+    "recognised_facts",
+    "recognised_words",
+    "redaction",
+    "released_run",
+    "run_words",
+    "sentences",
+    "template",
+    "words",
+    "write",
+]

@@ -14,7 +14,7 @@ from xml.etree import ElementTree
 
 import pytest
 
-from engine.report import document_files, figures, html_file, pdf_file, write_analyst, write_chair, write_member
+from engine.report import document_files, figures, html_file, pdf_file
 from engine.report.answers import public_wording, ten_questions
 from engine.report.document import BLANK, Bullets, Document, Entries, Grid, Paragraph, Picture, Section
 from engine.report.document_files import write_document
@@ -24,6 +24,7 @@ from engine.report.findings import Findings
 from engine.report.memo import memo
 from engine.report.slides import slides_bytes
 from engine.report.tables import sheets, tables_bytes
+from engine.report.write import write_analyst, write_chair, write_member
 from tests.engine.report.conftest import Case
 
 SECTIONS = (
