@@ -15,6 +15,7 @@ from engine.data.domain import Domain
 from engine.data.grouped_columns import GroupedColumns
 from engine.data.labels import NO_LABELS, ColumnLabels
 from engine.data.table import ContingencyTable, occupied
+from engine.data.units import Units
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -123,7 +124,8 @@ class Microdata:
 
     ``codes[j]`` holds the level codes of attribute ``j`` (one integer array of length ``n_records`` per attribute).
     ``raw`` keeps every raw column.  ``carried`` columns stay with their record; ``dropped`` ones are never exported;
-    ``weight`` and ``id`` follow their record and are released only where the plan includes them.
+    ``weight`` and ``id`` follow their record and are released only where the plan includes them.  ``unit`` is the
+    column that numbers the units (households) to which records belong.
     """
 
     domain: Domain
@@ -133,6 +135,7 @@ class Microdata:
     dropped: tuple[str, ...] = ()
     weight: str | None = None
     id: str | None = None
+    unit: str | None = None
 
     def __post_init__(self) -> None:
         if self.raw.n_records < 2:
@@ -168,7 +171,21 @@ class Microdata:
         """Each record's cell of :attr:`table`, shape ``(n_records,)``."""
         return self._table[1]
 
+    @cached_property
+    def units(self) -> Units | None:
+        """The units that records belong to, or None; refuses records without one."""
+        if self.unit is None:
+            return None
+        codes = self.raw.columns[self.unit].codes
+        missing = int(np.count_nonzero(codes < 0))
+        if missing:
+            raise EngineError(
+                f"column '{self.unit}' has {missing:,} missing values; every record needs a household, give persons "
+                "outside households one each"
+            )
+        return Units.from_codes(codes)
+
     @property
     def has_carried_columns(self) -> bool:
         """Whether a column that is no attribute stays with its record, so that the two partners of a swap differ."""
-        return bool(self.carried or self.weight or self.id)
+        return bool(self.carried or self.weight or self.id or self.unit)

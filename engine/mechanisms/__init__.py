@@ -21,6 +21,7 @@ _FILES = {
     "cgs": ("group_swap", "CGS"),
     "noise": ("noise", "NOISE"),
     "cgs_noise": ("pipeline", "CGS_NOISE"),
+    "trs": ("targeted", "TRS"),
 }
 
 

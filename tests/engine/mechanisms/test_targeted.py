@@ -1,0 +1,384 @@
+"""Targeted swapping: the twin's swaps from the same random numbers, what must hold, laws, and what is refused."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections import Counter
+from dataclasses import replace
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+
+from engine.common.errors import EngineError, UsageError
+from engine.common.streams import derive
+from engine.data.microdata import Microdata
+from engine.mechanisms.base import Drawn
+from engine.mechanisms.targeted import TRS, Prepared, chances, compatible_quotas, swap
+from engine.release.parameter import Setting
+from engine.release.records import ReleasedTable
+from engine.release.results import RunStatus
+from tests.households import in_households, persons_in_households
+from tests.twins import targeted as twin
+
+ROOT = Path(__file__).parents[3]
+KEY = bytes(range(16))
+SIMILAR = ["", "size", "size+tenure|size", "region+size|tenure|", "region|"]
+
+
+@st.composite
+def given_parameters(draw: st.DrawFn) -> dict[str, str]:
+    return {
+        "rate": draw(st.sampled_from(["0", "0.1", "0.3", "0.5", "1"])),
+        "hierarchy": draw(st.sampled_from(["region+town", "town", "region"])),
+        "risk": draw(st.sampled_from(["sex", "sex+age", "age+size"])),
+        "k": draw(st.sampled_from(["0", "1", "2", "3", "4"])),
+        "must": draw(st.sampled_from(["all", "within"])),
+        "lean": draw(st.sampled_from(["0", "1", "2.5"])),
+        "levels": draw(st.sampled_from(["0", "1"])),
+        "compatible": draw(st.sampled_from(["no", "yes"])),
+    }
+
+
+def made(data: Microdata, parameters: dict[str, str]) -> tuple[Setting, Prepared]:
+    """A setting that is possible, and its fit."""
+    setting = TRS.setting(data, parameters, range(len(data.domain)))
+    try:
+        return setting, TRS.prepare(setting)
+    except (UsageError, EngineError) as error:
+        assume("hierarchy: " not in str(error) and "finest level" not in str(error))
+        raise
+
+
+def derived(i: int) -> bytes:
+    return derive(KEY, "test", (i,))
+
+
+def of_twin(setting: Setting, prepared: Prepared, key: bytes) -> tuple[list[int], list[Any], list[int]]:
+    chance = chances(prepared, setting, key)
+    return twin.swap(
+        prepared.area.tolist(),
+        prepared.level.tolist(),
+        prepared.group.tolist(),
+        chance.quota.tolist(),
+        chance.donors.tolist(),
+        chance.initiators.tolist(),
+        setting["must"] == "within",
+        setting["compatible"],
+        prepared.movable.tolist(),
+    )
+
+
+def partner_of(drawn: Drawn) -> np.ndarray:
+    table = drawn.tables[0]
+    units = table.data.units
+    assert units is not None and table.source is not None
+    partner: np.ndarray = units.of_record[table.source[units.first]]
+    return partner
+
+
+@given(persons_in_households(), given_parameters(), st.sampled_from(SIMILAR), st.integers(0, 99))
+def test_swaps_are_the_twins_from_the_same_random_numbers(
+    data: Microdata, parameters: dict[str, str], similar: str, i: int
+):
+    setting, prepared = made(data, parameters | {"similar": similar})
+    drawn = TRS.draw_replicate(prepared, setting, derived(i))
+    partner, swaps, failed = of_twin(setting, prepared, derived(i))
+    assert partner_of(drawn).tolist() == partner
+    assert drawn.diagnostics["without_donor"] == len(failed)
+    begun = Counter((prepared.names[h], p + 1) for h, _, _, p in swaps)
+    assert all(drawn.diagnostics[f"begun_{name}_profile_{p}"] == number for (name, p), number in begun.items())
+    assert (drawn.status == RunStatus.PARTIAL) == bool(failed)
+
+
+@given(persons_in_households(), given_parameters())
+def test_counts_and_levels_of_risk_are_the_twins(data: Microdata, parameters: dict[str, str]):
+    setting, prepared = made(data, parameters)
+    units = data.units
+    assert units is not None
+    codes = [data.codes[j] for j in data.domain.indices(setting["risk"])]
+    numbers = list(zip(*codes, strict=True))
+    persons = [(int(u), numbers.index(number)) for u, number in zip(units.of_record, numbers, strict=True)]
+    shared = [twin.least_shared(area, persons, len(units)) for area in prepared.area.tolist()]
+    assert prepared.shared.tolist() == shared
+    assert prepared.level.tolist() == [twin.coarsest(shared, setting["k"], u) for u in range(len(units))]
+
+
+@given(persons_in_households(), given_parameters(), st.sampled_from(SIMILAR), st.integers(0, 99))
+def test_what_must_hold_whatever_is_drawn(data: Microdata, parameters: dict[str, str], similar: str, i: int):
+    setting, prepared = made(data, parameters | {"similar": similar})
+    drawn, key = TRS.draw_replicate(prepared, setting, derived(i)), derived(i)
+    partner, table, units = partner_of(drawn), drawn.tables[0], prepared.units
+    _, swaps, failed = of_twin(setting, prepared, key)
+    chance, area, everyone = chances(prepared, setting, key), prepared.area, np.arange(len(units))
+    compatible = setting["compatible"]
+    assert (partner[partner] == everyone).all()
+    assert (drawn.touched[0] == (partner != everyone)[units.of_record]).all()
+    for h, u, v, p in swaps:
+        assert compatible or area[h][u] != area[h][v]
+        assert prepared.group[p][u] == prepared.group[p][v]
+    risky = np.flatnonzero(prepared.level < len(area))
+    stays = [u for u in risky if area[prepared.level[u]][partner[u]] == area[prepared.level[u]][u]]
+    assert len(stays) == drawn.diagnostics["risky_left"]
+    if setting["must"] == "all" and not compatible:
+        assert set(stays) <= set(failed)
+    households_stay(data, table, prepared)
+    for j, name in enumerate(data.domain.names):
+        if name not in setting["hierarchy"]:
+            assert (table.codes(j) == data.codes[j]).all()
+        else:
+            assert units.constant(table.codes(j)).all()
+    if not compatible:
+        assert int(chance.quota.sum()) == chance.swaps
+        attempts = initiated(prepared, swaps, failed, chance.quota, setting["must"] == "within")
+        assert attempts == len(swaps) + len(failed)
+    if setting["rate"] == 0 and setting["k"] < 2:
+        assert compatible or (not swaps and drawn.status == RunStatus.NOOP)
+
+
+def initiated(prepared: Prepared, swaps: list[Any], failed: list[int], quota: np.ndarray, within: bool) -> int:
+    """Who began: at coarse levels all who had to and were still there, at the last the quota or more."""
+    last = len(prepared.area) - 1
+    early = [s for s in swaps if s[0] < last]
+    used = {u for s in early for u in s[1:3]}
+    failed_early = [u for u in failed if prepared.level[u] < last]
+    total = len(early) + len(failed_early)
+    for a in range(len(quota)):
+        home = np.flatnonzero(prepared.area[-1] == a)
+        already = sum(1 for s in early if prepared.area[-1][s[1]] == a)
+        later = [s for s in swaps if s[0] == last and prepared.area[-1][s[1]] < a]
+        gone = used | {u for s in later for u in s[1:3]} | set(failed_early)
+        free = [u for u in home if u not in gone]
+        mandatory = sum(1 for u in free if prepared.level[u] == last)
+        rest = max(0, int(quota[a]) - already)
+        total += min(len(free), rest if within else max(mandatory, rest))
+    return total
+
+
+def households_stay(data: Microdata, table: ReleasedTable, prepared: Prepared) -> None:
+    """Households by area, and by area and what all profiles share, are the same."""
+    units, places = prepared.units, prepared.places
+    for depth in range(1, len(places) + 1):
+        before = Counter(zip(*(data.codes[j][units.first].tolist() for j in places[:depth]), strict=True))
+        after = Counter(zip(*(table.codes(j)[units.first].tolist() for j in places[:depth]), strict=True))
+        assert before == after
+
+
+@given(persons_in_households(), given_parameters(), st.integers(0, 99))
+def test_a_table_of_what_all_profiles_share_is_kept_in_every_area(data: Microdata, parameters: dict[str, str], i: int):
+    setting, prepared = made(data, parameters | {"similar": "size+tenure|size"})
+    drawn = TRS.draw_replicate(prepared, setting, derived(i))
+    first, size = prepared.units.first, data.codes[data.domain.index("size")]
+    for j in prepared.places:
+        before = Counter(zip(data.codes[j][first].tolist(), size[first].tolist(), strict=True))
+        after = Counter(zip(drawn.tables[0].codes(j)[first].tolist(), size[first].tolist(), strict=True))
+        assert before == after
+        assert (np.bincount(data.codes[j]) == np.bincount(drawn.tables[0].codes(j))).all()  # persons by area
+
+
+@given(persons_in_households(), st.sampled_from(["no", "yes"]), st.integers(0, 99))
+def test_nothing_asked_is_the_original(data: Microdata, compatible: str, i: int):
+    setting, prepared = made(
+        data, {"rate": "0", "k": "0", "hierarchy": "region+town", "risk": "sex", "compatible": "no"}
+    )
+    drawn = TRS.draw_replicate(prepared, setting, derived(i))
+    assert drawn.status == RunStatus.NOOP and not drawn.touched.any()
+    assert "no household begins a swap" in str(drawn.diagnostics["warning"])
+
+
+@given(persons_in_households(), given_parameters(), st.sampled_from(SIMILAR), st.integers(0, 99), st.randoms())
+def test_the_order_of_rows_and_the_numbers_of_households_only_permute_the_result(
+    data: Microdata, parameters: dict[str, str], similar: str, i: int, random: Any
+):
+    setting, prepared = made(data, parameters | {"similar": similar, "compatible": "no"})
+    chance = chances(prepared, setting, derived(i))
+    order = list(range(len(prepared.units)))
+    random.shuffle(order)
+    new = np.array(order)  # the unit that stands at each place
+    place = np.argsort(new)
+    moved = prepared._replace(
+        area=prepared.area[:, new],
+        shared=prepared.shared[:, new],
+        level=prepared.level[new],
+        group=prepared.group[:, new],
+        movable=prepared.movable[new],
+    )
+    ranks = chance._replace(donors=place[chance.donors], initiators=place[chance.initiators])
+    within = setting["must"] == "within"
+    before, after = swap(prepared, chance, within, False), swap(moved, ranks, within, False)
+    assert (place[before.partner][new] == after.partner).all()
+    assert (before.begun == after.begun).all() and (before.failed[new] == after.failed).all()
+
+
+def test_plain_python_gives_the_compiled_swaps():
+    code = (
+        "from tests.engine.mechanisms import test_targeted as t; import numpy as np; rng = np.random.default_rng(1); "
+        "d = t.in_households(np.repeat(np.arange(60), 2), {'town': rng.integers(0, 5, 60), 'size': rng.integers(0, 2, "
+        "60)}, {'age': rng.integers(0, 9, 120)}); s, p = t.made(d, {'rate': '0.3', 'hierarchy': 'town', 'risk': 'age', "
+        "'similar': 'size'}); print([t.partner_of(t.TRS.draw(p, s, t.derived(i))).tolist() for i in range(3)])"
+    )
+    texts = {
+        subprocess.run(
+            [sys.executable, "-c", code],
+            env=os.environ | {"FRONTIER_NUMBA": numba},
+            cwd=ROOT,
+            capture_output=True,
+            text=True,
+            check=True,
+        ).stdout
+        for numba in ("0", "1")
+    }
+    assert len(texts) == 1 and "[[" in texts.pop()
+
+
+def town(n: int) -> Microdata:
+    """n households of one person in two towns of one region each, half in either."""
+    return in_households(range(n), {"town": [u % 2 for u in range(n)], "size": [0] * n}, {"sex": [0] * n})
+
+
+def test_quotas_are_right_on_average_and_sum_to_what_was_asked():
+    sizes = [3, 7, 1, 14, 5]
+    towns = [t for t, size in enumerate(sizes) for _ in range(size)]
+    data = in_households(range(len(towns)), {"town": towns}, {"sex": [0] * len(towns)})
+    setting, prepared = made(data, {"rate": "0.4", "hierarchy": "town", "risk": "sex", "k": "0"})
+    drawn = [chances(prepared, setting, derived(i)) for i in range(2000)]
+    assert {int(c.quota.sum()) for c in drawn} == {6}  # 30 households, 12 of them swapped
+    wanted = 6 * np.array(sizes) / 30
+    quotas = np.array([c.quota for c in drawn])
+    assert (np.abs(quotas - wanted) < 1).all()
+    error = quotas.std(axis=0) / np.sqrt(len(drawn))
+    assert (np.abs(quotas.mean(axis=0) - wanted) <= 4.5 * error + 1e-12).all()
+
+
+def test_half_a_swap_is_one_more_or_one_less_by_a_fair_coin():
+    setting, prepared = made(town(10), {"rate": "0.5", "hierarchy": "town", "risk": "sex", "k": "0"})
+    swaps = Counter(chances(prepared, setting, derived(i)).swaps for i in range(400))
+    assert set(swaps) == {2, 3} and abs(swaps[2] - 200) < 45
+
+
+@pytest.mark.parametrize(("lean", "odds"), [("1", 2.0), ("0", 1.0), ("2", 4.0)])
+def test_donors_are_drawn_by_one_over_their_count(lean: str, odds: float):
+    # Two towns; whoever lives in the second is donor of the one in the first, one of them alone on sex.
+    data = in_households(range(4), {"town": [0, 1, 1, 1]}, {"sex": [0, 0, 1, 1]})
+    setting, prepared = made(data, {"rate": "0.5", "hierarchy": "town", "risk": "sex", "k": "0", "lean": lean})
+    first = Counter[int]()
+    for i in range(3000):
+        order = chances(prepared, setting, derived(i)).donors[0]
+        first[int(next(u for u in order if u in (1, 2)))] += 1
+    share = odds / (odds + 1)
+    assert abs(first[1] / 3000 - share) < 4.5 * np.sqrt(share * (1 - share) / 3000)
+
+
+def test_within_stops_risky_households_at_the_quota():
+    n = 40
+    data = in_households(range(n), {"town": [u % 2 for u in range(n)]}, {"age": list(range(n))})
+    asked = {"rate": "0.2", "hierarchy": "town", "risk": "age", "k": "2"}
+    counts = {}
+    for must in ("all", "within"):
+        setting, prepared = made(data, asked | {"must": must})
+        counts[must] = float(TRS.draw_replicate(prepared, setting, derived(1)).diagnostics["households_swapped"])
+    assert counts == {"all": 40.0, "within": 8.0}
+
+
+def test_a_household_without_donor_gives_none_to_its_neighbours():
+    # Household 0 is risky in its region and alone in having neighbours of its size only there: it finds no donor.  The
+    # published program then swaps it with a neighbour inside that region.
+    data = in_households(
+        range(6),
+        {"region": [0, 0, 0, 1, 1, 1], "town": [0, 1, 1, 2, 2, 3], "size": [1, 1, 1, 0, 0, 0]},
+        {"sex": [1, 0, 0, 0, 0, 0]},
+    )
+    asked = {"rate": "1", "hierarchy": "region+town", "risk": "sex", "k": "2", "similar": "size"}
+    given_away = Counter[str]()
+    for compatible in ("yes", "no"):
+        setting, prepared = made(data, asked | {"compatible": compatible})
+        for i in range(20):
+            drawn = TRS.draw_replicate(prepared, setting, derived(i))
+            assert float(drawn.diagnostics["without_donor"]) >= 1
+            given_away[compatible] += int(partner_of(drawn)[0] != 0)
+    assert given_away["yes"] > 0 and given_away["no"] == 0
+
+
+def test_compatible_quotas_add_one_too_many_where_nothing_is_left_to_give():
+    households = np.array([10, 10])
+    assert compatible_quotas(households, 4, np.array([0, 1])).tolist() == [3, 2]
+    assert compatible_quotas(households, 4, np.array([1, 0])).tolist() == [2, 2]
+    assert compatible_quotas(households, 5, np.array([1, 0])).tolist() == [2, 3]
+
+
+def test_households_whose_place_is_missing_neither_begin_nor_give():
+    data = in_households(range(9), {"town": [0, 1, 2, 0, 1, 2, 0, 1, 2]}, {"age": list(range(9))}, unknown={"town": 2})
+    setting, prepared = made(data, {"rate": "1", "hierarchy": "town", "risk": "age", "k": "2"})
+    for i in range(20):
+        assert (partner_of(TRS.draw_replicate(prepared, setting, derived(i)))[[2, 5, 8]] == [2, 5, 8]).all()
+
+
+BASE = {"rate": "0.1", "hierarchy": "region+town", "risk": "sex"}
+
+
+def some() -> Microdata:
+    return in_households(
+        [0, 0, 1, 2, 3],
+        {"region": [0, 0, 1, 1], "town": [0, 1, 2, 2], "size": [1, 0, 0, 0]},
+        {"sex": [0, 1, 0, 1, 0]},
+    )
+
+
+@pytest.mark.parametrize(
+    ("changed", "words"),
+    [
+        ({"k": "6"}, "k == 6, must be at most the number of records (5)."),
+        ({"levels": "3"}, "levels == 3, must be at most the number of levels (2)."),
+        ({"hierarchy": ""}, "hierarchy names no attribute; name the places from coarse to fine, such as"),
+        ({"hierarchy": "town+region"}, "hierarchy: 'town' decides 'region', so it is the finer one; write region+town"),
+        ({"hierarchy": "sex+town"}, "'sex' differs between members of 1 households, first household 'h0'; targeted"),
+        ({"similar": "size|sex"}, "profile 2 of similar: 'sex' differs between members of 1 households; use columns"),
+        ({"similar": "town"}, "similar: profile 1 names 'town', the finest level; no donor can agree on it and lie"),
+        ({"rate": "5"}, "rate == 5, must be between 0 and 1."),
+        ({"risk": "sexx"}, "unknown attribute 'sexx'. Did you mean 'sex'?"),
+    ],
+)
+def test_what_cannot_be_is_refused(changed: dict[str, str], words: str):
+    with pytest.raises((UsageError, EngineError)) as error:
+        TRS.prepare(TRS.setting(some(), BASE | changed, range(4)))
+    assert str(error.value).startswith(words)
+
+
+def test_a_file_without_units_is_refused():
+    with pytest.raises(EngineError, match=r"mechanism 'trs' needs \[data\] unit, the column that numbers households"):
+        TRS.prepare(TRS.setting(replace(some(), unit=None), BASE, range(4)))
+
+
+def test_one_place_for_all_and_equal_places_are_refused():
+    one = in_households(range(4), {"region": [0] * 4, "town": [0, 0, 1, 1], "area": [1, 1, 0, 0]}, {"sex": [0] * 4})
+    with pytest.raises(UsageError, match="hierarchy: all records lie in one 'region'; leave it out"):
+        TRS.prepare(TRS.setting(one, BASE, range(4)))
+    with pytest.raises(UsageError, match="hierarchy: 'town' and 'area' are the same areas; leave one out"):
+        TRS.prepare(TRS.setting(one, BASE | {"hierarchy": "town+area"}, range(4)))
+
+
+def test_a_code_that_lies_in_two_areas_is_told_and_its_path_used():
+    data = in_households(range(5), {"region": [0, 0, 1, 1, 1], "town": [0, 1, 0, 2, 2]}, {"sex": [0] * 5})
+    prepared = TRS.prepare(TRS.setting(data, BASE, range(3)))
+    assert prepared.warnings[0] == "hierarchy: 'town' == 'v0' lies in 2 areas of 'region'; its path is used"
+    assert prepared.area[1].tolist() == [0, 1, 2, 3, 3]
+
+
+def test_persons_without_a_household_are_refused():
+    data = some()
+    columns = dict(data.raw.columns)
+    columns["hid"] = replace(columns["hid"], codes=np.array([0, 0, -1, 1, -1], np.int32))
+    data = replace(data, raw=replace(data.raw, columns=columns))
+    with pytest.raises(EngineError, match="column 'hid' has 2 missing values; every record needs a household"):
+        TRS.prepare(TRS.setting(data, BASE, range(4)))
+
+
+def test_equal_profiles_have_one_text():
+    assert TRS.parameter("similar").canonical(" tenure + size|size+ size| ") == "size+tenure|size|"
+    assert Fraction(dict(TRS.setting(some(), BASE, range(4)).texts)["rate"]) == Fraction(1, 10)
