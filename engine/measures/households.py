@@ -1,0 +1,273 @@
+"""Risk and utility of releases in which whole households move: who is exposed, who stays, who leaves which place.
+
+A household is *unmoved* on some attributes where no member has another level on any of them than before.  All figures
+need the plan's unit, the column that numbers households.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from engine.common.errors import UsageError
+from engine.data.units import Units
+from engine.measures.base import Figure, Measure
+from engine.models.record_release import RecordRelease
+from engine.release.records import ReleasedTable
+
+_NO_UNIT = "the plan names no unit, the column that numbers households ([data] unit)"
+_NOBODY = "no household is left to count"
+
+
+def exposed_households(release: RecordRelease, places: tuple[int, ...], k: int) -> Figure:
+    """Share of unmoved households of which some member stands in a released cell of fewer than ``k`` persons.
+
+    In [0, 1]; lower is better.  It is the small-cell risk of single records (Gomatam, Karr and Sanil 2005, equation 6)
+    with households for records; tabulate a level of geography together with what an intruder knows of persons.
+    """
+
+    def share(units: Units, table: ReleasedTable) -> float:
+        unmoved = ~_moved(release, table, units, places)
+        exposed = units.least(_sharing(table.cells(places))) < k
+        return _share(unmoved & exposed, unmoved)
+
+    return _mean(release, share)
+
+
+def household_uniques(release: RecordRelease, places: tuple[int, ...]) -> Figure:
+    """Number of unmoved households whose members' levels together no other released household has.
+
+    Members are compared as a set with repetitions of their levels, a level of geography among them: whoever knows all
+    members' keys finds such a household rightly.  A count; lower is better.
+    """
+
+    def count(units: Units, table: ReleasedTable) -> float:
+        unmoved = ~_moved(release, table, units, places)
+        return float(np.count_nonzero(unmoved & _alone(units, table.cells(places))))
+
+    return _mean(release, count)
+
+
+def risky_left(release: RecordRelease, places: tuple[int, ...], k: int, hierarchy: str) -> Figure:
+    """Share of risky households that did not leave the area in which they are risky.
+
+    Going from coarse to fine through the ``hierarchy`` (attributes joined by +), a household is risky at the first
+    level where fewer than ``k`` persons of its area share some member's levels on the other attributes.  In [0, 1];
+    lower is better; NaN where no household is risky.
+    """
+    levels = _levels(release, hierarchy, "risky_left")
+    known = tuple(j for j in places if j not in levels)
+    if not known:
+        raise UsageError("risky_left: all its attributes are places; name what an intruder knows of persons as well")
+
+    def share(units: Units, table: ReleasedTable) -> float:
+        at_risk = np.full(len(units), len(levels))
+        for h in reversed(range(len(levels))):
+            sharing = _sharing(release.original.cells((*levels[: h + 1], *known)))
+            at_risk[units.least(sharing) < k] = h
+        stays = np.zeros(len(units), bool)
+        for h in range(len(levels)):
+            stays |= (at_risk == h) & ~_moved(release, table, units, levels[: h + 1])
+        return _share(stays, at_risk < len(levels))
+
+    return _mean(release, share)
+
+
+def left_level(release: RecordRelease, places: tuple[int, ...], level: str) -> Figure:
+    """Share of households that left their area of a level: the attributes of ``level`` joined by +, coarse to fine.
+
+    In [0, 1]; lower is better, since whoever stays in the area changes no table of it.
+    """
+    areas = _levels(release, level, "left_level")
+    return _mean(release, lambda units, table: float(_moved(release, table, units, areas).mean()))
+
+
+def area_change(release: RecordRelease, places: tuple[int, ...], level: str, least: int) -> Figure:
+    """Largest change, of itself, of a count of persons by area and one attribute.
+
+    Areas are those of ``level`` (attributes joined by +); counts below ``least`` before are left out.  From 0; lower is
+    better; NaN where no count is that large.
+    """
+    areas = _levels(release, level, "area_change")
+
+    def largest(units: Units, table: ReleasedTable) -> float:
+        worst = [_change(release, table, (*areas, j), least) for j in places if j not in areas]
+        return max((change for change in worst if change == change), default=float("nan"))
+
+    return _mean(release, largest)
+
+
+def _change(release: RecordRelease, table: ReleasedTable, attributes: tuple[int, ...], least: int) -> float:
+    before, after = release.original.cells(attributes), table.cells(attributes)
+    numbers, cell = np.unique(np.concatenate([before, after]), return_inverse=True)
+    n = len(before)
+    was = np.bincount(cell[:n], minlength=len(numbers))
+    now = np.bincount(cell[n:], minlength=len(numbers))
+    large = was >= max(least, 1)
+    return float((np.abs(now - was)[large] / was[large]).max()) if large.any() else float("nan")
+
+
+def _mean(release: RecordRelease, figure: Callable[[Units, ReleasedTable], float]) -> Figure:
+    """The mean of a figure over the tables of a release; NaN and the reason where records belong to no units."""
+    units = release.data.units
+    if units is None:
+        return Figure(float("nan"), _NO_UNIT)
+    figures = [figure(units, table) for table in release.tables]
+    return Figure(sum(figures) / len(figures), "" if all(f == f for f in figures) else _NOBODY)
+
+
+def _share(part: np.ndarray, whole: np.ndarray) -> float:
+    return float(np.count_nonzero(part) / np.count_nonzero(whole)) if whole.any() else float("nan")
+
+
+def _moved(release: RecordRelease, table: ReleasedTable, units: Units, attributes: tuple[int, ...]) -> np.ndarray:
+    """Whether some member of each household has another level than before on one of the attributes."""
+    moved: np.ndarray = np.bincount(units.of_record[release.changed(table, attributes)], minlength=len(units)) > 0
+    return moved
+
+
+def _sharing(cells: np.ndarray) -> np.ndarray:
+    """How many records are in each record's cell."""
+    _, cell, counts = np.unique(cells, return_inverse=True, return_counts=True)
+    sharing: np.ndarray = counts[cell]
+    return sharing
+
+
+def _alone(units: Units, cells: np.ndarray) -> np.ndarray:
+    """Households whose members' cells, in any order, are those of no other household."""
+    order = np.lexsort((cells, units.of_record))
+    starts = np.append(0, np.cumsum(units.size)[:-1])
+    alone = np.zeros(len(units), bool)
+    for size in np.unique(units.size).tolist():
+        these = np.flatnonzero(units.size == size)
+        members = cells[order][starts[these, None] + np.arange(size)]
+        _, same, counts = np.unique(members, axis=0, return_inverse=True, return_counts=True)
+        alone[these] = counts[same.ravel()] == 1
+    return alone
+
+
+def _levels(release: RecordRelease, names: str, measure: str) -> tuple[int, ...]:
+    if not names:
+        raise UsageError(f"{measure} names no place; write for example {measure}[{_EXAMPLE[measure]}]")
+    return release.data.domain.indices(tuple(name.strip() for name in names.split("+")))
+
+
+_EXAMPLE = {
+    "risky_left": "hierarchy=region+district",
+    "left_level": "level=region",
+    "area_change": "level=region",
+}
+
+
+def _check_k(k: int, hierarchy: str = "") -> None:
+    if k < 1:
+        raise UsageError(f"k == {k}, must be at least 1.")
+
+
+def _check_least(level: str, least: int) -> None:
+    if least < 1:
+        raise UsageError(f"area_change: least == {least}, must be at least 1.")
+
+
+_COST = "about a tenth of a second per 100,000 records"
+EXPOSED_HOUSEHOLDS = Measure(
+    name="exposed_households",
+    symbol="XH",
+    title="Exposed households",
+    kind="risk",
+    better="lower",
+    range="0 to 1",
+    unit="share of unmoved households",
+    unit_kind="share",
+    share_of="unmoved households",
+    source="Gomatam, Karr and Sanil (2005), equation 6, with households for records",
+    meaning=(
+        "The share of households that did not move of which some member stands alone or nearly alone (fewer than k "
+        "together) in the released table."
+    ),
+    over="keys",
+    compute=exposed_households,
+    parameters={"k": 3},
+    check=_check_k,
+    undefined=_NOBODY,
+    needs="records",
+    cost=_COST,
+)
+HOUSEHOLD_UNIQUES = Measure(
+    name="household_uniques",
+    symbol="HU",
+    title="Unmoved unique households",
+    kind="risk",
+    better="lower",
+    range="0 to the number of households",
+    unit="households",
+    counts_uniques=True,
+    rounding="exposed",
+    source="count of unmoved households alone on the keys of all members",
+    meaning=(
+        "The number of households that did not move and whose members' keys together no other household has: whoever "
+        "knows all members finds it rightly."
+    ),
+    over="keys",
+    compute=household_uniques,
+    needs="records",
+    cost=_COST,
+)
+RISKY_LEFT = Measure(
+    name="risky_left",
+    symbol="RL",
+    title="Risky households that stay",
+    kind="risk",
+    better="lower",
+    range="0 to 1",
+    unit="share of risky households",
+    unit_kind="share",
+    share_of="risky households",
+    source="sdcMicro 5.8, recordSwap: households that must leave an area and did not",
+    meaning="The share of households at risk in some area that did not leave the largest area in which they are.",
+    over="keys",
+    compute=risky_left,
+    parameters={"k": 3, "hierarchy": ""},
+    check=_check_k,
+    undefined=_NOBODY,
+    needs="records",
+    cost=_COST,
+)
+LEFT_LEVEL = Measure(
+    name="left_level",
+    symbol="LL",
+    title="Households that left their area",
+    kind="utility",
+    better="lower",
+    range="0 to 1",
+    unit="share of households",
+    unit_kind="share",
+    share_of="households",
+    source="share of households whose area of a level changed",
+    meaning="The share of households that are released in another area of a level than they live in.",
+    over="keys",
+    compute=left_level,
+    parameters={"level": ""},
+    needs="records",
+    cost=_COST,
+    follows_changes=True,
+)
+AREA_CHANGE = Measure(
+    name="area_change",
+    symbol="AC",
+    title="Largest change of a count by area",
+    kind="utility",
+    better="lower",
+    range="0 and above",
+    unit="change of itself",
+    source="largest relative change of one-way counts by area",
+    meaning="The largest change, of itself, of a count of persons by area and one attribute, of counts large enough.",
+    over="analyse",
+    compute=area_change,
+    parameters={"level": "", "least": 45},
+    check=_check_least,
+    undefined=_NOBODY,
+    needs="records",
+    cost=_COST,
+)
