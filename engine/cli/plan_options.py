@@ -71,6 +71,9 @@ def _add_columns(group: argparse._ArgumentGroup) -> None:
         "--weight", metavar="COLUMN", help="the weight; stays with its record, released only where it is included"
     )
     group.add_argument("--id", metavar="COLUMN", help="the id; released only as a new id, where it is included")
+    group.add_argument(
+        "--unit", metavar="COLUMN", help="the column that numbers households, to which records belong; released likewise"
+    )
 
 
 def _add_space(group: argparse._ArgumentGroup) -> None:
@@ -144,7 +147,8 @@ def plan_of(args: argparse.Namespace, raw: RawTable, sample_plan: Plan | None, s
     then edited."""
     from engine.plan import MechanismPlan, edit_plan, guess_plan, read_plan
 
-    first_plan_options = {"cut": args.cut, "carry": args.carry, "drop": args.drop, "weight": args.weight, "id": args.id}
+    first_plan = ("cut", "carry", "drop", "weight", "id", "unit")
+    first_plan_options = {name: getattr(args, name) for name in first_plan}
     if args.plan:
         base = read_plan(args.plan)
     elif study_plan is not None:
@@ -159,6 +163,7 @@ def plan_of(args: argparse.Namespace, raw: RawTable, sample_plan: Plan | None, s
             drop=args.drop or (),
             weight=args.weight,
             id=args.id,
+            unit=args.unit,
             cut=dict(args.cut or ()),
         )
         first_plan_options = {}

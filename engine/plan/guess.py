@@ -70,6 +70,7 @@ def guess_plan(
     drop: Sequence[str] = (),
     weight: str | None = None,
     id: str | None = None,
+    unit: str | None = None,
     cut: Mapping[str, Sequence[float]] | None = None,
 ) -> Plan:
     """The plan that flags alone describe.
@@ -78,7 +79,8 @@ def guess_plan(
     A numeric column of many values or one that looks like an id, which nothing names, is refused with what to do.
     """
     cut = dict(cut or {})
-    for name in (*(attributes or ()), *cut, *(column for column in (weight, id) if column is not None)):
+    single = {"weight": weight, "id": id, "unit": unit}
+    for name in (*(attributes or ()), *cut, *(column for column in single.values() if column is not None)):
         if name not in table.columns:
             raise UsageError(f"unknown column '{name}'.{did_you_mean(name, table.names)}")
     for name in cut:
@@ -86,7 +88,7 @@ def guess_plan(
             raise UsageError(f"cut names '{name}', which is not among the attributes; add it to them")
     named = tuple(attributes) if attributes is not None else tuple(cut)
     claimed = {name: f"attribute '{name}'" for name in named}
-    claimed |= {column: use for use, column in (("weight", weight), ("id", id)) if column is not None}
+    claimed |= {column: use for use, column in single.items() if column is not None}
     assigned = sort_columns(claimed, carry, drop, table.names)
     if assigned.absent:
         raise UsageError(f"unknown column '{assigned.absent[0]}'.{did_you_mean(assigned.absent[0], table.names)}")
@@ -122,7 +124,8 @@ def guess_plan(
             Remedy.ATTRIBUTES_AND_CUTS,
         )
     attribute_plans = tuple(AttributePlan(name, cut=tuple(cut.get(name, ()))) for name in names)
-    return Plan(DataPlan(attribute_plans, DEFAULT_MISSING, weight, id, (*carry, *carried), tuple(drop)))
+    data = DataPlan(attribute_plans, DEFAULT_MISSING, weight, id, (*carry, *carried), tuple(drop), unit=unit)
+    return Plan(data)
 
 
 def _refuse_unnamed(name: str, column: RawColumn, profile: Facts) -> None:

@@ -46,14 +46,15 @@ def code(table: RawTable, plan: Plan) -> Microdata:
         codes.append(coded)
     domain = Domain(tuple(attributes))
     check_edits(domain, plan.edits)
-    return Microdata(domain, tuple(codes), table, assigned.carried, assigned.dropped, plan.data.weight, plan.data.id)
+    single = (plan.data.weight, plan.data.id, plan.data.unit)
+    return Microdata(domain, tuple(codes), table, assigned.carried, assigned.dropped, *single)
 
 
 def named_columns(plan: Plan, names: Collection[str]) -> set[str]:
     """Columns among ``names`` that the plan names for more than to stay or be dropped: of attributes, the weight, and
     those that analyses, measures and mechanisms use as numbers."""
     named = {column for attribute in plan.attributes for column in attribute.columns}
-    named |= {name for name in (plan.data.weight, *plan.data.numeric) if name is not None}
+    named |= {name for name in (plan.data.weight, plan.data.unit, *plan.data.numeric) if name is not None}
     named |= {name for analysis in plan.analyses for name in (*analysis.columns, *analysis.by)}
     texts = [str(measure) for measure in plan.measures]
     texts += [text for mechanism in plan.mechanisms for _, values in mechanism.grid for text in values]

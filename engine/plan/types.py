@@ -49,9 +49,9 @@ _Column = Annotated[str, Meta(min_length=1, description="the name of one column"
 
 @dataclass(frozen=True)
 class DataPlan:
-    """Use of every column: coded in an attribute, carried with its record, dropped, weight or id.
+    """Use of every column: coded in an attribute, carried with its record, dropped, weight, id or unit.
 
-    ``numeric`` names raw columns that measures may use as numbers (none named: those that the analyses use).
+    ``unit`` is the column that numbers the units (households) to which records belong.  ``numeric`` names raw columns that measures may use as numbers (none named: those that the analyses use).
     """
 
     attributes: tuple[AttributePlan, ...] = ()
@@ -61,6 +61,7 @@ class DataPlan:
     carry: tuple[str, ...] = ()
     drop: tuple[str, ...] = ()
     numeric: tuple[str, ...] = ()
+    unit: _Column | None = None
 
     def __post_init__(self) -> None:
         set_fields(self, attributes=tuple(self.attributes))
@@ -75,16 +76,15 @@ class DataPlan:
                 raise UsageError(f"column '{column}' is claimed by {claims[column]} and by {claim}; keep one of them")
             claims[column] = claim
         for column in self.numeric:
-            if column == self.id or column in dropped:
-                raise UsageError(
-                    f"numeric names column '{column}', which is {'the id' if column == self.id else 'dropped'}; "
-                    "measures use columns that stay"
-                )
+            if column in dropped or column in (self.id, self.unit):
+                use = "the id" if column == self.id else "the unit" if column == self.unit else "dropped"
+                raise UsageError(f"numeric names column '{column}', which is {use}; measures use columns that stay")
 
     def claims(self) -> list[tuple[str, str]]:
         """Columns claimed by their exact name, each with the words for who claims it (patterns are left out)."""
         claims = [(column, f"attribute '{a.name}'") for a in self.attributes for column in a.columns]
-        claims += [(column, what) for what, column in (("weight", self.weight), ("id", self.id)) if column is not None]
+        single = (("weight", self.weight), ("id", self.id), ("unit", self.unit))
+        claims += [(column, what) for what, column in single if column is not None]
         claims += [(c, what) for what in ("carry", "drop") for c in getattr(self, what) if not is_pattern(c)]
         return claims
 
