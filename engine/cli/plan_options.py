@@ -71,9 +71,7 @@ def _add_columns(group: argparse._ArgumentGroup) -> None:
         "--weight", metavar="COLUMN", help="the weight; stays with its record, released only where it is included"
     )
     group.add_argument("--id", metavar="COLUMN", help="the id; released only as a new id, where it is included")
-    group.add_argument(
-        "--unit", metavar="COLUMN", help="the column that numbers households, to which records belong; released likewise"
-    )
+    group.add_argument("--unit", metavar="COLUMN", help="the column that numbers households; released likewise")
 
 
 def _add_space(group: argparse._ArgumentGroup) -> None:

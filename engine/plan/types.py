@@ -51,7 +51,8 @@ _Column = Annotated[str, Meta(min_length=1, description="the name of one column"
 class DataPlan:
     """Use of every column: coded in an attribute, carried with its record, dropped, weight, id or unit.
 
-    ``unit`` is the column that numbers the units (households) to which records belong.  ``numeric`` names raw columns that measures may use as numbers (none named: those that the analyses use).
+    ``unit`` is the column that numbers the units (households) to which records belong.  ``numeric`` names raw columns
+    that measures may use as numbers (none named: those that the analyses use).
     """
 
     attributes: tuple[AttributePlan, ...] = ()
