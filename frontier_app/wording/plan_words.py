@@ -34,6 +34,7 @@ ENTRIES = {
     "data.missing": "Codes that mean missing",
     "data.weight": "Weight",
     "data.id": "Id",
+    "data.unit": "Column that numbers households",
     "data.carry": "Columns that stay with their record",
     "data.drop": "Columns that never leave",
     "data.numeric": "Columns used as numbers",
@@ -125,7 +126,7 @@ def _uses(plan: Plan, columns: Sequence[str]) -> dict[str, str]:
     uses |= dict.fromkeys(assigned.carried, "carried") | dict.fromkeys(assigned.dropped, "dropped")
     blocks = {column: part.name for part in plan.attributes for column in part.columns}
     uses |= {c: "an attribute" if c == name else f"in the block {name}" for c, name in blocks.items()}
-    special = {plan.data.weight: "the weight", plan.data.id: "the id"}
+    special = {plan.data.weight: "the weight", plan.data.id: "the id", plan.data.unit: "the number of the household"}
     return uses | {column: use for column, use in special.items() if column is not None}
 
 
