@@ -1,8 +1,8 @@
 """Sample data by name.
 
-``czech`` and ``nces`` ship as counts of cells, ``fair`` is read from the statsmodels package, ``survey`` is drawn anew
-each time from a fixed seed, and ``cps8d`` is made from the UCI Adult file by :func:`add` and kept in the user's own
-folder.  Provenance: ``datasets/README.md``.
+``czech`` and ``nces`` ship as counts of cells, ``fair`` is read from the statsmodels package, ``survey`` and
+``census`` are drawn anew each time from a fixed seed, and ``cps8d`` is made from the UCI Adult file by :func:`add` and
+kept in the user's own folder.  Provenance: ``datasets/README.md``.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ import runpy
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -159,11 +160,9 @@ def _cps8d() -> RawTable:
     return read_table(path)
 
 
-def _survey() -> RawTable:
-    """Records drawn by the generator that lies beside the plans of the samples."""
-    generator = runpy.run_path(str(resources.datasets_folder() / "make_survey.py"))
-    table: RawTable = generator["survey"]()[0]
-    return table
+def _drawn(name: str) -> Any:
+    """What the generator of a sample, which lies beside the samples' plans, returns."""
+    return runpy.run_path(str(resources.datasets_folder() / f"make_{name}.py"))[name]()
 
 
 _SAMPLES: dict[str, tuple[int, int, str, bool, Callable[[], RawTable]]] = {
@@ -194,6 +193,13 @@ _SAMPLES: dict[str, tuple[int, int, str, bool, Callable[[], RawTable]]] = {
         8,
         "household survey of 300 labelled columns: recodes, skips, weights, ids",
         True,
-        _survey,
+        lambda: _drawn("survey")[0],
+    ),
+    "census": (
+        20_000,
+        13,
+        "census of households in four regions: whole households exchange their places",
+        True,
+        lambda: _drawn("census"),
     ),
 }

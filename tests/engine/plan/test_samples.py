@@ -111,7 +111,7 @@ def test_every_sample_says_where_it_is_from() -> None:
 
 
 def test_describing_the_samples_makes_no_folder(home: Path) -> None:
-    assert [sample.here for sample in samples.describe()] == [True, True, True, False, True]
+    assert [sample.here for sample in samples.describe()] == [True, True, True, False, True, True]
     assert not home.exists()
 
 
