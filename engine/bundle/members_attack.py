@@ -21,8 +21,11 @@ from dataclasses import dataclass
 from functools import reduce
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from engine.bundle.members_classes import class_evidence
 from engine.bundle.members_evidence import Member, evidence, unit_of_digits
+from engine.frontier.chance import share_limits
 from engine.models.rate_likelihood import RateEstimate, likely_rates, rate_estimate, rate_interval
 from engine.report.certainty import recommended
 from engine.report.findings import Findings
@@ -211,13 +214,23 @@ def _of_candidates(board: Findings) -> Iterator[Statement]:
         if match and float(match[1]) > 0 and row.within_bound is not None:
             beyond = 0.0 if row.within_bound or _ON_AVERAGE in board.map.bound else _RUNS * _spread(board, row)
             yield Statement(row.risk, room + beyond, float(match[1]) / 100, row.within_bound)
+            yield from _of_runs_within(board, row, float(match[1]) / 100)
+
+
+def _of_runs_within(board: Findings, row: CandidateRow, limit: float) -> Iterator[Statement]:
+    """What follows from how many runs of a candidate meet the bound."""
+    if row.within is None or not row.runs:
+        return
+    low, high = (float(ends[0]) for ends in share_limits(np.array([row.within]), np.array([row.runs])))
+    spread = None if row.risk_se is None else row.risk_se * math.sqrt(row.runs)
+    yield from _of_share(row.risk, spread, (low, high), limit, Member(board).count_room)
 
 
 def _spread(board: Findings, row: CandidateRow) -> float:
     """The standard deviation of single runs, where the bound is on these and not on their mean."""
     if row.risk_se is None:
         return math.sqrt(row.risk or 0.0)
-    return row.risk_se * math.sqrt(board.map.runs)
+    return row.risk_se * math.sqrt(row.runs or board.map.runs)
 
 
 def _extent(row: CandidateRow) -> str:

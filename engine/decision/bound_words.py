@@ -1,4 +1,9 @@
-"""A bound on risk in the unit of its measure, and an example of one."""
+"""A bound on risk in words: the same everywhere.
+
+A bound is a figure "of at most" so much, told in the unit of its measure and, of a share, in percent of what.  A run or
+an average meets a bound or does not; a candidate is within it where its average, or as many of its runs as the plan
+asks for, meet it.
+"""
 
 from __future__ import annotations
 
@@ -11,9 +16,14 @@ from engine.measures import MeasureCall
 def figure_words(call: MeasureCall, value: float) -> str:
     """A figure of a risk measure with its unit: ``0.014 (1.4 % of unaltered records)``, ``12 records``."""
     measure = call.measure
-    if measure.share_of:
-        return f"{value:.4g} ({100 * value:.3g} % of {measure.share_of})"
-    return f"{value:.4g} {measure.unit}" if measure.unit_kind == "count" else f"{value:.4g}"
+    if measure.unit_kind == "count":
+        return f"{value:.4g} {measure.unit}"
+    return with_share(value, measure.share_of)
+
+
+def with_share(value: float, share_of: str) -> str:
+    """A share with what it is of; a figure alone where that is no share."""
+    return f"{value:.4g} ({100 * value:.3g} % of {share_of})" if share_of else f"{value:.4g}"
 
 
 def bound_words(call: MeasureCall, bound: float, n_records: int) -> str:

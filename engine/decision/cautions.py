@@ -9,10 +9,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from fractions import Fraction
+from functools import partial
 from typing import Any
 
 import numpy as np
 
+from engine.decision.bound_words import with_share
 from engine.decision.release_check import counted_losses, percent, share_words
 from engine.decision.slope import BeatenByOriginal, beaten_by_original, beaten_text, slope_of
 from engine.frontier.chance import ShareWithin, share_within
@@ -49,9 +51,9 @@ class Caution:
     """One caution with its figures; a field that its kind does not need is empty.
 
     ``measure`` is the title of the risk measure within a sentence, ``reason`` why its figure is undefined, ``value``
-    its mean, ``bound`` what it is held against.  The ``share`` of runs within the bound is held against
-    ``probability``.  ``changed`` records were swapped in a partial run; a mean rests on ``runs`` runs; a sweep in the
-    state ``sweep`` has ``done`` of ``total`` runs.
+    its mean, ``bound`` what it is held against, both a share of ``share_of`` where they are shares. The ``share`` of
+    runs within the bound is held against ``probability``. ``changed`` records were swapped in a partial run; a mean
+    rests on ``runs`` runs; a sweep in the state ``sweep`` has ``done`` of ``total`` runs.
     ``group`` carries ``value`` times the share of altered records that all carry.
     """
 
@@ -60,6 +62,7 @@ class Caution:
     reason: str = ""
     value: float = np.nan
     bound: float = np.nan
+    share_of: str = ""
     share: ShareWithin | None = None
     probability: Fraction | None = None
     changed: int = 0
@@ -77,10 +80,10 @@ _TEXTS = {
     CautionKind.OFF_PLAN: "it is not the one that the plan's rule picks",
     CautionKind.CHANGES_NOTHING: "it changes nothing: the release is the original",
     CautionKind.PARTIAL_RUN: "the run to be released is partial: {changed:,} records were swapped, then none could",
-    CautionKind.NEAR_BOUND: "its mean {measure}, {value:.5g}, is within two standard errors of the bound {bound:g}",
+    CautionKind.NEAR_BOUND: "its mean {measure}, {value:.5g}, is within two standard errors of the bound {most}",
     CautionKind.NOISE_UNKNOWN: "its mean {measure}, {value:.5g}, rests on {runs} runs, too few to say how near the"
-    " bound {bound:g} it is",
-    CautionKind.UNSETTLED: "{within} meet the bound {bound:g}, which does not settle whether {asked} of all runs do",
+    " bound {most} it is",
+    CautionKind.UNSETTLED: "{within} meet the bound {most}, which does not settle whether {asked} of all runs do",
     CautionKind.NOT_RECHECKED: "its figures are those that led to the choice; it has not been run again on fresh"
     " replicates",
     CautionKind.SWEEP_UNFINISHED: "the sweep is {sweep}: {done:,} of {total:,} runs so far",
@@ -95,7 +98,8 @@ def caution_text(caution: Caution) -> str:
         return beaten_text(caution.beaten)
     within = "" if caution.share is None else share_words(caution.share)
     asked = "" if caution.probability is None else percent(caution.probability)
-    return _TEXTS[caution.kind].format(**vars(caution), within=within, asked=asked)
+    most = with_share(caution.bound, caution.share_of)
+    return _TEXTS[caution.kind].format(**vars(caution), within=within, asked=asked, most=most)
 
 
 def cautions(
@@ -138,17 +142,18 @@ def _bound_cautions(study: Study, view: RiskUtilityMap, index: int, record: Mapp
     bound, probability = risk_bound(study, view.risk, record["bound"]), study.plan.decision.run_share
     if bound is None:
         return []
-    title = view.measures[view.risk].measure.title.lower()
+    measure = view.measures[view.risk].measure
+    about = partial(Caution, measure=measure.title.lower(), bound=bound, share_of=measure.share_of)
     if probability is None:
         mean, se = float(view.risk_loss[index]), float(view.summary.se[index, view.risk])
         runs = int(view.summary.counted[index])
         if mean <= bound and np.isinf(believed_errors(np.array([se]), np.array([runs]))[0]):
-            return [Caution(CautionKind.NOISE_UNKNOWN, title, value=mean, bound=bound, runs=runs)]
+            return [about(CautionKind.NOISE_UNKNOWN, value=mean, runs=runs)]
         near = mean <= bound < mean + 2 * se
-        return [Caution(CautionKind.NEAR_BOUND, title, value=mean, bound=bound)] if near else []
+        return [about(CautionKind.NEAR_BOUND, value=mean)] if near else []
     losses = [counted_losses(view, study.runs.of([index], table)) for table in ("realisation", "fresh")]
     share = share_within(np.concatenate(losses), bound)
     refuted = any(share_within(some, bound).high < probability for some in losses)
     if share.low >= probability or refuted:  # what refutes it is an obstacle
         return []
-    return [Caution(CautionKind.UNSETTLED, title, bound=bound, share=share, probability=probability)]
+    return [about(CautionKind.UNSETTLED, share=share, probability=probability)]

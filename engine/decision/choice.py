@@ -9,6 +9,7 @@ from typing import Any, TypedDict, Unpack
 import numpy as np
 
 from engine.common.errors import Remedy, UsageError
+from engine.decision.bound_words import figure_words
 from engine.decision.cautions import Caution, caution_text, cautions
 from engine.decision.disclosure_text import check_extent
 from engine.decision.release_check import Obstacle, ReleasedRun, obstacle_text, obstacles, percent, released_run
@@ -111,11 +112,11 @@ def pick(study: Study, view: RiskUtilityMap, **selection: Unpack[SelectionRule])
 
 def bound_rule_words(view: RiskUtilityMap, bound: float) -> str:
     """The rule of a bound in words: on what it is, and what it is on."""
-    title = view.measures[view.risk].measure.title.lower()
+    call = view.measures[view.risk]
+    within = f"{call.measure.title.lower()} of at most {figure_words(call, bound)}"
     if view.single_runs is None:
-        return f"most useful with a mean {title} at or below {bound:g}"
-    share = percent(view.single_runs.probability)
-    return f"most useful with {title} at or below {bound:g} in at least {share} of single runs"
+        return f"most useful with a mean {within}"
+    return f"most useful with a {within} in at least {percent(view.single_runs.probability)} of single runs"
 
 
 def choose(

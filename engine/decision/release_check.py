@@ -7,12 +7,15 @@ can overrule an obstacle; the memo then prints both on its first page.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from enum import StrEnum
 from fractions import Fraction
+from functools import partial
 
 import numpy as np
 
+from engine.decision.bound_words import with_share
 from engine.frontier.chance import ShareWithin, is_safer, run_quantiles, runs_needed, share_within
 from engine.frontier.risk_utility_map import RiskUtilityMap
 from engine.release.results import Results
@@ -37,14 +40,15 @@ class Obstacle:
     """One obstacle with its figures; a field that its kind does not need is empty.
 
     ``measure`` is the title of the risk measure within a sentence, ``value`` its figure, ``limit`` what that must not
-    exceed.  ``share`` tells how many runs meet the bound, ``probability`` which share must; ``runs`` of ``needed`` were
-    made.
+    exceed, both a share of ``share_of`` where they are shares. ``share`` tells how many runs meet the bound,
+    ``probability`` which share must; ``runs`` of ``needed`` were made.
     """
 
     kind: ObstacleKind
     measure: str = ""
     value: float = np.nan
     limit: float = np.nan
+    share_of: str = ""
     share: ShareWithin | None = None
     runs: int = 0
     needed: int = 0
@@ -53,16 +57,16 @@ class Obstacle:
 
 _TEXTS = {
     ObstacleKind.RUN_WITHOUT_FIGURE: "the run to be released has no {measure}: its figure is undefined",
-    ObstacleKind.RUN_ABOVE_BOUND: "the run to be released has a {measure} of {value:.5g}, above the bound {limit:g}",
+    ObstacleKind.RUN_ABOVE_BOUND: "the run to be released has a {measure} of {value:.5g}, above the bound {most}",
     ObstacleKind.RUN_NOT_SAFER: "the run to be released has a {measure} of {value:.5g}, no less than the {limit:.5g} of"
     " the data unchanged",
     ObstacleKind.TOO_FEW_RUNS: "it has {runs} runs that count, and a choice needs {needed}",
-    ObstacleKind.TOO_RARELY_WITHIN: "{within} meet the bound {limit:g}, fewer than the {asked} that the plan asks for",
+    ObstacleKind.TOO_RARELY_WITHIN: "{within} meet the bound {most}, fewer than the {asked} that the plan asks for",
     ObstacleKind.MEAN_NOT_SAFER: "its mean {measure}, {value:.5g}, is no less than the {limit:.5g} of the data"
     " unchanged: a safer run is luck",
-    ObstacleKind.MEAN_ABOVE_BOUND: "its mean {measure}, {value:.5g}, is above the bound {limit:g}",
-    ObstacleKind.FRESH_ABOVE_BOUND: "on fresh runs its mean {measure} is {value:.5g}, above the bound {limit:g}",
-    ObstacleKind.FRESH_TOO_RARELY_WITHIN: "of the fresh runs only {within} meet the bound {limit:g}, clearly fewer than"
+    ObstacleKind.MEAN_ABOVE_BOUND: "its mean {measure}, {value:.5g}, is above the bound {most}",
+    ObstacleKind.FRESH_ABOVE_BOUND: "on fresh runs its mean {measure} is {value:.5g}, above the bound {most}",
+    ObstacleKind.FRESH_TOO_RARELY_WITHIN: "of the fresh runs only {within} meet the bound {most}, clearly fewer than"
     " the {asked} that the plan asks for (add runs with an adaptive sweep until the choice is settled, and choose"
     " again)",
 }
@@ -72,7 +76,8 @@ def obstacle_text(obstacle: Obstacle) -> str:
     """Return an obstacle for the analyst, in one sentence with its figures."""
     within = "" if obstacle.share is None else share_words(obstacle.share)
     asked = "" if obstacle.probability is None else percent(obstacle.probability)
-    return _TEXTS[obstacle.kind].format(**vars(obstacle), within=within, asked=asked)
+    most = with_share(obstacle.limit, obstacle.share_of)
+    return _TEXTS[obstacle.kind].format(**vars(obstacle), within=within, asked=asked, most=most)
 
 
 def percent(share: Fraction | float) -> str:
@@ -98,7 +103,7 @@ class ReleasedRun:
     It takes the ``place`` (1 is the least risky; equal runs share the better one) ``of`` so many runs that count and
     has the figure ``value``, which ``as_safe`` of them have, itself among them; ``mean`` is that of all.  ``quantile``
     is what the share ``probability`` of the runs does not exceed; None where a bound is on the mean.  ``share`` tells
-    how many runs meet the ``bound``; both None without.
+    how many runs meet the ``bound``, a share of ``share_of`` where it is one; both None without.
     """
 
     place: int
@@ -110,12 +115,15 @@ class ReleasedRun:
     bound: float | None
     share: ShareWithin | None
     as_safe: int
+    share_of: str = ""
 
 
 def released_run_text(run: ReleasedRun) -> str:
     """Return where a run stands, for the analyst: its place, and how many of its siblings meet the bound."""
     text = f"the run to be released is number {run.place} of {run.of} from the safest"
-    return text if run.share is None else f"{text}; {share_words(run.share)} meet the bound {run.bound:g}"
+    if run.share is None or run.bound is None:
+        return text
+    return f"{text}; {share_words(run.share)} meet the bound {with_share(run.bound, run.share_of)}"
 
 
 def released_run(
@@ -138,6 +146,7 @@ def released_run(
         bound=bound,
         share=None if bound is None else share_within(losses, bound),
         as_safe=int(np.count_nonzero(losses == value)),
+        share_of=view.measures[view.risk].measure.share_of,
     )
 
 
@@ -156,12 +165,13 @@ def obstacles(
     ``probability`` is the share of runs that must meet it; None where the bound is on the mean.  ``fresh`` are the
     scenario's fresh runs.
     """
-    title = view.measures[view.risk].measure.title.lower()
+    measure = view.measures[view.risk].measure
+    about = partial(Obstacle, measure=measure.title.lower(), share_of=measure.share_of)
     run = released_run(view, runs, row, bound=bound, probability=probability)
     original = float(view.original_losses[view.risk])
-    standing = _of_the_run(run.value, title, bound, original)
+    standing = _of_the_run(about, run.value, bound, original)
     if not np.isnan(run.mean) and not np.isnan(original) and not is_safer(np.array(run.mean), original):
-        standing.append(Obstacle(ObstacleKind.MEAN_NOT_SAFER, title, run.mean, original))
+        standing.append(about(ObstacleKind.MEAN_NOT_SAFER, value=run.mean, limit=original))
     needed = runs_needed(probability if probability is not None else Fraction(1, 2))
     if run.of < needed:
         standing.append(Obstacle(ObstacleKind.TOO_FEW_RUNS, runs=run.of, needed=needed))
@@ -169,34 +179,36 @@ def obstacles(
         return standing
     if probability is None:
         if not run.mean <= bound:
-            standing.append(Obstacle(ObstacleKind.MEAN_ABOVE_BOUND, title, run.mean, bound))
+            standing.append(about(ObstacleKind.MEAN_ABOVE_BOUND, value=run.mean, limit=bound))
     elif run.share.within < probability * run.of:
         kind = ObstacleKind.TOO_RARELY_WITHIN
-        standing.append(Obstacle(kind, title, limit=bound, share=run.share, probability=probability))
+        standing.append(about(kind, limit=bound, share=run.share, probability=probability))
     again = np.zeros(0) if fresh is None else counted_losses(view, fresh)
-    return standing + _of_fresh_runs(again, title, bound, probability)
+    return standing + _of_fresh_runs(about, again, bound, probability)
 
 
-def _of_the_run(value: float, title: str, bound: float | None, original: float) -> list[Obstacle]:
+def _of_the_run(about: Callable[..., Obstacle], value: float, bound: float | None, original: float) -> list[Obstacle]:
     """Return the obstacles of the run itself; data unchanged whose risk is undefined (NaN) set no limit."""
     if np.isnan(value):
-        return [Obstacle(ObstacleKind.RUN_WITHOUT_FIGURE, title)]
+        return [about(ObstacleKind.RUN_WITHOUT_FIGURE)]
     standing = []
     if bound is not None and value > bound:
-        standing.append(Obstacle(ObstacleKind.RUN_ABOVE_BOUND, title, value, bound))
+        standing.append(about(ObstacleKind.RUN_ABOVE_BOUND, value=value, limit=bound))
     if not np.isnan(original) and not is_safer(np.array(value), original):
-        standing.append(Obstacle(ObstacleKind.RUN_NOT_SAFER, title, value, original))
+        standing.append(about(ObstacleKind.RUN_NOT_SAFER, value=value, limit=original))
     return standing
 
 
-def _of_fresh_runs(losses: np.ndarray, title: str, bound: float, probability: Fraction | None) -> list[Obstacle]:
+def _of_fresh_runs(
+    about: Callable[..., Obstacle], losses: np.ndarray, bound: float, probability: Fraction | None
+) -> list[Obstacle]:
     """Return the obstacles that fresh runs raise: a mean above the bound, and a share of runs within it whose upper
     limit is below the ``probability``."""
     standing = []
     if len(losses) and float(losses.mean()) > bound:
-        standing.append(Obstacle(ObstacleKind.FRESH_ABOVE_BOUND, title, float(losses.mean()), bound))
+        standing.append(about(ObstacleKind.FRESH_ABOVE_BOUND, value=float(losses.mean()), limit=bound))
     share = share_within(losses, bound)
     if probability is not None and share.high < probability:
         kind = ObstacleKind.FRESH_TOO_RARELY_WITHIN
-        standing.append(Obstacle(kind, title, limit=bound, share=share, probability=probability))
+        standing.append(about(kind, limit=bound, share=share, probability=probability))
     return standing

@@ -12,7 +12,7 @@ from engine.common.errors import Remedy, UsageError
 from engine.common.streams import derive, generator
 from engine.frontier.chance import FEWEST_RUNS, RunQuantiles, run_quantiles, runs_needed
 from engine.frontier.recall import expected_recall
-from engine.frontier.summary import Dominance, Summary, believed_errors, losses
+from engine.frontier.summary import Dominance, Summary, believed_errors, losses, shared_runs
 from engine.frontier.tradeoff import best_under_bound, hull_intervals, knee, straight_sum, supporting_line
 from engine.frontier.undominated import dominated_by, undominated
 from engine.measures import MeasureCall
@@ -72,6 +72,11 @@ class RiskUtilityMap:
     def n_without_run(self) -> int:
         """Number of scenarios without a completed run."""
         return int((self.summary.counted == 0).sum())
+
+    @cached_property
+    def shared_runs(self) -> np.ndarray:
+        """How many runs of each scenario its share on the frontier of single runs is of."""
+        return shared_runs(self.results, len(self.scenarios), self.allow_partial)
 
     @cached_property
     def recall(self) -> float:

@@ -246,13 +246,27 @@ def _stands_apart(
     return bool(better.any(axis=1).all())
 
 
+def shared_runs(results: Results, n_scenarios: int, allow_partial: bool = False) -> np.ndarray:
+    """How many runs of each scenario the ``share`` of :class:`Dominance` is of: those that count among the replicates
+    at which most scenarios were run.  An adaptive sweep runs all of them only a few times."""
+    counts: np.ndarray = np.bincount(results.scenario[_shared(results, allow_partial)], minlength=n_scenarios)
+    return counts
+
+
+def _shared(results: Results, allow_partial: bool) -> np.ndarray:
+    """Rows of the runs that count among the replicates at which most scenarios were run."""
+    if not len(results):
+        return np.zeros(0, np.int64)
+    _, at, rivals = np.unique(results.replicate, return_inverse=True, return_counts=True)
+    return np.flatnonzero(results.counted(allow_partial) & (rivals == rivals.max())[at])
+
+
 def _share(
     results: Results, measures: Sequence[Measure], columns: list[int], n_scenarios: int, allow_partial: bool
 ) -> np.ndarray:
-    if not len(results):
+    use = _shared(results, allow_partial)
+    if not len(use):
         return np.full(n_scenarios, np.nan)
-    _, at, rivals = np.unique(results.replicate, return_inverse=True, return_counts=True)
-    use = np.flatnonzero(results.counted(allow_partial) & (rivals == rivals.max())[at])
     use = use[np.argsort(results.replicate[use], kind="stable")]
     loss = losses(results.values, measures)[:, columns]
     wins = np.zeros(n_scenarios)

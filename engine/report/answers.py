@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from engine.common.wording import listed, lower_first, plural, upper_first
 from engine.plan.uses import no_use_sentence
-from engine.report.candidate_words import beyond_words
+from engine.report.candidate_words import runs_within_words
 from engine.report.certainty import BEATS, better_ones, certainty, recommended
 from engine.report.change_log import is_plan_change
 from engine.report.coherence import coherence
@@ -158,8 +158,8 @@ def neighbour_sentence(findings: Findings, row: CandidateRow, *, safer: bool) ->
     )
     if noise:
         text += f" The difference in {listed(noise)} is within the noise of the runs."
-    if row.within_bound is False:
-        text += f" {upper_first(beyond_words(findings, row))}."
+    if within := runs_within_words(findings, row):
+        text += f" {upper_first(within)}."
     effect = analyses_words(findings.utility, row.letter, findings.recommendation.letter)
     return f"{text} {effect}".rstrip()
 

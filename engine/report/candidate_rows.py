@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from string import ascii_uppercase
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypedDict
 
 import numpy as np
 
 from engine.common.wording import listed, lower_first
+from engine.frontier.chance import share_within
 from engine.frontier.summary import believed_errors, t_thresholds
 from engine.mechanisms import mechanism
 from engine.report.map_facts import CandidateRow
@@ -121,9 +122,25 @@ def candidate_rows(context: ReportContext) -> tuple[CandidateRow, ...]:
                 dominates=_dominates(view, index, context.scenario.index),
                 also_within=letter in context.also_within,
                 too_few_runs=bound is not None and bool(np.isnan(view.bounded_risk[index])),
+                shared_runs=int(view.shared_runs[index]),
+                **_runs(view, index, loss_bound),
             )
         )
     return tuple(rows)
+
+
+class _Runs(TypedDict):
+    runs: int
+    within: int | None
+
+
+def _runs(view: RiskUtilityMap, index: int, loss_bound: float | None) -> _Runs:
+    """How many runs of a candidate count, and how many of them meet the bound."""
+    results = view.results
+    of_candidate = (results.scenario == index) & results.counted(view.allow_partial)
+    loss = view.measures[view.risk].measure.loss(results.values[of_candidate, view.risk])
+    within = None if loss_bound is None else share_within(loss, loss_bound).within
+    return {"runs": len(loss), "within": within}
 
 
 def _dominates(view: RiskUtilityMap, index: int, other: int) -> bool:

@@ -6,10 +6,14 @@ from typing import TYPE_CHECKING
 
 from engine.common.wording import listed, plural
 from engine.report.certainty import recommended
+from engine.report.words import NONE
 
 if TYPE_CHECKING:
     from engine.report.findings import Findings
     from engine.report.map_facts import CandidateRow
+
+ON_FRONTIER = "On the frontier in single runs"
+"""The column of how often a candidate is on the frontier."""
 
 
 def beyond_words(findings: Findings, row: CandidateRow) -> str:
@@ -18,15 +22,44 @@ def beyond_words(findings: Findings, row: CandidateRow) -> str:
     if row.too_few_runs:
         return "it has too few runs to show that it meets the bound"
     if asked is None:
-        return "its average is beyond the bound"
-    return f"fewer than {100 * asked:.3g} % of its runs meet the bound"
+        return "its average does not meet the bound"
+    fewer = f"fewer than {100 * asked:.3g} %"
+    if row.within is None or row.runs is None:
+        return f"{fewer} of its runs meet the bound"
+    return f"{row.within} of its {plural(row.runs, 'run')} meet the bound, {fewer}"
+
+
+def runs_within_words(findings: Findings, row: CandidateRow) -> str:
+    """How many runs of a candidate meet the bound, beside how many of the recommended one's do; empty without a
+    bound."""
+    own = recommended(findings)
+    if row.within_bound is None:
+        return ""
+    if row.within is None or own.within is None or own.runs is None:
+        return "" if row.within_bound else beyond_words(findings, row)
+    told = f"{row.within} of its {plural(row.runs or 0, 'run')} meet the bound"
+    if not row.within_bound:
+        told = beyond_words(findings, row)
+    return f"{told}; of candidate {own.letter} {own.within} of {own.runs} do"
+
+
+def on_frontier(row: CandidateRow) -> str:
+    """In how many of the runs that all candidates share one is on the frontier, for a table."""
+    if row.share is None:
+        return NONE
+    if row.shared_runs is None:
+        return "under 1 %" if row.share < 0.005 else f"{100 * row.share:.0f} %"
+    return f"{round(row.share * row.shared_runs):,} of {row.shared_runs:,}"
 
 
 def standing_words(findings: Findings, row: CandidateRow) -> str:
     """Where a candidate stands, for the table of lettered ones."""
     bound = ""
     if row.within_bound is not None:
-        bound = "within the bound" if row.within_bound else beyond_words(findings, row)
+        bound = beyond_words(findings, row)
+        if row.within_bound:
+            met = "" if row.within is None else f": {row.within} of its {plural(row.runs or 0, 'run')} meet it"
+            bound = f"within the bound{met}"
     parts = (
         "recommended" if row.recommended else "",
         "on the frontier of averages" if row.undominated else "dominated",

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from engine.common.wording import listed, lower_first, plural
 from engine.report.map_words import recall_words
-from engine.report.run_words import fresh_within, standing_sentences
+from engine.report.run_words import fresh_within, on_frontier_words, standing_sentences
 from engine.report.words import about, figure
 
 if TYPE_CHECKING:
@@ -73,8 +73,9 @@ def frontier_words(findings: Findings) -> str:
     """Whether the recommended candidate is on the frontier of the averages, how sure that is, in which share of the
     single runs it is, and which candidate is better on average, if one is, and why it was not chosen."""
     row = recommended(findings)
-    often = "" if row.share is None else "under 1 %" if row.share < 0.005 else f"{100 * row.share:.0f} %"
-    share = often and f" Of the frontiers of single runs it is on {often}."
+    share = ""
+    if row.share is not None:
+        share = f" By single runs it is on the frontier in {on_frontier_words(row.share, row.shared_runs)}."
     if row.undominated:
         doubt = "with 95 % confidence" if row.clear else "but chance alone could move it off"
         return f"By averages candidate {row.letter} is on the frontier, {doubt}.{share}"
@@ -95,8 +96,8 @@ def better_ones(findings: Findings) -> list[str]:
     for other in named:
         better = f"Candidate {other.letter} ({other.words}) {BEATS}"
         if other.within_bound is False:
-            share = "its average is" if asked is None else f"{100 * asked:.3g} % of its single runs are"
-            sentences.append(f"{better}; it was not chosen because its runs do not show that {share} within the bound.")
+            met = "its average meets" if asked is None else f"{100 * asked:.3g} % of its single runs meet"
+            sentences.append(f"{better}; it was not chosen because its runs do not show that {met} the bound.")
         elif not (other.risk_clear or other.utility_clear):
             sentences.append(f"{better}, but the difference is within the noise of the runs.")
         else:

@@ -12,10 +12,11 @@ class CandidateRow:
     """A lettered candidate: what it exchanges, mean risk and utility with standard errors, and where it stands.
 
     ``safer_by`` and ``more_useful_by`` compare it with the recommended one (negative: riskier, less useful), each with
-    whether that is beyond the noise; ``share`` is the share of runs in which it is on the frontier.  One that
-    ``dominates`` the recommended one is, on average and before anything is rounded, at least as safe and as useful, and
-    better in one of the two.  One that is ``also_within`` is no neighbour on the frontier and has a letter because it
-    meets the bound; one with ``too_few_runs`` cannot show that it does.
+    whether that is beyond the noise; ``share`` is the share of ``shared_runs``, those that all candidates have, in
+    which it is on the frontier; ``within`` of its ``runs`` meet the bound (None: no bound, or an earlier version's
+    findings). One that ``dominates`` the recommended one is, on average and before anything is rounded, at least as
+    safe and as useful, and better in one of the two. One that is ``also_within`` is no neighbour on the frontier and
+    has a letter because it meets the bound; one with ``too_few_runs`` cannot show that it does.
     """
 
     letter: str
@@ -37,6 +38,9 @@ class CandidateRow:
     dominates: bool = False
     also_within: bool = False
     too_few_runs: bool = False
+    shared_runs: int | None = None
+    runs: int | None = None
+    within: int | None = None
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from engine.plan.uses import no_use_sentence
 from engine.report import answers, figures, like_with_like, loss_words
-from engine.report.candidate_words import standing_words
+from engine.report.candidate_words import on_frontier, standing_words
 from engine.report.certainty import certainty, noise_words
 from engine.report.coherence import check_words, coherence
 from engine.report.ledger_words import earlier_sentences
@@ -69,6 +69,7 @@ def names_of(findings: Findings) -> dict[str, Any]:
         "utility_words": partial(answers.utility_words, findings),
         "besides_words": besides_words(findings.publish.include),
         "standing_words": partial(standing_words, findings),
+        "on_frontier": on_frontier,
         "has_declared": _has_declared(findings),
         "flagged_places": loss_words.flagged_places(findings.utility),
         **_losses(findings),

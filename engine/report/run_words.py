@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from engine.common.wording import lower_first
+from engine.common.wording import lower_first, plural
 from engine.report.words import figure
 
 if TYPE_CHECKING:
@@ -12,6 +12,13 @@ if TYPE_CHECKING:
     from engine.report.map_facts import ReleasedRun
 
 KEY_FIXED = "The secret key that all chance follows from was fixed before the sweep."
+
+
+def on_frontier_words(share: float, shared_runs: int | None) -> str:
+    """In how many of the single runs that all candidates have one is on the frontier; ``share`` is of these."""
+    if shared_runs is None:
+        return "under 1 % of them" if share < 0.005 else f"{100 * share:.0f} % of them"
+    return f"{round(share * shared_runs):,} of {plural(shared_runs, 'run')} that all candidates share"
 
 
 def standing_sentences(findings: Findings) -> list[str]:

@@ -6,10 +6,11 @@ from typing import TYPE_CHECKING, Any
 
 from engine.common.wording import upper_first
 from engine.report.answers import utility_words
+from engine.report.candidate_words import ON_FRONTIER, on_frontier, standing_words
 from engine.report.findings import Findings
 from engine.report.map_frame import staircase, window
 from engine.report.map_words import bound_title
-from engine.report.words import about, bar, figure
+from engine.report.words import NONE, about, bar, figure
 from frontier_app.charts.style import COLOURS, INK, QUIET
 from frontier_app.wording.figure_text import drawn
 
@@ -143,19 +144,14 @@ def board_table(findings: Findings) -> list[dict[str, str]]:
     map_facts = findings.map
     rows = []
     for candidate in map_facts.candidates:
-        marks = [
-            "on the frontier of averages" if candidate.undominated else "dominated",
-            "clear" if candidate.clear else "uncertain",
-        ]
-        if candidate.within_bound is not None:
-            marks.append("within the bound" if candidate.within_bound else "beyond the bound")
         rows.append(
             {
                 "Candidate": candidate.letter,
-                "What it does": upper_first(candidate.words) + (" (recommended)" if candidate.recommended else ""),
+                "What it does": upper_first(candidate.words),
                 map_facts.risk_title: about(candidate.risk, candidate.risk_se),
                 map_facts.utility_title: utility_words(findings, candidate),
-                "Standing": ", ".join(marks),
+                ON_FRONTIER: on_frontier(candidate),
+                "Standing": standing_words(findings, candidate),
             }
         )
     rows.append(
@@ -164,7 +160,8 @@ def board_table(findings: Findings) -> list[dict[str, str]]:
             "What it does": "Doing nothing: the original as it is",
             map_facts.risk_title: figure(map_facts.nothing_risk),
             map_facts.utility_title: figure(map_facts.nothing_utility),
-            "Standing": "",
+            ON_FRONTIER: NONE,
+            "Standing": "the original",
         }
     )
     return rows

@@ -13,6 +13,7 @@ from engine.frontier.selection import undominated_among
 from engine.frontier.summary import losses
 from engine.mechanisms import mechanism
 from engine.release.scenarios import Scenarios
+from engine.report.run_words import on_frontier_words
 from frontier_app.charts.candidate_labels import (
     abbreviations,
     binned,
@@ -278,7 +279,7 @@ def words(view: RiskUtilityMap, index: int, by_quantile: bool = False) -> str:
     lines.append(dominance_words(view, index, on="on the frontier"))
     share = view.dominance.share[index]
     if not np.isnan(share):
-        lines.append(f"on the frontier in {100 * share:.0f} % of runs")
+        lines.append(f"on the frontier in {on_frontier_words(share, int(view.shared_runs[index]))}")
     if not np.isnan(summary.changed[index]):
         lines.append(f"{summary.changed[index]:,.0f} records changed")
     if summary.failed[index]:

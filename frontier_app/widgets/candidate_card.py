@@ -9,6 +9,7 @@ import numpy as np
 from engine.decision.comparison import differences
 from engine.frontier.risk_utility_map import RiskUtilityMap
 from engine.mechanisms import mechanism
+from engine.report.run_words import on_frontier_words
 from frontier_app.charts import candidate_map
 from frontier_app.wording import mechanisms, text
 from frontier_app.wording.markup import Markdown, joined, markdown, table
@@ -80,7 +81,8 @@ def certainty(view: RiskUtilityMap, index: int, runs: int, failed: int) -> str:
         else:
             sentences.append("It is dominated by its means, but within the spread between runs.")
     if not np.isnan(share):
-        sentences.append(f"In {100 * share:.0f} % of the runs it was itself undominated.")
+        often = on_frontier_words(share, int(view.shared_runs[index]))
+        sentences.append(f"By single runs it is on the frontier in {often}.")
     sentences.append(f"{text.plural(runs, 'run')} counted, {failed} failed.")
     changed = view.summary.changed[index]
     if not np.isnan(changed):

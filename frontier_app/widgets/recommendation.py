@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from engine.common.errors import EngineError
+from engine.decision.bound_words import figure_words
 from engine.decision.choice import measures_of, planned_indices
 from engine.decision.slope import beaten_by_original, beaten_text, slope_of
 from engine.decision.states import decision_status
@@ -137,15 +138,17 @@ def _rule(study: Study, view: RiskUtilityMap, look: Look) -> Rule:
     }[look.rule]
     if bound is None and slope is None:
         return Rule()
-    source = "the plan's" if look.rule == "plan" else "tried here, not the plan's"
+    is_planned = look.rule == "plan"
     try:
         if bound is not None:
             index = view.under_bound(bound)
-            shown = text.bound_words(view.measures[view.risk], drawing.value_of(view, view.risk, bound))
-            why = f"the most useful within α = {shown} ({source})"
+            shown = figure_words(view.measures[view.risk], drawing.value_of(view, view.risk, bound))
+            whose = "the plan's bound" if is_planned else "a bound that is tried here, not the plan's,"
+            why = f"the most useful within {whose} α = {shown}"
         else:
             assert slope is not None
             index = view.by_slope(slope)[0]
+            source = "the plan's" if is_planned else "tried here, not the plan's"
             why = f"best at {text.figure(slope)} of risk per unit of utility ({source}){_doubt(view, index, slope)}"
     except EngineError as error:
         return Rule(bound, slope, trouble=remedies.error_text(error))

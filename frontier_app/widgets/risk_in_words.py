@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from engine.decision.bound_words import figure_words
 from engine.frontier.chance import share_within
 from engine.frontier.risk_utility_map import RiskUtilityMap
 from engine.plan.uses import in_no_use, no_use_sentence
@@ -44,7 +45,7 @@ def lines(
     runs &= view.results.counted(view.allow_partial)
     if share and loss is not None and runs.any():
         within = share_within(view.measures[view.risk].measure.loss(view.results.values[runs, view.risk]), loss)
-        shown = candidate_map.value_of(view, view.risk, loss)
+        shown = figure_words(view.measures[view.risk], candidate_map.value_of(view, view.risk, loss))
         told.append(recognised.within_words(within, shown, bound_is_on(study.plan.decision)))
     exposure = exposed(study, view, index)
     if exposure is not None:

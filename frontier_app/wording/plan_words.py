@@ -14,7 +14,7 @@ ENTRIES = {
     "decision.risk": "Measure that judges risk",
     "decision.utility": "Measure that judges use",
     "decision.max_risk": "Largest acceptable risk (α)",
-    "decision.probability": "Share of single runs at or below α",
+    "decision.probability": "Share of single runs that must meet the bound",
     "decision.slope": "Slope",
     "decision.realisation": "Run that is released",
     "threat.intruder": "Who the intruder could be",

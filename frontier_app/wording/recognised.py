@@ -30,10 +30,11 @@ UNDONE = (
 """What published tables do, in general."""
 
 
-def within_words(share: ShareWithin, bound: float, asked: str) -> Markdown:
-    """How many single runs of a candidate meet a bound, and how many must (``asked``, a sentence)."""
+def within_words(share: ShareWithin, bound: str, asked: str) -> Markdown:
+    """How many single runs of a candidate meet a bound (its figure, with its unit), and how many must (``asked``, a
+    sentence)."""
     verb = "meets" if share.within == 1 else "meet"
-    return markdown("**{:,} of {:,} runs** {} the bound {:g}: {}.", share.within, share.runs, verb, bound, asked)
+    return markdown("**{:,} of {:,} runs** {} the bound {}: {}.", share.within, share.runs, verb, bound, asked)
 
 
 def exposed_words(exposure: Exposed) -> Markdown:

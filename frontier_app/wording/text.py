@@ -154,12 +154,6 @@ def measure_name(call: MeasureCall) -> str:
     return f"Size of {lower_first(title)}" if call.measure.better == "zero" else title
 
 
-def bound_words(call: MeasureCall, bound: float) -> str:
-    """A bound on a measure in the unit of its axis; of a share, behind it, in percent of what."""
-    shown = figure(bound)
-    return f"{shown}, which is {100 * bound:.3g} % of {call.measure.share_of}" if call.measure.share_of else shown
-
-
 def measure_within(call: MeasureCall) -> str:
     """The same within a sentence: the name of a person keeps its capital."""
     name = measure_name(call)

@@ -193,7 +193,8 @@ def swaps(spec: ReleaseSpec, mixed: bool) -> str:
 
 def _columns(view: RiskUtilityMap) -> dict[str, Any]:
     column = st.column_config
-    mixed = bool(candidate_labels.forms(view)[1])
+    mixed, shared = bool(candidate_labels.forms(view)[1]), int(view.shared_runs.max(initial=0))
+    in_runs = f"share of the {text.plural(shared, 'run')} that all candidates share in which it is on the frontier"
     risk, utility = (text.measure_name(view.measures[k]) for k in (view.risk, view.utility))
     good = [text.DIRECTION[view.measures[k].measure.better] for k in (view.risk, view.utility)]
     return {
@@ -208,7 +209,7 @@ def _columns(view: RiskUtilityMap) -> dict[str, Any]:
         "loss": column.NumberColumn("Use", format="%.5f", width=75, help=f"{utility}; {good[1]}"),
         "loss_se": column.NumberColumn("± SE", format="%.5f", width=70, help="standard error of the mean use"),
         "standing": column.TextColumn("Standing", help="⚠ riskier than doing nothing, on average", width=150),
-        "share": column.NumberColumn("In runs", format="%.0f %%", help="share of runs on the frontier", width=60),
+        "share": column.NumberColumn("In runs", format="%.0f %%", help=in_runs, width=60),
         "changed": column.NumberColumn("Changed", format="localized", help="mean number of records in swaps", width=75),
         "runs": column.NumberColumn("Runs", help="runs that count", width=50),
         "failed": column.NumberColumn("Failed", help="runs that ended before the rate was reached", width=55),

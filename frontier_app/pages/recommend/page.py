@@ -10,7 +10,7 @@ import streamlit as st
 
 from engine.common.errors import EngineError
 from engine.common.wording import upper_first
-from engine.decision.bound_words import example_bound
+from engine.decision.bound_words import example_bound, figure_words
 from engine.decision.choice import choose, planned_indices
 from engine.decision.disclosure_text import disclosure_warning
 from engine.decision.slope import beaten_by_original, beaten_text
@@ -174,11 +174,10 @@ def _picked(study: Study, view: RiskUtilityMap, how: str) -> tuple[dict[str, Any
             return ({"slope": slope}, view.by_slope(slope)[0]) if slope is not None else ({}, None)
         if how == "plan":
             risk = view.measures[objective_indices(study)[0]]
-            rule = (
-                f"a risk of at most {text.bound_words(risk, float(plan.max_risk))}; {bound_is_on(plan)}"
-                if plan.max_risk
-                else f"a slope of {plan.slope}"
-            )
+            rule = f"a slope of {plan.slope}"
+            if plan.max_risk:
+                most = figure_words(risk, float(plan.max_risk))
+                rule = f"{text.measure_within(risk)} of at most {most}; {bound_is_on(plan)}"
             st.caption(f"Fixed in the plan: {rule}.")
             bound = None if plan.max_risk is None else float(plan.max_risk)
             return {}, next(iter(planned_indices(study, view)))

@@ -173,7 +173,7 @@ def _bound(
         key=f"alpha-{tag}",
         disabled=fixed,
         placeholder=f"such as {example}" if example else "a number",
-        help=f"{text.measure_help(risk.measure)} The run that is released must be at or below α, and so must as many"
+        help=f"{text.measure_help(risk.measure)} The run that is released must meet the bound, and so must as many"
         " single runs of its candidate as you say below.",
     )
 
@@ -191,7 +191,7 @@ def _bound(
 def _probability(old: DecisionPlan, tag: str, fixed: bool, wrong: InputErrors) -> str:
     """The share of single runs that must meet the bound, or that it is on their mean."""
     on = st.radio(
-        "What must be at or below α",
+        "What must meet the bound α",
         ("runs", "mean"),
         index=1 if old.probability == ON_MEAN else 0,
         format_func={"runs": "Single runs", "mean": "Their mean"}.__getitem__,

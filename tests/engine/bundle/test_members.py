@@ -86,7 +86,7 @@ ORIGINAL = re.compile(
     r"\.(format|cover|design|threat|approved|publish|certificate|members_rate|checks)\b.*"
     r"|.*\.(before|n|people|small_before|matches_before|ones_before|twos_before|cells_before|fewest|nothing_risk|nothing_utility)"
     r"|\.utility\.(tolerances|tallies|models|distance\.small_cells)\b.*|\.utility\.shares\..*|\.exposure\.bound"
-    r"|\.map\.(n_candidates|n_frontier|n_within|runs|failed|candidates\.share)|\.utility\.changes\.(relative|errors)\..*"
+    r"|\.map\.(n_candidates|n_frontier|n_within|runs|failed|candidates\.(share|shared_runs|runs|within))|\.utility\.changes\.(relative|errors)\..*"
     r"|\.recognised\.(fewest|.*\.(small|alone|matches))"
     r"|\.recommendation\.run\.(place|of|asked|within|low|high|fresh|fresh_within|fresh_low|fresh_high)|.*_runs\.(runs|lost|coefficients)"
 )
@@ -181,7 +181,7 @@ def test_members_who_are_told_get_exact_figures_and_the_rate(tmp_path) -> None:
 
 
 def _candidate(row: CandidateRow, letter: str, risk: float, within: bool) -> CandidateRow:
-    return replace(row, letter=letter, risk=risk, recommended=letter == "A", within_bound=within)
+    return replace(row, letter=letter, risk=risk, recommended=letter == "A", within_bound=within, within=None)
 
 
 def test_counts_and_flags_bound_the_rate_from_both_sides(case: Swept) -> None:
@@ -200,6 +200,9 @@ def test_counts_and_flags_bound_the_rate_from_both_sides(case: Swept) -> None:
     board = replace(board, map=map_, exposure=exposure, utility=empty, design=replace(board.design, n_records=n))
     low, high = attack_members_bundle(board.to_json()).counts
     assert (round(low, 3), round(high, 3)) == (0.099, 0.142)
+    told = replace(rows[1], risk=594.0, risk_se=2.0, runs=100, within=50)
+    neighbour = replace(board, map=replace(map_, candidates=(rows[0], told)))
+    assert attack_members_bundle(neighbour.to_json()).counts[1] < high, "half of a neighbour's runs meet the bound"
     digits = {counts: attack_members_bundle(coarsened(board, "flags", counts).to_json()).counts for counts in COUNTS}
     assert digits["two digits"][0] < low and digits["two digits"][1] > high
     assert digits["one digit"][0] < 0.02 and digits["one digit"][1] > 0.15

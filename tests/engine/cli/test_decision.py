@@ -176,4 +176,4 @@ def test_a_first_plan_takes_the_options_of_a_sweep_and_the_bound(tmp_path, capsy
     assert (asked.space.rates, asked.space.replicates, asked.decision.max_risk) == (("0.1",), 10, "0.5")
     assert main(["sweep", "czech", "--study", str(study), "--plan", str(plan), "--workers", "1"]) == 0
     assert main(["choose", str(study), "--why", "the plan's rule"]) == 0
-    assert "at or below 0.5 in at least 90 % of single runs" in capsys.readouterr().out
+    assert "of at most 0.5 (50 % of unaltered records) in at least 90 % of single runs" in capsys.readouterr().out

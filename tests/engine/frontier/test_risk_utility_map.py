@@ -56,6 +56,7 @@ def rows_of(runs: int) -> list[tuple]:
 
 ROWS = rows_of(3)
 ENOUGH = rows_of(12)
+RULE = "most useful with a small-cell risk of at most 0.2 (20 % of unaltered records) in at least 90 % of single runs"
 """Enough runs to choose from."""
 
 
@@ -101,7 +102,7 @@ def test_choosing_under_a_bound(study):
     assert view.meets(0.229).tolist() == [True, False, False, False]
     choice = choose(study, view, "bound", max_risk=0.2)
     assert choice.label == study.scenarios[0].label
-    assert choice.rule == "most useful with small-cell risk at or below 0.2 in at least 90 % of single runs"
+    assert choice.rule == RULE
     words = (
         r"no candidate meets the bound 0\.12; the nearest is x\w+, with a risk that 90 % of single runs do not exceed"
     )
@@ -114,7 +115,7 @@ def test_a_bound_on_the_mean_where_the_plan_says_so(tmp_path):
         view = risk_utility_map(study)
         assert view.under_bound(0.2201) == 1 and view.under_bound(0.2) == 0
         choice = choose(study, view, "bound", max_risk=0.2)
-        assert choice.rule == "most useful with a mean small-cell risk at or below 0.2"
+        assert choice.rule == "most useful with a mean small-cell risk of at most 0.2 (20 % of unaltered records)"
         words = r"no candidate meets the bound 0\.1; the nearest is x\w+, with a mean risk of 0\.12$"
         with pytest.raises(UsageError, match=words):
             choose(study, view, "bound", max_risk=0.1)
@@ -190,7 +191,7 @@ def test_the_plans_own_rule_counts_when_none_is_given(tmp_path):
     with study_of(tmp_path, ENOUGH, DecisionPlan(max_risk="0.2", realisation="2")) as study:
         choice = choose(study, risk_utility_map(study), "as planned")
         assert (choice.label, choice.replicate) == (study.scenarios[0].label, 2)
-        assert choice.rule == "most useful with small-cell risk at or below 0.2 in at least 90 % of single runs"
+        assert choice.rule == RULE
     with study_of(tmp_path, ENOUGH, DecisionPlan(realisation="99"), "many") as study:
         view = risk_utility_map(study)
         with pytest.raises(UsageError, match="has no replicate 99; it has 12"):

@@ -20,6 +20,7 @@ from engine.frontier.summary import (
     dominance,
     losses,
     margins,
+    shared_runs,
     summarise,
     t_thresholds,
     threshold,
@@ -237,8 +238,9 @@ def test_equal_scenarios_are_never_clear():
     assert found.undominated.all() and not found.clear.any()
 
 
-def literal_share(found: Results, scenario: int, allow_partial: bool) -> float:
-    """Of the scenario's counted runs, the share that no run of the same replicate dominates (|entropy change|).
+def literal_share(found: Results, scenario: int, allow_partial: bool) -> tuple[float, int]:
+    """Of the scenario's counted runs, the share that no run of the same replicate dominates (|entropy change|), and how
+    many runs that is of.
 
     Only replicates at which most scenarios were run are looked at.
     """
@@ -257,7 +259,7 @@ def literal_share(found: Results, scenario: int, allow_partial: bool) -> float:
             continue
         rivals = [loss(j) for j in used if found.replicate[j] == found.replicate[i] and not any(map(isnan, loss(j)))]
         wins += not any(r != loss(i) and r[0] <= loss(i)[0] and r[1] <= loss(i)[1] for r in rivals)
-    return wins / len(mine) if mine else nan
+    return wins / len(mine) if mine else nan, len(mine)
 
 
 @given(many(), st.booleans())
@@ -265,7 +267,9 @@ def literal_share(found: Results, scenario: int, allow_partial: bool) -> float:
 def test_shares_beside_a_literal_count(found, allow_partial):
     measures = [DR, HD, DH]
     made = dominance(summarise(found, measures, 7, allow_partial), found, measures, [0, 2], allow_partial)
-    np.testing.assert_array_equal(made.share, [literal_share(found, s, allow_partial) for s in range(7)])
+    np.testing.assert_array_equal(made.share, [literal_share(found, s, allow_partial)[0] for s in range(7)])
+    runs = [literal_share(found, s, allow_partial)[1] for s in range(7)]
+    np.testing.assert_array_equal(shared_runs(found, 7, allow_partial), runs)
 
 
 def test_losses_of_no_measure():

@@ -9,12 +9,20 @@ import pytest
 
 from engine.common.wording import upper_first
 from engine.report.answers import neighbour_sentence
-from engine.report.candidate_words import beyond_words, preferred_words, standing_words
+from engine.report.candidate_words import (
+    beyond_words,
+    on_frontier,
+    preferred_words,
+    runs_within_words,
+    standing_words,
+)
 from engine.report.certainty import recommended
+from engine.report.context import report_context
 from engine.report.findings import Findings
 from engine.report.html_file import html_text
 from engine.report.memo import memo
 from engine.report.page_one import page_one
+from engine.study.map_reader import risk_utility_map
 from tests.engine.report.conftest import Case
 
 
@@ -34,14 +42,15 @@ EQUAL = {"safer_by": 0.0, "more_useful_by": 0.0, "risk_clear": False, "utility_c
 @pytest.mark.parametrize(
     ("asked", "few", "wanted"),
     [
-        (0.9, False, "fewer than 90 % of its runs meet the bound"),
+        (0.9, False, "7 of its 20 runs meet the bound, fewer than 90 %"),
         (0.9, True, "it has too few runs to show that it meets the bound"),
-        (None, False, "its average is beyond the bound"),
+        (None, False, "its average does not meet the bound"),
     ],
 )
 def test_beyond_a_bound_on_single_runs_is_said_in_runs(case: Case, asked: float | None, few: bool, wanted: str) -> None:
     findings = replace(case.findings, map=replace(case.findings.map, bound_asked=asked))
     row = replace(recommended(findings), within_bound=False, too_few_runs=few, recommended=False, letter="B")
+    row = replace(row, within=7, runs=20)
     assert beyond_words(findings, row) == wanted and wanted in standing_words(findings, row)
     assert upper_first(wanted) in neighbour_sentence(findings, row, safer=True)
     assert "beyond the bound on risk" not in neighbour_sentence(findings, row, safer=True)
@@ -76,10 +85,30 @@ def test_the_rule_is_named_as_the_reason_where_it_chose(case: Case) -> None:
 def test_the_table_of_section_six_tells_who_is_within_the_bound(case: Case) -> None:
     text = html_text(memo(within(case.findings, 2, {})))
     assert "B has a letter only for being within the bound too." in text and ">within the bound<" not in text
-    assert text.count("within the bound</td>") == 2
+    assert text.count("within the bound: 12 of its 12 runs meet it</td>") == 2
     assert "is not among the candidates" in text
 
 
 def test_without_a_bound_nothing_is_said_of_it(case: Case) -> None:
     findings = replace(case.findings, map=replace(case.findings.map, n_within=None))
     assert preferred_words(findings) == ""
+
+
+def test_how_many_runs_of_a_neighbour_meet_the_bound_is_told_beside_those_of_the_recommended_one(case: Case) -> None:
+    board_map, own = case.findings.map, recommended(case.findings)
+    rows = [replace(own, within=19, runs=20), replace(own, letter="B", recommended=False, within=18, runs=20)]
+    findings = replace(case.findings, map=replace(board_map, candidates=tuple(rows)))
+    words = "18 of its 20 runs meet the bound; of candidate A 19 of 20 do."
+    assert neighbour_sentence(findings, rows[1], safer=True).count(words) == 1
+    earlier = replace(rows[1], within=None, runs=None)
+    assert runs_within_words(findings, earlier) == ""
+    assert runs_within_words(findings, replace(rows[1], within_bound=None)) == ""
+
+
+def test_runs_within_the_bound_are_counted_for_every_lettered_candidate(case: Case) -> None:
+    view, context = risk_utility_map(case.study), report_context(case.study, case.realisation)
+    letters = {**context.letters, **context.also_within}
+    for row in case.findings.map.candidates:
+        runs = view.results.values[view.results.scenario == letters[row.letter], view.risk]
+        assert (row.runs, row.within) == (len(runs), int((runs <= 0.5).sum()))
+        assert row.shared_runs == 12 and on_frontier(row) == f"{round(12 * (row.share or 0))} of 12"

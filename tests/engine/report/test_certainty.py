@@ -42,7 +42,7 @@ DOMINATED = {"undominated": False, "clear": False, "share": 0.25}
     [
         (
             {"within_bound": False},
-            "it was not chosen because its runs do not show that 90 % of its single runs are within",
+            "it was not chosen because its runs do not show that 90 % of its single runs meet the bound",
         ),
         ({"within_bound": True, "risk_clear": False, "utility_clear": False}, "the difference is within the noise"),
         ({"within_bound": True, "risk_clear": True}, "no reason is recorded why it was not chosen"),
@@ -93,11 +93,14 @@ def test_findings_of_an_earlier_version_open(case: Case) -> None:
 
 
 def test_frontier_by_averages_and_by_single_runs_do_not_contradict_each_other(case: Case) -> None:
-    findings, _ = with_rows(case.findings, {"undominated": True, "clear": False, "share": 0.1})
+    own = {"undominated": True, "clear": False, "share": 0.25, "shared_runs": 8}
+    findings, _ = with_rows(case.findings, own)
+    by_averages = "By averages candidate A is on the frontier, but chance alone could move it off."
     assert frontier_words(findings) == (
-        "By averages candidate A is on the frontier, but chance alone could move it off. Of the frontiers of single "
-        "runs it is on 10 %."
+        f"{by_averages} By single runs it is on the frontier in 2 of 8 runs that all candidates share."
     )
+    earlier, _ = with_rows(case.findings, {**own, "shared_runs": None})
+    assert frontier_words(earlier) == f"{by_averages} By single runs it is on the frontier in 25 % of them."
 
 
 def test_differences_are_those_of_the_figures_shown(case: Case) -> None:

@@ -17,6 +17,7 @@ from engine.decision.states import withhold
 from engine.plan import samples
 from engine.report.answers import risk_sentence
 from engine.report.build_findings import findings
+from engine.report.candidate_words import ON_FRONTIER, on_frontier, standing_words
 from engine.report.certainty import NOISE_WORDS
 from engine.report.describe import remade
 from engine.report.findings import BOARD
@@ -135,6 +136,9 @@ def test_the_map_holds_the_letters_and_no_names(swept: Callable[..., Workspace])
         assert all(low <= risk - bar <= risk + bar <= high for risk, bar in bars)
     rows = board_map.board_table(found)
     assert [row["Candidate"] for row in rows] == [*(c.letter for c in found.map.candidates), "–"]
+    candidates, told = found.map.candidates, rows[:-1]
+    assert [row["Standing"] for row in told] == [standing_words(found, c) for c in candidates], "in the memo's words"
+    assert [row[ON_FRONTIER] for row in told] == [on_frontier(c) for c in candidates]
 
 
 def test_letters_of_one_place_on_the_map_do_not_cover_each_other(swept: Callable[..., Workspace]):

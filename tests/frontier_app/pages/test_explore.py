@@ -100,7 +100,7 @@ def test_a_slope_recommends_too_and_takes_the_place_of_the_bound(at: Workspace, 
 
 def test_the_plans_own_rule_recommends_without_being_asked(swept: Callable[..., Workspace], view: RiskUtilityMap):
     made = explored(swept(max_risk=f"{middle(view):.4f}"))
-    assert "is recommended: the most useful within α" in words(made) and "(the plan's)" in words(made)
+    assert "is recommended: the most useful within the plan's bound α = " in words(made)
     assert made.toggle(key="bound-on").value
 
 
