@@ -14,6 +14,7 @@ import numpy as np
 
 from engine.common.errors import EngineError, UsageError, did_you_mean
 from engine.common.wording import first_twice
+from engine.data.edit_rules import EditRule
 
 LevelKind = Literal["value", "skip", "missing"]
 KINDS: tuple[LevelKind, LevelKind, LevelKind] = ("value", "skip", "missing")
@@ -76,9 +77,13 @@ class Attribute:
 
 @dataclass(frozen=True)
 class Domain:
-    """The ordered attributes of a study; their order is part of every stream and never changes within a study."""
+    """The ordered attributes of a study; their order is part of every stream and never changes within a study.
+
+    ``refusing`` are the edit rules that no exchange of records may break.
+    """
 
     attributes: tuple[Attribute, ...]
+    refusing: tuple[EditRule, ...] = ()
 
     def __post_init__(self) -> None:
         repeated = first_twice(self.names)
@@ -97,6 +102,12 @@ class Domain:
 
     def __len__(self) -> int:
         return len(self.attributes)
+
+    @cached_property
+    def ruled(self) -> tuple[int, ...]:
+        """Places of the attributes that a refusing rule looks at."""
+        looked_at = {name for rule in self.refusing for name in rule.attributes}
+        return tuple(j for j, name in enumerate(self.names) if name in looked_at)
 
     @cached_property
     def _index_of(self) -> dict[str, int]:

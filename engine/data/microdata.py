@@ -111,14 +111,6 @@ def _digest_values(digest: hashlib.blake2b, values: pa.Array) -> None:
 
 
 @dataclass(frozen=True)
-class EditRule:
-    """A forbidden combination: a record fails when, for every named attribute, its level is among those listed."""
-
-    name: str
-    forbid: tuple[tuple[str, tuple[str, ...]], ...]
-
-
-@dataclass(frozen=True)
 class Microdata:
     """Coded records over a domain, with the raw columns behind them.
 

@@ -73,7 +73,8 @@ class Mechanism:
     ``by_roles`` marks a mechanism whose candidates are the specs and rates of the plan's space, not a grid of
     parameters; ``batched`` draws many of its candidates at once.  ``partners_differ`` says that every record it touches
     has changed on all attributes that it exchanges, ``redraws_levels`` that it draws the levels of each key for itself,
-    where others move all keys as one, ``redrawable`` that whoever guesses the key can draw its pairs again and undo it.
+    where others move all keys as one, ``redrawable`` that whoever guesses the key can draw its pairs again and undo it,
+    ``refuses_pairs`` that it makes no pair that an edit rule of the domain refuses.
     """
 
     name: str
@@ -94,6 +95,7 @@ class Mechanism:
     redraws_levels: bool = False
     redrawable: bool = False
     altered_by: str = ""
+    refuses_pairs: bool = False
 
     def __post_init__(self) -> None:
         check_fields(self, "mechanism")

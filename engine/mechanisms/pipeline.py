@@ -134,6 +134,7 @@ def pipeline(name: str, title: str, when: str, steps: Sequence[Mechanism]) -> Me
         parameters=tuple(parameter for step in steps for parameter in step.parameters),
         altered_by=next((step.altered_by for step in steps if step.altered_by), ""),
         fit=steps[0].fit + tuple(name for step in steps[1:] for name in step.fit),
+        refuses_pairs=all(step.refuses_pairs for step in steps),
         many_tables=any(step.many_tables for step in steps),
         check=check,
     )

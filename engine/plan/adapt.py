@@ -10,7 +10,7 @@ from typing import Literal
 
 from engine.common.errors import UsageError
 from engine.common.raw_values import is_number
-from engine.data.microdata import EditRule, RawTable
+from engine.data.microdata import RawTable
 from engine.plan.analysis import AnalysisPlan
 from engine.plan.attribute import MISSING_LEVEL, AttributePlan
 from engine.plan.edit import edit_plan
@@ -206,7 +206,7 @@ def without_rule_level(plan: Plan, rule: str, name: str, level: str) -> Plan:
         if edit.name != rule:
             edits.append(edit)
         elif all(levels for _, levels in forbid):
-            edits.append(EditRule(edit.name, forbid))
+            edits.append(replace(edit, forbid=forbid))
     return replace(plan, edits=tuple(edits))
 
 
@@ -217,7 +217,7 @@ def with_rule_level(plan: Plan, rule: str, name: str, old: str, new: str) -> Pla
         return tuple(dict.fromkeys(new if level == old else level for level in levels))
 
     edits = tuple(
-        EditRule(edit.name, tuple((n, now(levels) if n == name else levels) for n, levels in edit.forbid))
+        replace(edit, forbid=tuple((n, now(levels) if n == name else levels) for n, levels in edit.forbid))
         if edit.name == rule
         else edit
         for edit in plan.edits

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from engine.data.microdata import EditRule
+from engine.data.edit_rules import EditRule
 from engine.plan.analysis import AnalysisPlan
 from engine.plan.context import TablePlan
 from engine.plan.mechanism import MechanismPlan
@@ -25,7 +25,8 @@ def _item_words(value: object) -> str:
         return value.name + (f" ({grid})" if grid else "")
     if isinstance(value, EditRule):
         never = " with ".join(f"{name} {' or '.join(levels)}" for name, levels in value.forbid)
-        return f"{value.name} (never {never})"
+        refused = "; no swap may make it" if value.refuse else ""
+        return f"{value.name} (never {never}{refused})"
     if isinstance(value, TablePlan):
         return f"{value.name} ({' × '.join(value.attributes)})"
     if isinstance(value, bool):

@@ -37,6 +37,7 @@ _BEFORE = {
         "# [[edit]]                 # a forbidden combination, counted before and after\n"
         '# name = "no married children"\n'
         '# forbid = { Age = ["<25"], MS = ["Married"] }\n'
+        "# refuse = true            # and no swap may make it\n"
         "\n"
         '# Candidate releases: swap_sizes, or all_specs = true, or specs = ["Age:S Race:F"].\n'
         "# Rates are shares of records.\n"

@@ -9,7 +9,8 @@ import numpy as np
 
 from engine.common.errors import EngineError, UsageError, did_you_mean
 from engine.data.domain import Attribute, Domain
-from engine.data.microdata import EditRule, Microdata, RawTable
+from engine.data.edit_rules import EditRule
+from engine.data.microdata import Microdata, RawTable
 from engine.data.table import occupied
 from engine.plan.attribute import AttributePlan
 from engine.plan.column_assignment import check_assignment
@@ -44,7 +45,7 @@ def code(table: RawTable, plan: Plan) -> Microdata:
             )
         )
         codes.append(coded)
-    domain = Domain(tuple(attributes))
+    domain = Domain(tuple(attributes), tuple(rule for rule in plan.edits if rule.refuse))
     check_edits(domain, plan.edits)
     single = (plan.data.weight, plan.data.id, plan.data.unit)
     return Microdata(domain, tuple(codes), table, assigned.carried, assigned.dropped, *single)

@@ -9,7 +9,7 @@ from typing import Any, Literal, get_origin, get_type_hints
 
 from engine.common.errors import Remedy, UsageError, did_you_mean
 from engine.common.parsing import fits, shown
-from engine.data.microdata import EditRule
+from engine.data.edit_rules import EditRule
 from engine.plan.analysis import AnalysisPlan
 from engine.plan.attribute import AttributePlan
 from engine.plan.context import AboutPlan, LockPlan, PublishPlan, TablePlan, ThreatPlan, TolerancePlan

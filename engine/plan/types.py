@@ -18,7 +18,7 @@ from typing import Annotated
 from msgspec import Meta
 
 from engine.common.errors import Remedy, UsageError, did_you_mean
-from engine.data.microdata import EditRule
+from engine.data.edit_rules import EditRule
 from engine.plan.analysis import AnalysisPlan
 from engine.plan.attribute import AttributePlan
 from engine.plan.context import AboutPlan, LockPlan, PublishPlan, TablePlan, ThreatPlan, TolerancePlan

@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterable, Mapping
 from dataclasses import fields
 
-from engine.data.microdata import EditRule
+from engine.data.edit_rules import EditRule
 from engine.plan.analysis import AnalysisPlan
 from engine.plan.attribute import AttributePlan
 from engine.plan.context import AboutPlan, PublishPlan, ThreatPlan, TolerancePlan
@@ -71,7 +71,7 @@ def _attribute(attribute: AttributePlan) -> Entries:
 
 
 def _edit(rule: EditRule) -> Entries:
-    return {"name": rule.name, "forbid": dict(rule.forbid)}
+    return {"name": rule.name, "forbid": dict(rule.forbid), **_filled(rule, "refuse")}
 
 
 def _analysis(analysis: AnalysisPlan) -> Entries:

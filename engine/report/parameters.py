@@ -64,7 +64,7 @@ def parameters(
         ("Run to be released", run_words(plan)),
         ("Weights", "used for weighted figures; they stay with their record" if plan.data.weight else "none"),
         ("Codes that mean missing", missing_words(plan)),
-        ("Edit rules", listed(rule.name for rule in plan.edits) or "none"),
+        ("Edit rules", listed(rule.name + " (forbids)" * rule.refuse for rule in plan.edits) or "none"),
         ("Declared analyses", "; ".join(f"{a.name} ({a.family_words}): {a.formula}" for a in plan.analyses) or "none"),
         (TABLES_TITLE, "; ".join(f"{t.name}: {' × '.join(t.attributes)}" for t in plan.tables) or NOTHING),
     ]

@@ -8,15 +8,17 @@ from itertools import product
 from typing import Any
 
 from engine.common.errors import UsageError
+from engine.data.domain import Domain
 from engine.data.microdata import Microdata
 from engine.data.table import ContingencyTable
 from engine.mechanisms import mechanism
+from engine.mechanisms import names as mechanism_names
 from engine.mechanisms.base import Mechanism
 from engine.models.columns import numeric_columns
 from engine.plan import MechanismPlan, Plan
 from engine.release import space
 from engine.release.parameter import Setting
-from engine.release.spec import AttributeSpec, ReleaseSpec, Structure, multi_kind
+from engine.release.spec import RANDOM_SWAP, AttributeSpec, ReleaseSpec, Structure, multi_kind
 
 
 @dataclass(frozen=True)
@@ -99,6 +101,8 @@ def scenarios_of(
     """
     specs: list[ReleaseSpec] = []
     listed_space = None
+    if plan.swaps_at_random:
+        _check_rules(mechanism(RANDOM_SWAP), data.domain.indices(plan.swap), data.domain)
     if plan.swaps_at_random and not plan.space.search and listed:
         listed_space = space_of(plan, data, {spec.attributes for spec in known if spec.by_roles})
         specs += space.scenarios(listed_space.specs, plan.space.rates, plan.space.rule)
@@ -130,11 +134,25 @@ def record_scenarios(declared: MechanismPlan, plan: Plan, data: Microdata) -> li
             fitted[fit] = made.fitted(setting)
         made.draw_replicate(fitted[fit], setting, bytes(32))
         changes = made.changed_attributes(setting)
+        _check_rules(made, changes, data.domain)
         roles = "".join("S" if j in changes else "U" for j in range(len(data.domain)))
         specs.append(
             ReleaseSpec(AttributeSpec(data.domain.names, roles), "", "strict", declared.name, params=setting.texts)
         )
     return specs
+
+
+def _check_rules(made: Mechanism, changes: Collection[int], domain: Domain) -> None:
+    """Refuse a mechanism that changes attributes of an edit rule that refuses pairs, and knows no such rules."""
+    if made.refuses_pairs:
+        return
+    for rule in domain.refusing:
+        if not rule.attributes.isdisjoint(domain.names[j] for j in changes):
+            able = [name for name in mechanism_names() if mechanism(name).refuses_pairs]
+            raise UsageError(
+                f"edit rule '{rule.name}' refuses pairs, which mechanism '{made.name}' cannot; let the rule count only "
+                f"(leave refuse out of its [[edit]]), or use {' or '.join(able)}"
+            )
 
 
 def setting_of(spec: ReleaseSpec, plan: Plan, data: Microdata) -> Setting:

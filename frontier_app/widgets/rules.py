@@ -10,12 +10,14 @@ import pandas as pd
 
 from engine.common.errors import EngineError, UsageError, did_you_mean
 from engine.data.domain import Domain
-from engine.data.microdata import EditRule
+from engine.data.edit_rules import EditRule
 from engine.plan import AnalysisPlan, Plan, TablePlan
 from engine.plan.analysis import QUANTILE
 from frontier_app.wording import remedies
 
 _IS = " = "
+EFFECTS = ("counts", "forbids")
+"""What an edit rule does: it counts broken records, or no swap may break it."""
 _LEVELS = 60  # attributes with more levels are left out of what can be picked
 
 
@@ -34,14 +36,19 @@ def picks(domain: Domain, plan: Plan) -> dict[str, tuple[str, str]]:
 
 
 def edit_rows(plan: Plan) -> pd.DataFrame:
-    """One row per edit rule: its name and the levels it forbids together."""
+    """One row per edit rule: its name, the levels it forbids together, and what it does to swaps."""
     rows = [
-        (rule.name, [f"{name}{_IS}{level}" for name, levels in rule.forbid for level in levels]) for rule in plan.edits
+        (
+            rule.name,
+            [f"{name}{_IS}{level}" for name, levels in rule.forbid for level in levels],
+            EFFECTS[rule.refuse],
+        )
+        for rule in plan.edits
     ]
     return pd.DataFrame(
         {
-            "name": pd.Series([row[0] for row in rows], dtype=object),
-            "forbid": pd.Series([r[1] for r in rows], dtype=object),
+            column: pd.Series([row[k] for row in rows], dtype=object)
+            for k, column in enumerate(("name", "forbid", "effect"))
         }
     )
 
@@ -49,7 +56,7 @@ def edit_rows(plan: Plan) -> pd.DataFrame:
 def edits_of(table: pd.DataFrame, known: dict[str, tuple[str, str]]) -> tuple[EditRule, ...]:
     """The rules that a table says; rows without anything are no rules."""
     rules = []
-    for name, levels_picked in zip(table["name"], table["forbid"], strict=True):
+    for name, levels_picked, effect in zip(table["name"], table["forbid"], table["effect"], strict=True):
         forbid: dict[str, list[str]] = {}
         for word in levels_picked if isinstance(levels_picked, list | tuple) else []:
             attribute, level = known[word]
@@ -60,7 +67,8 @@ def edits_of(table: pd.DataFrame, known: dict[str, tuple[str, str]]) -> tuple[Ed
         if not forbid:
             raise UsageError(f"edit rule '{text}' forbids nothing yet; pick levels of at least one attribute")
         text = text or ", ".join(f"{attribute} {' or '.join(levels)}" for attribute, levels in forbid.items())
-        rules.append(EditRule(text, tuple((attribute, tuple(levels)) for attribute, levels in forbid.items())))
+        picked = tuple((attribute, tuple(levels)) for attribute, levels in forbid.items())
+        rules.append(EditRule(text, picked, effect == EFFECTS[True]))
     return tuple(rules)
 
 

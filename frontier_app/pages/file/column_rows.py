@@ -10,7 +10,8 @@ import pandas as pd
 
 from engine.common.errors import UsageError
 from engine.common.raw_values import numbers, texts
-from engine.data.microdata import EditRule, RawColumn, RawTable
+from engine.data.edit_rules import EditRule
+from engine.data.microdata import RawColumn, RawTable
 from engine.plan import DEFAULT_MISSING, AttributePlan, DataPlan, Plan, SpacePlan
 from engine.plan.attribute import OnMissing
 from engine.plan.column_assignment import assign_columns
@@ -232,7 +233,7 @@ def _followed(plan: Plan, names: Sequence[str], renamed: dict[str, str]) -> tupl
                 f"edit rule '{rule.name}' names '{removed[0]}', which would no longer be an attribute;"
                 " take the rule out of the plan first"
             )
-        edits.append(EditRule(rule.name, forbid))
+        edits.append(replace(rule, forbid=forbid))
     specs = []
     for text in plan.space.specs:
         spec = AttributeSpec.parse(text, plan.names)

@@ -35,7 +35,10 @@ def _declared(base: Plan, tag: str, data: Microdata, wrong: InputErrors) -> Plan
         " use them, and so do mechanisms that model numbers.",
     )
     column = st.column_config
-    st.caption("A record breaks a rule when, for every attribute named in it, its level is one of those picked.")
+    st.caption(
+        "A record breaks a rule when, for every attribute named in it, its level is one of those picked."
+        " A rule counts such records in every release; one that forbids also refuses every swap that would make any."
+    )
     known = rules.picks(data.domain, base)
     edited = st.data_editor(
         rules.edit_rows(base),
@@ -48,8 +51,11 @@ def _declared(base: Plan, tag: str, data: Microdata, wrong: InputErrors) -> Plan
             "forbid": column.MultiselectColumn(
                 "Forbidden together", options=list(known), accept_new_options=False, width=420
             ),
+            "effect": column.SelectboxColumn(
+                "Effect", options=list(rules.EFFECTS), default=rules.EFFECTS[0], required=True, width=90
+            ),
         },
-        alt="Edit rules: name and the levels that must not occur together",
+        alt="Edit rules: name, the levels that must not occur together, and whether it counts or forbids",
     )
     edits = wrong.attempt(partial(rules.edits_of, edited, known), base.edits)
     data_plan = wrong.attempt(lambda: replace(base.data, numeric=tuple(numeric)), base.data)

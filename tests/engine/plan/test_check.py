@@ -7,8 +7,9 @@ from typing import Any
 
 import pytest
 
+from engine.data.edit_rules import EditRule
 from engine.data.labels import ColumnLabels
-from engine.data.microdata import EditRule, RawTable
+from engine.data.microdata import RawTable
 from engine.plan import AttributePlan, DataPlan, Plan, check_plan, samples
 from engine.plan.analysis import AnalysisPlan
 from engine.plan.check import mismatches

@@ -7,8 +7,9 @@ from dataclasses import replace
 import pytest
 
 from engine.common.errors import UsageError
+from engine.data.edit_rules import EditRule
 from engine.data.labels import ColumnLabels
-from engine.data.microdata import EditRule, RawTable
+from engine.data.microdata import RawTable
 from engine.plan import AttributePlan, DataPlan, Plan, PublishPlan, SpacePlan, TablePlan
 from engine.plan.analysis import AnalysisPlan
 from engine.plan.check import mismatches
@@ -174,9 +175,10 @@ def test_unused_levels_leave_the_rules_too() -> None:
 
 
 def test_a_rule_follows_a_renamed_level() -> None:
-    plan = replace(LAST, edits=(EditRule("rule", (("job", ("Smyth", "Clerk")), ("age", ("<30",)))),))
+    plan = replace(LAST, edits=(EditRule("rule", (("job", ("Smyth", "Clerk")), ("age", ("<30",))), refuse=True),))
     table = this_year()
     assert settled(table, "rule:rule:job:Smyth", "rename:Smith", plan).edits[0].forbid[0] == ("job", ("Smith", "Clerk"))
+    assert all(settled(table, "rule:rule:job:Smyth", fix, plan).edits[0].refuse for fix in ("rename:Smith", "drop"))
     assert settled(table, "rule:rule:job:Smyth", "drop", plan).edits[0].forbid[0] == ("job", ("Clerk",))
 
 

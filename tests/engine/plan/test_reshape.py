@@ -6,8 +6,9 @@ import pyarrow as pa
 import pytest
 
 from engine.common.errors import UsageError
+from engine.data.edit_rules import EditRule
 from engine.data.labels import ColumnLabels
-from engine.data.microdata import EditRule, RawColumn, RawTable
+from engine.data.microdata import RawColumn, RawTable
 from engine.plan import AttributePlan, DataPlan, Plan, TablePlan, first_plan
 from engine.plan.key_table import key_table
 from engine.plan.recode import code

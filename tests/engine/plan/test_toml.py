@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from engine.common.errors import UsageError
-from engine.data.microdata import EditRule
+from engine.data.edit_rules import EditRule
 from engine.plan import AttributePlan, DataPlan, DecisionPlan, Plan, SpacePlan, plan_from_toml, plan_to_toml, read_plan
 from tests.engine.plans import FULL
 
@@ -66,6 +66,7 @@ def test_every_entry_is_read() -> None:
         ("[roles]\nkeys = 'A'", "[roles]: keys is 'A', must be a list of texts"),
         ("[data]\nmissing = [9]", "[data]: missing is [9], must be a list of texts"),
         ("[[attribute]]\nname = 'A'\n[[edit]]\nforbid = {}", "[[edit]] number 1 has no name"),
+        ("[[edit]]\nname = 'x'\nrefuse = 'yes'", "[[edit]] number 1: refuse is 'yes', must be true or false"),
         ("[[edit]]\nname = 'x'\nforbid = {A = 'a'}", "[[edit]] number 1: forbid is {'A': 'a'}, must be a table"),
         ("[[attribute]]\nname = 'A'\ncut = ['x']", "[[attribute]] number 1: cut is ['x'], must be a list of numbers"),
         ("", "the plan codes no attribute; name some, as [[attribute]] in the plan"),
@@ -129,7 +130,8 @@ def plans(draw: st.DrawFn) -> Plan:
             [SpacePlan(), SpacePlan((1,)), SpacePlan(all_specs=True), SpacePlan(specs=(f"{names[0]}:S {names[1]}:F",))]
         )
     )
-    edits = (EditRule(draw(texts), ((names[0], tuple(draw(st.lists(texts, min_size=1, max_size=9, unique=True)))),)),)
+    levels = tuple(draw(st.lists(texts, min_size=1, max_size=9, unique=True)))
+    edits = (EditRule(draw(texts), ((names[0], levels),), draw(st.booleans())),)
     return Plan(
         DataPlan(
             tuple(draw(attribute_plans(name)) for name in names),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from datasets.make_survey import survey
-from engine.data.microdata import EditRule
+from engine.data.edit_rules import EditRule
 from engine.plan import AttributePlan, DataPlan, MechanismPlan, Plan, SpacePlan, plan_from_toml, plan_to_toml
 from engine.plan.lock import lock
 from engine.plan.samples import load

@@ -10,7 +10,8 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from engine.data.microdata import EditRule, RawColumn, RawTable
+from engine.data.edit_rules import EditRule
+from engine.data.microdata import RawColumn, RawTable
 from engine.decision.choice import choose
 from engine.plan import AttributePlan, DataPlan, DecisionPlan, Plan, SpacePlan, TablePlan, ThreatPlan
 from engine.plan.analysis import AnalysisPlan

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from engine.common.errors import EngineError
-from engine.data.microdata import EditRule
+from engine.data.edit_rules import EditRule
 from engine.study.study import Study
 from engine.sweeps.added_measures import add_measures
 from engine.sweeps.recheck import recheck

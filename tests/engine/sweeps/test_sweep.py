@@ -13,7 +13,8 @@ import numpy as np
 import pytest
 
 from engine.common.errors import EngineError, UsageError
-from engine.data.microdata import EditRule, RawColumn, RawTable
+from engine.data.edit_rules import EditRule
+from engine.data.microdata import RawColumn, RawTable
 from engine.mechanisms import MECHANISMS
 from engine.mechanisms.key_swaps import RDS
 from engine.plan import MechanismPlan

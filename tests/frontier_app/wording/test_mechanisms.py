@@ -137,10 +137,14 @@ def test_rules_and_analyses_come_back_from_their_tables(tmp_path: Path):
     bare = replace(plan, edits=(), analyses=())
     assert rules.edits_of(rules.edit_rows(bare), known) == ()
     assert rules.analyses_of(rules.analysis_rows(bare), bare, names) == ((), {})
-    (unnamed,) = rules.edits_of(pd.DataFrame({"name": [None], "forbid": [["sex = f", "work = none"]]}), known)
-    assert unnamed.name == "sex f, work none"
+    (unnamed,) = rules.edits_of(
+        pd.DataFrame({"name": [None], "forbid": [["sex = f", "work = none"]], "effect": ["forbids"]}), known
+    )
+    assert unnamed.name == "sex f, work none" and unnamed.refuse
+    refusing = replace(plan, edits=tuple(replace(rule, refuse=True) for rule in plan.edits))
+    assert rules.edits_of(rules.edit_rows(refusing), known) == refusing.edits
     with pytest.raises(UsageError, match="forbids nothing yet"):
-        rules.edits_of(pd.DataFrame({"name": ["x"], "forbid": [None]}), known)
+        rules.edits_of(pd.DataFrame({"name": ["x"], "forbid": [None], "effect": ["counts"]}), known)
     row = {"name": "p", "formula": "pay + sex", "family": "linear", "by": [], "weighted": False, "tau": ""}
     found, wrong = rules.analyses_of([row, {**row, "formula": "pay ~ sex"}], bare, names)
     assert list(wrong) == [0] and "outcome ~ first" in wrong[0] and [one.formula for one in found] == ["pay ~ sex"]

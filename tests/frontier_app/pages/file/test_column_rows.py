@@ -10,8 +10,9 @@ import pandas as pd
 import pytest
 
 from engine.common.errors import UsageError
+from engine.data.edit_rules import EditRule
 from engine.data.io.readers import read_table
-from engine.data.microdata import EditRule, RawTable
+from engine.data.microdata import RawTable
 from engine.plan import Plan, edit_plan, first_plan, samples
 from engine.plan.reshape import set_roles
 from frontier_app.pages.file import column_rows
