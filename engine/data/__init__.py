@@ -1,3 +1,3 @@
 """Files, and the coded records that a study sees of them."""
 
-__all__ = ["domain", "frames", "grouped_columns", "io", "labels", "microdata", "table", "units"]
+__all__ = ["domain", "edit_rules", "frames", "grouped_columns", "io", "labels", "microdata", "table", "units"]

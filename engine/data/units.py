@@ -40,6 +40,12 @@ class Units:
         same: np.ndarray = np.bincount(self.of_record[differs], minlength=len(self)) == 0
         return same
 
+    def any_bits(self, words: np.ndarray) -> np.ndarray:
+        """The bits that some member of each unit has, shape ``(n_units, words)``; ``words`` are those of records."""
+        starts = np.append(0, np.cumsum(self.size)[:-1])
+        bits: np.ndarray = np.bitwise_or.reduceat(words[self.records], starts, axis=0)
+        return bits
+
     def least(self, numbers: np.ndarray) -> np.ndarray:
         """The least number among the members of each unit, shape ``(n_units,)``."""
         starts = np.append(0, np.cumsum(self.size)[:-1])

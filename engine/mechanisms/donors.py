@@ -68,19 +68,22 @@ def find(
     area: np.ndarray,
     taken: np.ndarray,
     left: np.ndarray,
-    rules: tuple[np.ndarray, np.ndarray, np.ndarray],
+    rules: tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray],
 ) -> int:
-    """The first donor of list ``s`` that is left, lies outside the area of ``u`` and is not refused by ``rules``
-    (the arguments of :func:`refused`); -1 where there is none."""
+    """The first donor of list ``s`` that is left, lies outside the area of ``u`` and is not refused; -1 where there is
+    none.  ``rules`` are the arguments of :func:`refused`, then counts, of which the first grows by each refused one.
+    """
     move_on(s, members, end, area, taken, left)
     at = left[s, 0]
     if at < end and area[members[at]] == area[u]:
         at = left[s, 1]
-    met, place_met, place = rules
+    met, place_met, place, counts = rules
     while at < end:
         v = members[at]
-        if not taken[v] and area[v] != area[u] and not refused(u, v, met, place_met, place):
-            return int(v)
+        if not taken[v] and area[v] != area[u]:
+            if not refused(u, v, met, place_met, place):
+                return int(v)
+            counts[0] += 1
         at += 1
     return -1
 
@@ -98,7 +101,7 @@ def swap_level(
     taken: np.ndarray,
     barred: np.ndarray,
     limits: tuple[bool, bool],
-    rules: tuple[np.ndarray, np.ndarray, np.ndarray],
+    rules: tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray],
     partner: np.ndarray,
     profile_used: np.ndarray,
 ) -> int:
@@ -108,11 +111,13 @@ def swap_level(
     slot, left)``: donors list by list, where each list begins, the list of each profile and unit, and the two places
     of each list.  ``taken`` units are no donors any more, ``barred`` ones no initiators.  ``limits`` says whether this
     is the last level, where an area goes on until its ``quota`` (less what it has ``begun``) is reached, and whether
-    those that must swap stop there too.  ``partner`` is the identity for who has not swapped; ``profile_used`` is the
+    those that must swap stop there too.  ``rules`` are as :func:`find` takes them; the second of their counts grows by
+    those who find no donor only because of them.  ``partner`` is the identity for who has not swapped; ``profile_used`` is the
     profile by which an initiator found its donor.
     """
     members, start, slot, left = lists
     last, within = limits
+    counts = rules[3]
     n_failed = 0
     i = 0
     while i < len(turns):
@@ -138,6 +143,7 @@ def swap_level(
                 continue
             wanted -= 1
             donor = -1
+            n_refused = counts[0]
             for p in range(len(slot)):
                 s = slot[p, u]
                 donor = find(u, s, members, start[s + 1], donor_area, taken, left, rules)
@@ -147,6 +153,8 @@ def swap_level(
             if donor < 0:
                 n_failed += 1
                 barred[u] = True
+                if counts[0] > n_refused:
+                    counts[1] += 1
                 continue
             partner[u], partner[donor] = donor, u
             taken[u] = taken[donor] = True

@@ -30,6 +30,7 @@ from engine.data.domain import KINDS
 from engine.data.microdata import Microdata
 from engine.data.units import Units
 from engine.mechanisms.base import Drawn, Mechanism, table_stream
+from engine.mechanisms.crossing import crossed, dense, rules_met
 from engine.release.parameter import Parameter, Setting
 from engine.release.records import ReleasedTable
 from engine.release.results import RunStatus
@@ -55,7 +56,8 @@ class Prepared(NamedTuple):
     ``area[h]`` numbers the areas of level ``h`` in the order of their codes; ``shared[h]`` is the least number of
     persons who share some member's risk variables in the area; ``level`` is the coarsest level at which a unit is
     risky (the number of levels where it is at none); ``group[p]`` numbers who agrees on profile ``p``.  Units that are
-    not ``movable`` have no place that is known.  ``places`` are the attributes of the whole hierarchy.
+    not ``movable`` have no place that is known.  ``places`` are the attributes of the whole hierarchy.  ``rules`` are
+    the edit rules that refuse pairs, as :func:`engine.mechanisms.donors.refused` takes them.
     """
 
     units: Units
@@ -67,20 +69,7 @@ class Prepared(NamedTuple):
     places: tuple[int, ...]
     names: tuple[str, ...]
     warnings: list[str]
-
-
-def dense(numbers: np.ndarray) -> np.ndarray:
-    """Numbers from 0 in the order of the given ones, equal for equal ones."""
-    ranks: np.ndarray = np.unique(numbers, return_inverse=True)[1].astype(np.int64)
-    return ranks
-
-
-def crossed(codes: list[np.ndarray], length: int) -> np.ndarray:
-    """One number for each combination of codes, from 0 in the order of the codes, shape ``(length,)``."""
-    number = np.zeros(length, np.int64)
-    for code in codes:
-        number = dense(number * (int(code.max()) + 1) + code)
-    return number
+    rules: tuple[np.ndarray, np.ndarray, np.ndarray]
 
 
 def prepare(setting: Setting) -> Prepared:
@@ -108,7 +97,8 @@ def prepare(setting: Setting) -> Prepared:
     movable = np.ones(len(units), bool)
     for j in places:
         movable &= (data.domain.attributes[j].kind_codes != KINDS.index("missing"))[data.codes[j][units.first]]
-    return Prepared(units, area, count, level, group, movable, places, names, warnings)
+    rules = rules_met(data, units, places)
+    return Prepared(units, area, count, level, group, movable, places, names, warnings, rules)
 
 
 def _shared(area: np.ndarray, number: np.ndarray) -> np.ndarray:
@@ -206,12 +196,13 @@ def compatible_quotas(households: np.ndarray, swaps: int, order: np.ndarray) -> 
 
 
 class Swapped(NamedTuple):
-    """Each unit's partner (itself where it stays), how many began at each level and profile, and who found no
-    donor."""
+    """Each unit's partner (itself where it stays), how many began at each level and profile, who found no donor; and
+    how many pairs edit rules refused, and how many units found no donor only because of them."""
 
     partner: np.ndarray
     begun: np.ndarray
     failed: np.ndarray
+    refused: np.ndarray
 
 
 def swap(prepared: Prepared, chance: Chances, within: bool, compatible: bool) -> Swapped:
@@ -226,7 +217,7 @@ def swap(prepared: Prepared, chance: Chances, within: bool, compatible: bool) ->
     begun_in, begun = np.zeros(len(chance.quota), np.int64), np.zeros((levels, profiles), np.int64)
     base = np.append(0, np.cumsum(prepared.group.max(axis=1) + 1))
     slot = prepared.group + base[:-1, None]
-    no_rules = (np.zeros((n, 0), np.uint64), np.zeros((len(chance.quota), 0), np.uint64), lowest)
+    refused = np.zeros(2, np.int64)
     with wrapping():
         for h in range(levels):
             last, must, area = h == levels - 1, prepared.level == h, prepared.area[h]
@@ -244,12 +235,12 @@ def swap(prepared: Prepared, chance: Chances, within: bool, compatible: bool) ->
             before = profile_used.copy()
             donors.swap_level(
                 turns, area, donor_area, must, lowest, chance.quota, begun_in, (members, start, slot, left), taken,
-                barred, (last, within), no_rules, partner, profile_used,
+                barred, (last, within), (*prepared.rules, refused), partner, profile_used,
             )  # fmt: skip
             begun[h] = np.bincount(profile_used[before != profile_used], minlength=profiles)
             if not compatible:
                 taken |= barred
-    return Swapped(partner, begun, barred & prepared.movable)
+    return Swapped(partner, begun, barred & prepared.movable, refused)
 
 
 def _grouped(order: np.ndarray, group: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -273,7 +264,9 @@ def draw(prepared: Prepared, setting: Setting, derived: bytes) -> Drawn:
     diagnostics = _about(prepared, swapped, moved, touched)
     warnings = list(prepared.warnings)
     if failed:
-        warnings.append(f"{failed:,} households found no donor and stay where they are")
+        by_rules = int(swapped.refused[1])
+        because = f", {by_rules:,} of them because edit rules refuse all donors that are left" if by_rules else ""
+        warnings.append(f"{failed:,} households found no donor and stay where they are{because}")
     if status == RunStatus.NOOP:
         warnings.append("no household begins a swap; the table is the original")
     if warnings:
@@ -299,6 +292,9 @@ def _about(prepared: Prepared, swapped: Swapped, moved: np.ndarray, touched: np.
     about["touched_share"] = float(touched.mean())
     about["without_donor"] = float(swapped.failed.sum())
     about["risky_left"] = float(stays.sum())
+    if prepared.rules[0].shape[1]:
+        about["pairs_refused_by_rules"] = float(swapped.refused[0])
+        about["without_donor_by_rules"] = float(swapped.refused[1])
     return about
 
 
@@ -392,4 +388,5 @@ TRS = Mechanism(
     fit=("hierarchy", "risk", "k", "similar", "levels"),
     changes=_places,
     altered_by="hierarchy",
+    refuses_pairs=True,
 )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 NOBODY = -1
 
@@ -35,8 +35,10 @@ def swap(
     within: bool,
     compatible: bool,
     movable: Sequence[bool],
+    refused: Callable[[int, int], bool] = lambda u, v: False,
 ) -> tuple[list[int], list[tuple[int, int, int, int]], list[int]]:
-    """Each household's partner, the swaps as (level, initiator, donor, profile) and who found no donor, in turn."""
+    """Each household's partner, the swaps as (level, initiator, donor, profile) and who found no donor, in turn;
+    ``refused`` says which two households may not exchange."""
     n, levels = len(level), len(area)
     lowest = area[-1]
     partner, swaps, failed = list(range(n)), list[tuple[int, int, int, int]](), list[int]()
@@ -56,7 +58,7 @@ def swap(
             for u in chosen:
                 if within and begun[lowest[u]] >= quota[lowest[u]]:
                     continue
-                p, v = _donor(u, h, area, profile, donors[h], partner, failed_before, compatible, movable)
+                p, v = _donor(u, h, area, profile, donors[h], partner, failed_before, compatible, movable, refused)
                 if v == NOBODY:
                     failed.append(u)
                     continue
@@ -76,11 +78,12 @@ def _donor(
     failed_before: set[int],
     compatible: bool,
     movable: Sequence[bool],
+    refused: Callable[[int, int], bool],
 ) -> tuple[int, int]:
     """Profile and donor: the first in the race who has not swapped, lives elsewhere and agrees on the profile."""
     for p, numbers in enumerate(profile):
         for v in race:
-            if partner[v] != v or not movable[v] or numbers[v] != numbers[u]:
+            if partner[v] != v or not movable[v] or numbers[v] != numbers[u] or refused(u, v):
                 continue
             if compatible:
                 if v in failed_before or area[h][v] != area[h][u]:

@@ -20,8 +20,8 @@ def test_a_mechanism_that_cannot_refuse_pairs_is_refused_where_it_changes_what_a
     with pytest.raises(UsageError) as error:
         scenarios_of(plan, code(RAW, plan))
     assert str(error.value).startswith(
-        "edit rule 'never' refuses pairs, which mechanism 'dds' cannot; let the rule count only (leave refuse out of its "
-        "[[edit]]), or use "
+        "edit rule 'never' refuses pairs, which mechanism 'dds' cannot; let the rule count only (leave refuse out of "
+        "its [[edit]]), or use "
     )
 
 
