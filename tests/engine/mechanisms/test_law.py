@@ -7,7 +7,7 @@ of test is shown to reject a swap that is nearly right.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from math import sqrt
 from random import Random
 
@@ -23,6 +23,8 @@ from tests.twins import random_swap as twin
 
 AGREES, DIFFERS = 1e-6, 1e-9
 """A right draw must be likelier than the first, a wrong one less likely than the second."""
+TWIN_RUNS = 5_000
+"""Runs of the slow twin: every mutant is rejected in them with a chance below 1e-80."""
 
 Outcome = tuple[tuple[tuple[int, int], ...], tuple[tuple[int, int], ...]]
 
@@ -33,16 +35,23 @@ def outcome_of(pairs: Iterable[Sequence[int]]) -> Outcome:
     return tuple(sorted((min(pair), max(pair)) for pair in drawn)), tuple(drawn[-1:])
 
 
-def kernel_draws(case: Case, replicates: int, records: bool = False) -> list[np.ndarray]:
+def outcomes_of(draws: Iterable[np.ndarray]) -> Counter[Outcome]:
+    """How often each outcome was drawn; equal draws are read once, since there are few kinds of them."""
+    found: Counter[Outcome] = Counter()
+    for content, times in Counter(pairs.tobytes() for pairs in draws).items():
+        found[outcome_of(np.frombuffer(content, np.int64).reshape(-1, 2))] += times
+    return found
+
+
+def kernel_draws(case: Case, replicates: int, records: bool = False) -> Iterator[np.ndarray]:
     table, cell_of_record = case.small.coded()
     structure = ReleaseSpec(case.small.spec(case.roles), "1", case.rule).structure(multi_kind(table))
-    prepared = random_swap.prepare(structure, table)
-    draws = []
+    prepared, stream = random_swap.prepare(structure, table), random_swap.streams(KEY, structure, table)
+    wanted = case.wanted
     for replicate in range(1, replicates + 1):
-        derived = random_swap.stream(KEY, structure, table, replicate)
-        pairs = prepared.draw(derived, case.wanted)
-        draws.append(random_swap.records_of_pairs(derived, pairs, cell_of_record) if records else pairs)
-    return draws
+        derived = stream(replicate)
+        pairs = prepared.draw(derived, wanted)
+        yield random_swap.records_of_pairs(derived, pairs, cell_of_record) if records else pairs
 
 
 def twin_draws(case: Case, replicates: int, partner: twin.Partner = twin.any_feasible) -> list[list[tuple[int, int]]]:
@@ -125,21 +134,21 @@ MUTANTS = {"next": next_after_first, "by cell": by_cell, "few tries": few_tries}
 def test_the_kernel_has_the_exact_law(name):
     case = CASES[name]
     assert sum(case.law.values()) == 1
-    assert against_law(Counter(outcome_of(pairs) for pairs in kernel_draws(case, 3_000)), case.law) > AGREES
+    assert against_law(outcomes_of(kernel_draws(case, 3_000)), case.law) > AGREES
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", CASES)
 def test_the_kernel_has_the_exact_law_in_many_more_runs(name):
     case = CASES[name]
-    assert against_law(Counter(outcome_of(pairs) for pairs in kernel_draws(case, 200_000)), case.law) > AGREES
+    assert against_law(outcomes_of(kernel_draws(case, 200_000)), case.law) > AGREES
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", CASES)
 def test_the_twin_has_the_exact_law(name):
     case = CASES[name]
-    runs = 500 if name == "rare partners" else 10_000
+    runs = 500 if name == "rare partners" else TWIN_RUNS
     assert against_law(Counter(outcome_of(pairs) for pairs in twin_draws(case, runs)), case.law) > AGREES
 
 
@@ -154,7 +163,7 @@ TOLD_APART = {
 @pytest.mark.parametrize(("mutant", "name"), [(m, name) for m, names in TOLD_APART.items() for name in names])
 def test_a_swap_that_is_nearly_right_is_rejected(mutant, name):
     case = CASES[name]
-    found = Counter(outcome_of(pairs) for pairs in twin_draws(case, 10_000, MUTANTS[mutant]))
+    found = Counter(outcome_of(pairs) for pairs in twin_draws(case, TWIN_RUNS, MUTANTS[mutant]))
     assert against_law(found, case.law) < DIFFERS
 
 
@@ -189,7 +198,7 @@ def test_records_have_the_law_of_drawing_records():
     """Every record a cell of its own: the law over pairs of records, first and second and all."""
     records = BY_RECORD.small.records
     law = twin.law(records, [1] * len(records), BY_RECORD.roles, BY_RECORD.wanted)
-    found = Counter(outcome_of(pairs) for pairs in kernel_draws(BY_RECORD, 8_000, records=True))
+    found = outcomes_of(kernel_draws(BY_RECORD, 8_000, records=True))
     assert against_law(found, law) > AGREES
 
 
