@@ -71,7 +71,7 @@ def log_odds(i: int, a: int, t: np.ndarray, x: np.ndarray, own_products: np.ndar
     """
     odds = location.dot(t, mu[a])
     odds -= own_products
-    products = location.dot(np.broadcast_to(t[i], mu.shape), mu)
+    products = location.dot(mu, t[i])
     odds -= (products[a] - products)[x]
     return odds
 

@@ -32,10 +32,10 @@ def rounded(squares: np.ndarray) -> np.ndarray:
 
 
 def squared(v: np.ndarray, w: np.ndarray) -> np.ndarray:
-    """Squared distances between the rows of ``v`` (n, p) and ``w`` (m, p), shape ``(n, m)``, rounded."""
-    total = np.zeros((len(v), len(w)))
-    for c in range(v.shape[1]):
-        gap = v[:, c, None] - w[None, :, c]
+    """Squared distances over the last axes of ``v`` and ``w``, of one length; the others broadcast; rounded."""
+    total = np.zeros(np.broadcast_shapes(v.shape[:-1], w.shape[:-1]))
+    for c in range(v.shape[-1]):
+        gap = v[..., c] - w[..., c]
         gap *= gap
         total += gap
     return rounded(total)
@@ -55,7 +55,7 @@ def local_choices(
     choices = []
     step = max(1, _SEGMENT // len(donors))
     for first in range(0, len(sensitive), step):
-        distance = squared(v[sensitive[first : first + step]], means[donors])
+        distance = squared(v[sensitive[first : first + step], None], means[None, donors])
         if n_mix <= sizes.min():
             ranked = distance.argmin(axis=1)[:, None]
         else:
@@ -86,20 +86,52 @@ def global_choices(v: np.ndarray, sensitive: np.ndarray, donors: np.ndarray, n_m
     k = min(n_mix, len(points))
     reach = tree.query(queries, k=[k])[0][:, 0]
     near = tree.query_ball_point(queries, reach * (1 + 1e-6) + 1e-150, return_sorted=True)
-    choices = []
-    for query, neighbours in zip(queries, near, strict=True):
-        points_near = np.array(neighbours, np.int64)
-        distance = squared(query[None, :], points[points_near])[0]
-        points_near = points_near[np.argsort(distance, kind="stable")]
-        distance = np.sort(distance)
-        cumulated = np.cumsum(start[points_near + 1] - start[points_near])
-        last = distance[np.searchsorted(cumulated, n_mix)]
-        points_near, distance = points_near[distance <= last], distance[distance <= last]
-        records = np.concatenate([by_point[start[q] : start[q + 1]] for q in points_near.tolist()])
-        ranks = np.repeat(distance, start[points_near + 1] - start[points_near])
-        records = records[np.lexsort((records, ranks))][:n_mix]
-        choices.append(Choice(records, np.array([n_mix])))
+    n_near = np.array([len(neighbours) for neighbours in near])
+    of_query, point = np.repeat(np.arange(len(near)), n_near), np.concatenate(near).astype(np.int64)
+    size = np.diff(start)[point]
+    reachable = np.add.reduceat(size, np.cumsum(n_near) - n_near)
+    choices: list[Choice] = []
+    while len(choices) < len(near):
+        # as many sensitive records together as have few enough records near them
+        first = len(choices)
+        last = first + max(1, int(np.searchsorted(np.cumsum(reachable[first:]), _SEGMENT, side="right")))
+        part = slice(*np.searchsorted(of_query, (first, last)))
+        row = of_query[part] - first
+        distance = squared(queries[of_query[part]], points[point[part]])
+        row, distance, place = _nearest(row, distance, size[part], n_mix)
+        chosen = point[part][place]
+        n_records = start[chosen + 1] - start[chosen]
+        records = by_point[_ranges(start[chosen], n_records)]
+        row, distance = np.repeat(row, n_records), np.repeat(distance, n_records)
+        order = np.lexsort((records, distance, row))
+        begin = np.searchsorted(row, np.arange(last - first))
+        nearest = records[order][begin[:, None] + np.arange(n_mix)]
+        choices += [Choice(one, np.array([n_mix])) for one in nearest]
     return choices
+
+
+def _nearest(
+    row: np.ndarray, distance: np.ndarray, size: np.ndarray, n_mix: int
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Rows, distances and places of the points that together hold at least ``n_mix`` records of each row, and of all
+    that are as near as the last of them.
+
+    ``row`` numbers the rows in order; each point has its ``distance`` from its row and holds ``size`` records.
+    """
+    order = np.lexsort((distance, row))
+    distance = distance[order]
+    begin = np.searchsorted(row, np.arange(row[-1] + 1))
+    cumulated = np.cumsum(size[order])
+    before = np.concatenate([[0], cumulated])[begin]
+    last = distance[np.searchsorted(cumulated, before + n_mix)]
+    near = distance <= last[row]
+    return row[near], distance[near], order[near]
+
+
+def _ranges(start: np.ndarray, n: np.ndarray) -> np.ndarray:
+    """The numbers ``start`` to ``start + n - 1`` of each, one after the other."""
+    end = np.cumsum(n)
+    return np.arange(end[-1]) + np.repeat(start - (end - n), n)
 
 
 def mixing_set(choice: Choice, n_mix: int, fill: str, rng: np.random.Generator) -> np.ndarray:

@@ -238,10 +238,10 @@ def turned(v: np.ndarray, turn: np.ndarray) -> np.ndarray:
 
 def dot(rows: np.ndarray, vector: np.ndarray) -> np.ndarray:
     """Inner products of ``rows`` (n, p) with a vector or with as many vectors, summed in the order of columns."""
-    vectors = np.broadcast_to(vector, rows.shape)
-    total = rows[:, 0] * vectors[:, 0]
+    components = vector.T  # numbers, or a column for each: none is spread out first, which would take longer
+    total = rows[:, 0] * components[0]
     for c in range(1, rows.shape[1]):
-        total += rows[:, c] * vectors[:, c]
+        total += rows[:, c] * components[c]
     result: np.ndarray = total
     return result
 
