@@ -128,7 +128,7 @@ _PROTECTION = {"DDS": _dds, "RDS": _rds, "PRAM": _pram}
 def simulate(sets: int, mechanisms: Mapping[str, Mechanism]) -> dict[str, tuple[np.ndarray, np.ndarray]]:
     """Estimates and half widths of 95 % intervals, each ``(sets, 5)``, after DDS and after RDS."""
     rng, one = np.random.default_rng(20001), 0
-    fits: dict[str, list[tuple[np.ndarray, np.ndarray]]] = {name: [] for name in mechanisms}
+    fits: dict[str, list[list[tuple[np.ndarray, np.ndarray]]]] = {name: [] for name in mechanisms}
     while one < sets:
         x = rng.choice(4, rows_maps.N, p=rows_maps.PI)
         y = rng.normal(size=rows_maps.N) + np.array(rows_maps.MU)[x]
@@ -137,9 +137,9 @@ def simulate(sets: int, mechanisms: Mapping[str, Mechanism]) -> dict[str, tuple[
         data = numbered({"x": x}, {})
         for name, mechanism in mechanisms.items():
             released = _run(mechanism, data, GIVEN[name], one, name)
-            fits[name].append(rows_maps.combined([rows_maps.estimates(released, y)]))
+            fits[name].append([rows_maps.estimates(released, y)])
         one += 1
-    return {name: (np.array([q for q, _ in two]), np.array([h for _, h in two])) for name, two in fits.items()}
+    return {name: rows_maps.combined(found) for name, found in fits.items()}
 
 
 def rows_000(quick: bool, mechanisms: Mapping[str, Mechanism] = TABLE_2_BY) -> list[Row]:

@@ -14,6 +14,7 @@ data sets, by less than one if it did not; the paper does not say.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from itertools import pairwise
 
@@ -78,37 +79,38 @@ def estimates(x: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return np.append(beta, s2), np.append(variance, 2 * s2**2 / (len(y) - 4))
 
 
-def combined(fits: list[tuple[np.ndarray, np.ndarray]]) -> tuple[np.ndarray, np.ndarray]:
-    """Mean estimates and half widths of 95 % intervals over D tables (Reiter 2003); the usual ones for one."""
-    q, v = np.array([one for one, _ in fits]), np.array([two for _, two in fits])
-    inside, df = v.mean(axis=0), np.full(5, float(N - 4))
+def combined(fits: Sequence[Sequence[tuple[np.ndarray, np.ndarray]]]) -> tuple[np.ndarray, np.ndarray]:
+    """Mean estimates and half widths of 95 % intervals, each ``(sets, 5)``, over the D tables of each data set (Reiter
+    2003); the usual ones for one table."""
+    q, v = np.moveaxis(np.array(fits), 2, 0)
+    inside, df = v.mean(axis=1), np.full((len(q), 5), float(N - 4))
     total = inside
-    if len(q) > 1:
-        between = q.var(axis=0, ddof=1) / len(q)
+    if q.shape[1] > 1:
+        between = q.var(axis=1, ddof=1) / q.shape[1]
         total = inside + between
         with np.errstate(divide="ignore"):
-            df = np.minimum(df, (len(q) - 1) * (1 + inside / between) ** 2)
-    return q.mean(axis=0), student.ppf(0.975, df) * np.sqrt(total)
+            df = np.minimum(df, (q.shape[1] - 1) * (1 + inside / between) ** 2)
+    return q.mean(axis=1), student.ppf(0.975, df) * np.sqrt(total)
 
 
 def simulate(sets: int, mechanism: Mechanism) -> dict[str, tuple[np.ndarray, np.ndarray]]:
     """Estimates and half widths, each ``(sets, 5)``, of the original and of MaPS at every cutpoint."""
     rng, key = np.random.default_rng(20000), bytes(16)
-    fits: dict[str, list[tuple[np.ndarray, np.ndarray]]] = {name: [] for name in PUBLISHED}
+    fits: dict[str, list[list[tuple[np.ndarray, np.ndarray]]]] = {name: [] for name in PUBLISHED}
     while len(fits["raw"]) < sets:
         x = rng.choice(4, N, p=PI)
         y = rng.normal(size=N) + np.array(MU)[x]
         if len(np.unique(x)) < 4:
             continue  # a coefficient would not exist; one set in 300
         data = numbered({"x": x}, {"y": y})
-        fits["raw"].append(combined([estimates(x, y)]))
+        fits["raw"].append([estimates(x, y)])
         prepared = None
         for w0 in CUTPOINTS:
             setting = mechanism.setting(data, {"s": "10", "w0": w0, "D": str(D)}, (0,), ("y",))
             prepared = prepared or mechanism.prepare(setting)
             drawn = mechanism.draw(prepared, setting, derive(key, "paper", (len(fits["raw"]), w0)))
-            fits[w0].append(combined([estimates(table.codes(0), y) for table in drawn.tables]))
-    return {name: (np.array([q for q, _ in two]), np.array([h for _, h in two])) for name, two in fits.items()}
+            fits[w0].append([estimates(table.codes(0), y) for table in drawn.tables])
+    return {name: combined(found) for name, found in fits.items()}
 
 
 def mean_row(

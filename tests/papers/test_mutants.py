@@ -12,7 +12,7 @@ from engine.mechanisms.maps import MAPS
 from tests.papers import mutants_keys, rows_decision, rows_group_swap, rows_key_swaps, rows_maps, rows_smike
 from tests.papers.mutants import MUST_BE_REJECTED, Mutant, inside, rejections
 from tests.papers.mutants_all import MUTANTS
-from tests.papers.row import Row
+from tests.papers.row import MOST, Row
 from tests.shared import shared_file
 
 BY_CODE = {mutant.code: mutant for mutant in MUTANTS}
@@ -20,6 +20,8 @@ AT_ONCE = (
     "M1", "M2", "D1", "D2", "D3", "D4", "R1", "R2", "R4", "K1", "S1", "S4", "G1", "G2", "G3", "W1", "W3", "L2", "L3",
 )  # fmt: skip
 """Those that few simulations tell from the right implementation."""
+CLEAR = 4 * MOST
+"""Standard errors by which a row of few simulations misses so clearly that more of them need not be waited for."""
 
 
 def _overlaps_and_ratios(quick: bool) -> list[Row]:
@@ -71,7 +73,7 @@ def test_codes_are_unique_and_every_mechanism_has_doing_nothing() -> None:
 
 @pytest.mark.parametrize("code", AT_ONCE)
 def test_few_simulations_reject(code: str) -> None:
-    assert put_through(BY_CODE[code], quick=True)
+    assert few(code)
 
 
 def test_the_right_cycles_written_plainly_are_not_rejected() -> None:
@@ -82,8 +84,16 @@ def test_the_right_cycles_written_plainly_are_not_rejected() -> None:
     assert put_through(mutant, quick=True) == {}
 
 
+@cache
+def few(code: str) -> dict[str, float]:
+    """Required rows that reject a mutant by few simulations."""
+    return put_through(BY_CODE[code], quick=True)
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("code", BY_CODE)
 def test_as_many_simulations_as_on_the_page(code: str) -> None:
     """Required rows reject every mutant but those of which the page says that none does."""
-    assert bool(put_through(BY_CODE[code], quick=False)) == BY_CODE[code].detectable
+    detectable = BY_CODE[code].detectable
+    if not (detectable and max(few(code).values(), default=0.0) > CLEAR):
+        assert bool(put_through(BY_CODE[code], quick=False)) == detectable
