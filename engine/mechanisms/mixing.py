@@ -131,7 +131,8 @@ def _nearest(
 def _ranges(start: np.ndarray, n: np.ndarray) -> np.ndarray:
     """The numbers ``start`` to ``start + n - 1`` of each, one after the other."""
     end = np.cumsum(n)
-    return np.arange(end[-1]) + np.repeat(start - (end - n), n)
+    numbers: np.ndarray = np.arange(end[-1]) + np.repeat(start - (end - n), n)
+    return numbers
 
 
 def mixing_set(choice: Choice, n_mix: int, fill: str, rng: np.random.Generator) -> np.ndarray:
