@@ -13,6 +13,8 @@ MOST_PARAMETERS = 8
 KERNELS = {
     ("engine/mechanisms/donors.py", "swap_level"),
     ("engine/mechanisms/kernels.py", "draw_pairs"),
+    ("engine/mechanisms/nearest_partners.py", "find_partners"),
+    ("engine/mechanisms/nearest_partners.py", "nearest"),
     ("engine/release/exchanges.py", "arrive"),
 }
 """Compiled kernels: arrays come one by one, and a call in the innermost loop would cost."""

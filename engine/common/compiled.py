@@ -1,8 +1,8 @@
 """Compile integer kernels with numba where it is installed; run them as plain Python elsewhere.
 
 Import this module only from kernel modules, and those only inside the functions that need them: importing numba takes a
-third of a second that the first page and ``--help`` should not pay.  Kernels hold integers only, so the compiled and
-the plain run give the same bits.
+third of a second that the first page and ``--help`` should not pay.  Kernels hold integers, and floating point numbers
+only where no sum of products is formed, so the compiled and the plain run give the same bits.
 
 ``FRONTIER_NUMBA=0`` in the environment blocks numba (as some sites' policies do).
 """

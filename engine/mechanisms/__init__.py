@@ -22,6 +22,7 @@ _FILES = {
     "noise": ("noise", "NOISE"),
     "cgs_noise": ("pipeline", "CGS_NOISE"),
     "trs": ("targeted", "TRS"),
+    "survey_swap": ("survey_swap", "SURVEY_SWAP"),
 }
 
 

@@ -67,8 +67,8 @@ class Mechanism:
     setting, derived)`` draws one replicate from its derived key.  ``rate`` says in words what its amount counts
     (records, initiators, targets), ``when`` when to use it, ``fit`` names the parameters that ``prepare`` depends on
     (candidates that agree on them share one fit).  ``changes(setting)`` gives the positions of the attributes that may
-    change (default: the keys); where a parameter lists these attributes, ``altered_by`` names it.  One that publishes
-    ``many_tables`` together calls their number ``D``.
+    change (default: the keys); where parameters list these attributes, ``altered_by`` names them, joined by +.  One
+    that publishes ``many_tables`` together calls their number ``D``.
 
     ``by_roles`` marks a mechanism whose candidates are the specs and rates of the plan's space, not a grid of
     parameters; ``batched`` draws many of its candidates at once.  ``partners_differ`` says that every record it touches
@@ -116,11 +116,14 @@ class Mechanism:
 
     def altered(self, spec: ReleaseSpec) -> tuple[str, ...]:
         """Names of the attributes that a scenario may change."""
-        return names_in(dict(spec.params).get(self.altered_by, "")) or spec.attributes.names_having("S")
+        texts = dict(spec.params)
+        named = (name for parameter in names_in(self.altered_by) for name in names_in(texts.get(parameter, "")))
+        return tuple(named) or spec.attributes.names_having("S")
 
     def altered_in(self, grid: Iterable[tuple[str, Sequence[str]]], keys: Sequence[str]) -> frozenset[str]:
         """Names of the attributes that some candidate of a grid may change: those named, else the ``keys``."""
-        named = (names_in(text) for name, values in grid if name == self.altered_by for text in values)
+        listing = names_in(self.altered_by)
+        named = (names_in(text) for name, values in grid if name in listing for text in values)
         return frozenset(name for names in named for name in names) or frozenset(keys)
 
     def n_tables(self, spec: ReleaseSpec) -> int:

@@ -88,7 +88,7 @@ def prepare(setting: Setting) -> Prepared:
     area = np.array([crossed(codes[: h + 1], len(units)) for h in range(len(codes))])
     risk = setting["risk"] or tuple(data.domain.names[j] for j in setting.keys if j not in places)
     of_person = crossed([data.codes[j].astype(np.int64) for j in data.domain.indices(risk)], data.n_records)
-    count = np.array([units.least(_shared(of_unit[units.of_record], of_person)) for of_unit in area])
+    count = np.array([units.least(shared(of_unit[units.of_record], of_person)) for of_unit in area])
     risky = count < setting["k"]
     level = np.where(risky.any(axis=0), risky.argmax(axis=0), len(area))
     if setting["k"] and not risky.any():
@@ -101,7 +101,7 @@ def prepare(setting: Setting) -> Prepared:
     return Prepared(units, area, count, level, group, movable, places, names, warnings, rules)
 
 
-def _shared(area: np.ndarray, number: np.ndarray) -> np.ndarray:
+def shared(area: np.ndarray, number: np.ndarray) -> np.ndarray:
     """How many persons of each person's area share the person's number."""
     cell = dense(area * (int(number.max()) + 1) + number)
     counts: np.ndarray = np.bincount(cell)[cell]

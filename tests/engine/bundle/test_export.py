@@ -297,6 +297,7 @@ MECHANISMS = {
     "noise": 'c = "0.2"',
     "cgs_noise": 'strata = "work"\nn_swap = 6\nc = "0.2"',
     "trs": 'rate = "0.2"\nhierarchy = "age"',
+    "survey_swap": 'rate = "0.1"\nswap = "work"',
 }
 
 
