@@ -23,6 +23,13 @@ def crossed(codes: list[np.ndarray], length: int) -> np.ndarray:
     return number
 
 
+def shared(area: np.ndarray, number: np.ndarray) -> np.ndarray:
+    """How many persons of each person's area share the person's number."""
+    cell = dense(area * (int(number.max()) + 1) + number)
+    counts: np.ndarray = np.bincount(cell)[cell]
+    return counts
+
+
 def rules_met(data: Microdata, units: Units, places: tuple[int, ...]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Bits of the refusing edit rules: those whose part outside geography some member of a unit meets, those whose part
     of geography a place meets, and each unit's place by the whole hierarchy."""

@@ -16,8 +16,9 @@ import numpy as np
 from engine.common.compiled import Integer, kernel
 from engine.mechanisms.donors import refused
 
-Rules = tuple[np.ndarray, np.ndarray, np.ndarray]
-"""The last arguments of :func:`engine.mechanisms.donors.refused`."""
+Rules = tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]
+"""The last arguments of :func:`engine.mechanisms.donors.refused`, then counts: of refused pairs, and of targets that
+found no partner only because of them."""
 
 
 @kernel
@@ -40,12 +41,14 @@ def alike(
             low = middle + 1
         else:
             high = middle
-    met, place_met, place = rules
+    met, place_met, place, counts = rules
     for step in range(end - begin):
         at = low + step if low + step < end else low + step - end + begin
         p = int(donors[at])
-        if not taken[p] and not refused(t, p, met, place_met, place):
-            return p
+        if not taken[p]:
+            if not refused(t, p, met, place_met, place):
+                return p
+            counts[0] += 1
     return -1
 
 
@@ -133,11 +136,13 @@ def find_partners(
     choice = np.full(len(partner), -1, np.int64)
     claimed = np.full(len(partner), -1, np.int64)
     waiting = targets.copy()
+    counts = rules[3]
     rounds = 0
     while len(waiting):
         rounds += 1
         for t in waiting:
             choice[t] = -1
+            n_refused = counts[0]
             for step in (-1, 1):
                 c = skip_empty(cell[t] + step, step, left, down if step < 0 else up)
                 p = -1
@@ -148,6 +153,8 @@ def find_partners(
                 if p >= 0 and (choice[t] < 0 or better(t, p, t, choice[t], weight, value, rank)):
                     choice[t] = p
             p = choice[t]
+            if p < 0 and counts[0] > n_refused:
+                counts[1] += 1
             if p >= 0 and (claimed[p] < 0 or better(t, p, claimed[p], p, weight, value, rank)):
                 claimed[p] = t
         again = 0

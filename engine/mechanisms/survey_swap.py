@@ -32,8 +32,9 @@ from engine.common.errors import EngineError, UsageError
 from engine.common.raw_values import is_number
 from engine.data.domain import KINDS, Attribute
 from engine.data.microdata import Microdata
+from engine.data.units import Units
 from engine.mechanisms.base import Drawn, Mechanism, table_stream
-from engine.mechanisms.targeted import crossed, shared
+from engine.mechanisms.crossing import crossed, rules_met, shared
 from engine.models.columns import complete_numbers
 from engine.release.parameter import Parameter, Setting
 from engine.release.records import ReleasedTable
@@ -49,7 +50,8 @@ class Prepared(NamedTuple):
     ``codes`` and ``values`` are the codes of the swapping attributes and their figures in the bias, shape ``(swapping,
     n_records)``; ``zone`` numbers combinations of the boundary, ``stratum`` those of the strata; ``size`` is the
     measure of size, 0 for who takes no part; ``certain`` marks who is a target whatever the rate.  ``places`` are the
-    attributes that change.
+    attributes that change, ``rules`` the edit rules that refuse pairs, as :func:`engine.mechanisms.donors.refused`
+    takes them.
     """
 
     codes: np.ndarray
@@ -61,6 +63,7 @@ class Prepared(NamedTuple):
     weight: np.ndarray
     places: tuple[int, ...]
     warnings: list[str]
+    rules: tuple[np.ndarray, np.ndarray, np.ndarray]
 
 
 def check(values: Mapping[str, Any]) -> None:
@@ -107,6 +110,7 @@ def prepare(setting: Setting) -> Prepared:
         _weights(data),
         places,
         warnings,
+        rules_met(data, Units.from_codes(np.arange(n)), places),
     )
 
 
@@ -209,8 +213,17 @@ def targets(prepared: Prepared, chance: Chances, rate: str) -> np.ndarray:
     return chosen
 
 
-def find(prepared: Prepared, chance: Chances, chosen: np.ndarray) -> tuple[np.ndarray, int]:
-    """Each record's partner (itself where it has none), and in how many rounds they were found."""
+class Found(NamedTuple):
+    """Each record's partner (itself where it has none), in how many rounds they were found, how many pairs edit rules
+    refused, and how many targets found no partner only because of them."""
+
+    partner: np.ndarray
+    rounds: int
+    refused: np.ndarray
+
+
+def find(prepared: Prepared, chance: Chances, chosen: np.ndarray) -> Found:
+    """The partners that targets find."""
     from engine.common.compiled import wrapping
     from engine.mechanisms import nearest_partners
 
@@ -226,13 +239,13 @@ def find(prepared: Prepared, chance: Chances, chosen: np.ndarray) -> tuple[np.nd
     partner, taken = np.arange(n), np.ones(n, bool)
     taken[free] = False
     value = prepared.values[columns[:, -1], np.arange(n)]
-    no_rules = (np.zeros((n, 0), np.uint64), np.zeros((1, 0), np.uint64), np.zeros(n, np.int64))
+    refused = np.zeros(2, np.int64)
     with wrapping():
         rounds = nearest_partners.find_partners(
             np.flatnonzero(chosen), cell, zone, donors, start, _runs(cell[donors], prepared.weight[donors]),
-            prepared.weight, value, chance.rank, taken, no_rules, partner,
+            prepared.weight, value, chance.rank, taken, (*prepared.rules, refused), partner,
         )  # fmt: skip
-    return partner, rounds
+    return Found(partner, rounds, refused)
 
 
 def _runs(cell: np.ndarray, weight: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -249,7 +262,7 @@ def draw(prepared: Prepared, setting: Setting, derived: bytes) -> Drawn:
     data = setting.data
     chance = chances(prepared, setting, derived)
     chosen = targets(prepared, chance, dict(setting.texts)["rate"])
-    partner, rounds = find(prepared, chance, chosen)
+    partner, rounds, refused = find(prepared, chance, chosen)
     touched = partner != np.arange(data.n_records)
     alone = int(np.count_nonzero(chosen & ~touched))
     status = RunStatus.PARTIAL if alone else RunStatus.OK if touched.any() else RunStatus.NOOP
@@ -262,9 +275,13 @@ def draw(prepared: Prepared, setting: Setting, derived: bytes) -> Drawn:
         "without_partner": float(alone),
         "rounds": float(rounds),
     }
+    if prepared.rules[0].shape[1]:
+        about["pairs_refused_by_rules"] = float(refused[0])
+        about["without_partner_by_rules"] = float(refused[1])
     warnings = list(prepared.warnings)
     if alone:
-        warnings.append(f"{alone:,} targets have no partner within their boundary and stay as they are")
+        because = f", {refused[1]:,} of them because edit rules refuse all that are left" if refused[1] else ""
+        warnings.append(f"{alone:,} targets have no partner within their boundary and stay as they are{because}")
     if status == RunStatus.NOOP:
         warnings.append("there is no target; the table is the original")
     if warnings:
@@ -369,4 +386,5 @@ SURVEY_SWAP = Mechanism(
     check=check,
     changes=_places,
     altered_by="swap+linked",
+    refuses_pairs=True,
 )

@@ -30,7 +30,7 @@ from engine.data.domain import KINDS
 from engine.data.microdata import Microdata
 from engine.data.units import Units
 from engine.mechanisms.base import Drawn, Mechanism, table_stream
-from engine.mechanisms.crossing import crossed, dense, rules_met
+from engine.mechanisms.crossing import crossed, rules_met, shared
 from engine.release.parameter import Parameter, Setting
 from engine.release.records import ReleasedTable
 from engine.release.results import RunStatus
@@ -99,13 +99,6 @@ def prepare(setting: Setting) -> Prepared:
         movable &= (data.domain.attributes[j].kind_codes != KINDS.index("missing"))[data.codes[j][units.first]]
     rules = rules_met(data, units, places)
     return Prepared(units, area, count, level, group, movable, places, names, warnings, rules)
-
-
-def shared(area: np.ndarray, number: np.ndarray) -> np.ndarray:
-    """How many persons of each person's area share the person's number."""
-    cell = dense(area * (int(number.max()) + 1) + number)
-    counts: np.ndarray = np.bincount(cell)[cell]
-    return counts
 
 
 def _check_hierarchy(data: Microdata, units: Units, names: tuple[str, ...], places: tuple[int, ...]) -> list[str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from fractions import Fraction
 
 STARTS = 2**62
@@ -39,8 +39,9 @@ def partners(
     weight: Sequence[float],
     value: Sequence[float],
     rank: Sequence[int],
+    refused: Callable[[int, int], bool] = lambda t, p: False,
 ) -> tuple[dict[int, int], int]:
-    """The partner of each target that found one, and the number of rounds."""
+    """The partner of each target that found one, and the number of rounds; ``refused`` says who may not exchange."""
     n = len(rank)
     found: dict[int, int] = {}
     waiting, left, rounds = list(targets), set(donors), 0
@@ -48,12 +49,13 @@ def partners(
         rounds += 1
         choices: dict[int, int] = {}
         for t in waiting:
-            mine = {cell[p] for p in left if zone[p] == zone[t]}
+            free = [p for p in left if zone[p] == zone[t] and not refused(t, p)]
+            mine = {cell[p] for p in free}
             neighbours = [max((c for c in mine if c < cell[t]), default=None)]
             neighbours.append(min((c for c in mine if c > cell[t]), default=None))
             candidates = []
             for c in neighbours:
-                inside = [p for p in left if c is not None and zone[p] == zone[t] and cell[p] == c]
+                inside = [p for p in free if c is not None and cell[p] == c]
                 if inside:
                     candidates.append(min(inside, key=lambda p: (abs(weight[p] - weight[t]), (rank[p] - rank[t]) % n)))
             if candidates:

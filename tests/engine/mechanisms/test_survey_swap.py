@@ -19,11 +19,13 @@ from hypothesis import strategies as st
 from engine.common.errors import EngineError, UsageError
 from engine.common.streams import derive
 from engine.data.domain import KINDS, Attribute
+from engine.data.edit_rules import EditRule
 from engine.data.microdata import Microdata
 from engine.mechanisms.base import Drawn
 from engine.mechanisms.survey_swap import SURVEY_SWAP, Prepared, chances, figures, select, targets
 from engine.release.parameter import Setting
 from engine.release.results import RunStatus
+from tests.edit_rules import breaks_anew, refusing_rules
 from tests.examples import examples
 from tests.households import in_households
 from tests.numeric_data import numbered
@@ -84,10 +86,23 @@ def source_of(drawn: Drawn) -> np.ndarray:
     return np.arange(table.data.n_records) if table.source is None else table.source
 
 
-@given(surveys(), given_parameters(), st.integers(0, 99))
+@given(surveys(), given_parameters(), st.integers(0, 99), st.booleans(), st.data())
 @examples(300)
-def test_partners_are_the_twins_from_the_same_random_numbers(data: Microdata, parameters: dict[str, str], i: int):
+def test_partners_are_the_twins_from_the_same_random_numbers(
+    data: Microdata, parameters: dict[str, str], i: int, has_rules: bool, drawing: st.DataObject
+):
+    if has_rules:
+        data = replace(data, domain=replace(data.domain, refusing=drawing.draw(refusing_rules(data.domain))))
     setting, prepared = made(data, parameters)
+    records = list(zip(*(codes.tolist() for codes in data.codes), strict=True))
+
+    def refused(t: int, p: int) -> bool:
+        after = [
+            [records[other][j] if j in prepared.places else level for j, level in enumerate(records[mine])]
+            for mine, other in ((t, p), (p, t))
+        ]
+        return breaks_anew([records[t], records[p]], after, data.domain)
+
     drawn, chance = SURVEY_SWAP.draw_replicate(prepared, setting, derived(i)), chances(prepared, setting, derived(i))
     chosen = targets(prepared, chance, parameters["rate"])
     n, group = data.n_records, chance.group.tolist()
@@ -103,6 +118,7 @@ def test_partners_are_the_twins_from_the_same_random_numbers(data: Microdata, pa
         prepared.weight.tolist(),
         value,
         chance.rank.tolist(),
+        refused,
     )
     partner = list(range(n))
     for t, p in found.items():
@@ -111,6 +127,8 @@ def test_partners_are_the_twins_from_the_same_random_numbers(data: Microdata, pa
     assert drawn.diagnostics["pairs"] == len(found)
     assert drawn.diagnostics["without_partner"] == int(chosen.sum()) - len(found)
     assert drawn.diagnostics["rounds"] == rounds
+    released = list(zip(*(drawn.tables[0].codes(j).tolist() for j in range(len(data.domain))), strict=True))
+    assert not breaks_anew(records, released, data.domain)
 
 
 @given(surveys(), given_parameters(), st.integers(0, 99))
@@ -208,6 +226,16 @@ def test_a_target_without_a_partner_stays_and_is_counted():
     assert source_of(drawn).tolist() == [0, 1, 2, 3] and drawn.status == RunStatus.PARTIAL
     assert drawn.diagnostics["without_partner"] == 2
     assert str(drawn.diagnostics["warning"]).startswith("2 targets have no partner within their boundary and stay")
+
+
+def test_a_target_that_only_rules_leave_alone_is_told():
+    data = numbered({"pay": [0, 1, 1, 1], "sex": [0, 1, 1, 1]}, {})
+    rule = EditRule("no pay", (("pay", ("v0",)), ("sex", ("v1",))), refuse=True)
+    data = replace(data, domain=replace(data.domain, refusing=(rule,)))
+    drawn = _draw(data, {"swap": "pay", "risk": "pay", "certain": "2", "rate": "0"})
+    assert drawn.status == RunStatus.PARTIAL
+    assert drawn.diagnostics["pairs_refused_by_rules"] == 3 and drawn.diagnostics["without_partner_by_rules"] == 1
+    assert "1 of them because edit rules refuse all that are left" in str(drawn.diagnostics["warning"])
 
 
 def _draw(data: Microdata, parameters: dict[str, str]) -> Drawn:
