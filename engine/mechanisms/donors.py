@@ -112,8 +112,8 @@ def swap_level(
     of each list.  ``taken`` units are no donors any more, ``barred`` ones no initiators.  ``limits`` says whether this
     is the last level, where an area goes on until its ``quota`` (less what it has ``begun``) is reached, and whether
     those that must swap stop there too.  ``rules`` are as :func:`find` takes them; the second of their counts grows by
-    those who find no donor only because of them.  ``partner`` is the identity for who has not swapped; ``profile_used`` is the
-    profile by which an initiator found its donor.
+    those who find no donor only because of them.  ``partner`` is the identity for who has not swapped; ``profile_used``
+    is the profile by which an initiator found its donor.
     """
     members, start, slot, left = lists
     last, within = limits

@@ -7,6 +7,7 @@ __all__ = [
     "answers",
     "build_findings",
     "candidate_table",
+    "candidate_words",
     "certainty",
     "chair",
     "coarse_counts",
