@@ -30,8 +30,9 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 ATTACK = "self-attack.json"
-NEW_ID, ROW, RECORD, OLD_ID = "new_id", "row", "record", "id"
-"""Columns of the pair map: the new id, the row in the release, the record in the original, and its old id."""
+NEW_ID, ROW, RECORD, OLD_ID, OLD_UNIT, NEW_UNIT = "new_id", "row", "record", "id", "unit", "new_unit"
+"""Columns of the pair map: the new id, the row in the release, the record in the original, its old id, and the old and
+the new number of its unit."""
 FROM = "from:"
 """Before the name of a raw column: the record of the original whose value is shown."""
 
@@ -84,6 +85,8 @@ within 1e-9, and the replay says what differs. The seed annex must lie beside th
 Other files of the same records are brought in line with the release by
 
     frontier apply BUNDLE --data OTHER --id CASEID --out FOLDER
+
+and files of households, where the plan names a unit, by --unit HOUSEHOLD in place of --id CASEID.
 """
 
 
@@ -132,7 +135,8 @@ def _unshuffled(source: ExportSource, folder: Path) -> dict[str, str]:
     order, digests = np.arange(source.data.n_records), {}
     temporary = folder / "unshuffled.csv"
     for d, name in enumerate(table_names(len(source.remade.tables))):
-        write_csv(temporary, released_columns(source.remade, d, order, source.include, source.rows.ids))
+        new_numbers = source.rows.new_numbers(source.data)
+        write_csv(temporary, released_columns(source.remade, d, order, source.include, new_numbers))
         digests[name] = sha256(temporary)
         temporary.unlink()
     return digests
@@ -151,9 +155,12 @@ def _write_map(source: ExportSource, folder: Path) -> None:
             ROW: pa.array(source.rows.row_of),
             NEW_ID: pa.array(source.rows.ids),
         }
-        if data.id is not None:
-            raw = data.raw.columns[data.id]
-            columns[OLD_ID] = as_text(raw.values).take(pa.array(raw.codes, pa.int32(), mask=raw.codes < 0))
+        for name, old in ((data.id, OLD_ID), (data.unit, OLD_UNIT)):
+            if name is not None:
+                raw = data.raw.columns[name]
+                columns[old] = as_text(raw.values).take(pa.array(raw.codes, pa.int32(), mask=raw.codes < 0))
+        if data.unit is not None:
+            columns[NEW_UNIT] = pa.array(source.rows.new_numbers(data)[data.unit])
         for name, carrier in carriers_of(remade, d).items():
             columns[FROM + name] = pa.array(carrier)
         write_parquet(folder / f"pairs{end}.parquet", columns)

@@ -41,7 +41,8 @@ def check_formats(formats: Iterable[str]) -> tuple[str, ...]:
 def tables_of(remade: Remade, rows: Rows, include: Iterable[str]) -> Tables:
     """The released tables by the name of their files: one release, or release-01 and so on; all in one order."""
     names = table_names(len(remade.tables))
-    return {name: released_columns(remade, d, rows.order, include, rows.ids) for d, name in enumerate(names)}
+    new_numbers = rows.new_numbers(remade.data)
+    return {name: released_columns(remade, d, rows.order, include, new_numbers) for d, name in enumerate(names)}
 
 
 def table_names(n_tables: int) -> list[str]:
@@ -50,12 +51,12 @@ def table_names(n_tables: int) -> list[str]:
 
 
 def labels_of(remade: Remade, names: Iterable[str]) -> dict[str, ColumnLabels]:
-    """The labels of released columns; the new id keeps its variable label alone, since its values are others."""
+    """The labels of released columns; new ids and numbers of units keep their variable label alone, since their values
+    are others."""
     data = remade.data
     labels = {name: data.raw.about(name) for name in names}
-    if data.id in labels:
-        labels[data.id] = replace(NO_LABELS, label=labels[data.id].label)
-    return labels
+    renumbered = {name: replace(NO_LABELS, label=labels[name].label) for name in (data.id, data.unit) if name in labels}
+    return labels | renumbered
 
 
 def write_tables(

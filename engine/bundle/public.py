@@ -21,7 +21,7 @@ def write(source: ExportSource, folder: Path) -> dict[str, str]:
     digests, notes = write_tables(folder, source.tables, source.formats, source.labels)
     weight = source.data.weight if "weight" in source.include else None
     labels = {
-        name: about if name == source.data.id else missing_values(plan, name, about)
+        name: about if name in (source.data.id, source.data.unit) else missing_values(plan, name, about)
         for name, about in source.labels.items()
     }
     book = codebook(plan.publish.title, source.tables, labels, sorted(digests), notes, weight, _code_columns(source))
@@ -54,5 +54,5 @@ def methods_of(source: ExportSource) -> str:
         wording=printable(publish.wording),
         swap=spec.by_roles,
         n_tables=len(source.remade.tables),
-        new_ids=source.data.id is not None and source.data.id in source.columns,
+        new_ids=bool({source.data.id, source.data.unit} & set(source.columns)),
     )

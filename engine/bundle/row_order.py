@@ -1,7 +1,9 @@
-"""The order of released records and their new ids, drawn from a secret of their own.
+"""The order of released records, their new ids and the new numbers of households, drawn from a secret of their own.
 
 The secret comes from the operating system and stays in the analyst's bundle.  The same secret gives the same order and
-the same ids, so all tables of a release and the files that are linked to it agree.
+the same numbers, so all tables of a release and the files that are linked to it agree.  Records stand in an order in
+which each is as likely as any other, members of a household apart from each other: since neither the order nor a number
+depends on what was swapped, nobody can read from them who moved.
 """
 
 from __future__ import annotations
@@ -13,6 +15,8 @@ from functools import cached_property
 import numpy as np
 
 from engine.common.streams import derive, generator
+from engine.data.microdata import Microdata
+from engine.data.units import Units
 
 SECRET_BYTES = 32
 
@@ -46,3 +50,17 @@ class Rows:
         """The new id of each original record: 1 to ``n_records`` in an order of its own, so that it tells nothing of
         either order."""
         return generator(derive(self.secret, "ids")).permutation(self.n_records).astype(np.int64) + 1
+
+    def unit_numbers(self, units: Units) -> np.ndarray:
+        """The new number of each original record's unit, the same for all its members, shape ``(n_records,)``: 1 to
+        the number of units in an order of its own."""
+        new = generator(derive(self.secret, "units")).permutation(len(units)).astype(np.int64) + 1
+        numbers: np.ndarray = new[units.of_record]
+        return numbers
+
+    def new_numbers(self, data: Microdata) -> dict[str, np.ndarray]:
+        """New numbers in place of those of the id and of the unit, by column, one per original record."""
+        numbers = {} if data.id is None else {data.id: self.ids}
+        if data.unit is not None and data.units is not None:
+            numbers[data.unit] = self.unit_numbers(data.units)
+        return numbers

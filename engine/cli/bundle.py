@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from engine.cli.parser import DATA_HELP, add_command
 from engine.common.errors import UsageError
 from engine.common.output import say
+from engine.plan.context import INCLUDE
 
 if TYPE_CHECKING:
     from engine.cli.parser import Commands
@@ -36,8 +37,11 @@ def add_commands(commands: Commands) -> None:
     formats = "csv, parquet, sav, dta and xpt, separated by commas (default csv,parquet)"
     export.add_argument("--formats", metavar="LIST", help=formats)
     export.add_argument("--key-file", metavar="PATH")
-    include = "release the weight or a new id to the analyst too; [publish] of the plan says what the public gets"
-    export.add_argument("--include", action="append", default=[], choices=("weight", "id"), help=include)
+    include = (
+        "release the weight, a new id or new numbers of households to the analyst too; [publish] of the plan says "
+    )
+    include += "what the public gets"
+    export.add_argument("--include", action="append", default=[], choices=INCLUDE, help=include)
     export.add_argument("--same-order-as", metavar="BUNDLE", help="use the row order and ids of an analyst's bundle")
     export.add_argument("--allow-partial", action="store_true", help="export a failed run all the same")
 

@@ -116,8 +116,8 @@ class Microdata:
 
     ``codes[j]`` holds the level codes of attribute ``j`` (one integer array of length ``n_records`` per attribute).
     ``raw`` keeps every raw column.  ``carried`` columns stay with their record; ``dropped`` ones are never exported;
-    ``weight`` and ``id`` follow their record and are released only where the plan includes them.  ``unit`` is the
-    column that numbers the units (households) to which records belong.
+    ``weight``, ``id`` and ``unit``, the column that numbers the units (households) to which records belong, follow
+    their record and are released only where the plan includes them, of the latter two new numbers.
     """
 
     domain: Domain
@@ -162,6 +162,12 @@ class Microdata:
     def cell_of_record(self) -> np.ndarray:
         """Each record's cell of :attr:`table`, shape ``(n_records,)``."""
         return self._table[1]
+
+    @property
+    def single_uses(self) -> dict[str, str]:
+        """The columns that are the weight, the id and the unit, each with its use."""
+        uses = {"weight": self.weight, "id": self.id, "unit": self.unit}
+        return {column: use for use, column in uses.items() if column is not None}
 
     @cached_property
     def units(self) -> Units | None:

@@ -74,7 +74,8 @@ class Mechanism:
     parameters; ``batched`` draws many of its candidates at once.  ``partners_differ`` says that every record it touches
     has changed on all attributes that it exchanges, ``redraws_levels`` that it draws the levels of each key for itself,
     where others move all keys as one, ``redrawable`` that whoever guesses the key can draw its pairs again and undo it,
-    ``refuses_pairs`` that it makes no pair that an edit rule of the domain refuses.
+    ``refuses_pairs`` that it makes no pair that an edit rule of the domain refuses, ``whole_units`` that it moves units
+    (households) and never a record alone.
     """
 
     name: str
@@ -96,6 +97,7 @@ class Mechanism:
     redrawable: bool = False
     altered_by: str = ""
     refuses_pairs: bool = False
+    whole_units: bool = False
 
     def __post_init__(self) -> None:
         check_fields(self, "mechanism")

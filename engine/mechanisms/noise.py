@@ -80,8 +80,13 @@ def prepare(setting: Setting) -> Prepared:
     for name in names:
         if name in behind:
             raise UsageError(f"column '{name}' makes the levels of '{behind[name]}'; noise would contradict them")
-        if name in (data.weight, data.id):
-            raise UsageError(f"column '{name}' is the {'weight' if name == data.weight else 'identifier'} of records")
+        if name in data.single_uses:
+            meaning = {
+                "weight": "the weight of records",
+                "id": "the identifier of records",
+                "unit": "that of households",
+            }
+            raise UsageError(f"column '{name}' is {meaning[data.single_uses[name]]}")
     table = ReleasedTable(data)
     x = np.column_stack([complete_numbers(table, name, "noise") for name in names])
     places = strata_places(data, setting["within"])

@@ -382,4 +382,5 @@ TRS = Mechanism(
     changes=_places,
     altered_by="hierarchy",
     refuses_pairs=True,
+    whole_units=True,
 )

@@ -41,14 +41,12 @@ def variable(name: str, plan: Plan, data: Microdata, who: str) -> Variable:
             (attribute_plan.view[0] for attribute_plan in plan.attributes if attribute_plan.name == base), base
         )
     if column not in data.raw.columns:
-        hidden = {*data.dropped, *data.domain.names, data.id}
+        hidden = {*data.dropped, *data.domain.names, data.id, data.unit}
         stays = [c for c in data.raw.names if c not in hidden]
         raise UsageError(f"{who} names the unknown column '{name}'.{did_you_mean(name, [*data.domain.names, *stays])}")
-    if column in data.dropped or column == data.id:
-        raise UsageError(
-            f"{who} names column '{column}', which {'is the id' if column == data.id else 'never leaves'}; "
-            "use columns that stay in a release"
-        )
+    if column in data.dropped or column in (data.id, data.unit):
+        what = "never leaves" if column in data.dropped else f"is the {data.single_uses[column]}"
+        raise UsageError(f"{who} names column '{column}', which {what}; use columns that stay in a release")
     return Variable(None, column)
 
 

@@ -8,6 +8,7 @@ from fnmatch import fnmatchcase
 
 from engine.common.errors import UsageError
 from engine.plan.attribute import AttributePlan
+from engine.plan.context import SingleUse
 from engine.plan.proposal import Proposal
 from engine.plan.types import DataPlan, Plan, SpacePlan, is_pattern
 from engine.release.spec import AttributeSpec
@@ -26,14 +27,16 @@ def accept(plan: Plan, proposal: Proposal) -> Plan:
     if proposal.kind == "constant":
         return take_out(plan, carry=proposal.columns)
     leading, *others = proposal.columns
+    if proposal.kind == "unit" and plan.data.unit is None and plan.data.id == leading:
+        plan = replace(plan, data=replace(plan.data, id=None, drop=(*plan.data.drop, leading)))
     declared = getattr(plan.data, proposal.kind)
     if declared is not None:
         others = [name for name in proposal.columns if name != declared]
         leading = declared
-    if proposal.kind == "id":
-        # A second id would be released if it were carried.
-        return take_out(plan, drop=others, id=leading)
-    return take_out(plan, carry=others, weight=leading)
+    if proposal.kind == "weight":
+        return take_out(plan, carry=others, weight=leading)
+    # A second number of records or households would be released if it were carried.
+    return take_out(plan, drop=others, **{proposal.kind: leading})
 
 
 def changes(plan: Plan, proposal: Proposal) -> bool:
@@ -50,35 +53,42 @@ def changes(plan: Plan, proposal: Proposal) -> bool:
 
 
 def take_out(
-    plan: Plan, carry: Sequence[str] = (), drop: Sequence[str] = (), id: str | None = None, weight: str | None = None
+    plan: Plan,
+    carry: Sequence[str] = (),
+    drop: Sequence[str] = (),
+    *,
+    id: str | None = None,
+    unit: str | None = None,
+    weight: str | None = None,
 ) -> Plan:
     """``plan`` with columns taken out of the attributes; a use that the plan already gives to one of them stays."""
-    set_aside = {*carry, *drop, *(name for name in (id, weight) if name is not None)}
+    single: dict[SingleUse, str | None] = {"weight": weight, "id": id, "unit": unit}
+    set_aside = {*carry, *drop, *(name for name in single.values() if name is not None)}
     data = plan.data
     in_blocks = {c for a in data.attributes if len(a.columns) > 1 for c in a.columns}
     free = set_aside - in_blocks
     attributes = tuple(a for a in data.attributes if not set(a.columns) <= free)
-    special = {data.id, data.weight}
+    special = data.single_uses
     carried = [
         c for c in carry if c in free and c not in special and not _under(c, data.carry) and not _dropped(data, c)
     ]
     dropped = [c for c in drop if c in free and c not in special and not _under(c, data.drop)]
+    given: dict[SingleUse, str | None] = {use: name for use, name in single.items() if name in free}
     changed = replace(
         data,
         attributes=attributes,
-        id=id if id in free or id == data.id else data.id,
-        weight=weight if weight in free or weight == data.weight else data.weight,
-        carry=(*(c for c in data.carry if c not in (id, weight, *dropped)), *carried),
-        drop=(*(c for c in data.drop if c not in (id, weight)), *dropped),
-        numeric=tuple(c for c in data.numeric if c != id and c not in dropped),
+        **data.single_after(given),
+        carry=(*(c for c in data.carry if c not in (*single.values(), *dropped)), *carried),
+        drop=(*(c for c in data.drop if c not in single.values()), *dropped),
+        numeric=tuple(c for c in data.numeric if c not in (id, unit, *dropped)),
     )
     return _renamed(plan, changed, {a.name: None for a in data.attributes if a not in attributes})
 
 
 def _reach(data: DataPlan, proposal: Proposal) -> tuple[list[str], list[AttributePlan]]:
-    """The columns that a block or skip concerns (what is dropped, id or weight stays that), and the attributes that
-    hold some of them."""
-    columns = [c for c in proposal.columns if c not in (data.id, data.weight) and not _dropped(data, c)]
+    """The columns that a block or skip concerns (what is dropped, id, unit or weight stays that), and the attributes
+    that hold some of them."""
+    columns = [c for c in proposal.columns if c not in data.single_uses and not _dropped(data, c)]
     concerned = set(columns)
     return columns, [a for a in data.attributes if not concerned.isdisjoint(a.columns)]
 

@@ -13,6 +13,7 @@ from engine.common.raw_values import is_number
 from engine.data.microdata import RawTable
 from engine.plan.analysis import AnalysisPlan
 from engine.plan.attribute import MISSING_LEVEL, AttributePlan
+from engine.plan.context import SingleUse
 from engine.plan.edit import edit_plan
 from engine.plan.guess import facts
 from engine.plan.reshape import viewed_by
@@ -96,8 +97,7 @@ def _forgotten(plan: Plan, column: str) -> Plan:
     data = plan.data
     forgotten = replace(
         data,
-        weight=None if data.weight == column else data.weight,
-        id=None if data.id == column else data.id,
+        **data.single_after({use: None for name, use in data.single_uses.items() if name == column}),
         carry=tuple(name for name in data.carry if name != column),
         drop=tuple(name for name in data.drop if name != column),
         numeric=tuple(name for name in data.numeric if name != column),
@@ -126,8 +126,7 @@ def with_column_renamed(plan: Plan, old: str, new: str) -> Plan:
     renamed = replace(
         data,
         attributes=attributes,
-        weight=new if data.weight == old else data.weight,
-        id=new if data.id == old else data.id,
+        **data.single_after({use: new for name, use in data.single_uses.items() if name == old}),
         carry=now(unless_new(data.carry)),
         drop=now(unless_new(data.drop)),
         numeric=now(data.numeric),
@@ -225,17 +224,15 @@ def with_rule_level(plan: Plan, rule: str, name: str, old: str, new: str) -> Pla
     return replace(plan, edits=edits)
 
 
-def with_use(plan: Plan, column: str, use: Literal["carry", "drop", "weight", "id"]) -> Plan:
+def with_use(plan: Plan, column: str, use: Literal["carry", "drop"] | SingleUse) -> Plan:
     """``plan`` that says what becomes of a column without a use."""
     data = plan.data
     if use == "carry":
         data = replace(data, carry=(*data.carry, column))
     elif use == "drop":
         data = replace(data, drop=(*data.drop, column))
-    elif use == "weight":
-        data = replace(data, weight=column)
     else:
-        data = replace(data, id=column)
+        data = replace(data, **data.single_after({use: column}))
     return replace(plan, data=data)
 
 

@@ -86,7 +86,7 @@ def column_mismatches(plan: Plan, table: RawTable) -> Iterator[AbsentColumn | Ne
         return
     claims = dict(plan.data.claims())
     for column in assigned.absent:
-        yield AbsentColumn(column, claims[column])
+        yield AbsentColumn(column, claims[column], tuple(table.names))
     yield from _absent_from_uses(plan, table, assigned.absent)
     for column in assigned.unassigned:
         yield NewColumn(column, table.columns[column].about.label)

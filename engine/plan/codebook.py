@@ -18,7 +18,7 @@ from engine.plan.guess import first_plan
 from engine.plan.proposal import Link, Proposal, ProposalKind
 from engine.plan.types import Plan, is_pattern
 
-ROLES = ("key", "swap", "analyse", "attribute", "weight", "id", "carry", "drop")
+ROLES = ("key", "swap", "analyse", "attribute", "weight", "id", "unit", "carry", "drop")
 """Roles that a codebook may give a column; the first four make it an attribute."""
 _CODED = ROLES[:4]
 FIELDS = ("name", "label", "role", "block", "missing", "skip", "values", "measure")
@@ -113,8 +113,8 @@ def apply_codebook(raw: RawTable, codebook: Codebook, plan: Plan | None = None) 
     """The plan that the codebook describes for ``raw``, from ``plan`` or else from a first guess.
 
     Where any column has a role that makes it an attribute, exactly those columns are attributes.  Of several columns
-    with the role id the first in the file is the id and the others are dropped; of several weights the others are
-    carried.
+    with the role id, or unit, the first in the file has it and the others are dropped; of several weights the others
+    are carried.
     """
     raw = with_labels(raw, codebook)
     rows = codebook.of(raw.names)
@@ -130,7 +130,12 @@ def apply_codebook(raw: RawTable, codebook: Codebook, plan: Plan | None = None) 
                 f"the codebook makes column '{name}' an attribute, but it has too many values for one; give edges "
                 "with cut in the plan, or name a recode of it"
             )
-    uses: tuple[tuple[ProposalKind, str], ...] = (("id", "id"), ("weight", "weight"), ("constant", "carry"))
+    uses: tuple[tuple[ProposalKind, str], ...] = (
+        ("unit", "unit"),
+        ("id", "id"),
+        ("weight", "weight"),
+        ("constant", "carry"),
+    )
     for kind, role in uses:
         if having(role):
             plan = accept(plan, Proposal(kind, having(role), "", ""))

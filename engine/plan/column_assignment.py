@@ -68,12 +68,19 @@ def _any_of(patterns: Sequence[str]) -> Callable[[str], object]:
     return re.compile("|".join(f"(?:{translate(pattern)})" for pattern in patterns)).match
 
 
+def absent_unit(name: str, columns: Sequence[str]) -> str:
+    """What is said of a unit that names a column the file does not have."""
+    return f"unit names column '{name}', which the file lacks.{did_you_mean(name, columns)}"
+
+
 def check_assignment(data: DataPlan, columns: Sequence[str]) -> ColumnAssignment:
     """:func:`assign_columns`, refusing columns that are claimed but absent and columns without a use."""
     assigned = assign_columns(data, columns)
     if assigned.absent:
         name = assigned.absent[0]
         claim = dict(data.claims())[name]
+        if claim == "unit":
+            raise UsageError(absent_unit(name, columns))
         hint = did_you_mean(name, columns)
         raise UsageError(f"the plan names column '{name}' ({claim}), which is not in the data.{hint}")
     if assigned.unassigned:

@@ -9,6 +9,7 @@ import numpy as np
 
 from engine.common.raw_values import is_number, numbers, texts
 from engine.data.labels import ColumnLabels
+from engine.data.microdata import RawColumn
 from engine.plan.guess import Facts
 from engine.plan.partition import Partition
 from engine.plan.types import DEFAULT_MISSING
@@ -33,6 +34,14 @@ _NO_WEIGHT = re.compile(r"birth|body|kg|kilo|lbs?\b|pound|gram", re.IGNORECASE)
 _LEAST_DISTINCT = 50  # distinct values from which a column may be a weight by its values alone
 _HEAPED = 0.3  # share of multiples of ten from which numbers were rounded by people, as incomes are
 _ID_NAME = re.compile(r"(^|_)(\w*id|ident\w*|serial\w*|key|uuid|recno|case(no|num)?)\d*($|_)", re.IGNORECASE)
+_UNIT_NAME = re.compile(
+    r"(^|_)(hid|hh_?(id|num|no|nr|number|key|serial)|house(hold)?(_?(id|num|no|nr|number|key|serial))?|serial(no)?|"
+    r"dwelling(_?(id|no|number))?|fam(ily)?_?(id|no|number)|qhhnum)\d*($|_)",
+    re.IGNORECASE,
+)
+_MOST_MEMBERS = 15  # of a household; larger groups are places, schools or classes
+_IN_HOUSEHOLDS = 0.98  # share of records that stand in groups of so many
+_LEAST_TOGETHER = 0.05  # share of groups of several records from which a column does not number records with errors
 _FLAG_NAMES = (
     re.compile(r"(?:imp|impf|imputed|flag|f|i|alloc|q)_(.+)", re.IGNORECASE),
     re.compile(r"(.+?)_?(?:imp|impf|imputed|imputation|flag|alloc)", re.IGNORECASE),
@@ -56,6 +65,36 @@ def is_id(column: Partition, facts: Facts) -> bool:
     in_order = np.append(values, np.nan)[column.raw.codes]
     rising = all_whole and bool((in_order[1:] >= in_order[:-1]).all())
     return rising or (named and all_whole)
+
+
+def numbers_units(column: RawColumn, facts: Facts) -> bool:
+    """Whether a column numbers households: whole numbers or texts without gaps, nearly all of them of 1 to 15 records,
+    with a name that says so or with the records of each number together in the file."""
+    codes, n_records = column.codes, len(column.codes)
+    if facts.n_missing or facts.labelled or n_records <= 50 or facts.n_distinct * _MOST_MEMBERS < n_records:
+        return False
+    sizes = np.bincount(codes)
+    if sizes[sizes <= _MOST_MEMBERS].sum() < _IN_HOUSEHOLDS * n_records:
+        return False
+    if np.count_nonzero(sizes > 1) < max(1.0, _LEAST_TOGETHER * np.count_nonzero(sizes)):
+        return False
+    if _UNIT_NAME.search(column.name):
+        return not facts.numeric or _whole(numbers(column.values))
+    together = int(np.count_nonzero(np.diff(codes))) + 1 == np.count_nonzero(sizes)
+    if not facts.numeric:
+        return together and facts.looks_like_id
+    values = numbers(column.values)
+    return together and _whole(values) and bool((np.diff(values[codes]) >= 0).all())
+
+
+def _whole(values: np.ndarray) -> bool:
+    return bool(np.isfinite(values).all() and (np.mod(values, 1) == 0).all())
+
+
+def units_first(columns: Sequence[RawColumn]) -> tuple[str, ...]:
+    """Names of columns that number households, those first whose names say household and not family."""
+    by_name = sorted(columns, key=lambda column: bool(re.match("fam", column.name, re.IGNORECASE)))
+    return tuple(column.name for column in by_name)
 
 
 def is_weight(column: Partition, facts: Facts) -> bool:

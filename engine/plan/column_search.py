@@ -20,6 +20,7 @@ class Obstacle(Enum):
 
     WEIGHT = "it is the weight"
     ID = "it is the id"
+    UNIT = "it numbers households"
     DROPPED = "it is dropped, so it never leaves"
     UNDECIDED = "the plan gives it no use yet"
     EMPTY = "it has no values"
@@ -97,6 +98,8 @@ def _obstacle(name: str, seen: Facts, plan: Plan, carried: frozenset[str], dropp
         return Obstacle.WEIGHT
     if name == plan.data.id:
         return Obstacle.ID
+    if name == plan.data.unit:
+        return Obstacle.UNIT
     if name in dropped:
         return Obstacle.DROPPED
     if name not in carried:

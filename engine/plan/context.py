@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 from decimal import Decimal
-from typing import Annotated, Literal, get_args
+from typing import Annotated, Literal, TypedDict, get_args
 
 from msgspec import Meta
 
@@ -25,8 +25,20 @@ MembersRate = Literal["withhold", "tell"]
 MEMBERS_RATES: tuple[MembersRate, ...] = get_args(MembersRate)
 PublishedTables = Literal["yes", "no", "not known"]
 PUBLISHED_TABLES: tuple[PublishedTables, ...] = get_args(PublishedTables)
-INCLUDE = ("weight", "id")
-"""Columns that may be released besides attributes and carried ones: the weight, and a new id in place of the id."""
+SingleUse = Literal["weight", "id", "unit"]
+SINGLE_USES: tuple[SingleUse, ...] = get_args(SingleUse)
+"""Uses of which a plan names one column at most."""
+INCLUDE: tuple[SingleUse, ...] = SINGLE_USES
+"""Columns that may be released besides attributes and carried ones: the weight, and new numbers in place of those of
+the id and of the unit."""
+
+
+class SingleColumns(TypedDict):
+    """The columns of the uses that one column has at most."""
+
+    weight: str | None
+    id: str | None
+    unit: str | None
 
 
 def check_include(include: Iterable[str], where: str = "") -> tuple[str, ...]:
@@ -35,8 +47,8 @@ def check_include(include: Iterable[str], where: str = "") -> tuple[str, ...]:
     for name in requested:
         if name not in INCLUDE:
             raise UsageError(
-                f"{where or 'cannot include'} '{name}', must be weight or id. They stand for the columns that [data] "
-                "names as weight and id; other columns are carried, or attributes"
+                f"{where or 'cannot include'} '{name}', must be weight, id or unit. They stand for the columns that "
+                "[data] names as weight, id and unit; other columns are carried, or attributes"
             )
     return tuple(name for name in INCLUDE if name in requested)
 

@@ -23,8 +23,10 @@ from engine.plan.column_heuristics import (
     likeliest_first,
     may_be_weight,
     missing_codes,
+    numbers_units,
     says_skip,
     skip_like,
+    units_first,
 )
 from engine.plan.deciders import decided, intervals
 from engine.plan.guess import Facts, facts
@@ -49,7 +51,8 @@ class Dependencies:
     """Dependencies between columns, as the records show them; columns in file order.
 
     ``recodes`` are pairs (decider, decided); ``same`` groups of columns with the same information; ``flags`` pairs
-    (column, its flag by name); ``ids`` and ``weights`` are left out of all of them.  ``possible_weights`` may be
+    (column, its flag by name); ``ids``, ``units`` (columns that number households) and ``weights`` are left out of all
+    of them.  ``possible_weights`` may be
     weights by their values alone, the likeliest first; nothing else hangs together with them.
     """
 
@@ -64,6 +67,7 @@ class Dependencies:
     skips: tuple[SkipPattern, ...]
     missing: tuple[tuple[str, tuple[str, ...]], ...]
     possible_weights: tuple[str, ...] = ()
+    units: tuple[str, ...] = ()
 
     @property
     def decided(self) -> tuple[tuple[str, str], ...]:
@@ -126,10 +130,11 @@ def dependencies(table: RawTable) -> Dependencies:
     n = table.n_records
     facts_of = {name: facts(column.raw, n) for name, column in columns.items()}
     constant = tuple(name for name, column in columns.items() if column.n_levels < 2)
-    ids = tuple(name for name, column in columns.items() if is_id(column, facts_of[name]))
-    numbering = set(ids)
+    units = units_first([c.raw for name, c in columns.items() if numbers_units(c.raw, facts_of[name])])
+    ids = tuple(name for name, c in columns.items() if name not in units and is_id(c, facts_of[name]))
+    numbering = {*units, *ids}
     weights = tuple(name for name, c in columns.items() if name not in numbering and is_weight(c, facts_of[name]))
-    set_aside = {*constant, *ids, *weights}
+    set_aside = {*constant, *numbering, *weights}
     comparable = [column for name, column in columns.items() if name not in set_aside]
     same = _same(comparable)
     duplicates = {name for group in same for name in group[1:]}
@@ -166,6 +171,7 @@ def dependencies(table: RawTable) -> Dependencies:
         skips=skips,
         missing=tuple(missing_codes(comparable, skip_codes)),
         possible_weights=tuple(column.name for column in likeliest_first(list(unrelated))[:_MOST_WEIGHTS]),
+        units=units,
     )
 
 

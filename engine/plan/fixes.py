@@ -14,6 +14,8 @@ from engine.common.wording import listed
 from engine.data.microdata import RawTable
 from engine.plan import adapt
 from engine.plan.check import column_mismatches
+from engine.plan.column_heuristics import numbers_units
+from engine.plan.context import SingleUse
 from engine.plan.guess import facts, first_part
 from engine.plan.mismatches import (
     AbsentColumn,
@@ -33,7 +35,7 @@ from engine.plan.reshape import add_attribute, split_levels
 from engine.plan.types import Plan
 
 Verb = Literal[
-    "drop", "rename", "carry", "attribute", "weight", "id", "level", "merge", "missing", "skip", "keep", "redo"
+    "drop", "rename", "carry", "attribute", "weight", "id", "unit", "level", "merge", "missing", "skip", "keep", "redo"
 ]
 """What a fix does: ``redo`` makes levels anew, ``keep`` leaves the plan as it is."""
 _LIKE = 0.6  # from which similarity on two names may be one column's
@@ -167,6 +169,9 @@ def _of_new(mismatch: NewColumn, plan: Plan, table: RawTable) -> Iterator[Fix]:
     yield Fix("carry", "Carry it", carried, _use(column, "carry"))
     if seen.looks_like_id and plan.data.id is None:
         yield Fix("id", "It is the id", f"{column} is the id", _use(column, "id"))
+    if plan.data.unit is None and numbers_units(table.columns[column], seen):
+        done = f"{column} numbers the households"
+        yield Fix("unit", "It numbers households", done, _use(column, "unit"), likely=True)
     if seen.numeric and not seen.labelled and plan.data.weight is None:
         yield Fix("weight", "It is the weight", f"{column} is the weight", _use(column, "weight"))
     if seen.categorical and first_part(table, column).levels:
@@ -178,7 +183,7 @@ def _of_new(mismatch: NewColumn, plan: Plan, table: RawTable) -> Iterator[Fix]:
         )
 
 
-def _use(column: str, use: Literal["carry", "drop", "weight", "id"]) -> Callable[[Plan], Plan]:
+def _use(column: str, use: Literal["carry", "drop"] | SingleUse) -> Callable[[Plan], Plan]:
     return lambda plan: adapt.with_use(plan, column, use)
 
 

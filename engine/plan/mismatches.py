@@ -6,6 +6,7 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import ClassVar, Literal, get_args
 
+from engine.plan.column_assignment import absent_unit
 from engine.plan.column_lists import count, listed
 
 MismatchKind = Literal["absent", "new", "code", "level", "missing", "number", "empty", "rule", "unused", "clash"]
@@ -37,10 +38,12 @@ class Mismatch(ABC):
 
 @dataclass(frozen=True)
 class AbsentColumn(Mismatch):
-    """The plan names ``column`` (``claim`` says for what), and the file does not have it."""
+    """The plan names ``column`` (``claim`` says for what), and the file, whose ``columns`` these are, does not have
+    it."""
 
     column: str
     claim: str
+    columns: tuple[str, ...] = ()
     kind = "absent"
 
     @property
@@ -51,6 +54,8 @@ class AbsentColumn(Mismatch):
     @property
     def sentence(self) -> str:
         """What does not fit."""
+        if self.claim == "unit":
+            return absent_unit(self.column, self.columns)
         return f"column '{self.column}' ({self.claim}) is not in the data"
 
 

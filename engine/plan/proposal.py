@@ -7,7 +7,7 @@ from typing import Literal, get_args
 
 from engine.common.errors import EngineError
 
-ProposalKind = Literal["id", "weight", "missing", "constant", "block", "skip"]
+ProposalKind = Literal["unit", "id", "weight", "missing", "constant", "block", "skip"]
 KINDS: tuple[ProposalKind, ...] = get_args(ProposalKind)
 """Kinds of proposals, in the order in which they are best decided."""
 LinkKind = Literal["recode", "same", "flag", "skip"]

@@ -24,7 +24,7 @@ def propose(raw: RawTable, plan: Plan | None = None, known: Dependencies | None 
     index_of = {name: i for i, name in enumerate(raw.names)}
     proposals = sorted(
         (
-            *_identity(known),
+            *_identity(raw, known),
             *_possible_weights(raw, known, plan),
             *_missing(raw, known),
             *_blocks(raw, known),
@@ -35,7 +35,18 @@ def propose(raw: RawTable, plan: Plan | None = None, known: Dependencies | None 
     return proposals if plan is None else [p for p in proposals if changes(plan, p)]
 
 
-def _identity(known: Dependencies) -> Iterator[Proposal]:
+def _identity(raw: RawTable, known: Dependencies) -> Iterator[Proposal]:
+    if known.units:
+        leading, *others = known.units
+        yield Proposal(
+            "unit",
+            known.units,
+            f"{_names(known.units)} {'numbers' if len(known.units) == 1 else 'number'} households: a value "
+            f"stands for {raw.n_records / known.facts[leading].n_distinct:.2g} records on average, and hardly any for "
+            "more than 15.",
+            f"'{leading}' becomes the unit, the column that numbers households, which is never exported unless asked "
+            "for, and then with new numbers" + _also_dropped(others),
+        )
     if known.ids:
         first, *others = known.ids
         yield Proposal(
@@ -43,8 +54,7 @@ def _identity(known: Dependencies) -> Iterator[Proposal]:
             known.ids,
             f"{_names(known.ids)} {'numbers' if len(known.ids) == 1 else 'number'} the records or groups of them, as "
             "ids do.",
-            f"'{first}' becomes the id, which is never exported unless asked for"
-            + (f"; {_names(others)} {'is' if len(others) == 1 else 'are'} dropped." if others else "."),
+            f"'{first}' becomes the id, which is never exported unless asked for" + _also_dropped(others),
         )
     if known.weights:
         leading = min(known.weights, key=_is_auxiliary)
@@ -64,6 +74,10 @@ def _identity(known: Dependencies) -> Iterator[Proposal]:
             f"{_names(known.constant)} {'has' if len(known.constant) == 1 else 'have'} one value only.",
             "There is nothing to swap: carried with the records.",
         )
+
+
+def _also_dropped(others: Sequence[str]) -> str:
+    return f"; {_names(others)} {'is' if len(others) == 1 else 'are'} dropped." if others else "."
 
 
 def _possible_weights(raw: RawTable, known: Dependencies, plan: Plan | None) -> Iterator[Proposal]:

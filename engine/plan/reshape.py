@@ -12,6 +12,7 @@ from engine.data.microdata import RawTable
 from engine.plan.accept import take_out
 from engine.plan.attribute import AttributePlan
 from engine.plan.column_assignment import assign_columns
+from engine.plan.context import SingleUse
 from engine.plan.edit import edit_plan
 from engine.plan.guess import facts, first_part
 from engine.plan.types import Plan
@@ -30,8 +31,8 @@ def add_attribute(plan: Plan, attribute: AttributePlan) -> Plan:
         holder = next((a.name for a in data.attributes if column in a.columns), None)
         if holder is not None:
             raise UsageError(f"column '{column}' belongs to the attribute '{holder}' already")
-        if column in (data.weight, data.id):
-            raise UsageError(f"column '{column}' is the plan's weight or id; give that role up first")
+        if column in data.single_uses:
+            raise UsageError(f"column '{column}' is the plan's {data.single_uses[column]}; give that role up first")
     columns = set(attribute.columns)
     data = replace(
         data,
@@ -78,9 +79,9 @@ def _part(raw: RawTable, name: str) -> AttributePlan:
     return first_part(raw, name)
 
 
-def set_use(plan: Plan, column: str, use: Literal["drop", "weight", "id"]) -> Plan:
-    """``plan`` with one column dropped, or as its weight or id; a weight before it is carried then, and an id before it
-    is dropped.
+def set_use(plan: Plan, column: str, use: Literal["drop"] | SingleUse) -> Plan:
+    """``plan`` with one column dropped, or as its weight, id or unit; a weight before it is carried then, and an id or
+    a unit before it is dropped.  The column gives up what it was.
 
     A column leaves the block that it belongs to.  One that makes the levels of a block of several columns, or of an
     attribute that a rule, an analysis or a table names, is a :class:`UsageError`.
@@ -94,20 +95,18 @@ def set_use(plan: Plan, column: str, use: Literal["drop", "weight", "id"]) -> Pl
             )
         without = replace(part, columns=tuple(name for name in part.columns if name != column))
         data = replace(data, attributes=tuple(without if a is part else a for a in data.attributes))
-    if use == "weight" and data.weight not in (None, column):
-        data = replace(data, weight=None, carry=(*data.carry, data.weight))
-    if use == "id" and data.id not in (None, column):
-        data = replace(data, id=None, drop=(*data.drop, data.id))
+    before = None if use == "drop" else getattr(data, use)
+    if use == "weight" and before not in (None, column):
+        data = replace(data, weight=None, carry=(*data.carry, before))
+    elif use != "drop" and before not in (None, column):
+        data = replace(data, **data.single_after({use: None}), drop=(*data.drop, before))
+    given_up = data.single_uses.get(column)
+    if given_up is not None and given_up != use:
+        data = replace(data, **data.single_after({given_up: None}))
     if use == "drop":
-        data = replace(
-            data,
-            weight=None if data.weight == column else data.weight,
-            id=None if data.id == column else data.id,
-            carry=tuple(name for name in data.carry if name != column),
-        )
+        data = replace(data, carry=tuple(name for name in data.carry if name != column))
         return take_out(replace(plan, data=data), drop=(column,))
-    plan = replace(plan, data=data)
-    return take_out(plan, weight=column) if use == "weight" else take_out(plan, id=column)
+    return take_out(replace(plan, data=data), **{use: column})
 
 
 def merge_levels(attribute: AttributePlan, raw: RawTable, levels: Sequence[str], into: str) -> AttributePlan:

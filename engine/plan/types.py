@@ -7,7 +7,7 @@ with the right columns.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from fractions import Fraction
@@ -21,7 +21,17 @@ from engine.common.errors import Remedy, UsageError, did_you_mean
 from engine.data.edit_rules import EditRule
 from engine.plan.analysis import AnalysisPlan
 from engine.plan.attribute import AttributePlan
-from engine.plan.context import AboutPlan, LockPlan, PublishPlan, TablePlan, ThreatPlan, TolerancePlan
+from engine.plan.context import (
+    SINGLE_USES,
+    AboutPlan,
+    LockPlan,
+    PublishPlan,
+    SingleColumns,
+    SingleUse,
+    TablePlan,
+    ThreatPlan,
+    TolerancePlan,
+)
 from engine.plan.decimals import decimal_text
 from engine.plan.field_types import check_types, refuse_repeats, set_fields
 from engine.plan.mechanism import MechanismPlan, check_mechanisms
@@ -78,14 +88,23 @@ class DataPlan:
             claims[column] = claim
         for column in self.numeric:
             if column in dropped or column in (self.id, self.unit):
-                use = "the id" if column == self.id else "the unit" if column == self.unit else "dropped"
+                use = "dropped" if column in dropped else f"the {self.single_uses[column]}"
                 raise UsageError(f"numeric names column '{column}', which is {use}; measures use columns that stay")
+
+    @property
+    def single_uses(self) -> dict[str, SingleUse]:
+        """The columns that are the weight, the id and the unit, each with its use."""
+        return {column: use for use in SINGLE_USES if (column := getattr(self, use)) is not None}
+
+    def single_after(self, changes: Mapping[SingleUse, str | None]) -> SingleColumns:
+        """The columns that are the weight, the id and the unit, with ``changes`` of some, for :func:`replace`."""
+        weight, id, unit = (changes.get(use, getattr(self, use)) for use in SINGLE_USES)
+        return SingleColumns(weight=weight, id=id, unit=unit)
 
     def claims(self) -> list[tuple[str, str]]:
         """Columns claimed by their exact name, each with the words for who claims it (patterns are left out)."""
         claims = [(column, f"attribute '{a.name}'") for a in self.attributes for column in a.columns]
-        single = (("weight", self.weight), ("id", self.id), ("unit", self.unit))
-        claims += [(column, what) for what, column in single if column is not None]
+        claims += [(column, what) for column, what in self.single_uses.items()]
         claims += [(c, what) for what in ("carry", "drop") for c in getattr(self, what) if not is_pattern(c)]
         return claims
 

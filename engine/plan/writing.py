@@ -51,7 +51,7 @@ _ROLES = ("keys", "swap", "analyse")
 
 def _data(data: DataPlan) -> Entries:
     entries: Entries = {} if data.missing == DEFAULT_MISSING else {"missing": data.missing}
-    entries |= _given({"weight": data.weight, "id": data.id, "unit": data.unit})
+    entries |= _given({use: column for column, use in data.single_uses.items()})
     return entries | _filled(data, "carry", "drop", "numeric")
 
 

@@ -354,7 +354,7 @@ def public_wording(findings: Findings) -> str:
         wording=findings.publish.wording,
         swap=findings.design.swap,
         n_tables=findings.design.tables,
-        new_ids="id" in findings.publish.include,
+        new_ids=bool({"id", "unit"} & set(findings.publish.include)),
     )
 
 

@@ -193,6 +193,9 @@ def file_names(plan: Plan) -> list[str]:
 
 def besides_words(include: Sequence[str]) -> str:
     """What is released besides the attributes and carried columns."""
-    texts = {"weight": "the weight of each record", "id": "a new id of each record"}
-    roles = " and ".join(texts[role] for role in include)
-    return f"Released with the file: {roles or 'neither weights nor ids'}."
+    texts = {
+        "weight": "the weight of each record",
+        "id": "a new id of each record",
+        "unit": "a new number of each household",
+    }
+    return f"Released with the file: {listed([texts[role] for role in include]) or 'neither weights nor ids'}."

@@ -131,6 +131,8 @@ def _data(plan: Plan, data: Microdata | None) -> dict[str, Any]:
         "numeric": plan.data.numeric if data is None else numeric_columns(plan, data),
         "attributes": [_attribute(part, data, j) for j, part in enumerate(plan.attributes)],
         "n_records": data.n_records if data else 0,
+        "units_of_exchange": _units_of_exchange(plan),
+        "n_units": len(data.units) if data and data.units else 0,
         "n_carried": len(data.carried) if data else 0,
         "n_dropped": len(data.dropped) if data else 0,
         "table": data and occupancy(data.table, data.domain.names),
@@ -138,6 +140,12 @@ def _data(plan: Plan, data: Microdata | None) -> dict[str, Any]:
         "warnings": release_warnings(data, plan) if data else (),
         "models": model_rows(ReleasedTable(data), plan) if data else (),
     }
+
+
+def _units_of_exchange(plan: Plan) -> list[str]:
+    """What changes places, whole, in the plan's mechanisms."""
+    whole = {mechanism(name).whole_units for name in in_words.mechanisms_of(plan)}
+    return [words for is_whole, words in ((False, "the record"), (True, "the household")) if is_whole in whole]
 
 
 def _attribute(part: AttributePlan, data: Microdata | None, j: int) -> tuple[AttributePlan, str, int, str]:
@@ -229,7 +237,7 @@ def _rule(plan: Plan, calls: tuple[MeasureCall, ...], candidates: str) -> dict[s
 def _public(plan: Plan, redact: Redactor) -> dict[str, Any]:
     """What is said in public: the paragraph on methods of a random swap, of another method, or both."""
     publish, names = plan.publish, in_words.mechanisms_of(plan)
-    new_ids = "id" in publish.include
+    new_ids = bool({"id", "unit"} & set(publish.include))
     extent = publish.rate_range if publish.rate_policy == "range" else ""
     title, wording = redact(publish.title), redact(publish.wording)
     return {

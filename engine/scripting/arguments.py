@@ -274,6 +274,7 @@ OPTIONS: dict[str, Check] = {
     "swap": texts,
     "swap_sizes": list_of,
     "utility": text,
+    "unit": text,
     "weight": text,
 }
 """What the further arguments of :func:`engine.sweep` may be."""

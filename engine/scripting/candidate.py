@@ -136,13 +136,13 @@ class Candidate:
         """Return the protected records: the released run, drawn again from the study key and compared with the figures
         that the study holds.
 
-        Parameters: ``data`` are the records that were swept; ``include`` names "weight" and "id", which are left out
-        otherwise, as the plan's ``[publish]`` says by default.  An id is a new one.
+        Parameters: ``data`` are the records that were swept; ``include`` names "weight", "id" and "unit", which are
+        left out otherwise, as the plan's ``[publish]`` says by default.  Ids and numbers of households are new ones.
 
-        The result has the index, columns and types of ``data``; columns that the plan drops, the weight and the id are
-        missing from it.  A column to which noise is added becomes float where it held whole numbers.  Rows are in their
-        original order, which may tell who is who: shuffle them and leave the index behind before they are published, or
-        export a bundle with the command line, which does so and searches it for what must not be in it.
+        The result has the index, columns and types of ``data``; columns that the plan drops, the weight, the id and the
+        unit are missing from it.  A column to which noise is added becomes float where it held whole numbers.  Rows
+        are in their original order, which may tell who is who: shuffle them and leave the index behind before they are
+        published, or export a bundle with the command line, which does so and searches it for what must not be in it.
 
         Errors: :class:`UsageError` for other data than were swept, and for a candidate that publishes several tables
         together (:meth:`release_tables`).

@@ -19,7 +19,7 @@ from engine.release.records import ReleasedTable
 from engine.scripting.arguments import OPTIONS, public
 from engine.scripting.data import Data, frame_of
 from engine.scripting.options import PlanSource, SweepOptions, described_plan, plan_of
-from engine.sweeps.readiness import check_weight
+from engine.sweeps.readiness import check_single_columns
 from engine.sweeps.record_evaluator import figure
 
 if TYPE_CHECKING:
@@ -60,7 +60,7 @@ def risk_utility(
     raw = table_of_frame(both)
     described = described_plan(both, raw, attributes, None if plan is None else plan_of(plan), options)
     coded = code(raw, described)
-    check_weight(coded)
+    check_single_columns(coded)
     n = len(before)
     data = replace(coded, raw=unaltered, codes=tuple(codes[:n] for codes in coded.codes))
     same = ReleasedTable(data)

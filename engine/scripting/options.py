@@ -13,6 +13,7 @@ from engine.data.microdata import RawTable
 from engine.plan import DEFAULT_MISSING, AttributePlan, MechanismPlan, Plan, edit_plan, guess_plan, plan_from_toml
 from engine.plan.attribute import MISSING_LEVEL
 from engine.plan.column_assignment import sort_columns
+from engine.plan.context import SINGLE_USES
 from engine.plan.guess import facts
 from engine.plan.toml import read_plan
 from engine.scripting.data import Data
@@ -24,7 +25,7 @@ PlanSource = Plan | str | Path
 """A plan, the path of a plan.toml, or its text."""
 Mechanisms = Mapping[str, Any] | Sequence[str | tuple[str, Mapping[str, Any]]]
 """Mechanisms by name with their parameters, or names alone; a list of (name, parameters) may name one twice."""
-_FIRST_PLAN = ("cut", "carry", "drop", "weight", "id")
+_FIRST_PLAN = ("cut", "carry", "drop", *SINGLE_USES)
 
 
 class SweepOptions(TypedDict, total=False):
@@ -38,6 +39,7 @@ class SweepOptions(TypedDict, total=False):
     drop: Sequence[str]
     weight: str
     id: str
+    unit: str
     swap_sizes: Sequence[int]
     all_specs: bool
     specs: Sequence[str]
@@ -95,7 +97,8 @@ def first_plan(data: Data, raw: RawTable, attributes: tuple[str, ...] | None, op
     categories.
     """
     carry, drop = list(options.get("carry", ())), list(options.get("drop", ()))
-    named = {column: column for column in (*(attributes or ()), options.get("weight"), options.get("id")) if column}
+    single = [options.get("weight"), options.get("id"), options.get("unit")]
+    named = {column: column for column in (*(attributes or ()), *single) if column}
     if attributes is not None:
         unnamed = sort_columns(named, carry, drop, raw.names).unassigned
         carry += [name for name in unnamed if not facts(raw.columns[name], raw.n_records).looks_like_id]
@@ -106,6 +109,7 @@ def first_plan(data: Data, raw: RawTable, attributes: tuple[str, ...] | None, op
         drop=drop,
         weight=options.get("weight"),
         id=options.get("id"),
+        unit=options.get("unit"),
         cut=options.get("cut"),
     )
     parts = tuple(_as_the_data_say(part, data, raw) for part in plan.attributes)

@@ -57,10 +57,12 @@ def release_frames(
         )
     frame = frame_of(data)
     left_out = set(remade.data.dropped)
-    left_out |= {column for role in ("weight", "id") if role not in included and (column := getattr(remade.data, role))}
+    left_out |= {column for column, use in remade.data.single_uses.items() if use not in included}
     released_columns = frame.drop(columns=[name for name in frame.columns if name in left_out])
-    if remade.data.id is not None and "id" in included:
-        released_columns = released_columns.assign(**{remade.data.id: Rows(new_secret(), len(frame)).ids})
+    new_numbers = Rows(new_secret(), len(frame)).new_numbers(remade.data)
+    released_columns = released_columns.assign(
+        **{column: new for column, new in new_numbers.items() if column in released_columns}
+    )
     return [_with_changes(released_columns, remade, table) for table in range(len(remade.tables))]
 
 

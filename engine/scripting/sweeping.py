@@ -40,9 +40,9 @@ def sweep(
 
     * ``data``: a DataFrame, the path of a file, or the name of a sample.  The index of a DataFrame is not used.
     * ``attributes``: columns that are coded as categories.  All other columns stay with their record, and one that
-      looks like an id has to be named in ``id``, ``carry`` or ``drop``.  Default: every column that looks categorical.
-      Missing values become a level of their own, which no swap exchanges for another one; categoricals keep the order
-      of their categories.
+      looks like an id has to be named in ``id``, ``unit``, ``carry`` or ``drop``.  Default: every column that looks
+      categorical.  Missing values become a level of their own, which no swap exchanges for another one; categoricals
+      keep the order of their categories.
     * ``plan``: a :class:`Plan`, the path of a ``plan.toml``, or its text, with levels, merged values, edit rules and
       analyses (docs/architecture.md); all arguments below edit it.
     * ``study``: the path of a study file to make, or to go on with; its key is kept in a file beside it.  The log of a
@@ -53,8 +53,8 @@ def sweep(
     * ``progress``: say on standard error how far the sweep is.
     * ``keys``, ``swap``, ``analyse``: attributes that an intruder knows, that may be swapped, that users tabulate.
     * ``cut``: edges of numeric attributes, such as ``{"age": [25, 55]}``.
-    * ``carry``, ``drop``, ``weight``, ``id``: columns that stay with their record, that never leave, the weight, the
-      id.
+    * ``carry``, ``drop``, ``weight``, ``id``, ``unit``: columns that stay with their record, that never leave, the
+      weight, the id, the column that numbers households.
     * ``swap_sizes``, ``all_specs``, ``specs``, ``search``: the random swaps to try: all of so many attributes, all
       roles of all attributes, those written out such as ``"age:S sex:F"``, or a search with a ``budget`` of
       candidates.  Default: all swaps of one and two attributes.

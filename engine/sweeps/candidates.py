@@ -163,7 +163,7 @@ def setting_of(spec: ReleaseSpec, plan: Plan, data: Microdata) -> Setting:
 
 def _worked_on(plan: Plan, data: Microdata) -> tuple[tuple[int, ...], tuple[str, ...]]:
     """The places of the plan's keys and its numeric columns, on which mechanisms work."""
-    numeric = tuple(column for column in numeric_columns(plan, data) if column not in (data.weight, data.id))
+    numeric = tuple(column for column in numeric_columns(plan, data) if column not in data.single_uses)
     return tuple(data.domain.indices(plan.keys)), numeric
 
 

@@ -48,7 +48,7 @@ def ready(
     false leaves out the random swap where its swaps are too many to be looked at one by one.
     """
     data = code(raw, plan)
-    check_weight(data)
+    check_single_columns(data)
     question = question_of(plan, data, calls)
     _check_objectives(plan, question)
     if calls is None:
@@ -58,11 +58,12 @@ def ready(
     return Ready(data, question, specs, space)
 
 
-def check_weight(data: Microdata) -> None:
-    """Refuse a weight that holds no number at all; the measures that use it refuse single ones that are missing."""
-    if data.weight is None:
-        return
-    if np.isnan(numbers(data.raw.columns[data.weight].values)).all():
+def check_single_columns(data: Microdata) -> None:
+    """Refuse a weight that holds no number at all (the measures that use it refuse single ones that are missing), and a
+    unit that is missing in some record."""
+    if data.unit is not None:
+        _ = data.units  # which refuses such a record
+    if data.weight is not None and np.isnan(numbers(data.raw.columns[data.weight].values)).all():
         raise UsageError(f"weight names column '{data.weight}', which holds no numbers; a weight is a number")
 
 

@@ -157,8 +157,9 @@ def release_warnings(data: Microdata, plan: Plan) -> list[ReleaseWarning]:
 
 
 def released_names(data: Microdata) -> list[str]:
-    """Raw columns that every release holds, in file order: all but the dropped ones, the weight and the id."""
-    aside = {*data.dropped, data.weight, data.id}
+    """Raw columns that every release holds, in file order: all but the dropped ones, the weight, the id and the
+    unit."""
+    aside = {*data.dropped, *data.single_uses}
     return [name for name in data.raw.names if name not in aside]
 
 

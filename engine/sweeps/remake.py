@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -58,14 +58,18 @@ def remake(data: Microdata, question: Question, spec: ReleaseSpec, derived: byte
 
 
 def released_columns(
-    made: Remade, table: int, order: np.ndarray, include: Iterable[str] = (), ids: np.ndarray | None = None
+    made: Remade,
+    table: int,
+    order: np.ndarray,
+    include: Iterable[str] = (),
+    new_numbers: Mapping[str, np.ndarray] | None = None,
 ) -> dict[str, pa.Array]:
     """Released raw columns of one table in file order; row ``i`` is record ``order[i]`` of the original.
 
-    Dropped columns are left out, weight and id unless asked for; an id is never the original one but that of ``ids``
-    (one per original record).  Values are dictionary-coded by the original's distinct values, which writers leave
-    behind.  Where a mechanism drew a level anew, the raw values behind it are those of a random
-    record of that level, whole blocks at a time.
+    Dropped columns are left out, weight, id and unit unless asked for; of id and unit never the original numbers are
+    released but ``new_numbers`` (by column, one per original record).  Values are dictionary-coded by the original's
+    distinct values, which writers leave behind.  Where a mechanism drew a level anew, the raw values behind it are
+    those of a random record of that level, whole blocks at a time.
     """
     import pyarrow as pa
 
@@ -74,12 +78,11 @@ def released_columns(
     columns: dict[str, pa.Array] = {}
     carriers = carriers_of(made, table)
     for name, column in data.raw.columns.items():
-        if name in data.dropped or (name == data.weight and "weight" not in include):
+        if name in data.dropped or (name in data.single_uses and data.single_uses[name] not in include):
             continue
-        if name == data.id:
-            if "id" in include:
-                assert ids is not None, "an id leaves only as a new one"
-                columns[name] = pa.array(ids[order])
+        if name in (data.id, data.unit):
+            assert new_numbers is not None, "ids and numbers of households leave only as new ones"
+            columns[name] = pa.array(new_numbers[name][order])
             continue
         if released.is_renumbered(name):
             columns[name] = pa.array(released.numeric(name)[order])

@@ -214,6 +214,8 @@ def _besides(study: Study) -> dict[str, str]:
         labels["weight"] = f"Give the analyst the weight too (column {data.weight})"
     if data.id is not None:
         labels["id"] = f"Give the analyst a new id in place of column {data.id}"
+    if data.unit is not None:
+        labels["unit"] = f"Give the analyst new numbers of households in place of column {data.unit}"
     return labels
 
 

@@ -15,6 +15,7 @@ from engine.data.microdata import RawColumn, RawTable
 from engine.plan import DEFAULT_MISSING, AttributePlan, DataPlan, Plan, SpacePlan
 from engine.plan.attribute import OnMissing
 from engine.plan.column_assignment import assign_columns
+from engine.plan.context import SINGLE_USES
 from engine.plan.guess import facts
 from engine.plan.types import is_pattern
 from engine.release.spec import AttributeSpec
@@ -25,6 +26,7 @@ DECISIONS = {
     "drop": "never leaves",
     "weight": "stays with its record; released only when asked for",
     "id": "stays with its record; released only when asked for",
+    "unit": "numbers households, which stay together; released only when asked for",
 }
 """What happens to a column, by the decision on it."""
 ROLES = ("keys", "swap", "analyse")
@@ -83,8 +85,7 @@ def _uses(plan: Plan, raw: RawTable) -> dict[str, str]:
     """The decision on each column that no attribute has; a column without a use is not in it."""
     assigned = assign_columns(plan.data, raw.names)
     uses = dict.fromkeys(assigned.carried, "carry") | dict.fromkeys(assigned.dropped, "drop")
-    special = {plan.data.weight: "weight", plan.data.id: "id"}
-    return uses | {name: use for name, use in special.items() if name is not None}
+    return uses | plan.data.single_uses
 
 
 def plan_of(edited: pd.DataFrame, before: pd.DataFrame, raw: RawTable, plan: Plan | None) -> Plan | None:
@@ -121,9 +122,10 @@ def plan_of(edited: pd.DataFrame, before: pd.DataFrame, raw: RawTable, plan: Pla
         for name, columns in _in_order(blocks, list(by_name), renamed)
     ]
     chosen = {decision: tuple(edited.loc[edited["decision"] == decision, "column"]) for decision in DECISIONS}
-    for decision in ("weight", "id"):
+    for decision in SINGLE_USES:
         if len(chosen[decision]) > 1:
             raise UsageError(f"columns {' and '.join(chosen[decision])} are both marked {decision}; mark one")
+    aside = {*chosen["drop"], *chosen["id"], *chosen["unit"]}
     data = DataPlan(
         tuple(parts),
         plan.data.missing if plan else DEFAULT_MISSING,
@@ -131,7 +133,8 @@ def plan_of(edited: pd.DataFrame, before: pd.DataFrame, raw: RawTable, plan: Pla
         (*chosen["id"], *_not_there(plan, raw, "id"), None)[0],
         (*chosen["carry"], *_not_there(plan, raw, "carry")),
         (*chosen["drop"], *_not_there(plan, raw, "drop")),
-        tuple(name for name in plan.data.numeric if name not in (*chosen["drop"], *chosen["id"])) if plan else (),
+        tuple(name for name in plan.data.numeric if name not in aside) if plan else (),
+        (*chosen["unit"], *_not_there(plan, raw, "unit"), None)[0],
     )
     names = [part.name for part in parts]
     roles = _roles(coded, names, plan, set(absent).difference(coded["attribute"]))

@@ -34,7 +34,7 @@ def page(plan: Plan) -> None:
     assert raw is not None
     seen = looks().set_index("column")
     numeric = list(seen.index[seen["numeric"] & (seen["values"] > 2)])
-    taken = {column for a in plan.attributes for column in a.columns} | {plan.data.id, plan.data.weight}
+    taken = {column for a in plan.attributes for column in a.columns} | set(plan.data.single_uses)
     loose = [name for name in numeric if name not in taken]
     options = [*plan.names, *(name for name in loose if name not in plan.names)]
     last = now.file_view.column

@@ -28,6 +28,9 @@ class _Kind:
 
 
 WORDS = {
+    "unit": _Kind(
+        "Households", "number of households", "Persons of one household stay together, and its number never leaves."
+    ),
     "id": _Kind("Ids", "id", "A number that names a person or household would undo every protection if it left."),
     "weight": _Kind("Weights", "weight", "A weight says how many people a record stands for; it follows its record."),
     "missing": _Kind("Missing codes", "list of codes", "Codes such as -9 are no answers, and must not count as some."),

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from fnmatch import fnmatchcase
-from typing import Any, Literal
+from typing import Any
 
 import pandas as pd
 import streamlit as st
 
 from engine.common.errors import EngineError, UsageError
 from engine.plan import Plan
+from engine.plan.context import SINGLE_USES, SingleUse
 from engine.plan.reshape import set_use
 from frontier_app.pages.file import column_rows
 from frontier_app.session import actions, state
@@ -170,8 +171,8 @@ def _set_all(before: pd.DataFrame, filtered: pd.DataFrame) -> None:
         else:
             value = st.radio("To", (True, False), format_func=lambda on: "yes" if on else "no", key="set-mark")
         if st.button("Set", key="set-all"):
-            if value in ("weight", "id"):
-                _set_one(filtered["column"].tolist(), "weight" if value == "weight" else "id")
+            if use := next((use for use in SINGLE_USES if use == value), None):
+                _set_one(filtered["column"].tolist(), use)
                 return
             now = state.get()
             assert now.raw is not None
@@ -190,8 +191,8 @@ def _set_all(before: pd.DataFrame, filtered: pd.DataFrame) -> None:
                 st.rerun()
 
 
-def _set_one(names: list[str], use: Literal["weight", "id"]) -> None:
-    """Make the one column found the weight or the id."""
+def _set_one(names: list[str], use: SingleUse) -> None:
+    """Make the one column found the weight, the id or the unit."""
     with elements.errors_shown():
         plan = state.get().plan
         if len(names) != 1 or plan is None:

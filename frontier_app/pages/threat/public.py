@@ -83,6 +83,7 @@ def _included(base: Plan, tag: str, fixed: bool) -> tuple[str, ...]:
     labels = {
         "weight": f"Release the weight with the file (column {data.weight})",
         "id": f"Release a new id in place of column {data.id}",
+        "unit": f"Release new numbers of households in place of column {data.unit}",
     }
     return tuple(
         role

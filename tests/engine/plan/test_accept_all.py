@@ -22,8 +22,8 @@ def test_nothing_is_left_after_one_pass() -> None:
 
 
 def test_what_is_not_wanted_stays_open() -> None:
-    done = accept_all(RAW, first_plan(RAW), KNOWN, lambda proposal: proposal.kind == "id")
-    assert [proposal.kind for proposal in done.accepted] == ["id"]
+    done = accept_all(RAW, first_plan(RAW), KNOWN, lambda proposal: proposal.kind == "unit")
+    assert [proposal.kind for proposal in done.accepted] == ["unit"]
     assert "block" in {proposal.kind for proposal in propose(RAW, done.plan, KNOWN)}
 
 

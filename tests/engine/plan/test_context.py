@@ -47,7 +47,7 @@ def test_it_comes_back_equal() -> None:
         ('[publish]\nrate_policy = "range"', "belong together"),
         ('[publish]\nrate_range = "few"', "belong together"),
         ('[publish]\nrate_policy = "range"\nrate_range = "1.9 to 2.1 %"', "at least twice the lower"),
-        ('[publish]\ninclude = ["wt"]', "publish include names 'wt', must be weight or id. They stand for the columns"),
+        ('[publish]\ninclude = ["wt"]', "publish include names 'wt', must be weight, id or unit. They"),
         ('[publish]\ninclude = "weight"', "include is 'weight', must be a list of texts"),
         ('[publish]\ninclude = ["id"]', r"names the id, but the plan declares none; name it as id in \[data\]"),
         ("[tolerances]\nchange = 0", "must be above 0"),

@@ -48,7 +48,7 @@ def test_ids_and_exact_weights_decide_nothing() -> None:
         sex=sex.tolist(),
     )
     found = dependencies(table)
-    assert found.ids == ("hhid", "serial")
+    assert found.units == ("hhid",) and found.ids == ("serial",)
     assert found.weights == ("wt",)
     assert found.recodes == found.same == ()
 

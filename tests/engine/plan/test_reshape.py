@@ -73,7 +73,7 @@ def test_a_carried_number_becomes_an_attribute_by_its_cut() -> None:
     assert "income" in plan.keys and "income" in plan.swap and "income" in plan.analyse
     with pytest.raises(UsageError, match="belongs to the attribute 'income'"):
         add_attribute(plan, AttributePlan("again", ("income",)))
-    with pytest.raises(UsageError, match="weight or id"):
+    with pytest.raises(UsageError, match="the plan's weight; give that role up first"):
         add_attribute(Plan(DataPlan(PLAN.attributes, weight="income")), AttributePlan("income", cut=(1,)))
 
 
