@@ -193,6 +193,7 @@ EXPOSED_HOUSEHOLDS = Measure(
     undefined=_NOBODY,
     needs="records",
     cost=_COST,
+    quick=True,
 )
 HOUSEHOLD_UNIQUES = Measure(
     name="household_uniques",
@@ -212,6 +213,7 @@ HOUSEHOLD_UNIQUES = Measure(
     compute=household_uniques,
     needs="records",
     cost=_COST,
+    quick=True,
 )
 RISKY_LEFT = Measure(
     name="risky_left",
@@ -232,6 +234,7 @@ RISKY_LEFT = Measure(
     undefined=_NOBODY,
     needs="records",
     cost=_COST,
+    quick=True,
 )
 LEFT_LEVEL = Measure(
     name="left_level",
@@ -250,6 +253,7 @@ LEFT_LEVEL = Measure(
     parameters={"level": ""},
     needs="records",
     cost=_COST,
+    quick=True,
     follows_changes=True,
 )
 AREA_CHANGE = Measure(
@@ -269,4 +273,5 @@ AREA_CHANGE = Measure(
     undefined=_NOBODY,
     needs="records",
     cost=_COST,
+    quick=True,
 )

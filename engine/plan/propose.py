@@ -9,6 +9,7 @@ from engine.plan.accept import changes
 from engine.plan.column_assignment import assign_columns
 from engine.plan.column_lists import count, listed
 from engine.plan.dependencies import Dependencies, SkipPattern, dependencies
+from engine.plan.places import places_of, suggested_places
 from engine.plan.proposal import KINDS, Link, Proposal
 from engine.plan.types import Plan
 
@@ -17,8 +18,9 @@ def propose(raw: RawTable, plan: Plan | None = None, known: Dependencies | None 
     """Proposals that the records suggest, in the order in which they are best decided.
 
     With a ``plan``, only what would change it: a block between columns that are all carried needs no decision, since
-    columns that stay with their record stay together.  Accepting one proposal may open another, so ask again until the
-    list is empty.  ``known`` are dependencies found before: looking for them is what takes the time.
+    columns that stay with their record stay together; places between which households move must not become a block.
+    Accepting one proposal may open another, so ask again until the list is empty.  ``known`` are dependencies found
+    before: looking for them is what takes the time.
     """
     known = dependencies(raw) if known is None else known
     index_of = {name: i for i, name in enumerate(raw.names)}
@@ -32,7 +34,11 @@ def propose(raw: RawTable, plan: Plan | None = None, known: Dependencies | None 
         ),
         key=lambda p: (KINDS.index(p.kind), not p.certain, index_of[p.columns[0]] if p.certain else 0),
     )
-    return proposals if plan is None else [p for p in proposals if changes(plan, p)]
+    if plan is None:
+        return proposals
+    unit = plan.data.unit or next(iter(known.units), None)
+    places = {*places_of(plan), *(suggested_places(raw, plan, unit) if unit else ())}
+    return [p for p in proposals if changes(plan, p) and not (p.kind == "block" and len(places & set(p.columns)) > 1)]
 
 
 def _identity(raw: RawTable, known: Dependencies) -> Iterator[Proposal]:

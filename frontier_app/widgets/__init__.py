@@ -10,6 +10,7 @@ __all__ = [
     "elements",
     "error_page",
     "finalists",
+    "households",
     "input_errors",
     "key_table",
     "measures",

@@ -32,6 +32,7 @@ from frontier_app.wording.markup import markdown, table
 _FORESEEN = 5000  # scenarios up to which failures are foreseen at once
 _LISTED = 200  # specs shown of a long list
 _REASONS = 6  # reasons that are counted one by one
+_FEW_RECORDS = 50_000  # up to which quick measures on records are tried unasked
 _QUICK = 0.25  # seconds for one run of a mechanism up to which its time is estimated unasked
 _LONG = 1800.0  # seconds from which a sweep is called long
 _COUNTABLE = 10**12  # swaps from which their number tells nobody anything
@@ -228,7 +229,7 @@ def _time(plan: Plan, data: Microdata, swaps: Space | Counted | None, others: li
     now, timed = state.get(), _timed(plan)
     seconds = now.memo.peek("estimate", timed)
     if seconds is None:
-        if why := _dear(plan, others):
+        if why := _dear(plan, data, others):
             pressed = st.button(
                 "Estimate the time", key="estimate-time", icon=":material/timer:", help="tries a few runs; some seconds"
             )
@@ -243,9 +244,10 @@ def _time(plan: Plan, data: Microdata, swaps: Space | Counted | None, others: li
         st.markdown(markdown(":material/timer: {} **{}** on this machine, from a probe", most, text.duration(seconds)))
 
 
-def _dear(plan: Plan, others: list[ReleaseSpec]) -> str:
+def _dear(plan: Plan, data: Microdata, others: list[ReleaseSpec]) -> str:
     """Why a probe would keep the page waiting; empty where it would not."""
-    if any(call(name).measure.on_records for name in plan.measures):
+    on_records = [one.measure for one in map(call, plan.measures) if one.measure.on_records]
+    if any(not measure.quick for measure in on_records) or (on_records and data.n_records > _FEW_RECORDS):
         return "this plan has measures that look at every single record, and trying them takes some seconds"
     if others and state.get().memo.last("others")[1] > _QUICK * len(others):
         return "one run of a chosen mechanism already takes long on these data"

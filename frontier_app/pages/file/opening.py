@@ -40,11 +40,9 @@ def start() -> None:
         _earlier(known)
     st.subheader("Start with a sample", anchor=False)
     samples = sorted(describe(), key=lambda sample: (sample.name != _FIRST, not sample.here))
-    for begin in range(0, len(samples), _A_ROW):
-        row = samples[begin : begin + _A_ROW]
-        for column, sample in zip(st.columns(_A_ROW), row, strict=False):
-            with column.container(border=True, height="stretch"):
-                _sample(sample)
+    for column, sample in zip(st.columns(len(samples)), samples, strict=True):
+        with column.container(border=True, height="stretch"):
+            _sample(sample)
     st.subheader("Or open your own file", anchor=False)
     upload, path = st.columns(2, gap="large")
     with upload:

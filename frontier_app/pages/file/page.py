@@ -9,7 +9,7 @@ from engine.plan import Plan
 from engine.plan.mismatches import Clash
 from frontier_app.pages.file import column_warnings, fit, levels, opening, proposals, roles, saved_plan, table
 from frontier_app.session import actions, state
-from frontier_app.widgets import elements, key_table, plan_approval, plan_fit, tour
+from frontier_app.widgets import elements, households, key_table, plan_approval, plan_fit, tour
 from frontier_app.wording import text
 from frontier_app.wording.markup import markdown
 
@@ -44,7 +44,7 @@ def opened() -> None:
     settled = not n_open and plan is not None and len(plan.keys) <= key_table.MOST_KEYS
     held = complaint is not None or plan is None or plan_fit.stands_in_the_way(plan)
     # While levels or roles are made, the next step is to use them.
-    making = state.get().file_view.part in ("levels", "roles")
+    making = state.get().file_view.part in ("levels", "roles", "households")
     elements.go("threat", "Next: threat and uses", primary=settled and not held and not making, disabled=held)
     tour.offer()
 
@@ -83,6 +83,7 @@ def _part(plan: Plan | None) -> tuple[str | None, int]:
         "warnings": f"Warnings ({len(warnings)})",
         "columns": f"Columns ({len(raw.names)})",
         "levels": "Levels",
+        **({"households": "Households"} if households.concerns(plan) else {}),
     }
     many = len(raw.names) > _FEW
     # Roles first: what is asked about columns that nobody tabulates need not be decided.
@@ -115,6 +116,8 @@ def _part(plan: Plan | None) -> tuple[str | None, int]:
         column_warnings.page(plan, warnings)
     elif picked == "roles":
         roles.page(plan)
+    elif picked == "households":
+        households.inputs(plan, "file")
     else:
         levels.page(plan)
     return None, n_open + len(warnings)

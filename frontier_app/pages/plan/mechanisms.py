@@ -7,10 +7,13 @@ from functools import partial
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
+from engine.data.microdata import Microdata
 from engine.mechanisms import mechanism, names
 from engine.plan import MechanismPlan, Plan
+from engine.plan.places import HOUSEHOLD_SWAP
 from engine.release.parameter import Parameter
 from engine.release.spec import RANDOM_SWAP
+from frontier_app.pages.plan import exchange
 from frontier_app.widgets.input_errors import InputErrors
 from frontier_app.wording import mechanisms
 from frontier_app.wording.markup import markdown
@@ -44,7 +47,7 @@ def _is_picked(name: str, before: bool, place: DeltaGenerator, tag: str) -> bool
     )
 
 
-def grids(base: Plan, picked: list[str], tag: str, wrong: InputErrors) -> list[MechanismPlan]:
+def grids(base: Plan, data: Microdata, picked: list[str], tag: str, wrong: InputErrors) -> list[MechanismPlan]:
     """The grid of every chosen mechanism; those of the plan stay in their order."""
     before = [entry for entry in mechanisms.chosen(base) if entry.name in picked]
     known = {entry.name for entry in before}
@@ -56,13 +59,18 @@ def grids(base: Plan, picked: list[str], tag: str, wrong: InputErrors) -> list[M
         if chosen.by_roles:
             entries.append(entry or MechanismPlan(name))
             continue
-        title = markdown("**{}**{}", chosen.title, _grid_words(entry))
-        with st.expander(title, expanded=entry is None, icon=":material/tune:"):
+        asks = name == HOUSEHOLD_SWAP  # in words of the field, not by its parameters
+        title = markdown("**{}**{}", chosen.title, "" if asks else _grid_words(entry))
+        with st.expander(title, expanded=entry is None or asks, icon=":material/tune:"):
             st.caption(
                 f"Use it when {chosen.when}. Its amount: {chosen.rate}."
                 + (" Several tables can be published together." if chosen.many_tables else "")
-                + " Several values of a parameter, separated by commas, are all tried in every combination."
+                + (" Several values are" if asks else " Several values of a parameter, separated by commas, are")
+                + " all tried in every combination."
             )
+            if asks:
+                entries.append(exchange.inputs(base, entry, data, f"{name}-{i}-{tag}", wrong))
+                continue
             values_before = dict(entry.grid) if entry else {}
             values = {}
             for at, parameter in enumerate(chosen.parameters):

@@ -66,7 +66,7 @@ def _inputs(base: Plan, tag: str, data: Microdata) -> tuple[Plan | None, EngineE
         if swaps:
             st.subheader("2. What is swapped at random", anchor=False)
             plan = wrong.attempt(lambda: space.inputs(base, tag), base)
-        entries = protection.grids(base, picked, tag, wrong)
+        entries = protection.grids(base, data, picked, tag, wrong)
         st.subheader(f"{2 + swaps}. {'Rates and replicates' if swaps else 'Replicates'}", anchor=False)
         rates, replicates = _amounts(base, tag, swaps, wrong)
         plan = _details(plan, base, tag, replicates, swaps, wrong)

@@ -12,7 +12,7 @@ from engine.measures.declared import sensitive, with_sensitive
 from engine.plan import Plan, ThreatPlan, edit_plan
 from frontier_app.pages.threat import published_tables
 from frontier_app.session import state
-from frontier_app.widgets import disclosure_warnings, elements, key_table
+from frontier_app.widgets import disclosure_warnings, elements, households, key_table
 from frontier_app.widgets.input_errors import InputErrors
 from frontier_app.wording.markup import markdown
 
@@ -50,6 +50,10 @@ def inputs(base: Plan, tag: str, fixed: bool, wrong: InputErrors) -> Plan:
             _exposed(plan)
         disclosure_warnings.shown(plan)
     plan = _sensitive(base, plan, tag, fixed, wrong)
+    if households.concerns(plan):
+        at_hand = state.get().plan or base
+        with st.expander(households.title(at_hand), key=f"fold-households-{tag}", icon=":material/home_pin:"):
+            households.inputs(at_hand, "threat", fixed=fixed)
     plan = wrong.attempt(lambda: replace(plan, threat=_in_words(base.threat, tag, fixed)), plan)
     return published_tables.inputs(base, plan, tag, fixed)
 

@@ -1,0 +1,158 @@
+"""Households and the places where they live: as a plan names them, as the records suggest them, and what is usually
+tried on them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from engine.common.errors import UsageError
+from engine.data.microdata import Microdata, RawTable
+from engine.data.units import Units
+from engine.plan.mechanism import MechanismPlan
+from engine.plan.types import Plan
+
+HOUSEHOLD_SWAP = "trs"
+"""The mechanism that exchanges whole households between places."""
+_PLACE = re.compile(
+    r"(^|_|\b)(nuts\d?|lau\d?|region\w*|division|state|province|county|district\w*|canton|kreis|bezirk|land|"
+    r"municip\w*|commune|gemeinde|city|town|village|ward|parish|postal\w*|postcode|zip\w*|tract|block|msoa|lsoa|"
+    r"place\w*|area\w*|geo\w*|residence)($|_|\d|\b)",
+    re.IGNORECASE,
+)
+_RATES = ("0.02", "0.05", "0.1")
+_SIGNS = frozenset("+|[];,=")  # of the forms in which mechanisms and measures name attributes
+_MOST_AGREED = 3  # attributes on which partners usually agree; more leave few of them
+
+
+def places_of(plan: Plan) -> tuple[str, ...]:
+    """The places that the plan's exchange of households names, from coarse to fine; () where it has none."""
+    for entry in plan.mechanisms:
+        if entry.name == HOUSEHOLD_SWAP:
+            for values in (values for name, values in entry.grid if name == "hierarchy"):
+                return tuple(filter(None, (name.strip() for name in values[0].split("+"))))
+    return ()
+
+
+def suggested_places(raw: RawTable, plan: Plan, unit: str | None) -> tuple[str, ...]:
+    """Attributes whose names or labels speak of places and whose values nest, from coarse to fine, the longest such
+    list; of a ``unit`` all members live in one place."""
+    units = None if unit is None else Units.from_codes(raw.columns[unit].codes)
+    codes = {}
+    for part in plan.attributes:
+        column = raw.columns.get(part.view[0])
+        if column is None or len(part.columns) > 1 or part.cut:
+            continue
+        if not (_PLACE.search(part.name) or _PLACE.search(column.about.label)):
+            continue
+        if units is None or units.constant(column.codes).all():
+            codes[part.name] = column.codes
+    coarse_first = sorted(codes, key=lambda name: len(np.unique(codes[name])))
+    lists: list[tuple[str, ...]] = []
+    for name in coarse_first:
+        above = [names for names in lists if _lies_in(codes[name], codes[names[-1]])]
+        lists.append((*max(above, key=len, default=()), name))
+    return max(lists, key=len, default=())
+
+
+def _lies_in(fine: np.ndarray, coarse: np.ndarray) -> bool:
+    """Whether each area of a finer column lies in one of a coarser one, which has fewer areas."""
+    pairs = np.unique(np.stack([fine, coarse]), axis=1)
+    n_fine, n_coarse = len(np.unique(fine)), len(np.unique(coarse))
+    return bool(n_coarse < n_fine == pairs.shape[1])
+
+
+def household_attributes(data: Microdata, places: Sequence[str]) -> tuple[str, ...]:
+    """Attributes that are the same for all members of each household, places left out; first those that tell how many
+    members it has, then the others in the order of the plan."""
+    units = data.units
+    if units is None:
+        return ()
+    same = [
+        (name, data.codes[j][units.first])
+        for j, name in enumerate(data.domain.names)
+        if name not in places and units.constant(data.codes[j]).all()
+    ]
+    sizes = [name for name, codes in same if _lies_in_or_is(codes, units.size)]
+    return (*sizes, *(name for name, _ in same if name not in sizes))
+
+
+def _lies_in_or_is(codes: np.ndarray, size: np.ndarray) -> bool:
+    return bool(np.unique(np.stack([codes, size]), axis=1).shape[1] == len(np.unique(codes)))
+
+
+def usual_profiles(data: Microdata, places: Sequence[str]) -> tuple[str, ...]:
+    """What households that exchange places usually agree on, each a list of profiles from strict to lax as the
+    mechanism reads it: a household's size and kind, then its size; the same within the coarsest place first."""
+    able = household_attributes(data, places)
+    strict, lax = "+".join(able[:_MOST_AGREED]), "+".join(able[:1])
+    plain = strict if strict == lax else f"{strict}|{lax}"
+    if len(places) < 2:
+        return (plain,)
+    return (plain, f"{places[0]}{'+' if strict else ''}{strict}|{plain}")
+
+
+def usual_exchange(data: Microdata, places: Sequence[str]) -> MechanismPlan:
+    """The exchange of households between these places, with the grid that is tried where nobody says otherwise."""
+    grid = {
+        "rate": list(_RATES),
+        "hierarchy": "+".join(places),
+        "similar": list(usual_profiles(data, places)),
+        "must": ["all", "within"],
+        "lean": ["0", "1"],
+    }
+    return MechanismPlan.of(HOUSEHOLD_SWAP, grid)
+
+
+def with_exchange(plan: Plan, data: Microdata, places: Sequence[str]) -> Plan:
+    """``plan`` that exchanges whole households between these places, in place of the random swap, which would tear them
+    apart; the finest place becomes a key, and risk, distance and who leaves are measured by place.
+
+    ``data`` are the records as ``plan`` codes them.  Of a plan that exchanges households already, only the places
+    change.
+    """
+    if places_of(plan) == tuple(places):
+        return plan
+    for name in places:
+        if _SIGNS & set(name):
+            raise UsageError(f"'{name}' cannot name a place, since it holds one of + | [ ] ; , =; rename it")
+    written = "+".join(places)
+    if places_of(plan):
+        mechanisms = tuple(
+            replace(
+                entry,
+                grid=tuple((name, (written,) if name == "hierarchy" else values) for name, values in entry.grid),
+            )
+            if entry.name == HOUSEHOLD_SWAP
+            else entry
+            for entry in plan.mechanisms
+        )
+    else:
+        others = tuple(entry for entry in plan.mechanisms if not entry.by_roles)
+        mechanisms = (*others, usual_exchange(data, places))
+    keys = plan.keys if places[-1] in plan.keys else (*plan.keys, places[-1])
+    gone = _measured_by(places_of(plan))
+    wanted = _measured_by(places)
+    measures = [name for name in plan.measures if name not in gone or _decides(plan, name)]
+    measures += [name for name in wanted if name not in measures]
+    return replace(plan, mechanisms=mechanisms, keys=keys, measures=tuple(measures))
+
+
+def _measured_by(places: Sequence[str]) -> tuple[str, ...]:
+    """Measures of an exchange of households between these places."""
+    if not places:
+        return ()
+    return (
+        "exposed_households",
+        f"risky_left[hierarchy={'+'.join(places)}]",
+        f"left_level[level={places[0]}]",
+        f"area_change[level={places[-1]}]",
+    )
+
+
+def _decides(plan: Plan, name: str) -> bool:
+    """Whether the rule of choice names a measure, with its parameters or without."""
+    return any(text in (name, name.partition("[")[0]) for text in (plan.decision.risk, plan.decision.utility))

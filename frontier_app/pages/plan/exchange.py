@@ -1,0 +1,169 @@
+"""The exchange of whole households between places: how many, between which places, and what partners agree on."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
+
+from engine.data.microdata import Microdata
+from engine.mechanisms import mechanism
+from engine.plan import MechanismPlan
+from engine.plan.places import HOUSEHOLD_SWAP, household_attributes, suggested_places, usual_exchange
+from engine.plan.types import Plan
+from frontier_app.widgets.input_errors import InputErrors
+from frontier_app.wording import mechanisms, text
+
+_MUST = {
+    "all": "all of them, beyond the share if need be",
+    "within": "as many as the share allows, those most at risk first",
+}
+_LEAN = {"0": "all alike", "0.5": "those at risk a little sooner", "1": "those at risk sooner", "2": "much sooner"}
+_LEAST = {"0": "nobody is", "2": "2", "3": "3", "5": "5", "10": "10"}
+_MOST_LISTS = 4  # lists of attributes, from strict to lax, in one way of finding a partner
+_NTH = ("First way", "Second way", "Third way", "Further way")
+_MORE = ("levels", "compatible")
+Grid = dict[str, tuple[str, ...]]
+
+
+def inputs(base: Plan, entry: MechanismPlan | None, data: Microdata, key: str, wrong: InputErrors) -> MechanismPlan:
+    """The inputs of one such mechanism of the plan; returns it with what they say."""
+    before = _at_first(base, entry, data)
+    chosen = mechanism(HOUSEHOLD_SWAP)
+    if data.units is None:
+        st.info(
+            "No column numbers households yet; name it on the page File. Until then nothing can be exchanged.",
+            icon=":material/home_pin:",
+        )
+    values: Grid = {}
+    left, right = st.columns(2)
+    values["rate"] = _shares(left, before.get("rate", ()), key, wrong)
+    values["k"] = _picked(
+        right,
+        "At risk where fewer persons are alike than",
+        _LEAST,
+        before.get("k", ("3",)),
+        f"par-{key}-k",
+        "A household is at risk where fewer than so many persons of its area share what an intruder knows of one of its"
+        " members. Several numbers are all tried.",
+    )
+    left, right = st.columns(2)
+    values["hierarchy"] = _names(
+        left, "Places, from coarse to fine", base.names, before.get("hierarchy", ()), f"par-{key}-hierarchy"
+    )
+    known = [name for name in base.names if name not in values["hierarchy"][0].split("+")]
+    values["risk"] = _names(
+        right,
+        "What an intruder knows of persons",
+        known,
+        before.get("risk", ()),
+        f"par-{key}-risk",
+        placeholder="the keys that are no places",
+    )
+    values["similar"] = _ways(data, values["hierarchy"][0].split("+"), before.get("similar", ()), key)
+    left, right = st.columns(2)
+    values["must"] = _picked(
+        left, "Households at risk that are exchanged", _MUST, before.get("must", ("all",)), f"par-{key}-must"
+    )
+    values["lean"] = _picked(right, "Of all others are drawn", _LEAN, before.get("lean", ("1",)), f"par-{key}-lean")
+    values |= {name: before[name] for name in _MORE if name in before}
+    planned = {name: found for name, found in values.items() if any(found) or name in ("similar",)}
+    return wrong.attempt(lambda: mechanisms.grid_of(chosen, planned, entry), entry or MechanismPlan(HOUSEHOLD_SWAP))
+
+
+def _at_first(base: Plan, entry: MechanismPlan | None, data: Microdata) -> Grid:
+    """What the inputs begin with: the plan's grid, or the usual one on the places that the records suggest."""
+    if entry is not None and entry.grid:
+        return dict(entry.grid)
+    if data.units is None:
+        return {}
+    return dict(usual_exchange(data, suggested_places(data.raw, base, data.unit)).grid)
+
+
+def _shares(column: DeltaGenerator, before: Sequence[str], key: str, wrong: InputErrors) -> tuple[str, ...]:
+    """Shares of households, typed in percent."""
+    typed = column.text_input(
+        "Households that exchange their place, in percent",
+        value=text.rates_to_percent(tuple(before)) if before else "",
+        key=f"par-{key}-rate",
+        help="The share of households that move, both partners of an exchange counted. 5 means 5 % (0.05). Several,"
+        " separated by commas, are all tried. Households at risk may come on top.",
+    )
+    return wrong.attempt(lambda: text.rates_from_percent(typed), tuple(before))
+
+
+def _picked(
+    column: DeltaGenerator, label: str, words: dict[str, str], before: Sequence[str], key: str, tip: str | None = None
+) -> tuple[str, ...]:
+    """One value or several; each is tried."""
+    options = list(dict.fromkeys((*words, *before)))
+    picked = column.pills(
+        label,
+        options,
+        selection_mode="multi",
+        default=list(before),
+        format_func=lambda value: words.get(value, value),
+        key=key,
+        help=tip,
+    )
+    return tuple(value for value in options if value in picked)
+
+
+def _names(
+    column: DeltaGenerator,
+    label: str,
+    options: Sequence[str],
+    before: Sequence[str],
+    key: str,
+    placeholder: str | None = None,
+) -> tuple[str, ...]:
+    """Attributes in the order of their choice, as one value of a grid."""
+    start = [name for name in (before[0].split("+") if before else ()) if name in options]
+    picked = column.multiselect(label, options, default=start, key=key, placeholder=placeholder, filter_mode="contains")
+    return ("+".join(picked),)
+
+
+def _ways(data: Microdata, places: Sequence[str], before: Sequence[str], key: str) -> tuple[str, ...]:
+    """Ways to find a partner; each is tried, and is a list of lists of attributes from strict to lax."""
+    able = [*places[:-1], *household_attributes(data, places)]
+    ways = [*before, ""] if before else ["", ""]
+    written = []
+    st.caption("Partners are sought by the strictest list first. Several ways are all tried.")
+    for number, way in enumerate(ways):
+        last = number == len(ways) - 1
+        frame = (
+            st.expander("Try another way to find partners too", icon=":material/add:", key=f"fold-way-{key}")
+            if last and before
+            else st.container(border=True)
+        )
+        with frame:
+            said = _way(able, way, number, f"{key}-{number}")
+        if said or (way == "" and not last) or (not before and not number):
+            written.append(said)
+    return tuple(dict.fromkeys(written))
+
+
+def _way(able: Sequence[str], way: str, number: int, key: str) -> str:
+    """One way to find a partner: lists of attributes, the next one asked for as soon as one is given."""
+    lists = way.split("|") if way else []
+    written: list[str] = []
+    for at in range(_MOST_LISTS):
+        start = [name for name in lists[at].split("+") if name in able] if at < len(lists) else []
+        picked = st.multiselect(
+            f"{_NTH[min(number, len(_NTH) - 1)]}: partners agree on" if not at else "where nobody does, on",
+            able,
+            default=start,
+            key=f"par-{key}-similar-{at}",
+            placeholder="nothing: any household elsewhere" if not at else "nothing more: the household stays",
+            filter_mode="contains",
+        )
+        if not picked:
+            break
+        written.append("+".join(picked))
+    anyone = bool(written) and st.checkbox(
+        "and where nobody does, with any household elsewhere",
+        value=len(lists) > 1 and lists[-1] == "",
+        key=f"par-{key}-similar-anyone",
+    )
+    return "|".join((*written, "") if anyone else written)

@@ -1,0 +1,83 @@
+"""Places and households of a plan: what the records suggest, what is usually tried, and what follows a change."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from engine.common.errors import UsageError
+from engine.data.microdata import RawTable
+from engine.plan import Plan, plan_from_toml, plan_to_toml
+from engine.plan.guess import first_plan
+from engine.plan.places import (
+    household_attributes,
+    places_of,
+    suggested_places,
+    usual_exchange,
+    with_exchange,
+)
+from engine.plan.propose import propose
+from engine.plan.recode import code
+from engine.plan.reshape import set_use
+from engine.plan.samples import load
+from engine.sweeps.candidates import scenarios_of
+
+PLACES = ("region", "district", "municipality")
+
+
+def first() -> tuple[RawTable, Plan]:
+    """The census with the plan that its file alone leads to."""
+    raw = load("census")[0]
+    return raw, first_plan(raw)
+
+
+def test_places_are_suggested_where_names_say_so_and_codes_nest() -> None:
+    raw, plan = first()
+    assert suggested_places(raw, plan, "household") == PLACES
+    shuffled = replace(raw.columns["district"], codes=np.roll(raw.columns["district"].codes, 1))
+    mixed = replace(raw, columns={**raw.columns, "district": shuffled})
+    assert suggested_places(mixed, plan, None) == ("region", "municipality"), "shifted districts lie in many regions"
+    assert "district" not in suggested_places(mixed, plan, "household"), "members of a household live in two"
+
+
+def test_a_block_of_places_is_not_suggested_where_households_move_between_them() -> None:
+    raw, plan = first()
+    assert set(PLACES) in [set(p.columns) for p in propose(raw) if p.kind == "block"], "they hang together"
+    for with_households in (plan, set_use(plan, "household", "unit"), load("census")[1]):
+        assert not [p for p in propose(raw, with_households) if p.kind == "block" and set(PLACES) & set(p.columns)]
+
+
+def test_what_a_household_has_in_common_begins_with_its_size() -> None:
+    raw, plan = load("census")
+    data = code(raw, plan)
+    assert household_attributes(data, PLACES) == ("hhsize", "hhtype", "tenure", "dwelling", "origin")
+    assert household_attributes(replace(data, unit=None), PLACES) == ()
+
+
+def test_an_exchange_takes_the_place_of_the_random_swap() -> None:
+    raw, plan = first()
+    numbered = replace(set_use(plan, "household", "unit"), keys=("sex", "citizenship"))
+    data = code(raw, numbered)
+    exchanging = with_exchange(numbered, data, PLACES)
+    assert places_of(numbered) == () and places_of(exchanging) == PLACES
+    assert exchanging.mechanisms == (usual_exchange(data, PLACES),)
+    assert exchanging.keys == ("sex", "citizenship", "municipality"), "risk is looked at by place"
+    assert exchanging.measures[: len(plan.measures)] == plan.measures
+    assert "risky_left[hierarchy=region+district+municipality]" in exchanging.measures
+    assert plan_from_toml(plan_to_toml(exchanging)) == exchanging
+    assert len(scenarios_of(exchanging, data)[0]) == 24
+
+    coarser = with_exchange(exchanging, data, PLACES[:2])
+    assert places_of(coarser) == PLACES[:2]
+    assert dict(coarser.mechanisms[0].grid)["rate"] == dict(exchanging.mechanisms[0].grid)["rate"]
+    assert "area_change[level=district]" in coarser.measures
+    assert "area_change[level=municipality]" not in coarser.measures
+    assert with_exchange(coarser, data, PLACES[:2]) == coarser
+
+
+def test_a_place_whose_name_cannot_be_written_is_refused() -> None:
+    raw, plan = load("census")
+    with pytest.raises(UsageError, match=r"'a\+b' cannot name a place"):
+        with_exchange(plan, code(raw, plan), ("region", "a+b"))

@@ -1,0 +1,80 @@
+"""Households and places on the pages File, Threat and Plan, in words of the field."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from streamlit.testing.v1 import AppTest
+
+from engine.plan import Plan
+from engine.plan.places import places_of
+from engine.plan.samples import load, write
+from tests.frontier_app.conftest import APP, launched, to_page
+from tests.frontier_app.elements import press
+
+PLACES = ("region", "district", "municipality")
+
+
+def _opened() -> AppTest:
+    made = AppTest.from_file(str(APP), default_timeout=60).run()
+    return made.button(key="open-census").click().run()
+
+
+def _plan(made: AppTest) -> Plan:
+    plan: Plan = made.session_state["frontier"].plan
+    return plan
+
+
+def _with(made: AppTest, kind: str, part: str) -> Any:
+    (found,) = [one for one in made.get(kind) if part in str(one.key)]
+    return found
+
+
+def test_looking_at_the_pages_changes_nothing_in_the_plan() -> None:
+    made = _opened()
+    for page in ("threat", "plan", "data"):
+        made = to_page(made, page)
+        assert not made.exception and not made.error
+        assert _plan(made) == load("census")[1]
+
+
+def test_the_page_plan_asks_in_words_of_the_field_and_counts_at_once() -> None:
+    made = to_page(_opened(), "plan")
+    labels = [one.label for one in (*made.text_input, *made.multiselect, *made.button_group)]
+    for label in ("Households that exchange their place, in percent", "Places, from coarse to fine"):
+        assert label in labels
+    assert not [label for label in labels if any(name in label for name in ("(rate)", "(similar)", "(k)", "(lean)"))]
+    _with(made, "text_input", "-rate").set_value("5").run()
+    _with(made, "button_group", "-k").set_value(["3"]).run()
+    assert dict(_plan(made).mechanisms[0].grid)["rate"] == ("0.05",)
+    scenarios = next(metric for metric in made.metric if metric.label == "Scenarios")
+    assert scenarios.value == "8", "two ways to find partners, two for those at risk, two of drawing the others"
+
+
+def test_profiles_are_lists_from_strict_to_lax() -> None:
+    made = to_page(_opened(), "plan")
+    _with(made, "multiselect", "-0-similar-1").set_value(["hhsize", "tenure"]).run()
+    _with(made, "multiselect", "-0-similar-2").set_value(["hhsize"]).run()
+    assert dict(_plan(made).mechanisms[0].grid)["similar"][0] == "hhsize+hhtype+tenure|hhsize+tenure|hhsize"
+    _with(made, "checkbox", "-0-similar-anyone").check().run()
+    assert dict(_plan(made).mechanisms[0].grid)["similar"][0].endswith("|hhsize|")
+    assert not made.exception and not made.error
+
+
+def test_a_file_is_asked_for_its_households_and_places(tmp_path: Path) -> None:
+    write("census", tmp_path / "census.csv")
+    made = AppTest.from_file(str(APP), default_timeout=60)
+    made.query_params["w"] = launched(None)
+    made.run()
+    made.text_input(key="open-path-text").set_value(str(tmp_path / "census.csv"))
+    next(button for button in made.button if button.label.startswith("Open this file")).click().run()
+    assert places_of(_plan(made)) == ()
+    _with(made, "button_group", "file-part-").set_value("households").run()
+    _with(made, "selectbox", "file-unit-").set_value("household").run()
+    assert _with(made, "multiselect", "file-places-").value == list(PLACES), "what the records suggest is chosen"
+    press(made, "file-use-households")
+    assert not made.exception and not made.error
+    assert _plan(made).data.unit == "household" and places_of(_plan(made)) == PLACES
+    made = to_page(made, "plan")
+    assert not made.exception and not made.error
