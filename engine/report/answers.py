@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from engine.common.wording import listed, lower_first, plural, upper_first
 from engine.plan.uses import no_use_sentence
 from engine.report.candidate_words import runs_within_words
-from engine.report.certainty import BEATS, better_ones, certainty, recommended
+from engine.report.certainty import BEATS, better_ones, certainty, recommended, spread_words
 from engine.report.change_log import is_plan_change
 from engine.report.coherence import coherence
 from engine.report.facts import ShareRow
@@ -17,7 +17,7 @@ from engine.report.map_words import FEWER_WORDS, tables_words
 from engine.report.public_wording import match_words, methods_paragraph
 from engine.report.questions import Answer, BoardQuestion
 from engine.report.rate_words import is_coarse, rate_words, withheld_why
-from engine.report.recognised_words import recognised_sentences, small_cells_words
+from engine.report.recognised_words import learnt_words, recognised_sentences, small_cells_words
 from engine.report.redaction import RECORDS, SPARSE, is_count_title, is_one_digit_title
 from engine.report.run_words import key_sentences
 from engine.report.words import about as mean_with_error
@@ -212,6 +212,7 @@ def omissions(findings: Findings) -> list[str]:
         f"It assumes an intruder who knows exactly {listed(findings.threat.keys)}, and nothing else.",
         "It does not count what can be learnt about a person without singling out a record.",
         "It does not count altered records, which an intruder may take for true.",
+        learnt_words(findings),
         *recognised_sentences(findings),
     ]
     if findings.map.risk_jointly is not None:
@@ -233,6 +234,7 @@ def ten_questions(findings: Findings) -> tuple[Answer, ...]:
     if findings.recommendation.recorded:
         decided += [findings.recommendation.rule, f"Reason given: {findings.recommendation.why}"]
     decided.append(cover.state_words)
+    risk = [risk_sentence(findings), *share_words(findings), spread_words(findings)]
     utility = findings.utility
     losses = [flags_sentence(findings), *largest_losses(findings)]
     losses.append(f"Hellinger distance. {distance_sentence(findings)}")
@@ -249,7 +251,7 @@ def ten_questions(findings: Findings) -> tuple[Answer, ...]:
     why_not += [f"Candidate {a.letter}: {a.why or a.difference}" for a in findings.recommendation.alternatives]
     return (
         Answer(BoardQuestion.DECISION, tuple(decided)),
-        Answer(BoardQuestion.RISK, (risk_sentence(findings), *share_words(findings))),
+        Answer(BoardQuestion.RISK, tuple(line for line in risk if line)),
         Answer(BoardQuestion.OMISSIONS, tuple(omissions(findings))),
         Answer(BoardQuestion.EXPOSED, tuple(exposed_groups(findings))),
         Answer(BoardQuestion.LOSSES, tuple(losses)),

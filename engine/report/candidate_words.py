@@ -48,7 +48,7 @@ def on_frontier(row: CandidateRow) -> str:
     if row.share is None:
         return NONE
     if row.shared_runs is None:
-        return "under 1 %" if row.share < 0.005 else f"{100 * row.share:.0f} %"
+        return "under\u00a01\u00a0%" if row.share < 0.005 else f"{100 * row.share:.0f} %"
     return f"{round(row.share * row.shared_runs):,} of {row.shared_runs:,}"
 
 

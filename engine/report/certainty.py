@@ -1,4 +1,7 @@
-"""Certainty of a recommendation: noise of the runs, the run to be released among its siblings, fresh runs."""
+"""Certainty of a recommendation: a conclusion for the first page, and the evidence for it.
+
+It is about the noise of the runs, the run to be released among its siblings, and fresh runs.
+"""
 
 from __future__ import annotations
 
@@ -6,12 +9,13 @@ from typing import TYPE_CHECKING
 
 from engine.common.wording import listed, lower_first, plural
 from engine.report.map_words import recall_words
-from engine.report.run_words import fresh_within, on_frontier_words, standing_sentences
+from engine.report.redaction import is_count_title
+from engine.report.run_words import expected_words, fresh_within, on_frontier_words, standing_sentences
 from engine.report.words import about, figure
 
 if TYPE_CHECKING:
     from engine.report.findings import Findings
-    from engine.report.map_facts import CandidateRow
+    from engine.report.map_facts import CandidateRow, Spread
 
 _ERROR_WORDS = (
     "The figure after ± is the standard error of an average: the average would differ by about that much if all runs "
@@ -48,38 +52,78 @@ def noise_words(findings: Findings) -> str:
 
 
 def certainty(findings: Findings) -> list[str]:
-    """How sure the choice is, in sentences."""
+    """How sure the choice is, in sentences: the conclusion, then the evidence."""
+    return [*conclusion(findings), *evidence(findings)]
+
+
+def conclusion(findings: Findings) -> list[str]:
+    """Whether the candidate is on the frontier, which place its run takes, and how many runs meet the bound."""
+    fresh = fresh_within(findings)
+    return [frontier_words(findings), *standing_sentences(findings), *([fresh] if fresh else [])]
+
+
+def evidence(findings: Findings) -> list[str]:
+    """What the conclusion rests on: single runs, averages and their spread, what chance hides, and fresh runs."""
     board_map = findings.map
     failed = board_map.failed
-    sentences = [
+    averages = (
         f"Candidates are compared by averages; this one's are over {plural(board_map.runs, 'run')} that differ only in "
         "chance" + (f"; {plural(failed, 'further run')} failed and are not counted" if failed else "") + "."
-    ]
-    sentences += [frontier_words(findings), *standing_sentences(findings)]
-    if board_map.recall is not None:
-        sentences.append(recall_words(board_map.recall))
-    for spread in board_map.spreads:
-        if spread.least is not None:
-            least, most, released = (figure(value) for value in (spread.least, spread.most, spread.released))
-            sentences.append(
-                f"{spread.title}: {least} in every run, the one to be released among them."
-                if least == most == released
-                else f"{spread.title}: {least} to {most} over the runs, {released} in the one to be released."
-            )
-    return [*sentences, fresh_runs(findings), *([fresh] if (fresh := fresh_within(findings)) else [])]
+    )
+    sentences = [averages, single_runs_words(findings), expected_words(findings)]
+    sentences += [] if board_map.recall is None else [recall_words(board_map.recall)]
+    told = exposed_spread(findings)  # which page one tells, where it is told
+    sentences += [_spread_words(spread) for spread in board_map.spreads if spread is not told]
+    return [sentence for sentence in (*sentences, fresh_runs(findings)) if sentence]
+
+
+def exposed_spread(findings: Findings) -> Spread | None:
+    """The count of exposed records over the runs, where it differs between them."""
+    for spread in findings.map.spreads:
+        if is_count_title(spread.title, of_keys=True) and spread.least is not None and spread.most is not None:
+            return None if spread.least == spread.most else spread
+    return None
+
+
+def spread_words(findings: Findings) -> str:
+    """The count of exposed records over the runs, and whether some are no fewer than if nothing were done."""
+    spread, nothing = exposed_spread(findings), findings.exposure.small_before
+    if spread is None:
+        return ""
+    text = (
+        f"Over {findings.map.runs} runs of the candidate {figure(spread.least)} to {figure(spread.most)} unaltered "
+        "records are exposed"
+    )
+    if spread.most is not None and spread.most >= nothing:
+        return f"{text}: some runs come out no safer than doing nothing, which leaves {nothing:,}."
+    return f"{text}, in every run fewer than the {nothing:,} if nothing were done."
+
+
+def _spread_words(spread: Spread) -> str:
+    if spread.least is None:
+        return ""
+    least, most, released = (figure(value) for value in (spread.least, spread.most, spread.released))
+    if least == most == released:
+        return f"{spread.title}: {least} in every run, the one to be released among them."
+    return f"{spread.title}: {least} to {most} over the runs, {released} in the one to be released."
 
 
 def frontier_words(findings: Findings) -> str:
-    """Whether the recommended candidate is on the frontier of the averages, how sure that is, in which share of the
-    single runs it is, and which candidate is better on average, if one is, and why it was not chosen."""
+    """Whether the recommended candidate is on the frontier of the averages, how sure that is, and which candidate is
+    better on average, if one is, and why it was not chosen."""
     row = recommended(findings)
-    share = ""
-    if row.share is not None:
-        share = f" By single runs it is on the frontier in {on_frontier_words(row.share, row.shared_runs)}."
     if row.undominated:
         doubt = "with 95 % confidence" if row.clear else "but chance alone could move it off"
-        return f"By averages candidate {row.letter} is on the frontier, {doubt}.{share}"
-    return f"By averages candidate {row.letter} is not on the frontier. {' '.join(better_ones(findings))}{share}"
+        return f"By averages candidate {row.letter} is on the frontier, {doubt}."
+    return f"By averages candidate {row.letter} is not on the frontier. {' '.join(better_ones(findings))}"
+
+
+def single_runs_words(findings: Findings) -> str:
+    """In how many of the single runs it is on the frontier; empty where that is not known."""
+    row = recommended(findings)
+    if row.share is None:
+        return ""
+    return f"By single runs it is on the frontier in {on_frontier_words(row.share, row.shared_runs)}."
 
 
 def better_ones(findings: Findings) -> list[str]:
@@ -105,10 +149,9 @@ def better_ones(findings: Findings) -> list[str]:
     return sentences
 
 
-def fresh_runs(findings: Findings, *, risk_only: bool = False) -> str:
+def fresh_runs(findings: Findings) -> str:
     """What fresh runs say, and whether they were made before the recommendation or after it."""
-    kinds = ("risk",) if risk_only else ("risk", "utility")
-    rows = [row for row in findings.measures if row.chosen_by and row.fresh is not None and row.kind in kinds]
+    rows = [row for row in findings.measures if row.chosen_by and row.fresh is not None]
     if not rows:
         return "The candidate has not been run again on fresh draws, so its figures may flatter it a little."
     when = {

@@ -9,6 +9,8 @@ from engine.report.document import BLANK, Bullets, Document, Entries, Grid, Para
 from engine.report.office import parts_of_docx, without_traces
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from engine.report.document import Element
 
 _WIDTH = 6.9  # inches of text
@@ -58,7 +60,21 @@ def docx_bytes(document: Document) -> bytes:
             _add(docx_document, element, opens=number == 0)
             if i < section.opening:
                 docx_document.paragraphs[-1].paragraph_format.keep_with_next = True
+            if isinstance(element, Grid) and _is_note(section.elements[i + 1 : i + 2]):
+                _keep_table_with_next(docx_document)
     return without_traces(parts_of_docx(docx_document), document.title)
+
+
+def _is_note(elements: Sequence[Element]) -> bool:
+    """Whether the first of these is a note."""
+    return any(isinstance(element, Paragraph) and element.kind == "note" for element in elements[:1])
+
+
+def _keep_table_with_next(docx_document: Any) -> None:
+    """Keep the last table on one page with what follows it."""
+    for cell in docx_document.tables[-1].rows[-1].cells:
+        cell.paragraphs[0].paragraph_format.keep_with_next = True
+    docx_document.paragraphs[-1].paragraph_format.keep_with_next = True  # the space below it
 
 
 def _font(style: Any) -> None:

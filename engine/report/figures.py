@@ -12,7 +12,7 @@ from engine.common.wording import lower_first, plural
 from engine.report.answers import small_words
 from engine.report.certainty import recommended
 from engine.report.document import Picture
-from engine.report.map_frame import staircase, window
+from engine.report.map_frame import inside, staircase, window
 from engine.report.map_words import bars_words, bound_title
 from engine.report.rate_words import is_coarse
 from engine.report.words import bar, figure
@@ -70,15 +70,19 @@ def frontier(findings: Findings) -> Picture:
     """The map: frontier, recommendation and lettered neighbours, other candidates, doing nothing."""
     board_map, row = findings.map, recommended(findings)
     canvas, axes = _canvas(6.4, 3.4)
-    if board_map.others:
+    ranges = window(board_map, _ROOM)
+    frontier_points, others = (
+        inside(points, ranges) if ranges else list(points) for points in (board_map.frontier, board_map.others)
+    )
+    if others:
         axes.scatter(
-            [u for u, _ in board_map.others], [r for _, r in board_map.others], marker="s", s=20, color="#c4c4c4",
+            [u for u, _ in others], [r for _, r in others], marker="s", s=20, color="#c4c4c4",
             edgecolors=GREY, linewidths=0.5, label="other candidates, roughly",
         )  # fmt: skip
     steps = staircase(board_map)
     axes.plot([u for u, _ in steps], [r for _, r in steps], color=BLUE, linewidth=1, alpha=0.6, zorder=2)
     axes.scatter(
-        [u for u, _ in board_map.frontier], [r for _, r in board_map.frontier], s=26, facecolor="white",
+        [u for u, _ in frontier_points], [r for _, r in frontier_points], s=26, facecolor="white",
         edgecolor=BLUE, zorder=3, label="frontier: no candidate is better in both",
     )  # fmt: skip
     for candidate in board_map.candidates:
@@ -167,10 +171,7 @@ def _zoom(axes: Any, findings: Findings) -> str:
         return ""
     axes.set_xlim(*ranges[0])
     axes.set_ylim(*ranges[1])
-    outside = [
-        sum(not (ranges[0][0] <= u <= ranges[0][1] and ranges[1][0] <= r <= ranges[1][1]) for u, r in points)
-        for points in (board_map.frontier, board_map.others)
-    ]
+    outside = [len(points) - len(inside(points, ranges)) for points in (board_map.frontier, board_map.others)]
     parts = [plural(outside[0], "candidate") + " of the frontier"] if outside[0] else []
     parts += ["other candidates"] if outside[1] else []
     return " and ".join(parts)

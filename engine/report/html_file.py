@@ -21,7 +21,8 @@ body { font: 16px/1.5 "DejaVu Sans", "Segoe UI", Helvetica, Arial, sans-serif; m
 .banner { text-align: center; font-weight: bold; border: 2px solid currentColor; padding: .3rem; }
 h1 { font-size: 1.9rem; line-height: 1.2; } h2 { font-size: 1.35rem; margin-top: 2rem; border-bottom: 1px solid #888; }
 .subtitle { font-size: 1.15rem; color: #444; }
-.lead { font-size: 1.15em; break-after: avoid; } .note { font-size: .92em; }
+.lead { font-size: 1.15em; break-after: avoid; } .note { font-size: .92em; break-inside: avoid; }
+.scroll + .note { break-before: avoid; }
 .warning { border-left: 5px solid #D55E00; padding-left: .7rem; font-weight: 600; }
 .scroll { overflow-x: auto; }
 table { border-collapse: collapse; width: 100%; margin: .6rem 0 1.2rem; font-size: .9em; }

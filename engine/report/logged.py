@@ -57,7 +57,7 @@ def without_values(entry: str) -> str:
 
 
 def history(study: Study, redact: Redactor, chosen: str = "") -> tuple[tuple[str, str], ...]:
-    """What happened, as day and words; ``chosen`` are those of the last recommendation, if it has words of its own.
+    """What happened, as moment (UTC) and words; ``chosen`` are those of the last recommendation, if it has its own.
 
     The sweep has no entry: it stands after what was logged when the study was made.  Fresh runs that it made
     itself, of a study whose log does not hold them, stand before the recommendation that rests on them.
@@ -69,10 +69,15 @@ def history(study: Study, redact: Redactor, chosen: str = "") -> tuple[tuple[str
     for place, entry in enumerate(log):
         rows += sweeps.get(place, ())
         if entry.event == "chosen" and entry.detail.get("fresh") and not _rechecks(log[:place], entry):
-            rows.append((entry.at[:10], FRESH_IN_SWEEP))
+            rows.append((moment(entry.at), FRESH_IN_SWEEP))
         text = chosen if chosen and entry.number == last else _entry_text(log, place, redact)
-        rows.append((entry.at[:10], text + contact_words(entry.by, study.plan.about.contact)))
+        rows.append((moment(entry.at), text + contact_words(entry.by, study.plan.about.contact)))
     return (*rows, *sweeps.get(len(log), ()))
+
+
+def moment(at: str) -> str:
+    """The day and the minute of an ISO time."""
+    return at[:16].replace("T", " ")
 
 
 def contact_words(by: str, contact: str) -> str:
@@ -88,10 +93,10 @@ def _sweeps(study: Study, log: Sequence[Entry]) -> dict[int, list[tuple[str, str
     if not started:
         return {}
     begun, again = _utc(float(study.about.get("created", started)) + _MOMENTS), _utc(started)
-    rows = {sum(entry.event in _AT_BEGINNING and entry.at <= begun for entry in log): [(begun[:10], SWEEP)]}
+    rows = {sum(entry.event in _AT_BEGINNING and entry.at <= begun for entry in log): [(moment(begun), SWEEP)]}
     chosen = next((entry.at for entry in log if entry.event == "chosen"), again)
     if again > chosen:
-        rows.setdefault(sum(entry.at <= again for entry in log), []).append((again[:10], SWEEP_AGAIN))
+        rows.setdefault(sum(entry.at <= again for entry in log), []).append((moment(again), SWEEP_AGAIN))
     return rows
 
 

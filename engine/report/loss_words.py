@@ -23,15 +23,31 @@ RANKED = (
 
 
 def worst_losses(utility: Utility, most: int = 3) -> list[str]:
-    """The worst losses in sentences' ends, worst first; an empty list where nothing changes."""
+    """The worst losses that are beyond the tolerances in sentences' ends, worst first; where none is, the largest
+    change, which is said to be within them; an empty list where nothing changes."""
     predicted = {model.analysis: model.predicts for model in utility.models}
     if utility.changes:
-        rows = (
+        changes = [
             replace(row, table=_analysis(row.table, predicted.get(row.table, ""))) if row.kind == "coefficient" else row
             for row in utility.changes
-        )
-        return worst_changes(rows, most)
-    return [loss_words(loss, predicted.get(loss.of, "")) for loss in worst(utility, most)]
+        ]
+        return worst_changes([row for row in changes if row.flagged], most) or worst_changes(changes, 1)
+    losses = worst(utility, len(utility.losses))
+    flagged = [loss for loss in losses if loss.flagged][:most]
+    if flagged:
+        return [loss_words(loss, predicted.get(loss.of, "")) for loss in flagged]
+    return [f"{loss_words(loss, predicted.get(loss.of, ''))}, within the tolerances" for loss in losses[:1]]
+
+
+def beyond_words(utility: Utility) -> str:
+    """How many figures are beyond the tolerances, before the worst of them are named; empty where nothing changes."""
+    flagged, judged = flagged_of(utility)
+    if not judged or not (utility.changes or utility.losses):
+        return ""
+    of = f"{plural(judged, 'figure')} that users would compute and that the release can change"
+    if not flagged:
+        return f"Of {of} none changes by more than the tolerances. The largest change:"
+    return f"Of {of}, {flagged:,} {'changes' if flagged == 1 else 'change'} by more than the tolerances. The worst:"
 
 
 def loss_words(loss: Loss, predicts: str = "") -> str:

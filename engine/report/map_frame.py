@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from engine.report.map_facts import Map
 from engine.report.words import bar
 
@@ -25,6 +27,17 @@ def staircase(board_map: Map) -> list[Point]:
             corners.append((corners[-1][0], risk))
         corners.append((utility, risk))
     return corners
+
+
+MARKER = 0.025
+"""Half of a symbol on the map, as a share of a range."""
+
+
+def inside(points: Iterable[Point], ranges: tuple[Point, Point]) -> list[Point]:
+    """The points within two ranges that leave room for their symbols: none is cut off at an edge."""
+    (left, right), (low, high) = ranges
+    across, up = MARKER * (right - left), MARKER * (high - low)
+    return [(x, y) for x, y in points if left + across <= x <= right - across and low + up <= y <= high - up]
 
 
 def window(board_map: Map, room: float) -> tuple[Point, Point] | None:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from engine.plan.uses import no_use_sentence
 from engine.report import answers, figures, like_with_like, loss_words
 from engine.report.candidate_words import on_frontier, standing_words
-from engine.report.certainty import certainty, noise_words
+from engine.report.certainty import certainty, evidence, noise_words
 from engine.report.coherence import check_words, coherence
 from engine.report.ledger_words import earlier_sentences
 from engine.report.losses import worst
@@ -32,6 +32,7 @@ _SENTENCES = (
         answers.public_wording,
         answers.neighbour_sentences,
         certainty,
+        evidence,
         bound_line_words,
         coherence,
         counted_words,

@@ -15,12 +15,11 @@ from engine.report.answers import (
     why_fewer,
 )
 from engine.report.candidate_words import preferred_words
-from engine.report.certainty import fresh_runs, frontier_words, recommended
+from engine.report.certainty import conclusion, fresh_runs, frontier_words, recommended, spread_words
 from engine.report.like_with_like import bound_check_words
-from engine.report.recognised_words import recognised_sentences
-from engine.report.redaction import is_count_title
-from engine.report.run_words import fresh_within, standing_sentences
-from engine.report.words import figure
+from engine.report.loss_words import beyond_words
+from engine.report.recognised_words import learnt_words, recognised_sentences
+from engine.report.run_words import fresh_within
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -46,10 +45,10 @@ def page_one(findings: Findings) -> PageOne:
     cover, recommendation, row = findings.cover, findings.recommendation, recommended(findings)
     rows = [
         ("Why this one", _why(findings)),
-        ("Risk", _sentences([_against_nothing(findings), _spread(findings), bound_check_words(findings)])),
-        ("Left out", _sentences([left_out(findings), *recognised_sentences(findings)])),
+        ("Risk", _sentences([_against_nothing(findings), spread_words(findings), bound_check_words(findings)])),
+        ("Left out", _sentences([left_out(findings), learnt_words(findings), *recognised_sentences(findings)])),
         ("Most exposed", _numbered(exposed_groups(findings))),
-        ("Worst losses", _worst_losses(findings)),
+        ("Worst losses", _sentences([beyond_words(findings.utility), _worst_losses(findings)])),
         ("Neighbours", _sentences(neighbour_sentences(findings))),
         ("How sure", _sentences(_how_sure(findings))),
         ("Fixed beforehand", _sentences(fixed_words(findings))),
@@ -92,22 +91,6 @@ def _against_nothing(findings: Findings) -> str:
     return why_fewer(findings)
 
 
-def _spread(findings: Findings) -> str:
-    """The count of exposed records over the runs, and whether some are no fewer than if nothing were done."""
-    board_map = findings.map
-    spread = next((each for each in board_map.spreads if is_count_title(each.title, of_keys=True)), None)
-    if spread is None or spread.least is None or spread.most is None or spread.least == spread.most:
-        return ""
-    nothing = findings.exposure.small_before
-    text = (
-        f"Over {board_map.runs} runs of the candidate {figure(spread.least)} to {figure(spread.most)} unaltered "
-        "records are exposed"
-    )
-    if spread.most >= nothing:
-        return f"{text}: some runs come out no safer than doing nothing, which leaves {nothing:,}."
-    return f"{text}, in every run fewer than the {nothing:,} if nothing were done."
-
-
 def left_out(findings: Findings) -> str:
     """What the risk figure leaves out, in short."""
     others = [row for row in findings.measures if row.kind == "risk" and not row.chosen_by]
@@ -146,12 +129,16 @@ def _why(findings: Findings) -> str:
 
 
 def _how_sure(findings: Findings) -> list[str]:
-    again = fresh_within(findings)
-    sentences = [frontier_words(findings)] if recommended(findings).undominated else []
-    sentences += [*standing_sentences(findings), fresh_runs(findings, risk_only=True)]
-    if not _is_refuted(findings):  # the head of the page says it then
-        sentences.append(again)
-    return sentences
+    """The conclusion; what another row of the page says, and the evidence, stand elsewhere."""
+    fresh, on_frontier = fresh_within(findings), frontier_words(findings)
+    said = {fresh} if _is_refuted(findings) else set()  # the head of the page says it then
+    if not recommended(findings).undominated:  # the neighbours' row says it then
+        said.add(on_frontier)
+    sentences = [sentence for sentence in conclusion(findings) if sentence not in said]
+    rows = [row for row in findings.measures if row.chosen_by and row.fresh is not None]
+    if not rows:
+        sentences.append(fresh_runs(findings))
+    return [*sentences, "What this rests on is in section 6."]
 
 
 def _is_refuted(findings: Findings) -> bool:

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from engine.report.recognised_facts import KeySet, Recognised, TablesTell
 
 _NUMBERS = {1: "one", 2: "two", 3: "three", 4: "four"}
+_MOST_LEARNT = 12  # columns that are named
 _FEW = 3  # size of the set of keys that a sentence is about, where there is one
 
 
@@ -23,6 +24,18 @@ def recognised_sentences(findings: Findings) -> list[str]:
     altered = "exchanged" if findings.design.swap else "altered"
     sentences = [*_unswapped(facts, altered), *_few(facts, altered)]
     return [*sentences, tables_sentence(facts.tables, altered)]
+
+
+def learnt_words(findings: Findings) -> str:
+    """Which columns are keys, and which ones somebody learns who finds a record by them."""
+    keys, design = findings.threat.keys, findings.design
+    others = [*(row.name for row in design.attributes if not row.key), *design.carried]
+    known = f"Somebody who finds a record by the keys ({listed(keys)})"
+    if not others:
+        return f"{known} learns nothing else, as all columns are keys; who knows fewer of them learns the rest."
+    more = len(others) - _MOST_LEARNT
+    named = listed(others) if more <= 0 else f"{', '.join(others[:_MOST_LEARNT])} and {more:,} more (section 2)"
+    return f"{known} learns what else stands in it: {named}."
 
 
 def small_cells_words(fewest: int) -> str:
@@ -79,7 +92,11 @@ def tables_sentence(tables: TablesTell, altered: str) -> str:
         return beside + "something of the change that was not worked out."
     told = [
         (tables.attributes, f"which attributes were {altered}"),
-        (tables.extent, f"how many records were {altered} to within a factor of three"),
+        (
+            tables.extent,
+            f"how many records were {altered} (the largest number that remains possible is less than three "
+            "times the smallest)",
+        ),
         (tables.records, "better than guessing which records these are"),
     ]
     parts = [words for tells, words in told if tells]

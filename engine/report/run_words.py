@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from engine.common.wording import lower_first, plural
+from engine.common.wording import lower_first, plural, upper_first
 from engine.report.words import figure
 
 if TYPE_CHECKING:
     from engine.report.findings import Findings
     from engine.report.map_facts import ReleasedRun
 
+_AVERAGE_COUNTS = "The average, not this one run, shows what the method does."
 KEY_FIXED = "The secret key that all chance follows from was fixed before the sweep."
 
 
@@ -22,12 +23,19 @@ def on_frontier_words(share: float, shared_runs: int | None) -> str:
 
 
 def standing_sentences(findings: Findings) -> list[str]:
-    """Which place the run takes among its siblings, what the method does on average, and how many of them meet the
-    bound; empty before anything is recommended."""
+    """Which place the run takes among its siblings, that a rule took it, and how many of them meet the bound; empty
+    before anything is recommended."""
     run = findings.recommendation.run
     if run is None:
         return []
-    return [sentence for sentence in (place_sentence(run), picked_words(findings), _within(run)) if sentence]
+    return [sentence for sentence in (f"{_place_words(run)}.", picked_words(findings), _within(run)) if sentence]
+
+
+def expected_words(findings: Findings) -> str:
+    """What the method does, beside the figure of the run to be released; empty before anything is recommended."""
+    run = findings.recommendation.run
+    figures = None if run is None else _figures_words(run)
+    return f"{upper_first(figures)}. {_AVERAGE_COUNTS}" if figures else ""
 
 
 def picked_words(findings: Findings) -> str:
@@ -63,17 +71,25 @@ def key_sentences(findings: Findings) -> list[str]:
 
 def place_sentence(run: ReleasedRun) -> str:
     """Which place the run takes among its siblings, and which figure to expect of the method."""
+    figures = _figures_words(run)
+    return f"{_place_words(run)}: {figures}. {_AVERAGE_COUNTS}" if figures else f"{_place_words(run)}."
+
+
+def _place_words(run: ReleasedRun) -> str:
     place = "the least risky" if run.place == 1 else "the riskiest" if run.place == run.of else f"number {run.place}"
     if run.place == 1 and run.as_safe is not None and run.as_safe > 1:
         place = f"one of {run.as_safe} that are equally safe, the safest of all"
     counted = " from the safest" if 1 < run.place < run.of else ""
-    sentence = f"Of {run.of} runs that differ only in chance, the one to be released is {place}{counted}"
+    return f"Of {run.of} runs that differ only in chance, the one to be released is {place}{counted}"
+
+
+def _figures_words(run: ReleasedRun) -> str:
     if run.released is None or run.mean is None:
-        return sentence + "."
-    sentence += f": {lower_first(run.title)} {figure(run.released)}, on average over all runs {figure(run.mean)}"
-    if run.quantile is not None and run.asked is not None:
-        sentence += f", and at most {figure(run.quantile)} in {100 * run.asked:.3g} % of them"
-    return sentence + ". The average, not this one run, shows what the method does."
+        return ""
+    words = f"{lower_first(run.title)} {figure(run.released)}, on average over all runs {figure(run.mean)}"
+    if run.quantile is None or run.asked is None:
+        return words
+    return f"{words}, and at most {figure(run.quantile)} in {100 * run.asked:.3g} % of them"
 
 
 def _within(run: ReleasedRun) -> str:

@@ -110,7 +110,7 @@ def sheets(findings: Findings) -> dict[str, tuple[list[str], list[list[Any]]]]:
         "Checks": _rows(findings.checks),
         "Attributes": _rows(findings.design.attributes),
         "Parameters": (["parameter", "in this study"], [list(pair) for pair in findings.approved.parameters]),
-        "Log": (["day", "event"], [list(pair) for pair in findings.approved.changes]),
+        "Log": (["when (UTC)", "event"], [list(pair) for pair in findings.approved.changes]),
     }
     for number, table in enumerate(utility.tables, 1):
         header = [*table.attributes, "before", "after", "relative", "errors", "flagged"]

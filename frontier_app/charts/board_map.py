@@ -32,6 +32,7 @@ def board_map(findings: Findings, *, dark: bool) -> Figure:
             go.Scatter(
                 x=[u for u, _ in map_facts.others],
                 y=[r for _, r in map_facts.others],
+                cliponaxis=False,  # a square at an edge is drawn whole
                 mode="markers",
                 name="other candidates, roughly",
                 marker={"symbol": "square", "size": 8, "color": QUIET, "opacity": 0.5},
@@ -45,6 +46,7 @@ def board_map(findings: Findings, *, dark: bool) -> Figure:
                 x=[u for u, _ in points],
                 y=[r for _, r in points],
                 mode=mode,
+                cliponaxis=mode == "lines",
                 name="frontier",
                 line={"color": blue, "width": 1.5},
                 marker={"symbol": "circle-open", "size": 8, "color": blue},

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 from decimal import Decimal
+from html import escape
 from pathlib import Path
 from typing import Any
 
@@ -15,11 +16,21 @@ from engine.decision.choice import choose
 from engine.frontier.neighbours import lettered
 from engine.report.answers import neighbour_sentence, neighbour_sentences
 from engine.report.build_findings import findings
-from engine.report.certainty import certainty, frontier_words, noise_words, recommended
+from engine.report.certainty import (
+    certainty,
+    conclusion,
+    evidence,
+    frontier_words,
+    noise_words,
+    recommended,
+    single_runs_words,
+)
 from engine.report.context import report_context
 from engine.report.describe import remade
 from engine.report.findings import Findings
+from engine.report.html_file import html_text
 from engine.report.map_facts import CandidateRow, Spread
+from engine.report.memo import memo
 from engine.report.page_one import page_one
 from engine.report.words import about, difference, figure_shown, mean_shown
 from engine.study.map_reader import risk_utility_map
@@ -95,12 +106,27 @@ def test_findings_of_an_earlier_version_open(case: Case) -> None:
 def test_frontier_by_averages_and_by_single_runs_do_not_contradict_each_other(case: Case) -> None:
     own = {"undominated": True, "clear": False, "share": 0.25, "shared_runs": 8}
     findings, _ = with_rows(case.findings, own)
-    by_averages = "By averages candidate A is on the frontier, but chance alone could move it off."
-    assert frontier_words(findings) == (
-        f"{by_averages} By single runs it is on the frontier in 2 of 8 runs that all candidates share."
+    assert frontier_words(findings) == "By averages candidate A is on the frontier, but chance alone could move it off."
+    assert single_runs_words(findings) == (
+        "By single runs it is on the frontier in 2 of 8 runs that all candidates share."
     )
     earlier, _ = with_rows(case.findings, {**own, "shared_runs": None})
-    assert frontier_words(earlier) == f"{by_averages} By single runs it is on the frontier in 25 % of them."
+    assert single_runs_words(earlier) == "By single runs it is on the frontier in 25 % of them."
+    unknown, _ = with_rows(case.findings, {**own, "share": None})
+    assert single_runs_words(unknown) == ""
+
+
+def test_the_first_page_has_the_conclusion_and_section_six_the_evidence(case: Case) -> None:
+    rows = tuple(replace(row, fresh=row.mean, fresh_se=row.se) for row in case.findings.measures)
+    findings, _ = with_rows(replace(case.findings, measures=rows), {"undominated": True, "share": 0.25})
+    page, section = dict(page_one(findings).rows), html_text(memo(findings)).partition(">6  The frontier")[2]
+    assert conclusion(findings) and len(evidence(findings)) > 4
+    for sentence in evidence(findings):
+        assert sentence not in " ".join(page.values()), "nothing stands twice"
+        assert escape(sentence) in section
+    for sentence in conclusion(findings):
+        assert sentence in page["How sure"] and escape(sentence) not in section
+    assert certainty(findings) == [*conclusion(findings), *evidence(findings)]
 
 
 def test_differences_are_those_of_the_figures_shown(case: Case) -> None:

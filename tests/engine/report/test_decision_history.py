@@ -17,12 +17,12 @@ from engine.plan import DecisionPlan, edit_plan
 from engine.plan.samples import load
 from engine.report.answers import ten_questions
 from engine.report.build_findings import findings
-from engine.report.certainty import certainty
+from engine.report.certainty import certainty, conclusion
 from engine.report.describe import remade
 from engine.report.findings import Findings
 from engine.report.parameters import run_words
 from engine.report.released_run import obstacle_words
-from engine.report.run_words import key_sentences, standing_sentences
+from engine.report.run_words import expected_words, key_sentences, standing_sentences
 from engine.study.keys import read_key
 from engine.study.map_reader import risk_utility_map
 from engine.sweeps.recheck import recheck
@@ -149,7 +149,7 @@ def test_the_place_of_the_released_run_and_the_key_are_told(case: Case) -> None:
     (key,) = key_sentences(case.findings)
     assert place.startswith("Of 12 runs that differ only in chance, the one to be released is ")
     assert within.startswith("12 of the 12 runs meet the bound on risk, so 74 to 100 % of all such runs do")
-    assert "The average, not this one run, shows what the method does." in place
+    assert expected_words(case.findings).endswith("The average, not this one run, shows what the method does.")
     assert key == "The secret key that all chance follows from was fixed before the sweep."
     assert ten_questions(case.findings)[7].lines[1] == key
 
@@ -180,7 +180,8 @@ def test_fresh_runs_that_meet_the_bound_are_counted_beside_what_the_plan_asks(tm
     met = int((study.runs.of([index], "fresh").values[:, column] <= 0.5).sum())
     assert run is not None and (run.fresh, run.fresh_within) == (15, met)
     words = f"{met} of 15 fresh runs meet the bound on risk, so "
-    assert certainty(report)[-1].startswith(words) and certainty(report)[-1].endswith("; the plan asks for 90 %.")
+    last = conclusion(report)[-1]
+    assert last.startswith(words) and last.endswith("; the plan asks for 90 %.")
     old = json.loads(report.to_json())
     for name in ("fresh", "fresh_within", "fresh_low", "fresh_high"):
         del old["recommendation"]["run"][name]

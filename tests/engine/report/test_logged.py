@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from pathlib import Path
 
@@ -118,6 +119,11 @@ def test_only_the_contact_of_the_plan_is_named() -> None:
     assert contact_words("head of disclosure control", contact) == " By the contact, head of disclosure control."
     assert contact_words(contact, contact).startswith(" By the contact, Head of disclosure control")
     assert contact_words("A. Analyst", contact) == contact_words("", "") == contact_words("A. Analyst", "") == ""
+
+
+def test_the_log_says_when_to_the_minute(tmp_path: Path) -> None:
+    study = case_of(tmp_path, plan_of(analyses=())).study
+    assert all(re.fullmatch(r"\d{4}-\d\d-\d\d \d\d:\d\d", when) for when, _ in history(study, Redactor.of(study, {})))
 
 
 def test_the_log_says_who_decided(tmp_path: Path) -> None:

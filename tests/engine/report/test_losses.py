@@ -26,6 +26,7 @@ from engine.report.loss_facts import Loss
 from engine.report.loss_words import flagged_of, flags_words, worst_losses
 from engine.report.losses import worst
 from engine.report.memo import memo
+from engine.report.page_one import page_one
 from engine.report.rate_facts import ChangeRow, Range
 from engine.report.rate_words import place_words
 from engine.report.tables import sheets
@@ -357,8 +358,27 @@ def test_page_one_names_the_first_of_the_list_in_section_five(case: Case) -> Non
     told = replace(case.findings, utility=replace(case.findings.utility, changes=tuple(rows), losses=()))
     table = next(t for t in tables_of(memo(told)) if t.caption.startswith("The worst change of each table"))
     assert [row[0] for row in table.rows] == ["A × B, x", "x × y, Pearson's r", "A × C, u"]
-    assert [text.partition(": ")[0] for text in worst_losses(told.utility)] == [row[0] for row in table.rows]
+    assert [text.partition(": ")[0] for text in worst_losses(told.utility)] == ["A × B, x"], "the flagged ones alone"
     assert not any("of itself" in text for text in worst_losses(told.utility))
+
+
+def test_page_one_tells_how_many_figures_are_beyond_the_tolerances_and_names_those_alone(case: Case) -> None:
+    utility = case.findings.utility
+    flagged, judged = flagged_of(utility)
+    assert 0 < flagged < judged
+    page = dict(page_one(case.findings).rows)["Worst losses"]
+    assert page.startswith(f"Of {judged} figures that users would compute and that the release can change, {flagged} ")
+    assert "within the tolerances" not in page
+    named = [loss for loss in worst(utility, len(utility.losses)) if loss.flagged][:3]
+    assert page.count(" becomes ") == len(named)
+    calm = replace(
+        utility,
+        losses=tuple(replace(loss, flagged=False) for loss in utility.losses),
+        tallies=tuple(replace(tally, flagged=0) for tally in utility.tallies),
+    )
+    page = dict(page_one(replace(case.findings, utility=calm)).rows)["Worst losses"]
+    assert "none changes by more than the tolerances. The largest change: " in page
+    assert page.count(" becomes ") == 1 and "standard errors, within the tolerances. The tolerances are" in page
 
 
 def tables_of(document: Document) -> list[Grid]:

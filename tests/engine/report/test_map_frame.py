@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from engine.report.map_facts import CandidateRow, Map
-from engine.report.map_frame import staircase, window
+from engine.report.map_frame import MARKER, inside, staircase, window
 from engine.report.words import about, bar, bar_is_rounded
 
 
@@ -52,6 +52,14 @@ def test_the_window_holds_every_bar_and_doing_nothing():
     assert window(a_map(), 0.1) is None
     bounded = replace(a_map(candidates=rows), bound_at=30.0)
     assert window(bounded, 0.0) == ((0.0, 2.0), (6.0, 30.0))
+
+
+def test_a_symbol_that_an_edge_would_cut_is_not_drawn():
+    ranges = ((0.0, 2.0), (10.0, 20.0))
+    across, up = 2 * MARKER, 10 * MARKER
+    kept = [(across, 15.0), (1.0, 10 + up), (2 - across, 20 - up)]
+    cut = [(across * 0.9, 15.0), (1.0, 20.0), (1.0, 20 - 0.9 * up), (2.1, 15.0)]
+    assert inside([*kept, *cut], ranges) == kept
 
 
 @pytest.mark.parametrize(

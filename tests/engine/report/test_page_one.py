@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from engine.report.certainty import NOISE_WORDS, certainty, fresh_runs
-from engine.report.document import BLANK, Bullets, Entries
+from engine.report.document import BLANK, Bullets, Entries, Paragraph
 from engine.report.docx_file import docx_bytes
 from engine.report.findings import Findings
 from engine.report.html_file import html_text
@@ -109,13 +109,20 @@ def test_rows_and_tables_of_the_docx_are_not_parted(case: Case) -> None:
     import io
 
     import docx
+    from docx.oxml.ns import qn
 
+    sections = memo(case.findings).sections
+    elements = [element for part in sections for element in part.elements]
+    notes = [e.text for e in elements if isinstance(e, Paragraph) and e.kind == "note"]
     made = docx.Document(io.BytesIO(docx_bytes(memo(case.findings))))
     assert all(row._tr.xpath("./w:trPr/w:cantSplit") for table in made.tables for row in table.rows)
     for table in made.tables:
         kept = [row.cells[0].paragraphs[0].paragraph_format.keep_with_next for row in table.rows]
         is_grid = bool(table._tbl.xpath("./w:tblPr/w:tblDescription"))
-        assert not kept[-1] and (all(kept[:-1]) or not is_grid)
+        space = table._tbl.getnext()
+        is_noted = "".join(text.text for text in space.getnext().iter(qn("w:t"))) in notes
+        assert kept[-1] == (is_grid and is_noted), "a note stays with its table"
+        assert all(kept[:-1]) or not is_grid
     bullets = [p for p in made.paragraphs if p.style is not None and p.style.name == "List Bullet"]
     others = [p for p in bullets if not p.paragraph_format.keep_with_next]
     assert bullets and len(others) == sum(

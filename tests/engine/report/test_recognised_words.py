@@ -67,7 +67,7 @@ def test_published_tables_are_one_plain_sentence_without_a_figure(case: Case, pu
         told = sentences(case, tables=TablesTell(published, *tells))[-1]  # type: ignore[arg-type]
         assert not re.search(r"\d|%", told) and told.endswith(".")
         assert ("which attributes were exchanged" in told) == (tells[0] is True or tells == (False,) * 3)
-        assert ("factor of three" in told) == (tells[1] is True)
+        assert ("less than three times the smallest" in told) == (tells[1] is True)
     assert ("taken to be" in told) == (published == "not known") and ("if they were" in told) == (published == "no")
 
 
