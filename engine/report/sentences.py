@@ -14,6 +14,7 @@ from engine.mechanisms import mechanism
 from engine.release.results import NoteKind
 from engine.release.spec import ReleaseSpec
 from engine.report.recognised_words import small_cells_words
+from engine.report.words import figure
 from engine.study.study import Study
 
 _ALL = 0.995  # a share of the true frontier that is told as all of it
@@ -69,11 +70,6 @@ def noted_counts(study: Study, k: int) -> dict[tuple[int, int], float]:
     return {(note.scenario, note.replicate): float(note.text) for note in study.notes.on(k, NoteKind.COUNT)}
 
 
-def mean_words(mean: float) -> str:
-    """A mean number of records: small ones with a decimal, since a mean of 2.2 is not 2 records."""
-    return f"{mean:,.0f}" if mean >= 10 or round(mean, 1) == round(mean) else f"{mean:,.1f}"
-
-
 def exposed(study: Study, view: RiskUtilityMap, index: int) -> Exposed | None:
     """The small-cell risk of a scenario as counts of records; None for other risk measures, without a counted run, and
     where shares cannot be turned into counts (see :func:`unaltered_counts`).
@@ -117,7 +113,7 @@ def headline(study: Study, view: RiskUtilityMap, index: int | None, name: str = 
         if counts is None:
             share = float(view.summary.mean[index, view.risk]) if index is not None else float("nan")
             return start + (f"; {100 * share:.3g} % of the unaltered ones under {name}." if np.isfinite(share) else ".")
-        count_words = mean_words(counts.mean)
+        count_words = figure(counts.mean)
         ones = "one does" if count_words == "1" else "ones do"
         return f"{start}; on average {count_words} unaltered {ones} under {name}."
     text = _measured(call, original)

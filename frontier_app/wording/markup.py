@@ -105,9 +105,10 @@ def bullets(lines: Iterable[str]) -> Markdown:
 
 
 def table(head: Iterable[str], align: str, rows: Iterable[Iterable[str]]) -> Markdown:
-    """A table; ``align`` has ``l`` or ``r`` for every column."""
-    rule = "".join("|:--" if sign == "l" else "|--:" for sign in align) + "|"
-    return joined("\n", [_row(head), Markdown(rule), *map(_row, rows)])
+    """A table; ``align`` has ``l`` or ``r`` for every column, since a browser shows no table where one is missing."""
+    names = list(head)
+    rule = "".join("|:--" if sign == "l" else "|--:" for _, sign in zip(names, align, strict=True)) + "|"
+    return joined("\n", [_row(names), Markdown(rule), *map(_row, rows)])
 
 
 def _row(cells: Iterable[str]) -> Markdown:

@@ -13,7 +13,8 @@ from engine.plan.context import PublishedTables
 from engine.report.detected import TOP, Detected
 from engine.report.recognised_facts import KeySet
 from engine.report.recognised_words import small_cells_words
-from engine.report.sentences import Exposed, mean_words
+from engine.report.sentences import Exposed
+from engine.report.words import figure
 from frontier_app.wording import text
 from frontier_app.wording.markup import Markdown, markdown
 
@@ -43,7 +44,7 @@ def exposed_words(exposure: Exposed) -> Markdown:
         "" if exposure.low == exposure.high else f", from {exposure.low:,.10g} to {exposure.high:,.10g} in its runs"
     )
     each = f" Each run counts as the mean of its {exposure.tables} tables." if exposure.tables > 1 else ""
-    mean = mean_words(exposure.mean)
+    mean = figure(exposure.mean)
     subject = markdown("**{} unaltered record** stands" if mean == "1" else "**{} unaltered records** stand", mean)
     return subject + markdown(
         " on average in {}{}; **{:,}** if nothing is done.{}", exposure.cells, between, exposure.original, each

@@ -161,7 +161,7 @@ def _table(findings: Findings) -> Markdown:
         if row["Candidate"] == letter:
             cells = [markdown("**{}**", cell) if cell else "" for cell in cells]
         lines.append(cells)
-    return table(names, "llrrl", lines)
+    return table(names, "llrrrl", lines)
 
 
 def _questions(findings: Findings) -> None:

@@ -17,7 +17,8 @@ from engine.frontier.selection import inside, safest, undominated_among, undomin
 from engine.frontier.summary import dominance, summarise
 from engine.plan import edit_plan, samples
 from engine.release.scenarios import Scenarios
-from engine.report.sentences import counted_runs, exposed, headline, mean_words
+from engine.report.sentences import counted_runs, exposed, headline
+from engine.report.words import figure
 from engine.study.map_reader import remapped, risk_utility_map
 from engine.study.study import Study
 from engine.sweeps.sweep import sweep
@@ -116,7 +117,7 @@ def test_counts_in_the_sentence_are_counts_of_records(study: Study):
     assert said.startswith(
         f"Of {n:,} records, {found.original} stand in combinations that fewer than 3 records share if nothing is done; "
     )
-    assert f"on average {mean_words(found.mean)} unaltered ones do under B." in said
+    assert f"on average {figure(found.mean)} unaltered ones do under B." in said
     assert headline(study, view, None).endswith("if nothing is done.")
 
 
@@ -141,11 +142,6 @@ def test_another_risk_is_said_with_its_value_and_direction(tmp_path: Path):
             said = headline(study, view, 1, "A")
             assert word in said and "less is safer" in said and said.endswith("under A.")
             assert exposed(study, view, 1) is None
-
-
-@pytest.mark.parametrize(("mean", "words"), [(2.2, "2.2"), (2.0, "2"), (1.02, "1"), (0.04, "0"), (1234.6, "1,235")])
-def test_a_small_mean_number_of_records_has_a_decimal(mean: float, words: str):
-    assert mean_words(mean) == words
 
 
 def test_scenarios_are_found_by_label_and_can_be_lent(study: Study):

@@ -176,3 +176,10 @@ def test_markdown_is_said_to_be_markdown():
         for node in ast.walk(tree):
             if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in inside:
                 assert not signs.search(node.value), f"{path.name}:{node.lineno}: {node.value[:60]}"
+
+
+def test_a_table_has_an_alignment_for_every_column():
+    assert table(("a", "b"), "lr", [("1", "2")]) == "| a | b |\n|:--|--:|\n| 1 | 2 |"
+    for align in ("l", "lrr"):
+        with pytest.raises(ValueError, match="zip"):
+            table(("a", "b"), align, [("1", "2")])
