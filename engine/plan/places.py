@@ -58,6 +58,11 @@ def suggested_places(raw: RawTable, plan: Plan, unit: str | None) -> tuple[str, 
     return max(lists, key=len, default=())
 
 
+def places_in(raw: RawTable, plan: Plan) -> tuple[str, ...]:
+    """The places of the plan's exchange of households, or else those that the records suggest."""
+    return places_of(plan) or suggested_places(raw, plan, plan.data.unit)
+
+
 def _lies_in(fine: np.ndarray, coarse: np.ndarray) -> bool:
     """Whether each area of a finer column lies in one of a coarser one, which has fewer areas."""
     pairs = np.unique(np.stack([fine, coarse]), axis=1)

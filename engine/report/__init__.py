@@ -5,6 +5,7 @@ What is imported from here costs no more than its own module does: most users wa
 
 __all__ = [
     "answers",
+    "boundaries",
     "build_findings",
     "candidate_table",
     "candidate_words",
@@ -30,6 +31,7 @@ __all__ = [
     "other_keys",
     "parameters",
     "pdf_file",
+    "places",
     "plan_counts",
     "plan_document",
     "public_wording",

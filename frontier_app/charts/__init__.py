@@ -7,6 +7,7 @@ __all__ = [
     "compare",
     "density",
     "live_map",
+    "places",
     "script_map",
     "splom",
     "style",

@@ -10,7 +10,7 @@ from engine.report.describe import changes, remade
 from engine.report.inspection import one_table
 from engine.study.study import Study
 from engine.sweeps.remake import Remade
-from frontier_app.pages.compare import counts, intruder, relations
+from frontier_app.pages.compare import counts, intruder, places, relations
 from frontier_app.pages.compare.counts import Which
 from frontier_app.session import state
 from frontier_app.widgets import candidate_picker, elements, recommendation
@@ -40,7 +40,9 @@ def page(study: Study, view: RiskUtilityMap) -> None:
     if label != now.selected:
         state.put(selected=label)
     index = study.find(label)[0].index
-    part = elements.switch("What to look at", _PARTS, now.compare_view.part, "inspect-part")
+    parts = {**({"places": "Places"} if places.places_at_hand(study) else {}), **_PARTS}
+    shown = now.compare_view.part if now.compare_view.part in parts else next(iter(_PARTS))
+    part = elements.switch("What to look at", parts, shown, "inspect-part")
     if part != now.compare_view.part:
         state.set_compare_view(part=part)
     replicate = meant_run(study, index, view.risk, allow_partial=view.allow_partial)
@@ -102,7 +104,9 @@ def _part(study: Study, view: RiskUtilityMap, release: Remade, table: int, part:
             f" in table {table + 1}" if len(release.tables) > 1 else "",
         )
     )
-    if part == "levels":
+    if part == "places":
+        places.page(study, release, table, which)
+    elif part == "levels":
         counts.distributions(study, release, changed, table)
     elif part == "associations":
         relations.associations(release, changed, table, which)

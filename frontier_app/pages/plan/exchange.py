@@ -16,8 +16,8 @@ from frontier_app.widgets.input_errors import InputErrors
 from frontier_app.wording import mechanisms, text
 
 _MUST = {
-    "all": "all of them, beyond the share if need be",
-    "within": "as many as the share allows, those most at risk first",
+    "all": "all, beyond the share if need be",
+    "within": "as many as the share allows",
 }
 _LEAN = {"0": "all alike", "0.5": "those at risk a little sooner", "1": "those at risk sooner", "2": "much sooner"}
 _LEAST = {"0": "nobody is", "2": "2", "3": "3", "5": "5", "10": "10"}
@@ -62,11 +62,11 @@ def inputs(base: Plan, entry: MechanismPlan | None, data: Microdata, key: str, w
         placeholder="the keys that are no places",
     )
     values["similar"] = _ways(data, values["hierarchy"][0].split("+"), before.get("similar", ()), key)
-    left, right = st.columns(2)
+    frame = st.container()
     values["must"] = _picked(
-        left, "Households at risk that are exchanged", _MUST, before.get("must", ("all",)), f"par-{key}-must"
+        frame, "Households at risk that are exchanged", _MUST, before.get("must", ("all",)), f"par-{key}-must"
     )
-    values["lean"] = _picked(right, "Of all others are drawn", _LEAN, before.get("lean", ("1",)), f"par-{key}-lean")
+    values["lean"] = _picked(frame, "Of all others are drawn", _LEAN, before.get("lean", ("1",)), f"par-{key}-lean")
     values |= {name: before[name] for name in _MORE if name in before}
     planned = {name: found for name, found in values.items() if any(found) or name in ("similar",)}
     return wrong.attempt(lambda: mechanisms.grid_of(chosen, planned, entry), entry or MechanismPlan(HOUSEHOLD_SWAP))

@@ -1,0 +1,100 @@
+"""What a release changed by place, counted again record by record."""
+
+from __future__ import annotations
+
+from collections import Counter
+from functools import lru_cache
+from math import sqrt
+
+import numpy as np
+import pytest
+
+from engine.plan.recode import code
+from engine.plan.samples import load
+from engine.release.results import RunStatus
+from engine.report.places import areas_of, households_by_area, persons_with, place_changes, relative_change
+from engine.sweeps.candidates import scenarios_of
+from engine.sweeps.evaluator import question_of
+from engine.sweeps.remake import Remade, remake
+
+PLACES = ("region", "district", "municipality")
+
+
+@lru_cache(1)
+def release() -> Remade:
+    """The census after one exchange of households."""
+    raw, plan = load("census")
+    data = code(raw, plan)
+    spec = scenarios_of(plan, data)[0][0]
+    return remake(data, question_of(plan, data, ()), spec, bytes(range(32)))
+
+
+def values(made: Remade, name: str, after: bool) -> list[str]:
+    j = made.data.domain.index(name)
+    codes = made.codes(j) if after else made.data.codes[j]
+    return [made.data.domain.attributes[j].levels[c] for c in codes]
+
+
+def test_the_exchange_moves_somebody_and_counts_are_those_of_the_records() -> None:
+    made = release()
+    assert made.status in (RunStatus.OK, RunStatus.PARTIAL) and made.changed.any()
+    areas = areas_of(made, PLACES)
+    before, after = areas.counted()
+    for counts, later in ((before, False), (after, True)):
+        assert dict(zip(areas.names, counts.tolist(), strict=True)) == Counter(values(made, "municipality", later))
+    assert (before == after).all(), "partners have the same size, so persons by area stay as they were"
+    units = made.data.units
+    assert units is not None
+    was, now = households_by_area(areas, units)
+    assert (was == now).all() and was.sum() == len(units)
+
+
+def test_persons_with_an_answer_are_counted_by_area() -> None:
+    made = release()
+    areas = areas_of(made, PLACES[:1])
+    for counts, later in zip(persons_with(made, areas, "citizenship", "A"), (False, True), strict=True):
+        pairs = zip(values(made, "region", later), values(made, "citizenship", later), strict=True)
+        assert dict(zip(areas.names, counts.tolist(), strict=True)) == Counter(r for r, c in pairs if c == "A")
+
+
+def test_distances_are_those_of_the_tables_of_area_by_attribute() -> None:
+    made = release()
+    levels, rows = place_changes(made, PLACES, ("citizenship", "sex", "municipality"))
+    assert [(level.level, level.areas) for level in levels] == [("region", 4), ("district", 12), ("municipality", 72)]
+    n = made.data.n_records
+    for level in levels:
+        distances = []
+        for name in ("citizenship", "sex"):
+            was, now = (
+                Counter(zip(values(made, level.level, later), values(made, name, later), strict=True))
+                for later in (False, True)
+            )
+            distances.append(sqrt(sum((sqrt(was[c] / n) - sqrt(now[c] / n)) ** 2 for c in was | now) / 2))
+        assert level.mean_distance == pytest.approx(np.mean(distances))
+        assert level.largest_distance == pytest.approx(max(distances))
+        assert level.attribute == "citizenship", "whoever is rare moves, so sex changes less"
+        assert (level.persons, level.households) == (0, 0)
+    finest = [row for row in rows if row.level == "municipality"]
+    assert [row.distance for row in finest] == sorted((row.distance for row in finest), reverse=True)
+    worst = finest[0]
+    inside = []
+    for later in (False, True):
+        pairs = zip(values(made, "municipality", later), values(made, worst.attribute, later), strict=True)
+        inside.append(Counter(answer for area, answer in pairs if area == worst.area))
+    total = [sum(counts.values()) for counts in inside]
+    closeness = sum(sqrt(inside[0][c] / total[0] * inside[1][c] / total[1]) for c in inside[0])
+    assert worst.distance == pytest.approx(sqrt(1 - closeness))
+
+
+def test_an_area_is_its_path_where_codes_repeat() -> None:
+    made = release()
+    assert areas_of(made, ("sex", "tenure")).names == (
+        "female / owner",
+        "female / tenant",
+        "male / owner",
+        "male / tenant",
+    )
+
+
+def test_a_relative_change() -> None:
+    assert [relative_change(*pair) for pair in ((0, 0), (4, 5), (4, 2), (0, 1))] == [0, 0.25, -0.5, float("inf")]

@@ -1,0 +1,55 @@
+"""Places of one candidate on the page Compare: only where there are places, in the engine's figures."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from streamlit.testing.v1 import AppTest
+
+from engine.plan import MechanismPlan
+from frontier_app.session.workspace import Workspace
+from tests.frontier_app.conftest import APP, to_page
+
+EXCHANGE = MechanismPlan.of(
+    "trs", {"rate": "0.05", "hierarchy": "region+district+municipality", "similar": "hhsize+hhtype|hhsize"}
+)
+
+
+def _compared(at: Workspace, part: str) -> AppTest:
+    made = AppTest.from_file(str(APP), default_timeout=60)
+    made.query_params["w"] = at.token
+    made = to_page(made.run(), "compare")
+    _switch(made, "compare-mode").set_value("one").run()
+    _switch(made, "inspect-part").set_value(part).run()
+    assert not made.exception and not made.error
+    return made
+
+
+def _switch(made: AppTest, key: str) -> Any:
+    return next(group for group in made.button_group if group.key == key)
+
+
+def test_areas_are_shown_worst_first_at_each_level(swept: Callable[..., Workspace]) -> None:
+    made = _compared(
+        swept("census", mechanisms=[EXCHANGE], replicates=2, measures=["small_cells", "hellinger"]), "places"
+    )
+    levels, areas = (frame.value for frame in made.dataframe[:2])
+    assert list(levels["level"]) == ["region", "district", "municipality"] and list(levels["areas"]) == [4, 12, 72]
+    assert set(levels["of households"]) == {"0 %"}, "as many households as before live in each area"
+    assert len(areas) == 72
+    changes = [
+        abs(release - original) / original
+        for original, release in zip(areas["original"], areas["release"], strict=True)
+        if original
+    ]
+    assert changes == sorted(changes, reverse=True) and changes[0] > 0, "what is counted first has changed"
+    next(box for box in made.selectbox if str(box.key).startswith("places-count")).set_value("households").run()
+    assert (made.dataframe[1].value["change"] == 0).all()
+    next(group for group in made.button_group if str(group.key).startswith("places-level")).set_value("region").run()
+    assert not made.exception and len(made.dataframe[1].value) == 4
+
+
+def test_a_file_without_places_has_no_such_part(swept: Callable[..., Workspace]) -> None:
+    made = _compared(swept("czech"), "levels")
+    assert "Places" not in [option.content for option in _switch(made, "inspect-part").proto.options]
