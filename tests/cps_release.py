@@ -78,5 +78,6 @@ def pair_counts(table: ContingencyTable) -> np.ndarray:
 
 def beyond_bound(made: Findings) -> Findings:
     """Return the findings as they would be under the next bound of four digits that the release misses at 10 %."""
+    assert made.exposure.unaltered_after is not None
     share = made.exposure.unaltered_after / (0.9 * made.design.n_records)
     return replace(made, exposure=replace(made.exposure, bound=floor(1e4 * share) / 1e4, within_bound=False))

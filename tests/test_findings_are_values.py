@@ -20,6 +20,9 @@ _PATTERNS = {"compile", "match", "fullmatch", "search", "split", "findall", "fin
 _WORDS_MADE = re.compile(r"(^|_)(words|text|sentence|said|complaint)$")
 _ERRORS = {"error", "exception", "refused", "problem"}
 
+_TEXTS = re.compile(r"(^|_)(texts?|titles?|meaning|words|sentences?|group|found|why|event)$")
+"""Names of what holds words in findings, where a word or a name may be looked for as well as a sentence."""
+
 ALLOWED = {
     "engine/bundle/members_attack.py:_of_candidates": "the attacker has nothing but the words of the bundle",
     "engine/bundle/members_attack.py:_extent": "the attacker has nothing but the words of the bundle",
@@ -31,8 +34,10 @@ ALLOWED = {
     "engine/decision/disclosure_text.py": "the analyst's own words are searched for rates",
     "engine/plan/codebook_file.py:_ranges": "the analyst writes ranges as `-99 to -90`",
     "engine/plan/rate_range.py": "the analyst writes the range that the public is told in words",
+    "engine/report/change_log.py:plan_change_rows": "bundles of earlier versions hold nothing but words",
+    "engine/report/parameters.py:_in_units": "a title that names its unit already is not given it twice",
     "engine/report/redaction.py:is_one_digit_title": "a bundle holds titles; this is their one reader",
-    "engine/report/redaction.py:is_withheld": "a bundle holds meanings; this is their one reader",
+    "engine/report/redaction.py:is_withheld": "bundles of earlier versions hold nothing but words",
     "engine/study/database.py:_sentence": "sqlite3 has no code for a text that it cannot decode",
     "engine/sweeps/cluster.py:_why_not": "Dask raises a plain TypeError where certificates are missing",
 }
@@ -114,6 +119,30 @@ def _looks(function: ast.AST, named: dict[str, str]) -> Iterator[int]:
                 yield node.lineno
 
 
+def _looks_at_texts(function: ast.AST) -> Iterator[int]:
+    """Lines in which a condition looks for a word, or for another text, in a text that findings hold."""
+    for node in ast.walk(function):
+        if isinstance(node, ast.Compare) and isinstance(node.ops[0], ast.In | ast.NotIn):
+            where, what = node.comparators[0], node.left
+            if isinstance(where, ast.Tuple | ast.List | ast.Set | ast.Dict):
+                continue
+        elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.args:
+            if node.func.attr not in _METHODS:
+                continue
+            where, what = node.func.value, node.args[0]
+        else:
+            continue
+        if _TEXTS.search(_name(where)) and not _is_sign(what):
+            yield node.lineno
+
+
+def _is_sign(node: ast.AST) -> bool:
+    """Whether a text is punctuation alone."""
+    if isinstance(node, ast.Tuple):
+        return all(map(_is_sign, node.elts))
+    return isinstance(node, ast.Constant) and isinstance(node.value, str) and not re.search("[A-Za-z]{2}", node.value)
+
+
 def looks(root: Path = ROOT) -> dict[str, list[int]]:
     """Where conditions look into sentences: lines by file and function."""
     named = _constants(root)
@@ -124,7 +153,8 @@ def looks(root: Path = ROOT) -> dict[str, list[int]]:
         for node in ast.walk(tree):
             if isinstance(node, ast.FunctionDef):
                 inside |= set(range(node.lineno, (node.end_lineno or node.lineno) + 1))
-                if lines := sorted(set(_looks(node, named))):
+                of_texts = _looks_at_texts(node) if path.parent == root / "engine" / "report" else ()
+                if lines := sorted({*_looks(node, named), *of_texts}):
                     found[f"{path.relative_to(root).as_posix()}:{node.name}"] = lines
         if lines := sorted(set(_looks(tree, named)) - inside):
             found[path.relative_to(root).as_posix()] = lines
@@ -176,6 +206,29 @@ def test_a_look_into_a_sentence_is_seen(line: str) -> None:
 )
 def test_names_signs_and_keys_may_be_looked_for(line: str) -> None:
     assert [*_looks(ast.parse(line), {})] == []
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "text.startswith(tuple(CHANGE_TEXTS.values()))",
+        "group.group.startswith(without)",
+        "board_map.utility_title.startswith(spread.title)",
+        "'tolerances' not in text",
+        "title.endswith(ONE_DIGIT)",
+        "row.meaning.endswith((A, B))",
+    ],
+)
+def test_a_look_for_a_word_in_the_words_of_findings_is_seen(line: str) -> None:
+    assert [*_looks_at_texts(ast.parse(line))] == [1]
+
+
+@pytest.mark.parametrize(
+    "line",
+    ['text.endswith((".", "!"))', 'title.split(" × ")', "group.attribute in left_out", "kind in ('text', 'row')"],
+)
+def test_signs_and_fields_may_be_looked_for_in_findings(line: str) -> None:
+    assert [*_looks_at_texts(ast.parse(line))] == []
 
 
 def test_no_template_looks_into_a_sentence() -> None:

@@ -7,7 +7,7 @@ from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from engine.bundle.members_attack import FACTOR, MembersAttack, attack_members_bundle
+from engine.bundle.members_attack import FACTOR, MembersAttack, attack_members_bundle, width
 from engine.bundle.refusal import Refused
 from engine.common.wording import upper_first
 from engine.report.build_findings import findings
@@ -17,10 +17,13 @@ from engine.report.member import write_findings
 from engine.report.rate_facts import COUNTS, STEPS
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     import numpy as np
 
     from engine.bundle.export_source import ExportSource
     from engine.report.findings import Findings
+    from engine.report.rate_facts import Counts, Step
 
 
 LET_KNOW = (
@@ -29,13 +32,18 @@ LET_KNOW = (
 )
 
 
+UNTESTED: tuple[Step, Counts] = ("tables", "without groups")
+"""How figures are told of which nobody has tried what they tell."""
+
+
 def write(source: ExportSource, folder: Path, order: np.ndarray | None = None) -> dict[str, Any]:
     """Write the members' bundle into an empty folder; returns what the attacks on it found, as plain values.
 
     Where the plan withholds the rate from members, figures are told more and more coarsely (see
-    :mod:`engine.report.coarsening`) until two attacks leave an interval of the rate that is a factor of three wide.  A
-    bundle that nothing makes coarse enough is refused (:class:`Refused`); so is one whose written file says more.  The
-    attacks are on the random swap: of another mechanism none is made, and figures are told as coarsely as they can be.
+    :mod:`engine.report.coarsening`) until two attacks leave an interval of the rate that is a factor of three wide.
+    The last step holds no figure that depends on the rate; a file that says more than it should is refused
+    (:class:`Refused`).  The attacks are on the random swap: of another mechanism none is made, and figures are told
+    coarsely (:data:`UNTESTED`).
     ``order`` is that of the rows of the public file, where it is made together with this one.
     """
     told, attacks = told_to_members(findings(source.study, source.remade, order))
@@ -57,8 +65,7 @@ def told_to_members(whole: Findings) -> tuple[Findings, dict[str, Any]]:
     if whole.members_rate.policy != "withheld":
         return whole, {"members_rate": "tell"}
     if not whole.design.swap:
-        # nobody has tried what these figures tell, so they are told as coarsely as any can be
-        step, counts = STEPS[-1], COUNTS[-1]
+        step, counts = UNTESTED
         why = "the attacks are on the random swap"
         return coarsened(whole, step, counts), {
             "members_rate": "withhold", "changes": step, "counts": counts, "why": why,
@@ -71,7 +78,7 @@ def told_to_members(whole: Findings) -> tuple[Findings, dict[str, Any]]:
         )
     attacked = replace(whole, members_rate=replace(whole.members_rate, attacked=True))
     tried: dict[str, Any] = {}
-    for step, counts in product(STEPS, COUNTS):
+    for step, counts in _order(attacked):
         told = coarsened(attacked, step, counts)
         result = attack_members_bundle(told.to_json())
         tried[f"changes: {step}; counts: {counts}"] = result.to_dict()
@@ -79,6 +86,20 @@ def told_to_members(whole: Findings) -> tuple[Findings, dict[str, Any]]:
             break
     _check(result)
     return told, {"members_rate": "withhold", "changes": step, "counts": counts, "tried": tried}
+
+
+def _order(whole: Findings) -> Iterator[tuple[Step, Counts]]:
+    """What is tried, in this order: counts are withheld last, since a board needs them more than anything else.  Where
+    a step tells the rate beside the coarsest counts, finer ones do not help."""
+    open_steps = []
+    for step in STEPS:
+        withheld = attack_members_bundle(coarsened(whole, step, COUNTS[-1]).to_json())
+        if width(withheld.changes) < FACTOR:
+            continue
+        open_steps.append(step)
+        if attack_members_bundle(coarsened(whole, step, COUNTS[-2]).to_json()).leaves_enough:
+            yield from product([step], COUNTS[:-1])
+    yield from product(open_steps or STEPS[-1:], COUNTS[-1:])
 
 
 def _check(result: MembersAttack) -> None:

@@ -62,7 +62,7 @@ class MembersAttack:
     @property
     def leaves_enough(self) -> bool:
         """Whether the interval is at least a factor of three wide."""
-        return _width(self.both) >= FACTOR
+        return width(self.both) >= FACTOR
 
     def to_dict(self) -> dict[str, Any]:
         """As plain values for the analyst."""
@@ -73,7 +73,8 @@ class MembersAttack:
         return result
 
 
-def _width(interval: Interval) -> float:
+def width(interval: Interval) -> float:
+    """How many times its lower end the upper end of an interval is."""
     low, high = interval
     return math.inf if low <= 0 else high / low
 
@@ -87,14 +88,14 @@ def attack_members_bundle(text: str) -> MembersAttack:
     intervals = [rate_interval(shifts) for shifts in kinds.values() if shifts]
     of_classes = class_evidence(Member(board))
     intervals += [] if of_classes is None else [likely_rates(of_classes)]
-    changes = reduce(_together, sorted(intervals, key=_width), (0.0, 1.0))
+    changes = reduce(_together, sorted(intervals, key=width), (0.0, 1.0))
     return MembersAttack(_from_counts(board), changes, rate_estimate(kinds["percentages"]))
 
 
 def _together(one: Interval, other: Interval) -> Interval:
     """What two intervals leave; the narrower one where they contradict each other."""
     low, high = max(one[0], other[0]), min(one[1], other[1])
-    return (low, high) if low < high else min(one, other, key=_width)
+    return (low, high) if low < high else min(one, other, key=width)
 
 
 class Statement(NamedTuple):
@@ -148,6 +149,8 @@ def _of_the_run(board: Findings) -> Iterator[Statement]:
     """What is said of the run to be released.  Its unaltered exposed records are unaltered ones, and its other exposed
     records are altered ones."""
     exposure, n, room_of = board.exposure, board.design.n_records, Member(board).count_room
+    if exposure.unaltered_after is None or exposure.small_after is None:
+        return
     count, small = float(exposure.unaltered_after), float(exposure.small_after)
     room = room_of(count)
     yield Statement(count, room, 1.0, True)

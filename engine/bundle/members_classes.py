@@ -2,7 +2,8 @@
 
 Where a table's own figures are not shown, its one-way percentages are, and they leave few tables: of two attributes
 with two levels each, one number is unknown and four cells say in which class the same change lies.  Each possible count
-is held as likely as any other, so that classes of several cells tell together what none tells alone.
+is held as likely as any other, so that classes of several cells tell together what none tells alone.  Where only the
+worst figures are in classes, all others are below the end of the first one's.
 """
 
 from __future__ import annotations
@@ -14,27 +15,30 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from engine.models.rate_likelihood import RATES, log_likelihood
-from engine.report.rate_facts import AT_LEAST_ONE
+from engine.report.rate_facts import AT_LEAST_ONE, ChangeRow, Range
 
 if TYPE_CHECKING:
     from engine.bundle.members_evidence import Member
-    from engine.report.rate_facts import ChangeRow, Range
 
 _CROSS = " × "
 _MOST_COUNTS = 120  # possible counts of a cell that are tried
 _ALMOST = 1e-9  # a probability of one is taken to be less by so much
 _MOST_CELLS = 400  # cells that are attacked, of those whose change is in the highest classes
+_MOST_UNNAMED = 60  # and of those of which only the class of a worse one is told
+_WORST_STEPS = ("flags", "worst")
 
 
 class _Cell(NamedTuple):
     """A cell of an exchanged attribute and another one: records of its level ``size`` and of the other's level
     ``n_x``, the share of all records that leaves it at a rate of 1, and what is told of it and of the cells whose
-    change has the same size, whose counts are ``constant + sign * count``."""
+    change has the same size, whose counts are ``constant + sign * count``; without ``has_flag`` nothing is said of
+    tolerances."""
 
     size: int
     n_x: int
     leaving: float
     told: tuple[tuple[int, int, ChangeRow], ...]
+    has_flag: bool = True
 
     @property
     def rank(self) -> tuple[float, float]:
@@ -61,7 +65,26 @@ def class_evidence(member: Member) -> np.ndarray | None:
         else:
             likelihoods.append(of_cell)
     likelihoods += [np.log1p(-np.exp(np.minimum(none, -_ALMOST))) for none in tables.values()]
+    likelihoods += [below for cell in _unnamed(member) if (below := _likelihood(member, cell)) is not None]
     return np.sum(likelihoods, axis=0) if likelihoods else None
+
+
+def _unnamed(member: Member) -> list[_Cell]:
+    """Cells of tables that are not named, because they change by less than the worst figure: by less than the end of
+    its class.  The largest ones are taken, which a rate moves most."""
+    board = member.board
+    worst = next(iter(board.utility.changes), None)
+    if board.members_rate.step not in _WORST_STEPS or worst is None or worst.errors is None or not worst.errors.high:
+        return []
+    below = ChangeRow("percentage", "", "", False, None, None, None, Range(0.0, worst.errors.high), False)
+    named = {frozenset(row.table.split(_CROSS)) for row in board.utility.changes}
+    cells: list[_Cell] = []
+    for attribute in sorted(member.swapped):
+        for other, levels in member.levels.items():
+            if other not in member.swapped and {attribute, other} not in named:
+                rows = {f"{a}, {b}": below for a in member.levels[attribute] for b in levels}
+                cells += [cell._replace(has_flag=False) for cell in _cells_of(member, attribute, other, rows, True)]
+    return sorted(cells, key=lambda cell: -min(cell.leaving, cell.n_x))[:_MOST_UNNAMED]
 
 
 def _low(size: Range | None) -> float:
@@ -121,7 +144,7 @@ def _likelihood(member: Member, cell: _Cell) -> np.ndarray | None:
     low, high = np.zeros(len(counts)), np.full(len(counts), np.inf)
     for constant, sign, row in cell.told:
         own = constant + sign * counts
-        own_low, own_high = _sizes(member, row, own)
+        own_low, own_high = _sizes(member, row, own, cell.has_flag)
         low, high = np.maximum(low, own_low), np.minimum(high, own_high)
     inside, outside = counts / cell.size, (cell.n_x - counts) / (n - cell.size)
     variance = cell.leaving * (inside * (1 - inside) + outside * (1 - outside))
@@ -134,7 +157,7 @@ def _likelihood(member: Member, cell: _Cell) -> np.ndarray | None:
     return np.asarray(np.logaddexp.reduce(by_count, axis=0) - math.log(len(counts)))
 
 
-def _sizes(member: Member, row: ChangeRow, counts: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def _sizes(member: Member, row: ChangeRow, counts: np.ndarray, has_flag: bool) -> tuple[np.ndarray, np.ndarray]:
     """The least and the largest change, in records, of cells of so many."""
     n, tolerances = member.n, member.board.utility.tolerances
     counts = np.maximum(counts, 0.0)
@@ -147,8 +170,8 @@ def _sizes(member: Member, row: ChangeRow, counts: np.ndarray) -> tuple[np.ndarr
             low = np.where(applies, np.maximum(low, size.low * unit), low)
             high = np.where(applies & (size.high is not None), np.minimum(high, (size.high or 0.0) * unit), high)
     beyond = np.minimum(tolerances.se * error, tolerances.change * counts)
-    low = np.where(known & row.flagged, np.maximum(low, beyond), low)
-    high = np.where(known & (not row.flagged), np.minimum(high, tolerances.se * error), high)
+    low = np.where(known & (has_flag and row.flagged), np.maximum(low, beyond), low)
+    high = np.where(known & (has_flag and not row.flagged), np.minimum(high, tolerances.se * error), high)
     if row.before is not None:  # to two digits, as a percentage
         middle = row.before * n / 100
         room = 0.05 * 10 ** math.floor(math.log10(middle)) if middle else 0.5

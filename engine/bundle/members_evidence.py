@@ -9,8 +9,7 @@ from functools import cached_property
 from typing import NamedTuple
 
 from engine.models.rate_likelihood import Shift
-from engine.report.answers import is_rounded
-from engine.report.coarse_counts import PLACES
+from engine.report.exposed_counts import count_digits
 from engine.report.facts import CellRow, NamedTable
 from engine.report.findings import Findings
 from engine.report.parameters import ROLE_WORDS
@@ -310,7 +309,7 @@ class Member:
 
     def count_room(self, value: float) -> float:
         """How far a count may be from the one that is shown."""
-        places = PLACES[self.board.members_rate.counts] or (2 if is_rounded(self.board) else None)
+        places = count_digits(self.board)
         return unit_of_digits(value, places) / 2 if places else 0.0
 
 

@@ -8,17 +8,19 @@ from engine.common.wording import listed, lower_first, plural, upper_first
 from engine.plan.uses import no_use_sentence
 from engine.report.candidate_words import runs_within_words
 from engine.report.certainty import BEATS, better_ones, certainty, recommended, spread_words
-from engine.report.change_log import is_plan_change
+from engine.report.change_log import plan_change_rows
+from engine.report.coarse_counts import is_at_least
 from engine.report.coherence import coherence
+from engine.report.exposed_counts import DIRECTIONS, about_so_many, direction, is_none, is_rounded
 from engine.report.facts import ShareRow
 from engine.report.ledger_words import earlier_sentences, ledger_summary
-from engine.report.loss_words import analyses_words, flagged_of, flags_words, moved_words, worst_losses
+from engine.report.loss_words import FLAGS_WITHHELD, analyses_words, flagged_of, flags_words, moved_words, worst_losses
 from engine.report.map_words import FEWER_WORDS, tables_words
 from engine.report.public_wording import match_words, methods_paragraph
 from engine.report.questions import Answer, BoardQuestion
 from engine.report.rate_words import is_coarse, rate_words, withheld_why
 from engine.report.recognised_words import learnt_words, recognised_sentences, small_cells_words
-from engine.report.redaction import RECORDS, SPARSE, is_count_title, is_one_digit_title
+from engine.report.redaction import RECORDS, is_count_title, is_one_digit_title
 from engine.report.run_words import key_sentences
 from engine.report.words import about as mean_with_error
 from engine.report.words import difference, figure, figure_shown, mean_shown
@@ -37,6 +39,12 @@ GROUPS_WITHHELD = (
 """What stands where every group holds few exposed records, or leaves few outside."""
 
 
+GROUPS_LEFT_OUT = (
+    "Groups are not told: their counts could point to single persons, or tell how many records were altered."
+)
+"""What stands where counts are so coarse that they leave out groups."""
+
+
 def decision_words(findings: Findings) -> str:
     """What the board is asked to decide."""
     if findings.cover.state == "withheld":
@@ -51,31 +59,17 @@ def small_words(findings: Findings) -> str:
     return small_cells_words(findings.exposure.fewest)
 
 
-def is_rounded(findings: Findings) -> bool:
-    """Whether counts of unaltered records are rounded, see :mod:`engine.report.exposed` and
-    :mod:`engine.report.coarsening`."""
-    if findings.members_rate.counts != "exact":
-        return True
-    counts = [findings.exposure.small_before, *(row.before or 0 for row in findings.measures if row.unit == RECORDS)]
-    return max(counts) > SPARSE * findings.design.n_records
-
-
-def is_none(findings: Findings) -> bool:
-    """Whether exactly no unaltered record of the release stands in a small cell: rounding makes no count 0 that is not,
-    but a mean over several tables may be less than half a record."""
-    return findings.exposure.unaltered_after == 0 and findings.design.tables == 1
-
-
-def about_so_many(findings: Findings) -> str:
-    """What stands before a count of unaltered records in small cells: that it is rounded, where it is."""
-    return "about " if is_rounded(findings) and not is_none(findings) else ""
-
-
 def risk_sentence(findings: Findings) -> str:
     """Risk against doing nothing, in counts."""
     exposed, n = findings.exposure, findings.design.n_records
     approximately = about_so_many(findings)
     letter = findings.recommendation.letter
+    if exposed.unaltered_after is None:
+        return (
+            f"Of {plural(n, 'record')}, {exposed.small_before:,} stand in {small_words(findings)} if nothing is done; "
+            f"how many unaltered ones do in the release of candidate {letter} is withheld, because it would tell how "
+            "many records were altered."
+        )
     ones = "one does" if exposed.unaltered_after == 1 else "ones do"
     return (
         f"Of {plural(n, 'record')}, {exposed.small_before:,} stand in {small_words(findings)} if nothing is done; "
@@ -90,6 +84,8 @@ def average_words(findings: Findings) -> str:
         counted = row.chosen_by and row.kind == "risk" and is_count_title(row.title, of_keys=True)
         if counted and row.mean is not None:
             runs = plural(findings.map.runs, "run")
+            if row.se is None and row.mean == findings.exposure.unaltered_after:
+                return f"over {runs} that differ only in chance the average is the same, as far as rounded counts tell"
             return f"over {runs} that differ only in chance the average is {mean_with_error(row.mean, row.se)}"
     return ""
 
@@ -125,13 +121,13 @@ def largest_losses(findings: Findings) -> list[str]:
 
 def exposed_groups(findings: Findings) -> list[str]:
     """The three groups that stay most exposed."""
-    if not findings.exposure.unaltered_after:
+    if findings.exposure.unaltered_after == 0:
         return ["No unaltered record stands in a small cell."]
     rows = [g for g in findings.exposure.groups if g.after][:3]
     return [
         f"{g.group}: {g.after:,} of {plural(g.people, 'record')} stand in small cells unaltered ({g.before:,} before)"
         for g in rows
-    ] or [GROUPS_WITHHELD]
+    ] or [GROUPS_LEFT_OUT if is_at_least(findings.members_rate.counts, "without groups") else GROUPS_WITHHELD]
 
 
 def flags_sentence(findings: Findings) -> str:
@@ -151,10 +147,12 @@ def neighbour_sentence(findings: Findings, row: CandidateRow, *, safer: bool) ->
         noise.append("risk")
     if not row.utility_clear:
         noise.append("utility")
-    text = (
-        f"Candidate {row.letter} ({row.words}) is {side} on average: {lower_first(findings.map.risk_title)} "
-        f"{_difference_words(*risks, unit)}, "
-        f"{lower_first(findings.map.utility_title)} {_difference_words(*utilities)}."
+    titles = (lower_first(findings.map.risk_title), lower_first(findings.map.utility_title))
+    shown = (_difference_words(*risks, unit), _difference_words(*utilities))
+    differences = [f"{title} {words}" for title, words in zip(titles, shown, strict=True) if words]
+    text = f"Candidate {row.letter} ({row.words}) is {side} on average"
+    text += (
+        f": {', '.join(differences)}." if differences else "; by how much is withheld, or less than the figures show."
     )
     if noise:
         text += f" The difference in {listed(noise)} is within the noise of the runs."
@@ -165,10 +163,10 @@ def neighbour_sentence(findings: Findings, row: CandidateRow, *, safer: bool) ->
 
 
 def _difference_words(before: Decimal | None, after: Decimal | None, unit: str = "") -> str:
-    """How far two figures are apart as they are shown, with the unit."""
-    return (
-        "equal as shown" if before is not None and before == after else f"{difference(before, after)} {unit}".rstrip()
-    )
+    """How far two figures are apart as they are shown, with the unit; empty where they show no difference."""
+    if before is None or after is None or before == after:
+        return ""
+    return f"{difference(before, after)} {unit}".rstrip()
 
 
 def _utility_shown(findings: Findings, row: CandidateRow) -> Decimal | None:
@@ -182,14 +180,15 @@ def neighbours(findings: Findings) -> tuple[CandidateRow | None, CandidateRow | 
     """The nearest safer and the nearest more useful lettered candidate."""
     rows = [row for row in findings.map.candidates if not row.also_within]
     index = next(i for i, row in enumerate(rows) if row.recommended)
-    # figures that are shown coarsely may be equal although the candidates are told apart
-    safer = [row for row in rows[:index] if (row.safer_by or 0) > 0 or (row.safer_by == 0 and row.risk_clear)]
-    useful = [
-        row
-        for row in rows[index + 1 :]
-        if (row.more_useful_by or 0) > 0 or (row.more_useful_by == 0 and row.utility_clear)
-    ]
+    safer = [row for row in rows[:index] if _is_ahead(row.safer_by, row.risk_clear)]
+    useful = [row for row in rows[index + 1 :] if _is_ahead(row.more_useful_by, row.utility_clear)]
     return (safer[-1] if safer else None), (useful[0] if useful else None)
+
+
+def _is_ahead(by: float | None, is_clear: bool) -> bool:
+    """Whether a candidate is better; figures that are shown coarsely may be equal, or withheld, although candidates are
+    told apart."""
+    return (by or 0.0) > 0 or (not by and is_clear)
 
 
 def neighbour_sentences(findings: Findings) -> list[str]:
@@ -266,25 +265,25 @@ def ten_questions(findings: Findings) -> tuple[Answer, ...]:
 def count_misleads(findings: Findings) -> bool:
     """Whether the recommended candidate leaves fewer exposed records to count but, on average, a larger share of the
     unaltered ones exposed than doing nothing does."""
-    fewer = findings.exposure.unaltered_after < findings.exposure.small_before
-    return fewer and is_count_title(findings.map.risk_title) and recommended(findings).riskier_than_nothing
+    return (
+        direction(findings) == "fewer"
+        and is_count_title(findings.map.risk_title)
+        and recommended(findings).riskier_than_nothing
+    )
 
 
 def share_words(findings: Findings) -> list[str]:
     """The direction of the change."""
-    before, after = findings.exposure.small_before, findings.exposure.unaltered_after
-    if after > before:
-        return ["That is more than if nothing were done."]
-    if before == after:
-        return ["That is no fewer than if nothing were done."]
+    exposed = findings.exposure
+    before, after = exposed.small_before, exposed.unaltered_after
+    if after is None or direction(findings) != "fewer":
+        return [DIRECTIONS[direction(findings)]]
     approximately = about_so_many(findings)
     fewer = (
         f"That is {approximately}{before - after:,} fewer, {100 * (before - after) / before:.0f} % of those exposed "
         "before."
     )
-    with_altered = (
-        f"Together with altered records, {findings.exposure.small_after:,} stand in small cells of the release."
-    )
+    with_altered = f"Together with altered records, {exposed.small_after:,} stand in small cells of the release."
     return [fewer, why_fewer(findings), with_altered]
 
 
@@ -320,7 +319,7 @@ def fixed_words(findings: Findings) -> list[str]:
     sentences += ledger_summary(plan.ledger)
     if plan.run_rule:
         sentences.append(f"A rule picks the run to be released: {plan.run_rule}.")
-    changes = [f"{day}: {event}" for day, event in plan.changes if is_plan_change(event)]
+    changes = [f"{day}: {event}" for day, event in plan_change_rows(plan)]
     sentences += changes or ["No later change of the plan is logged in this study."]
     return sentences
 
@@ -376,8 +375,10 @@ def summary(findings: Findings) -> list[str]:
         risk_sentence(findings),
         f"It was taken from {plural(findings.map.n_candidates, 'candidate')}, {findings.map.n_frontier:,} of which no "
         "other beats in both risk and utility.",
-        f"Of {eligible:,} figures that users would compute and that the release can "
-        f"change, {flagged:,} change by more than the tolerances.",
+        FLAGS_WITHHELD
+        if flagged is None
+        else f"Of {eligible:,} figures that users would compute and that the release can change, {flagged:,} change by "
+        "more than the tolerances.",
     ]
     losses = largest_losses(findings)
     if losses:

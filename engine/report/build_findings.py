@@ -36,7 +36,7 @@ from engine.report.facts import (
 )
 from engine.report.findings import FORMAT, Findings
 from engine.report.ledger_words import ledger_facts
-from engine.report.logged import change_text
+from engine.report.logged import change_text, plan_changes
 from engine.report.other_keys import altered_in, key_set, unswapped_keys, worst_few
 from engine.report.parameters import (
     ROLE_WORDS,
@@ -209,6 +209,7 @@ def _approved(context: ReportContext) -> Approved:
         parameters=_parameters(context),
         departures=tuple(sentences),
         changes=log_rows(context),
+        plan_changes=plan_changes(context.study, context.redact),
         run_rule=run_words(plan, bounded=None if context.choice is None else context.bound is not None),
         ledger=ledger_facts(context.study, context.redact),
     )

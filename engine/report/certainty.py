@@ -8,8 +8,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from engine.common.wording import listed, lower_first, plural
+from engine.report.exposed_counts import count_digits
 from engine.report.map_words import recall_words
-from engine.report.redaction import is_count_title
+from engine.report.redaction import half_unit, is_count_title
 from engine.report.run_words import expected_words, fresh_within, on_frontier_words, standing_sentences
 from engine.report.words import about, figure
 
@@ -73,7 +74,9 @@ def evidence(findings: Findings) -> list[str]:
     sentences = [averages, single_runs_words(findings), expected_words(findings)]
     sentences += [] if board_map.recall is None else [recall_words(board_map.recall)]
     told = exposed_spread(findings)  # which page one tells, where it is told
-    sentences += [_spread_words(spread) for spread in board_map.spreads if spread is not told]
+    rate = findings.members_rate
+    is_exact = (rate.step, rate.counts) == ("exact", "exact")
+    sentences += [_spread_words(spread, is_exact) for spread in board_map.spreads if spread is not told]
     return [sentence for sentence in (*sentences, fresh_runs(findings)) if sentence]
 
 
@@ -94,17 +97,21 @@ def spread_words(findings: Findings) -> str:
         f"Over {findings.map.runs} runs of the candidate {figure(spread.least)} to {figure(spread.most)} unaltered "
         "records are exposed"
     )
-    if spread.most is not None and spread.most >= nothing:
+    most, digits = spread.most or 0.0, count_digits(findings)
+    if digits is not None and abs(most - nothing) < half_unit(most, digits):
+        return f"{text}, to so many digits; {nothing:,} are if nothing were done."
+    if most >= nothing:
         return f"{text}: some runs come out no safer than doing nothing, which leaves {nothing:,}."
     return f"{text}, in every run fewer than the {nothing:,} if nothing were done."
 
 
-def _spread_words(spread: Spread) -> str:
+def _spread_words(spread: Spread, is_exact: bool) -> str:
     if spread.least is None:
         return ""
     least, most, released = (figure(value) for value in (spread.least, spread.most, spread.released))
     if least == most == released:
-        return f"{spread.title}: {least} in every run, the one to be released among them."
+        approximately = "" if is_exact else "about "
+        return f"{spread.title}: {approximately}{least} in every run, the one to be released among them."
     return f"{spread.title}: {least} to {most} over the runs, {released} in the one to be released."
 
 

@@ -1,6 +1,6 @@
 """The entries of a decision log in a bundle for the board: their words, and which of them are changes of the plan.
 
-A bundle holds the day and the words of an entry, not its kind, so the kind is read back here, from how it begins.
+A bundle holds the day and the words of an entry, and once more those of the entries that are changes of the plan.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from engine.common.wording import plural
 
 if TYPE_CHECKING:
+    from engine.report.facts import Approved
     from engine.study.decision_log import Event
 
 LOG_TEXTS: dict[Event, str] = {
@@ -41,9 +42,12 @@ CHANGE_TEXTS: dict[Event, str] = {
 """How an entry begins that says what was changed in the plan."""
 
 
-def is_plan_change(text: str) -> bool:
-    """Whether an entry that a bundle holds in words is a change of the plan."""
-    return text.startswith(tuple(CHANGE_TEXTS.values()))
+def plan_change_rows(approved: Approved) -> tuple[tuple[str, str], ...]:
+    """The entries that are changes of the plan, as day and words; those of findings of an earlier version, which hold
+    words alone, are known by how they begin."""
+    if approved.plan_changes is not None:
+        return approved.plan_changes
+    return tuple((day, text) for day, text in approved.changes if text.startswith(tuple(CHANGE_TEXTS.values())))
 
 
 def fresh_words(runs: int, others: int, *, afterwards: bool) -> str:

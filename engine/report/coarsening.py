@@ -7,12 +7,19 @@
    everywhere, others are withheld.
 4. ``classes without figures``: neither does the original's figure stand beside the class; strengths of association,
    whose relative change is that of the rate, and the relative change of coefficients are withheld.
-5. ``flags``: only whether a figure is flagged.
-6. ``tables``: only whether a table, column or analysis has a figure that is flagged, and how many are in all.
+5. ``flags``: only whether a figure is flagged, and of the worst three in which wide class the change is (less than 2
+   standard errors, 2 to 20, 20 or more).
+6. ``worst``: the same of the worst three; of others only whether their table, column or analysis has a figure that is
+   flagged.
+7. ``tables``: only whether a table, column or analysis has a figure that is flagged, and how many are in all.
+8. ``analyses``: only whether a declared analysis or table has a figure that is flagged; the distance, and how
+   many figures are flagged, are withheld.
 
 Percentages of one attribute that a swap cannot move stay as they are.  Rows stand by class and name, so that their
-order tells no more than the class does.  Counts are exact, or have two digits or one; last, those of groups of an
-exchanged attribute are left out.
+order tells no more than the class does.  Counts are exact, or have two digits or one; then those of groups of an
+exchanged attribute are left out, then figures of single runs beside how many of them meet the bound.  Last, counts of
+the release are withheld: what is told then is whether bounds are met.  With changes of ``analyses`` and counts withheld
+no figure depends on the rate.
 """
 
 from __future__ import annotations
@@ -25,20 +32,24 @@ from typing import TYPE_CHECKING, TypeVar
 import numpy as np
 
 from engine.measures.distortion import moved_between_rounded
-from engine.report.coarse_counts import count, rounded, with_coarse_counts
+from engine.report.coarse_counts import count, rounded, with_coarse_counts, with_rounded
 from engine.report.rate_facts import AT_LEAST_ONE, STEPS, ChangeKind, ChangeRow, Counts, Range, Step
 from engine.report.redaction import half_unit
 
 if TYPE_CHECKING:
     from engine.report.facts import CoefficientRow, Distance, MeanRow, PairRow, ShareRow, Utility
     from engine.report.findings import Findings
-    from engine.report.loss_facts import AnalysisRuns, CoefficientRuns, Loss
+    from engine.report.loss_facts import Loss
 
 _PERCENT = 0.05  # the step of rounded changes
 CLASSES = (0.0, 0.05, 0.1, 0.2, 0.5, None)
 """Ends of the classes of relative change."""
 ERROR_CLASSES = (0.0, 2.0, 5.0, 10.0, 20.0, None)
 """Ends of the classes of change in standard errors."""
+WIDE_CLASSES = (0.0, 2.0, 20.0, None)
+"""The same where only the worst are in classes: one is a factor of ten wide, and what goes with it at least three."""
+NAMED_WORST = 3
+"""Figures whose change is told in wide classes."""
 _CROSS = " × "
 _FIGURE = re.compile(r" \([^()]*%\)")
 
@@ -53,7 +64,8 @@ def coarsened(findings: Findings, step: Step, counts: Counts = "exact") -> Findi
     if step == "two digits":
         return replace(findings, utility=_rounded(findings.utility))
     checks = tuple(replace(check, found=_FIGURE.sub("", check.found)) for check in findings.checks)
-    utility = _changes(findings.utility, step, is_distance_told=_is_on_map(findings))
+    is_distance_told = step != "analyses" and _is_on_map(findings)
+    utility = _changes(findings.utility, step, is_distance_told=is_distance_told)
     return replace(findings, utility=utility, checks=checks)
 
 
@@ -86,22 +98,24 @@ Row = TypeVar("Row", "ShareRow", "MeanRow", "PairRow", "CoefficientRow", "Loss")
 
 def _two_digits(rows: Iterable[Row]) -> tuple[Row, ...]:
     names = ("after", "relative", "errors", "se_after", "shift", "ratio")
-    return tuple(
-        replace(row, **{name: rounded(getattr(row, name), 2) for name in names if hasattr(row, name)})  # type: ignore[arg-type]
-        if row.before != row.after
-        else row
-        for row in rows
-    )
+    return tuple(with_rounded(row, names, 2) if row.before != row.after else row for row in rows)
 
 
 def _changes(utility: Utility, step: Step, *, is_distance_told: bool) -> Utility:
     """Only the sizes of changes, and percentages of one attribute that have not moved."""
     fixed = tuple(r for r in utility.shares if r.before == r.after and " × " not in r.table and not r.weighted)
-    told = [_told(change, step) for change in _all_changes(utility)]
+    changes = list(_all_changes(utility))
+    told = [_told(change, step) for change in changes]
     told = [row for row in told if row.before is not None or row.kind not in ("association", "correlation")]
-    if step == "tables":
+    worst = _worst(changes) if step in ("flags", "worst") else []
+    if step in ("worst", "tables", "analyses"):
+        named = {(row.kind, row.table, row.weighted) for row in worst}
         told = [replace(row, level=AT_LEAST_ONE) for row in told if row.flagged]
-    rows = sorted({(row.kind, row.table, row.level, row.weighted): row for row in told}.values(), key=_order)
+        told = [row for row in told if (row.kind, row.table, row.weighted) not in named]
+    if step == "analyses":
+        told = [row for row in told if row.kind in ("coefficient", "cell")]
+    by_name = {(row.kind, row.table, row.level, row.weighted): row for row in (*told, *worst)}
+    rows = sorted(by_name.values(), key=_order)
     places, is_sized = 1 if step == "rounded changes" else 0, STEPS.index(step) < STEPS.index("flags")
     return replace(
         utility,
@@ -113,18 +127,31 @@ def _changes(utility: Utility, step: Step, *, is_distance_told: bool) -> Utility
         tables=(),
         distance=_distance(utility.distance, places) if places or not is_distance_told else _on_map(utility.distance),
         losses=(),
-        coefficient_runs=tuple(_runs(row) for row in utility.coefficient_runs) if places else (),
-        analysis_runs=tuple(_runs(row) for row in utility.analysis_runs) if is_sized else (),
+        coefficient_runs=tuple(with_rounded(row, _RUNS, 1) for row in utility.coefficient_runs) if places else (),
+        analysis_runs=tuple(with_rounded(row, _RUNS, 1) for row in utility.analysis_runs) if is_sized else (),
         changes=tuple(rows),
+        tallies=() if step == "analyses" else utility.tallies,
     )
+
+
+_RUNS = ("mean", "least", "most")
+
+
+def _worst(changes: Iterable[Change]) -> list[ChangeRow]:
+    """The worst figures by their change in standard errors, each of another table, column or analysis, in wide classes.
+    Associations and correlations sum up others."""
+    chosen: dict[tuple[str, str], ChangeRow] = {}
+    for row, _, errors in sorted(changes, key=lambda change: -abs(change[2] or 0.0)):
+        if errors is not None and row.kind not in ("association", "correlation"):
+            told = replace(row, n=None, before=None, errors=_class(errors, WIDE_CLASSES))
+            chosen.setdefault((row.kind, row.table), told)
+    return list(chosen.values())[:NAMED_WORST]
 
 
 def _distance(distance: Distance, places: int) -> Distance:
     """Its figures to so many digits, and what the rounded distance says of the records moved; withheld where that is
     none."""
-    names = ("hellinger", "hellinger_large", "moved")
-    figures = {name: rounded(getattr(distance, name), places) if places else None for name in names}
-    return _with_moved(replace(distance, **figures), places)  # type: ignore[arg-type]
+    return _with_moved(with_rounded(distance, ("hellinger", "hellinger_large", "moved"), places), places)
 
 
 def _with_moved(distance: Distance, places: int) -> Distance:
@@ -140,14 +167,6 @@ def _on_map(distance: Distance) -> Distance:
     withheld."""
     rounded_to, withheld = rounded(distance.hellinger, 1), _distance(distance, 0)
     return withheld if rounded_to is None else _with_moved(replace(withheld, hellinger=rounded_to), 1)
-
-
-Runs = TypeVar("Runs", "CoefficientRuns", "AnalysisRuns")
-
-
-def _runs(row: Runs) -> Runs:
-    figures = {name: rounded(getattr(row, name), 1) for name in ("mean", "least", "most")}
-    return replace(row, **figures)  # type: ignore[arg-type]
 
 
 _LOSSES: dict[str, ChangeKind] = {
@@ -212,7 +231,7 @@ def _relative(before: float | None, after: float | None) -> float | None:
 def _told(change: Change, step: Step) -> ChangeRow:
     """One change as it is told at a step."""
     row, relative, errors = change
-    if step in ("flags", "tables"):
+    if STEPS.index(step) >= STEPS.index("flags"):
         return replace(row, n=None, before=None)
     if step == "rounded changes":
         sizes = (_near(relative, _PERCENT), _near_error(errors))
@@ -248,6 +267,6 @@ def _class(value: float | None, ends: Sequence[float | None]) -> Range | None:
 
 
 def _order(row: ChangeRow) -> tuple[object, ...]:
-    """The worst class first, then by name."""
-    errors = -row.errors.low if row.errors else 0.0
+    """The worst class first, then by name; after them what is in no class."""
+    errors = -row.errors.low if row.errors else 1.0
     return (not row.flagged, errors, -row.relative.low if row.relative else 0.0, row.kind, row.table, row.level)

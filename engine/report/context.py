@@ -259,7 +259,8 @@ def _spread(context: ReportContext, k: int, realisation: Remade) -> Spread:
     runs = runs[np.isfinite(runs)]
     least, mean, most = (runs.min(), runs.mean(), runs.max()) if len(runs) else (np.nan,) * 3
     figures = context.shown(k, np.array([least, mean, most, _released(context, realisation, k)]))
-    return Spread(title_of(call), *map(optional, figures.tolist()))
+    shown = [optional(value) for value in figures.tolist()]
+    return Spread(title_of(call), shown[0], shown[1], shown[2], shown[3], of_utility=k == view.utility)
 
 
 def _fresh(context: ReportContext) -> Summary | None:
@@ -305,6 +306,7 @@ def measure_rows(context: ReportContext, realisation: Remade) -> tuple[MeasureRo
                 fresh=None if fresh_mean is None else plain(fresh_mean),
                 fresh_se=None if fresh is None or fresh_mean is None else error(fresh_mean, float(fresh.loss_se[0, k])),
                 chosen_by=k in (view.risk, view.utility),
+                withheld=k in context.withheld,
             )
         )
     return tuple(sorted(rows, key=lambda row: row.kind))

@@ -91,7 +91,7 @@ def _groups_of(data: Microdata, j: int, small: np.ndarray, masks: Sequence[np.nd
         own_unit = 1 if unit == 1 else min(unit, max(10, _unit(after[level])))
         exposed_after = min(_to(own_unit, after[level]), int(people[level]))
         label = f"{attribute.name}: {attribute.levels[level]}"
-        groups.append(GroupRow(label, int(people[level]), int(before[level]), exposed_after))
+        groups.append(GroupRow(label, int(people[level]), int(before[level]), exposed_after, attribute.name))
     return groups
 
 

@@ -98,7 +98,8 @@ class Threat:
 @dataclass(frozen=True)
 class Approved:
     """The plan and its approval: number and day of the lock (empty without one), parameters as name and words (never a
-    rate), departures, and later changes as day and words; ``run_rule`` says which run is released, ``ledger`` what came
+    rate), departures, and what happened since as day and words, of which ``plan_changes`` are changes of the plan
+    (None: findings of an earlier version do not say); ``run_rule`` says which run is released, ``ledger`` what came
     before (None: the log does not say)."""
 
     number: str
@@ -109,11 +110,14 @@ class Approved:
     changes: tuple[tuple[str, str], ...]
     run_rule: str = ""
     ledger: LedgerFacts | None = None
+    plan_changes: tuple[tuple[str, str], ...] | None = None
 
 
 @dataclass(frozen=True)
 class MeasureRow:
-    """One measure: before, the mean over runs with its standard error, and the run to be released."""
+    """One measure: before, the mean over runs with its standard error, and the run to be released.  Figures of one that
+    is ``withheld`` are None (findings of an earlier version do not say, see
+    :func:`engine.report.redaction.is_withheld`)."""
 
     title: str
     kind: Kind
@@ -127,17 +131,19 @@ class MeasureRow:
     fresh: float | None
     fresh_se: float | None
     chosen_by: bool
+    withheld: bool | None = None
 
 
 @dataclass(frozen=True)
 class GroupRow:
     """A group of people (one level of one key): its size and how many of it stand in small cells, before and, of those
-    whose keys are unaltered, after."""
+    whose keys are unaltered, after.  ``attribute`` is the key (empty in findings of an earlier version)."""
 
     group: str
     people: int
     before: int
     after: int
+    attribute: str = ""
 
 
 @dataclass(frozen=True)
@@ -148,21 +154,22 @@ class Exposure:
     altered stand in small cells of the release; ``small_after`` counts everybody there, altered or not.
     ``bound`` is a bound on the share of unaltered records in small cells (None: there is none), ``within_bound`` says
     whether the run to be released meets it.  ``share_after`` is that share itself, which is None unless its readers may
-    know how many records were altered: with the count beside it, it tells.
+    know how many records were altered: with the count beside it, it tells.  Counts after are None where they are
+    withheld altogether.
     ``matches_before`` and ``matches_after`` are the right matches to expect in small cells of somebody who knows the
     keys of everybody and guesses at random among equal records (None in findings of an earlier version).
     """
 
     fewest: int
     small_before: int
-    small_after: int
-    unaltered_after: int
+    small_after: int | None
+    unaltered_after: int | None
     ones_before: int
-    ones_after: int
+    ones_after: int | None
     twos_before: int
-    twos_after: int
+    twos_after: int | None
     cells_before: int
-    cells_after: int
+    cells_after: int | None
     groups: tuple[GroupRow, ...]
     bound: float | None = None
     within_bound: bool | None = None
@@ -311,10 +318,10 @@ class Utility:
     """What users lose: percentages, means, associations, coefficients, named tables, distances; longest changes first.
 
     ``shares`` are the one-way percentages and the two-way ones that change most; ``tallies`` count all that were
-    compared, and ``losses`` are the worst of all of them, in standard errors.  ``models`` say what the analyses
-    predict; ``coefficient_runs`` and ``analysis_runs`` set them side by side for lettered candidates.  Where figures
-    after the swap would give the rate away, ``changes`` are all that is told of them.  ``unused`` are attributes that
-    the release alters and that no declared use looks at.
+    compared (empty where that is withheld), and ``losses`` are the worst of all of them, in standard errors.
+    ``models`` say what the analyses predict; ``coefficient_runs`` and ``analysis_runs`` set them side by side for
+    lettered candidates.  Where figures after the swap would give the rate away, ``changes`` are all that is told of
+    them.  ``unused`` are attributes that the release alters and that no declared use looks at.
     """
 
     tolerances: Tolerances

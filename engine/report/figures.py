@@ -66,9 +66,12 @@ def _cut(name: str) -> str:
 
 
 @lru_cache(maxsize=4)
-def frontier(findings: Findings) -> Picture:
-    """The map: frontier, recommendation and lettered neighbours, other candidates, doing nothing."""
+def frontier(findings: Findings) -> Picture | None:
+    """The map: frontier, recommendation and lettered neighbours, other candidates, doing nothing; None where their
+    figures are withheld."""
     board_map, row = findings.map, recommended(findings)
+    if all(c.risk is None or c.utility is None for c in board_map.candidates):
+        return None
     canvas, axes = _canvas(6.4, 3.4)
     ranges = window(board_map, _ROOM)
     frontier_points, others = (
@@ -248,9 +251,11 @@ def coefficients(findings: Findings) -> Picture | None:
 
 
 @lru_cache(maxsize=4)
-def small_cells(findings: Findings) -> Picture:
-    """Records in small cells before and after."""
+def small_cells(findings: Findings) -> Picture | None:
+    """Records in small cells before and after; None where those after are withheld."""
     exposed = findings.exposure
+    if exposed.unaltered_after is None or exposed.small_after is None:
+        return None
     canvas, axes = _canvas(6.4, 2.5)
     names = ["after: unaltered", "after: all", "before"]
     values = [exposed.unaltered_after, exposed.small_after, exposed.small_before]

@@ -15,7 +15,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
-from engine.report.answers import is_none, is_rounded
+from engine.report.coarse_counts import rounded
+from engine.report.exposed_counts import is_none, is_rounded
 from engine.report.words import NONE
 
 if TYPE_CHECKING:
@@ -31,7 +32,8 @@ class SmallCellRow:
     """A count of ``records`` in small cells before and after, and as shares (0 to 1) of the records that it is about.
 
     The share after lies from ``share_low`` to ``share_high``; both are equal where it is known exactly, and None where
-    nothing limits it.  ``share_before`` is None of a count that is no share of records.
+    nothing limits it; a number after is None where it is withheld.  ``share_before`` is None of a count that is no
+    share of records.
     """
 
     records: Literal[
@@ -41,7 +43,7 @@ class SmallCellRow:
         "right matches to expect of random guesses",
     ]
     before: int
-    after: int
+    after: int | None
     share_before: float | None
     share_low: float | None
     share_high: float | None
@@ -52,7 +54,11 @@ def small_cell_rows(findings: Findings) -> list[SmallCellRow]:
     are alone; and how many guesses are right, which findings of an earlier version do not say."""
     exposed, n = findings.exposure, findings.design.n_records
     before = exposed.small_before / n
-    share = exposed.small_after / n
+    is_counted = findings.members_rate.counts == "exact"
+    share, alone = (
+        None if after is None else after / n if is_counted else rounded(after / n, 2)
+        for after in (exposed.small_after, exposed.ones_after)
+    )
     low: float | None
     high: float | None
     if exposed.share_after is not None:
@@ -60,9 +66,9 @@ def small_cell_rows(findings: Findings) -> list[SmallCellRow]:
     elif is_none(findings):
         low = high = 0.0
     else:
-        low = None if is_rounded(findings) else exposed.unaltered_after / n
+        is_exact = exposed.unaltered_after is not None and not is_rounded(findings)
+        low = (exposed.unaltered_after or 0) / n if is_exact else None
         high = exposed.bound if exposed.within_bound else None
-    alone = exposed.ones_after / n
     rows = [
         SmallCellRow("all records", exposed.small_before, exposed.small_after, before, share, share),
         SmallCellRow("unaltered records", exposed.small_before, exposed.unaltered_after, before, low, high),

@@ -70,14 +70,27 @@ def history(study: Study, redact: Redactor, chosen: str = "") -> tuple[tuple[str
         rows += sweeps.get(place, ())
         if entry.event == "chosen" and entry.detail.get("fresh") and not _rechecks(log[:place], entry):
             rows.append((moment(entry.at), FRESH_IN_SWEEP))
-        text = chosen if chosen and entry.number == last else _entry_text(log, place, redact)
-        rows.append((moment(entry.at), text + contact_words(entry.by, study.plan.about.contact)))
+        own = chosen if entry.number == last else ""
+        rows.append(_row(study, log, place, own or _entry_text(log, place, redact)))
     return (*rows, *sweeps.get(len(log), ()))
 
 
 def moment(at: str) -> str:
     """The day and the minute of an ISO time."""
     return at[:16].replace("T", " ")
+
+
+def plan_changes(study: Study, redact: Redactor) -> tuple[tuple[str, str], ...]:
+    """The changes of the plan among them."""
+    log = [entry for entry in entries(study) if entry.event in _LOGGED]
+    places = [place for place, entry in enumerate(log) if entry.event in CHANGE_TEXTS]
+    return tuple(_row(study, log, place, _entry_text(log, place, redact)) for place in places)
+
+
+def _row(study: Study, log: Sequence[Entry], place: int, text: str) -> tuple[str, str]:
+    """An entry as its time and words, with who made it where that may be told."""
+    entry = log[place]
+    return moment(entry.at), text + contact_words(entry.by, study.plan.about.contact)
 
 
 def contact_words(by: str, contact: str) -> str:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from engine.common.wording import listed, plural
 from engine.measures.distortion import outward
 from engine.report.losses import worst
-from engine.report.rate_words import place_words, worst_changes
+from engine.report.rate_words import place_words, worst_change_rows, worst_changes
 from engine.report.words import figure, percent
 
 if TYPE_CHECKING:
@@ -50,6 +50,20 @@ def beyond_words(utility: Utility) -> str:
     return f"Of {of}, {flagged:,} {'changes' if flagged == 1 else 'change'} by more than the tolerances. The worst:"
 
 
+CHANGES_WITHHELD = (
+    "Which figures change, and how far, is withheld: it would tell how many records were altered. Of declared analyses "
+    "and tables, where there are any, none has a figure beyond the tolerances."
+)
+"""What stands where only declared analyses and tables are told, and none of them is flagged."""
+
+
+def names_tolerances(utility: Utility, most: int = 3) -> bool:
+    """Whether the worst losses are told by the tolerances: a size is not told, or nothing is beyond them."""
+    flagged = worst_change_rows(row for row in utility.changes if row.flagged)[:most]
+    is_unsized = any(row.relative is None and row.errors is None for row in flagged)
+    return is_unsized or not any(row.flagged for row in (utility.changes or utility.losses))
+
+
 def loss_words(loss: Loss, predicts: str = "") -> str:
     """A loss with its figures before and after; of a coefficient with what its model ``predicts``."""
     weighting = "weighted, " if loss.weighted else ""
@@ -78,13 +92,20 @@ def _size(relative: float) -> str:
     return f"{100 * abs(relative):.3g} %" if abs(relative) < 10 else f"{abs(relative):.0f} times"
 
 
-def flagged_of(utility: Utility) -> tuple[int, int]:
-    """How many figures are beyond the tolerances, of how many that the release can change."""
-    return sum(tally.flagged for tally in utility.tallies), sum(tally.eligible for tally in utility.tallies)
+def flagged_of(utility: Utility) -> tuple[int | None, int]:
+    """How many figures are beyond the tolerances (None: withheld), of how many that the release can change."""
+    flagged = sum(tally.flagged for tally in utility.tallies) if utility.tallies else None
+    return flagged, sum(tally.eligible for tally in utility.tallies)
+
+
+FLAGS_WITHHELD = "How many figures are beyond the tolerances is withheld: it would tell how many records were altered."
+"""What stands for the number of figures that are flagged."""
 
 
 def flags_words(utility: Utility) -> str:
     """How many figures of each kind are beyond the tolerances, of how many, and what no release can change."""
+    if not utility.tallies:
+        return FLAGS_WITHHELD
     parts = [f"{t.flagged:,} of {t.eligible:,} {t.kind}" for t in utility.tallies if t.eligible]
     if not parts:
         return "No figure that users would compute can be changed by the release."

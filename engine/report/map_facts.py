@@ -45,13 +45,15 @@ class CandidateRow:
 
 @dataclass(frozen=True)
 class Spread:
-    """The recommended candidate's runs under one measure: least, mean, most, and the one to be released."""
+    """The recommended candidate's runs under one measure: least, mean, most, and the one to be released; ``of_utility``
+    if the map shows it as utility."""
 
     title: str
     least: float | None
     mean: float | None
     most: float | None
     released: float | None
+    of_utility: bool = False
 
 
 @dataclass(frozen=True)

@@ -10,6 +10,7 @@ from engine.plan.uses import no_use_sentence
 from engine.report import answers, figures, like_with_like, loss_words
 from engine.report.candidate_words import on_frontier, standing_words
 from engine.report.certainty import certainty, evidence, noise_words
+from engine.report.coarse_counts import PLACES
 from engine.report.coherence import check_words, coherence
 from engine.report.ledger_words import earlier_sentences
 from engine.report.losses import worst
@@ -87,6 +88,7 @@ def _losses(findings: Findings) -> dict[str, Any]:
     return {
         "small_cell_rows": like_with_like.small_cell_rows(findings),
         "share_words": like_with_like.share_words,
+        "released_digits": PLACES[findings.members_rate.counts],
         "bound_check_words": like_with_like.bound_check_words(findings),
         "worst_losses": worst(findings.utility, 10),
         "worst_change_rows": worst_change_rows(findings.utility.changes),

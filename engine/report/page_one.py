@@ -16,8 +16,10 @@ from engine.report.answers import (
 )
 from engine.report.candidate_words import preferred_words
 from engine.report.certainty import conclusion, fresh_runs, frontier_words, recommended, spread_words
+from engine.report.exposed_counts import DIRECTIONS, direction
 from engine.report.like_with_like import bound_check_words
-from engine.report.loss_words import beyond_words
+from engine.report.loss_words import CHANGES_WITHHELD, beyond_words, names_tolerances
+from engine.report.rate_words import is_coarse
 from engine.report.recognised_words import learnt_words, recognised_sentences
 from engine.report.run_words import fresh_within
 
@@ -65,8 +67,8 @@ def _worst_losses(findings: Findings) -> str:
     """The worst losses, and what the tolerances are where no sizes are told."""
     text, at = _numbered(largest_losses(findings)), findings.utility.tolerances
     if not text:
-        return "No figure that users would compute changes."
-    if "tolerances" not in text:
+        return CHANGES_WITHHELD if is_coarse(findings) else "No figure that users would compute changes."
+    if not names_tolerances(findings.utility):
         return text
     return (
         f"{text} The tolerances are {at.se:.3g} times what chance alone does to a figure from so many records, or "
@@ -83,12 +85,8 @@ def _conditions(cover: Cover) -> str:
 
 def _against_nothing(findings: Findings) -> str:
     """What the numbers of the table above say of the run to be released, and what they do not."""
-    before, after = findings.exposure.small_before, findings.exposure.unaltered_after
-    if after > before:
-        return "More unaltered records stand in small cells than if nothing were done."
-    if after == before:
-        return "As many unaltered records stand in small cells as if nothing were done."
-    return why_fewer(findings)
+    found = direction(findings)
+    return why_fewer(findings) if found == "fewer" else DIRECTIONS[found]
 
 
 def left_out(findings: Findings) -> str:

@@ -28,6 +28,11 @@ def match_words(exposure: Exposure, is_rounded: bool, is_exactly_none: bool = Fa
     """Return what the sentence on apparent matches means in this file, for the board; users are told no more."""
     after, unaltered = exposure.small_after, exposure.unaltered_after
     about = "about " if is_rounded else ""
+    if after is None or unaltered is None:
+        return (
+            "How many records in small cells of this file are unaltered, so that a match with them is true, is "
+            "withheld: it would tell how many records were altered. A match with one of the others is false."
+        )
     if not after:
         return (
             "No record stands in a small cell of this file, so nobody who knows the keys alone finds an apparent "

@@ -5,9 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal, get_args
 
-Step = Literal["exact", "two digits", "rounded changes", "classes", "classes without figures", "flags", "tables"]
+Step = Literal[
+    "exact", "two digits", "rounded changes", "classes", "classes without figures", "flags", "worst", "tables",
+    "analyses",
+]  # fmt: skip
 """How coarsely a member's bundle tells the release, see :mod:`engine.report.coarsening`."""
-Counts = Literal["exact", "two digits", "one digit", "without groups"]
+Counts = Literal["exact", "two digits", "one digit", "without groups", "without runs", "withheld"]
 """How coarsely a member's bundle tells counts of the release."""
 COUNTS: tuple[Counts, ...] = get_args(Counts)
 STEPS: tuple[Step, ...] = get_args(Step)

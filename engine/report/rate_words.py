@@ -19,14 +19,19 @@ _STEPS: dict[Step, str] = {
     "rounded changes": "changes are told to the next 5 % and standard error, without the figures of the release",
     "classes": "the size of a change is told as a class, such as 5 to 10 %, without the figure of the release",
     "classes without figures": "the size of a change is told as a class, such as 5 to 10 %, without the figure itself",
-    "flags": "of changes only flags are told",
+    "flags": "of changes only flags are told, and of the worst three a wide class such as 2 to 20 standard errors",
+    "worst": "of the worst three changes a wide class is told, such as 2 to 20 standard errors, and of others only in "
+    "which tables some are beyond the tolerances",
     "tables": "of changes it is only told in which tables some are beyond the tolerances",
+    "analyses": "of changes it is only told in which declared analyses and tables some are beyond the tolerances",
 }
 _COUNTS: dict[Counts, str] = {
     "exact": "and counts are exact",
     "two digits": "and counts have two digits",
     "one digit": "and counts have one digit",
     "without groups": "and counts have one digit, without those of groups by what is exchanged",
+    "without runs": "and counts have one digit, without those of single runs and of groups by what is exchanged",
+    "withheld": "and counts of the release are withheld",
 }
 """How coarsely a release is told, within a sentence."""
 _UNTESTED = "the attacks are on the random swap, and none is on this method"
@@ -58,14 +63,14 @@ def rate_words(findings: Findings) -> list[str]:
         case "withheld" if is_coarse(findings):
             return [
                 "The share of records changed is withheld from the members of the board; Annex A tells the chair. "
-                f"Whether these pages give it away was not tested: {_UNTESTED}. So that they tell as little as they "
-                f"can, {_STEPS[rate.step]}, {_COUNTS[rate.counts]}.",
+                f"Whether these pages give it away was not tested: {_UNTESTED}. So that they tell little, "
+                f"{_STEPS[rate.step]}, {_COUNTS[rate.counts]}.",
                 BEYOND,
             ]
         case "withheld":
             return [
-                "The share of records changed is withheld from the members of the board. Their bundle tells figures as "
-                f"coarsely as it can; whether it gives the share away is not tested: {_UNTESTED}. These are the exact "
+                "The share of records changed is withheld from the members of the board. Their bundle tells figures "
+                f"coarsely; whether it gives the share away is not tested: {_UNTESTED}. These are the exact "
                 "figures."
             ]
         case _:

@@ -247,7 +247,9 @@ def withheld_meaning(meaning: str) -> str:
 
 
 def is_withheld(row: MeasureRow) -> bool:
-    """Whether a row of a bundle is about a measure whose figures are withheld."""
+    """Whether a row of a bundle is about a measure whose figures are withheld; of an earlier version its words tell."""
+    if row.withheld is not None:
+        return row.withheld
     return row.meaning.endswith((_ITS_FIGURES, _ITS_FIGURES_BEFORE))
 
 

@@ -86,7 +86,11 @@ def _place_words(run: ReleasedRun) -> str:
 def _figures_words(run: ReleasedRun) -> str:
     if run.released is None or run.mean is None:
         return ""
-    words = f"{lower_first(run.title)} {figure(run.released)}, on average over all runs {figure(run.mean)}"
+    is_same = run.released == run.mean  # rounded figures tell no difference
+    mean = (
+        "as shown the same as on average over all runs" if is_same else f"on average over all runs {figure(run.mean)}"
+    )
+    words = f"{lower_first(run.title)} {figure(run.released)}, {mean}"
     if run.quantile is None or run.asked is None:
         return words
     return f"{words}, and at most {figure(run.quantile)} in {100 * run.asked:.3g} % of them"

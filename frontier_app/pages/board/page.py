@@ -6,15 +6,9 @@ import streamlit as st
 
 from engine.common.errors import EngineError
 from engine.common.wording import plural, upper_first
-from engine.report.answers import (
-    average_words,
-    count_misleads,
-    is_rounded,
-    risk_sentence,
-    summary,
-    ten_questions,
-)
+from engine.report.answers import average_words, count_misleads, risk_sentence, summary, ten_questions
 from engine.report.certainty import NOISE_WORDS, recommended
+from engine.report.exposed_counts import direction, is_rounded
 from engine.report.findings import Findings
 from engine.report.loss_words import flagged_of, moved_words
 from engine.report.map_words import bars_words, bound_line_words, counted_words
@@ -123,22 +117,25 @@ def _map(findings: Findings) -> None:
         )
     with right:
         st.header("In figures", anchor=False)
-        change = exposed.unaltered_after - exposed.small_before
-        st.metric(
-            "Unaltered records in small cells",
-            f"{exposed.unaltered_after:,}",
-            f"{change:+,} against doing nothing{', about' * is_rounded(findings)}"
-            if change
-            else "as many as if nothing were done",
-            delta_color="inverse" if change and not count_misleads(findings) else "off",
-            delta_arrow="auto" if change else "off",
-            help=risk_sentence(findings),
-        )
+        if exposed.unaltered_after is None:
+            st.metric("Unaltered records in small cells", "withheld", help=risk_sentence(findings))
+        else:
+            change = exposed.unaltered_after - exposed.small_before
+            is_change = direction(findings) in ("fewer", "more")
+            alike = "about as many as if nothing were done" if change else "as many as if nothing were done"
+            st.metric(
+                "Unaltered records in small cells",
+                f"{exposed.unaltered_after:,}",
+                f"{change:+,} against doing nothing{', about' * is_rounded(findings)}" if is_change else alike,
+                delta_color="inverse" if is_change and not count_misleads(findings) else "off",
+                delta_arrow="auto" if is_change else "off",
+                help=risk_sentence(findings),
+            )
         average = average_words(findings)
         if average:
             st.caption(f"{upper_first(average)}.")
         flagged, eligible = flagged_of(utility)
-        st.metric("Figures beyond the tolerances", f"{flagged:,} of {eligible:,}")
+        st.metric("Figures beyond the tolerances", "withheld" if flagged is None else f"{flagged:,} of {eligible:,}")
         withheld = utility.distance.hellinger is None
         st.metric("Hellinger distance", "withheld" if withheld else figure(utility.distance.hellinger))
         if as_if := moved_words(utility.distance):

@@ -121,7 +121,7 @@ def test_memo_slides_and_workbook_hold_the_coarse_figures_alone(case: Swept) -> 
 def test_the_memo_says_which_step_was_used_and_claims_no_more(case: Swept) -> None:
     told, _ = told_to_members(case.findings)
     first, second = rate_words(told)
-    assert "only told in which tables" in first and "from the counts and from the changes" in first
+    assert "worst three" in first and "from the counts and from the changes" in first
     assert "at least three times the smallest" in first and "holds for whoever has this bundle alone" in second
     assert first in repr(memo(told).sections)
 

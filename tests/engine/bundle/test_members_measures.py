@@ -7,14 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from engine.bundle.members import told_to_members
+from engine.bundle.members import UNTESTED, told_to_members
 from engine.bundle.refusal import Refused
 from engine.decision.choice import choose
 from engine.plan import AttributePlan, DataPlan, Plan, PublishPlan, SpacePlan
 from engine.report.build_findings import findings
 from engine.report.describe import remade
 from engine.report.findings import Findings
-from engine.report.rate_facts import COUNTS, STEPS
 from engine.report.rate_words import rate_words
 from engine.report.redaction import is_withheld
 from engine.study.keys import key_path
@@ -62,11 +61,11 @@ def test_members_who_know_the_rate_see_them(tmp_path: Path) -> None:
     assert not [row for row in told.measures if is_withheld(row)]
 
 
-def test_of_a_mechanism_without_attacks_members_read_the_least(tmp_path: Path) -> None:
+def test_of_a_mechanism_without_attacks_members_read_little(tmp_path: Path) -> None:
     whole = _findings(tmp_path, "small_cells")
     other = replace(whole, design=replace(whole.design, swap=False))
     told, attacks = told_to_members(other)
-    assert told.members_rate.step == STEPS[-1] == attacks["changes"] and told.members_rate.counts == COUNTS[-1]
+    assert (told.members_rate.step, told.members_rate.counts) == UNTESTED == (attacks["changes"], attacks["counts"])
     assert not told.members_rate.attacked and "tried" not in attacks
     assert all(row.before == row.after for row in told.utility.shares) and not told.utility.losses
     first, second = rate_words(told)

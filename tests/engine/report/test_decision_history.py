@@ -244,6 +244,7 @@ def test_fewer_exposed_records_of_a_larger_share_are_no_gain(tmp_path: Path) -> 
     for index, misleads in ((many, True), (int(view.frontier()[0]), False)):
         choice = choose(study, view, "as agreed", candidate=view.scenarios[index].label)
         report = findings(study, remade(study, raw, choice.label, choice.replicate))
-        assert not misleads or report.exposure.unaltered_after < report.exposure.small_before
+        after = report.exposure.unaltered_after
+        assert after is not None and (not misleads or after < report.exposure.small_before)
         assert misleads == any("only because altered ones" in text for text in report.recommendation.cautions)
         assert misleads == any("only because altered records" in line for line in ten_questions(report)[1].lines)

@@ -98,7 +98,9 @@ def test_a_heading_shares_its_page_with_the_picture_that_its_first_words_lead_to
     text = html_file.html_text(Document("t", "", "", (opened,)))
     assert re.findall(r'<p class="([^"]*)">(\w+)</p>', text) == [("opening", "one"), ("note opening", "two")]
     assert ".opening { break-after: avoid; }" in text
-    with_picture = Document("t", "", "", (Section("led", (*words, figures.small_cells(case.findings))),))
+    drawn = figures.small_cells(case.findings)
+    assert drawn is not None
+    with_picture = Document("t", "", "", (Section("led", (*words, drawn)),))
     made = docx.Document(io.BytesIO(docx_bytes(with_picture))).paragraphs
     begin = next(i for i, p in enumerate(made) if p.text == "led")
     assert all(p.paragraph_format.keep_with_next for p in made[begin + 1 : begin + 3])
@@ -236,7 +238,7 @@ def test_nearly_all_cells_small_is_said(case: Case):
 
 def test_figures_are_described_in_figures(case: Case):
     picture = figures.small_cells(case.findings)
-    assert f"{case.findings.exposure.small_before:,} before" in picture.alt
+    assert picture is not None and f"{case.findings.exposure.small_before:,} before" in picture.alt
     assert picture.png.startswith(b"\x89PNG") and b"Software" not in picture.png
 
 

@@ -7,8 +7,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from engine.report.answers import is_rounded, risk_sentence
+from engine.report.answers import risk_sentence
 from engine.report.exposed import exposure
+from engine.report.exposed_counts import is_rounded
 from engine.report.html_file import html_text
 from engine.report.like_with_like import RANGE_WHY, bound_check_words, share_words, small_cell_rows
 from engine.report.memo import memo
@@ -45,6 +46,7 @@ def test_counts_and_shares_counted_again(case: Case):
     assert everybody.after == in_small(new).sum() and rest.after == (in_small(new) & unaltered).sum()
     assert everybody.share_before == rest.share_before == in_small(old).mean()
     assert everybody.share_low == everybody.share_high == in_small(new).mean()
+    assert rest.after is not None
     # eq. 6 itself is not shown, and lies between the limits that are
     share = in_small(new)[unaltered].mean()
     assert rest.share_low is not None and rest.share_high is not None
@@ -108,7 +110,7 @@ def test_a_rounded_count_limits_no_share_from_below(case: Case):
 def test_number_and_limits_leave_the_number_of_altered_records_open(case: Case):
     """From number and share before and after only this follows: from none altered up to what the bound allows."""
     row = small_cell_rows(case.findings)[1]
-    assert row.share_low is not None and row.share_high is not None
+    assert row.after is not None and row.share_low is not None and row.share_high is not None
     least, most = 1 - row.after / row.share_low / N, 1 - row.after / row.share_high / N
     assert least == pytest.approx(0) and most == pytest.approx(1 - row.after / 0.5 / N)
     assert least <= case.realisation.changed.mean() <= most

@@ -19,11 +19,12 @@ from engine.report.change_log import (
     chosen_words,
     finalists_words,
     fresh_words,
-    is_plan_change,
+    plan_change_rows,
 )
 from engine.report.context import report_context
 from engine.report.decision_history import log_rows
 from engine.report.describe import remade
+from engine.report.facts import Approved
 from engine.report.logged import _fresh_text, contact_words, history, rechecked_first
 from engine.report.redaction import Redactor
 from engine.study.decision_log import entries
@@ -110,8 +111,13 @@ def test_words_of_steps_are_no_changes_of_the_plan() -> None:
         fresh_words(3, 1, afterwards=True),
         finalists_words(3, 2),
     )
-    assert not any(map(is_plan_change, (*steps, *LOG_TEXTS.values(), chosen_words("at most 2 %", late=True))))
-    assert all(is_plan_change(f"{opening}: the rates.") for opening in CHANGE_TEXTS.values())
+    texts = (*steps, *LOG_TEXTS.values(), chosen_words("at most 2 %", late=True))
+    changes = tuple(("2026-01-01", f"{opening}: the rates.") for opening in CHANGE_TEXTS.values())
+    rows = (*(("2026-01-01", text) for text in texts), *changes)
+    approved = Approved("", "", "", (), (), rows)
+    assert plan_change_rows(approved) == changes
+    # those of this version are told by the kind of their entry, whatever their words are
+    assert plan_change_rows(replace(approved, plan_changes=rows[:1])) == rows[:1]
 
 
 def test_only_the_contact_of_the_plan_is_named() -> None:

@@ -365,7 +365,7 @@ def test_page_one_names_the_first_of_the_list_in_section_five(case: Case) -> Non
 def test_page_one_tells_how_many_figures_are_beyond_the_tolerances_and_names_those_alone(case: Case) -> None:
     utility = case.findings.utility
     flagged, judged = flagged_of(utility)
-    assert 0 < flagged < judged
+    assert flagged is not None and 0 < flagged < judged
     page = dict(page_one(case.findings).rows)["Worst losses"]
     assert page.startswith(f"Of {judged} figures that users would compute and that the release can change, {flagged} ")
     assert "within the tolerances" not in page

@@ -69,7 +69,7 @@ def test_cells_name_the_level_of_each_attribute(table: str, level: str, wanted: 
 
 
 def test_flagged_figures_are_named_by_table_and_tolerances_are_explained(case: Case) -> None:
-    told = coarsened(case.findings, "flags")
+    told = coarsened(case.findings, "tables")
     flagged = next(row.table for row in told.utility.changes if row.flagged)
     text = text_of(told)
     assert f"Flagged are figures of {flagged}" in text
