@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import argparse
+import sys
+import textwrap
 from typing import TYPE_CHECKING
 
 from engine.cli.parser import add_command
 from engine.common.output import say
+from engine.common.terminal import width_of
 
 if TYPE_CHECKING:
     from engine.cli.parser import Commands
@@ -27,14 +30,14 @@ def run_mechanisms(args: argparse.Namespace) -> None:
     for name in names():
         described = mechanism(name)
         say(f"{described.name}")
-        say(f"    {described.title}; {described.source}")
+        _say_below(f"{described.title}; {described.source}")
         in_space = " The plan names its specs and rates in [space]." if described.by_roles else ""
-        say(f"    Amount: {described.rate}.{in_space}")
-        say(f"    When: {described.when}.")
+        _say_below(f"Amount: {described.rate}.{in_space}")
+        _say_below(f"When: {described.when}.")
         for parameter in described.parameters:
             legal = "|".join(parameter.choices) or " to ".join(filter(None, (parameter.low, parameter.high)))
             default = "must be given" if parameter.default is None else f"default {parameter.default or 'none'}"
-            say(f"    {parameter.name} ({default}{'; ' + legal if legal else ''}): {parameter.meaning}")
+            _say_below(f"{parameter.name} ({default}{'; ' + legal if legal else ''}): {parameter.meaning}")
 
 
 def run_measures(args: argparse.Namespace) -> None:
@@ -45,9 +48,22 @@ def run_measures(args: argparse.Namespace) -> None:
         parameters = "; ".join(f"{key}={value}" for key, value in measure.parameters.items())
         direction = BETTER[measure.better]
         say(f"{measure.name}" + (f"[{parameters}]" if parameters else ""))
-        say(
-            f"    {measure.title} ({measure.symbol}), {measure.kind}; {direction}; {measure.range}, {measure.unit}; "
+        _say_below(
+            f"{measure.title} ({measure.symbol}), {measure.kind}; {direction}; {measure.range}, {measure.unit}; "
             f"tabulates {measure.over}"
         )
-        say(f"    {measure.meaning}")
-        say(f"    Source: {measure.source}. Cost per candidate: {measure.cost}; needs {measure.needs}.")
+        _say_below(f"{measure.meaning}")
+        _say_below(f"Source: {measure.source}. Cost per candidate: {measure.cost}; needs {measure.needs}.")
+
+
+def _say_below(text: str) -> None:
+    """Print a sentence below a name, broken between words where a terminal is narrower."""
+    width = width_of(sys.stdout)
+    if width is None:
+        say(f"    {text}")
+    else:
+        say(
+            textwrap.fill(
+                text, max(width, 40), initial_indent=" " * 4, subsequent_indent=" " * 4, break_on_hyphens=False
+            )
+        )

@@ -147,8 +147,8 @@ CRAMERS_V_CHANGE = Measure(
     unit="change of association",
     source=_SOURCE,
     meaning=(
-        "How much the strength of association between two attributes changed, up or down, averaged over all pairs (or "
-        "the largest change, with summary=max)."
+        "How much the strength of association between two attributes changed, up or down: the mean over all pairs, "
+        "or the largest change where the plan asks for it."
     ),
     over="analyse",
     compute=_summarised("cramers_v", "Cramér's V"),
@@ -167,8 +167,8 @@ CONTINGENCY_CHANGE = Measure(
     unit="change of association",
     source=_SOURCE,
     meaning=(
-        "How much Pearson's contingency coefficient of two attributes changed, up or down, averaged over all pairs (or "
-        "the largest change, with summary=max)."
+        "How much Pearson's contingency coefficient of two attributes changed, up or down: the mean over all pairs, "
+        "or the largest change where the plan asks for it."
     ),
     over="analyse",
     compute=_summarised("contingency", "Pearson's contingency coefficient"),

@@ -352,9 +352,9 @@ ATTACK = Measure(
     share_of="records",
     source="Bayes' rule over the mechanism's pairs; after Reiter (2005), doi 10.1198/016214505000000619",
     meaning=(
-        "The share of persons about whom somebody who knows their keys, the swapped attributes and the rate would be "
-        "right, and more than half sure of it, about which released record (or which value of a target attribute) is "
-        "theirs."
+        "The share of persons for whom an intruder is right, and more than half sure, about which released record "
+        "(or which value of a target attribute) is theirs. The intruder knows their keys, the swapped attributes "
+        "and the rate."
     ),
     over="keys",
     compute=attack,

@@ -155,7 +155,7 @@ L_DIVERSITY = Measure(
     source="Machanavajjhala et al. (2007), doi:10.1145/1217299.1217302, as a share of records",
     meaning=(
         "The share of released records whose key cell shows fewer than l different values of a sensitive attribute, "
-        "so that knowing the keys all but tells the value."
+        "so that knowing the keys nearly gives the value away."
     ),
     over="keys",
     compute=l_diversity,
@@ -175,8 +175,8 @@ T_CLOSENESS = Measure(
     unit="distance",
     source="Li, Li and Venkatasubramanian (2007), doi:10.1109/ICDE.2007.367856",
     meaning=(
-        "How far, at most, the values of a sensitive attribute in a key cell are distributed otherwise than in the "
-        "whole release; near 1 where a cell of one record shows a rare value."
+        "The largest distance between the distribution of a sensitive attribute in one key cell and in the whole "
+        "release. It is near 1 where a cell of one record shows a rare value."
     ),
     over="keys",
     compute=t_closeness,

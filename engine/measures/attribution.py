@@ -123,8 +123,8 @@ CORRECT_ATTRIBUTION = Measure(
     unit="mean share of matching records",
     source=_SOURCE,
     meaning=(
-        "How often, on average, the released records with a person's keys show that person's true value of the target; "
-        "high also where the target is the same for nearly everyone."
+        "How often, on average, the released records with a person's keys show that person's true value of the "
+        "target. It is also high where nearly everyone has the same value."
     ),
     over="keys",
     compute=correct_attribution,
@@ -144,8 +144,8 @@ ATTRIBUTION_GAIN = Measure(
     unit="mean share of matching records",
     source=_SOURCE + ", less the baseline",
     meaning=(
-        "How much more often the released records with a person's keys show the true value of the target than a guess "
-        "from its overall shares would."
+        "How much more often the released records with a person's keys show the true value of the target than a "
+        "guess from its overall shares does."
     ),
     over="keys",
     compute=attribution_gain,

@@ -200,6 +200,15 @@ class MeasureCall:
         """All parameters with their values."""
         return {**self.measure.parameters, **dict(self.parameters)}
 
+    @property
+    def meaning(self) -> str:
+        """The measure's meaning with the numbers that its parameters have, in place of their names."""
+        meaning = self.measure.meaning
+        for name, value in self.values.items():
+            if isinstance(value, int | float) and not isinstance(value, bool):
+                meaning = re.sub(rf"(?<!at )(?<![\w'])\b{name}\b", f"{value:g}", meaning)
+        return meaning
+
 
 _MOST_DIGITS = 9
 

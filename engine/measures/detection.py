@@ -149,8 +149,8 @@ RATE_ERROR = Measure(
     unit="share of the rate",
     source=_MARGINS,
     meaning=(
-        "How far off somebody is, as a share of the true rate, who estimates the share of altered records from two-way "
-        "tables of the original and of the release; near 0 the rate is no secret."
+        "How far off, as a share of the true rate, somebody is who estimates the share of altered records from "
+        "two-way tables of the original and of the release. Near 0 the rate is no secret."
     ),
     over="all",
     compute=rate_error,
@@ -169,8 +169,8 @@ DETECTION_AUC = Measure(
     unit="probability",
     source=_LOGIT + "; area under the ROC curve (Hanley and McNeil 1982, doi:10.1148/radiology.143.1.7063747)",
     meaning=(
-        "The probability that an altered record looks more unusual than an unaltered one to somebody who compares the "
-        "swapped value with what the other values predict; 0.5 is guessing."
+        "The probability that an altered record looks more unusual than an unaltered one to somebody who compares "
+        "the swapped value with the one that the other values predict; 0.5 is guessing."
     ),
     over="all",
     compute=detection_auc,
@@ -192,8 +192,8 @@ DETECTION_PRECISION = Measure(
     share_of="the most suspect records",
     source=_LOGIT + "; precision among the first",
     meaning=(
-        "The share of altered records among those that look most unusual to somebody who compares the swapped "
-        "value with what the other values predict; guessing reaches the rate."
+        "The share of altered records among those that look most unusual to somebody who compares the swapped value "
+        "with the one that the other values predict. Guessing reaches the rate."
     ),
     over="all",
     compute=detection_precision,
@@ -214,8 +214,8 @@ SMALL_CELLS_RECOGNISED = Measure(
     unit="mean probability",
     source="Gomatam, Karr and Sanil (2005), eq. 6, with the probability of being unaltered given the release",
     meaning=(
-        "The mean probability, for somebody with the release and published two-way tables of the original, that a "
-        "record in a small cell (fewer than n_rule together) is unaltered; eq. 6 counts what only the agency knows."
+        "The mean probability that a record in a small cell (fewer than n_rule together) is unaltered, for somebody "
+        "with the release and published two-way tables of the original. Eq. 6 counts what only the agency knows."
     ),
     over="keys",
     compute=small_cells_recognised,
@@ -237,8 +237,8 @@ ALTERED_SHARE_MAX = Measure(
     unit="multiple of the rate",
     source="largest share of altered records in a one-way level, over the rate",
     meaning=(
-        "How many times the overall share of altered records is reached in the group (level of an attribute that holds "
-        "no fewer records than least) that carries most of the changes."
+        "The altered share of the group that carries most of the changes, as a multiple of the overall share. A "
+        "group is a level of an attribute with no fewer than least records."
     ),
     over="all",
     compute=altered_share_max,

@@ -179,8 +179,8 @@ HELLINGER = Measure(
     follows_changes=True,
     source=_PAPER + "eq. 9",
     meaning=(
-        "How far the released table is from the original one, counting shifts in small cells more than "
-        "the same shift in large ones."
+        "The distance of the released table from the original one; a shift in a small cell counts more than the "
+        "same shift in a large one."
     ),
     over="analyse",
     compute=hellinger,
@@ -196,8 +196,8 @@ HELLINGER_LARGE = Measure(
     rounding="sparse",
     source=_PAPER + "eq. 9, summed over the cells with at least n_rule records before",
     meaning=(
-        "How far the released table is from the original one, leaving out the cells that held fewer than n_rule "
-        "records; where most cells are that small it says little."
+        "The distance of the released table from the original one over the cells that held at least n_rule records. "
+        "Where most cells are smaller, it says little."
     ),
     over="analyse",
     compute=hellinger_large,
@@ -235,8 +235,8 @@ ENTROPY_CHANGE = Measure(
     unit="nats",
     source=_PAPER + "eq. 11",
     meaning=(
-        "How much more (positive) or less (negative) spread out over the cells the released table is; "
-        "zero means unchanged."
+        "How much more (positive) or less (negative) evenly the released records spread over the cells; zero means "
+        "unchanged."
     ),
     over="analyse",
     compute=entropy_change,
@@ -253,7 +253,7 @@ FALSE_ZEROS = Measure(
     unit_kind="count",
     follows_changes=True,
     source="count of cells with N(c) > 0 before and 0 after",
-    meaning="The number of combinations that exist in the data and no longer exist in the release.",
+    meaning="The number of combinations of values that the original holds and the release does not.",
     over="analyse",
     compute=false_zeros,
     rounding="exact",
@@ -269,7 +269,7 @@ FALSE_NONZEROS = Measure(
     unit_kind="count",
     follows_changes=True,
     source="count of cells with N(c) = 0 before and > 0 after",
-    meaning="The number of combinations that do not exist in the data and appear in the release.",
+    meaning="The number of combinations of values that the release holds and the original does not.",
     over="analyse",
     compute=false_nonzeros,
     rounding="exact",
@@ -296,21 +296,24 @@ def _two_way(full: Measure, meaning: str) -> Measure:
 
 HELLINGER_TWO_WAY = _two_way(
     HELLINGER,
-    "The Hellinger distance of the tables of every two attributes, averaged (or the largest, with summary=max).",
+    "The Hellinger distance of the table of every two attributes: the mean over all pairs, or the largest "
+    "where the plan asks for it.",
 )
 TOTAL_VARIATION_TWO_WAY = _two_way(
     TOTAL_VARIATION,
-    "The total variation distance of the tables of every two attributes, averaged (or the largest, with summary=max).",
+    "The total variation distance of the table of every two attributes: the mean over all pairs, or the largest "
+    "where the plan asks for it.",
 )
 ENTROPY_CHANGE_TWO_WAY = _two_way(
     ENTROPY_CHANGE,
-    "The entropy change of the tables of every two attributes, averaged (or the largest in size, with summary=max).",
+    "The entropy change of the table of every two attributes: the mean over all pairs, or the largest in size "
+    "where the plan asks for it.",
 )
 LARGEST_TWO_WAY = _over_pairs(
     TOTAL_VARIATION,
     largest_two_way,
-    "The share of records that would have to move to another cell to mend the two-way table that changed most, over"
-    " all pairs of attributes, whether users tabulate them or not.",
+    "The share of records that would have to move to another cell to restore the two-way table that changed most. All "
+    "pairs of attributes count, whether users tabulate them or not.",
     name="largest_two_way",
     symbol="TV₂ max",
     title="Largest change of a two-way table",

@@ -28,8 +28,8 @@ EDIT_FAILURES = Measure(
     unit_kind="count",
     source="count of records in forbidden combinations (edit rules of the plan)",
     meaning=(
-        "The number of released records whose combination of values the plan's edit rules forbid; the "
-        "original may hold some already."
+        "The number of released records whose combination of values an edit rule of the plan forbids; the original "
+        "may hold some already."
     ),
     over="all",
     compute=edit_failures,

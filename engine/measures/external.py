@@ -166,8 +166,8 @@ EXTERNAL_LINKS = Measure(
     share_of="records",
     source="Gomatam, Karr and Sanil (2005), eq. 7 (zero=safe: matched records only)",
     meaning=(
-        "The share of released records that equal few records (at most beta) of an external file on what both hold; "
-        "records that equal none are left out unless zero=literal."
+        "The share of released records that equal few records (at most beta) of an external file on the columns "
+        "that both hold. Records that equal none are left out unless the plan counts them."
     ),
     over="keys",
     compute=external_links,
@@ -189,8 +189,8 @@ EXTERNAL_UNMATCHED = Measure(
     share_of="records",
     source="Gomatam, Karr and Sanil (2005), eq. 7, n(r) = 0",
     meaning=(
-        "The share of released records that equal no record of an external file on what both hold, so that no link can "
-        "be made."
+        "The share of released records that equal no record of an external file on the columns that both hold, so "
+        "that no link can be made."
     ),
     over="keys",
     compute=external_unmatched,

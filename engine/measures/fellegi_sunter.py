@@ -347,8 +347,8 @@ PROBABILISTIC_LINKAGE = Measure(
         "doi 10.1080/01621459.1989.10478785"
     ),
     meaning=(
-        "The share of released records that somebody who knows everybody's original values of the keys would match to "
-        "the right person by weighing agreements, each person being used once."
+        "The share of released records that somebody who knows everyone's original keys would match to the right "
+        "person by weighing agreements; each person is used once."
     ),
     over="keys",
     compute=probabilistic_linkage,

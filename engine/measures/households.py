@@ -265,7 +265,10 @@ AREA_CHANGE = Measure(
     range="0 and above",
     unit="change of itself",
     source="largest relative change of one-way counts by area",
-    meaning="The largest change, of itself, of a count of persons by area and one attribute, of counts large enough.",
+    meaning=(
+        "The largest relative change of a count of persons by area and one attribute, among counts that are large "
+        "enough."
+    ),
     over="analyse",
     compute=area_change,
     parameters={"level": "", "least": 45},

@@ -216,8 +216,8 @@ DU_LLM = Measure(
     source="Gomatam, Karr and Sanil (2005), eq. 12",
     meaning=(
         "How much worse (negative) or better (positive) a statistical model chosen on the original describes the "
-        "released table, 0 meaning just as well; with mode=refit_full it is not 0 even for swaps that keep everything "
-        "the model rests on, and is often positive."
+        "released table; 0 means just as well. Where the plan has the model refitted, the figure is not 0 even for "
+        "swaps that keep everything the model rests on, and often positive."
     ),
     over="analyse",
     compute=du_llm,
@@ -240,8 +240,8 @@ DU_LLM_PER_RECORD = replace(
     source="Gomatam, Karr and Sanil (2005), eq. 12, divided by the number of records",
     meaning=(
         "How much worse (negative) or better (positive) a statistical model chosen on the original describes a "
-        "released record; with mode=refit_full it is not 0 even for swaps that keep everything the model rests on, and "
-        "is often positive."
+        "released record; 0 means just as well. Where the plan has the model refitted, the figure is not 0 even for "
+        "swaps that keep everything the model rests on, and often positive."
     ),
     compute=du_llm_per_record,
 )

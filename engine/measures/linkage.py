@@ -243,8 +243,8 @@ DISTANCE_LINKAGE = Measure(
     share_of="records",
     source="Pagliuca and Seri (1999); Domingo-Ferrer and Torra (2001); distance of Gower (1971), doi 10.2307/2528823",
     meaning=(
-        "The share of released records that somebody who knows everybody's original values of the keys would match to "
-        "the right person by taking the most similar one, picking at random among equals."
+        "The share of released records that somebody who knows everyone's original keys would match to the right "
+        "person by taking the most similar one, at random among equals."
     ),
     over="keys",
     compute=distance_linkage,

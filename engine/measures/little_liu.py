@@ -147,11 +147,6 @@ NO_SENSITIVE = "no sensitive cell"
 _PAPER = "Little and Liu (2003), "
 _RISK: dict[str, Parameter] = {"s": 3, "rule": "le"}
 _PROTECTION: dict[str, Parameter] = {**_RISK, "denominator": "sensitive"}
-_EXPECTED = (
-    "an intruder who knows the keys of everyone in the file and matches each small cell by a blind guess, counting "
-    "only records whose keys are unaltered."
-)
-
 R1 = Measure(
     name="r1",
     symbol="R₁",
@@ -163,7 +158,10 @@ R1 = Measure(
     unit_kind="count",
     rounding="always",
     source=_PAPER + "R1",
-    meaning="How many records would be picked out rightly, on average, by " + _EXPECTED,
+    meaning=(
+        "The number of records that an intruder is expected to match rightly who knows everyone's keys and guesses "
+        "blindly within each small cell. Only records with unaltered keys count."
+    ),
     over="keys",
     compute=r1,
     parameters=_RISK,
@@ -180,8 +178,8 @@ R1_SHARE = Measure(
     rounding="always",
     source=_PAPER + "R1 / R(orig)",
     meaning=(
-        "The expected number of right guesses in small key cells, as a share of what it is in the unaltered data; "
-        "above 1 the release is worse than doing nothing."
+        "The expected number of right guesses in small key cells, as a share of that in the unaltered data; above 1 "
+        "the release is worse than doing nothing."
     ),
     over="keys",
     compute=r1_share,
@@ -200,8 +198,8 @@ P1 = Measure(
     rounding="always",
     source=_PAPER + "P1 = 1 − R1/R(orig)",
     meaning=(
-        "The share of the expected right guesses in small key cells that the release takes away; 1 takes away all, 0 "
-        "none."
+        "The share of the expected right guesses in small key cells that the release takes away: 1 takes away all, "
+        "0 none."
     ),
     over="keys",
     compute=p1,
@@ -222,8 +220,8 @@ R2 = Measure(
     judges_jointly=("r1", "r1_share"),
     source=_PAPER + "R2",
     meaning=(
-        "How many records would be picked out rightly, on average, by an intruder who knows everyone's keys and sees "
-        "in which key cell every record lies in each of the release's tables; with one table it is R1."
+        "The number of records that an intruder is expected to match rightly who knows everyone's keys and sees the "
+        "key cell of every record in each table of the release. With one table it equals R1."
     ),
     over="keys",
     compute=r2,
@@ -243,8 +241,8 @@ P2 = Measure(
     rounding="always",
     source=_PAPER + "P2 = 1 − R2/R(orig)",
     meaning=(
-        "The share of the expected right guesses in small key cells that is taken away from an intruder who sees all "
-        "tables of the release together."
+        "The share of the expected right guesses in small key cells that the release takes away from an intruder "
+        "who sees all its tables together."
     ),
     over="keys",
     compute=p2,

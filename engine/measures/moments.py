@@ -257,8 +257,8 @@ MEAN_SHIFT = _measure(
     unit="standard deviations of the original",
     source="standardised difference of means",
     meaning=(
-        "How far the averages of the numeric columns move, as a share of their usual spread between records; by=Sex "
-        "looks at men and women apart."
+        "How far the means of the numeric columns move, as a share of the usual spread between records. The plan "
+        "may ask for the groups of an attribute apart, such as men and women."
     ),
     compute=mean_shift,
     parameters={"by": NO_BY, "weighted": 0},
@@ -271,7 +271,7 @@ COVARIANCE_RATIO = _measure(
     unit="natural logarithm of the ratio",
     source="Oganian and Lesaja, ratios of covariance matrices by stratum",
     meaning=(
-        "By what factor the variances and covariances of the numeric columns change on average, on a scale where 0.1 "
+        "By what factor the variances and covariances of the numeric columns change on average, as a logarithm: 0.1 "
         "is about ten per cent up or down."
     ),
     compute=covariance_ratio,
@@ -285,8 +285,8 @@ CORRELATION_CHANGE = _measure(
     unit="correlation",
     source="absolute difference of Pearson correlations",
     meaning=(
-        "How much the correlations between the numeric columns change, on average over all pairs (or the largest, with "
-        "summary=max)."
+        "How much the correlations between the numeric columns change: the mean over all pairs, or the largest "
+        "change where the plan asks for it."
     ),
     compute=correlation_change,
     parameters={"by": NO_BY, "weighted": 0, "summary": SUMMARIES[0]},

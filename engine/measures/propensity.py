@@ -295,8 +295,8 @@ PMSE = _measure(
     unit="squared propensity",
     source=_WOO,
     meaning=(
-        "How well a statistical model can tell released records from original ones (0: not at all, and then the "
-        "release serves as well for everything that the model looks at)."
+        "How well a statistical model tells released records from original ones. At 0 it cannot, and the release "
+        "serves as well for everything that the model looks at."
     ),
     compute=pmse,
     parameters={"interactions": 1},
@@ -323,8 +323,8 @@ PMSE_TREE = _measure(
     unit="squared propensity",
     source=_WOO + "; trees as in Snoke et al. (2018), doi:10.1111/rssa.12358",
     meaning=(
-        "How well a decision tree can tell released records from original ones, which also finds changes in "
-        "combinations of three or more columns."
+        "How well a decision tree tells released records from original ones; it also finds changes in combinations "
+        "of three or more columns."
     ),
     compute=pmse_tree,
     parameters={"leaf": 5},
@@ -337,8 +337,8 @@ SPECKS = _measure(
     unit="difference of shares",
     source="Bowen and Snoke (2021), doi:10.29012/jpc.748",
     meaning=(
-        "The largest difference between original and released records in the share that a statistical model finds "
-        "typical of a release, up to any limit."
+        "How well a statistical model tells released records from original ones: the largest difference, at any "
+        "limit, between the shares of both that the model finds typical of a release."
     ),
     compute=specks,
     parameters={"interactions": 1},

@@ -260,8 +260,9 @@ CI_OVERLAP = _measure(
     unit="share of the interval",
     source=_KARR,
     meaning=(
-        "How far the confidence intervals of the declared regressions coincide before and after (1: they are the same, "
-        "below 0: they do not even touch); with one released table the uncertainty that protection adds is not in them."
+        "How far the confidence intervals of the declared regressions coincide before and after: at 1 they are the "
+        "same, below 0 they do not touch. With one released table they leave out the uncertainty that protection "
+        "adds."
     ),
     compute=ci_overlap,
     parameters={"analysis": ALL, "df": DF[0]},
@@ -275,8 +276,8 @@ CI_DISJOINT = _measure(
     unit="coefficients",
     source=_KARR,
     meaning=(
-        "The number of regression coefficients whose confidence intervals before and after have nothing in common, so "
-        "that a user of the release would reach another conclusion."
+        "The number of regression coefficients whose confidence intervals before and after do not touch, so that a "
+        "user of the release would reach another conclusion."
     ),
     compute=ci_disjoint,
     parameters={"analysis": ALL, "df": DF[0]},
@@ -290,8 +291,8 @@ COEFFICIENT_SHIFT = _measure(
     unit="standard errors of the original",
     source="absolute change of an estimate over its standard error in the original",
     meaning=(
-        "How far the coefficients of the declared regressions move, in units of their own statistical uncertainty "
-        "(about 2 is as much as chance alone would rarely do)."
+        "How far the coefficients of the declared regressions move, in units of their standard error. Chance alone "
+        "rarely moves one by more than about 2."
     ),
     compute=coefficient_shift,
     parameters={"analysis": ALL, "summary": SUMMARIES[0]},
@@ -304,7 +305,7 @@ SIGN_CHANGES = _measure(
     range="0 to the number of coefficients",
     unit="coefficients",
     source="count of coefficients with opposite signs before and after",
-    meaning="The number of regression coefficients that point in the opposite direction after protection.",
+    meaning="The number of regression coefficients whose sign protection reverses.",
     compute=sign_changes,
     parameters={"analysis": ALL, "significant": 0},
 )
@@ -316,7 +317,7 @@ COEFFICIENTS_LOST = _measure(
     range="0 to the number of coefficients",
     unit="coefficients",
     source="count of coefficients that are estimable in the original and not in the release",
-    meaning="The number of regression coefficients that the original data give and the release does not give any more.",
+    meaning="The number of regression coefficients that can be estimated from the original and not from the release.",
     compute=coefficients_lost,
     parameters={"analysis": ALL},
 )
@@ -330,8 +331,8 @@ INFORMATION_LOSS = replace(
         unit="share of information",
         source="Reiter (2003), Survey Methodology 29(2), 181-188; Little and Liu, appendix",
         meaning=(
-            "The share of the statistical information in the declared regressions that protection takes away, judged "
-            "from how far several released tables differ."
+            "The share of the statistical information in the declared regressions that protection takes away, "
+            "estimated from how far several released tables differ."
         ),
         compute=information_loss,
         parameters={"analysis": ALL},

@@ -46,9 +46,8 @@ SMALL_CELLS = Measure(
     rounding="exposed",
     source="Gomatam, Karr and Sanil (2005), eq. 6",
     meaning=(
-        "The share of unaltered records that stand alone or nearly alone (fewer than n_rule together) in the released "
-        "table;"
-        " it counts exposed records and is not the chance that somebody is identified."
+        "The share of unaltered records that stand alone or nearly alone (fewer than n_rule together) in the "
+        "released table. It counts exposed records and is not the chance that somebody is identified."
     ),
     over="keys",
     compute=small_cells,

@@ -178,8 +178,8 @@ SAMPLE_UNIQUES = Measure(
     counts_uniques=True,
     source="count of key cells of one record; Skinner and Shlomo (2008), doi:10.1198/016214507000001328",
     meaning=(
-        "The number of released records whose combination of keys nobody else in the file has; some of them are "
-        "altered, and most may have doubles in the population."
+        "The number of released records whose keys no other record of the file has. Some of them are altered, and "
+        "most may have doubles in the population."
     ),
     over="keys",
     compute=sample_uniques,
@@ -198,8 +198,8 @@ UNCHANGED_UNIQUES = Measure(
     rounding="exposed",
     source="count of records alone in the same key cell before and after (right one-to-one exact matches)",
     meaning=(
-        "The number of records that somebody with the original keys of everyone would find again by exact matching, "
-        "because they are alone on the keys before and after."
+        "The number of records that are alone on the keys before and after, so that somebody with everyone's "
+        "original keys finds them by exact matching."
     ),
     over="keys",
     compute=unchanged_uniques,
@@ -215,8 +215,8 @@ K_ANONYMITY = Measure(
     unit_kind="count",
     source="Samarati and Sweeney (1998); Sweeney (2002), doi:10.1142/S0218488502001648",
     meaning=(
-        "The number of released records whose combination of keys fewer than k of them share; altered "
-        "records count too."
+        "The number of released records with a combination of keys that fewer than k records share; altered records "
+        "count too."
     ),
     over="keys",
     compute=k_anonymity,
@@ -236,7 +236,8 @@ K_ANONYMITY_SHARE = Measure(
     share_of="records",
     source=K_ANONYMITY.source,
     meaning=(
-        "The share of released records whose combination of keys fewer than k of them share; altered records count too."
+        "The share of released records with a combination of keys that fewer than k records share; altered records "
+        "count too."
     ),
     over="keys",
     compute=k_anonymity_share,
@@ -257,8 +258,8 @@ POPULATION_UNIQUES = Measure(
     unit_kind="count",
     source=_SKINNER + "τ1, over unaltered records",
     meaning=(
-        "How many unaltered records that are alone on the keys in the file are expected to be alone in the whole "
-        "population too, under a statistical model."
+        "The expected number of unaltered records that are alone on the keys both in the file and in the whole "
+        "population, under a statistical model."
     ),
     over="keys",
     compute=population_uniques,
@@ -279,8 +280,8 @@ EXPECTED_MATCHES = Measure(
     unit_kind="count",
     source=_SKINNER + "τ2, over unaltered records",
     meaning=(
-        "How many right matches are expected if every record that is alone on the keys in the file is matched to one "
-        "person of the population with the same keys, under a statistical model."
+        "The expected number of right matches if every record that is alone on the keys in the file is matched to "
+        "one person of the population with the same keys, under a statistical model."
     ),
     over="keys",
     compute=expected_matches,

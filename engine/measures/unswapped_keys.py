@@ -132,8 +132,8 @@ SMALL_CELLS_UNSWAPPED = Measure(
     source=_EQ_6 + "on the keys that are not swapped",
     meaning=(
         "The share of records that stand alone or nearly alone (fewer than n_rule together) on the keys that the "
-        "candidate does not swap, for somebody who ignores the swapped ones; all of them show true values there. "
-        "Doing nothing leaves all keys unswapped."
+        "candidate does not swap. All of them show true values to somebody who ignores the swapped keys. Doing "
+        "nothing leaves all keys unswapped."
     ),
     over="keys",
     compute=small_cells_unswapped,
@@ -153,8 +153,8 @@ UNIQUES_UNSWAPPED = Measure(
     counts_uniques=True,
     source="count of one-record cells of the unswapped keys; Skinner and Shlomo (2008), doi:10.1198/016214507000001328",
     meaning=(
-        "The number of records that nobody else equals on the keys that the candidate does not swap; the swap does "
-        "not hide them from somebody who ignores the swapped keys."
+        "The number of records that no other record equals on the keys that the candidate does not swap. The swap "
+        "does not hide them from somebody who ignores the swapped keys."
     ),
     over="keys",
     compute=uniques_unswapped,
@@ -174,8 +174,8 @@ EXPECTED_MATCHES_UNSWAPPED = Measure(
         "the unswapped keys"
     ),
     meaning=(
-        "How many people in small cells somebody is expected to match rightly who knows the unswapped keys of everyone "
-        "in the file and picks at random among equal records; it is the number of small cells."
+        "The expected number of right matches in small cells of the unswapped keys, for somebody who knows these "
+        "keys of everyone in the file and picks at random among equal records. It equals the number of small cells."
     ),
     over="keys",
     compute=expected_matches_unswapped,

@@ -160,8 +160,8 @@ WEIGHTED_HELLINGER = Measure(
     follows_changes=True,
     source=_SOURCE + "eq. 9, on weight sums",
     meaning=(
-        "How far the released weighted table is from the original one, counting shifts in small cells more than the "
-        "same shift in large ones."
+        "The distance of the released weighted table from the original one; a shift in a small cell counts more "
+        "than the same shift in a large one."
     ),
     over="analyse",
     compute=weighted_hellinger,
@@ -202,8 +202,8 @@ WEIGHTED_ENTROPY_CHANGE = Measure(
     unit="nats",
     source=_SOURCE + "eq. 11, on weight sums",
     meaning=(
-        "How much more (positive) or less (negative) spread out over the cells the released weighted table is; zero "
-        "means unchanged."
+        "How much more (positive) or less (negative) evenly the weighted records spread over the cells; zero means "
+        "unchanged."
     ),
     over="analyse",
     compute=weighted_entropy_change,

@@ -261,16 +261,7 @@ def meaning_of(call: MeasureCall) -> str:
             "together) in the released table of what an intruder knows. It counts exposed records; it is not the "
             "chance that somebody is identified."
         )
-    return _with_numbers(call)
-
-
-def _with_numbers(call: MeasureCall) -> str:
-    """The meaning of a measure with the numbers that its parameters have, in place of their names."""
-    meaning = call.measure.meaning
-    for name, value in call.values.items():
-        if isinstance(value, int | float) and not isinstance(value, bool):
-            meaning = re.sub(rf"(?<!at )(?<![\w'])\b{name}\b", f"{value:g}", meaning)
-    return meaning
+    return call.meaning
 
 
 def unit_of(call: MeasureCall) -> str:

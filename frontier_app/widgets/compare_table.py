@@ -74,7 +74,7 @@ def side_by_side(
         base = comparisons[0][k] if comparisons else None
         stands = "" if base is None else _figure(base.reference, base.reference_se)
         rows.append(
-            f'<tr title="{escape(call.measure.meaning)}"><th scope="row"><b>{name}</b>'
+            f'<tr title="{escape(call.meaning)}"><th scope="row"><b>{name}</b>'
             f'<span class="quiet">{call.measure.kind}, {direction}</span></th><td>{stands}</td>{cells}</tr>'
         )
     return (

@@ -86,12 +86,12 @@ def measures(base: Plan, tag: str, analyses: list[str], wrong: InputErrors) -> l
                 measure, had_call = MEASURES[name], first.get(name, call(name))
                 place.markdown(
                     markdown("**{}** – {}", measure.title, text.DIRECTION[measure.better]),
-                    help=f"{text.measure_help(measure)} Cost of one candidate: {measure.cost}.",
+                    help=f"{text.measure_help(MeasureCall(measure))} Cost of one candidate: {measure.cost}.",
                 )
                 meaning_line = place.empty()
                 with column:  # an error is seen while the fold is shut
                     picked_call = wrong.attempt(partial(_with_parameters, had_call, place, tag, analyses), had_call)
-                meaning_line.caption(meaning(picked_call))
+                meaning_line.caption(picked_call.meaning)
                 chosen.append(str(picked_call))
         return _with_variants(base, chosen, calls, tag, wrong)
 
@@ -143,15 +143,6 @@ def _with_variants(base: Plan, chosen: list[str], calls: list[MeasureCall], tag:
     order = list(written_as)
     chosen = sorted(dict.fromkeys(chosen), key=lambda name: order.index(name) if name in written_as else len(order))
     return [written_as.get(name, name) for name in chosen]
-
-
-def meaning(picked: MeasureCall) -> str:
-    """What a measure means, with the values of its parameters where it speaks of them."""
-    sentence = picked.measure.meaning
-    for name, value in picked.values.items():
-        if "_" in name:
-            sentence = sentence.replace(name, str(value))
-    return sentence
 
 
 def _with_parameters(measure_call: MeasureCall, column: DeltaGenerator, tag: str, analyses: list[str]) -> MeasureCall:

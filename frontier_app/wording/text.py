@@ -11,7 +11,7 @@ from engine.common.wording import duration as duration
 from engine.common.wording import listed as listed
 from engine.common.wording import lower_first
 from engine.common.wording import plural as plural
-from engine.measures import Measure, MeasureCall
+from engine.measures import MeasureCall
 from engine.mechanisms import mechanism
 from engine.release.scenarios import Scenario
 from engine.release.spec import ReleaseSpec, pairs_wanted, percent
@@ -183,9 +183,10 @@ def towards(call: MeasureCall) -> str:
     return "riskier" if call.measure.kind == "risk" else "more useful"
 
 
-def measure_help(measure: Measure) -> str:
+def measure_help(call: MeasureCall) -> str:
     """Meaning, direction, range and source of a measure."""
-    return f"{measure.meaning} Range: {measure.range}; {DIRECTION[measure.better]}. Source: {measure.source}."
+    measure = call.measure
+    return f"{call.meaning} Range: {measure.range}; {DIRECTION[measure.better]}. Source: {measure.source}."
 
 
 def rates_from_percent(text: str) -> tuple[str, ...]:

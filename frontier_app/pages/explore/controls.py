@@ -58,7 +58,7 @@ def _measures(view: RiskUtilityMap, calls: Sequence[MeasureCall], places: Sequen
             index=options.index(now),
             format_func=names.__getitem__,
             key=f"look-{kind}",
-            help=text.measure_help(view.measures[chosen].measure),
+            help=text.measure_help(view.measures[chosen]),
         )
         if picked != now:
             # A bound or a slope belongs to the measures it was set for.

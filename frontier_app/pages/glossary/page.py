@@ -5,7 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from engine.common.resources import glossary_path
-from engine.measures import MEASURES
+from engine.measures import MEASURES, MeasureCall
 from engine.mechanisms import mechanism, names
 from frontier_app.wording import text
 from frontier_app.wording.markup import Markdown, markdown
@@ -34,7 +34,8 @@ def page() -> None:
 
 def measures() -> list[Entry]:
     """Every measure: symbol, meaning, range, direction, source."""
-    return [(f"{measure.symbol} – {measure.title}", text.measure_help(measure)) for measure in MEASURES.values()]
+    calls = map(MeasureCall, MEASURES.values())
+    return [(f"{call.measure.symbol} – {call.measure.title}", text.measure_help(call)) for call in calls]
 
 
 def mechanisms() -> list[Entry]:

@@ -17,7 +17,6 @@ from engine.plan.types import DEFAULT_PROBABILITY, FIRST_WITHIN, ON_MEAN
 from engine.sweeps.baseline import original_figure
 from frontier_app.session import actions, state
 from frontier_app.widgets.input_errors import InputErrors
-from frontier_app.widgets.measures import meaning
 from frontier_app.wording import remedies, text
 from frontier_app.wording.markup import markdown
 
@@ -134,7 +133,7 @@ def _measure(
         disabled=fixed,
     )
     picked = options[names.index(name)]
-    st.caption(f"{meaning(picked)} Unit: {picked.measure.unit}; {text.DIRECTION[picked.measure.better]}.")
+    st.caption(f"{picked.meaning} Unit: {picked.measure.unit}; {text.DIRECTION[picked.measure.better]}.")
     return picked
 
 
@@ -173,7 +172,7 @@ def _bound(
         key=f"alpha-{tag}",
         disabled=fixed,
         placeholder=f"such as {example}" if example else "a number",
-        help=f"{text.measure_help(risk.measure)} The run that is released must meet the bound, and so must as many"
+        help=f"{text.measure_help(risk)} The run that is released must meet the bound, and so must as many"
         " single runs of its candidate as you say below.",
     )
 

@@ -171,8 +171,8 @@ def test_what_a_measure_says_holds_numbers_and_no_names_of_parameters():
         "small_cells_unswapped[n_rule=5]": "(fewer than 5 together)",
         "small_cells_subset[size=2]": "a few keys (2 of them)",
         "l_diversity[target=A;l=3]": "fewer than 3 different values",
-        "k_anonymity[k=4]": "fewer than 4 of them share",
-        "altered_share_max": "no fewer records than 45",
+        "k_anonymity[k=4]": "that fewer than 4 records share",
+        "altered_share_max": "no fewer than 45 records",
         "r2": "everyone's keys",
     }
     assert {text: words in meaning_of(call(text)) for text, words in told.items()} == dict.fromkeys(told, True)

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from engine.measures import MEASURES
+from engine.measures import MEASURES, MeasureCall
 from engine.mechanisms import mechanism, names
 from engine.plan.samples import load
 from engine.study.study import Study
@@ -195,7 +195,8 @@ def test_glossary_has_every_symbol_and_mechanism_with_meaning_and_source():
     made = to(app(), "glossary")
     said = words(made).replace("\\", "")
     for one in MEASURES.values():
-        assert f"{one.symbol} – {one.title}" in said and one.meaning in said and f"Source: {one.source}" in said
+        assert f"{one.symbol} – {one.title}" in said and f"Source: {one.source}" in said
+        assert MeasureCall(one).meaning in said, "a parameter is named in place of its number"
     for name in names():
         assert mechanism(name).title in said and mechanism(name).source in said
     made.text_input(key="glossary-find").set_value("|ΔV|").run()
