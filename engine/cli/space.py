@@ -52,6 +52,8 @@ def run_space(args: argparse.Namespace) -> None:
     )
     for warning in release_warnings(data, plan):
         say(f"warning: {warning}")
+        for detail in warning.details:
+            say(f"  {detail}")
     rates, (specs, n_scenarios) = ", ".join(percent(rate) for rate in asked.rates), probed(plan, counted, others)
     n_listed, parts = n_scenarios, []
     if counted:

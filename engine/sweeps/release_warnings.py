@@ -13,6 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from engine.common.raw_values import n_written, numbers
+from engine.common.wording import listed
 from engine.data.microdata import Microdata, RawColumn
 from engine.mechanisms import mechanism
 from engine.plan import Dependencies, Plan
@@ -24,6 +25,7 @@ MEND_IDENTIFIER = (
 )
 """Advice on a column that tells nearly every record apart."""
 _PAIRS_NAMED = 3
+_KEYS_NAMED = 3
 
 
 @dataclass(frozen=True)
@@ -45,6 +47,11 @@ class ReleaseWarning(ABC):
     def refused(self) -> bool:
         """Whether it stands in the way of a public bundle."""
         return False
+
+    @property
+    def details(self) -> tuple[str, ...]:
+        """Sentences without full stops that tell more than the fault does; none where it tells all."""
+        return ()
 
     def __str__(self) -> str:
         return f"{self.what}; {self.mend}"
@@ -94,6 +101,10 @@ class CoarseKey:
     levels: int
     columns: tuple[tuple[str, int], ...]
 
+    def __str__(self) -> str:
+        columns = listed([f"'{name}' with {n:,} values" for name, n in self.columns])
+        return f"'{self.name}' is counted by {self.levels} levels and released as {columns}"
+
 
 @dataclass(frozen=True)
 class FinerThanCounted(ReleaseWarning):
@@ -104,14 +115,19 @@ class FinerThanCounted(ReleaseWarning):
     @property
     def what(self) -> str:
         """Fault, without a full stop."""
-        finer = []
-        for key in self.keys:
-            columns = ", ".join(f"'{name}' with {n:,} values" for name, n in key.columns)
-            finer.append(f"'{key.name}' by {key.levels} levels (released is {columns})")
-        return (
-            f"keys are counted more coarsely than they are released: {', '.join(finer)}; whoever knows such a value "
-            "exactly knows more than the risk figures say"
-        )
+        if len(self.keys) == 1:
+            fault = f"key {self.keys[0]}"
+        else:
+            named = ", ".join(f"'{key.name}'" for key in self.keys[:_KEYS_NAMED])
+            more = len(self.keys) - _KEYS_NAMED
+            fault = f"{len(self.keys)} keys are released finer than they are counted: {named}"
+            fault += f" and {more} more" if more > 0 else ""
+        return f"{fault}; whoever knows such a value exactly knows more than the risk figures say"
+
+    @property
+    def details(self) -> tuple[str, ...]:
+        """Each of several keys with the columns that are released finer."""
+        return tuple(map(str, self.keys)) if len(self.keys) > 1 else ()
 
     @property
     def mend(self) -> str:

@@ -23,7 +23,7 @@ from engine.sweeps.release_warnings import (
 )
 from frontier_app.session import actions, navigation, state
 from frontier_app.widgets import elements
-from frontier_app.wording.markup import markdown
+from frontier_app.wording.markup import joined, markdown
 
 
 @dataclass(frozen=True)
@@ -91,3 +91,7 @@ def _box(title: str, icon: str, warnings: Sequence[ReleaseWarning]) -> None:
     if warnings:
         sentences = " ".join(f"{upper_first(str(warning))}." for warning in warnings)
         st.warning(markdown("**{}.** {}", title, sentences), icon=f":material/{icon}:")
+        details = [f"{upper_first(detail)}." for warning in warnings for detail in warning.details]
+        if details:
+            with st.expander("Which columns"):
+                st.markdown(joined("\n", [markdown("- {}", detail) for detail in details]))

@@ -7,7 +7,7 @@ from pathlib import Path
 from engine.data.io.readers import read_table
 from engine.plan import plan_from_toml
 from engine.plan.recode import code
-from engine.sweeps.release_warnings import finer_than_counted
+from engine.sweeps.release_warnings import CoarseKey, FinerThanCounted, finer_than_counted
 
 _PLAN = """
 [[attribute]]
@@ -30,8 +30,21 @@ def test_cut_columns_and_finer_ones_of_a_block_are_named(tmp_path: Path) -> None
     (warning,) = finer_than_counted(data, plan.keys)
     assert not warning.refused and [key.name for key in warning.keys] == ["age", "group"]
     assert str(warning) == (
-        "keys are counted more coarsely than they are released: 'age' by 2 levels (released is 'age' with 25 values), "
-        "'group' by 2 levels (released is 'income' with 60 values); whoever knows such a value exactly knows more than "
-        "the risk figures say; drop what is finer, or let its own values be the levels"
+        "2 keys are released finer than they are counted: 'age', 'group'; whoever knows such a value exactly knows "
+        "more than the risk figures say; drop what is finer, or let its own values be the levels"
     )
+    assert warning.details == (
+        "'age' is counted by 2 levels and released as 'age' with 25 values",
+        "'group' is counted by 2 levels and released as 'income' with 60 values",
+    )
+    (single,) = finer_than_counted(data, ["age"])
+    assert single.what.startswith("key 'age' is counted by 2 levels and released as 'age' with 25 values; whoever")
+    assert single.details == ()
     assert finer_than_counted(data, ["sex"]) == []
+
+
+def test_a_warning_about_many_keys_stays_one_short_sentence() -> None:
+    keys = tuple(CoarseKey(f"key {k}", 3, ((f"column {k}", 77),)) for k in range(8))
+    warning = FinerThanCounted(keys)
+    assert "'key 2' and 5 more;" in warning.what and "key 3" not in warning.what
+    assert len(str(warning)) < 260 and len(warning.details) == 8

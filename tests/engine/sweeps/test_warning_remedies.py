@@ -61,7 +61,7 @@ def test_every_remedy_makes_its_warning_go() -> None:
 def test_a_finer_column_of_a_block_is_dropped_and_one_that_makes_the_levels_hands_them_over() -> None:
     block = PLAN.replace('cut = [30]\n[[attribute]]\nname = "group"', 'columns = ["age", "group"]\nview = ["group"]')
     plan = plan_from_toml(block)
-    warning = next(w for w in _warnings(plan) if "counted more coarsely" in w.what)
+    warning = next(w for w in _warnings(plan) if "is counted by" in w.what)
     assert _labels(plan, warning) == ["Drop age", "Count age by the values of age"]
     dropped = remedies(warning, plan, RAW)[0].plan
     assert dropped.attributes[0].columns == ("group",) and "age" in dropped.data.drop
