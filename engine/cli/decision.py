@@ -87,8 +87,10 @@ def run_choose(args: argparse.Namespace) -> None:
 
     with Study.open(args.study) as study:
         view = map_of(study, args)
-        for line in unmet_lines(study, view, _bound_of(study.plan, args), args.study):
-            say(line, file=sys.stderr)
+        if advice := unmet_lines(study, view, _bound_of(study.plan, args), args.study):
+            for line in advice:
+                say(line, file=sys.stderr)
+            raise UsageError("nothing was chosen, since no candidate meets the bound")
         choice = choose(
             study, view, args.why, candidate=args.candidate, max_risk=args.max_risk, slope=args.slope, by=args.by
         )
@@ -184,7 +186,7 @@ def run_decide(args: argparse.Namespace) -> None:
         choice = status.choice
         place = "" if choice is None else released_run_text(released_run_now(study, choice))
     candidate = f"{status.choice.label}/{status.choice.replicate}: " if status.choice else ""
-    say(f"{candidate}{status.state}. {status.words}")
+    say(f"{candidate}{status.state}. {status.words}" if candidate else status.words)
     if place:
         say(place)
     if status.number:

@@ -108,6 +108,8 @@ def _print_for_reading(
         say(words)
     for line in advice:
         say(line, file=sys.stderr)
+    if advice:
+        raise UsageError("no candidate is marked, since none meets the bound")
     if args.max_risk is not None and args.by == "scenario":
         view.under_bound(args.max_risk)  # says why when nothing is within the bound
     if args.plot:

@@ -133,10 +133,13 @@ def test_a_study_answers_the_same_words(study: Path, capsys: pytest.CaptureFixtu
     capsys.readouterr()
     assert run("show", "s.study", "--max-risk", "-1") == 2
     text = said(capsys)
-    assert "no candidate meets the bound -1; the nearest is" in text
+    assert "no candidate is marked, since none meets the bound" in text
+    assert text.count(" by x") == 1 and "nearest" not in text, "the nearest candidate is told once"
     assert "The least risk reached in 90 % of single runs is" in text and " larger rate " in text
     assert run("choose", "s.study", "--max-risk", "-1", "--why", "because") == 2
-    assert "The least risk reached in 90 % of single runs is" in said(capsys)
+    text = said(capsys)
+    assert "The least risk reached in 90 % of single runs is" in text
+    assert text.count(" by x") == 1 and "nothing was chosen, since no candidate meets the bound" in text
     assert run("choose", "s.study", "--candidate", "xnone", "--why", "because") == 2
     assert "no candidate 'xnone'" in said(capsys)
     assert run("choose", "s.study", "--slope", "-1", "--why", "because") == 2
