@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
@@ -71,3 +72,64 @@ def persons_in_households(draw: st.DrawFn, most_households: int = 14) -> Microda
         },
         persons,
     )
+
+
+CENSUS_PLAN = """
+[about]
+contact = "Ada Example, statistics@agency.example"
+[publish]
+title = "the Census of Exampleland"
+include = ["id", "unit"]
+[data]
+id = "pid"
+unit = "hid"
+carry = ["rent"]
+[[attribute]]
+name = "region"
+[[attribute]]
+name = "town"
+[[attribute]]
+name = "hsize"
+[[attribute]]
+name = "tenure"
+[[attribute]]
+name = "sex"
+[[attribute]]
+name = "age"
+[roles]
+keys = ["town", "sex", "age"]
+[[mechanism]]
+name = "trs"
+rate = "0.1"
+hierarchy = "region+town"
+risk = "sex+age"
+k = 2
+similar = "hsize+tenure|hsize"
+[space]
+replicates = 10
+[measures]
+names = ["small_cells", "hellinger"]
+"""
+
+
+def census_files(folder: Path, n_households: int = 240) -> tuple[Path, Path]:
+    """A small made-up census as two CSV files, of persons and of their households, both in an order of their own."""
+    rng = np.random.default_rng(20)
+    town = rng.integers(0, 8, n_households)
+    size = rng.choice([1, 2, 3, 4], n_households, p=[0.3, 0.35, 0.2, 0.15])
+    tenure, rent = rng.integers(0, 2, n_households), rng.integers(30, 120, n_households) * 10
+    number = [f"EX{h:07d}" for h in rng.permutation(10_000)[:n_households]]
+    persons = ["pid,hid,region,town,hsize,tenure,rent,sex,age"]
+    for h in rng.permutation(n_households).tolist():
+        for _ in range(size[h]):
+            persons.append(
+                f"{5_000_000 + len(persons)},{number[h]},r{town[h] // 4},t{town[h]},{size[h]},{'or'[tenure[h]]},"
+                f"{rent[h]},{'fm'[rng.integers(2)]},{rng.integers(0, 5)}"
+            )
+    households = ["hid,town,rooms,region"]
+    for h in rng.permutation(n_households).tolist():
+        households.append(f"{number[h]},t{town[h]},{1 + rng.integers(6)},r{town[h] // 4}")
+    paths = folder / "persons.csv", folder / "dwellings.csv"
+    for path, lines in zip(paths, (persons, households), strict=True):
+        path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    return paths

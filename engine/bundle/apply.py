@@ -6,11 +6,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from engine.bundle.analyst import FROM, NEW_ID, OLD_ID, ROW
+from engine.bundle.analyst import FROM, NEW_ID, NEW_UNIT, OLD_ID, OLD_UNIT, ROW
+from engine.bundle.apply_units import NEW, OLD, check_units, of_units, released_table, same_as_released
 from engine.bundle.files import check_formats, write_tables
 from engine.bundle.folder import new_folder
 from engine.bundle.integrity import analyst_in, read_intact
@@ -26,6 +27,9 @@ from engine.plan import Plan, plan_from_toml
 
 if TYPE_CHECKING:
     import pyarrow as pa
+
+Matched = Literal["id", "unit"]
+"""By what a file is matched with a release: by the ids of records, or by the numbers of units."""
 
 
 @dataclass(frozen=True)
@@ -45,18 +49,22 @@ def apply(
     id_column: str,
     out: str | Path,
     *,
+    by: Matched = "id",
     blocks: Mapping[str, Sequence[str]] | None = None,
     formats: Iterable[str] = ("csv", "parquet"),
 ) -> Applied:
     """Write another file of the same records in line with the release of an analyst's bundle.
 
-    ``id_column`` of ``other`` holds the original ids.  Columns that were exchanged in the release are exchanged here
+    ``id_column`` of ``other`` holds the original ids; ``by`` "unit" the original numbers of units (households), for a
+    file of these.  Columns that were exchanged in the release are exchanged here
     too, and those that ``blocks`` names per attribute besides (such as a recode that the release does not hold).  The
-    id becomes the new one, records stand in the release's order; several records of one id (a child file) stay
-    together, in a random order.  Columns that the plan drops are left out.
+    id becomes the new one, records stand in the release's order (a household where its first member stands); several
+    records of one id (a child file) stay together, in a random order.  Columns that the plan drops are left out, and so
+    are the other numbers of records and households.
 
     Refuses ids that the release does not know, a partner that the file lacks, a column to be exchanged that differs
-    among the records of one id, and a column that was drawn anew.
+    among the records of one id, and a column that was drawn anew; of units also such as the file lacks, a column that
+    was exchanged between single records of them, and one whose values are not those of the release.
     """
     bundle, out, formats = Path(bundle), Path(out), check_formats(formats)
     manifest = read_intact(bundle)
@@ -77,10 +85,17 @@ def apply(
     dropped = _dropped_columns(plan, other, id_column, manifest["include"])
     for number, path in enumerate(maps, 1):
         name = "linked" if len(maps) == 1 else f"linked-{number:02d}"
-        pairs = _read_map(path)
+        pairs = _read_map(path, by)
+        if by == "unit":
+            pairs = of_units(pairs)
         carriers = _carriers(pairs, plan, other, blocks or {})
-        tables[name] = _linked_columns(pairs, carriers, other, id_column, dropped, secret)
+        record = _records(pairs, other, id_column, by)
+        if by == "unit":
+            check_units(pairs, record, carriers, other)
+        tables[name] = _linked_columns(pairs, record, carriers, other, id_column, dropped, secret)
         exchanged = tuple(column for column in tables[name] if column in carriers)
+        if by == "unit":
+            same_as_released(pairs, record, exchanged, tables[name], released_table(bundle, number, len(maps)))
     with new_folder(out) as (hidden, finish):
         labels = {c: NO_LABELS if c == id_column else other.columns[c].about for c in next(iter(tables.values()))}
         write_tables(hidden, tables, formats, labels)
@@ -88,7 +103,7 @@ def apply(
     return Applied(out, other.n_records, exchanged, dropped)
 
 
-def _read_map(path: Path) -> dict[str, Any]:
+def _read_map(path: Path, by: Matched = "id") -> dict[str, Any]:
     """The columns of a pair map by name; a damaged or made-up one is refused before its numbers index anything."""
     import pyarrow as pa
     from pyarrow import parquet
@@ -99,28 +114,31 @@ def _read_map(path: Path) -> dict[str, Any]:
         table = parquet.read_table(arrow_file(path))
     except (pa.ArrowException, TooLarge):
         raise damaged from None
-    if OLD_ID not in table.column_names:
+    old, new = (OLD_ID, NEW_ID) if by == "id" else (OLD_UNIT, NEW_UNIT)
+    if old not in table.column_names:
+        thing = "record" if by == "id" else "household"
         raise UsageError(
-            "the plan of this release declares no id, so no record of another file can be found in it; name the id "
-            "column in [data] of the plan and export again"
+            f"the plan of this release declares no {by}, so no {thing} of another file can be found in it; name the "
+            f"{by} column in [data] of the plan and export again"
         )
     indices = [name for name in table.column_names if name == ROW or name.startswith(FROM)]
-    kinds = {OLD_ID: (pa.types.is_string, pa.types.is_large_string), **dict.fromkeys(indices, (pa.types.is_integer,))}
-    kinds[ROW] = kinds[NEW_ID] = (pa.types.is_integer,)
+    kinds = {old: (pa.types.is_string, pa.types.is_large_string), **dict.fromkeys(indices, (pa.types.is_integer,))}
+    kinds[ROW] = kinds[new] = (pa.types.is_integer,)
     if len(set(table.column_names)) < table.num_columns or not set(kinds) <= set(table.column_names):
         raise damaged
     if not all(any(fits(table[name].type) for fits in allowed) for name, allowed in kinds.items()):
         raise damaged
-    if any(table[name].null_count for name in (NEW_ID, *indices)):
+    if any(table[name].null_count for name in (new, *indices)):
         raise damaged
-    pairs = {name: table[name].to_pylist() if name == OLD_ID else table[name].to_numpy() for name in kinds}
+    pairs = {name: table[name].to_pylist() if name == old else table[name].to_numpy() for name in kinds}
     if any(((pairs[name] < 0) | (pairs[name] >= table.num_rows)).any() for name in indices):
         raise damaged
+    pairs[OLD], pairs[NEW] = pairs.pop(old), pairs.pop(new)
     return pairs
 
 
 def _dropped_columns(plan: Plan, other: RawTable, id_column: str, include: Sequence[str]) -> tuple[str, ...]:
-    withheld = {plan.data.id} | ({plan.data.weight} if "weight" not in include else set())
+    withheld = {plan.data.id, plan.data.unit} | ({plan.data.weight} if "weight" not in include else set())
     return tuple(
         name
         for name in other.names
@@ -130,16 +148,16 @@ def _dropped_columns(plan: Plan, other: RawTable, id_column: str, include: Seque
 
 def _linked_columns(
     pairs: dict[str, Any],
+    record: np.ndarray,
     carriers: Mapping[str, np.ndarray],
     other: RawTable,
     id_column: str,
     dropped: Sequence[str],
     secret: bytes,
 ) -> dict[str, pa.Array]:
-    """The other file's columns in line with one table of the release."""
+    """The other file's columns in line with one table of the release; ``record`` is each one's record there."""
     import pyarrow as pa
 
-    record = _records(pairs, other, id_column)
     ties = generator(secret).permutation(other.n_records)
     order = np.lexsort((ties, pairs[ROW][record]))
     first = np.full(len(pairs[ROW]), -1, np.int64)
@@ -149,7 +167,7 @@ def _linked_columns(
         if name in dropped:
             continue
         if name == id_column:
-            columns[name] = pa.array(pairs[NEW_ID][record[order]])
+            columns[name] = pa.array(pairs[NEW][record[order]])
             continue
         codes = column.codes
         if name in carriers:
@@ -170,10 +188,10 @@ def _linked_columns(
     return columns
 
 
-def _records(pairs: dict[str, Any], other: RawTable, id_column: str) -> np.ndarray:
-    """For each record of the other file, the record of the original with its id."""
+def _records(pairs: dict[str, Any], other: RawTable, id_column: str, by: Matched) -> np.ndarray:
+    """For each record of the other file, the record of the original with its id, or the unit with its number."""
     record_of: dict[str, int] = {}
-    for record, old_id in enumerate(pairs[OLD_ID]):
+    for record, old_id in enumerate(pairs[OLD]):
         if old_id in record_of or old_id is None:
             raise EngineError(
                 "the ids of the original are not unique, so the records of another file cannot be told apart"
@@ -183,8 +201,9 @@ def _records(pairs: dict[str, Any], other: RawTable, id_column: str) -> np.ndarr
     of_value = np.array([record_of.get(text, -1) for text in texts(column.values)] + [-1], np.int64)
     records: np.ndarray = of_value[column.codes]
     if (records < 0).any():
+        number = "an id" if by == "id" else "a household"
         raise UsageError(
-            f"{int((records < 0).sum()):,} of {other.n_records:,} records of '{other.source}' have an id in "
+            f"{int((records < 0).sum()):,} of {other.n_records:,} records of '{other.source}' have {number} in "
             f"'{id_column}' that the original does not have"
         )
     return records

@@ -22,7 +22,7 @@ from engine.release.order_trace import order_trace
 from engine.release.spec import multi_kind, pairs_wanted
 from engine.report.detected import TOP, detected
 from engine.sweeps.recodes import released_recodes
-from engine.sweeps.release_warnings import MEND_IDENTIFIER, tells_apart
+from engine.sweeps.release_warnings import MEND_IDENTIFIER, tells_apart, tells_units_apart
 
 _SEEDS_COMPARED = 1 << 13  # seeds of every family that are compared with the key itself
 _SEEDS_TRIED = 75  # seeds of every family with which the swap is undone: about 800 guesses
@@ -169,6 +169,9 @@ def _guess_order(source: ExportSource) -> dict[str, Any]:
     result: dict[str, Any] = {"succeeded": False}
     sequences = [("the order of rows", order), ("the order of new ids", np.argsort(source.rows.ids))]
     sequences.append(("the order of new ids in the release", np.argsort(source.rows.ids[order])))
+    if source.data.units is not None:
+        numbers = source.rows.unit_numbers(source.data.units)[source.data.units.first]
+        sequences.append(("the order of new numbers of households", np.argsort(numbers)))
     for description, sequence in sequences:
         trace = order_trace(sequence)
         result[description] = {"neighbours_kept": trace.neighbours, "correlation": round(trace.correlation, 6)}
@@ -186,17 +189,26 @@ def _guess_order(source: ExportSource) -> dict[str, Any]:
 
 
 def _find_identifiers(source: ExportSource) -> dict[str, Any]:
-    """Released columns that would show the original order or tell every record apart, other than the new id."""
-    n, exempt = source.data.n_records, (source.data.id, source.data.weight)
-    columns = [name for name in source.columns if name not in exempt and tells_apart(source.raw.columns[name], n)]
+    """Released columns that would show the original order or tell every record or household apart, other than new
+    numbers of these."""
+    n, units = source.data.n_records, source.data.units
+    others = {name: source.raw.columns[name] for name in source.columns if name not in source.data.single_uses}
+    columns = [name for name, column in others.items() if tells_apart(column, n)]
     if columns:
         return {"succeeded": True, "columns": columns, "why": f"column '{columns[0]}' tells nearly every record apart"}
+    if units is not None and len(units) < n:
+        columns = [name for name, column in others.items() if tells_units_apart(column, units)]
+    if columns:
+        why = f"column '{columns[0]}' tells nearly every household apart"
+        return {"succeeded": True, "columns": columns, "why": why}
     return {"succeeded": False, "columns": []}
 
 
 def _find_recodes(source: ExportSource) -> dict[str, Any]:
     """Recompute the columns that others decide in the original; where that differs from the release, the swap shows."""
-    tried = released_recodes(source.remade, [name for name in source.columns if name != source.data.id])
+    tried = released_recodes(
+        source.remade, [name for name in source.columns if name not in (source.data.id, source.data.unit)]
+    )
     broken = sorted((r for r in tried if r.broken), key=lambda recode: (not recode.undone, -recode.broken))
     if not broken:
         return {"tried": len(tried), "succeeded": False}

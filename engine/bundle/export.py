@@ -28,6 +28,7 @@ from engine.report.write import write_chair
 from engine.study.decision_log import append, entries
 from engine.study.log_seal import WHOLE, seal_words
 from engine.study.study import Study
+from engine.sweeps.unit_warnings import torn_by
 
 
 def export(
@@ -152,9 +153,9 @@ def _check_range(source: ExportSource) -> None:
 
 
 def _warnings(source: ExportSource, tiers: tuple[Tier, ...]) -> list[Message]:
-    """Warnings before anything leaves: of a document that cannot be made here, and of other releases of the same data,
-    which undo each other."""
-    messages = []
+    """Warnings before anything leaves: of households that the swap tore apart, of a document that cannot be made here,
+    and of other releases of the same data, which undo each other."""
+    messages = [Message("warning", str(warning)) for warning in torn_by(source.data, source.scenario.spec)]
     if Tier.MEMBER in tiers and (why := why_no_pdf()):
         messages.append(Message("note", f"the memo is not made as a PDF: {why}"))
     if Tier.PUBLIC in tiers:

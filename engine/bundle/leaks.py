@@ -23,6 +23,8 @@ from engine.bundle.byte_pairs import possible_forms
 from engine.bundle.contents import files_below
 from engine.bundle.export_source import ExportSource
 from engine.bundle.fields import check_fields
+from engine.bundle.manifest import RELEASE
+from engine.bundle.old_numbers import OldNumbers, old_numbers_of
 from engine.bundle.refusal import Refused
 from engine.bundle.tiers import Tier
 from engine.bundle.unpack import Part, parts_of
@@ -71,9 +73,11 @@ class Secret:
 
 @dataclass(frozen=True)
 class Search:
-    """The secrets of one export, and its source for the checks of fields."""
+    """The secrets of one export, its original numbers of records and households, and its source for the checks of
+    fields."""
 
     secrets: tuple[Secret, ...]
+    old_numbers: tuple[OldNumbers, ...]
     source: ExportSource
 
 
@@ -98,7 +102,7 @@ def search_of(source: ExportSource, out: Path) -> Search:
     for kind, name in (("data", Path(source.raw.source).stem), ("study", source.study.path.stem)):
         if not name.isalpha():  # a plain word, such as employment, is no name in a text about employment
             secrets += _secrets_of_name(f"the name of the {kind} file", name, exempt)
-    return Search(tuple(dict.fromkeys(secrets)), source)
+    return Search(tuple(dict.fromkeys(secrets)), old_numbers_of(source), source)
 
 
 def local_names(exempt: frozenset[str] = frozenset()) -> list[Secret]:
@@ -122,6 +126,9 @@ def _user_and_host() -> Iterator[tuple[str, str]]:
 def scan(folder: Path, tier: Tier, search: Search) -> None:
     """Refuse a bundle (:class:`Refused`) in which anything secret is found, or a field that its reader must not see."""
     allowed = _allowed_texts(search.source, tier)
+    for old in search.old_numbers if tier is Tier.PUBLIC else ():
+        if (column := old.column_with()) is not None:
+            raise _refused(tier, f"column '{column}'", old.what)
     for name in files_below(folder):
         is_internal = tier is Tier.ANALYST and name.startswith("internal/")
         for part in parts_of(folder / name):
@@ -129,12 +136,15 @@ def scan(folder: Path, tier: Tier, search: Search) -> None:
                 if secret.inside and is_internal:
                     continue
                 if secret.found_in(part, *allowed):
-                    raise Refused(
-                        f"the {tier} bundle was refused: '{part.where}' holds {secret.description}; nothing was "
-                        "written",
-                        f"{tier}: {secret.description}",
-                    )
+                    raise _refused(tier, f"'{part.where}'", secret.description)
+            for old in search.old_numbers if tier is Tier.PUBLIC or name.startswith(f"{RELEASE}/") else ():
+                if old.found_in(part.content):
+                    raise _refused(tier, f"'{part.where}'", old.what)
     check_fields(folder, tier, search.source)
+
+
+def _refused(tier: Tier, where: str, what: str) -> Refused:
+    return Refused(f"the {tier} bundle was refused: {where} holds {what}; nothing was written", f"{tier}: {what}")
 
 
 def _allowed_texts(source: ExportSource, tier: Tier) -> tuple[str, ...]:

@@ -14,6 +14,7 @@ from engine.plan.context import INCLUDE
 if TYPE_CHECKING:
     from engine.cli.parser import Commands
 
+_FORMATS_HELP = "csv, parquet, sav, dta and xpt, separated by commas (default csv,parquet)"
 _MOST_PROBLEMS = 20  # of one check that are listed
 
 
@@ -34,8 +35,7 @@ def add_commands(commands: Commands) -> None:
         default="analyst",
         help="who reads the bundle (default analyst); all writes one folder for each reader; public needs an approval",
     )
-    formats = "csv, parquet, sav, dta and xpt, separated by commas (default csv,parquet)"
-    export.add_argument("--formats", metavar="LIST", help=formats)
+    export.add_argument("--formats", metavar="LIST", help=_FORMATS_HELP)
     export.add_argument("--key-file", metavar="PATH")
     include = (
         "release the weight, a new id or new numbers of households to the analyst too; [publish] of the plan says "
@@ -58,14 +58,24 @@ def add_commands(commands: Commands) -> None:
     verify.add_argument("bundle", metavar="BUNDLE", help="the folder of an export")
     verify.add_argument("--study", metavar="STUDY", help="the study of the export (default: the one beside the bundle)")
 
+    _add_apply(commands)
+
+
+def _add_apply(commands: Commands) -> None:
+    """Add apply."""
     applying = add_command(
         commands, "apply", run_apply, "bring another file of the same records in line with a release"
     )
     applying.add_argument("bundle", metavar="BUNDLE", help="an analyst's bundle")
     applying.add_argument(
-        "--data", required=True, metavar="OTHER", help="another file of the same records, derived or child"
+        "--data",
+        required=True,
+        metavar="OTHER",
+        help="another file of the same records or of their households, derived or child",
     )
-    applying.add_argument("--id", required=True, metavar="COLUMN", help="its column with the original ids")
+    matched = applying.add_mutually_exclusive_group(required=True)
+    matched.add_argument("--id", metavar="COLUMN", help="its column with the original ids")
+    matched.add_argument("--unit", metavar="COLUMN", help="its column with the original numbers of households")
     applying.add_argument("--out", metavar="DIR", help="a new folder (default: linked, beside the bundle)")
     applying.add_argument(
         "--block",
@@ -74,7 +84,7 @@ def add_commands(commands: Commands) -> None:
         metavar="ATTRIBUTE=COLUMN,COLUMN",
         help="further columns of OTHER that are exchanged with an attribute (repeatable)",
     )
-    applying.add_argument("--formats", metavar="LIST", help=formats)
+    applying.add_argument("--formats", metavar="LIST", help=_FORMATS_HELP)
 
 
 def _formats(text: str | None) -> tuple[str, ...]:
@@ -145,7 +155,7 @@ def run_verify(args: argparse.Namespace) -> int:
 
 def run_apply(args: argparse.Namespace) -> None:
     """Bring another file of the same records in line with a release."""
-    from engine.bundle.apply import apply
+    from engine.bundle.apply import Matched, apply
     from engine.plan.samples import open_data
 
     blocks: dict[str, list[str]] = {}
@@ -156,8 +166,10 @@ def run_apply(args: argparse.Namespace) -> None:
         blocks.setdefault(attribute.strip(), []).extend(name.strip() for name in names.split(","))
     raw, _ = open_data(args.data)
     out = Path(args.out) if args.out else Path(args.bundle).absolute().parent / "linked"
-    applied = apply(args.bundle, raw, args.id, out, blocks=blocks, formats=_formats(args.formats))
-    say(f"wrote {out}: {applied.n_records:,} records with new ids, in the order of the release")
+    by: Matched = "id" if args.id else "unit"
+    applied = apply(args.bundle, raw, args.id or args.unit, out, by=by, blocks=blocks, formats=_formats(args.formats))
+    new = "new ids" if args.id else "new numbers of households"
+    say(f"wrote {out}: {applied.n_records:,} records with {new}, in the order of the release")
     say(f"exchanged: {', '.join(applied.exchanged) or 'no column of this file'}")
     if applied.dropped:
         say(f"left out, since the plan drops them: {', '.join(applied.dropped)}")

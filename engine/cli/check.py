@@ -44,8 +44,10 @@ def run_plan_check(args: argparse.Namespace) -> int:
     """List what differs between a plan and a file; exit code 1 when something does."""
     from engine.plan import plan_to_toml, read_plan
     from engine.plan.check import mismatches
+    from engine.plan.recode import code
     from engine.plan.samples import open_data
     from engine.sweeps.readiness import plan_problems
+    from engine.sweeps.unit_warnings import torn_units
 
     if bool(args.fix) != bool(args.out):
         raise UsageError("--fix and --out belong together: one says how to settle what differs, one where to write it")
@@ -60,6 +62,9 @@ def run_plan_check(args: argparse.Namespace) -> int:
     problems = [] if found else plan_problems(plan, raw)
     for problem in problems:
         say(problem, file=stream)
+    if not found and not problems:
+        for warning in torn_units(code(raw, plan), plan):
+            say(f"warning: {warning}", file=stream)
     if args.out == "-":
         write_file_text(plan_to_toml(plan))
     elif args.out:

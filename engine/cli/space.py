@@ -39,21 +39,26 @@ def run_space(args: argparse.Namespace) -> None:
     from engine.sweeps.candidates import scenarios_of
     from engine.sweeps.probe import estimate, probed
     from engine.sweeps.release_warnings import release_warnings
+    from engine.sweeps.remarks import method_remarks, remark_text
     from engine.sweeps.space_count import space_or_count
+    from engine.sweeps.unit_warnings import torn_units
 
     raw, sample_plan = open_data(args.data)
     plan = plan_of(args, raw, sample_plan)
     data = code(raw, plan)
     asked, table, counted = plan.space, data.table, space_or_count(plan, data)
-    others = scenarios_of(plan, data, listed=False)[0]
+    said: list[str] = []
+    others = scenarios_of(plan, data, listed=False, tell=said.append)[0]
     say(
         f"{data.n_records:,} records in {len(table):,} occupied cells of {len(data.domain)} attributes, "
         f"{table.n_below(3):,} of them with one or two records"
     )
-    for warning in release_warnings(data, plan):
+    for warning in (*torn_units(data, plan), *release_warnings(data, plan)):
         say(f"warning: {warning}")
         for detail in warning.details:
             say(f"  {detail}")
+    for remark in method_remarks(list(dict.fromkeys(said))):
+        say(f"  {remark_text(remark)}")
     rates, (specs, n_scenarios) = ", ".join(percent(rate) for rate in asked.rates), probed(plan, counted, others)
     n_listed, parts = n_scenarios, []
     if counted:

@@ -75,7 +75,8 @@ class Mechanism:
     has changed on all attributes that it exchanges, ``redraws_levels`` that it draws the levels of each key for itself,
     where others move all keys as one, ``redrawable`` that whoever guesses the key can draw its pairs again and undo it,
     ``refuses_pairs`` that it makes no pair that an edit rule of the domain refuses, ``whole_units`` that it moves units
-    (households) and never a record alone.
+    (households) and never a record alone.  ``remarks(prepared, setting, drawn)`` gives sentences about a candidate
+    after one draw on trial, before it is run.
     """
 
     name: str
@@ -98,6 +99,7 @@ class Mechanism:
     altered_by: str = ""
     refuses_pairs: bool = False
     whole_units: bool = False
+    remarks: Callable[[Any, Setting, Drawn], Sequence[str]] | None = None
 
     def __post_init__(self) -> None:
         check_fields(self, "mechanism")

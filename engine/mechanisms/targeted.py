@@ -31,6 +31,7 @@ from engine.data.microdata import Microdata
 from engine.data.units import Units
 from engine.mechanisms.base import Drawn, Mechanism, table_stream
 from engine.mechanisms.crossing import crossed, rules_met, shared
+from engine.mechanisms.targeted_remarks import remarks
 from engine.release.parameter import Parameter, Setting
 from engine.release.records import ReleasedTable
 from engine.release.results import RunStatus
@@ -383,4 +384,5 @@ TRS = Mechanism(
     altered_by="hierarchy",
     refuses_pairs=True,
     whole_units=True,
+    remarks=remarks,
 )

@@ -29,6 +29,7 @@ from engine.report.template_reader import document
 from engine.report.utility import model_rows
 from engine.sweeps.adaptive import most_runs
 from engine.sweeps.release_warnings import release_warnings
+from engine.sweeps.unit_warnings import torn_units
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -137,7 +138,7 @@ def _data(plan: Plan, data: Microdata | None) -> dict[str, Any]:
         "n_dropped": len(data.dropped) if data else 0,
         "table": data and occupancy(data.table, data.domain.names),
         "keys_table": data and occupancy(data.table, plan.keys),
-        "warnings": release_warnings(data, plan) if data else (),
+        "warnings": [*torn_units(data, plan), *release_warnings(data, plan)] if data else (),
         "models": model_rows(ReleasedTable(data), plan) if data else (),
     }
 

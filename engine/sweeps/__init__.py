@@ -17,6 +17,7 @@ __all__ = [
     "runner",
     "space_count",
     "sweep",
+    "unit_warnings",
     "warning_remedies",
     "workers",
 ]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
 from typing import Any
@@ -91,13 +91,18 @@ def _check_written(spec: AttributeSpec, table: ContingencyTable, plan: Plan) -> 
 
 
 def scenarios_of(
-    plan: Plan, data: Microdata, known: Collection[ReleaseSpec] = (), *, listed: bool = True
+    plan: Plan,
+    data: Microdata,
+    known: Collection[ReleaseSpec] = (),
+    *,
+    listed: bool = True,
+    tell: Callable[[str], object] | None = None,
 ) -> tuple[list[ReleaseSpec], space.Space | None]:
     """All scenarios of a plan over these data, and the space of the random swap where that is among its mechanisms.
 
     Every other mechanism is tried once here, so that data which do not allow it are refused before anything is run.
     Where the plan searches, the random swap has none yet: it gets them while it is searched.  ``listed`` false leaves
-    it out, where its swaps are only counted.
+    it out, where its swaps are only counted.  ``tell`` is told what mechanisms say of their candidates.
     """
     specs: list[ReleaseSpec] = []
     listed_space = None
@@ -114,14 +119,17 @@ def scenarios_of(
                     "in [space]"
                 )
             continue
-        specs += record_scenarios(declared, plan, data)
+        specs += record_scenarios(declared, plan, data, tell)
     return list(dict.fromkeys(specs)), listed_space
 
 
-def record_scenarios(declared: MechanismPlan, plan: Plan, data: Microdata) -> list[ReleaseSpec]:
+def record_scenarios(
+    declared: MechanismPlan, plan: Plan, data: Microdata, tell: Callable[[str], object] | None = None
+) -> list[ReleaseSpec]:
     """Every combination of a mechanism's grid as a scenario; equal ones once.
 
     Each is fitted and drawn once on trial, so that a sweep does not stop half-way at what these data do not allow.
+    ``tell`` is told what the mechanism says of them.
     """
     made = mechanism(declared.name)
     names = [name for name, _ in declared.grid]
@@ -132,7 +140,10 @@ def record_scenarios(declared: MechanismPlan, plan: Plan, data: Microdata) -> li
         fit = fit_key(made, setting.texts)
         if fit not in fitted:
             fitted[fit] = made.fitted(setting)
-        made.draw_replicate(fitted[fit], setting, bytes(32))
+        drawn = made.draw_replicate(fitted[fit], setting, bytes(32))
+        if tell is not None and made.remarks is not None:
+            for text in made.remarks(fitted[fit], setting, drawn):
+                tell(text)
         changes = made.changed_attributes(setting)
         _check_rules(made, changes, data.domain)
         roles = "".join("S" if j in changes else "U" for j in range(len(data.domain)))

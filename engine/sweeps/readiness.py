@@ -25,13 +25,14 @@ from engine.sweeps.space_count import counted
 
 @dataclass(frozen=True)
 class Ready:
-    """The coded data, the question that the plan asks of them, its scenarios, and the space of the random swap where
-    that was listed."""
+    """The coded data, the question that the plan asks of them, its scenarios, the space of the random swap where that
+    was listed, and what mechanisms say of their candidates."""
 
     data: Microdata
     question: Question
     specs: list[ReleaseSpec]
     space: Space | None
+    remarks: tuple[str, ...] = ()
 
 
 def ready(
@@ -53,9 +54,12 @@ def ready(
     _check_objectives(plan, question)
     if calls is None:
         _check_bound(plan, question)
+    remarks: list[str] = []
     with no_collection():
-        specs, space = scenarios_of(plan, data, known, listed=listed or counted(plan, data) is None)
-    return Ready(data, question, specs, space)
+        specs, space = scenarios_of(
+            plan, data, known, listed=listed or counted(plan, data) is None, tell=remarks.append
+        )
+    return Ready(data, question, specs, space, tuple(dict.fromkeys(remarks)))
 
 
 def check_single_columns(data: Microdata) -> None:

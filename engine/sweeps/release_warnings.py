@@ -15,6 +15,7 @@ import numpy as np
 from engine.common.raw_values import n_written, numbers
 from engine.common.wording import listed
 from engine.data.microdata import Microdata, RawColumn
+from engine.data.units import Units
 from engine.mechanisms import mechanism
 from engine.plan import Dependencies, Plan
 from engine.plan.dependencies import decided_among
@@ -60,20 +61,25 @@ class ReleaseWarning(ABC):
 @dataclass(frozen=True)
 class Identifier(ReleaseWarning):
     """A released ``column`` with ``n_values`` values in ``n_records`` records, ``carried`` or in a block; it
-    ``tells_apart`` nearly every record, unless its values are amounts."""
+    ``tells_apart`` nearly every record, unless its values are amounts.
+
+    ``n_units`` is the number of households where it tells these apart, and is the same for all members of each.
+    """
 
     column: str
     n_values: int
     n_records: int
     carried: bool
     tells_apart: bool
+    n_units: int = 0
 
     @property
     def what(self) -> str:
         """Fault, without a full stop."""
         how = "is carried and" if self.carried else "belongs to an attribute and"
+        among = f"{self.n_units:,} households" if self.n_units else f"{self.n_records:,} records"
         return (
-            f"column '{self.column}' {how} differs in {self.n_values:,} of {self.n_records:,} records: released as it "
+            f"column '{self.column}' {how} differs in {self.n_values:,} of {among}: released as it "
             f"is, it may identify them{', and a public bundle with it is refused' if self.refused else ''}"
         )
 
@@ -82,6 +88,8 @@ class Identifier(ReleaseWarning):
         """Advice for the analyst."""
         if not self.refused:
             return "drop it, or declare it as the weight"
+        if self.n_units:
+            return "drop it, or put classes of it into the file in its place"
         return (
             "drop it, or put classes of it into the file in its place, or declare it as the id only if it numbers the "
             "records"
@@ -193,11 +201,21 @@ def tells_apart(column: RawColumn, n_records: int) -> bool:
 
     Numbers with decimals are amounts, which differ by nature; whole numbers and texts that differ are names.
     """
-    if not differs_everywhere(column, n_records):
+    return differs_everywhere(column, n_records) and not _amounts(column)
+
+
+def tells_units_apart(column: RawColumn, units: Units) -> bool:
+    """Whether a column tells nearly every household apart, being the same for all members of each: whole numbers and
+    texts, as for :func:`tells_apart`."""
+    if not _differs(len(column.values), len(units)) or _amounts(column):
         return False
+    return bool(units.constant(column.codes).all())
+
+
+def _amounts(column: RawColumn) -> bool:
     figures = numbers(column.values)
     known = figures[~np.isnan(figures)]
-    return len(known) < 0.5 * len(figures) or bool((known == np.round(known)).all())
+    return len(known) >= 0.5 * len(figures) and not bool((known == np.round(known)).all())
 
 
 def carried_identifiers(data: Microdata) -> list[Identifier]:
@@ -211,6 +229,14 @@ def carried_identifiers(data: Microdata) -> list[Identifier]:
         refused = tells_apart(column, n_records)
         if refused or name in carried:
             warnings.append(Identifier(name, len(column.values), n_records, name in carried, refused))
+    if data.units is None or len(data.units) == n_records:
+        return warnings
+    known, n_units = {warning.column for warning in warnings}, len(data.units)
+    for name in released_names(data):
+        if name not in known and _differs(data.raw.n_values(name), n_units):
+            column = data.raw.columns[name]
+            if tells_units_apart(column, data.units):
+                warnings.append(Identifier(name, len(column.values), n_records, name in carried, True, n_units))
     return warnings
 
 

@@ -22,6 +22,8 @@ class RemarkKind(StrEnum):
     IMPOSSIBLE = "cannot work"
     MANY_IMPOSSIBLE = "number of specs that cannot work"
     ZERO_RATE = "rate rounds to zero"
+    METHOD = "what a mechanism says of its candidates"
+    MANY_METHOD = "number of further remarks of mechanisms"
 
 
 @dataclass(frozen=True)
@@ -29,7 +31,7 @@ class Remark:
     """One remark with its figures; a field that its kind does not need is empty.
 
     ``spec`` is left out: it is the same release as ``same_as``, or impossible for a ``reason``; or ``n`` specs are.  At
-    ``rate`` no record of ``n`` would be swapped.
+    ``rate`` no record of ``n`` would be swapped.  ``text`` is what a mechanism says.
     """
 
     kind: RemarkKind
@@ -38,6 +40,7 @@ class Remark:
     reason: Impossibility | None = None
     rate: str = ""
     n: int = 0
+    text: str = ""
 
 
 @dataclass(frozen=True)
@@ -60,6 +63,12 @@ def space_remarks(plan: Plan, space: Space, n_records: int) -> list[Remark]:
     if space.n_impossible > _NAMED:
         remarks.append(Remark(RemarkKind.MANY_IMPOSSIBLE, n=space.n_impossible))
     return [*remarks, *zero_rates(plan, n_records)]
+
+
+def method_remarks(texts: Sequence[str]) -> list[Remark]:
+    """What mechanisms say of their candidates before they are run, the first few."""
+    remarks = [Remark(RemarkKind.METHOD, text=text) for text in texts[:_NAMED]]
+    return remarks if len(texts) <= _NAMED else [*remarks, Remark(RemarkKind.MANY_METHOD, n=len(texts) - _NAMED)]
 
 
 def zero_rates(plan: Plan, n_records: int) -> list[Remark]:
@@ -100,6 +109,10 @@ def remark_text(remark: Remark) -> str:
             return f"{remark.n:,} specs cannot work in all"
         case RemarkKind.ZERO_RATE:
             return f"rate {remark.rate} of {remark.n:,} records rounds to zero: nothing would be swapped"
+        case RemarkKind.METHOD:
+            return remark.text
+        case RemarkKind.MANY_METHOD:
+            return f"{remark.n:,} more remarks of mechanisms on their candidates"
 
 
 def failure_text(failure: PredictedFailure) -> str:

@@ -33,9 +33,10 @@ from engine.sweeps.cluster import check_address, open_cluster
 from engine.sweeps.evaluator import Question
 from engine.sweeps.readiness import Ready, ready
 from engine.sweeps.release_warnings import ReleaseWarning, release_warnings
-from engine.sweeps.remarks import Remark, remark_text, space_remarks
+from engine.sweeps.remarks import Remark, method_remarks, remark_text, space_remarks
 from engine.sweeps.runner import Announce, Cancelled, Runner, RunOptions, announce_compilation, no_collection
 from engine.sweeps.search import Search, run_search, search_of
+from engine.sweeps.unit_warnings import torn_units
 from engine.sweeps.workers import Executor, check_workers, default_workers, open_local_executor
 
 
@@ -152,9 +153,15 @@ def open_sweep(
         made.question,
         study_key,
         _search(study, plan, made.data, study_key),
-        tuple(space_remarks(plan, made.space, made.data.n_records) if old is None and made.space else ()),
-        tuple(release_warnings(made.data, plan) if old is None else ()),
+        (*_remarks(plan, made),) if old is None else (),
+        tuple([*torn_units(made.data, plan), *release_warnings(made.data, plan)] if old is None else ()),
     )
+
+
+def _remarks(plan: Plan, made: Ready) -> list[Remark]:
+    """What of a plan comes to nothing, and what its mechanisms say of their candidates."""
+    of_space = space_remarks(plan, made.space, made.data.n_records) if made.space else []
+    return [*of_space, *method_remarks(made.remarks)]
 
 
 def _existing(path: Path) -> Study | None:

@@ -21,6 +21,7 @@ from engine.sweeps.release_warnings import (
     finer_than_counted,
     loose_recodes,
 )
+from engine.sweeps.unit_warnings import TornUnits, torn_units
 from frontier_app.session import actions, navigation, state
 from frontier_app.widgets import elements
 from frontier_app.wording.markup import joined, markdown
@@ -37,6 +38,7 @@ class Kind:
 
 
 KINDS = (
+    Kind(TornUnits, "Tears households apart", "family_restroom"),
     Kind(Identifier, "Tells records apart", "fingerprint", "Drop all"),
     Kind(LooseRecodes, "Can be worked out from another column", "link", "Move all as blocks"),
     Kind(FinerThanCounted, "Released finer than it is counted", "zoom_in"),
@@ -56,7 +58,8 @@ def of(plan: Plan) -> list[ReleaseWarning]:
         same = now.plan is not None and (now.plan.data, now.plan.edits) == (plan.data, plan.edits)
         data = actions.coded() if same else code(raw, plan)
         known = now.memo.get("dependencies", raw.source, lambda: dependencies(raw))
-        return [*carried_identifiers(data), *loose_recodes(data, plan, known), *finer_than_counted(data, plan.keys)]
+        released = [*carried_identifiers(data), *loose_recodes(data, plan, known)]
+        return [*torn_units(data, plan), *released, *finer_than_counted(data, plan.keys)]
 
     depends = (plan.data, plan.edits, plan.keys, plan.swap, plan.space, plan.mechanisms)
     return now.memo.get("warnings", depends, found)

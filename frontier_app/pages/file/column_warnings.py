@@ -9,6 +9,7 @@ from engine.common.wording import upper_first
 from engine.data.microdata import RawTable
 from engine.plan import Plan
 from engine.sweeps.release_warnings import FinerThanCounted, Identifier, LooseRecodes, ReleaseWarning
+from engine.sweeps.unit_warnings import TornUnits
 from engine.sweeps.warning_remedies import one_by_one, remedies
 from frontier_app.session import actions, state
 from frontier_app.widgets import disclosure_warnings
@@ -24,6 +25,8 @@ def key_of(warning: ReleaseWarning) -> str:
         return f"warning:{warning.column}"
     if isinstance(warning, LooseRecodes):
         return "warning:{}:{}".format(*warning.pairs[0])
+    if isinstance(warning, TornUnits):
+        return "warning:torn"
     assert isinstance(warning, FinerThanCounted)
     return f"warning:finer:{warning.keys[0].name}"
 

@@ -1,0 +1,281 @@
+"""Releases of persons in households, looked at in the files that were written, and household files that follow."""
+
+from __future__ import annotations
+
+import csv
+import shutil
+from collections import Counter
+from collections.abc import Iterable
+from itertools import pairwise
+from pathlib import Path
+
+import pyreadstat
+import pytest
+from pyarrow import parquet
+
+from engine.bundle import export
+from engine.bundle.apply import apply
+from engine.bundle.export_source import export_source
+from engine.bundle.leaks import scan, search_of
+from engine.bundle.refusal import AttackSucceeded, Refused
+from engine.bundle.replay import replay
+from engine.bundle.tiers import Tier
+from engine.cli.main import main
+from engine.common.errors import UsageError
+from engine.data.io.readers import read_table
+from engine.data.microdata import RawTable
+from engine.plan import plan_from_toml
+from engine.study.study import Study
+from tests.engine.household_survey import approve, few_guesses, swept
+from tests.households import CENSUS_PLAN, census_files
+
+pytestmark = pytest.mark.slow  # whole bundles are made
+
+FORMATS = ("csv", "parquet", "sav")
+Row = dict[str, str]
+
+
+def rows(path: Path) -> list[Row]:
+    """The records of a released file, every value as text."""
+    if path.suffix == ".csv":
+        with path.open(newline="", encoding="utf-8") as file:
+            return list(csv.DictReader(file))
+    if path.suffix == ".parquet":
+        records = parquet.read_table(path).to_pylist()
+    else:
+        records = pyreadstat.read_sav(path)[0].to_dict("records")
+    return [{name: as_text(value) for name, value in record.items()} for record in records]
+
+
+def as_text(value: object) -> str:
+    return f"{value:g}" if isinstance(value, float) else str(value)
+
+
+def by_household(persons: Iterable[Row]) -> dict[str, list[Row]]:
+    households: dict[str, list[Row]] = {}
+    for person in persons:
+        households.setdefault(person["hid"], []).append(person)
+    return households
+
+
+def people(members: Iterable[Row]) -> tuple[object, ...]:
+    """All that a household's members are, but for where they live and how they are numbered."""
+    return tuple(sorted(tuple(m[name] for name in ("hsize", "tenure", "rent", "sex", "age")) for m in members))
+
+
+@pytest.fixture(scope="module")
+def census(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, RawTable]:
+    """The folder of an approved study and of its bundles, and the persons."""
+    folder = tmp_path_factory.mktemp("census")
+    persons, _ = census_files(folder)
+    raw = read_table(persons)
+    swept(raw, plan_from_toml(CENSUS_PLAN), folder / "census.study")
+    with pytest.MonkeyPatch.context() as patched, Study.open(folder / "census.study") as study:
+        few_guesses(patched)
+        approve(study, raw, study.scenarios[0].label)
+        export(study, raw, None, folder / "bundles", tier="all", formats=FORMATS)
+    return folder, raw
+
+
+@pytest.fixture(scope="module")
+def before(census) -> list[Row]:
+    return rows(census[0] / "persons.csv")
+
+
+@pytest.fixture(scope="module", params=FORMATS)
+def released(census, request: pytest.FixtureRequest) -> list[Row]:
+    return rows(census[0] / "bundles" / "public" / f"release.{request.param}")
+
+
+def test_households_leave_whole_with_one_place_for_all_members(before: list[Row], released: list[Row]) -> None:
+    households = by_household(released)
+    assert len(households) == 240 and len(released) == len(before)
+    assert all(len({(m["region"], m["town"]) for m in members}) == 1 for members in households.values())
+    assert all(len(members) == int(members[0]["hsize"]) for members in households.values())
+    assert Counter(map(people, households.values())) == Counter(map(people, by_household(before).values()))
+
+
+def test_some_households_live_elsewhere(before: list[Row], released: list[Row]) -> None:
+    def places(persons: list[Row]) -> Counter[object]:
+        return Counter((people(members), members[0]["town"]) for members in by_household(persons).values())
+
+    moved = (places(before) - places(released)).total()
+    assert 20 <= moved <= 150
+
+
+def test_counts_by_area_stay_where_that_is_promised(before: list[Row], released: list[Row]) -> None:
+    for area in ("region", "town"):
+        for kept in (("hsize",), ()):
+            names = (area, *kept)
+            assert _table(before, names) == _table(released, names), "persons"
+            assert _table(_heads(before), names) == _table(_heads(released), names), "households"
+    everything = ("hsize", "tenure", "sex", "age")  # without geography nothing changes
+    assert _table(before, everything) == _table(released, everything)
+    assert _table(_heads(before), ("town", "tenure")) != _table(_heads(released), ("town", "tenure")) or _table(
+        before, ("town", "sex", "age")
+    ) != _table(released, ("town", "sex", "age"))
+
+
+def _heads(persons: list[Row]) -> list[Row]:
+    return [members[0] for members in by_household(persons).values()]
+
+
+def _table(records: list[Row], names: tuple[str, ...]) -> Counter[tuple[str, ...]]:
+    return Counter(tuple(record[name] for name in names) for record in records)
+
+
+def test_new_numbers_of_households_tell_neither_the_old_ones_nor_an_order(before: list[Row], released) -> None:
+    numbers = [int(person["hid"]) for person in released]
+    assert set(numbers) == set(range(1, 241))
+    assert {person["hid"] for person in before}.isdisjoint(person["hid"] for person in released)
+    neighbours = sum(a == b for a, b in pairwise(numbers))
+    assert neighbours < 20, "members of a household stand apart, as all records do"
+
+
+def test_old_numbers_are_nowhere_in_what_leaves(census, before: list[Row]) -> None:
+    old = {person["hid"].encode() for person in before}
+    bundles = census[0] / "bundles"
+    files = [*(bundles / "public").rglob("*"), *(bundles / "analyst" / "release").rglob("*")]
+    files += [*(bundles / "member").rglob("*"), *(bundles / "chair").rglob("*")]
+    for path in filter(Path.is_file, files):
+        content = path.read_bytes()
+        assert not any(number in content for number in old), path.name
+
+
+@pytest.mark.parametrize("n", [1, 3])
+def test_an_old_number_planted_in_the_public_bundle_refuses_it(census, tmp_path: Path, n: int) -> None:
+    folder, raw = census
+    planted = tmp_path / "public"
+    shutil.copytree(folder / "bundles" / "public", planted)
+    old = list(dict.fromkeys(row["hid"] for row in rows(folder / "persons.csv")))[:n]
+    with (planted / "METHODS.txt").open("a", encoding="utf-8") as file:
+        file.write(" ".join(old))
+    with Study.open(folder / "census.study") as study:
+        source = export_source(study, raw, None, include=("id", "unit"))
+        with pytest.raises(Refused, match="holds the original numbers of households"):
+            scan(planted, Tier.PUBLIC, search_of(source, tmp_path))
+
+
+def test_the_release_replays_bit_for_bit(census) -> None:
+    found = replay(census[0] / "bundles" / "analyst", census[1])
+    assert not found.differs and len(found.same) == len(FORMATS)
+
+
+@pytest.fixture(scope="module")
+def linked(census) -> Path:
+    folder, _ = census
+    out = folder / "linked"
+    data = ["--data", str(folder / "dwellings.csv"), "--out", str(out), "--formats", ",".join(FORMATS)]
+    assert main(["apply", str(folder / "bundles" / "analyst"), "--unit", "hid", *data]) == 0
+    return out
+
+
+@pytest.mark.parametrize("form", FORMATS)
+def test_the_household_file_follows_the_persons(census, linked: Path, form: str) -> None:
+    persons, households = (
+        rows(path) for path in (census[0] / f"bundles/public/release.{form}", linked / f"linked.{form}")
+    )
+    place_of = {person["hid"]: (person["region"], person["town"]) for person in persons}
+    assert {h["hid"]: (h["region"], h["town"]) for h in households} == place_of
+    rooms = {row["hid"]: row["rooms"] for row in rows(census[0] / "dwellings.csv")}
+    assert Counter(h["rooms"] for h in households) == Counter(rooms.values())
+    old_of = {people(m): number for number, m in by_household(rows(census[0] / "persons.csv")).items()}
+    twins = Counter(people(m) for m in by_household(rows(census[0] / "persons.csv")).values())
+    for number, members in by_household(persons).items():
+        if twins[people(members)] == 1:
+            (dwelling,) = [h for h in households if h["hid"] == number]
+            assert dwelling["rooms"] == rooms[old_of[people(members)]], "rooms stay with the household"
+
+
+def test_the_household_file_stands_in_the_order_of_first_members(census, linked: Path) -> None:
+    persons = rows(census[0] / "bundles" / "public" / "release.csv")
+    assert [row["hid"] for row in rows(linked / "linked.csv")] == list(dict.fromkeys(row["hid"] for row in persons))
+
+
+def altered(census, tmp_path: Path, change) -> RawTable:
+    lines = (census[0] / "dwellings.csv").read_text(encoding="utf-8").splitlines()
+    path = tmp_path / "other.csv"
+    path.write_text("\n".join(change(lines)) + "\n", encoding="utf-8")
+    return read_table(path)
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        (lambda lines: lines[:-3], "'other.csv' lacks 3 of the 240 households of the release; give the whole file"),
+        (
+            lambda lines: [*lines, "EX9999999,t1,3,r0"],
+            "1 of 241 records of 'other.csv' have a household in 'hid' that the original does not have",
+        ),
+        (
+            lambda lines: [line.replace(",t1,", ",t2,") for line in lines],
+            "'town' differs between the two files in ",
+        ),
+        (
+            lambda lines: [*lines, lines[1].replace(lines[1].split(",")[1], "t9")],
+            "column 'town' is to be exchanged between records but differs among those of one id",
+        ),
+    ],
+)
+def test_household_files_that_differ_are_refused(census, tmp_path: Path, change, words: str) -> None:
+    with pytest.raises(UsageError) as refused:
+        apply(census[0] / "bundles" / "analyst", altered(census, tmp_path, change), "hid", tmp_path / "o", by="unit")
+    assert str(refused.value).startswith(words)
+    assert not (tmp_path / "o").exists()
+
+
+def test_a_child_file_without_places_may_lack_households(census, tmp_path: Path) -> None:
+    path = tmp_path / "cars.csv"
+    old = list(by_household(rows(census[0] / "persons.csv")))
+    path.write_text("hid,car\n" + "".join(f"{number},{i}\n{number},{i}b\n" for i, number in enumerate(old[:9])))
+    done = apply(census[0] / "bundles" / "analyst", read_table(path), "hid", tmp_path / "o", by="unit")
+    cars = rows(done.folder / "linked.csv")
+    assert len(cars) == 18 and len({car["hid"] for car in cars}) == 9 and done.exchanged == ()
+
+
+def test_a_file_of_persons_leaves_without_old_numbers_of_households(census, tmp_path: Path) -> None:
+    done = apply(census[0] / "bundles" / "analyst", census[1], "pid", tmp_path / "o")
+    assert "hid" in done.dropped and "hid" not in rows(done.folder / "linked.csv")[0]
+
+
+def random_swap(folder: Path, raw: RawTable, more: str = "") -> tuple[Study, list[str]]:
+    start, end = CENSUS_PLAN.index("[[mechanism]]"), CENSUS_PLAN.index("[space]")
+    text = CENSUS_PLAN[:start] + CENSUS_PLAN[end:].replace("replicates = 10", 'specs = ["town:S"]\nreplicates = 2')
+    text = text.replace("[roles]", f"{more}\n[roles]")
+    said: list[str] = []
+    swept(raw, plan_from_toml(text), folder / "random.study")
+    study = Study.open(folder / "random.study")
+    export(study, raw, study.scenarios[0].label, folder / "out", tell=lambda m: said.append(m.text))
+    return study, said
+
+
+def test_an_export_of_single_persons_warns_and_no_household_file_follows(census, tmp_path: Path) -> None:
+    study, said = random_swap(tmp_path, census[1])
+    study.close()
+    words = "'town' is the same within all 240 households; a swap of single persons would tear them apart; use "
+    assert any(words + "mechanism 'trs'" in message for message in said)
+    with pytest.raises(UsageError, match="column 'town' was exchanged between single persons, so "):
+        apply(tmp_path / "out", read_table(census[0] / "dwellings.csv"), "hid", tmp_path / "o", by="unit")
+
+
+def test_a_bundle_without_unit_says_how_household_files_are_matched(every: Path, tmp_path: Path) -> None:
+    path = tmp_path / "h.csv"
+    path.write_text("case,x\nc1,1\nc2,2\n", encoding="utf-8")
+    with pytest.raises(UsageError, match="declares no unit, so no household of another file can be found in it"):
+        apply(every, read_table(path), "case", tmp_path / "o", by="unit")
+
+
+def test_a_column_that_tells_households_apart_is_refused_in_public(tmp_path: Path) -> None:
+    persons, _ = census_files(tmp_path)
+    lines = persons.read_text(encoding="utf-8").splitlines()
+    numbers = {number: i for i, number in enumerate(dict.fromkeys(line.split(",")[1] for line in lines))}
+    phones = ["phone", *(str(700_000 + 7 * numbers[line.split(",")[1]]) for line in lines[1:])]
+    text = "\n".join(f"{line},{phone}" for line, phone in zip(lines, phones, strict=True))
+    persons.write_text(text + "\n", encoding="utf-8")
+    raw = read_table(persons)
+    plan = plan_from_toml(CENSUS_PLAN.replace('carry = ["rent"]', 'carry = ["rent", "phone"]'))
+    swept(raw, plan, tmp_path / "c.study")
+    with Study.open(tmp_path / "c.study") as study:
+        approve(study, raw, study.scenarios[0].label)
+        with pytest.raises(AttackSucceeded, match="column 'phone' tells nearly every household apart"):
+            export(study, raw, None, tmp_path / "out", tier="public")
