@@ -38,10 +38,7 @@ def run_space(args: argparse.Namespace) -> None:
     from engine.sweeps.adaptive import most_runs
     from engine.sweeps.candidates import scenarios_of
     from engine.sweeps.probe import estimate, probed
-    from engine.sweeps.release_warnings import release_warnings
-    from engine.sweeps.remarks import method_remarks, remark_text
     from engine.sweeps.space_count import space_or_count
-    from engine.sweeps.unit_warnings import torn_units
 
     raw, sample_plan = open_data(args.data)
     plan = plan_of(args, raw, sample_plan)
@@ -53,12 +50,7 @@ def run_space(args: argparse.Namespace) -> None:
         f"{data.n_records:,} records in {len(table):,} occupied cells of {len(data.domain)} attributes, "
         f"{table.n_below(3):,} of them with one or two records"
     )
-    for warning in (*torn_units(data, plan), *release_warnings(data, plan)):
-        say(f"warning: {warning}")
-        for detail in warning.details:
-            say(f"  {detail}")
-    for remark in method_remarks(list(dict.fromkeys(said))):
-        say(f"  {remark_text(remark)}")
+    _say_warnings(data, plan, list(dict.fromkeys(said)))
     rates, (specs, n_scenarios) = ", ".join(percent(rate) for rate in asked.rates), probed(plan, counted, others)
     n_listed, parts = n_scenarios, []
     if counted:
@@ -82,6 +74,20 @@ def run_space(args: argparse.Namespace) -> None:
     if (most := most_runs(plan)) > asked.replicates:
         say(f"  and up to {most:,} of each scenario on which the choice under the bound depends")
     say(f"estimated time: {at_most}{duration(seconds)}")
+
+
+def _say_warnings(data: Microdata, plan: Plan, said: list[str]) -> None:
+    """Print warnings about releases, and what mechanisms ``said`` of their candidates."""
+    from engine.sweeps.release_warnings import release_warnings
+    from engine.sweeps.remarks import method_remarks, remark_text
+    from engine.sweeps.unit_warnings import torn_units
+
+    for warning in (*torn_units(data, plan), *release_warnings(data, plan)):
+        say(f"warning: {warning}")
+        for detail in warning.details:
+            say(f"  {detail}")
+    for remark in method_remarks(said):
+        say(f"  {remark_text(remark)}")
 
 
 def _say_space(plan: Plan, data: Microdata, listed: Space) -> None:
