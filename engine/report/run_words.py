@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from engine.common.wording import lower_first, plural, upper_first
+from engine.common.wording import plural, upper_first
 from engine.report.words import figure
 
 if TYPE_CHECKING:
     from engine.report.findings import Findings
     from engine.report.map_facts import ReleasedRun
 
-_AVERAGE_COUNTS = "The average, not this one run, shows what the method does."
 KEY_FIXED = "The secret key that all chance follows from was fixed before the sweep."
 
 
@@ -34,8 +33,7 @@ def standing_sentences(findings: Findings) -> list[str]:
 def expected_words(findings: Findings) -> str:
     """What the method does, beside the figure of the run to be released; empty before anything is recommended."""
     run = findings.recommendation.run
-    figures = None if run is None else _figures_words(run)
-    return f"{upper_first(figures)}. {_AVERAGE_COUNTS}" if figures else ""
+    return "" if run is None else _expected(run)
 
 
 def picked_words(findings: Findings) -> str:
@@ -71,8 +69,7 @@ def key_sentences(findings: Findings) -> list[str]:
 
 def place_sentence(run: ReleasedRun) -> str:
     """Which place the run takes among its siblings, and which figure to expect of the method."""
-    figures = _figures_words(run)
-    return f"{_place_words(run)}: {figures}. {_AVERAGE_COUNTS}" if figures else f"{_place_words(run)}."
+    return f"{_place_words(run)}. {_expected(run)}".rstrip()
 
 
 def _place_words(run: ReleasedRun) -> str:
@@ -83,17 +80,17 @@ def _place_words(run: ReleasedRun) -> str:
     return f"Of {run.of} runs that differ only in chance, the one to be released is {place}{counted}"
 
 
-def _figures_words(run: ReleasedRun) -> str:
+def _expected(run: ReleasedRun) -> str:
     if run.released is None or run.mean is None:
         return ""
     is_same = run.released == run.mean  # rounded figures tell no difference
     mean = (
         "as shown the same as on average over all runs" if is_same else f"on average over all runs {figure(run.mean)}"
     )
-    words = f"{lower_first(run.title)} {figure(run.released)}, {mean}"
-    if run.quantile is None or run.asked is None:
-        return words
-    return f"{words}, and at most {figure(run.quantile)} in {100 * run.asked:.3g} % of them"
+    words = f"{upper_first(run.title)} {figure(run.released)}, {mean}"
+    if run.quantile is not None and run.asked is not None:
+        words += f", and at most {figure(run.quantile)} in {100 * run.asked:.3g} % of them"
+    return f"{words}. The average, not this one run, shows what the method does."
 
 
 def _within(run: ReleasedRun) -> str:
