@@ -20,8 +20,9 @@ from engine.data.io.writers import write_csv, write_parquet
 from engine.frontier.summary import summarise
 from engine.mechanisms import mechanism
 from engine.plan import plan_to_toml
-from engine.release.results import RunStatus
+from engine.release.results import NoteKind, RunStatus
 from engine.release.spec import pairs_wanted
+from engine.report.unit_counts import units_changed
 from engine.report.write import write_analyst
 from engine.study.decision_log import START, entries
 from engine.sweeps.remake import carriers_of, released_columns
@@ -107,6 +108,7 @@ def _manifest(source: ExportSource) -> dict[str, Any]:
         "records_changed": int(remade.changed.sum()),
         "records_without_partner": _n_without_partner(source),
         "n_records": source.data.n_records,
+        **_households(source),
         "tables": len(remade.tables),
         "drawn_anew": [name for name in source.data.raw.columns if any(t.is_renumbered(name) for t in remade.tables)],
         "figures": {name: None if value != value else value for name, value in remade.figures.items()},
@@ -119,6 +121,18 @@ def _manifest(source: ExportSource) -> dict[str, Any]:
         "made": iso(),
         "made_with": made_with(),
     }
+
+
+def _households(source: ExportSource) -> dict[str, Any]:
+    """Households of the file, those that changed, the persons in these, and those that found no donor (None where the
+    mechanism does not count them); nothing where records belong to none."""
+    changed = units_changed(source.remade)
+    if changed is None:
+        return {}
+    notes = source.study.notes.of(source.scenario.index)
+    texts = [note.text for note in notes if note.kind is NoteKind.DIAGNOSTICS and note.replicate == source.replicate]
+    without_donor = [json.loads(text).get("without_donor") for text in texts]
+    return {"households": {**vars(changed), "without_donor": without_donor[0] if without_donor else None}}
 
 
 def _n_without_partner(source: ExportSource) -> int | None:

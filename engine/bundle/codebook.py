@@ -66,11 +66,12 @@ class Column:
 
 @dataclass(frozen=True)
 class Table:
-    """One released table: its name, records and columns."""
+    """One released table: its name, records and columns; ``n_units`` households where they are numbered in it."""
 
     name: str
     n_records: int
     columns: tuple[Column, ...]
+    n_units: int = 0
 
 
 @dataclass(frozen=True)
@@ -92,16 +93,19 @@ def codebook(
     notes: Sequence[str],
     weight: str | None,
     codes: Collection[str] = (),
+    unit: str | None = None,
 ) -> Codebook:
     """Describe released tables; ``files`` are the names of the data files, ``notes`` the sentences of
-    :func:`engine.bundle.files.write_tables`, ``codes`` the columns whose numbers are known to be codes."""
+    :func:`engine.bundle.files.write_tables`, ``codes`` the columns whose numbers are known to be codes, ``unit`` the
+    released column that numbers households."""
     described_tables = []
     for name, columns in tables.items():
         weights = None if weight is None else _weights(columns[weight], labels[weight])
         described = tuple(
             _column(column, values, labels[column], weights, column in codes) for column, values in columns.items()
         )
-        described_tables.append(Table(name, len(next(iter(columns.values()))), described))
+        n_units = next((column.distinct for column in described if column.name == unit), 0)
+        described_tables.append(Table(name, len(next(iter(columns.values()))), described, n_units))
     all_notes = (*notes, *([_CSV_NOTE] if any(name.endswith(".csv") for name in files) else []))
     return Codebook(title or "Released data", tuple(files), tuple(described_tables), all_notes, weight)
 

@@ -24,7 +24,9 @@ def write(source: ExportSource, folder: Path) -> dict[str, str]:
         name: about if name in (source.data.id, source.data.unit) else missing_values(plan, name, about)
         for name, about in source.labels.items()
     }
-    book = codebook(plan.publish.title, source.tables, labels, sorted(digests), notes, weight, _code_columns(source))
+    unit = source.data.unit if "unit" in source.include else None
+    codes = _code_columns(source)
+    book = codebook(plan.publish.title, source.tables, labels, sorted(digests), notes, weight, codes, unit)
     (folder / "codebook.html").write_text(codebook_html(book), encoding="utf-8", newline="\n")
     (folder / "codebook.xml").write_text(codebook_xml(book), encoding="utf-8", newline="\n")
     if "csv" in source.formats:

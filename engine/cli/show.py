@@ -48,6 +48,7 @@ def run_show(args: argparse.Namespace) -> None:
     """List candidates."""
     from engine.measures.planned import check_bounded
     from engine.report.candidate_table import as_csv, as_json, columns_of, realisation_rows, scenario_rows
+    from engine.report.unit_counts import unit_columns, with_units
     from engine.study.study import Study
 
     _check_options(args)
@@ -57,9 +58,9 @@ def run_show(args: argparse.Namespace) -> None:
             check_bounded(view.measures[view.risk])
         advice = unmet_lines(study, view, args.max_risk, args.study) if args.by == "scenario" else []
         progress = study.progress
-    make = scenario_rows if args.by == "scenario" else realisation_rows
-    rows = make(view, args.max_risk, args.slope, args.undominated)
-    columns = columns_of(view, args.by, args.max_risk)
+        make = scenario_rows if args.by == "scenario" else realisation_rows
+        rows = with_units(make(view, args.max_risk, args.slope, args.undominated), study)
+        columns = unit_columns(columns_of(view, args.by, args.max_risk), study)
     if args.columns:
         columns = _chosen(args.columns, columns)
         rows = [{name: row[name] for name in columns} for row in rows] if args.format == "json" else rows

@@ -47,8 +47,8 @@ def run_space(args: argparse.Namespace) -> None:
     said: list[str] = []
     others = scenarios_of(plan, data, listed=False, tell=said.append)[0]
     say(
-        f"{data.n_records:,} records in {len(table):,} occupied cells of {len(data.domain)} attributes, "
-        f"{table.n_below(3):,} of them with one or two records"
+        f"{data.n_records:,} records{_in_households(data)} in {len(table):,} occupied cells of {len(data.domain)} "
+        f"attributes, {table.n_below(3):,} of them with one or two records"
     )
     _say_warnings(data, plan, list(dict.fromkeys(said)))
     rates, (specs, n_scenarios) = ", ".join(percent(rate) for rate in asked.rates), probed(plan, counted, others)
@@ -74,6 +74,10 @@ def run_space(args: argparse.Namespace) -> None:
     if (most := most_runs(plan)) > asked.replicates:
         say(f"  and up to {most:,} of each scenario on which the choice under the bound depends")
     say(f"estimated time: {at_most}{duration(seconds)}")
+
+
+def _in_households(data: Microdata) -> str:
+    return "" if data.units is None else f" of {len(data.units):,} households"
 
 
 def _say_warnings(data: Microdata, plan: Plan, said: list[str]) -> None:

@@ -43,6 +43,7 @@ __all__ = [
     "run_words",
     "sentences",
     "template",
+    "unit_counts",
     "words",
     "write",
 ]

@@ -177,6 +177,7 @@ def _design(context: ReportContext, realisation: Remade) -> Design:
         method=SWAP_TITLE if swap else mechanism(spec.mechanism).title,
         swap=swap,
         tables=len(realisation.tables),
+        n_units=0 if data.units is None else len(data.units),
     )
 
 

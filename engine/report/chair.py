@@ -17,6 +17,7 @@ from engine.release.records import ReleasedTable
 from engine.report import codec
 from engine.report.context import report_context
 from engine.report.parameters import SWAP_AMOUNT
+from engine.report.unit_counts import UnitsChanged, units_changed
 
 if TYPE_CHECKING:
     from engine.study.study import Study
@@ -46,7 +47,8 @@ class ChairFacts:
     changed in any attribute of any of the ``tables``, ``share`` and ``reached`` their share, ``per_table`` how many on
     average in one table, as by attribute.  ``groups`` are the levels of all attributes (of very many those most
     altered) with the share of their records that is altered, ``caution`` says where that is far above the share of all
-    (empty: nowhere, or in a bundle of an earlier version).
+    (empty: nowhere, or in a bundle of an earlier version).  ``units`` are the households that changed (None: records
+    belong to none).
     """
 
     letter: str
@@ -62,6 +64,7 @@ class ChairFacts:
     attributes: tuple[ChangedRow, ...]
     groups: tuple[AlteredGroup, ...] = ()
     caution: str = ""
+    units: UnitsChanged | None = None
 
     def to_json(self) -> str:
         """As JSON text."""
@@ -106,4 +109,5 @@ def chair_facts(study: Study, realisation: Remade) -> ChairFacts:
         attributes=tuple(rows),
         groups=tuple(groups_to_show(groups, min_n, _MOST_GROUPS)),
         caution=f"{upper_first(caution_text(caution))}." if caution else "",
+        units=units_changed(realisation),
     )

@@ -65,7 +65,7 @@ class AttributeRow:
 @dataclass(frozen=True)
 class Design:
     """The data: records, what stays with them, weights, and design in words; the method in words, and whether it is
-    the exchange of values between records."""
+    the exchange of values between records; ``n_units`` is the number of households (0 where records belong to none)."""
 
     n_records: int
     attributes: tuple[AttributeRow, ...]
@@ -79,6 +79,7 @@ class Design:
     method: str
     swap: bool
     tables: int
+    n_units: int = 0
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,80 @@
+"""Households beside records: how many there are, how many changed, and how many persons live in them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from engine.common.wording import plural
+from engine.release.results import Note, NoteKind
+from engine.report.candidate_table import Row
+from engine.study.study import Study
+from engine.sweeps.remake import Remade
+
+COLUMNS = ("households_swapped", "persons_swapped")
+"""Columns of tables of candidates where records belong to households: means over runs."""
+
+
+@dataclass(frozen=True)
+class UnitsChanged:
+    """Of ``n_units`` households those of which some member changed, and the ``persons`` who live in these."""
+
+    n_units: int
+    changed: int
+    persons: int
+
+    @property
+    def words(self) -> str:
+        """Such as ``12,000 persons in 5,100 households``."""
+        return persons_words(self.persons, self.changed)
+
+
+def persons_words(persons: int, households: int) -> str:
+    """Such as ``12,000 persons in 5,100 households``."""
+    return f"{plural(persons, 'person')} in {plural(households, 'household')}"
+
+
+def units_changed(made: Remade) -> UnitsChanged | None:
+    """The households of which some member's record changed in some table; None where records belong to none."""
+    units = made.data.units
+    if units is None:
+        return None
+    changed = np.bincount(units.of_record[made.changed], minlength=len(units)) > 0
+    return UnitsChanged(len(units), int(changed.sum()), int(units.size[changed].sum()))
+
+
+def with_units(rows: Sequence[Row], study: Study) -> list[Row]:
+    """Rows of candidates or of runs with :data:`COLUMNS`, where the plan names a unit: what the mechanism counted, and
+    None for one that does not move households."""
+    if study.plan.data.unit is None:
+        return list(rows)
+    counted: dict[int, list[Note]] = {}
+    filled = []
+    for row in rows:
+        label, _, replicate = str(row["id"]).partition("/")
+        index = study.find(label)[0].index
+        if index not in counted:
+            counted[index] = study.notes.of(index)
+        notes = [note for note in counted[index] if not replicate or note.replicate == int(replicate)]
+        filled.append({**row, **_counts(notes)})
+    return filled
+
+
+def _counts(notes: Sequence[Note]) -> Row:
+    runs = [json.loads(note.text) for note in notes if note.kind is NoteKind.DIAGNOSTICS]
+    counts: Row = dict.fromkeys(COLUMNS)
+    for name in COLUMNS:
+        values = [run[name] for run in runs if name in run]
+        counts[name] = sum(values) / len(values) if values else None
+    return counts
+
+
+def unit_columns(columns: Sequence[str], study: Study) -> list[str]:
+    """The columns of a table of candidates with :data:`COLUMNS` beside the records changed, where there are some."""
+    if study.plan.data.unit is None:
+        return list(columns)
+    place = list(columns).index("records_changed") + 1
+    return [*columns[:place], *COLUMNS, *columns[place:]]

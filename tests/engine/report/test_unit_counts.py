@@ -1,0 +1,82 @@
+"""Households are counted beside records where the plan names the column that numbers them."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from engine.cli.main import main
+from engine.data.io.readers import read_table
+from engine.data.microdata import RawTable
+from engine.plan import plan_from_toml
+from engine.plan.recode import code
+from engine.report.build_findings import findings
+from engine.report.chair import ChairFacts, chair_facts
+from engine.report.describe import remade
+from engine.report.plan_counts import count_plan
+from engine.report.plan_document import plan_document
+from engine.report.unit_counts import COLUMNS, persons_words, units_changed
+from engine.study.study import Study
+from engine.sweeps.sweep import sweep
+from tests.households import CENSUS_PLAN, census_files
+
+
+@pytest.fixture(scope="module")
+def home(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, RawTable]:
+    folder = tmp_path_factory.mktemp("counts")
+    raw = read_table(census_files(folder)[0])
+    sweep(raw, plan_from_toml(CENSUS_PLAN), folder / "census.study", workers=1).close()
+    return folder, raw
+
+
+def shown(folder: Path, capsys: pytest.CaptureFixture[str], *options: str) -> list[dict[str, object]]:
+    assert main(["show", str(folder / "census.study"), "--format", "json", *options]) == 0
+    rows: list[dict[str, object]] = json.loads(capsys.readouterr().out)
+    return rows
+
+
+def test_candidates_and_runs_are_listed_with_households_and_persons(home, capsys: pytest.CaptureFixture[str]) -> None:
+    (candidate,) = shown(home[0], capsys)
+    runs = shown(home[0], capsys, "--by", "realisation")
+    for column in COLUMNS:
+        figures = [run[column] for run in runs]
+        assert len(figures) == 10 and all(isinstance(figure, float) and figure > 0 for figure in figures)
+        assert candidate[column] == pytest.approx(sum(figures) / 10)  # type: ignore[arg-type]
+    assert candidate["households_swapped"] < candidate["persons_swapped"]  # type: ignore[operator]
+    assert main(["show", str(home[0] / "census.study"), "--format", "csv"]) == 0
+    assert "records_changed,households_swapped,persons_swapped," in capsys.readouterr().out
+
+
+def test_the_chair_reads_persons_in_households_and_members_do_not(home) -> None:
+    folder, raw = home
+    with Study.open(folder / "census.study") as study:
+        made = remade(study, raw, study.scenarios[0].label, 1)
+        facts = chair_facts(study, made)
+        told = findings(study, made)
+    changed, units = units_changed(made), made.data.units
+    assert changed is not None and units is not None and facts.units == changed
+    households = {int(h) for h in units.of_record[made.changed]}
+    assert changed.n_units == told.design.n_units == 240
+    assert changed.changed == len(households)
+    assert changed.persons == sum(int(h) in households for h in units.of_record)
+    assert changed.words == f"{changed.persons} persons in {changed.changed} households"
+    assert ChairFacts.from_json(facts.to_json()) == facts
+    assert changed.words not in told.to_json()
+
+
+def test_words_have_thousands() -> None:
+    assert persons_words(12_000, 5_100) == "12,000 persons in 5,100 households"
+    assert persons_words(1, 1) == "1 person in 1 household"
+
+
+def test_the_plan_document_and_the_space_count_households(home, capsys: pytest.CaptureFixture[str]) -> None:
+    plan = plan_from_toml(CENSUS_PLAN)
+    text = str(plan_document(plan, count_plan(plan, code(home[1], plan))))
+    assert "240 households; column hid numbers them; it is never released, new numbers are" in text
+    assert "('Unit of the exchange'" in text.replace('"', "'") and "the household" in text
+    path = home[0] / "plan.toml"
+    path.write_text(CENSUS_PLAN.replace("replicates = 10", "replicates = 1"), encoding="utf-8")
+    assert main(["space", str(home[0] / "persons.csv"), "--plan", str(path)]) == 0
+    assert capsys.readouterr().out.startswith(f"{home[1].n_records} records of 240 households in ")
