@@ -20,3 +20,7 @@ class Cache:
             self._results[name] = compute()
         result: _T = self._results[name]
         return result
+
+    def forget(self) -> None:
+        """Let go of all results: some refer back to what holds them, and would stay in memory for long."""
+        self._results.clear()

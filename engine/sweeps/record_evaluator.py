@@ -158,7 +158,9 @@ class RecordRuns:
         if drawn.diagnostics:
             text = json.dumps(drawn.diagnostics, ensure_ascii=False)
             notes.append(Note(*head, NoteKind.DIAGNOSTICS, None, text))
-        return [*head, drawn.status, changed_records(release), *figures]
+        changed = changed_records(release)
+        release.forget()
+        return [*head, drawn.status, changed, *figures]
 
 
 def changed_records(release: RecordRelease) -> int:
