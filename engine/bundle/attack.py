@@ -19,7 +19,7 @@ from engine.common.streams import KEY_BYTES
 from engine.data.table import occupied
 from engine.mechanisms import mechanism
 from engine.release.order_trace import order_trace
-from engine.release.spec import multi_kind, pairs_wanted
+from engine.release.spec import pairs_wanted, structure_of
 from engine.report.detected import TOP, detected
 from engine.sweeps.recodes import released_recodes
 from engine.sweeps.release_warnings import MEND_IDENTIFIER, tells_apart, tells_units_apart
@@ -84,7 +84,7 @@ def _undo_swap(source: ExportSource) -> dict[str, Any]:
     swap = mechanism(spec.mechanism)
     if not swap.redrawable or swap.batched is None or not stayed:
         return {"tried": 0, "succeeded": False, "why": "the mechanism cannot be undone by drawing its pairs again"}
-    structure = spec.structure(multi_kind(table))
+    structure = structure_of(spec, table)
     released = source.remade.tables[0]
     score = _Association(data.n_records, [released.codes(j) for j in moved], [data.codes[j] for j in stayed])
     rates = sorted({*_RATES, *source.study.plan.space.rates, spec.rate}, key=float)

@@ -39,6 +39,7 @@ def run_space(args: argparse.Namespace) -> None:
     from engine.sweeps.candidates import scenarios_of
     from engine.sweeps.probe import estimate, probed
     from engine.sweeps.space_count import space_or_count
+    from engine.sweeps.swap_ways import per_spec
 
     raw, sample_plan = open_data(args.data)
     plan = plan_of(args, raw, sample_plan)
@@ -61,10 +62,10 @@ def run_space(args: argparse.Namespace) -> None:
         parts.append(f"{counted.distinct:,} specs at {rates}")
     elif asked.search and plan.swaps_at_random:
         n_distinct = n_specs(table, plan.swap, asked.fix, asked.change, asked.rule, data.has_carried_columns)
-        n_searched = min(n_distinct, asked.budget // len(asked.rates))
+        n_searched = min(n_distinct, asked.budget // per_spec(plan))
         say(f"specs: {n_distinct:,} distinct ones, of which the search looks at {n_searched:,} at most")
         parts.append(f"{n_searched:,} specs at {rates}")
-        n_scenarios += n_searched * len(asked.rates)
+        n_scenarios += n_searched * per_spec(plan)
     parts += [f"{n:,} of {name}" for name, n in Counter(spec.mechanism for spec in others).items()]
     say(f"scenarios: {n_scenarios:,} ({'; '.join(parts)})")
     total, seconds = estimate(plan, data, specs=specs, total=n_listed)
@@ -98,12 +99,14 @@ def _say_space(plan: Plan, data: Microdata, listed: Space) -> None:
     """Print the counts of a space's specs, and problems of some of them."""
     from engine.release.space import scenarios
     from engine.sweeps.remarks import failure_text, predicted_failures, remark_text, space_remarks
+    from engine.sweeps.swap_ways import per_spec, swap_ways
 
     say(f"specs: {listed.legal:,} legal, {listed.feasible:,} feasible, {listed.distinct:,} distinct to run")
     for remark in space_remarks(plan, listed, data.n_records):
         say(f"  {remark_text(remark)}")
-    if listed.distinct * len(plan.space.rates) <= 5000:
-        failing = predicted_failures(scenarios(listed.specs, plan.space.rates, plan.space.rule), data.table)
+    if listed.distinct * per_spec(plan) <= 5000:
+        listed_scenarios = scenarios(listed.specs, plan.space.rates, plan.space.rule, swap_ways(plan))
+        failing = predicted_failures(listed_scenarios, data.table)
         for failure in failing[:3]:
             say(f"  '{failure.spec}' will fail: {failure_text(failure)}")
         if len(failing) > 3:

@@ -21,7 +21,7 @@ from engine.data.table import ContingencyTable
 from engine.release.parameter import Parameter, Setting
 from engine.release.records import ReleasedTable
 from engine.release.results import RunStatus
-from engine.release.spec import ReleaseSpec, Structure, multi_kind
+from engine.release.spec import ReleaseSpec, Structure, structure_of
 
 
 class Drawn(NamedTuple):
@@ -37,11 +37,23 @@ class Drawn(NamedTuple):
     diagnostics: dict[str, float | str]
 
 
+class Told(Protocol):
+    """What a draw of pairs of cells tells beside them."""
+
+    def diagnostics(self, n_pairs: int, wanted: int) -> dict[str, float | str]:
+        """Diagnostics by name of the first ``n_pairs`` pairs, of which so many were ``wanted``."""
+        ...
+
+
 class PreparedCells(Protocol):
     """The cells of a table made ready for one structure."""
 
     def draw(self, derived: bytes, wanted: int) -> np.ndarray:
         """Pairs of cells in the order of drawing, shape ``(pairs, 2)``; fewer than ``wanted`` when none is left."""
+        ...
+
+    def draw_told(self, derived: bytes, wanted: int) -> tuple[np.ndarray, Told | None]:
+        """The same pairs, and what there is to tell of partners turned down."""
         ...
 
 
@@ -182,7 +194,7 @@ class Mechanism:
     def stream(self, key: bytes, spec: ReleaseSpec, table: ContingencyTable, replicate: int) -> bytes:
         """The derived key of one replicate of a scenario; everything about its randomness follows from it."""
         if self.batched is not None:
-            return self.batched.streams(key, spec.structure(multi_kind(table)), table)(replicate)
+            return self.batched.streams(key, structure_of(spec, table), table)(replicate)
         attributes = tuple((a.name, a.levels, a.kinds) for a in table.domain.attributes)
         return derive(key, spec.mechanism, (attributes, spec.canonical(), replicate))
 

@@ -17,10 +17,11 @@ from engine.common.streams import derive, generator, kernel_state
 from engine.data.microdata import Microdata
 from engine.data.table import ContingencyTable
 from engine.mechanisms.base import BatchedDraw, Drawn, Mechanism
-from engine.release.parameter import Setting
+from engine.mechanisms.restricted_swap import Restricted, prepare_restricted
+from engine.release.parameter import Parameter, Setting
 from engine.release.records import ReleasedTable
 from engine.release.results import RunStatus
-from engine.release.spec import AttributeSpec, ReleaseSpec, Structure, multi_kind, pairs_wanted
+from engine.release.spec import AttributeSpec, ReleaseSpec, Structure, pairs_wanted, structure_of
 
 NAME = "random_swap"
 _RUNS_KEPT = 1 << 20  # most runs remembered per structure (16 MB); what does not fit is looked up again
@@ -83,8 +84,17 @@ class Prepared:
             )
         return pairs[:n_pairs]
 
+    def draw_told(self, derived: bytes, wanted: int) -> tuple[np.ndarray, None]:
+        """The same; the published draw has nothing to tell."""
+        return self.draw(derived, wanted), None
 
-def prepare(structure: Structure, table: ContingencyTable) -> Prepared:
+
+def prepare(structure: Structure, table: ContingencyTable) -> Prepared | Restricted:
+    """The cells made ready for one structure: for the published draw where roles are all that is asked."""
+    return prepare_published(structure, table) if structure.is_published else prepare_restricted(structure, table)
+
+
+def prepare_published(structure: Structure, table: ContingencyTable) -> Prepared:
     """Sort a table's cells by stratum and class for one structure.
 
     Strata are equal on F and on the kinds of levels of ``same_kind``; classes are equal on S∪C.  Attributes with fewer
@@ -188,22 +198,23 @@ def _spec(setting: Setting) -> ReleaseSpec:
     return setting.spec
 
 
-def prepare_setting(setting: Setting) -> Prepared:
+def prepare_setting(setting: Setting) -> Prepared | Restricted:
     """The cells made ready for the structure of a scenario."""
     table = setting.data.table
-    return prepare(_spec(setting).structure(multi_kind(table)), table)
+    return prepare(structure_of(_spec(setting), table), table)
 
 
-def draw(prepared: Prepared, setting: Setting, derived: bytes) -> Drawn:
+def draw(prepared: Prepared | Restricted, setting: Setting, derived: bytes) -> Drawn:
     """One replicate down to records: RunStatus.FAILED when fewer pairs could be formed than the rate asks for."""
     spec, data = _spec(setting), setting.data
     to_swap, n_wanted = pairs_wanted(spec.rate, data.n_records)
-    pairs = prepared.draw(derived, n_wanted)
+    pairs, told = prepared.draw_told(derived, n_wanted)
     records = records_of_pairs(derived, pairs, data.cell_of_record)
     touched = np.zeros((1, data.n_records), bool)
     touched[0, records.reshape(-1)] = True
     status = RunStatus.NOOP if to_swap == 0 else RunStatus.OK if len(pairs) == n_wanted else RunStatus.FAILED
-    return Drawn([exchanged(data, records, spec.attributes)], status, touched, {})
+    diagnostics = told.diagnostics(len(pairs), n_wanted) if told else {}
+    return Drawn([exchanged(data, records, spec.attributes)], status, touched, diagnostics)
 
 
 SWAP = Mechanism(
@@ -214,8 +225,49 @@ SWAP = Mechanism(
     rate="records that take part in swaps, both partners counted, as a share of all records",
     prepare=prepare_setting,
     draw=draw,
+    parameters=(
+        Parameter(
+            "lean",
+            "decimal",
+            "0",
+            "how far the draw leans to rare keys: records are drawn by 1/count to this power; 0: all alike",
+            low="0",
+            high="10",
+            label="How far the draw leans to rare keys",
+        ),
+        Parameter(
+            "risk",
+            "names",
+            "",
+            "attributes whose combinations are counted for lean, joined by +; default the keys",
+            label="What makes a record rare",
+        ),
+        Parameter(
+            "near",
+            "names",
+            "",
+            "most steps between the levels of two partners, such as Age:2, joined by +",
+            label="How far partners may lie apart",
+        ),
+        Parameter(
+            "similar",
+            "names",
+            "",
+            "attributes on which partners are compared, joined by +",
+            label="On what partners are compared",
+        ),
+        Parameter(
+            "similarity",
+            "whole",
+            "0",
+            "on how many of similar two partners agree at least",
+            low="0",
+            label="On how many of these partners agree",
+        ),
+    ),
     by_roles=True,
     batched=BatchedDraw(prepare, streams, records_of_pairs),
     partners_differ=True,
     redrawable=True,
+    refuses_pairs=True,
 )

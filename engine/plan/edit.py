@@ -99,8 +99,9 @@ def extended_plan(old: Plan, new: Plan) -> Plan:
         space = replace(space, swap_sizes=tuple(sorted({*old.space.swap_sizes, *space.swap_sizes})))
     rates = sorted({*old.space.rates, *space.rates}, key=float)
     mechanisms = tuple(dict.fromkeys((*old.mechanisms, *new.mechanisms)))
-    if mechanisms and old.swaps_at_random and not any(m.by_roles for m in mechanisms):
-        mechanisms = (MechanismPlan(RANDOM_SWAP), *mechanisms)
+    published = MechanismPlan(RANDOM_SWAP)
+    if mechanisms and not old.mechanisms and published not in mechanisms:
+        mechanisms = (published, *mechanisms)
     return replace(new, space=replace(space, rates=tuple(rates)), mechanisms=mechanisms)
 
 

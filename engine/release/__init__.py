@@ -7,6 +7,7 @@ __all__ = [
     "records",
     "results",
     "scenarios",
+    "selection",
     "space",
     "space_size",
     "spec",

@@ -35,11 +35,13 @@ class ImpossibilityKind(StrEnum):
     ALL_OTHERS_FIXED = "all other attributes are fixed"
     ONE_CATEGORY = "an attribute has one category"
     ALL_OTHERS_ONE_CATEGORY = "all other attributes that may differ have one category"
+    ALL_PAIRS_REFUSED = "all pairs are refused"
 
 
 @dataclass(frozen=True)
 class Impossibility:
-    """The reason why a spec can never make a swap; ``attribute`` is the one with a single category, else empty."""
+    """The reason why a spec can never make a swap; ``attribute`` is the one with a single category, or says in words
+    why all pairs are refused, else it is empty."""
 
     kind: ImpossibilityKind
     attribute: str = ""
@@ -52,6 +54,7 @@ _IMPOSSIBILITIES = {
     ImpossibilityKind.ONE_CATEGORY: "attribute '{attribute}' has one category; pairs can never differ on it",
     ImpossibilityKind.ALL_OTHERS_ONE_CATEGORY: "no unswapped attribute that may differ has more than one category, so "
     "no true swap exists",
+    ImpossibilityKind.ALL_PAIRS_REFUSED: "any two records that could be exchanged {attribute}",
 }
 
 
@@ -225,9 +228,9 @@ def may_merge(spec: AttributeSpec, domain: Domain, rule: str, carries: bool) -> 
 
     Not under the loose rule; not when something stays with its record (carried columns, weights, ids); not when
     equality on an F attribute leaves its raw values free to differ; not when several kinds of level occur among S and
-    C.
+    C; not when edit rules refuse pairs, since it matters to them which record gets which values.
     """
-    if rule != "strict" or carries:
+    if rule != "strict" or carries or domain.refusing:
         return False
     return all(
         attribute.exact if role == "F" else attribute.one_kind
@@ -286,7 +289,12 @@ def pair_bound(structure: Structure, table: ContingencyTable) -> tuple[int, int]
     return tightest, by
 
 
-def scenarios(specs: Iterable[AttributeSpec], rates: Iterable[str], rule: str = "strict") -> list[ReleaseSpec]:
-    """All release specs: every spec at every rate."""
+def scenarios(
+    specs: Iterable[AttributeSpec],
+    rates: Iterable[str],
+    rule: str = "strict",
+    ways: Sequence[tuple[tuple[str, str], ...]] = ((),),
+) -> list[ReleaseSpec]:
+    """All release specs: every spec in every way (parameters of the random swap) at every rate."""
     rates = list(rates)
-    return [ReleaseSpec(spec, rate, rule) for spec in specs for rate in rates]
+    return [ReleaseSpec(spec, rate, rule, params=way) for spec in specs for way in ways for rate in rates]

@@ -40,7 +40,7 @@ def n_specs(
     feasible = (
         _product(choices, "SFCU") - _product(choices, "FCU") - _product(choices, equal) + _product(choices, fixed)
     )
-    return feasible - (0 if carries else _merged(table, choices, wide))
+    return feasible - (0 if carries or table.domain.refusing else _merged(table, choices, wide))
 
 
 def _merged(table: ContingencyTable, choices: list[set[str]], wide: list[bool]) -> int:

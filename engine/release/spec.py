@@ -22,6 +22,7 @@ import numpy as np
 from engine.common.errors import UsageError, did_you_mean
 from engine.data.domain import Domain
 from engine.data.table import ContingencyTable
+from engine.release.selection import UNIFORM, Selection, selection_of
 
 ROLES = "SFCU"
 RULES = ("strict", "loose")
@@ -154,7 +155,9 @@ class Structure:
 
     ``differ`` = S∪C, ``equal`` = F, ``free`` = U (places in domain order); ``constrained`` says whether C is non-empty
     (then a true swap is automatic); ``rule`` is strict or loose; ``same_kind`` are the swapped attributes on which the
-    two levels must be of one kind, kept only where more than one kind occurs.
+    two levels must be of one kind, kept only where more than one kind occurs.  ``ruled`` are the swapped attributes
+    that a refusing edit rule looks at, ``selection`` what is asked of pairs beyond the roles; both are empty for the
+    swap as published.
     """
 
     differ: tuple[int, ...]
@@ -163,6 +166,13 @@ class Structure:
     constrained: bool
     rule: str
     same_kind: tuple[int, ...] = ()
+    ruled: tuple[int, ...] = ()
+    selection: Selection | None = None
+
+    @property
+    def is_published(self) -> bool:
+        """Whether nothing is asked of pairs beyond the roles, and all records are drawn alike."""
+        return not self.ruled and self.selection is None
 
     @property
     def needs_free_difference(self) -> bool:
@@ -173,7 +183,11 @@ class Structure:
         """Parts that identify the structure under a study key: attributes with their levels, then the constraint
         sets."""
         attributes = tuple((a.name, a.levels, a.kinds) for a in domain.attributes)
-        return (attributes, self.differ, self.equal, self.free, self.constrained, self.rule, self.same_kind)
+        published = (attributes, self.differ, self.equal, self.free, self.constrained, self.rule, self.same_kind)
+        if self.is_published:
+            return published
+        forbidden = tuple(rule.forbid for rule in domain.refusing) if self.ruled else ()
+        return (*published, self.ruled, forbidden, self.selection or Selection())
 
 
 def multi_kind(table: ContingencyTable) -> tuple[int, ...]:
@@ -185,11 +199,36 @@ def multi_kind(table: ContingencyTable) -> tuple[int, ...]:
     )
 
 
+def beyond_roles(spec: ReleaseSpec, domain: Domain) -> tuple[str, ...]:
+    """What a random swap asks of pairs beyond the roles, in words; nothing for the swap as published.
+
+    An attack that reckons with the published swap alone says these words.
+    """
+    structure = spec.structure(ruled=domain.ruled)
+    selection = structure.selection or Selection()
+    words = []
+    if selection.lean != UNIFORM:
+        words.append(f"records are drawn by 1/count to the power {selection.lean}")
+    if selection.near:
+        words.append("partners lie near each other")
+    if selection.similar:
+        words.append("partners are similar")
+    if structure.ruled:
+        words.append("edit rules refuse pairs")
+    return tuple(words)
+
+
+def structure_of(spec: ReleaseSpec, table: ContingencyTable) -> Structure:
+    """The stream structure of a scenario on a table."""
+    return spec.structure(multi_kind(table), table.domain.ruled)
+
+
 @dataclass(frozen=True)
 class ReleaseSpec:
     """One scenario: a mechanism with its parameters.
 
-    For the random swap: attribute spec, rate and rule.  For another mechanism ``attributes`` marks with S what it may
+    For the random swap: attribute spec, rate and rule, and as ``params`` what differs from the swap as published
+    (:class:`Selection`).  For another mechanism ``attributes`` marks with S what it may
     change, ``rate`` is empty where it has none, and ``params`` are its parameters as canonical texts, in order.
     """
 
@@ -220,9 +259,9 @@ class ReleaseSpec:
         """Hexadecimal digest from which short ids are cut."""
         return hashlib.blake2b(self.canonical().encode(), digest_size=10).hexdigest()
 
-    def structure(self, multi_kind: Sequence[int] = ()) -> Structure:
+    def structure(self, multi_kind: Sequence[int] = (), ruled: Sequence[int] = ()) -> Structure:
         """The stream structure; ``multi_kind`` are the places of attributes in which more than one kind of level
-        occurs."""
+        occurs, ``ruled`` those that refusing edit rules look at."""
         swapped, changed = self.attributes.having("S"), self.attributes.having("C")
         return Structure(
             differ=tuple(sorted(swapped + changed)),
@@ -231,19 +270,22 @@ class ReleaseSpec:
             constrained=bool(changed),
             rule=self.rule,
             same_kind=tuple(j for j in swapped if j in multi_kind),
+            ruled=tuple(j for j in swapped if j in ruled),
+            selection=selection_of(self.params, self.attributes.names) if self.params else None,
         )
 
     @property
     def text(self) -> str:
         """What is done, without the rate: the attribute spec of a random swap, the parameters of another mechanism."""
-        if self.by_roles:
-            return str(self.attributes)
-        return " ".join(f"{name}={value}" for name, value in self.params if value)
+        settings = [f"{name}={value}" for name, value in self.params if value]
+        return " ".join([str(self.attributes), *settings] if self.by_roles else settings)
 
     @property
     def short(self) -> str:
         """What is done, without the rate, for a reader: the attributes swapped, or a mechanism with its parameters."""
-        return self.attributes.short if self.by_roles else f"{self.mechanism} {self.text}".rstrip()
+        if not self.by_roles:
+            return f"{self.mechanism} {self.text}".rstrip()
+        return " ".join([self.attributes.short, *(f"{name}={value}" for name, value in self.params if value)])
 
     def __str__(self) -> str:
         settings = self.text if self.by_roles else f"{self.mechanism} {self.text}".rstrip()

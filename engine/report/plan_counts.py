@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from engine.release.space_size import n_specs
 from engine.sweeps.candidates import scenarios_of
 from engine.sweeps.space_count import space_or_count
+from engine.sweeps.swap_ways import per_spec
 
 if TYPE_CHECKING:
     from engine.data.microdata import Microdata
@@ -36,8 +37,8 @@ class PlanCounts:
     def swaps(self, plan: Plan) -> int:
         """Scenarios of the random swap; of a search the most that it looks at."""
         if self.complete is not None:
-            return min(self.complete * len(plan.space.rates), plan.space.budget)
-        return self.space.distinct * len(plan.space.rates) if self.space else 0
+            return min(self.complete * per_spec(plan), plan.space.budget)
+        return self.space.distinct * per_spec(plan) if self.space else 0
 
     def candidates(self, plan: Plan) -> int:
         """All scenarios, of a search the most that it looks at."""
@@ -72,7 +73,7 @@ def at_most(plan: Plan) -> int | None:
             return None
         else:
             n = len(space.specs) or sum(comb(len(plan.swap_candidates), size) for size in space.swap_sizes)
-            n *= len(space.rates)
+            n *= per_spec(plan)
     return n + sum(prod(len(values) for _, values in m.grid) for m in plan.mechanisms if not m.by_roles)
 
 

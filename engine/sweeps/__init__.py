@@ -16,6 +16,7 @@ __all__ = [
     "remarks",
     "runner",
     "space_count",
+    "swap_ways",
     "sweep",
     "unit_warnings",
     "warning_remedies",

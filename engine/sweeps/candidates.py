@@ -18,7 +18,8 @@ from engine.models.columns import numeric_columns
 from engine.plan import MechanismPlan, Plan
 from engine.release import space
 from engine.release.parameter import Setting
-from engine.release.spec import RANDOM_SWAP, AttributeSpec, ReleaseSpec, Structure, multi_kind
+from engine.release.spec import AttributeSpec, ReleaseSpec, Structure, multi_kind
+from engine.sweeps.swap_ways import swap_ways, without_impossible
 
 
 @dataclass(frozen=True)
@@ -58,6 +59,7 @@ def space_of(plan: Plan, data: Microdata, known: Collection[AttributeSpec] = ())
         specs = list(space.by_swap_sizes(names, plan.swap, sizes, space_plan.fix, space_plan.change))
     specs.sort(key=lambda spec: spec not in known)
     built = space.build(specs, data.table, space_plan.rule, data.has_carried_columns)
+    built = without_impossible(built, space_plan.rule, swap_ways(plan), data.table)
     if not built.specs:
         if not built.impossible:
             raise UsageError("no candidate release is possible: no attribute may be swapped")
@@ -106,18 +108,12 @@ def scenarios_of(
     """
     specs: list[ReleaseSpec] = []
     listed_space = None
-    if plan.swaps_at_random:
-        _check_rules(mechanism(RANDOM_SWAP), data.domain.indices(plan.swap), data.domain)
     if plan.swaps_at_random and not plan.space.search and listed:
         listed_space = space_of(plan, data, {spec.attributes for spec in known if spec.by_roles})
-        specs += space.scenarios(listed_space.specs, plan.space.rates, plan.space.rule)
+        ways = swap_ways(plan)
+        specs += space.scenarios(listed_space.specs, plan.space.rates, plan.space.rule, ways)
     for declared in plan.mechanisms:
         if mechanism(declared.name).by_roles:
-            if declared.grid:
-                raise UsageError(
-                    f"mechanism '{declared.name}' has no parameter '{declared.grid[0][0]}'; its specs and rates stand "
-                    "in [space]"
-                )
             continue
         specs += record_scenarios(declared, plan, data, tell)
     return list(dict.fromkeys(specs)), listed_space
@@ -187,15 +183,15 @@ def sharing(
     scenarios: Sequence[tuple[int, ReleaseSpec]], table: ContingencyTable
 ) -> list[list[tuple[int, ReleaseSpec]]]:
     """Scenarios by the work that they share, in the order in which each kind first appears; see :class:`Group`."""
-    several_kinds = multi_kind(table)
+    splits_apart = {*multi_kind(table), *table.domain.ruled}
     by_work: dict[Any, list[tuple[int, ReleaseSpec]]] = {}
-    by_roles: dict[tuple[str, str], list[tuple[int, ReleaseSpec]]] = {}  # the list in which all rates of a spec meet
+    by_roles: dict[Any, list[tuple[int, ReleaseSpec]]] = {}  # the list in which all rates of a spec meet
     for index, spec in scenarios:
         if spec.by_roles:
-            roles = (spec.attributes.roles, spec.rule)
+            roles = (spec.attributes.roles, spec.rule, spec.params)
             shared = by_roles.get(roles)
             if shared is None:
-                work = (*_unsplit(spec.attributes.roles, several_kinds), spec.rule)
+                work = (*_unsplit(spec.attributes.roles, splits_apart), spec.rule, spec.params)
                 shared = by_roles[roles] = by_work.setdefault(work, [])
             shared.append((index, spec))
         else:
@@ -203,12 +199,12 @@ def sharing(
     return list(by_work.values())
 
 
-def _unsplit(roles: str, several_kinds: Sequence[int]) -> tuple[str, str]:
+def _unsplit(roles: str, splits_apart: Collection[int]) -> tuple[str, str]:
     """Roles without the split of S∪C, but for whether C is empty; and that split on attributes with several kinds of
-    levels.  Equal for specs of one :class:`Structure`."""
+    levels and those of refusing edit rules (``splits_apart``).  Equal for specs of one :class:`Structure`."""
     if "C" not in roles:
         return roles, ""
-    return roles.replace("S", "C"), "".join([str(j) + "," for j in several_kinds if roles[j] == "S"])
+    return roles.replace("S", "C"), "".join([str(j) + "," for j in sorted(splits_apart) if roles[j] == "S"])
 
 
 def group_of(spec: ReleaseSpec, table: ContingencyTable) -> Group:
@@ -222,6 +218,7 @@ def group(scenarios: Sequence[tuple[int, ReleaseSpec]], table: ContingencyTable)
     groups = []
     for shared in sharing(scenarios, table):
         _, spec = shared[0]
-        structure = spec.structure(several_kinds) if mechanism(spec.mechanism).batched else None
+        batched = mechanism(spec.mechanism).batched is not None
+        structure = spec.structure(several_kinds, table.domain.ruled) if batched else None
         groups.append(Group(structure, tuple(shared)))
     return groups

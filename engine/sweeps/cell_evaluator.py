@@ -3,6 +3,7 @@ with those of other groups."""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
@@ -118,7 +119,7 @@ class CellRuns:
 
     def _draw(self, layout: _GroupLayout, replicate: int, derived: bytes) -> None:
         """Draw one replicate of a group; its candidates wait to be measured."""
-        pairs = layout.prepared.draw(derived, int(layout.wanted[-1]))
+        pairs, told = layout.prepared.draw_told(derived, int(layout.wanted[-1]))
         stops = np.minimum(layout.wanted, len(pairs))
         self._touched.exchange(self.index, pairs, stops, layout.swapped, layout.is_member)
         status = np.where(
@@ -131,6 +132,11 @@ class CellRuns:
         heads[:, 3] = 2 * stops[layout.stop_of]
         self._waiting.heads.append(heads)
         self._waiting.swaps.append(layout.swaps)
+        if told is not None:
+            for scenario, k in zip(layout.scenarios.tolist(), layout.stop_of, strict=True):
+                if diagnostics := told.diagnostics(int(stops[k]), int(layout.wanted[k])):
+                    text = json.dumps(diagnostics, ensure_ascii=False)
+                    self._waiting.notes.append(Note(scenario, replicate, NoteKind.DIAGNOSTICS, None, text))
         if self._on_records:
             assert self.original is not None
             records = layout.records(derived, pairs, self.original.data.cell_of_record)

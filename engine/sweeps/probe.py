@@ -16,6 +16,7 @@ from engine.sweeps.candidates import Group, group, scenarios_of, sharing
 from engine.sweeps.evaluator import Evaluator, question_of
 from engine.sweeps.search import search_of
 from engine.sweeps.space_count import Counted
+from engine.sweeps.swap_ways import swap_ways
 from engine.sweeps.workers import default_workers, task_batches
 
 _SPENT = 0.3  # seconds, shared by the mechanisms, after which a probe looks at no further group
@@ -44,8 +45,8 @@ def estimate(
     total = len(specs) if total is None else total
     if plan.space.search and plan.swaps_at_random:
         search = search_of(plan, data, bytes(16))
-        specs = [*specs, *scenarios(search.start(), plan.space.rates, plan.space.rule)]
-        total += search.budget * len(plan.space.rates)
+        specs = [*specs, *scenarios(search.start(), plan.space.rates, plan.space.rule, search.ways)]
+        total += search.budget * len(plan.space.rates) * len(search.ways)
     began = time.perf_counter()
     if question.on_records:
         question.original()  # which a sweep computes too, and which prepares what all candidates share
@@ -74,9 +75,10 @@ def probed(plan: Plan, space: Space | Counted | None, others: Sequence[ReleaseSp
     attributes, of which no two share work, an even part."""
     if space is None:
         return list(others), len(others)
+    ways = swap_ways(plan)
     few = _PROBED if plan.space.swap_sizes else space.distinct
-    specs = scenarios(space.even_part(few), plan.space.rates, plan.space.rule)
-    return [*specs, *others], space.distinct * len(plan.space.rates) + len(others)
+    specs = scenarios(space.even_part(few), plan.space.rates, plan.space.rule, ways)
+    return [*specs, *others], space.distinct * len(plan.space.rates) * len(ways) + len(others)
 
 
 def _each(evaluator: Evaluator, chosen: Sequence[Group], replicates: int, spent: float) -> float:

@@ -10,6 +10,7 @@ from engine.data.table import ContingencyTable
 from engine.plan import Plan
 from engine.release.space import Impossibility, Space, impossibility_text, pair_bound
 from engine.release.spec import AttributeSpec, ReleaseSpec, multi_kind, pairs_wanted
+from engine.sweeps.swap_ways import MOST_LOOKED_AT, obstacle
 
 _NAMED = 3
 
@@ -46,12 +47,14 @@ class Remark:
 @dataclass(frozen=True)
 class PredictedFailure:
     """A scenario whose rate asks for more pairs (``wanted``) than can exist (``most``); ``attribute`` is the one on
-    which no more of them can differ, empty where the number of records alone sets the bound."""
+    which no more of them can differ, empty where the number of records alone sets the bound; ``obstacle`` says in words
+    what keeps all pairs from being made, where something does."""
 
     spec: ReleaseSpec
     most: int
     wanted: int
     attribute: str
+    obstacle: str = ""
 
 
 def space_remarks(plan: Plan, space: Space, n_records: int) -> list[Remark]:
@@ -83,14 +86,17 @@ def zero_rates(plan: Plan, n_records: int) -> list[Remark]:
 def predicted_failures(scenarios: Sequence[ReleaseSpec], table: ContingencyTable) -> list[PredictedFailure]:
     """Scenarios whose rate asks for more pairs than can exist."""
     several_kinds, bounds = multi_kind(table), {}
+    looked_at: dict[object, str] = {}
     failures = []
     for spec in scenarios:
-        structure = spec.structure(several_kinds)
+        structure = spec.structure(several_kinds, table.domain.ruled)
         if structure not in bounds:
             bounds[structure] = pair_bound(structure, table)
         most, place = bounds[structure]
         wanted = pairs_wanted(spec.rate, table.n_records)[1]
-        if wanted > most:
+        if words := obstacle(spec, table, looked_at) if wanted and len(scenarios) <= MOST_LOOKED_AT else "":
+            failures.append(PredictedFailure(spec, 0, wanted, "", words))
+        elif wanted > most:
             failures.append(PredictedFailure(spec, most, wanted, table.domain.names[place] if place >= 0 else ""))
     return failures
 
@@ -117,5 +123,7 @@ def remark_text(remark: Remark) -> str:
 
 def failure_text(failure: PredictedFailure) -> str:
     """The reason why a scenario is predicted to fail."""
+    if failure.obstacle:
+        return f"any two records that could be exchanged {failure.obstacle}"
     limit = f"differ on '{failure.attribute}'" if failure.attribute else "be formed"
     return f"at most {failure.most} pairs can {limit}; {failure.wanted} requested"

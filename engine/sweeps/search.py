@@ -35,6 +35,7 @@ from engine.release.space_size import n_specs
 from engine.release.spec import AttributeSpec
 from engine.study.map_reader import objective_indices
 from engine.sweeps.runner import Runner
+from engine.sweeps.swap_ways import swap_ways
 
 NONE_TO_START = "no candidate release is possible: no swap of one or two attributes can work on these data"
 _START = 300  # most specs to start with
@@ -61,7 +62,8 @@ class Search:
 
     def __post_init__(self) -> None:
         names, space_plan = self.table.domain.names, self.plan.space
-        self.budget = max(1, space_plan.budget // len(space_plan.rates))
+        self.ways = swap_ways(self.plan)
+        self.budget = max(1, space_plan.budget // (len(space_plan.rates) * len(self.ways)))
         outside = space.outside_roles(names, space_plan.fix, space_plan.change)
         able = set(self.plan.swap)
         self.choices = [outside.get(name, "SFCU" if name in able else "FCU") for name in names]
@@ -173,20 +175,21 @@ def _percent(share: float) -> str:
 
 
 def run_search(runner: Runner, search: Search) -> SearchReport:
-    """Look at specs until the budget is used up: each is added to the study at all rates and run ``screen`` times."""
+    """Look at specs until the budget is used up: each is added to the study at all rates, in all ways, and run
+    ``screen`` times."""
     study, space_plan = runner.study, search.plan.space
     objectives = list(objective_indices(study))
     measures = [call.measure for call in study.measures]
-    rates = space_plan.rates
+    n_each = len(space_plan.rates) * len(search.ways)
     indices: list[list[int]] = []
 
     def look(specs: list[AttributeSpec]) -> np.ndarray:
-        """Losses of all specs so far (specs × rates × objectives), at the first replicates only."""
-        wanted = space.scenarios(specs, rates, space_plan.rule)
+        """Losses of all specs so far (specs × rates and ways × objectives), at the first replicates only."""
+        wanted = space.scenarios(specs, space_plan.rates, space_plan.rule, search.ways)
         study.scenario_table.add(wanted)
         index_of = {s.spec: s.index for s in study.scenarios}
         indices_of_specs = [index_of[spec] for spec in wanted]
-        indices.extend(indices_of_specs[i : i + len(rates)] for i in range(0, len(indices_of_specs), len(rates)))
+        indices.extend(indices_of_specs[i : i + n_each] for i in range(0, len(indices_of_specs), n_each))
         runner.bring(indices_of_specs, space_plan.screen)
         runs = np.full(len(study.scenarios), space_plan.screen)
         summary = summarise(first_runs(study.runs.results(), runs), measures, len(runs))

@@ -24,6 +24,7 @@ from engine.sweeps.evaluator import question_of
 from engine.sweeps.probe import estimate, probed
 from engine.sweeps.remarks import failure_text, predicted_failures
 from engine.sweeps.space_count import Counted, space_or_count
+from engine.sweeps.swap_ways import per_spec, swap_ways
 from frontier_app.session import actions, state
 from frontier_app.widgets import elements
 from frontier_app.wording import mechanisms, text
@@ -60,7 +61,7 @@ def amounts(plan: Plan | None, error: EngineError | None, data: Microdata) -> Ca
     rates = ", ".join(percent(rate).replace(" ", "\u00a0") for rate in plan.space.rates)
     space = plan.space
     staged, searching = space.adaptive or space.search, space.search and plan.swaps_at_random
-    n_swaps = _searched(plan, data) if searching else swaps.distinct * len(space.rates) if swaps else 0
+    n_swaps = _searched(plan, data) if searching else swaps.distinct * per_spec(plan) if swaps else 0
     n_scenarios = n_swaps + len(others)
     most = "≤ " if staged else ""
     first, second, third = st.columns(3)
@@ -108,12 +109,12 @@ def counted(plan: Plan, data: Microdata) -> tuple[Space | Counted | None, list[R
     swaps = None
     if plan.swaps_at_random and not plan.space.search:
         alone = replace(plan.space, rates=("0",), replicates=1, adaptive=False)
-        space = (alone, plan.swap, plan.data, plan.edits)
+        space = (alone, plan.swap, plan.data, plan.edits, tuple(swap_ways(plan)))
         swaps = now.memo.get("space", space, lambda: space_or_count(plan, data))
-    declared = tuple(entry for entry in plan.mechanisms if not entry.by_roles or entry.grid)
+    declared = tuple(entry for entry in plan.mechanisms if not entry.by_roles)
     if not declared:
         return swaps, []
-    depends = (declared, plan.data, plan.keys, plan.analyses)
+    depends = (declared, plan.data, plan.keys, plan.analyses, plan.edits)
     others, _ = now.memo.get("others", depends, lambda: _tried(replace(plan, mechanisms=declared), data))
     return swaps, others
 
@@ -134,11 +135,11 @@ def _searched(plan: Plan, data: Microdata) -> int:
         depends,
         lambda: n_specs(data.table, plan.swap, space.fix, space.change, space.rule, data.has_carried_columns),
     )
-    looked = min(of * len(space.rates), space.budget)
+    looked = min(of * per_spec(plan), space.budget)
     if of < _COUNTABLE:
         st.caption(
-            f"The complete space has {of:,} distinct swaps, {of * len(space.rates):,} scenarios at these rates; the"
-            f" search tries at most {100 * looked / max(1, of * len(space.rates)):.3g} % of them."
+            f"The complete space has {of:,} distinct swaps, {of * per_spec(plan):,} scenarios at these rates; the"
+            f" search tries at most {100 * looked / max(1, of * per_spec(plan)):.3g} % of them."
         )
     else:
         st.caption(
@@ -210,7 +211,7 @@ def _foreseen(plan: Plan, swaps: Space | Counted, data: Microdata, n_scenarios: 
         )
         return
     now = state.get()
-    specs = scenarios(swaps.even_part(swaps.distinct), plan.space.rates, plan.space.rule)
+    specs = scenarios(swaps.even_part(swaps.distinct), plan.space.rates, plan.space.rule, swap_ways(plan))
     depends = (tuple(specs), plan.data, plan.edits)
     failing = now.memo.get("failing", depends, lambda: predicted_failures(specs, data.table))
     if failing:

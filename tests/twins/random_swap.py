@@ -124,33 +124,48 @@ Pairs = tuple[tuple[int, int], ...]
 Law = dict[tuple[Pairs, Pairs], Fraction]
 
 
-def law(cells: Sequence[Record], counts: Sequence[int], roles: str, wanted: int, rule: str = "strict") -> Law:
-    """The exact law of a run over cells, by enumeration of the algorithm's two uniform draws; for tiny tables only.
+def law(
+    cells: Sequence[Record],
+    counts: Sequence[int],
+    roles: str,
+    wanted: int,
+    rule: str = "strict",
+    weights: Sequence[int] | None = None,
+    feasible: Callable[[int, int], bool] | None = None,
+) -> Law:
+    """The exact law of a run over cells, by enumeration of the algorithm's two draws; for tiny tables only.
+
+    Draws are uniform, or in proportion to the ``weights`` of the records of each cell; ``feasible`` says which two
+    cells may exchange where that is not for roles alone.
 
     An outcome is the multiset of unordered pairs of cells, sorted, with the last pair as drawn (its first record's cell
     first), or nothing.  All records of a cell have the same partners, so a cell whose record has none can be closed.
     """
+    each = weights or [1] * len(cells)
+    may = feasible or (lambda a, b: may_swap(cells[a], cells[b], roles, rule))
     found: Law = defaultdict(Fraction)
     # A state is what is left and the outcome so far; equal states are folded together, step by step.
     states: dict[tuple[tuple[int, ...], tuple[Pairs, Pairs]], Fraction] = {(tuple(counts), ((), ())): Fraction(1)}
     while states:
         following: dict[tuple[tuple[int, ...], tuple[Pairs, Pairs]], Fraction] = defaultdict(Fraction)
         for (left, outcome), chance in states.items():
-            total = sum(left)
+            total = sum(n * weight for n, weight in zip(left, each, strict=True))
             if len(outcome[0]) == wanted or total == 0:
                 found[outcome] += chance
                 continue
             for a, n_a in enumerate(left):
                 if n_a == 0:
                     continue
-                partners = [b for b, n_b in enumerate(left) if n_b and may_swap(cells[a], cells[b], roles, rule)]
-                feasible = sum(left[b] for b in partners)
+                partners = [b for b, n_b in enumerate(left) if n_b and may(a, b)]
+                of_partners = sum(left[b] * each[b] for b in partners)
                 if not partners:
                     closed = tuple(0 if c == a else k for c, k in enumerate(left))
-                    following[closed, outcome] += chance * Fraction(n_a, total)
+                    following[closed, outcome] += chance * Fraction(n_a * each[a], total)
                 for b in partners:
                     rest = tuple(k - (c in (a, b)) for c, k in enumerate(left))
                     longer = tuple(sorted((*outcome[0], (min(a, b), max(a, b)))))
-                    following[rest, (longer, ((a, b),))] += chance * Fraction(n_a, total) * Fraction(left[b], feasible)
+                    following[rest, (longer, ((a, b),))] += (
+                        chance * Fraction(n_a * each[a], total) * Fraction(left[b] * each[b], of_partners)
+                    )
         states = following
     return found

@@ -56,9 +56,6 @@ def grids(base: Plan, data: Microdata, picked: list[str], tag: str, wrong: Input
         [*((entry.name, entry) for entry in before), *((name, None) for name in picked if name not in known)]
     ):
         chosen = mechanism(name)
-        if chosen.by_roles:
-            entries.append(entry or MechanismPlan(name))
-            continue
         asks = name == HOUSEHOLD_SWAP  # in words of the field, not by its parameters
         title = markdown("**{}**{}", chosen.title, "" if asks else _grid_words(entry))
         with st.expander(title, expanded=entry is None or asks, icon=":material/tune:"):

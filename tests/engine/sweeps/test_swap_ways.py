@@ -1,0 +1,148 @@
+"""Ways of the random swap beyond roles and rates: from the plan to candidates, refused ones, and what runs tell."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from engine.common.errors import UsageError
+from engine.data.edit_rules import EditRule
+from engine.plan import MechanismPlan, Plan
+from engine.plan.edit import extended_plan
+from engine.plan.recode import code
+from engine.release.results import NoteKind, RunStatus
+from engine.release.space import impossibility_text
+from engine.sweeps.candidates import scenarios_of, space_of
+from engine.sweeps.evaluator import question_of
+from engine.sweeps.remake import remake, stream_of
+from engine.sweeps.remarks import failure_text, predicted_failures
+from engine.sweeps.swap_ways import swap_ways
+from engine.sweeps.sweep import sweep
+from tests.engine.small_studies import RAW, SMALL, keyed, plan_of
+from tests.small_tables import KEY, Small
+
+NO_V1_WITH_V0 = EditRule("never", (("A", ("v1",)), ("B", ("v0",))), refuse=True)
+
+
+def of(**grid: object) -> Plan:
+    return plan_of(mechanisms=(MechanismPlan.of("random_swap", grid),))
+
+
+def test_the_published_swap_has_one_way_and_no_parameters():
+    assert swap_ways(plan_of()) == swap_ways(of()) == swap_ways(of(lean="0.0", similarity=0, risk="A")) == [()]
+
+
+def test_a_grid_is_every_combination_and_equal_ones_count_once():
+    ways = swap_ways(of(lean=["0", "1", "1.0"], near=["", "C:2 + A:1"]))
+    assert ways == [
+        (),
+        (("near", "A:1+C:2"),),
+        (("lean", "1"), ("risk", "A+B+C+D")),
+        (("lean", "1"), ("risk", "A+B+C+D"), ("near", "A:1+C:2")),
+    ]
+    specs = scenarios_of(of(lean=["0", "1"]), code(RAW, of()))[0]
+    assert len(specs) == 2 * len(scenarios_of(plan_of(), code(RAW, plan_of()))[0])
+    assert len({spec.canonical() for spec in specs}) == len(specs)
+    assert str(specs[2]) == "A:S lean=1 risk=A+B+C+D at 10 %" and specs[2].short == "A lean=1 risk=A+B+C+D"
+
+
+@pytest.mark.parametrize(
+    ("grid", "words"),
+    [
+        ({"lean": "-1"}, "lean == -1, must be between 0 and 10."),
+        ({"lean": "much"}, "lean == 'much', must be a number."),
+        ({"lean": "1", "risk": "A+E"}, "risk names the unknown attribute 'E'"),
+        ({"near": "A"}, "near: cannot read 'A'; write NAME:STEPS with at least one step, such as Age:2, joined by +"),
+        ({"near": "A:0"}, "near: cannot read 'A:0'; write NAME:STEPS with at least one step"),
+        ({"near": "Age:1"}, "near names the unknown attribute 'Age'"),
+        ({"similar": "A+B", "similarity": 3}, "similarity == 3, must be between 1 and 2, the number of attributes of"),
+        ({"similar": "A+B"}, "similarity == 0, must be between 1 and 2, the number of attributes of similar."),
+        ({"similarity": 1}, "similarity == 1, but similar names no attribute; name those on which partners are to"),
+        ({"rates": "0.1"}, "mechanism 'random_swap' has no parameter 'rates'; its specs and rates stand in [space]"),
+    ],
+)
+def test_what_cannot_be_is_refused_before_anything_is_run(grid: dict[str, object], words: str):
+    plan = of(**grid)
+    with pytest.raises(UsageError) as error:
+        scenarios_of(plan, code(RAW, plan))
+    assert str(error.value).startswith(words)
+
+
+def test_a_spec_whose_every_pair_breaks_a_rule_is_impossible_and_says_so():
+    # B follows A, and a level of A with the other's B is forbidden: no swap of A or B alone can be.
+    records = tuple((i % 2, i % 2, i % 3) for i in range(30))
+    small = Small(records, (2, 2, 3))
+    rules = tuple(EditRule(f"{a}{b}", (("A", (f"v{a}",)), ("B", (f"v{b}",))), True) for a, b in ((0, 1), (1, 0)))
+    plan = small.plan(edits=rules)
+    found = space_of(plan, code(small.raw(), plan))
+    assert [str(spec) for spec in found.specs] == ["C:S", "A:S B:S"]
+    reasons = {str(spec): impossibility_text(reason) for spec, reason in found.impossible}
+    assert set(reasons) == {"A:S", "B:S", "A:S C:S", "B:S C:S"}
+    assert set(reasons.values()) == {"any two records that could be exchanged would break an edit rule"}
+
+
+def test_a_way_that_makes_no_pair_is_predicted_to_fail():
+    plan = plan_of(
+        mechanisms=(MechanismPlan.of("random_swap", {"similar": "A+B", "similarity": [1, 2]}),),
+        space={"swap_sizes": (1,)},
+    )
+    data = code(RAW, plan)
+    specs, listed = scenarios_of(plan, data)
+    assert listed is not None and listed.distinct == 4, "each can be made in one of the two ways at least"
+    failing = predicted_failures(specs, data.table)
+    # who swaps A or B differs on it, and so agrees on one of them at most
+    assert {(one.spec.attributes.short, dict(one.spec.params)["similarity"]) for one in failing if one.obstacle} == {
+        ("A", "2"),
+        ("B", "2"),
+    }
+    assert failure_text(failing[-1]) == "any two records that could be exchanged agree on too few attributes"
+
+
+def test_specs_are_not_merged_with_their_complement_where_rules_refuse():
+    plan = plan_of(edits=(NO_V1_WITH_V0,), space={"swap_sizes": (), "all_specs": True, "fix": ("D",)})
+    free = plan_of(space={"swap_sizes": (), "all_specs": True, "fix": ("D",)})
+    assert space_of(free, code(RAW, free)).n_merged > 0 == space_of(plan, code(RAW, plan)).n_merged
+
+
+def test_a_sweep_with_rules_never_raises_failures_and_tells_what_was_refused(tmp_path: Path):
+    plan = plan_of(edits=(NO_V1_WITH_V0,), mechanisms=(MechanismPlan.of("random_swap", {"lean": ["0", "1"]}),))
+    with sweep(RAW, plan, keyed(tmp_path / "s.study"), workers=1) as study:
+        results = study.runs.results()
+        failures = results.values[:, study.subject.measure_index("edit_failures")]
+        assert (failures <= study.original["edit_failures"]).all() and len(np.unique(failures)) > 1
+        leaning = [s.index for s in study.scenarios if s.spec.params]
+        assert len(leaning) == 20 and str(study.scenarios[leaning[0]].spec).endswith("lean=1 risk=A+B+C+D at 10 %")
+        notes = [n for k in range(len(study.scenarios)) for n in study.notes.of(k)]
+        told = [json.loads(note.text) for note in notes if note.kind is NoteKind.DIAGNOSTICS]
+        assert any(one["partners_turned_down_by_rules"] > 0 for one in told)
+        failed = set(results.scenario[results.status == RunStatus.FAILED].tolist())
+        assert failed == {n.scenario for n in notes if n.kind is NoteKind.DIAGNOSTICS and "without_partner" in n.text}
+    counting = plan_of(edits=(EditRule("never", NO_V1_WITH_V0.forbid),))
+    with sweep(RAW, counting, keyed(tmp_path / "c.study"), workers=1) as study:
+        failures = study.runs.results().values[:, study.subject.measure_index("edit_failures")]
+        assert (failures > study.original["edit_failures"]).any(), "without refusing, swaps do break the rule"
+
+
+def test_a_realisation_is_made_again_down_to_records_with_the_same_figures(tmp_path: Path):
+    plan = plan_of(edits=(NO_V1_WITH_V0,), mechanisms=(MechanismPlan.of("random_swap", {"lean": 2, "near": "C:1"}),))
+    data = code(RAW, plan)
+    with sweep(RAW, plan, keyed(tmp_path / "s.study"), workers=1) as study:
+        results, names = study.runs.results(), [str(call) for call in study.measures]
+        for k in (0, 30, 70):
+            spec, replicate = study.scenarios[int(results.scenario[k])].spec, int(results.replicate[k])
+            made = remake(data, question_of(plan, data), spec, stream_of(KEY, spec, data, replicate))
+            assert made.status == results.status[k]
+            assert [made.figures[name] for name in names] == pytest.approx(results.values[k], nan_ok=True, abs=0)
+            moved = [data.domain.attributes[j].name for j in range(4) if (made.codes(j) != data.codes[j]).any()]
+            assert set(moved) <= set(spec.attributes.names_having("S"))
+            if "C" in moved:
+                assert np.abs(made.codes(2) - data.codes[2]).max() == 1
+
+
+def test_a_study_extended_by_a_way_keeps_the_published_swap():
+    extended = extended_plan(plan_of(), of(lean="1"))
+    assert swap_ways(extended) == [(), (("lean", "1"), ("risk", "A+B+C+D"))]
+    assert len(SMALL.records) == code(RAW, extended).n_records
