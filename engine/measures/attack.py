@@ -14,7 +14,7 @@ from engine.data.table import occupied
 from engine.measures.base import Figure, Measure
 from engine.measures.linkage import decimal_parameter
 from engine.mechanisms import mechanism
-from engine.release.spec import pairs_wanted
+from engine.release.spec import beyond_roles, pairs_wanted
 
 if TYPE_CHECKING:
     from engine.data.domain import Domain
@@ -290,8 +290,10 @@ def attack(release: RecordRelease, places: Sequence[int], target: str, threshold
     Threat model.  *The intruder knows* that the random swap was used, its rate, which attributes were swapped, held
     equal or made to differ, and the rule; and, of a person known to be in the file, the true keys.  *The intruder sees*
     the released file, in no order that helps.  *The intruder does not know* the study key or anything else about who
-    was paired, and holds no second release.  *The intruder wants*, without ``target``, the person's released record;
-    with ``target=ATTRIBUTE`` the person's true value of that attribute (which is then no key).
+    was paired, and holds no second release; nor, where records were drawn by weight or
+    pairs refused for more than roles, that they were, which the note says.  *The intruder wants*, without ``target``,
+    the person's released record; with ``target=ATTRIBUTE`` the person's true value of that attribute (which is then no
+    key).
 
     By Bayes' rule (as Reiter 2005, doi 10.1198/016214505000000619): every released record r is the person's with
     posterior probability ``P(r had the keys before the swap) / sum over all records of the same``, where unswapped keys
@@ -326,6 +328,9 @@ def attack(release: RecordRelease, places: Sequence[int], target: str, threshold
         f"{high * 100:.2f} %) in {mean.confident:.1f} confident attributions; right for {mean.correct:.1f} of {n} "
         f"with any confidence against {mean.guessed:.1f} by guessing"
     )
+    unknown = beyond_roles(release.spec, domain) if release.spec is not None else ()
+    if unknown:
+        note += f"; the intruder does not know that {' and that '.join(unknown)}: who does may do better"
     return Figure(mean.confident_correct / n, note)
 
 

@@ -16,6 +16,7 @@ from engine.measures.detection_grades import Calibration, attacked, auc, calibra
 from engine.models.level_model import MODELS, MOST_TERMS, n_terms
 from engine.models.record_release import RecordRelease
 from engine.release.records import ReleasedTable
+from engine.release.spec import beyond_roles
 from engine.report.other_keys import altered_in
 from engine.report.recognised_facts import TablesTell
 from engine.sweeps.record_evaluator import batch_of
@@ -44,7 +45,8 @@ class Detected:
     ``rate`` the true one.  ``model`` names the terms of the logit (:data:`~engine.models.level_model.MODELS`); ``auc``
     is the area under its ROC curve, ``precision`` the share of altered records among the first :data:`TOP` by
     suspicion; both are None where they are undefined.  ``calibration`` holds the modelled probability of being altered
-    beside the truth.
+    beside the truth.  ``not_known`` says what the intruder does not know of the way in which records were drawn, which
+    the attack takes to be uniform.
     """
 
     why: str
@@ -58,6 +60,7 @@ class Detected:
     auc: float | None
     precision: float | None
     calibration: tuple[Calibration, ...]
+    not_known: tuple[str, ...] = ()
 
     @property
     def finds_attributes(self) -> bool:
@@ -100,6 +103,7 @@ def detected(realisation: Remade, plan: Plan) -> Detected:
         auc=_figure(auc(grade)),
         precision=_figure(precision(grade, TOP)),
         calibration=tuple(calibration(grade)),
+        not_known=beyond_roles(realisation.spec, realisation.data.domain) if realisation.spec.by_roles else (),
     )
 
 

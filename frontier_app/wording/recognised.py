@@ -144,6 +144,8 @@ def found_words(found: Mapping[str, Any]) -> str:
             f" (guessing: 50 %), and {_percent(found['precision'])} of the {_percent(found['top'])} of records that"
             " look most unusual are altered."
         )
+    if not_known := found.get("not_known"):
+        sentences.append(f"The attack does not know that {' and that '.join(not_known)}; who does may find more.")
     return " ".join(sentences)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import lru_cache
 from random import Random
 
@@ -252,3 +253,16 @@ def test_a_wrong_request_is_answered_in_words(text, message):
     with pytest.raises(UsageError) as got:
         figure(text, swapped(small, "SU", "0"))
     assert message in str(got.value)
+
+
+def test_an_intruder_who_does_not_know_how_records_were_drawn_is_told_of():
+    release = drawn("czech", "A:S", "0.1")
+    places = range(6)
+    plain = attack.attack(release, places, "", "0.5")
+    assert plain.note is not None and "does not know" not in plain.note
+    leaning = replace(release.spec, params=(("lean", "1"), ("risk", "A+B")))
+    told = attack.attack(RecordRelease(release.original, release.tables, release.plan, leaning), places, "", "0.5")
+    assert told.value == plain.value
+    assert str(told.note).endswith(
+        "; the intruder does not know that records are drawn by 1/count to the power 1: who does may do better"
+    )
