@@ -47,6 +47,23 @@ div:has(> div > [data-testid="stMultiSelectTagsContainer"]) {max-height: none !i
 .st-key-card {padding-top: .7rem; padding-bottom: .6rem;}
 .st-key-card [role="tabpanel"] {padding-top: .3rem;}
 .st-key-card [data-testid="stMarkdownContainer"] p {font-size: .9rem; line-height: 1.45;}
+/* In a low window the card of a candidate still ends where the map does. */
+@media (max-height: 850px) and (min-width: 1200px) {
+  .stApp h1 {font-size: 1.5rem; padding: 0;}
+  .block-container {padding-top: 3.6rem;}
+  .st-key-card {padding-top: .5rem; padding-bottom: .4rem;}
+  .st-key-card [data-testid="stMarkdownContainer"] p {font-size: .86rem; line-height: 1.32;}
+  .st-key-card [data-testid="stMarkdownContainer"] :is(th, td) {padding-top: .1rem; padding-bottom: .1rem;}
+  .st-key-card [role="tabpanel"] {padding-top: 0;}
+}
+/* In a narrow one the map and the card stand below each other, and so do the controls above them. */
+@media (max-width: 1000px) {
+  [data-testid="stHorizontalBlock"]:has(> [data-testid="stColumn"] :is(.st-key-card, .st-key-look-risk)) {
+    flex-wrap: wrap;
+    > [data-testid="stColumn"] {min-width: 45%;}
+    > [data-testid="stColumn"]:has(.st-key-card, [class*="st-key-tall-"]) {min-width: 100%;}
+  }
+}
 [data-testid="stCheckbox"] label :is(div, p) {white-space: normal !important;}
 /* Streamlit downloads what a person edits with its texts as they are, which a spreadsheet program may compute. */
 :is([class*="st-key-columns-"], [class*="st-key-parts-"], [class*="st-key-edits-"])

@@ -26,13 +26,26 @@ def test_map_and_card_stand_in_the_window(page: Page, address: str, home: Path, 
     map_drawn(page)
     chart = page.evaluate(_BOX, ".js-plotly-plot")
     figures = page.evaluate(_BOX, ".st-key-card table tbody tr:last-child")
-    assert chart["bottom"] <= height and figures["bottom"] <= height
+    card = page.evaluate(_BOX, ".st-key-card")
+    assert chart["bottom"] <= height and figures["bottom"] <= height and card["bottom"] <= height
     assert chart["width"] >= width / 2
     if height >= 1080:
         assert chart["height"] >= 0.6 * height
     legends = page.evaluate("() => document.querySelector('.js-plotly-plot')._fullLayout.legend._height")
     top = page.evaluate("() => document.querySelector('.js-plotly-plot')._fullLayout.margin.t")
     assert legends + 34 <= top, "the legend would lie under the buttons of the figure"
+
+
+def test_in_a_narrow_window_the_card_stands_below_the_map(page: Page, address: str, home: Path):
+    at = workspace_with(home, risk="small_cells", utility="hellinger", max_risk="0.0025")
+    page.set_viewport_size({"width": 800, "height": 800})
+    open_at(page, address, at, "explore")
+    page.get_by_text("is recommended").first.wait_for()
+    map_drawn(page)
+    chart, card = page.evaluate(_BOX, ".js-plotly-plot"), page.evaluate(_BOX, ".st-key-card")
+    assert card["bottom"] - card["height"] >= chart["bottom"] and min(chart["width"], card["width"]) > 650
+    more = page.get_by_test_id("stPopover").get_by_text("More", exact=True).bounding_box()
+    assert more is not None and more["height"] < 60, "the words of the button stand below each other"
 
 
 @pytest.mark.parametrize("width, height", [(1280, 800), (1920, 1080)])

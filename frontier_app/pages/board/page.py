@@ -154,7 +154,7 @@ def _table(findings: Findings) -> Markdown:
     letter, names = recommended(findings).letter, list(rows[0])
     lines = []
     for row in rows:
-        cells = [row[name] for name in names]
+        cells = [row[name].replace(" ± ", "\u00a0±\u00a0") for name in names]
         if row["Candidate"] == letter:
             cells = [markdown("**{}**", cell) if cell else "" for cell in cells]
         lines.append(cells)

@@ -8,6 +8,7 @@ from pathlib import Path
 import streamlit as st
 
 from engine.common.errors import UsageError
+from engine.common.wording import upper_first
 from engine.plan import Plan
 from engine.plan.differences import CONTEXT
 from engine.study.plan_changes import MAY_GROW, change_plan
@@ -206,7 +207,7 @@ def _told(job: jobs.Job) -> None:
     if job.state == "finished":
         st.success(f"Finished: {text.plural(job.total, 'run')} drawn and measured.", icon=":material/check_circle:")
         if job.message:
-            st.caption(job.message[:1].upper() + job.message[1:])
+            st.caption(f"{upper_first(job.message).rstrip('.')}.")
     elif job.total:
         st.warning(
             f"Stopped at {job.done:,} of {text.plural(job.total, 'run')}; what is done is kept.",
