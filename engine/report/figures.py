@@ -88,17 +88,7 @@ def frontier(findings: Findings) -> Picture | None:
         [u for u, _ in frontier_points], [r for _, r in frontier_points], s=26, facecolor="white",
         edgecolor=BLUE, zorder=3, label="frontier: no candidate is better in both",
     )  # fmt: skip
-    for candidate in board_map.candidates:
-        x, y = candidate.utility, candidate.risk
-        if x is None or y is None:
-            continue
-        is_recommended, colour = candidate.recommended, VERMILLION if candidate.recommended else BLUE
-        axes.errorbar(
-            x, y, xerr=bar(x, candidate.utility_se), yerr=bar(y, candidate.risk_se),
-            fmt="*" if is_recommended else "o", markersize=15 if is_recommended else 7, color=colour, ecolor=colour,
-            elinewidth=1, zorder=5 if is_recommended else 4,
-            label=f"{candidate.letter}: recommended" if is_recommended else None,
-        )  # fmt: skip
+    _candidates(axes, board_map.candidates)
     _letters(axes, findings)
     if board_map.nothing_risk is not None and board_map.nothing_utility is not None:
         axes.scatter([board_map.nothing_utility], [board_map.nothing_risk], marker="D", s=70, color="black", zorder=4,
@@ -129,6 +119,21 @@ def frontier(findings: Findings) -> Picture | None:
         + (f". Zoomed: {outside} further out are not shown" if outside else ""),
         6.2,
     )
+
+
+def _candidates(axes: Any, candidates: Sequence[CandidateRow]) -> None:
+    """The recommendation and its lettered neighbours, with the errors of their figures."""
+    for candidate in candidates:
+        x, y = candidate.utility, candidate.risk
+        if x is None or y is None:
+            continue
+        is_recommended, colour = candidate.recommended, VERMILLION if candidate.recommended else BLUE
+        axes.errorbar(
+            x, y, xerr=bar(x, candidate.utility_se), yerr=bar(y, candidate.risk_se),
+            fmt="*" if is_recommended else "o", markersize=15 if is_recommended else 7, color=colour, ecolor=colour,
+            elinewidth=1, zorder=5 if is_recommended else 4,
+            label=f"{candidate.letter}: recommended" if is_recommended else None,
+        )  # fmt: skip
 
 
 def _letters(axes: Any, findings: Findings) -> None:
