@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from engine.data.units import Units
 from engine.mechanisms.base import Drawn
 from engine.release.parameter import Setting
 
@@ -14,9 +15,16 @@ if TYPE_CHECKING:
 
 
 def remarks(prepared: Prepared, setting: Setting, drawn: Drawn) -> list[str]:
-    """Warnings about hierarchy and risk, and how many households are swapped where those that must be are more than
-    the rate; the draw on trial tells how many."""
+    """Warnings about hierarchy and risk, profiles by which persons by area may change, and how many households are
+    swapped where those that must be are more than the rate; the draw on trial tells how many."""
     found = list(prepared.warnings)
+    units = prepared.units
+    for number, group in enumerate(prepared.group, 1):
+        if not Units.from_codes(group).constant(units.size).all():
+            found.append(
+                f"similar: partners by profile {number} may differ in size, so the number of persons of an area may "
+                "change"
+            )
     risky = float(np.mean(prepared.movable & (prepared.level < len(prepared.area))))
     rate, share = float(setting["rate"]), float(drawn.diagnostics["share_of_households"])
     if setting["must"] == "all" and round(share, 3) > round(rate, 3) and risky > 0:
