@@ -17,8 +17,9 @@ from typing import TYPE_CHECKING
 import pytest
 from hypothesis import settings
 
+from engine.data.io import reader_process
 from engine.study import keys
-from tests import examples, skip_summary
+from tests import examples, forked_readers, skip_summary
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
@@ -74,6 +75,20 @@ def own_main() -> Iterator[None]:
     before = sys.modules["__main__"]
     yield
     sys.modules["__main__"] = before
+
+
+@pytest.fixture(scope="session")
+def loaded_reader() -> Iterator[forked_readers.Started | None]:
+    """A process from which readers of SPSS, Stata and SAS files can be forked."""
+    with forked_readers.loaded() as started:
+        yield started
+
+
+@pytest.fixture
+def quick_readers(loaded_reader: forked_readers.Started | None, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Readers of SPSS, Stata and SAS files start in a few milliseconds; for tests that are not about how they start."""
+    if loaded_reader is not None:
+        monkeypatch.setattr(reader_process, "_started", loaded_reader)
 
 
 @pytest.fixture(scope="session")

@@ -13,6 +13,11 @@ from engine.study.study import Study
 from tests.engine.household_survey import approved
 
 
+@pytest.fixture(autouse=True)
+def forked_readers(quick_readers: None) -> None:
+    """Bundles hold SPSS, Stata and SAS files, each of which is read by a process of its own."""
+
+
 @pytest.fixture(scope="session")
 def home(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, RawTable]:
     """A folder with an approved study, and its data."""

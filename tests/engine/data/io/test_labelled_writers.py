@@ -26,6 +26,11 @@ WRITERS = [("a.sav", write_sav), ("a.dta", write_dta), ("a.xpt", write_xpt)]
 PLAIN = {name: values.to_pylist() for name, values in COLUMNS.items()}
 
 
+@pytest.fixture(autouse=True)
+def forked_readers(quick_readers: None) -> None:
+    """How readers start is tried in test_reader_process.py."""
+
+
 @pytest.mark.parametrize(("name", "write"), WRITERS)
 def test_values_read_back_equal(tmp_path: Path, name: str, write: Writer) -> None:
     write(tmp_path / name, COLUMNS, LABELS)

@@ -31,6 +31,11 @@ SPSS: Any = pd.DataFrame(
 SPSS_LABELS: Any = {"a": {1.0: "Yes", -9.0: "Refused"}, "half": {0.5: "Half"}, "s": {"N": "None"}}
 
 
+@pytest.fixture(autouse=True)
+def forked_readers(quick_readers: None) -> None:
+    """How readers start is tried in test_reader_process.py."""
+
+
 def test_spss_keeps_labels_and_user_missing_codes(tmp_path: Path) -> None:
     pyreadstat.write_sav(
         SPSS,
