@@ -16,6 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import cache
 from itertools import pairwise
 
 import numpy as np
@@ -93,6 +94,7 @@ def combined(fits: Sequence[Sequence[tuple[np.ndarray, np.ndarray]]]) -> tuple[n
     return q.mean(axis=1), student.ppf(0.975, df) * np.sqrt(total)
 
 
+@cache  # a table's own test and the one of its mutants ask for the same
 def simulate(sets: int, mechanism: Mechanism) -> dict[str, tuple[np.ndarray, np.ndarray]]:
     """Estimates and half widths, each ``(sets, 5)``, of the original and of MaPS at every cutpoint."""
     rng, key = np.random.default_rng(20000), bytes(16)
