@@ -101,6 +101,20 @@ def open_at(page: Page, address: str, at: Workspace, name: str = "data") -> None
     settled(page)
 
 
+def every_page(page: Page, address: str, at: Workspace) -> Iterator[str]:
+    """Go through a workspace from page to page, as a person does; yields each page's name while it is shown.
+
+    Only the first one is loaded anew, which takes longer than all that tests do on it; that every page can be opened at
+    its own address is tried in test_console.py.
+    """
+    for name in PAGES:
+        if name == "data":
+            open_at(page, address, at)
+        else:
+            visit(page, name)
+        yield name
+
+
 @contextmanager
 def injected(folder: Path, code: str) -> Iterator[None]:
     """While it lasts, servers that are started, and the processes that they start, run this code first of all."""

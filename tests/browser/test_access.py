@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from tests.browser.steps import PAGES, PATIENCE, dashboard, engine, open_at, settled, workspace_with
+from tests.browser.steps import PAGES, PATIENCE, dashboard, engine, every_page, open_at, settled, workspace_with
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
@@ -108,8 +108,7 @@ def test_every_page_with_nothing_open(window: Page, address: str):
 
 def test_every_page_with_a_study(window: Page, address: str, decided: Workspace):
     found = []
-    for name in PAGES:
-        open_at(window, address, decided, name)
+    for name in every_page(window, address, decided):
         if name == "explore":
             window.wait_for_function("() => document.querySelector('.js-plotly-plot')?._fullLayout?.xaxis?.range")
         found += faults(window, name)

@@ -18,7 +18,9 @@ _BOX = """(css) => { const r = document.querySelector(css).getBoundingClientRect
 
 
 @pytest.mark.parametrize("width, height", [(1280, 800), (1920, 1080)])
-def test_map_and_card_stand_in_the_window(page: Page, address: str, home: Path, width: int, height: int):
+def test_map_card_headline_navigation_and_popovers_fit_in_the_window(
+    page: Page, address: str, home: Path, width: int, height: int
+):
     at = workspace_with(home, risk="small_cells", utility="hellinger", max_risk="0.0025")
     page.set_viewport_size({"width": width, "height": height})
     open_at(page, address, at, "explore")
@@ -34,6 +36,17 @@ def test_map_and_card_stand_in_the_window(page: Page, address: str, home: Path, 
     legends = page.evaluate("() => document.querySelector('.js-plotly-plot')._fullLayout.legend._height")
     top = page.evaluate("() => document.querySelector('.js-plotly-plot')._fullLayout.margin.t")
     assert legends + 34 <= top, "the legend would lie under the buttons of the figure"
+    headline = page.evaluate(_BOX, "[data-testid=stMain] h5")
+    assert headline["height"] < 30, "the headline has two lines"
+    lefts = page.evaluate(
+        """() => ["[data-testid=stTopNavLink] span", "[data-testid=stMain] h1"].map(
+            css => document.querySelector(css).getBoundingClientRect().left)"""
+    )
+    assert abs(lefts[0] - lefts[1]) < 3, f"navigation and page begin at {lefts}"
+    button(page, "More").click()
+    page.get_by_text("Knee and slopes").click()
+    page.get_by_text("the frontier's knee").wait_for()
+    assert page.evaluate(_BOX, "[data-testid=stPopoverBody]")["bottom"] <= height
 
 
 def test_in_a_narrow_window_the_card_stands_below_the_map(page: Page, address: str, home: Path):
@@ -46,23 +59,3 @@ def test_in_a_narrow_window_the_card_stands_below_the_map(page: Page, address: s
     assert card["bottom"] - card["height"] >= chart["bottom"] and min(chart["width"], card["width"]) > 650
     more = page.get_by_test_id("stPopover").get_by_text("More", exact=True).bounding_box()
     assert more is not None and more["height"] < 60, "the words of the button stand below each other"
-
-
-@pytest.mark.parametrize("width, height", [(1280, 800), (1920, 1080)])
-def test_headline_navigation_and_popovers_fit(page: Page, address: str, home: Path, width: int, height: int):
-    at = workspace_with(home, risk="small_cells", utility="hellinger", max_risk="0.0025")
-    page.set_viewport_size({"width": width, "height": height})
-    open_at(page, address, at, "explore")
-    page.get_by_text("is recommended").first.wait_for()
-    map_drawn(page)
-    headline = page.evaluate(_BOX, "[data-testid=stMain] h5")
-    assert headline["height"] < 30, "the headline has two lines"
-    lefts = page.evaluate(
-        """() => ["[data-testid=stTopNavLink] span", "[data-testid=stMain] h1"].map(
-            css => document.querySelector(css).getBoundingClientRect().left)"""
-    )
-    assert abs(lefts[0] - lefts[1]) < 3, f"navigation and page begin at {lefts}"
-    button(page, "More").click()
-    page.get_by_text("Knee and slopes").click()
-    page.get_by_text("the frontier's knee").wait_for()
-    assert page.evaluate(_BOX, "[data-testid=stPopoverBody]")["bottom"] <= height

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.browser.steps import PAGES, at_home, environment, open_at, settled, workspace_with
+from tests.browser.steps import at_home, environment, every_page, open_at, workspace_with
 from tests.frontier_app import hostile_names
 from tests.frontier_app.finished_studies import FinishedStudies
 
@@ -41,9 +41,7 @@ def test_names_fetch_nothing_and_stay_text(
     page.context.on("request", lambda request: asked.append(request.url))
     with at_home(home):
         at = hostile_names.swept(tmp_path_factory.mktemp("hostile"), FinishedStudies(tmp_path_factory), 1)
-    for name in PAGES:
-        open_at(page, address, at, name)
-        settled(page)
+    for name in every_page(page, address, at):
         said = page.get_by_test_id("stMain").inner_text()
         assert "evil.example" in said or name in ("plan", "sweep", "release", "glossary", "explore"), name
         assert page.evaluate(LIVE) == [], name

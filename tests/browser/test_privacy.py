@@ -15,11 +15,11 @@ import pytest
 
 from benchmarks.dashboard import large
 from tests.browser.steps import (
-    PAGES,
     PATIENCE,
     at_home,
     button,
     environment,
+    every_page,
     keeping_to_itself,
     map_drawn,
     no_trouble,
@@ -84,8 +84,7 @@ def test_every_page_keeps_to_this_server(
     with keeping_to_itself(context, address):
         page = context.new_page()
         page.set_default_timeout(PATIENCE)
-        for name in PAGES:
-            open_at(page, address, at, name)
+        for _ in every_page(page, address, at):
             no_trouble(page)
         for one, figures in (
             (at, ("Quantile", "Rates", "Pooled", "Labels", "Runs", "Measures")),
