@@ -4,6 +4,7 @@ happens.  Exit code 1 when anything is not as it should be."""
 from __future__ import annotations
 
 import argparse
+import gc
 import importlib
 import json
 import os
@@ -121,7 +122,8 @@ def _words(outcome: Outcome, seed: int) -> str:
 
 
 def warm() -> None:
-    """Load what every command needs, so that forks of this process have it."""
+    """Load what commands need, at once or later, so that forks of this process have it; and what is loaded by then is
+    nothing that each of them has to go through for garbage."""
     os.environ.setdefault("OMP_NUM_THREADS", "1")
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     for module in (
@@ -130,8 +132,16 @@ def warm() -> None:
         "engine.sweeps.sweep",
         "engine.bundle.export",
         "engine.bundle.verify",
+        "engine.mechanisms.kernels",
+        "pandas",
+        "pyarrow.compute",
+        "pyarrow.csv",
+        "pyarrow.parquet",
+        "scipy.stats",
+        "statsmodels.api",
     ):
         importlib.import_module(module)
+    gc.freeze()
 
 
 def table(found: Found) -> str:
