@@ -51,7 +51,8 @@ def ran(argv: Sequence[str], *, largest: int | None = None) -> subprocess.Comple
         if largest is not None:
             resource.setrlimit(resource.RLIMIT_FSIZE, (largest, largest))
 
-    words = [sys.executable, "-m", "engine", *argv]
+    # -B: a module compiled under the limit would be cut, and stay so
+    words = [sys.executable, "-B", "-m", "engine", *argv]
     return subprocess.run(words, capture_output=True, text=True, check=False, preexec_fn=limited)
 
 

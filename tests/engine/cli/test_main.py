@@ -226,7 +226,7 @@ def test_a_full_disk_gets_one_sentence_and_loses_nothing(study: Path, here: Path
         "from engine.cli.main import main; sys.exit(main(sys.argv[1:]))"
     )
     words = ["sweep", "people.csv", "--study", "s.study", "--replicates", "4000", "--extend"]
-    ended = subprocess.run([sys.executable, "-c", code, *words], capture_output=True, text=True)
+    ended = subprocess.run([sys.executable, "-B", "-c", code, *words], capture_output=True, text=True)
     assert ended.returncode == 1, ended.stderr
     assert "could not be written" in ended.stderr and "Traceback" not in ended.stderr
     shown = [sys.executable, "-m", "engine", "show", "s.study", "--by", "realisation", "--format", "csv"]

@@ -82,7 +82,7 @@ sys.exit(main(["status", sys.argv[1]]) or main(["show", sys.argv[1], "--format",
 
 def read_where_no_file_can_grow(path: Path) -> str:
     said = subprocess.run(
-        [sys.executable, "-c", READING, str(path)], cwd=ROOT, capture_output=True, text=True, timeout=60
+        [sys.executable, "-B", "-c", READING, str(path)], cwd=ROOT, capture_output=True, text=True, timeout=60
     )
     assert said.returncode == 0, said.stderr
     return said.stdout

@@ -44,7 +44,7 @@ def limited(folder: Path, form: str, size: int) -> subprocess.CompletedProcess[s
         "from engine.cli.main import main; sys.exit(main(sys.argv[1:]))"
     )
     arguments = ["datasets", "write", "czech", "--to", str(folder / f"c.{form}")]
-    return subprocess.run([sys.executable, "-c", code, *arguments], cwd=ROOT, capture_output=True, text=True)
+    return subprocess.run([sys.executable, "-B", "-c", code, *arguments], cwd=ROOT, capture_output=True, text=True)
 
 
 @pytest.mark.skipif(
