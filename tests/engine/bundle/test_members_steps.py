@@ -168,8 +168,7 @@ GRID = [
         ("fair", "0.125", "age:S"),
         ("fair", "0.125", "occ:S affair:S"),
     )
-    for rate in ("0.02", "0.1", "0.3", "0.6")
-    for key in ("one", "two")
+    for rate, key in (("0.02", "one"), ("0.1", "two"), ("0.3", "one"), ("0.6", "two"))
 ]
 
 
