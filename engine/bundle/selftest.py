@@ -20,6 +20,7 @@ import numpy as np
 from engine.bundle.export import export
 from engine.bundle.leaks import Secret, forms_of_bytes
 from engine.bundle.replay import replay
+from engine.bundle.selftest_households import check_households
 from engine.bundle.unpack import parts_of
 from engine.common.errors import EngineError
 from engine.common.os_support import write_private
@@ -320,6 +321,7 @@ _CHECKS: dict[str, Callable[[Path], str]] = {
     "Frontiers": _frontier,
     "All mechanisms": _mechanisms,
     "Export and replay": _replay,
+    "Households": check_households,
     "File formats": _formats,
     "Leak scan": _leaks,
 }

@@ -6,8 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from engine.bundle import selftest
+from engine.bundle import selftest, selftest_households
+from engine.bundle.selftest_households import PLAN
 from engine.cli.main import main
+from engine.common.errors import EngineError
 
 
 @pytest.mark.slow
@@ -58,3 +60,12 @@ def test_a_wrong_frontier_is_noticed(monkeypatch: pytest.MonkeyPatch, tmp_path: 
     monkeypatch.setattr("engine.bundle.selftest.undominated", lambda points: np.ones(len(points), bool))
     with pytest.raises(selftest.Mismatch, match="2 dimensions"):
         selftest._frontier(tmp_path)
+
+
+def test_households_that_are_torn_are_noticed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    single = PLAN[: PLAN.index("[[mechanism]]")] + PLAN[PLAN.index("[space]") :].replace(
+        "replicates = 2", 'specs = ["region:S town:S"]\nrates = ["0.2"]\nreplicates = 2'
+    )
+    monkeypatch.setattr(selftest_households, "PLAN", single)
+    with pytest.raises(EngineError, match="a home is in two towns"):
+        selftest_households.check_households(tmp_path)
