@@ -22,9 +22,11 @@ from engine.sweeps.release_warnings import (
     loose_recodes,
 )
 from engine.sweeps.unit_warnings import TornUnits, torn_units
+from engine.sweeps.warning_remedies import one_by_one
 from frontier_app.session import actions, navigation, state
 from frontier_app.widgets import elements
-from frontier_app.wording.markup import joined, markdown
+from frontier_app.wording import text
+from frontier_app.wording.markup import bullets, joined, markdown
 
 
 @dataclass(frozen=True)
@@ -65,13 +67,33 @@ def of(plan: Plan) -> list[ReleaseWarning]:
     return now.memo.get("warnings", depends, found)
 
 
+def key_of(warning: ReleaseWarning) -> str:
+    """A name by which a warning that is lived with is known again."""
+    if isinstance(warning, Identifier):
+        return f"warning:{warning.column}"
+    if isinstance(warning, LooseRecodes):
+        return "warning:{}:{}".format(*warning.pairs[0])
+    if isinstance(warning, TornUnits):
+        return "warning:torn"
+    assert isinstance(warning, FinerThanCounted)
+    return f"warning:finer:{warning.keys[0].name}"
+
+
 def shown(plan: Plan, *, refused_only: bool = False) -> None:
     """The warnings about released columns, and the way to the page where they are mended; nothing where no data are
-    open.  ``refused_only`` leaves out what does not stand in the way of a public bundle."""
+    open.  ``refused_only`` leaves out what does not stand in the way of a public bundle; those that somebody decided to
+    live with are folded."""
     with elements.errors_shown():
         warnings = [warning for warning in of(plan) if warning.refused or not refused_only]
+        accepted = actions.declined()
+        single = one_by_one(warnings)
+        left_so = [warning for warning in single if key_of(warning) in accepted]
+        unsettled = [warning for warning in single if key_of(warning) not in accepted] if left_so else warnings
         for kind in KINDS:
-            _box(kind.title, kind.icon, [warning for warning in warnings if isinstance(warning, kind.warning)])
+            _box(kind.title, kind.icon, [warning for warning in unsettled if isinstance(warning, kind.warning)])
+        if left_so:
+            with st.expander(f"{text.plural(len(left_so), 'warning')} left so under File", icon=":material/done_all:"):
+                st.markdown(bullets([f"{upper_first(warning.what)}." for warning in left_so]))
         if warnings and st.button("Mend it under File", key="mend-under-file"):
             state.set_file_view(part="warnings", turn=state.get().file_view.turn + 1)
             navigation.go_to("data")

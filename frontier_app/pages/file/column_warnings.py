@@ -8,8 +8,7 @@ from engine.common.errors import EngineError
 from engine.common.wording import upper_first
 from engine.data.microdata import RawTable
 from engine.plan import Plan
-from engine.sweeps.release_warnings import FinerThanCounted, Identifier, LooseRecodes, ReleaseWarning
-from engine.sweeps.unit_warnings import TornUnits
+from engine.sweeps.release_warnings import ReleaseWarning
 from engine.sweeps.warning_remedies import one_by_one, remedies
 from frontier_app.session import actions, state
 from frontier_app.widgets import disclosure_warnings
@@ -17,18 +16,6 @@ from frontier_app.wording import text
 from frontier_app.wording.markup import markdown
 
 _SHOWN = 20  # warnings drawn at a time
-
-
-def key_of(warning: ReleaseWarning) -> str:
-    """A name by which a warning that is lived with is known again."""
-    if isinstance(warning, Identifier):
-        return f"warning:{warning.column}"
-    if isinstance(warning, LooseRecodes):
-        return "warning:{}:{}".format(*warning.pairs[0])
-    if isinstance(warning, TornUnits):
-        return "warning:torn"
-    assert isinstance(warning, FinerThanCounted)
-    return f"warning:finer:{warning.keys[0].name}"
 
 
 def open_ones(plan: Plan) -> list[ReleaseWarning]:
@@ -39,7 +26,7 @@ def open_ones(plan: Plan) -> list[ReleaseWarning]:
     except EngineError:
         return []
     accepted = actions.declined()
-    return [warning for warning in one_by_one(warnings) if key_of(warning) not in accepted]
+    return [warning for warning in one_by_one(warnings) if disclosure_warnings.key_of(warning) not in accepted]
 
 
 def page(plan: Plan, warnings: list[ReleaseWarning]) -> None:
@@ -49,7 +36,7 @@ def page(plan: Plan, warnings: list[ReleaseWarning]) -> None:
         return
     st.markdown(
         f"{text.plural(len(warnings), 'warning')} about columns that would be released as the plan stands. Each button"
-        " is one way out."
+        " is one way out. Once each is settled or left so, the next step is the threat."
     )
     for kind in disclosure_warnings.KINDS:
         of_kind = [warning for warning in warnings if isinstance(warning, kind.warning)]
@@ -63,7 +50,7 @@ def _kind(plan: Plan, kind: disclosure_warnings.Kind, warnings: list[ReleaseWarn
     assert raw is not None
     left, right = st.columns([3, 2], vertical_alignment="center")
     left.markdown(markdown("**{}** ({:,})", kind.title, len(warnings)))
-    bearable = [key_of(warning) for warning in warnings if not warning.refused]
+    bearable = [disclosure_warnings.key_of(warning) for warning in warnings if not warning.refused]
     if len(warnings) > 1:
         with right.container(horizontal=True, horizontal_alignment="right"):
             if kind.all_at_once and st.button(kind.all_at_once, key=f"mend-all-{kind.icon}"):
@@ -76,11 +63,11 @@ def _kind(plan: Plan, kind: disclosure_warnings.Kind, warnings: list[ReleaseWarn
             sentence.markdown(f"{upper_first(warning.what)}.")
             with buttons.container(horizontal=True, horizontal_alignment="right"):
                 for i, way in enumerate(remedies(warning, plan, raw)):
-                    if st.button(way.label, key=f"mend-{i}-{key_of(warning)}"):
+                    if st.button(way.label, key=f"mend-{i}-{disclosure_warnings.key_of(warning)}"):
                         actions.change(way.plan, way.done)
                         st.rerun()
-                if not warning.refused and st.button("Leave it so", key=f"leave-{key_of(warning)}"):
-                    _leave([key_of(warning)])
+                if not warning.refused and st.button("Leave it so", key=f"leave-{disclosure_warnings.key_of(warning)}"):
+                    _leave([disclosure_warnings.key_of(warning)])
     if len(warnings) > _SHOWN:
         st.caption(f"The first {_SHOWN} of {len(warnings):,}; the others come when these are decided.")
 

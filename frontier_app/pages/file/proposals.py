@@ -104,11 +104,11 @@ def page(plan: Plan) -> None:
     kind = str(picked or shown)
     if kind != last:
         state.set_file_view(kind=kind, shown=_MORE)
-    _kind(plan, kind, by_kind[kind])
+    _kind(plan, kind, by_kind[kind], only_one=n_certain == 1)
     _again(declined)
 
 
-def _kind(plan: Plan, kind: str, proposals: list[Proposal]) -> None:
+def _kind(plan: Plan, kind: str, proposals: list[Proposal], *, only_one: bool) -> None:
     kind_words = WORDS[kind]
     left, right = st.columns([3, 2], vertical_alignment="center")
     left.caption(kind_words.why)
@@ -120,7 +120,7 @@ def _kind(plan: Plan, kind: str, proposals: list[Proposal]) -> None:
             ):
                 _accept(plan, certain)
             if st.button("Decline all", key=f"none-{kind}"):
-                _decline(proposals)
+                _decline(plan, proposals)
     for proposal in proposals[: state.get().file_view.shown]:
         with st.container(border=True):
             sentence, buttons = st.columns([5, 2], vertical_alignment="center")
@@ -129,12 +129,12 @@ def _kind(plan: Plan, kind: str, proposals: list[Proposal]) -> None:
                 if st.button(
                     "Accept",
                     key=f"accept-{proposal.key}",
-                    type="primary" if len(certain) == 1 and proposal.certain else "secondary",
+                    type="primary" if only_one and proposal.certain else "secondary",
                     icon=":material/check:",
                 ):
                     _accept(plan, [proposal])
                 if st.button("Decline", key=f"decline-{proposal.key}"):
-                    _decline([proposal])
+                    _decline(plan, [proposal])
     left_over = len(proposals) - state.get().file_view.shown
     if left_over > 0 and st.button(f"Show {min(left_over, _MORE)} more of {left_over}", icon=":material/expand_more:"):
         state.set_file_view(shown=state.get().file_view.shown + _MORE)
@@ -154,6 +154,7 @@ def _accept(plan: Plan, proposals: list[Proposal]) -> None:
     if done:
         kind = WORDS[proposals[0].kind]
         actions.change(plan, f"{text.plural(done, kind.noun)} accepted")
+        _move_on(plan)
     if not complaints:
         st.rerun()
     for complaint in complaints[:3]:
@@ -168,15 +169,23 @@ def _accept_all(plan: Plan) -> None:
     done = accept_all(raw, plan, known, lambda proposal: proposal.certain and proposal.key not in declined)
     if done.accepted:
         actions.change(done.plan, f"{text.plural(len(done.accepted), 'suggestion')} accepted")
+        _move_on(done.plan)
     if not done.refused:
         st.rerun()
     for _, error in done.refused[:3]:
         elements.show_error(error)
 
 
-def _decline(proposals: list[Proposal]) -> None:
+def _move_on(plan: Plan) -> None:
+    """Show the part that comes next, once nothing is suggested any more."""
+    if not open_ones(plan):
+        state.set_file_view(part=None, turn=state.get().file_view.turn + 1)
+
+
+def _decline(plan: Plan, proposals: list[Proposal]) -> None:
     noun = WORDS[proposals[0].kind].noun
     actions.decline([proposal.key for proposal in proposals], f"{text.plural(len(proposals), noun)} declined")
+    _move_on(plan)
     st.rerun()
 
 

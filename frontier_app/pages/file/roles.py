@@ -59,6 +59,7 @@ def page(plan: Plan) -> None:
                 key=lists[role],
                 placeholder=empty,
                 filter_mode="contains",
+                select_all=False,  # Enter would take all that match what is typed
             )
         if st.button("Use these roles", type="primary", icon=":material/check:", key="use-roles"):
             keys = chosen["keys"]

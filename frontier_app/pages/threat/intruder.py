@@ -42,6 +42,7 @@ def inputs(base: Plan, tag: str, fixed: bool, wrong: InputErrors) -> Plan:
         key=key,
         disabled=fixed,
         filter_mode="contains",
+        select_all=False,  # Enter would take all that match what is typed
         help="Risk is measured on the table of these attributes. More keys make a stronger intruder.",
     )
     plan = wrong.attempt(lambda: _with_keys(base, keys), base)
@@ -109,6 +110,7 @@ def _sensitive(base: Plan, plan: Plan, tag: str, fixed: bool, wrong: InputErrors
         disabled=fixed,
         placeholder="none",
         filter_mode="contains",
+        select_all=False,  # Enter would take all that match what is typed
         help="How often an intruder who knows the other keys guesses such an answer rightly is measured on every"
         " candidate, among the measures of risk.",
     )

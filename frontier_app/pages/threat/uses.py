@@ -149,6 +149,7 @@ def _picked(
         disabled=fixed,
         placeholder=none,
         filter_mode="contains",
+        select_all=False,  # Enter would take all that match what is typed
     )
 
 
