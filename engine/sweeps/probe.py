@@ -67,7 +67,8 @@ def estimate(
         seconds += meant * replicates * _each(evaluator, chosen, replicates, spent / len(kinds))
     runs = total * replicates
     workers = default_workers(runs, question)
-    return runs, once + (_START if workers > 1 else 0.0) + seconds / workers**0.8 + _STORED * runs
+    apart = _START + once if workers > 1 else 0.0  # each worker makes for itself what all candidates share
+    return runs, once + apart + seconds / workers**0.8 + _STORED * runs
 
 
 def probed(plan: Plan, space: Space | Counted | None, others: Sequence[ReleaseSpec]) -> tuple[list[ReleaseSpec], int]:

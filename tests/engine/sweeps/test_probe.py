@@ -30,13 +30,16 @@ class Clock:
 
     def __init__(self) -> None:
         self.now = 0.0
-        self.prepared = False
+        self.worker = 0  # whose measure works: 0 is the process that estimates
+        self.prepared: set[int] = set()
 
     def measure(self, release: RecordRelease, places: tuple[int, ...]) -> Figure:
         """Seconds that a candidate takes: those of swaps of many attributes four times as long as those of one."""
+        if self.worker not in self.prepared:  # what all candidates share is made once in each process
+            self.prepared.add(self.worker)
+            self.now += 40.0
         spec = release.spec
         if spec is None:  # the unaltered data
-            self.now += 40.0
             return Figure(0.0)
         self.now += 0.05 * {1: 1, 2: 2, 3: 4}[len(spec.attributes.names_having("S"))]
         return Figure(self.now)
@@ -60,6 +63,7 @@ def test_an_estimate_is_right_where_a_measure_looks_at_records(clock: Clock) -> 
     plan = replace(PLAN, measures=("small_cells", "hellinger", "slow"))
     data = code(RAW, plan)
     runs, seconds = estimate(plan, data)
+    clock.prepared.clear()  # the sweep is another process
     question, start = question_of(plan, data), clock.now
     question.original()
     groups = group(list(enumerate(scenarios_of(plan, data)[0])), data.table)
@@ -68,6 +72,32 @@ def test_an_estimate_is_right_where_a_measure_looks_at_records(clock: Clock) -> 
         evaluator.run(shared, range(1, plan.space.replicates + 1))
     taken = clock.now - start
     assert runs == sum(len(shared.scenarios) for shared in groups) * plan.space.replicates
+    assert taken / 1.5 < seconds < taken * 1.5, (seconds, taken)
+
+
+def test_an_estimate_is_right_for_two_workers_that_share_the_batches(
+    clock: Clock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each worker prepares for itself what all candidates share, and takes the next batch when it has done one."""
+    monkeypatch.setattr(probe, "default_workers", lambda *_: 2)
+    plan = replace(PLAN, measures=("small_cells", "hellinger", "slow"))
+    data = code(RAW, plan)
+    _, seconds = estimate(plan, data)
+    question = question_of(plan, data)
+    groups = group(list(enumerate(scenarios_of(plan, data)[0])), data.table)
+    none_done = np.zeros(sum(len(shared.scenarios) for shared in groups), np.int64)
+    size = batch_size(question, groups, none_done, plan.space.replicates)
+    clock.prepared.clear()
+    began = clock.now
+    question.original()
+    parent = clock.now - began
+    evaluator, busy = Evaluator(question, bytes(16)), {1: 0.0, 2: 0.0}
+    for batch in task_batches(groups, none_done, plan.space.replicates, 0, size):
+        clock.worker = min(busy, key=busy.__getitem__)
+        began = clock.now
+        evaluator.run_all(batch)
+        busy[clock.worker] += clock.now - began
+    taken = parent + probe._START + max(busy.values())
     assert taken / 1.5 < seconds < taken * 1.5, (seconds, taken)
 
 
