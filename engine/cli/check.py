@@ -42,6 +42,7 @@ def add_check_command(plans: Commands) -> None:
 
 def run_plan_check(args: argparse.Namespace) -> int:
     """List what differs between a plan and a file; exit code 1 when something does."""
+    from engine.measures.declared import unmeasured_uses
     from engine.plan import plan_to_toml, read_plan
     from engine.plan.check import mismatches
     from engine.plan.recode import code
@@ -65,6 +66,8 @@ def run_plan_check(args: argparse.Namespace) -> int:
     if not found and not problems:
         for warning in torn_units(code(raw, plan), plan):
             say(f"warning: {warning}", file=stream)
+    for use in unmeasured_uses(plan):
+        say(f"warning: {use.sentence}", file=stream)
     if args.out == "-":
         write_file_text(plan_to_toml(plan))
     elif args.out:

@@ -39,7 +39,8 @@ def add_plan_options(parser: argparse.ArgumentParser) -> None:
     """Options that make or edit a plan."""
     group = parser.add_argument_group(
         "plan options",
-        "With --plan these options edit the plan in FILE, without it they describe a plan; a sample has its own plan.",
+        "With --plan these options edit the plan in FILE, without it they describe a plan; a sample has its own plan."
+        " In a list a name that holds a comma stands in double quotes: --keys '\"a,b\",c'.",
     )
     group.add_argument("--plan", metavar="FILE", help="a plan.toml; `frontier plan init DATA` writes a first one")
     _add_columns(group)

@@ -83,6 +83,7 @@ def _in_households(data: Microdata) -> str:
 
 def _say_warnings(data: Microdata, plan: Plan, said: list[str]) -> None:
     """Print warnings about releases, and what mechanisms ``said`` of their candidates."""
+    from engine.measures.declared import unmeasured_uses
     from engine.sweeps.release_warnings import release_warnings
     from engine.sweeps.remarks import method_remarks, remark_text
     from engine.sweeps.unit_warnings import torn_units
@@ -91,6 +92,8 @@ def _say_warnings(data: Microdata, plan: Plan, said: list[str]) -> None:
         say(f"warning: {warning}")
         for detail in warning.details:
             say(f"  {detail}")
+    for use in unmeasured_uses(plan):
+        say(f"warning: {use.sentence}")
     for remark in method_remarks(said):
         say(f"  {remark_text(remark)}")
 

@@ -2,15 +2,87 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, replace
 
 from engine.common.errors import UsageError
-from engine.measures import call
+from engine.measures import MeasureCall, call, reanalysis
 from engine.plan import Plan, TablePlan
 
+_OF_ANALYSES = frozenset(
+    one.name
+    for one in (
+        reanalysis.CI_OVERLAP,
+        reanalysis.CI_DISJOINT,
+        reanalysis.COEFFICIENT_SHIFT,
+        reanalysis.SIGN_CHANGES,
+        reanalysis.COEFFICIENTS_LOST,
+        reanalysis.INFORMATION_LOSS,
+    )
+)
 _SENSITIVE = "correct_attribution"
 _SIGNS = frozenset("[];,+=")  # of the form in which a measure is written
+
+
+@dataclass(frozen=True)
+class UnmeasuredUse:
+    """A declared use that no measure of the plan looks at.
+
+    ``use`` names it, ``measure`` is the one that is missing, as a plan names it; "" where the name of ``attribute``
+    cannot be written in one.
+    """
+
+    use: str
+    measure: str = ""
+    attribute: str = ""
+    proposed: str = ""
+
+    @property
+    def sentence(self) -> str:
+        """What is missing and the line that adds it."""
+        if self.measure:
+            return f"{self.use} is declared and not measured; add '{self.measure}' to measures in the plan"
+        return (
+            f"{self.use} is declared and not measured, since no measure can name '{self.attribute}', which holds one of"
+            f" [ ] ; , + =; name that attribute '{self.proposed}' and give it columns = ['{self.attribute}']; the"
+            " column keeps its name"
+        )
+
+
+def unmeasured_uses(plan: Plan) -> list[UnmeasuredUse]:
+    """The declared tables and regressions of a plan that none of its measures looks at."""
+    calls = [call(name) for name in plan.measures]
+    found = []
+    for table in plan.tables:
+        if any(_looks_at(one, table.attributes, plan) for one in calls):
+            continue
+        use = f"the table '{table.name}'"
+        if measure := table_measure(table):
+            found.append(UnmeasuredUse(use, measure))
+        else:
+            attribute = next(name for name in table.attributes if _SIGNS & set(name))
+            found.append(UnmeasuredUse(use, "", attribute, writable_name(attribute, plan.names)))
+    if plan.analyses and not any(one.measure.name in _OF_ANALYSES for one in calls):
+        names = " and ".join(f"'{analysis.name}'" for analysis in plan.analyses[:2])
+        more = f" and {len(plan.analyses) - 2} more" if len(plan.analyses) > 2 else ""
+        found.append(UnmeasuredUse(f"the regression {names}{more}", "ci_overlap"))
+    return found
+
+
+def _looks_at(one: MeasureCall, attributes: Sequence[str], plan: Plan) -> bool:
+    """Whether a measure of use compares the table of exactly these attributes."""
+    own = plan.names if one.measure.over == "all" else plan.analyse
+    counted = one.attributes if one.attributes is not None else own
+    return one.measure.kind == "utility" and one.measure.needs == "counts" and set(counted) == set(attributes)
+
+
+def writable_name(name: str, taken: Collection[str]) -> str:
+    """A name like ``name`` that a measure can be written with and that is not ``taken``."""
+    base = "_".join("".join(" " if sign in _SIGNS else sign for sign in name).split()) or "attribute"
+    number, proposed = 1, base
+    while proposed in taken:
+        number, proposed = number + 1, f"{base}_{number + 1}"
+    return proposed
 
 
 def measures_of_uses(plan: Plan) -> tuple[str, ...]:

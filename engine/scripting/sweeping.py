@@ -100,6 +100,8 @@ def sweep(
     if progress:
         for remark in opened.remarks:
             announce(remark_text(remark))
+        for use in opened.unmeasured:
+            announce(f"warning: {use.sentence}")
     fill_study(opened, workers, progress)
     return Sweep(opened.study)
 

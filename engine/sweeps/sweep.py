@@ -17,6 +17,7 @@ from typing import Any, Unpack
 from engine.common.errors import EngineError, Remedy, UsageError
 from engine.common.streams import KEY_BYTES, fingerprint, key_check
 from engine.data.microdata import Microdata, RawTable
+from engine.measures.declared import UnmeasuredUse, unmeasured_uses
 from engine.plan import Plan
 from engine.release.spec import ReleaseSpec
 from engine.study import keys
@@ -54,10 +55,12 @@ class OpenSweep:
     search: Search | None
     remarks: tuple[Remark, ...] = ()
     warnings: tuple[ReleaseWarning, ...] = ()
+    unmeasured: tuple[UnmeasuredUse, ...] = ()
 
     def tell(self, announce: Announce | None) -> None:
         """Announce remarks and warnings, if there is somebody to tell."""
-        for text in (*map(remark_text, self.remarks), *(f"warning: {warning}" for warning in self.warnings)):
+        warnings = (*map(str, self.warnings), *(use.sentence for use in self.unmeasured))
+        for text in (*map(remark_text, self.remarks), *(f"warning: {warning}" for warning in warnings)):
             if announce:
                 announce(text)
 
@@ -155,6 +158,7 @@ def open_sweep(
         _search(study, plan, made.data, study_key),
         (*_remarks(plan, made),) if old is None else (),
         tuple([*torn_units(made.data, plan), *release_warnings(made.data, plan)] if old is None else ()),
+        tuple(unmeasured_uses(plan) if old is None else ()),
     )
 
 

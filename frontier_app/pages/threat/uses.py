@@ -10,14 +10,15 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from engine.common.errors import EngineError
+from engine.common.wording import upper_first
 from engine.measures import call
-from engine.measures.declared import measures_of_uses
+from engine.measures.declared import UnmeasuredUse, measures_of_uses, unmeasured_uses, with_uses_measured
 from engine.models.analyses import ready
 from engine.models.regression import OK, WHY
 from engine.plan import AnalysisPlan, Plan, TablePlan
 from engine.plan.analysis import FAMILIES, MEDIAN, QUANTILE
 from engine.release.records import ReleasedTable
-from frontier_app.session import actions, state
+from frontier_app.session import actions, navigation, state
 from frontier_app.widgets import elements, rules
 from frontier_app.wording import remedies, text
 from frontier_app.wording.markup import markdown
@@ -48,13 +49,25 @@ def inputs(base: Plan, tag: str, fixed: bool) -> Plan:
         plan = replace(plan, analyses=declared)
     if plan.analyses and raw is not None:
         _try(plan)
-    _measures(plan)
+    _measures(base, plan)
     return plan
 
 
-def _measures(plan: Plan) -> None:
+def _measures(base: Plan, plan: Plan) -> None:
     """What is measured of the declared uses on every candidate."""
-    measured = [text.measure_title(call(name)) for name in measures_of_uses(plan)]
+    missing = unmeasured_uses(with_uses_measured(base, plan)) if actions.own_study() is None else []
+    for use in missing:
+        st.warning(markdown("{}.", upper_first(use.sentence)), icon=":material/warning:")
+    if unnamed := next((use for use in missing if use.attribute), None):
+        if st.button(f"Rename {unnamed.attribute} under File", key="rename-under-file"):
+            state.set_file_view(part="columns", find=unnamed.attribute, groups=(), turn=state.get().file_view.turn + 1)
+            navigation.go_to("data")
+    elif missing and st.button("Measure them", key="measure-uses"):
+        now = state.get().plan or plan
+        added = dict.fromkeys((*now.measures, *(use.measure for use in missing)))
+        actions.change(replace(now, measures=tuple(added)), "declared uses are measured")
+        st.rerun()
+    measured = [text.measure_title(call(name)) for name in measures_of_uses(plan) if name not in _names(missing)]
     if not measured:
         return
     if actions.own_study() is None:
@@ -64,6 +77,11 @@ def _measures(plan: Plan) -> None:
             f"These uses have measures: {text.listed(measured)}. The study has its own; the page Plan adds others to a"
             " new one."
         )
+
+
+def _names(missing: Sequence[UnmeasuredUse]) -> set[str]:
+    """The measures that these uses lack."""
+    return {use.measure for use in missing}
 
 
 def _tables(base: Plan, tag: str, fixed: bool) -> tuple[TablePlan, ...]:

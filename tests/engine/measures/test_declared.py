@@ -7,7 +7,15 @@ from dataclasses import replace
 import pytest
 
 from engine.common.errors import UsageError
-from engine.measures.declared import measures_of_uses, sensitive, table_measure, with_sensitive, with_uses_measured
+from engine.measures.declared import (
+    measures_of_uses,
+    sensitive,
+    table_measure,
+    unmeasured_uses,
+    with_sensitive,
+    with_uses_measured,
+    writable_name,
+)
 from engine.plan import AnalysisPlan, AttributePlan, DataPlan, DecisionPlan, Plan, TablePlan
 
 PLAN = Plan(DataPlan(tuple(map(AttributePlan, ("age", "sex", "work"))), carry=("pay",)))
@@ -43,3 +51,38 @@ def test_sensitive_attributes_are_targets_of_right_guesses() -> None:
         set(sensitive(both)) == {"work", "sex"} and "correct_attribution[target=work;unmatched=skip]" in both.measures
     )
     assert with_sensitive(both, []).measures == PLAN.measures
+
+
+def test_a_declared_use_that_nothing_measures_is_told_with_the_line_to_add() -> None:
+    by_hand = replace(PLAN, tables=(TABLE,), analyses=(WAGES,))
+    told = [use.sentence for use in unmeasured_uses(by_hand)]
+    assert told == [
+        f"the table 'work by sex' is declared and not measured; add '{ON_TABLE}' to measures in the plan",
+        "the regression 'wages' is declared and not measured; add 'ci_overlap' to measures in the plan",
+    ]
+    added = replace(by_hand, measures=(*by_hand.measures, *(use.measure for use in unmeasured_uses(by_hand))))
+    assert unmeasured_uses(added) == []
+
+
+@pytest.mark.parametrize(
+    "measures", [("hellinger[attributes=work+sex]", "sign_changes"), ("entropy_change", "ci_disjoint")]
+)
+def test_a_use_is_measured_by_any_measure_of_it(measures: tuple[str, ...]) -> None:
+    whole = replace(PLAN, analyse=("sex", "work"), tables=(TABLE,), analyses=(WAGES,))
+    assert unmeasured_uses(replace(whole, measures=("small_cells", *measures))) == []
+
+
+def test_a_table_of_a_name_that_no_measure_can_hold_is_told_with_another_name() -> None:
+    odd = Plan(DataPlan(tuple(map(AttributePlan, ("e,f", "sex", "work", "e_f")))))
+    (use,) = unmeasured_uses(replace(odd, tables=(TablePlan("odd", ("e,f", "sex")),)))
+    assert use.sentence.startswith("the table 'odd' is declared and not measured, since no measure can name 'e,f'")
+    assert "name that attribute 'e_f_2' and give it columns = ['e,f']" in use.sentence
+    renamed = Plan(DataPlan((AttributePlan("e_f_2", ("e,f",)), *odd.attributes[1:])))
+    assert table_measure(TablePlan("odd", ("e_f_2", "sex"))) and renamed.attributes[0].columns == ("e,f",)
+
+
+@pytest.mark.parametrize(
+    ("name", "proposed"), [("a[b]", "a_b"), ("c;d", "c_d"), ("[+]", "attribute"), ("x, y=[1]", "x_y_1")]
+)
+def test_a_writable_name_is_proposed(name: str, proposed: str) -> None:
+    assert writable_name(name, ()) == proposed

@@ -1,0 +1,77 @@
+"""Columns whose names hold signs of the program's own notation go from a file to its release, under their names."""
+
+from __future__ import annotations
+
+import csv
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from engine.cli.main import main
+from engine.plan import read_plan
+
+NAMES = ("a[b]", "c;d", "e,f", "g+h", "i=j", "k|l", "m:n", "o'p", 'q"r', "s] t")
+KEYS = 'a[b],"e,f",i=j,q"r'
+
+
+@pytest.fixture(autouse=True)
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    rng = np.random.default_rng(3)
+    with (tmp_path / "odd.csv").open("w", newline="", encoding="utf-8") as file:
+        csv.writer(file).writerows([NAMES, *(rng.choice(list("uvw"), (300, len(NAMES))).tolist())])
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def init(*options: str) -> None:
+    assert main(["plan", "init", "odd.csv", "--rates", "0.1", *options]) == 0
+
+
+def test_odd_names_go_from_a_file_to_its_release(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    init("--replicates", "10", "--keys", KEYS, "--swap", KEYS, "--spec", "a[b]:S e,f:S", "--spec", 'q"r:S')
+    plan = read_plan(here / "plan.toml")
+    assert plan.keys == ("a[b]", "e,f", "i=j", 'q"r') and plan.names == NAMES
+    assert main(["plan", "check", "plan.toml", "--data", "odd.csv"]) == 0
+    assert main(["sweep", "odd.csv", "--plan", "plan.toml", "--study", "odd.study", "--workers", "1"]) == 0
+    capsys.readouterr()
+    assert main(["show", "odd.study", "--wide"]) == 0
+    shown = capsys.readouterr().out
+    (row,) = [line for line in shown.splitlines() if "a[b]" in line and "e,f" in line]
+    label = row.split()[0]
+    assert main(["choose", "odd.study", "--candidate", label, "--why", "a try", "--by", "A. Analyst"]) == 0
+    assert main(["export", "odd.study", "--data", "odd.csv", "--out", "out", "--formats", "csv"]) == 0
+    (released,) = (here / "out").rglob("release.csv")
+    with released.open(newline="", encoding="utf-8") as file, (here / "odd.csv").open(newline="") as original:
+        after, before = list(csv.reader(file)), list(csv.reader(original))
+    assert tuple(after[0]) == NAMES and after[1:] != before[1:]
+    for now, was in zip(zip(*after, strict=True), zip(*before, strict=True), strict=True):
+        assert sorted(now) == sorted(was)
+
+
+TABLES = (
+    '\n[[table]]\nname = "odd"\nattributes = ["e,f", "k|l"]\n\n[[table]]\nname = "plain"\nattributes = ["k|l", "m:n"]\n'
+)
+
+
+def test_a_plan_written_by_hand_is_told_which_measures_its_uses_lack(
+    here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    init("--replicates", "2", "--swap-sizes", "1")
+    path = here / "plan.toml"
+    path.write_text(path.read_text(encoding="utf-8") + TABLES, encoding="utf-8")
+    told = (
+        "warning: the table 'odd' is declared and not measured, since no measure can name 'e,f', which holds one of"
+        " [ ] ; , + =; name that attribute 'e_f' and give it columns = ['e,f']; the column keeps its name",
+        "warning: the table 'plain' is declared and not measured; add 'total_variation[attributes=k|l+m:n]' to measures"
+        " in the plan",
+    )
+    for command in (
+        ["plan", "check", "plan.toml", "--data", "odd.csv"],
+        ["space", "odd.csv", "--plan", "plan.toml"],
+        ["sweep", "odd.csv", "--plan", "plan.toml", "--study", "odd.study", "--workers", "1"],
+    ):
+        capsys.readouterr()
+        assert main(command) == 0
+        printed = capsys.readouterr()
+        assert all(line in (printed.out + printed.err).splitlines() for line in told), command
