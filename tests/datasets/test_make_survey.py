@@ -85,7 +85,8 @@ def test_skips_and_roles_of_the_survey_are_proposed() -> None:
         (skip,) = [p for p in skips if set(names) <= set(p.columns)]
         assert {link.code for link in skip.links} == {"-1"}
     by_kind = {p.kind: p for p in proposals}
-    assert set(by_kind["id"].columns) == set(truth.ids)
+    assert {*by_kind["id"].columns, *by_kind["unit"].columns} == set(truth.ids)
+    assert by_kind["unit"].columns == ("hhid",)
     assert set(by_kind["weight"].columns) == set(truth.weights)
     assert by_kind["weight"].columns[0] == "wt_final"
     assert set(by_kind["constant"].columns) == set(truth.constant)
@@ -101,7 +102,7 @@ def test_skips_and_roles_of_the_survey_are_proposed() -> None:
 def decide(table: RawTable, attributes: list[str], found: Dependencies) -> tuple[Plan, int]:
     """What a person does on the way from a file to a plan, and in how many decisions."""
     plan, decisions = first_plan(table), 0
-    for kind in ("id", "weight", "missing", "constant"):
+    for kind in ("unit", "id", "weight", "missing", "constant"):
         for proposal in [p for p in propose(table, plan, found) if p.kind == kind]:
             plan, decisions = accept(plan, proposal), decisions + 1
     plan, decisions = edit_plan(plan, attributes=attributes), decisions + 1
