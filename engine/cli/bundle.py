@@ -36,7 +36,7 @@ def add_commands(commands: Commands) -> None:
         help="who reads the bundle (default analyst); all writes one folder for each reader; public needs an approval",
     )
     export.add_argument("--formats", metavar="LIST", help=_FORMATS_HELP)
-    export.add_argument("--key-file", metavar="PATH")
+    export.add_argument("--key-file", metavar="PATH", help="the study key (default: STUDY.key)")
     include = (
         "release the weight, a new id or new numbers of households to the analyst too; [publish] of the plan says "
     )

@@ -24,8 +24,15 @@ def add_commands(commands: Commands) -> None:
     add_objective_options(choose)
     selection_rule = choose.add_mutually_exclusive_group()
     selection_rule.add_argument("--candidate", metavar="ID", help="a scenario's id, such as x7f3")
-    selection_rule.add_argument("--max-risk", type=number, metavar="A")
-    selection_rule.add_argument("--slope", type=number, metavar="A")
+    selection_rule.add_argument(
+        "--max-risk",
+        type=number,
+        metavar="A",
+        help="the most useful candidate within the bound A (default: the plan's rule)",
+    )
+    selection_rule.add_argument(
+        "--slope", type=number, metavar="A", help="the best for a trade-off of A units of risk per unit of utility"
+    )
     choose.add_argument("--why", required=True, metavar="TEXT", help="the reason, in words")
     choose.add_argument("--by", default="", metavar="NAME", help="who recommends it")
 

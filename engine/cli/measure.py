@@ -19,9 +19,15 @@ def add_commands(commands: Commands) -> None:
     measure = add_command(commands, "measure", run_measure, "add measures to a finished study by remaking its runs")
     measure.add_argument("study", metavar="STUDY")
     measure.add_argument("--data", required=True, metavar="DATA", help=DATA_HELP)
-    measure.add_argument("--measures", type=measures, required=True, metavar="NAMES")
-    measure.add_argument("--key-file", metavar="PATH")
-    measure.add_argument("--workers", type=workers, metavar="N")
+    measure.add_argument(
+        "--measures",
+        type=measures,
+        required=True,
+        metavar="NAMES",
+        help="measures to add; `frontier measures` lists them",
+    )
+    measure.add_argument("--key-file", metavar="PATH", help="the study key (default: STUDY.key)")
+    measure.add_argument("--workers", type=workers, metavar="N", help="processes (default: as many as pay off)")
 
 
 def run_measure(args: argparse.Namespace) -> None:

@@ -29,7 +29,7 @@ def add_commands(commands: Commands) -> None:
     recheck.add_argument(
         "--replicates", type=whole_number, default=100, metavar="N", help="fresh runs per scenario (default 100)"
     )
-    recheck.add_argument("--key-file", metavar="PATH")
+    recheck.add_argument("--key-file", metavar="PATH", help="the study key (default: STUDY.key)")
     add_objective_options(recheck)
 
 

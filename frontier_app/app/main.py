@@ -45,6 +45,7 @@ div:has(> div > [data-testid="stMultiSelectTagsContainer"]) {max-height: none !i
 /* A tall figure ends where the window does, below what stands above it; in a very low window the page is scrolled. */
 [class*="st-key-tall-"] [data-testid="stElementContainer"] {height: clamp(380px, calc(100vh - 21.9rem), 62vw);}
 .st-key-card {padding-top: .7rem; padding-bottom: .6rem;}
+.st-key-card h4 {font-size: 1rem; line-height: 1.25; padding: .1rem 0 .5rem;}
 .st-key-card [role="tabpanel"] {padding-top: .3rem;}
 .st-key-card [data-testid="stMarkdownContainer"] p {font-size: .9rem; line-height: 1.45;}
 /* In a low window the card of a candidate still ends where the map does. */

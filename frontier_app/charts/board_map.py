@@ -11,13 +11,12 @@ from engine.report.findings import Findings
 from engine.report.map_frame import staircase, window
 from engine.report.map_words import bound_title
 from engine.report.words import NONE, about, bar, figure
+from frontier_app.charts.board_letters import add_letters
 from frontier_app.charts.style import COLOURS, INK, QUIET
 from frontier_app.wording.figure_text import drawn
 
 if TYPE_CHECKING:
     from plotly.graph_objects import Figure
-
-_SIZE = 17  # letters are read from the end of a table
 
 
 def board_map(findings: Findings, *, dark: bool) -> Figure:
@@ -79,6 +78,7 @@ def board_map(findings: Findings, *, dark: bool) -> Figure:
     )
     drawing.update_xaxes(range=across[::-1] if map_facts.utility_better == "lower" else across)
     drawing.update_yaxes(range=up[::-1] if map_facts.risk_better == "higher" else up)
+    add_letters(drawing, findings)
     return drawing
 
 
@@ -104,27 +104,11 @@ def _lettered(findings: Findings, recommended: bool, colour: str) -> Any:
         for candidate in findings.map.candidates
         if candidate.recommended == recommended and candidate.risk is not None
     ]
-    # Rounded figures coincide: letters of one place are written once, and not over the recommended one's.
-    others = {
-        (candidate.utility, candidate.risk)
-        for candidate in findings.map.candidates
-        if candidate.recommended != recommended
-    }
-    shared: dict[tuple[float | None, float | None], list[str]] = {}
-    for candidate in rows:
-        shared.setdefault((candidate.utility, candidate.risk), []).append(candidate.letter)
-    letters = [", ".join(shared.pop((candidate.utility, candidate.risk), [])) for candidate in rows]
     return go.Scatter(
         x=[candidate.utility for candidate in rows],
         y=[candidate.risk for candidate in rows],
-        mode="markers+text",
+        mode="markers",
         name="recommended" if recommended else "neighbours on the frontier",
-        text=letters,
-        textposition=[
-            "top left" if not recommended and (candidate.utility, candidate.risk) in others else "bottom right"
-            for candidate in rows
-        ],
-        textfont={"size": _SIZE + 3 * recommended, "color": INK},
         marker={"symbol": "star" if recommended else "circle", "size": 22 if recommended else 13, "color": colour},
         error_y={
             "array": [bar(candidate.risk, candidate.risk_se) for candidate in rows],

@@ -15,7 +15,8 @@ CSS = """<style>
 .sf-side table {border-collapse: collapse; width: 100%; font-size: .88rem; font-variant-numeric: tabular-nums;}
 .sf-side th, .sf-side td {padding: .42rem .7rem .42rem 0; vertical-align: top; text-align: left;
   border-bottom: 1px solid light-dark(#D5DBE1, #39434D); font-weight: 400; overflow-wrap: anywhere;}
-.sf-side thead th {border-bottom-width: 2px; font-weight: 600; width: 15rem; max-width: 15rem;}
+.sf-side thead th {border-bottom-width: 2px; font-weight: 600; max-width: 13rem;}
+.sf-side th.candidate {width: 15rem; max-width: 15rem;}
 .sf-side tbody th {min-width: 11rem; max-width: 17rem;}
 .sf-side b {font-weight: 600;}
 .sf-side .quiet {color: light-dark(#55606B, #A9B3BD); font-size: .8rem; font-weight: 400; display: block;}
@@ -57,7 +58,8 @@ def side_by_side(
 ) -> str:
     """The table as HTML; ``comparisons`` holds the differences of every column, ``order`` the measures from the top."""
     head = "".join(
-        f'<th scope="col"><b>{escape(column.name)}</b><span class="quiet">{_unbroken(column.words)}</span></th>'
+        f'<th scope="col" class="candidate"><b>{escape(column.name)}</b>'
+        f'<span class="quiet">{_unbroken(column.words)}</span></th>'
         for column in columns
     )
     rows = [

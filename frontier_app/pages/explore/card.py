@@ -42,7 +42,7 @@ def card(study: Study, view: RiskUtilityMap, rule: Rule, index: int | None, pins
     scenario, summary = view.scenarios[index], view.summary
     n = int(study.about["n_records"])
     runs, failed = int(summary.counted[index]), int(summary.failed[index])
-    head, onward = st.columns([4, 5], vertical_alignment="center")
+    head, onward = st.columns([4, 5], vertical_alignment="center", gap="small")
     with head:
         _head(view, rule, index, pins.get(index))
     with onward:

@@ -150,9 +150,23 @@ def test_letters_of_one_place_on_the_map_do_not_cover_each_other(swept: Callable
     two = tuple(replace(own, letter=letter, recommended=False) for letter in ("X", "Y"))
     drawn = board_map.board_map(replace(found, map=replace(found.map, candidates=(own, *two))), dark=True)
     others, star = drawn.data[-2:]
-    assert (star.name, star.text, star.textposition) == ("recommended", (own.letter,), ("bottom right",))
-    assert (others.text, others.textposition[0]) == (("X, Y", ""), "top left")
+    assert star.name == "recommended"
+    assert [note.text for note in drawn.layout.annotations] == [f"<b>{own.letter}, X, Y</b>"]
     assert [said[:8] for said in others.customdata] == ["<b>X</b>", "<b>Y</b>"]
+    assert own.risk is not None
+    (low, high) = sorted(drawn.layout.yaxis.range)
+    near = tuple(replace(c, risk=own.risk + k * (high - low) / 100) for k, c in enumerate(two, 1))
+    bound_at = own.risk - (high - low) / 20
+    crowded = replace(found.map, candidates=(own, *near), bound_at=bound_at)
+    drawn = board_map.board_map(replace(found, map=crowded), dark=False)
+    bottom, top = drawn.layout.yaxis.range
+    pixels = 400 / (top - bottom)
+    placed = [((note.x, note.y * pixels - note.ay), note.ax) for note in drawn.layout.annotations]
+    assert len(placed) == 3
+    for k, ((_, height), right) in enumerate(placed):
+        assert abs(height - bound_at * pixels) > 8, "a letter stands on the line of the bound"
+        for (_, other), other_right in placed[:k]:
+            assert abs(height - other) > 15 or abs(right - other_right) > 12, "two letters stand on each other"
 
 
 def test_the_command_opens_a_bundle_and_refuses_another_folder(
