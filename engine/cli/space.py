@@ -34,7 +34,6 @@ def run_space(args: argparse.Namespace) -> None:
     from engine.plan.samples import open_data
     from engine.release.space import Space
     from engine.release.space_size import n_specs
-    from engine.release.spec import percent
     from engine.sweeps.adaptive import most_runs
     from engine.sweeps.candidates import scenarios_of
     from engine.sweeps.probe import estimate, probed
@@ -52,7 +51,7 @@ def run_space(args: argparse.Namespace) -> None:
         f"attributes, {table.n_below(3):,} of them with one or two records"
     )
     _say_warnings(data, plan, list(dict.fromkeys(said)))
-    rates, (specs, n_scenarios) = ", ".join(percent(rate) for rate in asked.rates), probed(plan, counted, others)
+    rates, (specs, n_scenarios) = _amounts(plan), probed(plan, counted, others)
     n_listed, parts = n_scenarios, []
     if counted:
         if isinstance(counted, Space):
@@ -114,6 +113,15 @@ def _say_space(plan: Plan, data: Microdata, listed: Space) -> None:
             say(f"  '{failure.spec}' will fail: {failure_text(failure)}")
         if len(failing) > 3:
             say(f"  ... {len(failing):,} scenarios will fail in all")
+
+
+def _amounts(plan: Plan) -> str:
+    """The rates of a plan, and in how many ways each swap is tried at them."""
+    from engine.release.spec import percent
+    from engine.sweeps.swap_ways import swap_ways
+
+    ways = len(swap_ways(plan))
+    return ", ".join(map(percent, plan.space.rates)) + (f", each in {ways:,} ways" if ways > 1 else "")
 
 
 def _say_counts(plan: Plan, data: Microdata, counted: Counted) -> None:

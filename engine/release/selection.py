@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
 from engine.common.errors import UsageError, did_you_mean
+from engine.common.wording import listed
 
 UNIFORM = "0"
 """The ``lean`` of the published random swap, which draws all records alike."""
@@ -27,10 +28,14 @@ class Selection:
     similar: tuple[int, ...] = ()
     similarity: int = 0
 
-    @property
-    def limits_pairs(self) -> bool:
-        """Whether some pairs are refused that the roles allow."""
-        return bool(self.near or self.similar)
+    def limits(self, names: Sequence[str]) -> list[str]:
+        """What two partners must do beyond the roles, in words after *records that*; ``names`` are the attributes'."""
+        words = [
+            f"lie at most {steps} {'level' if steps == 1 else 'levels'} of {names[j]} apart" for j, steps in self.near
+        ]
+        if self.similar:
+            words.append(f"agree on at least {self.similarity} of {listed([names[j] for j in self.similar])}")
+        return words
 
 
 @lru_cache(maxsize=256)

@@ -12,6 +12,7 @@ from engine.common.wording import listed, lower_first
 from engine.frontier.chance import share_within
 from engine.frontier.summary import believed_errors, t_thresholds
 from engine.mechanisms import mechanism
+from engine.release.selection import UNIFORM, selection_of
 from engine.report.map_facts import CandidateRow
 from engine.report.shares import optional
 
@@ -53,9 +54,13 @@ def candidate_words(spec: ReleaseSpec, extents: Sequence[str] = ()) -> str:
         for role, verb in (("F", "agree"), ("C", "differ"))
         if (names := roles.names_having(role))
     ]
+    selection = selection_of(spec.params, roles.names)
+    limits += selection.limits(roles.names)
     words = f"exchanges {_attributes(swapped_names)}" + (
         f" between records that {' and '.join(limits)}" if limits else ""
     )
+    if selection.lean != UNIFORM:
+        words += ", rare records more often than others"
     if len(extents) > 1 and spec.rate in extents:
         position = extents.index(spec.rate)
         ends = {0: "the smallest", len(extents) - 1: "the largest"}

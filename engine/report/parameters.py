@@ -15,7 +15,7 @@ from engine.sweeps.adaptive import most_runs
 
 if TYPE_CHECKING:
     from engine.measures import MeasureCall
-    from engine.plan import AttributePlan, DecisionPlan, Plan, SpacePlan
+    from engine.plan import AttributePlan, DecisionPlan, Plan
 
 ROLE_WORDS = {
     "S": "exchanged between the two records of a pair, which differ on it",
@@ -53,7 +53,7 @@ def parameters(
         ("Candidates", f"{candidates}, each run {runs_words(plan)}"),
     ]
     if plan.swaps_at_random:
-        rows.append(("A true swap", true_swap_words(plan.space)))
+        rows.append(("A true swap", true_swap_words(plan)))
     for title, attributes in (("Always kept equal in a pair", plan.space.fix), ("Always different", plan.space.change)):
         if attributes:
             rows.append((title, listed(attributes)))
@@ -95,10 +95,12 @@ def runs_words(plan: Plan) -> str:
     return f"{space.replicates} times"
 
 
-def true_swap_words(space: SpacePlan) -> str:
-    """On what the two records of a pair differ."""
-    strictly = ", and on at least one other" if space.rule == "strict" else ""
-    return f"the two records differ on every exchanged attribute{strictly}"
+def true_swap_words(plan: Plan) -> str:
+    """On what the two records of a pair differ, and which edit rules refuse pairs."""
+    strictly = ", and on at least one other" if plan.space.rule == "strict" else ""
+    refusing = listed([rule.name for rule in plan.edits if rule.refuse])
+    obeyed = f"; neither of them breaks anew what the plan forbids ({refusing})" if refusing else ""
+    return f"the two records differ on every exchanged attribute{strictly}{obeyed}"
 
 
 def rule_words(plan: Plan, risk: MeasureCall | None, utility: MeasureCall | None, late: str = "") -> str:

@@ -69,7 +69,11 @@ def plan_document(plan: Plan, counts: PlanCounts | None = None, *, rates: bool =
         **_candidates(plan, counts, chair=rates),
         **_rule(plan, calls, candidates_words(plan, counts)),
         **_public(plan, redact),
-        "methods": [_method(declared, redact, chair=rates) for declared in plan.mechanisms if not declared.by_roles],
+        "methods": [
+            _method(declared, redact, chair=rates)
+            for declared in plan.mechanisms
+            if not declared.by_roles or declared.grid  # the random swap as published stands among the candidates
+        ],
     }
     return document("plan.txt", names)
 
@@ -195,7 +199,7 @@ def _candidates(plan: Plan, counts: PlanCounts | None, *, chair: bool) -> dict[s
         "SWAP_TITLE": in_words.SWAP_TITLE,
         "SWAP_AMOUNT": in_words.SWAP_AMOUNT,
         "ROLE_WORDS": in_words.ROLE_WORDS,
-        "true_swap": in_words.true_swap_words(space),
+        "true_swap": in_words.true_swap_words(plan),
         "n_rates": len(space.rates),
         "rates": listed(map(percent, space.rates)) if chair else "",
         "n_specs": len(space.specs),

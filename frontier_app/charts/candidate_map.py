@@ -92,7 +92,7 @@ def _labels(view: RiskUtilityMap, indices: np.ndarray, on: np.ndarray, facet: np
     labels = []
     for index, front, panel in zip(indices.tolist(), on.tolist(), facet.tolist(), strict=True):
         spec = view.scenarios[index].spec
-        label = swap_label(spec.attributes, short) if spec.by_roles else mechanisms.settings(spec)
+        label = f"{swap_label(spec.attributes, short) if spec.by_roles else ''} {mechanisms.settings(spec)}".strip()
         labels.append(label if front or not crowded[panel] else "")
     return labels
 

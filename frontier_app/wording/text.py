@@ -14,6 +14,7 @@ from engine.common.wording import plural as plural
 from engine.measures import MeasureCall
 from engine.mechanisms import mechanism
 from engine.release.scenarios import Scenario
+from engine.release.selection import UNIFORM, selection_of
 from engine.release.spec import ReleaseSpec, pairs_wanted, percent
 from frontier_app.wording import mechanisms
 from frontier_app.wording.figure_text import stacked
@@ -95,7 +96,7 @@ def swap_short(spec: ReleaseSpec) -> str:
     """A scenario in a few words: what is swapped and how much, or another mechanism with its parameters."""
     if not spec.by_roles:
         return f"{spec.mechanism} {mechanisms.settings(spec)}".rstrip()
-    return f"{spec.attributes.short}, {percent(spec.rate)}"
+    return f"{spec.short}, {percent(spec.rate)}"
 
 
 def named(scenario: Scenario) -> str:
@@ -127,13 +128,18 @@ def spec_words(spec: ReleaseSpec, n_records: int) -> Markdown:
         for role, verb in (("F", "agree"), ("C", "differ"))
         if (names := roles.names_having(role))
     ]
+    selection = selection_of(spec.params, roles.names)
+    limits += selection.limits(roles.names)
     conditions = " that " + " and ".join(limits) if limits else ""
     unconstrained = roles.names_having("U")
     if unconstrained:
         conditions += (
             f"; {'the other attributes' if len(unconstrained) > 3 else listed(unconstrained)} may agree or differ"
         )
-    return markdown("{}**{}** in pairs{}.", opening, swapped, conditions)
+    leaning = f" Rare records are drawn more often: by 1/count to the power {selection.lean}."
+    return markdown(
+        "{}**{}** in pairs{}.{}", opening, swapped, conditions, leaning if selection.lean != UNIFORM else ""
+    )
 
 
 def measure_title(call: MeasureCall) -> str:

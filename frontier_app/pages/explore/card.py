@@ -251,13 +251,14 @@ def _settings(view: RiskUtilityMap, index: int) -> None:
     for warning in warnings[:3]:
         st.warning(warning[:1].upper() + warning[1:], icon=":material/warning:")
     spec = view.scenarios[index].spec
-    if spec.by_roles:
+    if spec.by_roles and not spec.params and not counted:
         return
     with st.popover("Settings, and what its runs said", icon=":material/notes:", width="stretch"):
         st.markdown(f"When to use it: {mechanism(spec.mechanism).when}.")
         rows = mechanisms.parameter_rows(spec)
         shown = [(markdown("**{}** – {}", name, meaning), value) for name, value, meaning in rows]
-        st.markdown(markup.table(("parameter", "value"), "lr", shown))
+        if shown:
+            st.markdown(markup.table(("parameter", "value"), "lr", shown))
         if counted:
             st.markdown(markdown("**Counted in its runs** (means)"))
             st.markdown(markup.table(("", ""), "lr", counted))

@@ -187,7 +187,7 @@ def swaps(spec: ReleaseSpec, mixed: bool) -> str:
     if not spec.by_roles:
         settings = mechanisms.settings(spec)
     else:
-        settings = spec.attributes.short
+        settings = spec.short
     return f"{settings} at {percent(spec.rate)}" if mixed and spec.rate and "rate=" not in settings else settings
 
 

@@ -49,7 +49,7 @@ def _declared(base: Plan, tag: str, data: Microdata, wrong: InputErrors) -> Plan
         column_config={
             "name": column.TextColumn("Rule", width=140),
             "forbid": column.MultiselectColumn(
-                "Forbidden together", options=list(known), accept_new_options=False, width=420
+                "Forbidden together", options=list(known), accept_new_options=False, width=380
             ),
             "effect": column.SelectboxColumn(
                 "Effect", options=list(rules.EFFECTS), default=rules.EFFECTS[0], required=True, width=90

@@ -8,9 +8,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from engine.cli.main import main
 from engine.common.errors import UsageError
 from engine.data.edit_rules import EditRule
-from engine.plan import MechanismPlan, Plan
+from engine.plan import MechanismPlan, Plan, plan_to_toml
 from engine.plan.edit import extended_plan
 from engine.plan.recode import code
 from engine.release.results import NoteKind, RunStatus
@@ -146,3 +147,13 @@ def test_a_study_extended_by_a_way_keeps_the_published_swap():
     extended = extended_plan(plan_of(), of(lean="1"))
     assert swap_ways(extended) == [(), (("lean", "1"), ("risk", "A+B+C+D"))]
     assert len(SMALL.records) == code(RAW, extended).n_records
+
+
+def test_the_command_that_counts_says_in_how_many_ways(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+    data, plan = tmp_path / "small.csv", tmp_path / "plan.toml"
+    rows = [",".join(f"v{code}" for code in record) for record in SMALL.records]
+    data.write_text("\n".join(["A,B,C,D", *rows]) + "\n")
+    plan.write_text(plan_to_toml(of(lean=["0", "1"])))
+    assert main(["space", str(data), "--plan", str(plan)]) == 0
+    said = capsys.readouterr().out
+    assert "scenarios: 40 (10 specs at 10 %, 50 %, each in 2 ways)" in said
