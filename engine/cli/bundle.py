@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING
 from engine.cli.parser import DATA_HELP, add_command
 from engine.common.errors import UsageError
 from engine.common.output import say
-from engine.plan.context import INCLUDE
 
 if TYPE_CHECKING:
     from engine.cli.parser import Commands
 
 _FORMATS_HELP = "csv, parquet, sav, dta and xpt, separated by commas (default csv,parquet)"
+_INCLUDE = ("weight", "id", "unit")  # as engine.plan.context names them, which help does not wait for
 _MOST_PROBLEMS = 20  # of one check that are listed
 
 
@@ -41,7 +41,7 @@ def add_commands(commands: Commands) -> None:
         "release the weight, a new id or new numbers of households to the analyst too; [publish] of the plan says "
     )
     include += "what the public gets"
-    export.add_argument("--include", action="append", default=[], choices=INCLUDE, help=include)
+    export.add_argument("--include", action="append", default=[], choices=_INCLUDE, help=include)
     export.add_argument("--same-order-as", metavar="BUNDLE", help="use the row order and ids of an analyst's bundle")
     export.add_argument("--allow-partial", action="store_true", help="export a failed run all the same")
 
