@@ -9,6 +9,8 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
+import pytest
+
 from tests import skip_summary
 
 TESTS = Path(__file__).resolve().parent
@@ -19,6 +21,7 @@ def test_tests_are_counted_by_what_they_lack():
     assert skip_summary.lines(lacking) == ["3 tests: no Chromium; install it", "1 test: no openssl; install that"]
 
 
+@pytest.mark.slow
 def test_a_run_ends_with_what_was_left_out(tmp_path: Path):
     (tmp_path / "conftest.py").write_text(
         "from tests.skip_summary import tell\n"
@@ -49,5 +52,6 @@ def reasons() -> Iterator[tuple[str, str]]:
                     yield f"{path.relative_to(TESTS)}:{node.lineno}", str(said.value)
 
 
+@pytest.mark.slow
 def test_every_reason_names_a_remedy():
     assert [(where, said) for where, said in reasons() if "; " not in said] == []

@@ -48,6 +48,7 @@ def test_it_swaps_as_the_paper_says_until_nobody_is_left(records, roles, seed):
     assert not any(may_swap(a, b, roles) for a, b in combinations(left, 2)), "all of them were asked for"
 
 
+@pytest.mark.slow
 def test_its_measures_are_those_of_the_formulas():
     rng = np.random.default_rng(3)
     shape = (3, 4, 2)

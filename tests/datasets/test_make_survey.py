@@ -47,6 +47,7 @@ def together(pairs: list[tuple[str, str]]) -> list[set[str]]:
     return groups
 
 
+@pytest.mark.slow
 def test_the_survey_has_what_it_says() -> None:
     table, truth, _ = made()
     assert len(table.columns) == N_COLUMNS
@@ -64,6 +65,7 @@ def test_the_survey_has_what_it_says() -> None:
             assert all((g in closed) == (v == -1) for g, v in zip(values[gate], values[name], strict=True)), name
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("n", [2_000, 12_000])
 def test_recodes_of_the_survey_are_proposed(n: int) -> None:
     table, truth, found = made(n)

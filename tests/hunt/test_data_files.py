@@ -54,6 +54,7 @@ def test_a_good_file_is_read(form: str, tmp_path: Path, capsys) -> None:
     assert tried(["plan", "init", str(tmp_path / f"a.{form}"), "--out", "-"], capsys) == 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("forms", "count"), [(("csv",), 80), (("parquet",), 40), (data_files.LIBRARY, 8)])
 def test_generated_bad_files(forms: tuple[str, ...], count: int, tmp_path: Path, capsys) -> None:
     codes = set()

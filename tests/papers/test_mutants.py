@@ -71,11 +71,13 @@ def test_codes_are_unique_and_every_mechanism_has_doing_nothing() -> None:
     assert all(BY_CODE[code].detectable for code in (*MUST_BE_REJECTED, *AT_ONCE))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("code", AT_ONCE)
 def test_few_simulations_reject(code: str) -> None:
     assert few(code)
 
 
+@pytest.mark.slow
 def test_the_right_cycles_written_plainly_are_not_rejected() -> None:
     """What is patched into MaPS is the mechanism itself unless it is told to be wrong."""
     again = inside(MAPS, maps, swap=mutants_keys.swapper())

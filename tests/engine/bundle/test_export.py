@@ -307,6 +307,7 @@ def test_every_mechanism_is_replayed_below() -> None:
     assert set(MECHANISMS) <= set(names())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mechanism", MECHANISMS)
 def test_every_mechanism_replays_bit_for_bit(made: tuple[Path, RawTable], tmp_path: Path, mechanism: str) -> None:
     section = f'\n[[mechanism]]\nname = "{mechanism}"\n{MECHANISMS[mechanism]}\n'

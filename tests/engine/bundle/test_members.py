@@ -33,6 +33,8 @@ from engine.report.tables import sheets, tables_bytes
 from engine.study.decision_log import entries
 from tests.engine.bundle.members_case import N, Swept, swept
 
+pytestmark = pytest.mark.slow  # whole bundles are made
+
 RATE = 0.1
 AVERAGE = "at most 1.35 % of the unaltered records, on average over runs"
 

@@ -193,6 +193,7 @@ def check_public(done: Done) -> None:
         assert abs(np.corrcoef(places, range(case.n))[0, 1]) < 0.6, "not in the original order"
 
 
+@pytest.mark.slow
 @given(cases())
 @examples(6, phases=PHASES, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_the_public_never_gets_what_it_must_not(

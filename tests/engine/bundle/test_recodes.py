@@ -31,6 +31,8 @@ from engine.sweeps.remake import Remade
 from tests.engine.household_survey import approve, few_guesses, label_of, swept
 from tests.engine.recoded import BLOCK, apart, survey
 
+pytestmark = pytest.mark.slow  # whole bundles are made
+
 
 @pytest.fixture(scope="module")
 def ages(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, RawTable]:

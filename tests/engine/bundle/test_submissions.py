@@ -76,6 +76,7 @@ def test_entries_of_several_parts_are_said_in_words() -> None:
     ]
 
 
+@pytest.mark.slow
 def test_bundles_of_an_analyst_and_of_a_member(
     tmp_path: Path, studies: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:

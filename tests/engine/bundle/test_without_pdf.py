@@ -13,6 +13,8 @@ from engine.data.microdata import RawTable
 from engine.report.pdf_file import why_no_pdf
 from engine.study.study import Study
 
+pytestmark = pytest.mark.slow  # whole bundles are made
+
 
 @pytest.mark.parametrize(("tier", "told"), [("member", 1), ("chair", 0)])
 def test_an_export_says_that_the_pdf_is_missing(

@@ -67,6 +67,7 @@ def held(monkeypatch: pytest.MonkeyPatch) -> Callable[[], int]:
     return count
 
 
+@pytest.mark.slow
 @Kind
 def test_no_more_than_a_group_and_the_needed_columns_are_held(
     kind: str, tmp_path: Path, held: Callable[[], int]
@@ -82,6 +83,7 @@ def test_no_more_than_a_group_and_the_needed_columns_are_held(
     assert most <= 1024 + 4
 
 
+@pytest.mark.slow
 @Kind
 def test_all_is_as_if_every_column_were_in_memory(kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = write(tmp_path, kind)

@@ -265,6 +265,7 @@ def test_an_outcome_too_large_to_be_squared_has_no_figure() -> None:
     assert set(told(fit("linear", x, 1e153 * eta * x[:, 1]))) == {SEPARATED}
 
 
+@pytest.mark.slow
 def test_a_first_fit_prints_no_warning() -> None:
     code = (
         "import numpy as np\n"

@@ -97,6 +97,7 @@ def test_a_study_is_read_where_no_file_can_grow(path):
     assert path.read_bytes() == before
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(os.name == "nt", reason="Windows cannot limit the sizes of files; run the tests on Linux or macOS")
 def test_a_study_that_a_killed_sweep_left_is_read_where_no_file_can_grow(path, tmp_path):
     script = (

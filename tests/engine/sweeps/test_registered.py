@@ -38,6 +38,7 @@ def swept(folder, name, **options):
         return study.runs.results()
 
 
+@pytest.mark.slow
 def test_a_registered_measure_gives_the_same_figures_in_other_processes(own, tmp_path):
     alone = swept(tmp_path, "a.study", workers=1)
     key_path(tmp_path / "b.study").write_bytes(key_path(tmp_path / "a.study").read_bytes())

@@ -203,6 +203,7 @@ def test_glossary_has_every_symbol_and_mechanism_with_meaning_and_source():
     assert "Cramér" in words(made) and "Hellinger" not in words(made)
 
 
+@pytest.mark.slow
 def test_the_first_page_loads_no_heavy_library(home: Path):
     script = (
         "import sys\n"

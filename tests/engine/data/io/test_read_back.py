@@ -47,6 +47,7 @@ def limited(folder: Path, form: str, size: int) -> subprocess.CompletedProcess[s
     return subprocess.run([sys.executable, "-B", "-c", code, *arguments], cwd=ROOT, capture_output=True, text=True)
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(
     sys.platform == "win32", reason="Windows cannot limit the sizes of files; run the tests on Linux or macOS"
 )
