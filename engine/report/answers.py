@@ -46,12 +46,30 @@ GROUPS_LEFT_OUT = (
 
 
 def decision_words(findings: Findings) -> str:
-    """What the board is asked to decide."""
-    if findings.cover.state == "withheld":
-        return "To note the recommendation to release nothing."
+    """What the board is asked to decide or, once it has decided, the record of that."""
+    cover, candidate = findings.cover, f"candidate {findings.recommendation.letter}"
+    if cover.state == "withheld":
+        return "The board is asked to note the recommendation to release nothing."
     if not findings.recommendation.recorded:
-        return f"Nothing yet: candidate {findings.recommendation.letter} is shown, and no recommendation is recorded."
-    return f"To approve the release of candidate {findings.recommendation.letter}."
+        return f"Nothing is asked of the board yet: {candidate} is shown, and no recommendation is recorded."
+    on = f" on {cover.decided}" if cover.decided else ""
+    number = f" as {cover.number}" if cover.number else ""
+    match cover.state:
+        case "approved":
+            return f"Record of the decision: the release of {candidate} was approved{on}{number}."
+        case "released":
+            return f"Record of the decision: the release of {candidate} was approved{on}{number}, and it is published."
+        case "returned":
+            return f"Record of the decision: the board returned the recommendation of {candidate}{on}."
+        case "draft":
+            return f"The board is to be asked to approve the release of {candidate}."
+        case _:
+            return f"The board is asked to approve the release of {candidate}."
+
+
+def is_decided(findings: Findings) -> bool:
+    """Whether the board has decided on what is recommended, so that nothing is left to sign."""
+    return findings.cover.state in ("approved", "released", "returned")
 
 
 def small_words(findings: Findings) -> str:
@@ -227,12 +245,11 @@ def omissions(findings: Findings) -> list[str]:
 
 def ten_questions(findings: Findings) -> tuple[Answer, ...]:
     """The questions in the order in which a board asks them."""
-    row, cover, board_map = recommended(findings), findings.cover, findings.map
+    row, board_map = recommended(findings), findings.map
     letter = row.letter
     decided = [decision_words(findings), f"Candidate {letter} {row.words}."]
     if findings.recommendation.recorded:
         decided += [findings.recommendation.rule, f"Reason given: {findings.recommendation.why}"]
-    decided.append(cover.state_words)
     risk = [risk_sentence(findings), *share_words(findings), spread_words(findings)]
     utility = findings.utility
     losses = [flags_sentence(findings), *largest_losses(findings)]

@@ -12,7 +12,7 @@ import numpy as np
 
 from engine.common.version import __version__
 from engine.decision.meant_run import meant_run
-from engine.decision.states import STATES
+from engine.decision.states import STATES, State
 from engine.mechanisms import mechanism
 from engine.models.columns import numeric_columns
 from engine.models.record_release import RecordRelease
@@ -52,6 +52,7 @@ from engine.report.recognised_facts import Recognised
 from engine.report.redaction import is_count_risk
 from engine.report.side_by_side import side_by_side
 from engine.report.utility import utility
+from engine.study.decision_log import entries
 
 if TYPE_CHECKING:
     from engine.plan import Plan
@@ -137,7 +138,15 @@ def _cover(context: ReportContext) -> Cover:
         recommended=_day(context.choice.at) if context.choice else "",
         number=context.status.number if has_decision else "",
         conditions=redact(context.status.conditions) if has_decision else "",
+        decided=_decided(context, state) if has_decision else "",
     )
+
+
+def _decided(context: ReportContext, state: State) -> str:
+    """The day of the board's decision that ``state`` rests on; empty where it rests on none."""
+    event = {"approved": "approved", "released": "approved", "returned": "returned"}.get(state)
+    at = [entry.at for entry in entries(context.study) if entry.event == event]
+    return at[-1][:10] if at else ""
 
 
 def _day(time_stamp: float) -> str:

@@ -27,8 +27,8 @@ Statistic = Literal["Pearson's r", "Cramér's V", "contingency coefficient C"]
 class Cover:
     """Who asks for what.  Texts may be empty: a memo then leaves a line to fill in by hand.
 
-    ``recommended`` is the day of the choice (ISO), ``number``
-    and ``conditions`` those of the approval.
+    ``recommended`` is the day of the choice (ISO), ``number`` and ``conditions`` those of the approval, ``decided`` the
+    day on which the board approved or returned it (empty before, and in findings of an earlier version).
     """
 
     classification: str
@@ -46,6 +46,7 @@ class Cover:
     recommended: str
     number: str
     conditions: str
+    decided: str = ""
 
 
 @dataclass(frozen=True)

@@ -10,6 +10,7 @@ from engine.report.answers import (
     decision_words,
     exposed_groups,
     fixed_words,
+    is_decided,
     largest_losses,
     neighbour_sentences,
     why_fewer,
@@ -35,11 +36,13 @@ NOT_STATED = "not stated"
 
 @dataclass(frozen=True)
 class PageOne:
-    """The decision in a sentence or two, warnings, and the rows of the page as name and text."""
+    """The decision in a sentence or two, warnings, the rows of the page as name and text, and whether it is still to be
+    signed."""
 
     decision: str
     warnings: tuple[str, ...]
     rows: tuple[tuple[str, str], ...]
+    to_sign: bool
 
 
 def page_one(findings: Findings) -> PageOne:
@@ -54,12 +57,13 @@ def page_one(findings: Findings) -> PageOne:
         ("Neighbours", _sentences(neighbour_sentences(findings))),
         ("How sure", _sentences(_how_sure(findings))),
         ("Fixed beforehand", _sentences(fixed_words(findings))),
-        ("Conditions", _conditions(cover)),
+        ("Conditions", _sentences([_conditions(cover), presupposed_words(findings)])),
     ]
     return PageOne(
-        decision=f"{decision_words(findings)} Candidate {row.letter} {row.words}. {_state(findings)}",
+        decision=f"{decision_words(findings)} Candidate {row.letter} {row.words}.",
         warnings=(*_overruled(findings), *recommendation.cautions),
         rows=tuple((name, text) for name, text in rows if text),
+        to_sign=not is_decided(findings),
     )
 
 
@@ -83,6 +87,17 @@ def _conditions(cover: Cover) -> str:
     return f"proposed: {cover.conditions}" if cover.state == "submitted" else cover.conditions
 
 
+def presupposed_words(findings: Findings) -> str:
+    """What an approval presupposes: the protection rests on it."""
+    facts = findings.recognised
+    silence = "that nothing is said in public about the method beyond the paragraph of section 8"
+    if facts is None or facts.tables.published != "no":
+        return f"Approval presupposes {silence}."
+    return (
+        f"Approval presupposes that no two-way table of the original is published, which the plan says, and {silence}."
+    )
+
+
 def _against_nothing(findings: Findings) -> str:
     """What the numbers of the table above say of the run to be released, and what they do not."""
     found = direction(findings)
@@ -101,11 +116,6 @@ def left_out(findings: Findings) -> str:
         return f"{text} No other risk measure was computed."
     listing = upper_first(listed(lower_first(row.title) for row in others))
     return f"{text} {listing} {'is' if len(others) == 1 else 'are'} in section 4."
-
-
-def _state(findings: Findings) -> str:
-    cover = findings.cover
-    return f"{cover.state_words}{f' Approval number: {cover.number}.' if cover.number else ''}"
 
 
 def _overruled(findings: Findings) -> list[str]:

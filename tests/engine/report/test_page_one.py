@@ -3,17 +3,24 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
+from engine.decision.states import decide
+from engine.report.build_findings import findings as build
 from engine.report.certainty import NOISE_WORDS, certainty, fresh_runs
+from engine.report.describe import remade
 from engine.report.document import BLANK, Bullets, Entries, Paragraph
 from engine.report.docx_file import docx_bytes
 from engine.report.findings import Findings
 from engine.report.html_file import html_text
 from engine.report.memo import memo
 from engine.report.page_one import left_out, page_one
-from tests.engine.report.conftest import Case
+from engine.study.decision_log import entries
+from engine.study.keys import read_key
+from engine.sweeps.recheck import recheck
+from tests.engine.report.conftest import Case, case_of, plan_of, raw_table
 
 NAMES = ["Why this one", "Risk", "Left out", "Most exposed", "Worst losses", "Neighbours", "How sure",
          "Fixed beforehand", "Conditions"]  # fmt: skip
@@ -59,15 +66,62 @@ def test_a_plan_that_is_not_locked_is_not_called_fixed(case: Case) -> None:
 @pytest.mark.parametrize(
     ("state", "conditions", "wanted"),
     [
-        ("draft", "", "not stated"),
-        ("submitted", "a warning to users", "proposed: a warning to users"),
-        ("approved", "a warning to users", "a warning to users"),
-        ("approved", "", "none"),
+        ("draft", "", "not stated."),
+        ("submitted", "a warning to users", "proposed: a warning to users."),
+        ("approved", "a warning to users", "a warning to users."),
+        ("approved", "", "none."),
     ],
 )
 def test_conditions_are_those_of_the_approval_or_proposed_before_it(case: Case, state, conditions, wanted) -> None:
     cover = replace(case.findings.cover, state=state, conditions=conditions)
-    assert rows_of(replace(case.findings, cover=cover))["Conditions"] == wanted
+    assert rows_of(replace(case.findings, cover=cover))["Conditions"].startswith(f"{wanted} Approval presupposes that ")
+
+
+def test_an_approval_presupposes_silence_and_no_published_tables_where_the_plan_says_so(case: Case) -> None:
+    facts = case.findings.recognised
+    assert facts is not None
+    texts = {}
+    for published in ("yes", "no", "not known"):
+        tables = replace(facts.tables, published=published)
+        texts[published] = rows_of(replace(case.findings, recognised=replace(facts, tables=tables)))["Conditions"]
+    assert "no two-way table of the original is published, which the plan says" in texts["no"]
+    assert all("two-way" not in texts[published] for published in ("yes", "not known"))
+    assert all("nothing is said in public about the method beyond the paragraph" in text for text in texts.values())
+
+
+@pytest.mark.parametrize(
+    ("state", "wanted", "to_sign"),
+    [
+        ("draft", "The board is to be asked to approve the release of candidate A. Candidate A ", True),
+        ("submitted", "The board is asked to approve the release of candidate A. Candidate A ", True),
+        (
+            "returned",
+            "Record of the decision: the board returned the recommendation of candidate A on 2026-03-04.",
+            False,
+        ),
+        ("approved", "Record of the decision: the release of candidate A was approved on 2026-03-04 as DRB-7.", False),
+        ("released", "the release of candidate A was approved on 2026-03-04 as DRB-7, and it is published.", False),
+    ],
+)
+def test_the_board_is_asked_to_approve_until_it_has_decided(case: Case, state, wanted, to_sign) -> None:
+    number, day = ("", "") if to_sign else ("" if state == "returned" else "DRB-7", "2026-03-04")
+    findings = replace(case.findings, cover=replace(case.findings.cover, state=state, number=number, decided=day))
+    page = page_one(findings)
+    assert wanted in page.decision and page.to_sign is to_sign
+    assert ("asked to approve" in page.decision) is to_sign
+    assert html_text(memo(findings)).count(BLANK) == (2 if to_sign else 0)
+
+
+def test_the_day_of_an_approval_is_that_of_the_log(tmp_path: Path) -> None:
+    made = case_of(tmp_path, plan_of(analyses=()))
+    assert made.findings.cover.decided == ""
+    choice = made.study.choices.all()[-1]
+    key = read_key(made.study.path.with_name(made.study.path.name + ".key"))
+    recheck(made.study, raw_table(), key, [made.study.find(choice.label)[0].index], 3)
+    decide(made.study, "submitted", "A. Analyst")
+    decide(made.study, "approved", "Board", number="DRB-7")
+    cover = build(made.study, remade(made.study, raw_table(), choice.label, choice.replicate)).cover
+    assert cover.decided == entries(made.study)[-1].at[:10]
 
 
 def test_what_is_not_stated_is_named_in_one_row(case: Case) -> None:
