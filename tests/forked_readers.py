@@ -21,7 +21,7 @@ from typing import IO
 
 from engine.data.io import reader_process
 
-_PID = 8  # bytes of a process's number between the two
+_PID, _PATH = 8, 4096  # bytes of a process's number, and most of the folder that it works in
 
 
 class ForkedReader:
@@ -63,7 +63,7 @@ def loaded() -> Iterator[Started | None]:
 
     def started() -> ForkedReader:
         (in_read, in_write), (out_read, out_write) = os.pipe(), os.pipe()
-        socket.send_fds(ours, [b"r"], [in_read, out_write])
+        socket.send_fds(ours, [os.fsencode(os.getcwd())], [in_read, out_write])
         pid = int.from_bytes(ours.recv(_PID), "little")
         os.close(in_read)
         os.close(out_write)
@@ -82,12 +82,13 @@ def _serve(asked: socket.socket) -> None:
         importlib.import_module(name)
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # readers that ended are not waited for
     while True:
-        content, pipes, _, _ = socket.recv_fds(asked, 1, 2)
-        if not content:
+        folder, pipes, _, _ = socket.recv_fds(asked, _PATH, 2)
+        if not folder:
             return
         child = os.fork()
         if child == 0:
             asked.close()
+            os.chdir(folder)
             for number, pipe in enumerate(pipes):
                 os.dup2(pipe, number)
                 os.close(pipe)
