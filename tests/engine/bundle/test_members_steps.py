@@ -38,6 +38,8 @@ from engine.sweeps.sweep import sweep
 from tests.browser.steps import KEY
 from tests.engine.bundle.members_case import Swept, swept
 
+pytestmark = pytest.mark.slow  # whole bundles are made
+
 LAST: tuple[Step, Counts] = (STEPS[-1], COUNTS[-1])
 
 
