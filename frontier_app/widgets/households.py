@@ -50,6 +50,17 @@ def concerns(plan: Plan) -> bool:
     return raw is not None and (plan.data.unit is not None or bool(_able(raw, plan)))
 
 
+def asks_for_places(plan: Plan) -> bool:
+    """Whether the plan numbers households and names no places, while the records suggest some."""
+    raw = state.get().raw
+    return raw is not None and plan.data.unit is not None and not places_of(plan) and bool(_suggested(raw, plan))
+
+
+def _suggested(raw: RawTable, plan: Plan, unit: str | None = None) -> tuple[str, ...]:
+    number = unit or plan.data.unit
+    return state.get().memo.get("suggested-places", (plan.data, number), lambda: suggested_places(raw, plan, number))
+
+
 def _able(raw: RawTable, plan: Plan) -> list[str]:
     return state.get().memo.get("number-columns", plan.data, lambda: number_columns(raw, plan))
 
@@ -71,9 +82,7 @@ def inputs(plan: Plan, where: str, *, fixed: bool = False) -> None:
         disabled=fixed,
         help="All records with the same number are one household. Its members then stay together in every release.",
     )
-    suggested = places_of(plan) or now.memo.get(
-        "suggested-places", (plan.data, unit), lambda: suggested_places(raw, plan, unit)
-    )
+    suggested = places_of(plan) or _suggested(raw, plan, unit)
     places = right.multiselect(
         "Which columns are places, from coarse to fine?",
         plan.names,

@@ -15,9 +15,10 @@ from engine.common.wording import lower_first
 from engine.mechanisms import mechanism, names
 from engine.mechanisms.base import Mechanism
 from engine.plan import MechanismPlan, Plan
+from engine.plan.places import HOUSEHOLD_SWAP
 from engine.release.parameter import Parameter
 from engine.release.results import Note, NoteKind
-from engine.release.spec import RANDOM_SWAP, ReleaseSpec
+from engine.release.spec import RANDOM_SWAP, ReleaseSpec, percent
 
 _QUIET = {"s": "3"}  # numbers that short words leave out where they are this
 
@@ -39,8 +40,21 @@ def tables_of(spec: ReleaseSpec) -> int:
 
 
 def settings(spec: ReleaseSpec) -> str:
-    """A candidate's parameters in few signs: its numbers, and what is not as it usually is."""
+    """A candidate's parameters in few signs: its numbers, and what is not as it usually is; of an exchange of
+    households in words."""
+    if spec.mechanism == HOUSEHOLD_SWAP:
+        return _exchange(dict(spec.params))
     return " ".join(f"{name}={value}" for name, value in _telling(spec))
+
+
+def _exchange(values: Mapping[str, str]) -> str:
+    """How many households exchange their place, who is at risk, and on what partners agree at first."""
+    strictest, *laxer = (way.replace("+", ", ") or "nothing" for way in values["similar"].split("|"))
+    at_risk = "all at risk" if values["must"] == "all" else "at risk within it"
+    lean = {"0": "alike", "1": "by risk"}.get(values["lean"], f"by risk to {values['lean']}")
+    parts = [f"{percent(values['rate'])} {lean}"]
+    parts += [f"k = {values['k']}", at_risk] if values["k"] != "0" else []
+    return "; ".join((*parts, f"{strictest}{' first' if laxer else ''}"))
 
 
 def meant(spec: ReleaseSpec) -> list[str]:

@@ -153,6 +153,7 @@ def rows(view: RiskUtilityMap, indices: np.ndarray, rule: Rule, pins: dict[int, 
     summary = view.summary
     scenarios = [view.scenarios[i] for i in indices.tolist()]
     mixed = bool(candidate_labels.forms(view)[1])
+    with_rate = not mixed and all(scenario.spec.rate for scenario in scenarios)
     letters = [rule.letter_of(i) for i in indices.tolist()]
     names = [(pins[i].name or "pinned") if i in pins else "" for i in indices.tolist()]
     riskier = view.riskier_than_original
@@ -167,7 +168,7 @@ def rows(view: RiskUtilityMap, indices: np.ndarray, rule: Rule, pins: dict[int, 
         **({"pin": names} if any(names) else {}),
         **({"mechanism": [s.spec.mechanism for s in scenarios]} if mixed else {}),
         "swap": [swaps(s.spec, mixed) for s in scenarios],
-        **({} if mixed else {"rate": [100 * float(s.spec.rate) for s in scenarios]}),
+        **({"rate": [100 * float(s.spec.rate) for s in scenarios]} if with_rate else {}),
         "risk": candidate_map.sign(view, view.risk) * view.risk_loss[indices],
         **spread("risk_se", summary.loss_se[indices, view.risk]),
         "loss": candidate_map.sign(view, view.utility) * view.utility_loss[indices],

@@ -76,6 +76,7 @@ def _part(plan: Plan | None) -> tuple[str | None, int]:
     with st.spinner("Looking at how the columns hang together…", show_time=False):
         n_open = len(proposals.open_ones(plan))
         warnings = column_warnings.open_ones(plan)
+    asks = households.asks_for_places(plan)
     names = {
         **({"fit": f"Does not fit ({len(found)})"} if found else {}),
         "roles": "Roles",
@@ -83,15 +84,9 @@ def _part(plan: Plan | None) -> tuple[str | None, int]:
         "warnings": f"Warnings ({len(warnings)})",
         "columns": f"Columns ({len(raw.names)})",
         "levels": "Levels",
-        **({"households": "Households"} if households.concerns(plan) else {}),
+        **({"households": f"Households ({int(asks)})"} if households.concerns(plan) else {}),
     }
-    many = len(raw.names) > _FEW
-    # Roles first: what is asked about columns that nobody tabulates need not be decided.
-    fitting = "roles" if many and len(plan.keys) > key_table.MOST_KEYS else "suggestions" if n_open else "columns"
-    if fitting == "columns" and warnings:
-        fitting = "warnings"
-    if plan_fit.stands_in_the_way(plan):
-        fitting = "fit"
+    fitting = _fitting(plan, n_open, bool(warnings), asks)
     shown = now.file_view.part or fitting
     if shown not in names:  # what did not fit does now
         now = state.set_file_view(part=None, turn=now.file_view.turn + 1)
@@ -120,7 +115,21 @@ def _part(plan: Plan | None) -> tuple[str | None, int]:
         households.inputs(plan, "file")
     else:
         levels.page(plan)
-    return None, n_open + len(warnings)
+    return None, n_open + len(warnings) + asks
+
+
+def _fitting(plan: Plan, n_open: int, warned: bool, asks: bool) -> str:
+    """The part that is shown first, by what is open."""
+    raw = state.get().raw
+    assert raw is not None
+    if plan_fit.stands_in_the_way(plan):
+        return "fit"
+    # Roles first: what is asked about columns that nobody tabulates need not be decided.
+    if len(raw.names) > _FEW and len(plan.keys) > key_table.MOST_KEYS:
+        return "roles"
+    if n_open:
+        return "suggestions"
+    return "households" if asks else "warnings" if warned else "columns"
 
 
 def _table() -> str | None:
