@@ -35,7 +35,7 @@ from engine.release.space_size import n_specs
 from engine.release.spec import AttributeSpec
 from engine.study.map_reader import objective_indices
 from engine.sweeps.runner import Runner
-from engine.sweeps.swap_ways import swap_ways
+from engine.sweeps.swap_ways import obstacle_in_all, swap_ways
 
 NONE_TO_START = "no candidate release is possible: no swap of one or two attributes can work on these data"
 _START = 300  # most specs to start with
@@ -58,6 +58,7 @@ class Search:
     specs: list[AttributeSpec] = field(default_factory=list)
     _first: dict[str, AttributeSpec] = field(default_factory=dict)
     _seen: set[AttributeSpec] = field(default_factory=set)
+    _obstacles: dict[object, str] = field(default_factory=dict)
     _around: dict[AttributeSpec, Iterator[AttributeSpec]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -134,7 +135,7 @@ class Search:
         chosen_specs: list[AttributeSpec] = []
         rule = self.plan.space.rule
         for spec in specs:
-            if space.impossibility(spec, self.table, rule) is None:
+            if space.impossibility(spec, self.table, rule) is None and not self._refused(spec):
                 representative = self._first.setdefault(self._class_of(spec), spec)
                 if representative not in self._seen:
                     self._seen.add(representative)
@@ -143,6 +144,10 @@ class Search:
                 break
         self.specs += chosen_specs
         return chosen_specs
+
+    def _refused(self, spec: AttributeSpec) -> str:
+        """What keeps every two records from exchanging, in words; empty where some may."""
+        return obstacle_in_all(spec, self.plan.space.rule, self.ways, self.table, self._obstacles)
 
     def _class_of(self, spec: AttributeSpec) -> str:
         merge = space.may_merge(spec, self.table.domain, self.plan.space.rule, self.carries)

@@ -78,6 +78,15 @@ def obstacle(spec: ReleaseSpec, table: ContingencyTable, looked_at: dict[object,
     return looked_at[structure]
 
 
+def obstacle_in_all(
+    spec: AttributeSpec, rule: str, ways: Sequence[Way], table: ContingencyTable, looked_at: dict[object, str]
+) -> str:
+    """What keeps every two records from exchanging whatever the way, in words (those of the first); empty where some
+    may in some way."""
+    words = [obstacle(ReleaseSpec(spec, "0", rule, params=way), table, looked_at) for way in ways]
+    return words[0] if all(words) else ""
+
+
 def without_impossible(space: Space, rule: str, ways: Sequence[Way], table: ContingencyTable) -> Space:
     """A space without the specs that cannot make a pair in any of the ways, which become impossible ones."""
     if (tuple(ways) == ((),) and not table.domain.ruled) or len(space.specs) * len(ways) > MOST_LOOKED_AT:
@@ -86,9 +95,8 @@ def without_impossible(space: Space, rule: str, ways: Sequence[Way], table: Cont
     specs: list[AttributeSpec] = []
     impossible = list(space.impossible)
     for spec in space.specs:
-        words = [obstacle(ReleaseSpec(spec, "0", rule, params=way), table, looked_at) for way in ways]
-        if all(words):
-            impossible.append((spec, Impossibility(ImpossibilityKind.ALL_PAIRS_REFUSED, words[0])))
+        if words := obstacle_in_all(spec, rule, ways, table, looked_at):
+            impossible.append((spec, Impossibility(ImpossibilityKind.ALL_PAIRS_REFUSED, words)))
         else:
             specs.append(spec)
     return replace(space, specs=tuple(specs), impossible=tuple(impossible))

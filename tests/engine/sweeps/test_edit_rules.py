@@ -9,6 +9,7 @@ from engine.data.edit_rules import EditRule
 from engine.plan import MechanismPlan
 from engine.plan.differences import plan_differences
 from engine.plan.recode import code
+from engine.report.parameters import parameters, true_swap_words
 from engine.sweeps.candidates import scenarios_of
 from tests.engine.small_studies import RAW, plan_of
 
@@ -36,3 +37,10 @@ def test_a_difference_of_two_plans_says_which_rule_refuses():
     assert difference.words == (
         "the study has never (never A v0 with B v1), asked never (never A v0 with B v1; no swap may make it)"
     )
+
+
+def test_documents_name_the_rules_that_refuse_pairs():
+    counting = plan_of(edits=(EditRule("other", RULE.forbid), RULE))
+    assert true_swap_words(counting).endswith("; neither of them breaks anew what the plan forbids (never)")
+    assert "forbids" not in true_swap_words(plan_of(edits=(EditRule("other", RULE.forbid),)))
+    assert dict(parameters(counting, None, None, "1"))["Edit rules"] == "other and never (forbids)"

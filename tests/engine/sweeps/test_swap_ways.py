@@ -11,7 +11,7 @@ import pytest
 from engine.cli.main import main
 from engine.common.errors import UsageError
 from engine.data.edit_rules import EditRule
-from engine.plan import MechanismPlan, Plan, plan_to_toml
+from engine.plan import MechanismPlan, Plan, SpacePlan, plan_to_toml
 from engine.plan.edit import extended_plan
 from engine.plan.recode import code
 from engine.release.results import NoteKind, RunStatus
@@ -20,6 +20,7 @@ from engine.sweeps.candidates import scenarios_of, space_of
 from engine.sweeps.evaluator import question_of
 from engine.sweeps.remake import remake, stream_of
 from engine.sweeps.remarks import failure_text, predicted_failures
+from engine.sweeps.search import search_of
 from engine.sweeps.swap_ways import swap_ways
 from engine.sweeps.sweep import sweep
 from tests.engine.small_studies import RAW, SMALL, keyed, plan_of
@@ -83,6 +84,16 @@ def test_a_spec_whose_every_pair_breaks_a_rule_is_impossible_and_says_so():
     reasons = {str(spec): impossibility_text(reason) for spec, reason in found.impossible}
     assert set(reasons) == {"A:S", "B:S", "A:S C:S", "B:S C:S"}
     assert set(reasons.values()) == {"any two records that could be exchanged would break an edit rule"}
+
+
+def test_a_search_looks_at_no_spec_whose_every_pair_breaks_a_rule():
+    records = tuple((i % 2, i % 2, i % 3, i % 5) for i in range(60))
+    small = Small(records, (2, 2, 3, 5))
+    rules = tuple(EditRule(f"{a}{b}", (("A", (f"v{a}",)), ("B", (f"v{b}",))), True) for a, b in ((0, 1), (1, 0)))
+    plan = small.plan(edits=rules, space=SpacePlan(search=True, budget=300, replicates=4, rates=("0.1",)))
+    started = search_of(plan, code(small.raw(), plan), bytes(16)).start()
+    assert "AB" in {"".join(spec.names_having("S")) for spec in started}
+    assert not [spec for spec in started if ("A" in spec.names_having("S")) != ("B" in spec.names_having("S"))]
 
 
 def test_a_way_that_makes_no_pair_is_predicted_to_fail():
