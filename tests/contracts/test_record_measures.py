@@ -21,6 +21,7 @@ N = 160
 PLAN = """
 [data]
 weight = "w"
+unit = "home"
 carry = ["pay", "hours"]
 numeric = ["pay", "hours"]
 [[attribute]]
@@ -39,7 +40,13 @@ name = "ill"
 formula = "ill ~ sex + pay"
 family = "logistic"
 """
-EXTRA = {"population_uniques": "[fraction=0.1]", "expected_matches": "[fraction=0.1]"}
+EXTRA = {
+    "population_uniques": "[fraction=0.1]",
+    "expected_matches": "[fraction=0.1]",
+    "risky_left": "[hierarchy=age]",
+    "left_level": "[level=age]",
+    "area_change": "[level=age;least=5]",
+}
 NAMES = [name for name, measure in MEASURES.items() if measure.needs == "records"]
 TEXTS = [name + EXTRA.get(name, "") for name in NAMES]
 NEEDS_SEVERAL = {"information_loss"}
@@ -53,11 +60,14 @@ def records() -> list[str]:
     hours = 30 + work + rng.normal(size=N)
     ill = rng.random(N) < 1 / (1 + np.exp(-(0.15 * pay - 2)))
     texts = zip(age, sex, work, ill, pay, hours, range(N), strict=True)
-    return [f"{'abc'[a]},{'fm'[s]},{'wxyz'[w]},{int(i)},{p:.4f},{h:.4f},{1 + k % 5}" for a, s, w, i, p, h, k in texts]
+    return [
+        f"{'abc'[a]},{'fm'[s]},{'wxyz'[w]},{int(i)},{p:.4f},{h:.4f},{1 + k % 5},home {k}"
+        for a, s, w, i, p, h, k in texts
+    ]
 
 
 def data_of(lines: list[str], folder: Path, name: str) -> tuple[Plan, Microdata]:
-    (folder / name).write_text("age,sex,work,ill,pay,hours,w\n" + "\n".join(lines) + "\n")
+    (folder / name).write_text("age,sex,work,ill,pay,hours,w,home\n" + "\n".join(lines) + "\n")
     plan = plan_from_toml(PLAN)
     return plan, code(read_table(folder / name), plan)
 
