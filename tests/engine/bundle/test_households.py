@@ -279,3 +279,21 @@ def test_a_column_that_tells_households_apart_is_refused_in_public(tmp_path: Pat
         approve(study, raw, study.scenarios[0].label)
         with pytest.raises(AttackSucceeded, match="column 'phone' tells nearly every household apart"):
             export(study, raw, None, tmp_path / "out", tier="public")
+
+
+@pytest.mark.parametrize("refuse", [True, False])
+def test_a_refusing_rule_leaves_no_forbidden_combination_in_the_files(tmp_path: Path, refuse: bool) -> None:
+    path, _ = census_files(tmp_path)
+    lines = [line.replace(",o,", ",r,") if ",t0," in line else line for line in path.read_text().splitlines()]
+    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    raw = read_table(path)
+    rule = '[[edit]]\nname = "all rent in t0"\nforbid = { town = ["t0"], tenure = ["o"] }\n[roles]'
+    rule = rule.replace("\n[roles]", f"\nrefuse = {str(refuse).lower()}\n[roles]")
+    text = CENSUS_PLAN.replace("[roles]", rule).replace("hsize+tenure|hsize", "hsize").replace('"0.1"', '"0.4"')
+    swept(raw, plan_from_toml(text), tmp_path / "c.study")
+    with Study.open(tmp_path / "c.study") as study:
+        export(study, raw, f"{study.scenarios[0].label}/1", tmp_path / "out", formats=FORMATS)
+    for form in FORMATS:
+        persons = rows(tmp_path / "out" / "release" / f"release.{form}")
+        broken = [person for person in persons if (person["town"], person["tenure"]) == ("t0", "o")]
+        assert bool(broken) is not refuse, "a rule that only counts lets some in"
