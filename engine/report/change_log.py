@@ -5,6 +5,7 @@ A bundle holds the day and the words of an entry, and once more those of the ent
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from engine.common.wording import plural
@@ -50,13 +51,16 @@ def plan_change_rows(approved: Approved) -> tuple[tuple[str, str], ...]:
     return tuple((day, text) for day, text in approved.changes if text.startswith(tuple(CHANGE_TEXTS.values())))
 
 
-def fresh_words(runs: int, others: int, *, afterwards: bool) -> str:
-    """Fresh runs of the recommended candidate and of ``others``, made ``afterwards`` or before it was recommended."""
+def fresh_words(runs: int, others: int, *, afterwards: bool, again: bool = False) -> str:
+    """Fresh runs of the recommended candidate and of ``others``, made ``afterwards`` or before it was recommended;
+    ``again`` where the study held as many of it already."""
+    if again:
+        return f"{plural(runs, 'fresh run')} of the recommended candidate were asked for: the study held them already."
     beside = f", and so {'was' if others == 1 else 'were'} {plural(others, 'other candidate')}" if others else ""
-    again = f"was run again {plural(runs, 'time')} on fresh draws"
+    drawn = f"was run again {plural(runs, 'time')} on fresh draws"
     if afterwards:
-        return f"After it had been recommended, the candidate {again}{beside}."
-    return f"The candidate that was recommended later {again}{beside}."
+        return f"After it had been recommended, the candidate {drawn}{beside}."
+    return f"The candidate that was recommended later {drawn}{beside}."
 
 
 def finalists_words(runs: int, finalists: int) -> str:
@@ -65,7 +69,42 @@ def finalists_words(runs: int, finalists: int) -> str:
     return f"{plural(finalists, 'finalist')} {were} run again {plural(runs, 'time')} on fresh draws."
 
 
-def chosen_words(bound: str, *, late: bool) -> str:
-    """A recommendation by a ``bound`` on risk in words; ``late`` where the plan had not fixed it."""
-    whose = "a bound on risk that was set only then, after results were seen" if late else "the plan's bound on risk"
-    return f"The analyst recommended a candidate, within {whose}: {bound}."
+def fresh_result_words(within: int, runs: int) -> str:
+    """What the fresh runs of the recommended candidate came to."""
+    return f"{within} of the {plural(runs, 'fresh run')} meet the bound on risk."
+
+
+@dataclass(frozen=True)
+class Recommended:
+    """A recommendation in the log: the ``letter`` of the candidate (empty: it has none), whether a bound on risk picked
+    it (``by_bound``) or the straight trade-off (``by_slope``), the ``bound`` in words (empty where it is not told),
+    whether it is ``late``, set when results could be seen, whether it ``replaces`` an earlier recommendation and, with
+    the reason ``why``, whether a later one replaces it (``replaced``)."""
+
+    letter: str
+    by_bound: bool = False
+    by_slope: bool = False
+    bound: str = ""
+    late: bool = False
+    replaces: bool = False
+    replaced: bool = False
+    why: str = ""
+
+
+def chosen_words(chosen: Recommended) -> str:
+    """A recommendation as a member reads it: of which candidate, by which rule, and what became of it."""
+    rule = "by judgement and by no rule"
+    if chosen.bound:
+        late = "a bound on risk that was set only then, after results were seen"
+        whose = late if chosen.late else "the plan's bound on risk"
+        rule = f"within {whose}: {chosen.bound}"
+    elif chosen.by_bound:
+        rule = "within another bound on risk than the last one"
+    elif chosen.by_slope:
+        rule = "by a straight trade-off between risk and utility"
+    candidate = f"candidate {chosen.letter}" if chosen.letter else "a candidate without a letter"
+    text = f"The analyst recommended {candidate}, {rule}."
+    if chosen.replaces:
+        text += " This replaces the recommendation before it"
+        text += f"; reason given: {chosen.why.rstrip('.')}." if chosen.why else "."
+    return f"{text} A later recommendation replaces it." if chosen.replaced else text

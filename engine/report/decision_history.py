@@ -10,13 +10,14 @@ from engine.decision.cautions import Caution, CautionKind, caution_text
 from engine.decision.choice import NAMED_BY_HAND, cautions_now
 from engine.decision.comparison import differences
 from engine.plan.types import FIRST_WITHIN
-from engine.report.change_log import chosen_words
+from engine.report.change_log import Recommended, chosen_words, fresh_result_words
 from engine.report.context import ReportContext, bound_words
-from engine.report.logged import history, rechecked_first
+from engine.report.logged import Told, history, rechecked_first
 from engine.report.map_facts import Alternative, Recommendation
 from engine.report.parameters import trade_words
 from engine.report.redaction import is_count_risk
 from engine.report.released_run import despite_words, obstacle_sentences, run_facts
+from engine.study.decision_log import entries
 from engine.study.key_commitment import commitment_of
 from engine.study.ledger import BoundOrigin, bound_origin
 
@@ -118,13 +119,40 @@ _LATE = {
 
 
 def log_rows(context: ReportContext) -> tuple[tuple[str, str], ...]:
-    """The log as day and words, in which the last recommendation names the bound that it rests on."""
-    bound = context.choice.record.get("bound") if context.choice else None
-    if bound is None:
+    """The log as day and words; every recommendation names its candidate and its rule, and the last fresh runs their
+    result."""
+    if context.choice is None:
         return history(context.study, context.redact)
-    is_own = bound_origin(context.study, float(bound)) is BoundOrigin.CHOSEN
-    words = chosen_words(bound_words(context, float(bound)), late=is_own)
-    return history(context.study, context.redact, words)
+    run = run_facts(context, context.choice)
+    result = "" if run.fresh is None or run.fresh_within is None else fresh_result_words(run.fresh_within, run.fresh)
+    return history(
+        context.study, context.redact, Told(_recommended(context), context.choice.label, run.fresh or 0, result)
+    )
+
+
+def _recommended(context: ReportContext) -> dict[int, str]:
+    """The recommendations in the words of the log, by the numbers of their entries."""
+    choices, chosen = context.study.choices.all(), [e for e in entries(context.study) if e.event == "chosen"]
+    record = context.choice.record if context.choice else {}
+    last, risk, words = record.get("bound"), record.get("risk"), {}
+    for place, entry in enumerate(chosen):
+        choice = choices[int(entry.detail["choice"]) - 1]
+        bound, is_replaced = choice.record.get("bound"), place < len(chosen) - 1
+        # another bound than the one that counts would say more of the share behind a count than was tried
+        told = float(bound) if bound is not None and bound == last and choice.record.get("risk") == risk else None
+        words[entry.number] = chosen_words(
+            Recommended(
+                letter=context.redact.letters.get(choice.label, ""),
+                by_bound=bound is not None,
+                by_slope=choice.record.get("slope") is not None,
+                bound="" if told is None else bound_words(context, told),
+                late=told is not None and bound_origin(context.study, told) is BoundOrigin.CHOSEN,
+                replaces=place > 0,
+                replaced=is_replaced,
+                why=context.redact(choice.why),
+            )
+        )
+    return words
 
 
 def late_words(context: ReportContext) -> str:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from engine.common.wording import upper_first
@@ -56,23 +57,52 @@ def without_values(entry: str) -> str:
     return next((title for name, title in _ENTRIES.items() if entry == name or entry.startswith(name + ".")), "")
 
 
-def history(study: Study, redact: Redactor, chosen: str = "") -> tuple[tuple[str, str], ...]:
-    """What happened, as moment (UTC) and words; ``chosen`` are those of the last recommendation, if it has its own.
+@dataclass(frozen=True)
+class Told:
+    """What the log is told with besides its entries: words of recommendations by the numbers of their entries, and
+    what the last ``fresh`` runs of the candidate ``label`` came to (empty: not told), as their number and a
+    sentence."""
+
+    chosen: Mapping[int, str] = field(default_factory=dict)
+    label: str = ""
+    fresh: int = 0
+    result: str = ""
+
+
+NOTHING_MORE = Told()
+
+
+def history(study: Study, redact: Redactor, more: Told = NOTHING_MORE) -> tuple[tuple[str, str], ...]:
+    """What happened, as moment (UTC) and words, with ``more`` than the entries say.
 
     The sweep has no entry: it stands after what was logged when the study was made.  Fresh runs that it made
     itself, of a study whose log does not hold them, stand before the recommendation that rests on them.
     """
     log = [entry for entry in entries(study) if entry.event in _LOGGED]
-    last = next((entry.number for entry in reversed(log) if entry.event == "chosen"), None)
+    result_at = _result_place(log, more)
     sweeps = _sweeps(study, log)
     rows: list[tuple[str, str]] = []
     for place, entry in enumerate(log):
         rows += sweeps.get(place, ())
         if entry.event == "chosen" and entry.detail.get("fresh") and not _rechecks(log[:place], entry):
             rows.append((moment(entry.at), FRESH_IN_SWEEP))
-        own = chosen if entry.number == last else ""
-        rows.append(_row(study, log, place, own or _entry_text(log, place, redact)))
+        text = more.chosen.get(entry.number) or _entry_text(log, place, redact)
+        rows.append(_row(study, log, place, f"{text} {more.result}" if place == result_at else text))
     return (*rows, *sweeps.get(len(log), ()))
+
+
+def _result_place(log: Sequence[Entry], more: Told) -> int | None:
+    """The place of the entry from which on the study holds all fresh runs that the result is about."""
+    if not more.result:
+        return None
+    places = (place for place, entry in enumerate(log) if entry.event == "rechecked")
+    return next((place for place in places if _runs_of(log[place], more.label) >= more.fresh), None)
+
+
+def _runs_of(entry: Entry, label: str | None) -> int:
+    """How many fresh runs of a candidate the study holds from an entry on, as far as that entry says."""
+    is_about = entry.event == "rechecked" and label in entry.detail.get("candidates", ())
+    return int(entry.detail.get("replicates", 0)) if is_about else 0
 
 
 def moment(at: str) -> str:
@@ -157,7 +187,9 @@ def _fresh_text(log: Sequence[Entry], place: int) -> str:
     candidates, runs = entry.detail.get("candidates", ()), int(entry.detail.get("replicates", 0))
     chosen = next((earlier for earlier in reversed(log[:place]) if earlier.event == "chosen"), None)
     if chosen and _rechecks([entry], chosen):
-        return fresh_words(runs, len(candidates) - 1, afterwards=True)
+        label = chosen.detail.get("candidate")
+        again = max((_runs_of(earlier, label) for earlier in log[:place]), default=0) >= runs
+        return fresh_words(runs, len(candidates) - 1, afterwards=True, again=again)
     following = next((later for later in log[place:] if later.event == "chosen"), None)
     if following and _rechecks([entry], following):
         return fresh_words(runs, len(candidates) - 1, afterwards=False)

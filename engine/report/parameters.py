@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from engine.common.wording import listed, lower_first
 from engine.decision.release_check import percent
 from engine.mechanisms import mechanism
+from engine.plan.context import TolerancePlan
 from engine.plan.types import FIRST_WITHIN
 from engine.release.spec import RANDOM_SWAP
 from engine.report.redaction import is_count_risk, title_of
@@ -62,6 +63,7 @@ def parameters(
         ("Utility measure", title_of(utility) if utility else "none"),
         ("Selection rule", rule_words(plan, risk, utility, late)),
         ("Run to be released", run_words(plan)),
+        ("Tolerances of change", tolerance_words(plan.tolerances)),
         ("Weights", "used for weighted figures; they stay with their record" if plan.data.weight else "none"),
         ("Codes that mean missing", missing_words(plan)),
         ("Edit rules", listed(rule.name + " (forbids)" * rule.refuse for rule in plan.edits) or "none"),
@@ -165,6 +167,15 @@ def run_words(plan: Plan, *, bounded: bool | None = None) -> str:
         set_later = " and meets the bound, where the choice sets one" if bounded is None else ""
         return f"the first run that is less risky than the data unchanged{set_later}"
     return "the first completed run" if rule == "first" else "one run that the plan names"
+
+
+def tolerance_words(at: TolerancePlan) -> str:
+    """From where on a change of a figure is flagged, and whether the plan sets that."""
+    origin = "the program's own, as the plan sets no others" if at == TolerancePlan() else "set by the plan"
+    return (
+        f"{float(at.se):g} standard errors; {100 * float(at.change):g} % of figures from more than {at.min_n} records; "
+        f"{origin}"
+    )
 
 
 def missing_words(plan: Plan) -> str:

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from engine.decision.choice import choose
 from engine.plan import AboutPlan, SpacePlan
+from engine.report.build_findings import findings
 from engine.report.change_log import (
     CHANGE_TEXTS,
     DESPITE,
@@ -16,8 +17,10 @@ from engine.report.change_log import (
     LOG_TEXTS,
     SWEEP,
     SWEEP_AGAIN,
+    Recommended,
     chosen_words,
     finalists_words,
+    fresh_result_words,
     fresh_words,
     plan_change_rows,
 )
@@ -69,14 +72,38 @@ def test_fresh_runs_before_any_recommendation_name_who_was_recommended_later(tmp
 
 def test_the_recommendation_in_the_log_names_its_bound_and_when_it_was_set(tmp_path: Path) -> None:
     case = case_of(tmp_path, plan_of(analyses=()))
-    assert case.findings.approved.changes[-1][1] == LOG_TEXTS["chosen"]  # named by hand
+    by_hand = "The analyst recommended candidate A, by judgement and by no rule."
+    assert case.findings.approved.changes[-1][1] == by_hand
     choose(case.study, risk_utility_map(case.study), "the bound", max_risk=0.4)
     rows = log_rows(report_context(case.study, remade_of(case.study)))
     assert "that was set only then, after results were seen: at most 40 % of the unaltered records" in rows[-1][1]
     choose(case.study, risk_utility_map(case.study), "the plan's bound", max_risk=0.5)
     rows = log_rows(report_context(case.study, remade_of(case.study)))
     assert "within the plan's bound on risk: at most 50 %" in rows[-1][1]
-    assert [text for _, text in rows[-3:-1]] == [LOG_TEXTS["chosen"]] * 2
+    replaced, reason = (
+        "A later recommendation replaces it.",
+        "This replaces the recommendation before it; reason given: ",
+    )
+    texts = [text for _, text in rows[-3:]]
+    assert [text.endswith(replaced) for text in texts] == [True, True, False]
+    assert [reason in text for text in texts] == [False, True, True]
+    assert texts[1].count("the bound") and "within another bound on risk than the last one." in texts[1]
+    assert texts[2].endswith(f"{reason}the plan's bound.")
+
+
+def test_the_log_tells_the_result_of_fresh_runs_once_and_which_were_not_made_again(tmp_path: Path) -> None:
+    study = case_of(tmp_path, plan_of(analyses=())).study
+    choose(study, risk_utility_map(study), "the plan's bound", max_risk=0.5)
+    choice = study.choices.all()[-1]
+    key, place = read_key(study.path.with_name(study.path.name + ".key")), study.find(choice.label)[0].index
+    recheck(study, raw_table(), key, [place], 3)
+    recheck(study, raw_table(), key, [place], 3)
+    texts = [text for _, text in log_rows(report_context(study, remade_of(study)))]
+    run = findings(study, remade_of(study)).recommendation.run
+    assert run is not None and run.fresh == 3 and run.fresh_within is not None
+    assert texts[-2] == f"{fresh_words(3, 0, afterwards=True)} {fresh_result_words(run.fresh_within, 3)}"
+    assert texts[-1] == fresh_words(3, 0, afterwards=True, again=True)
+    assert texts[-1].endswith("the study held them already.")
 
 
 def remade_of(study: Study) -> Remade:
@@ -111,7 +138,7 @@ def test_words_of_steps_are_no_changes_of_the_plan() -> None:
         fresh_words(3, 1, afterwards=True),
         finalists_words(3, 2),
     )
-    texts = (*steps, *LOG_TEXTS.values(), chosen_words("at most 2 %", late=True))
+    texts = (*steps, *LOG_TEXTS.values(), chosen_words(Recommended("A", by_bound=True)))
     changes = tuple(("2026-01-01", f"{opening}: the rates.") for opening in CHANGE_TEXTS.values())
     rows = (*(("2026-01-01", text) for text in texts), *changes)
     approved = Approved("", "", "", (), (), rows)
