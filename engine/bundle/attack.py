@@ -14,19 +14,17 @@ import numpy as np
 
 from engine.bundle.export_source import ExportSource
 from engine.bundle.guesses import guesses, old_generator, weakness
+from engine.bundle.redrawing import redrawn_exchanges
 from engine.bundle.refusal import Attack, AttackSucceeded
 from engine.common.streams import KEY_BYTES
 from engine.data.table import occupied
-from engine.mechanisms import mechanism
 from engine.release.order_trace import order_trace
-from engine.release.spec import pairs_wanted, structure_of
 from engine.report.detected import TOP, detected
 from engine.sweeps.recodes import released_recodes
 from engine.sweeps.release_warnings import MEND_IDENTIFIER, tells_apart, tells_units_apart
 
 _SEEDS_COMPARED = 1 << 13  # seeds of every family that are compared with the key itself
 _SEEDS_TRIED = 75  # seeds of every family with which the swap is undone: about 800 guesses
-_RATES = ("0.01", "0.02", "0.05", "0.1")
 _SECONDS = 12.0
 _STANDS_OUT = 8.0  # standard deviations of wrong guesses' scores
 _RESTORED = 0.5  # share of changed records; a wrong guess that stands out by chance restores few
@@ -78,38 +76,25 @@ def _guess_keys(source: ExportSource) -> dict[str, Any]:
 
 def _undo_swap(source: ExportSource) -> dict[str, Any]:
     """Undo the swap under guessed keys and rates; the true pair restores the original associations."""
-    spec, data, table = source.scenario.spec, source.data, source.data.table
-    moved = spec.attributes.having("S")
-    stayed = tuple(j for j in range(len(data.domain)) if j not in moved)
-    swap = mechanism(spec.mechanism)
-    if not swap.redrawable or swap.batched is None or not stayed:
-        return {"tried": 0, "succeeded": False, "why": "the mechanism cannot be undone by drawing its pairs again"}
-    structure = structure_of(spec, table)
-    released = source.remade.tables[0]
-    score = _Association(data.n_records, [released.codes(j) for j in moved], [data.codes[j] for j in stayed])
-    rates = sorted({*_RATES, *source.study.plan.space.rates, spec.rate}, key=float)
-    stops = sorted({pairs_wanted(rate, data.n_records)[1] for rate in rates} - {0})
-    if not stops:
-        return {"tried": 0, "succeeded": False, "why": "nothing was swapped"}
+    data, released = source.data, source.remade.tables[0]
+    redrawn = redrawn_exchanges(source)
+    if isinstance(redrawn, str):
+        return {"tried": 0, "succeeded": False, "why": redrawn}
+    moved, n_alternatives, donors_of = redrawn
+    stayed = [data.codes[j] for j in range(len(data.domain)) if j not in moved]
+    score = _Association(data.n_records, [released.codes(j) for j in moved], stayed)
     base, scores, tried = score(np.arange(data.n_records)), [], []
-    drawn, prepared = swap.batched, swap.batched.prepare(structure, table)
-
-    def pairs_of(key: bytes) -> np.ndarray:
-        derived = swap.stream(key, spec, table, source.replicate)
-        return drawn.records(derived, prepared.draw(derived, stops[-1]), data.cell_of_record)
-
     begin = time.monotonic()
     for guess in guesses(KEY_BYTES, _SEEDS_TRIED):
-        pairs = pairs_of(guess[2])
-        scores.append([score(_donors(pairs[:stop], data.n_records)) for stop in stops])
+        scores.append([score(donors) for donors in donors_of(guess[2])])
         tried.append(guess)
         if time.monotonic() - begin > _SECONDS:
             break
-    result: dict[str, Any] = {"keys": len(tried), "tried": len(tried) * len(stops), "succeeded": False}
+    result: dict[str, Any] = {"keys": len(tried), "tried": len(tried) * n_alternatives, "succeeded": False}
     best = stands_out(base, np.array(scores))
     if best is not None:
         family, seed, key = tried[best[0]]
-        donors = _donors(pairs_of(key)[: stops[best[1]]], data.n_records)
+        donors = donors_of(key)[best[1]]
         changed = source.remade.changed
         right = [released.codes(j)[donors][changed] == data.codes[j][changed] for j in moved]
         restored = float(np.mean(right)) if changed.any() else 0.0
@@ -118,13 +103,6 @@ def _undo_swap(source: ExportSource) -> dict[str, Any]:
             why = f"undoing the swap with a guessed key ({family}, seed {seed}) restores {restored:.0%} of it"
             result |= {"succeeded": True, "why": why}
     return result
-
-
-def _donors(pairs: np.ndarray, n_records: int) -> np.ndarray:
-    """For each record, the one from which it gets its values when pairs trade them."""
-    donors = np.arange(n_records)
-    donors[pairs[:, 0]], donors[pairs[:, 1]] = pairs[:, 1], pairs[:, 0]
-    return donors
 
 
 def stands_out(base: float, scores: np.ndarray) -> tuple[int, int] | None:

@@ -23,6 +23,7 @@ from engine.measures import (
     little_liu,
     moments,
     propensity,
+    rarity,
     reanalysis,
     small_cells,
     uniques,
@@ -107,6 +108,7 @@ _BUILT_IN = {
         detection.DETECTION_PRECISION,
         detection.SMALL_CELLS_RECOGNISED,
         detection.ALTERED_SHARE_MAX,
+        rarity.RARITY_AUC,
         attribute_disclosure.L_DIVERSITY,
         attribute_disclosure.T_CLOSENESS,
     )

@@ -318,7 +318,7 @@ def attack(release: RecordRelease, places: Sequence[int], target: str, threshold
     untouched = all(table is release.original for table in release.tables)
     if release.spec is None and not untouched:
         return Figure(float("nan"), "attack: the scenario of the release is not known")
-    if release.spec is not None and not mechanism(release.spec.mechanism).redrawable:
+    if release.spec is not None and not mechanism(release.spec.mechanism).by_roles:
         return Figure(float("nan"), f"attack: it undoes the random swap, not {release.spec.mechanism}")
     results = [attack_table(release, table, release.spec, known, aim, certain) for table in release.tables]
     mean = Success(*(float(np.mean(column)) for column in zip(*results, strict=True)))

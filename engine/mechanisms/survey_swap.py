@@ -387,4 +387,5 @@ SURVEY_SWAP = Mechanism(
     changes=_places,
     altered_by="swap+linked",
     refuses_pairs=True,
+    redrawable=True,
 )

@@ -384,5 +384,6 @@ TRS = Mechanism(
     altered_by="hierarchy",
     refuses_pairs=True,
     whole_units=True,
+    redrawable=True,
     remarks=remarks,
 )

@@ -96,12 +96,15 @@ def findings(study: Study, realisation: Remade, order: np.ndarray | None = None)
 def recognised(release: RecordRelease, realisation: Remade, plan: Plan, fewest: int) -> Recognised:
     """What an intruder would recognise in a release; a cell of fewer than ``fewest`` records is small."""
     table, altered = realisation.data.table, altered_in(release)
+    found = detected(realisation, plan)
     return Recognised(
         fewest=fewest,
         nothing_done=key_set(table, plan.keys, altered, fewest),
         unswapped=unswapped_keys(table, plan.keys, altered, fewest),
         few_keys=worst_few(release, plan.keys, fewest),
-        tables=tables_tell(detected(realisation, plan), plan),
+        tables=tables_tell(found, plan),
+        rare=found.finds_rare,
+        rare_of=found.of,
     )
 
 

@@ -1,18 +1,25 @@
 """An attack on a release with published two-way tables of the original, graded by the truth.
 
 The attack (:mod:`engine.models.swap_detection`) sees no pairs and no flags; the grades need them, so that they are for
-the analyst alone.  Of several tables the first one is attacked.
+the analyst alone.  Of several tables the first one is attacked.  It is an attack on the random swap: what it finds of
+another method is found, what it does not find was not looked for.  Of a method that alters records at risk first,
+somebody who knows it suspects the rare ones (:mod:`engine.measures.rarity`).
 """
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypedDict
 
 import numpy as np
 
+from engine.common.blas_threads import one_thread
+from engine.common.wording import lower_first
 from engine.measures.detection_grades import Calibration, attacked, auc, calibration, graded, precision
+from engine.measures.rarity import Rarity, rarity
+from engine.mechanisms import mechanism
+from engine.mechanisms.base import names_in
 from engine.models.level_model import MODELS, MOST_TERMS, n_terms
 from engine.models.record_release import RecordRelease
 from engine.release.records import ReleasedTable
@@ -46,7 +53,11 @@ class Detected:
     is the area under its ROC curve, ``precision`` the share of altered records among the first :data:`TOP` by
     suspicion; both are None where they are undefined.  ``calibration`` holds the modelled probability of being altered
     beside the truth.  ``not_known`` says what the intruder does not know of the way in which records were drawn, which
-    the attack takes to be uniform.
+    the attack takes to be uniform among partners of the random swap.
+
+    ``rare_auc`` is the chance that an altered record (``of``: households) is rarer in the release than an unaltered one
+    on what the method takes to be known; ``alone`` is how many are alone there, and ``alone_altered`` the altered share
+    of these.  None where the method does not take records at risk first.
     """
 
     why: str
@@ -61,6 +72,10 @@ class Detected:
     precision: float | None
     calibration: tuple[Calibration, ...]
     not_known: tuple[str, ...] = ()
+    of: str = "records"
+    rare_auc: float | None = None
+    alone: int = 0
+    alone_altered: float | None = None
 
     @property
     def finds_attributes(self) -> bool:
@@ -78,6 +93,11 @@ class Detected:
         """Whether altered records look more suspect than others, by more than guessing explains."""
         return self.auc is not None and self.auc >= _BETTER
 
+    @property
+    def finds_rare(self) -> bool | None:
+        """Whether rare records are altered ones, by more than guessing explains; None where that was not looked at."""
+        return None if self.rare_auc is None else self.rare_auc >= _BETTER
+
 
 def detected(realisation: Remade, plan: Plan) -> Detected:
     """Attack a remade release with two-way tables of all attributes of its original."""
@@ -85,11 +105,12 @@ def detected(realisation: Remade, plan: Plan) -> Detected:
     release = RecordRelease(original, realisation.tables[:1], plan, realisation.spec)
     shape, altered = realisation.data.domain.shape, altered_in(release)
     if why := _too_large(shape) or ("" if altered else "no record has another value of an attribute"):
-        return Detected(why, (), altered, 0.0, 0.0, 0.0, 0.0, "", None, None, ())
+        return Detected(why, (), altered, 0.0, 0.0, 0.0, 0.0, "", None, None, (), **_by_method(release, altered))
     batch = batch_of(release, range(len(shape)))
-    cells, _, inference = attacked(batch)[0]
-    model = next(name for name in MODELS if _fits(cells.cells, shape, name))
-    grade = graded(batch, model)[0]
+    with one_thread():  # threads that wait for each other take thirty times as long on a busy machine
+        cells, _, inference = attacked(batch)[0]
+        model = next(name for name in MODELS if _fits(cells.cells, shape, name))
+        grade = graded(batch, model)[0]
     names = realisation.data.domain.names
     return Detected(
         why="",
@@ -103,16 +124,59 @@ def detected(realisation: Remade, plan: Plan) -> Detected:
         auc=_figure(auc(grade)),
         precision=_figure(precision(grade, TOP)),
         calibration=tuple(calibration(grade)),
-        not_known=beyond_roles(realisation.spec, realisation.data.domain) if realisation.spec.by_roles else (),
+        **_by_method(release, altered),
     )
 
 
+class _ByMethod(TypedDict, total=False):
+    """Fields of :class:`Detected` that depend on the method of the release."""
+
+    not_known: tuple[str, ...]
+    of: str
+    rare_auc: float | None
+    alone: int
+    alone_altered: float | None
+
+
+def _by_method(release: RecordRelease, altered: Sequence[str]) -> _ByMethod:
+    """What the attack does not know of the method of a release; and of one that takes records at risk first, how well
+    rarity tells which records it altered."""
+    spec = release.spec
+    if spec is None:
+        return {}
+    method, texts, domain = mechanism(spec.mechanism), dict(spec.params), release.data.domain
+    if method.by_roles:
+        return {"not_known": beyond_roles(spec, domain)}
+    not_known = (f"the release was made by {lower_first(method.title)} and not by the random swap",)
+    if "risk" not in texts or not altered:
+        return {"not_known": not_known}
+    known = names_in(texts["risk"]) or release.plan.keys
+    # whole households move between places, and in these they are rare
+    places = method.altered(spec) if method.whole_units else ()
+    sharing = rarity(release, release.tables[0], domain.indices(tuple(dict.fromkeys((*places, *known))))).sharing
+    rare = Rarity(sharing, rarity(release, release.tables[0], domain.indices(tuple(altered))).altered)
+    return {
+        "not_known": not_known,
+        "of": "records" if release.data.units is None else "households",
+        "rare_auc": _figure(rare.auc),
+        "alone": rare.alone,
+        "alone_altered": _figure(rare.alone_altered),
+    }
+
+
 def tables_tell(found: Detected, plan: Plan) -> TablesTell:
-    """The same for members of a board: whether something is found, without a figure."""
+    """The same for members of a board: whether something is found, without a figure.
+
+    How many records were altered, and which, is either found or was not looked for where there is something that the
+    attack does not know.
+    """
     published = plan.threat.published_tables
     if found.why:
         return TablesTell(published, None, None, None)
-    return TablesTell(published, found.finds_attributes, found.finds_extent, found.finds_records)
+    extent, records = (
+        finds or (None if found.not_known else False) for finds in (found.finds_extent, found.finds_records)
+    )
+    return TablesTell(published, found.finds_attributes, extent, records)
 
 
 def _too_large(shape: Sequence[int]) -> str:

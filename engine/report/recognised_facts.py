@@ -30,7 +30,7 @@ class KeySet:
 class TablesTell:
     """What two-way tables of the original, beside the release, tell: whether they are ``published``, and whether they
     tell which ``attributes`` were exchanged, the ``extent`` to within a factor of three, and better than guessing which
-    ``records`` are altered.  None: it was not tried."""
+    ``records`` are altered.  None: it was not tried, or not found by an attack on another method."""
 
     published: PublishedTables
     attributes: bool | None
@@ -44,7 +44,9 @@ class Recognised:
 
     ``nothing_done`` is the table of all keys in the original, ``unswapped`` that of the keys that the release leaves as
     they are (None: it leaves none), ``few_keys`` for each size of a set the keys that expose most unaltered records in
-    the release.
+    the release.  ``rare`` says whether somebody who knows that the method takes those at risk first finds altered ones
+    among the rare better than by guessing (None: the method does not, or it was not worked out), ``rare_of`` whether
+    these are records or households.
     """
 
     fewest: int
@@ -52,3 +54,5 @@ class Recognised:
     unswapped: KeySet | None
     few_keys: tuple[KeySet, ...]
     tables: TablesTell
+    rare: bool | None = None
+    rare_of: str = "records"

@@ -23,7 +23,7 @@ def recognised_sentences(findings: Findings) -> list[str]:
         return []
     altered = "exchanged" if findings.design.swap else "altered"
     sentences = [*_unswapped(facts, altered), *_few(facts, altered)]
-    return [*sentences, tables_sentence(facts.tables, altered)]
+    return [*sentences, tables_sentence(facts.tables, altered), *_rare(facts, altered)]
 
 
 def learnt_words(findings: Findings) -> str:
@@ -100,6 +100,35 @@ def tables_sentence(tables: TablesTell, altered: str) -> str:
         (tables.records, "better than guessing which records these are"),
     ]
     parts = [words for tells, words in told if tells]
-    if not parts:
+    open_ = [
+        words
+        for tells, words in (
+            (tables.extent, f"how many records were {altered}"),
+            (tables.records, f"which records were {altered}"),
+        )
+        if tells is None
+    ]
+    unknown = (
+        f" Whether they tell {listed(open_)} was not worked out, since the attack reckons with uniform draws of the "
+        "random swap."
+    )
+    if not parts and not open_:
         return beside + f"neither which attributes were {altered} nor how many records."
-    return beside + listed(parts) + "."
+    if not parts:
+        return beside + f"not which attributes were {altered}." + unknown
+    return beside + listed(parts) + "." + (unknown if open_ else "")
+
+
+def _rare(facts: Recognised, altered: str) -> list[str]:
+    if facts.rare is None:
+        return []
+    those = f"{facts.rare_of} that are rare in the release"
+    if facts.rare:
+        return [
+            f"Who knows that those at risk were {altered} first suspects {those}, and finds {altered} ones among them "
+            "better than by guessing."
+        ]
+    return [
+        f"Who knows that those at risk were {altered} first and therefore suspects {those} finds {altered} ones hardly "
+        "better than by guessing."
+    ]

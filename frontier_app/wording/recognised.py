@@ -146,7 +146,21 @@ def found_words(found: Mapping[str, Any]) -> str:
         )
     if not_known := found.get("not_known"):
         sentences.append(f"The attack does not know that {' and that '.join(not_known)}; who does may find more.")
-    return " ".join(sentences)
+    return " ".join([*sentences, *_rare_words(found)])
+
+
+def _rare_words(found: Mapping[str, Any]) -> list[str]:
+    """How well rarity tells what a method altered that takes those at risk first."""
+    if found.get("rare_auc") is None:
+        return []
+    share = found["alone_altered"]
+    alone = (
+        "" if share is None else f" Of {found['alone']:,} {found['of']} alone there, {_percent(share)} were altered."
+    )
+    return [
+        f"Who knows that those at risk were altered first suspects the rare: altered {found['of']} are rarer in the"
+        f" release than others in {_percent(found['rare_auc'])} of cases (guessing: 50 %).{alone}"
+    ]
 
 
 def _names(names: tuple[str, ...]) -> str:

@@ -71,9 +71,27 @@ def test_published_tables_are_one_plain_sentence_without_a_figure(case: Case, pu
     assert ("taken to be" in told) == (published == "not known") and ("if they were" in told) == (published == "no")
 
 
+def test_what_an_attack_on_another_method_did_not_find_is_said_not_to_be_worked_out(case: Case) -> None:
+    tables = TablesTell("yes", False, None, None)
+    told = sentences(case, tables=tables)[-1]
+    assert "neither" not in told and "they tell not which attributes were exchanged. Whether they tell how many" in told
+    assert "records were exchanged and which records were exchanged was not worked out" in told
+    told = sentences(case, tables=TablesTell("yes", True, True, None))[-1]
+    assert "Whether they tell which records were exchanged was not worked out, since the attack reckons with" in told
+
+
+def test_whoever_knows_that_those_at_risk_go_first_suspects_the_rare(case: Case) -> None:
+    assert "first suspects households that are rare" in sentences(case, rare=True, rare_of="households")[-1]
+    assert "hardly better than by guessing" in sentences(case, rare=False)[-1]
+    assert not any("suspects" in sentence for sentence in sentences(case))
+
+
 def test_bundles_of_earlier_versions_open_and_say_nothing_of_it(case: Case) -> None:
     board = json.loads(case.findings.to_json())
     assert Findings.from_json(json.dumps(board)) == case.findings
+    del board["recognised"]["rare"], board["recognised"]["rare_of"]
+    before_rarity = Findings.from_json(json.dumps(board)).recognised
+    assert before_rarity is not None and before_rarity.rare is None
     del board["recognised"]
     older = Findings.from_json(json.dumps(board))
     assert older.recognised is None and recognised_sentences(older) == []
@@ -86,7 +104,7 @@ def test_bundles_of_earlier_versions_open_and_say_nothing_of_it(case: Case) -> N
 
 def test_no_group_and_no_figure_of_detection_is_among_the_members_findings(case: Case) -> None:
     recognised = json.loads(case.findings.to_json())["recognised"]
-    assert set(recognised) == {"fewest", "nothing_done", "unswapped", "few_keys", "tables"}
+    assert set(recognised) == {"fewest", "nothing_done", "unswapped", "few_keys", "tables", "rare", "rare_of"}
     assert all(value is None or isinstance(value, bool | str) for value in recognised["tables"].values())
     counts = [part for part in (recognised["nothing_done"], recognised["unswapped"], *recognised["few_keys"]) if part]
     assert all(set(part) == {"keys", "exchanged", "small", "alone", "matches"} for part in counts)

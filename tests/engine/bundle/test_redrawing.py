@@ -1,0 +1,109 @@
+"""Attacks on releases of targeted swapping and of the survey swap: what knows them finds them, the rest says so."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from engine.bundle.attack import _undo_swap, _use_published_tables
+from engine.bundle.export_source import ExportSource, export_source
+from engine.data.io.readers import read_table
+from engine.measures import call, evaluate_records
+from engine.models.record_release import RecordRelease
+from engine.plan import plan_from_toml
+from engine.release.records import ReleasedTable
+from engine.report.build_findings import recognised
+from engine.report.recognised_facts import Recognised
+from engine.study.study import Study
+from tests.engine.household_survey import approve, few_guesses, swept
+from tests.households import CENSUS_PLAN, census_files
+
+SURVEY_SWAP = (
+    CENSUS_PLAN[: CENSUS_PLAN.index("[[mechanism]]")]
+    .replace('unit = "hid"\n', "")
+    .replace('carry = ["rent"]', 'carry = ["rent"]\ndrop = ["hid"]')
+    .replace('include = ["id", "unit"]\n', "")
+    + """
+[[mechanism]]
+name = "survey_swap"
+rate = ["0.05", "0.1"]
+swap = "tenure"
+risk = "sex+age+hsize"
+[space]
+replicates = 10
+[measures]
+names = ["small_cells", "attack", "hellinger"]
+"""
+)
+PLANS = {"trs": CENSUS_PLAN.replace('rate = "0.1"', 'rate = ["0.05", "0.1"]'), "survey_swap": SURVEY_SWAP}
+
+
+def segregated(path: Path) -> Path:
+    """The file with tenure and most ages by town, so that associations tell what was exchanged."""
+    header, *lines = path.read_text(encoding="utf-8").splitlines()
+    rng, rows = np.random.default_rng(3), []
+    for line in lines:
+        pid, hid, region, town, size, _, rent, sex, age = line.split(",")
+        at = int(town[1:])
+        age = str(at % 5) if rng.random() < 0.8 else age
+        rows.append(",".join([pid, hid, region, town, size, "or"[at % 2], rent, sex, age]))
+    path.write_text("\n".join([header, *rows]) + "\n", encoding="utf-8")
+    return path
+
+
+@pytest.fixture(scope="module", params=PLANS)
+def source(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> ExportSource:
+    """An approved study under a key that NumPy makes of a small seed."""
+    folder = tmp_path_factory.mktemp(request.param)
+    raw = read_table(segregated(census_files(folder, 500)[0]))
+    swept(raw, plan_from_toml(PLANS[request.param]), folder / "a.study", np.random.default_rng(42).bytes(16))
+    with Study.open(folder / "a.study") as study:
+        approve(study, raw, study.scenarios[1].label)
+        return export_source(study, raw, None)
+
+
+def test_a_planted_small_key_is_recovered_with_the_rate(source: ExportSource) -> None:
+    found = _undo_swap(source)
+    assert found["succeeded"] and found["restored"] == 1.0 and "NumPy's generator, seed 42" in found["why"]
+    assert found["tried"] == 2 * found["keys"], "both rates of the study are tried"
+
+
+def test_under_another_key_nothing_stands_out(source: ExportSource, monkeypatch: pytest.MonkeyPatch) -> None:
+    few_guesses(monkeypatch)
+    honest = _undo_swap(replace(source, replicate=source.replicate + 1))
+    assert not honest["succeeded"] and honest["keys"] > 10
+
+
+def test_published_tables_say_what_they_do_not_know_and_rarity_is_looked_at(source: ExportSource) -> None:
+    found = _use_published_tables(source)
+    (words,) = found["not_known"]
+    assert words.startswith("the release was made by ") and words.endswith(" and not by the random swap")
+    trs = source.scenario.spec.mechanism == "trs"
+    assert found["of"] == ("households" if trs else "records")
+    assert 0.3 < found["rare_auc"] < 1
+    assert (found["alone_altered"] is None) == (found["alone"] == 0)
+    assert not trs or 0 < found["alone_altered"] <= 1
+
+
+def test_the_board_never_reads_that_something_was_not_found_by_an_attack_on_another_method(
+    source: ExportSource,
+) -> None:
+    facts = findings(source)
+    assert facts.tables.extent is not False and facts.tables.records is not False
+    assert facts.rare is not None
+
+
+def findings(source: ExportSource) -> Recognised:
+
+    release = RecordRelease(ReleasedTable(source.data), source.remade.tables, source.study.plan, source.scenario.spec)
+    return recognised(release, source.remade, source.study.plan, 3)
+
+
+def test_the_attack_by_bayes_rule_says_that_it_is_on_another_method(source: ExportSource) -> None:
+
+    release = RecordRelease(ReleasedTable(source.data), source.remade.tables, source.study.plan, source.scenario.spec)
+    found = evaluate_records(call("attack"), release)
+    assert found.value != found.value and found.note.endswith(f"not {source.scenario.spec.mechanism}")
