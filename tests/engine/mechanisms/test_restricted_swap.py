@@ -169,6 +169,18 @@ def test_pairs_are_the_twins_from_the_same_stream(asked: Asked, replicate: int):
     assert [tuple(pair) for pair in pairs.tolist()] == of_twin(asked, weights(asked), derived)
 
 
+def test_partners_that_are_hardly_ever_drawn_are_counted_by_weight():
+    """Forty heavy records that differ in nothing that must, and ninety light ones of two weights that all do."""
+    heavy = [(0, i % 2, i + 2) for i in range(40)]
+    light = [(1, i % 2, 0) for i in range(30)] + [(1, i % 2, 1) for i in range(60)]
+    asked = Asked(Small((*heavy, *light), (2, 2, 42)), "SUU", "0.3", "strict", (("lean", "2"), ("risk", "C")), ())
+    for i in range(1, 9):
+        derived = random_swap.stream(KEY, asked.structure, asked.table, i)
+        pairs, told = asked.prepared().draw_told(derived, asked.wanted)
+        assert [tuple(pair) for pair in pairs.tolist()] == of_twin(asked, weights(asked), derived)
+        assert told.turned_down[-1].sum() > 64 * 5, "what was to be tried was not"
+
+
 @given(asked_for(), st.integers(1, 99))
 @examples(150)
 def test_what_must_hold_whatever_is_drawn(asked: Asked, replicate: int):
