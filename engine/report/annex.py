@@ -6,10 +6,12 @@ import json
 import time
 from typing import TYPE_CHECKING, Any
 
+from engine.plan.places import places_of
 from engine.release.results import NoteKind, RunStatus
 from engine.release.spec import percent as rate_percent
 from engine.report.chair import GROUPS_SHOWN, chair_facts
 from engine.report.context import report_context
+from engine.report.places import place_changes
 from engine.report.template_reader import document
 from engine.study.decision_log import EVENTS, entries
 from engine.study.ledger import Ledger, ledger_of, ledger_sentences
@@ -17,6 +19,7 @@ from engine.study.ledger import Ledger, ledger_of, ledger_sentences
 if TYPE_CHECKING:
     from engine.report.context import ReportContext
     from engine.report.document import Document
+    from engine.report.places import LevelRow
     from engine.study.study import Study
     from engine.sweeps.remake import Remade
 
@@ -33,6 +36,7 @@ def chair_sections(study: Study, realisation: Remade) -> Document:
         "changed_in": _changed_in(facts.tables),
         "min_n": study.plan.tolerances.min_n,
         "groups_shown": facts.groups[:GROUPS_SHOWN],
+        "levels": _levels(study, realisation),
     }
     return document("annex_chair.txt", names)
 
@@ -68,8 +72,15 @@ def analyst_sections(study: Study, realisation: Remade) -> Document:
         "facts": facts,
         "min_n": study.plan.tolerances.min_n,
         "groups_shown": facts.groups[:GROUPS_SHOWN],
+        "levels": _levels(study, realisation),
     }
     return document("annex_analyst.txt", names)
+
+
+def _levels(study: Study, realisation: Remade) -> tuple[LevelRow, ...]:
+    """What changed at each level of the plan's places; () where it names none."""
+    places = places_of(study.plan)
+    return place_changes(realisation, places, study.plan.analyse)[0] if places else ()
 
 
 def _changed_in(tables: int) -> str:

@@ -39,9 +39,9 @@ class AreaRow:
 
 @dataclass(frozen=True)
 class LevelRow:
-    """One level of places: its number of areas, the largest relative change of an area's persons and households (None
-    where records belong to none), and the Hellinger distance of the tables of area by attribute, their mean and the
-    largest with its attribute.  0 is no change; distances are at most 1."""
+    """One level of places: its number of areas, the largest relative change of persons and of households (None where
+    records belong to none) of an area that had some, and the Hellinger distance of the tables of area by attribute,
+    their mean and the largest with its attribute.  0 is no change; distances are at most 1."""
 
     level: str
     areas: int
@@ -171,15 +171,13 @@ def _level(
         distances.append(float(np.sqrt(((np.sqrt(was / n) - np.sqrt(now / n)) ** 2).sum() / 2)))
     largest = max(distances, default=0.0)
     households = [
-        abs(relative_change(row.households_before, row.households_after or 0))
-        for row in rows
-        if row.households_before is not None
+        abs(relative_change(row.households_before, row.households_after or 0)) for row in rows if row.households_before
     ]
     return LevelRow(
         level,
         len(areas.names),
-        max((abs(row.change) for row in rows), default=0.0),
-        max(households) if households else None,
+        max((abs(row.change) for row in rows if row.persons_before), default=0.0),
+        None if realisation.data.units is None else max(households, default=0.0),
         float(np.mean(distances)) if distances else 0.0,
         largest,
         attributes[distances.index(largest)] if largest > 0 else "",

@@ -16,11 +16,12 @@ from engine.report.rate_facts import Range
 from engine.report.rate_words import range_words
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from engine.report.facts import GroupRow, Tally
     from engine.report.findings import Findings
     from engine.report.loss_facts import AnalysisRuns, ModelRow
+    from engine.report.places import AreaRow, LevelRow
 
 
 def _rows(values: Sequence[Any], leave: tuple[str, ...] = ()) -> tuple[list[str], list[list[Any]]]:
@@ -123,6 +124,16 @@ def sheets(findings: Findings) -> dict[str, tuple[list[str], list[list[Any]]]]:
 
 def tables_bytes(findings: Findings) -> bytes:
     """The workbook's content."""
+    return workbook_bytes(sheets(findings), "Tables of the disclosure review memo")
+
+
+def places_bytes(levels: Sequence[LevelRow], areas: Sequence[AreaRow]) -> bytes:
+    """The content of the workbook on places: what changed at each level, and each area."""
+    return workbook_bytes({"Levels": _rows(levels), "Areas": _rows(areas)}, "Places before and after")
+
+
+def workbook_bytes(content: Mapping[str, tuple[list[str], list[list[Any]]]], title: str) -> bytes:
+    """A workbook of sheets by name, each a header and rows."""
     from xlsxwriter import Workbook
 
     out = io.BytesIO()
@@ -132,13 +143,13 @@ def tables_bytes(findings: Findings) -> bytes:
     # Marked as a quote, what may be a formula stays text when somebody edits the cell too.
     bold, quoted_bold = (book.add_format({**head, "quote_prefix": is_quoted}) for is_quoted in (False, True))
     wrap, quoted = (book.add_format({**text, "quote_prefix": is_quoted}) for is_quoted in (False, True))
-    for name, (header, rows) in sheets(findings).items():
+    for name, (header, rows) in content.items():
         sheet = book.add_worksheet(name)
         sheet.freeze_panes(1, 1)
-        for j, title in enumerate(header):
-            longest = max([len(title), *(len(str(row[j])) for row in rows if isinstance(row[j], str))])
+        for j, column in enumerate(header):
+            longest = max([len(column), *(len(str(row[j])) for row in rows if isinstance(row[j], str))])
             sheet.set_column(j, j, min(70, max(10, longest + 2)))
-            sheet.write_string(0, j, printable(title), quoted_bold if may_be_formula(title) else bold)
+            sheet.write_string(0, j, printable(column), quoted_bold if may_be_formula(column) else bold)
         for i, row in enumerate(rows, 1):
             for j, value in enumerate(row):
                 if isinstance(value, str):
@@ -146,4 +157,4 @@ def tables_bytes(findings: Findings) -> bytes:
                 elif value is not None:
                     sheet.write_number(i, j, value)
     book.close()
-    return without_traces(parts_of_zip(out.getvalue()), "Tables of the disclosure review memo")
+    return without_traces(parts_of_zip(out.getvalue()), title)

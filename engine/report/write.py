@@ -5,10 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from engine.plan.places import places_of
 from engine.report.annex import analyst_sections, chair_sections
 from engine.report.build_findings import findings
 from engine.report.document_files import write_document
 from engine.report.member import write_findings
+from engine.report.places import place_changes
+from engine.report.tables import places_bytes
 
 if TYPE_CHECKING:
     import numpy as np
@@ -27,8 +30,14 @@ def write_member(study: Study, realisation: Remade, folder: str | Path, order: n
 
 
 def write_chair(study: Study, realisation: Remade, folder: str | Path) -> list[Path]:
-    """Annex A, for the chair of the board only: the extent of the change (DOCX and HTML)."""
-    return write_document(chair_sections(study, realisation), Path(folder), "annex-a-chair")
+    """Annex A, for the chair of the board only: the extent of the change (DOCX and HTML); where the plan names places,
+    a workbook on them."""
+    written = write_document(chair_sections(study, realisation), Path(folder), "annex-a-chair")
+    if places := places_of(study.plan):
+        book = Path(folder) / "places.xlsx"
+        book.write_bytes(places_bytes(*place_changes(realisation, places, study.plan.analyse)))
+        written.append(book)
+    return written
 
 
 def write_analyst(study: Study, realisation: Remade, folder: str | Path) -> list[Path]:

@@ -1,0 +1,45 @@
+"""The chair reads what changed at each level of places, in Annex A and in a workbook; members do not."""
+
+from __future__ import annotations
+
+import zipfile
+from dataclasses import replace
+from pathlib import Path
+
+from engine.bundle.allow_list import _ALLOWED
+from engine.decision.choice import choose
+from engine.plan import MechanismPlan
+from engine.plan.samples import load
+from engine.report.describe import remade
+from engine.report.places import place_changes
+from engine.report.write import write_chair, write_member
+from engine.study.map_reader import risk_utility_map
+from engine.sweeps.sweep import sweep
+
+PLACES = ("region", "district", "municipality")
+
+
+def test_annex_a_and_its_workbook_tell_of_places(tmp_path: Path) -> None:
+    raw, plan = load("census")
+    exchange = MechanismPlan.of(
+        "trs", {"rate": "0.05", "hierarchy": "+".join(PLACES), "similar": "hhsize", "risk": "citizenship"}
+    )
+    plan = replace(plan, mechanisms=(exchange,), analyse=("citizenship", "sex", "work"))
+    with sweep(raw, plan, tmp_path / "census.study", workers=1) as study:
+        label = study.scenarios[0].label
+        choose(study, risk_utility_map(study), "households stay whole", candidate=label, by="Ada")
+        release = remade(study, raw, label, 1)
+        for name, write in (("chair", write_chair), ("member", write_member)):
+            (tmp_path / name).mkdir()
+            write(study, release, tmp_path / name)
+    levels, areas = place_changes(release, PLACES, plan.analyse)
+    page = (tmp_path / "chair" / "annex-a-chair.html").read_text(encoding="utf-8")
+    assert "largest change of an area" in page and all(row.level in page for row in levels)
+    with zipfile.ZipFile(tmp_path / "chair" / "places.xlsx") as book:
+        rows = [book.read(f"xl/worksheets/sheet{number}.xml").decode().count("<row ") - 1 for number in (1, 2)]
+        texts = book.read("xl/sharedStrings.xml").decode()
+    assert rows == [len(levels), len(areas)] == [3, 88]
+    assert all(f">{row.area}<" in texts for row in areas)
+    assert not (tmp_path / "member" / "places.xlsx").exists()
+    assert "largest change of an area" not in (tmp_path / "member" / "memo.html").read_text(encoding="utf-8")
+    assert [tier for tier, names in _ALLOWED.items() if any("places" in name for name in names)] == ["chair"]
