@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from engine.common.wording import listed, plural, upper_first
+from engine.data.domain import KINDS
 from engine.data.table import occupied
 from engine.mechanisms import mechanism
 from engine.plan.recode import edit_failures
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from engine.plan import Plan
     from engine.sweeps.remake import Remade
 
+_MISSING = KINDS.index("missing")
 _SAME = 1e-9  # weighted totals are sums of many numbers in another order
 
 
@@ -39,6 +41,7 @@ def checks(
         _blocks(release),
         _recodes(realisation),
         *_edits(release, plan),
+        _missing(release),
         _partners(realisation),
         _totals(release),
         _row_order(order, release.data.n_records),
@@ -175,6 +178,31 @@ def _edits(release: RecordRelease, plan: Plan) -> list[Check]:
             )
         )
     return checks_of_rules
+
+
+def _missing(release: RecordRelease) -> Check:
+    """Whether values are missing where they were missing before, count for count by attribute."""
+    data, name = release.data, "Missing values"
+    is_missing = {j: a.kind_codes == _MISSING for j, a in enumerate(data.domain.attributes)}
+    before = {j: int(np.count_nonzero(levels[data.codes[j]])) for j, levels in is_missing.items()}
+    incomplete = [j for j, number in before.items() if number]
+    if not incomplete:
+        return Check(name, "No attribute has a missing value.", True)
+    changed = [
+        data.domain.names[j]
+        for j, levels in is_missing.items()
+        if any(int(np.count_nonzero(levels[table.codes(j)])) != before[j] for table in release.tables)
+    ]
+    if changed:
+        return Check(
+            name, f"{listed(changed)} {'has' if len(changed) == 1 else 'have'} more or fewer than before.", False
+        )
+    return Check(
+        name,
+        f"As many are missing as before: {listed([f'{before[j]:,} of {data.domain.names[j]}' for j in incomplete[:6]])}"
+        + (f", and of {len(incomplete) - 6} further attributes." if len(incomplete) > 6 else "."),
+        True,
+    )
 
 
 def _partners(realisation: Remade) -> Check:

@@ -11,7 +11,7 @@ from engine.common.wording import listed, lower_first, plural
 from engine.report.exposed_counts import count_digits
 from engine.report.map_words import recall_words
 from engine.report.redaction import half_unit, is_count_title
-from engine.report.run_words import expected_words, fresh_within, on_frontier_words, standing_sentences
+from engine.report.run_words import expected_words, fresh_within, on_frontier_words, standing_sentences, tells_share
 from engine.report.words import about, figure
 
 if TYPE_CHECKING:
@@ -128,7 +128,7 @@ def frontier_words(findings: Findings) -> str:
 def single_runs_words(findings: Findings) -> str:
     """In how many of the single runs it is on the frontier; empty where that is not known."""
     row = recommended(findings)
-    if row.share is None:
+    if row.share is None or not tells_share(row):
         return ""
     return f"By single runs it is on the frontier in {on_frontier_words(row.share, row.shared_runs)}."
 

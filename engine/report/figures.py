@@ -80,7 +80,7 @@ def frontier(findings: Findings) -> Picture | None:
     if others:
         axes.scatter(
             [u for u, _ in others], [r for _, r in others], marker="s", s=20, color="#c4c4c4",
-            edgecolors=GREY, linewidths=0.5, label="other candidates, roughly",
+            edgecolors=GREY, linewidths=0.5, label="other candidates, moved to a coarse grid",
         )  # fmt: skip
     steps = staircase(board_map)
     axes.plot([u for u, _ in steps], [r for _, r in steps], color=BLUE, linewidth=1, alpha=0.6, zorder=2)

@@ -157,13 +157,21 @@ def model_words(model: ModelRow) -> str:
     return f"A positive coefficient stands for more of this: {model.predicts}.{compared}"
 
 
+_WIDEST = 10
+"""How many times the least share of records the largest may be, so that both are worth telling."""
+_LITTLE = 0.02
+"""A largest share that is worth telling whatever the least one."""
+
+
 def moved_words(distance: Distance) -> str:
-    """What the Hellinger distance stands for; empty where it is withheld."""
+    """What the Hellinger distance stands for; empty where it is withheld or could stand for nearly anything."""
     if distance.hellinger is None or distance.moved_low is None or distance.moved_high is None:
         return ""
     if distance.moved is not None:
         return f"as if {_share(distance.moved)} of the records had other values"
     low, high = outward(distance.moved_low, distance.moved_high)
+    if high > max(_WIDEST * low, _LITTLE):
+        return ""
     return f"as if between {_share(low)} and {_share(high)} of the records had other values"
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from engine.common.wording import listed, plural
 from engine.report.redaction import is_count_title, is_one_digit_title
-from engine.report.words import bar, bar_is_rounded
+from engine.report.words import bar, bar_is_rounded, figure
 
 if TYPE_CHECKING:
     from engine.report.findings import Findings
@@ -43,9 +43,7 @@ def bars_words(findings: Findings) -> str:
         return "no bars of errors are drawn, as none is known, shown or larger than the rounding"
     sentence = "bars are two standard errors of the average" + (", rounded up where figures are rounded" * rounded)
     if without_bar:
-        sentence += (
-            f"; none is drawn for {listed(without_bar)}, where the error is unknown, not shown or within the rounding"
-        )
+        sentence += f"; {listed(without_bar)} {'has' if len(without_bar) == 1 else 'have'} none to show"
     return sentence
 
 
@@ -55,11 +53,15 @@ def counts_words(findings: Findings) -> str:
     rows = board_map.candidates
     lettered = sum(row.undominated for row in rows)
     others = board_map.n_frontier - lettered
-    sentences = ["A is the recommended candidate; the letters after it run from the safest to the most useful."]
     further = [row.letter for row in rows if row.also_within]
+    neighbours = [row.letter for row in rows if not row.recommended and not row.also_within]
+    sentences = ["A is the recommended candidate."]
+    if len(neighbours) > 1:
+        sentences.append(f"{listed(neighbours)} run from the safest to the most useful.")
     if further:
-        have = "has a letter" if len(further) == 1 else "have letters"
-        sentences.append(f"{listed(further)} {have} only for being within the bound too.")
+        sentences.append(
+            f"{listed(further)} {'is' if len(further) == 1 else 'are'} added for being within the bound too."
+        )
     if others > 0:
         sentences.append(
             f"{others} of the frontier {'has' if others == 1 else 'have'} no letter: those that cannot be told from a "
@@ -92,17 +94,17 @@ def bound_line_words(findings: Findings) -> str:
         return ""
     counted = is_count_title(board_map.risk_title)
     line = (
-        "The dashed line is the bound, which is on a share, as a number of records if none were altered; with altered "
-        "ones it lies somewhat lower"
+        f"The dashed line is the bound, as a share of all records about {figure(board_map.bound_at, 2)} of them; as "
+        "it is on the unaltered ones, it lies somewhat lower where many are altered"
         if counted
         else "The dashed line is the bound"
     )
     if board_map.bound_asked is None:
         return f"{line}."
     return (
-        f"{line}. The map and its frontier are of averages over runs, but {100 * board_map.bound_asked:.3g} % of "
-        "single runs must meet the bound: a candidate below the line can miss it, and the most useful one that meets "
-        "it need not be on the frontier."
+        f"{line}. The map shows averages over runs. A candidate meets the bound if {100 * board_map.bound_asked:.3g} % "
+        "of its single runs do; an average below the line is not enough, and the most useful candidate that meets the "
+        "bound need not be on the frontier."
     )
 
 
@@ -111,8 +113,8 @@ def recall_words(share: float) -> str:
     if share == 1:
         return "Chance hides next to none of the candidates that are truly on the frontier."
     return (
-        f"Of the candidates that are truly on the frontier, about {100 * share:.0f} % at most are found with so many "
-        "runs; the rest are missed, because by chance they look worse than they are."
+        f"Of the candidates that are truly on the frontier at least about {100 * (1 - share):.0f} % are probably missed "
+        "with so many runs, because by chance they look worse than they are."
     )
 
 

@@ -12,12 +12,14 @@ from engine.report.candidate_words import on_frontier, standing_words
 from engine.report.certainty import certainty, evidence, noise_words
 from engine.report.coarse_counts import PLACES
 from engine.report.coherence import check_words, coherence
+from engine.report.facts import EDITS
 from engine.report.ledger_words import earlier_sentences
 from engine.report.losses import worst
 from engine.report.map_words import bound_line_words, counted_words, counts_words, rounded_words
 from engine.report.page_one import page_one
 from engine.report.parameters import NOTHING, TABLES_TITLE, besides_words, parameter_rows
 from engine.report.rate_words import error_words, is_coarse, place_words, rate_words, relative_words, worst_change_rows
+from engine.report.run_words import tells_share
 from engine.report.template_reader import document
 
 if TYPE_CHECKING:
@@ -72,6 +74,8 @@ def names_of(findings: Findings) -> dict[str, Any]:
         "besides_words": besides_words(findings.publish.include),
         "standing_words": partial(standing_words, findings),
         "on_frontier": on_frontier,
+        "tells_shares": any(row.share is not None and tells_share(row) for row in findings.map.candidates),
+        "has_edit_rules": not any(check.name == EDITS for check in findings.checks),
         "has_declared": _has_declared(findings),
         "flagged_places": loss_words.flagged_places(findings.utility),
         **_losses(findings),

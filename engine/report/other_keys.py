@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from engine.release.batch import ReleaseBatch
     from engine.release.spec import ReleaseSpec
 
-_SIZES = (4, 3, 2)  # of the sets of few keys
+_SIZES = (4, 3, 2)  # of the sets of few keys, beside that of all but one
 _MOST_SETS = 200
 
 
@@ -58,13 +58,13 @@ def altered_in(release: RecordRelease) -> tuple[str, ...]:
 
 
 def worst_few(release: RecordRelease, keys: Sequence[str], fewest: int) -> tuple[KeySet, ...]:
-    """For sets of four, three and two keys, where there are more keys: the set on which most unaltered records stand in
-    small cells of the release.  A size with very many sets is left out."""
+    """For sets of all keys but one, of four, three and two, where there are more keys: the set on which most unaltered
+    records stand in small cells of the release.  A size with very many sets is left out."""
     data = release.data
     batch = batch_of(release, data.domain.indices(tuple(keys)))
     altered, worst = altered_in(release), []
-    for size in _SIZES:
-        if size < len(keys) and math.comb(len(keys), size) <= _MOST_SETS:
+    for size in dict.fromkeys((len(keys) - 1, *_SIZES)):
+        if 1 < size < len(keys) and math.comb(len(keys), size) <= _MOST_SETS:
             sets = list(combinations(range(len(keys)), size))
             unaltered = [_unaltered_small(release, batch, some, fewest) for some in sets]
             originals = [key_set(data.table, [keys[at] for at in some], altered, fewest) for some in sets]

@@ -36,7 +36,7 @@ def match_words(exposure: Exposure, is_rounded: bool, is_exactly_none: bool = Fa
     if not after:
         return (
             "No record stands in a small cell of this file, so nobody who knows the keys alone finds an apparent "
-            "match. The sentence that such a match may be false is for users who know more than the keys."
+            "match. The sentence that such a match may be false is for users who know other things."
         )
     if unaltered >= after:
         return (

@@ -5,13 +5,19 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from engine.common.wording import plural, upper_first
+from engine.frontier.summary import FEWEST_RUNS
 from engine.report.words import figure
 
 if TYPE_CHECKING:
     from engine.report.findings import Findings
-    from engine.report.map_facts import ReleasedRun
+    from engine.report.map_facts import CandidateRow, ReleasedRun
 
 KEY_FIXED = "The secret key that all chance follows from was fixed before the sweep."
+
+
+def tells_share(row: CandidateRow) -> bool:
+    """Whether as many runs are shared by all candidates as support a statement about single runs."""
+    return row.shared_runs is None or row.shared_runs >= FEWEST_RUNS
 
 
 def on_frontier_words(share: float, shared_runs: int | None) -> str:

@@ -33,7 +33,7 @@ def board_map(findings: Findings, *, dark: bool) -> Figure:
                 y=[r for _, r in map_facts.others],
                 cliponaxis=False,  # a square at an edge is drawn whole
                 mode="markers",
-                name="other candidates, roughly",
+                name="other candidates, moved to a coarse grid",
                 marker={"symbol": "square", "size": 8, "color": QUIET, "opacity": 0.5},
                 hoverinfo="skip",
             )
