@@ -55,8 +55,8 @@ def read_boundaries(content: bytes, areas: Collection[str]) -> Boundaries:
 def _properties(feature: Mapping[str, Any]) -> dict[str, str]:
     """A feature's properties, and its id, as texts."""
     given = feature.get("properties")
-    texts = {name: str(value) for name, value in given.items()} if isinstance(given, dict) else {}
-    return texts | ({"id": str(feature["id"])} if "id" in feature and "id" not in texts else {})
+    properties = {name: str(value) for name, value in given.items()} if isinstance(given, dict) else {}
+    return {"id": str(feature["id"]), **properties} if "id" in feature else properties
 
 
 def _naming_property(features: list[dict[str, Any]], areas: Collection[str]) -> str:

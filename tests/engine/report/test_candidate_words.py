@@ -84,7 +84,7 @@ def test_the_rule_is_named_as_the_reason_where_it_chose(case: Case) -> None:
 
 def test_the_table_of_section_six_tells_who_is_within_the_bound(case: Case) -> None:
     text = html_text(memo(within(case.findings, 2, {})))
-    assert "B has a letter only for being within the bound too." in text and ">within the bound<" not in text
+    assert "B is added for being within the bound too." in text and ">within the bound<" not in text
     assert text.count("within the bound: 12 of its 12 runs meet it</td>") == 2
     assert "is not among the candidates" in text
 

@@ -104,12 +104,14 @@ def test_findings_of_an_earlier_version_open(case: Case) -> None:
 
 
 def test_frontier_by_averages_and_by_single_runs_do_not_contradict_each_other(case: Case) -> None:
-    own = {"undominated": True, "clear": False, "share": 0.25, "shared_runs": 8}
+    own = {"undominated": True, "clear": False, "share": 0.25, "shared_runs": 12}
     findings, _ = with_rows(case.findings, own)
     assert frontier_words(findings) == "By averages candidate A is on the frontier, but chance alone could move it off."
     assert single_runs_words(findings) == (
-        "By single runs it is on the frontier in 2 of 8 runs that all candidates share."
+        "By single runs it is on the frontier in 3 of 12 runs that all candidates share."
     )
+    few, _ = with_rows(case.findings, {**own, "shared_runs": 9})
+    assert single_runs_words(few) == "", "so few runs support no statement"
     earlier, _ = with_rows(case.findings, {**own, "shared_runs": None})
     assert single_runs_words(earlier) == "By single runs it is on the frontier in 25 % of them."
     unknown, _ = with_rows(case.findings, {**own, "share": None})
