@@ -119,8 +119,8 @@ def distance_sentence(findings: Findings) -> str:
     value = figure(distance.hellinger) + (f", {as_if}" if as_if else "")
     if is_coarse(findings) and distance.hellinger_large is None:
         return (
-            f"That of the tabulated attributes is {value}. It is rounded to one significant digit, and the same distance "
-            f"{without} is withheld, because {why}; {small}."
+            f"That of the tabulated attributes is {value}. It is rounded to one significant digit, and the same "
+            f"distance {without} is withheld, because {why}; {small}."
         )
     return f"That of the tabulated attributes is {value}; {without} it is {figure(distance.hellinger_large)}. {small}."
 

@@ -144,13 +144,13 @@ def _by_method(release: RecordRelease, altered: Sequence[str]) -> _ByMethod:
     spec = release.spec
     if spec is None:
         return {}
-    method, texts, domain = mechanism(spec.mechanism), dict(spec.params), release.data.domain
+    method, parameters, domain = mechanism(spec.mechanism), dict(spec.params), release.data.domain
     if method.by_roles:
         return {"not_known": beyond_roles(spec, domain)}
     not_known = (f"the release was made by {lower_first(method.title)} and not by the random swap",)
-    if "risk" not in texts or not altered:
+    if "risk" not in parameters or not altered:
         return {"not_known": not_known}
-    known = names_in(texts["risk"]) or release.plan.keys
+    known = names_in(parameters["risk"]) or release.plan.keys
     # whole households move between places, and in these they are rare
     places = method.altered(spec) if method.whole_units else ()
     sharing = rarity(release, release.tables[0], domain.indices(tuple(dict.fromkeys((*places, *known))))).sharing

@@ -113,8 +113,8 @@ def recall_words(share: float) -> str:
     if share == 1:
         return "Chance hides next to none of the candidates that are truly on the frontier."
     return (
-        f"Of the candidates that are truly on the frontier at least about {100 * (1 - share):.0f} % are probably missed "
-        "with so many runs, because by chance they look worse than they are."
+        f"Of the candidates that are truly on the frontier at least about {100 * (1 - share):.0f} % are probably "
+        "missed with so many runs, because by chance they look worse than they are."
     )
 
 
