@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 import argparse
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from engine.cli.arguments import WHOLE, cut, measures, names, shown, whole_number
-from engine.common.errors import UsageError
+from engine.common.errors import UsageError, did_you_mean
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from engine.data.microdata import RawTable
     from engine.plan import Plan
+
+FIRST_PLAN = ("cut", "carry", "drop", "weight", "id", "unit")
+"""Options that describe a first plan and change no other."""
 
 
 class _MechanismName(argparse.Action):
@@ -73,6 +79,13 @@ def _add_columns(group: argparse._ArgumentGroup) -> None:
     )
     group.add_argument("--id", metavar="COLUMN", help="the id; released only as a new id, where it is included")
     group.add_argument("--unit", metavar="COLUMN", help="the column that numbers households; released likewise")
+    group.add_argument(
+        "--places",
+        type=names,
+        metavar="A,B",
+        help="exchange whole households between these places, coarse to fine, in place of the random swap, and measure "
+        "at each level",
+    )
 
 
 def _add_space(group: argparse._ArgumentGroup) -> None:
@@ -146,8 +159,7 @@ def plan_of(args: argparse.Namespace, raw: RawTable, sample_plan: Plan | None, s
     then edited."""
     from engine.plan import MechanismPlan, edit_plan, guess_plan, read_plan
 
-    first_plan = ("cut", "carry", "drop", "weight", "id", "unit")
-    first_plan_options = {name: getattr(args, name) for name in first_plan}
+    first_plan_options = {name: getattr(args, name) for name in FIRST_PLAN}
     if args.plan:
         base = read_plan(args.plan)
     elif study_plan is not None:
@@ -172,23 +184,18 @@ def plan_of(args: argparse.Namespace, raw: RawTable, sample_plan: Plan | None, s
             f"{used[0]} describes a first plan and cannot change this one; write it into the plan's [data] section "
             "instead"
         )
-    sizes = None
-    if args.swap_sizes is not None:
-        if not all(WHOLE.fullmatch(size) for size in args.swap_sizes):
-            raise UsageError(f"swap sizes == {shown(','.join(args.swap_sizes))}, must be whole numbers such as 1,2.")
-        sizes = [int(size) for size in args.swap_sizes]
     replicates = getattr(args, "replicates", None)
     mechanisms = None
     if args.mechanisms is not None:
         mechanisms = [MechanismPlan.of(name, grid) for name, grid in args.mechanisms]
-    return edit_plan(
+    plan = edit_plan(
         base,
         attributes=args.attributes,
         keys=args.keys,
         swap=args.swap,
         analyse=args.analyse,
         rates=args.rates,
-        swap_sizes=sizes,
+        swap_sizes=_swap_sizes(args.swap_sizes),
         all_specs=args.all_specs,
         specs=args.spec,
         search=args.search,
@@ -203,3 +210,48 @@ def plan_of(args: argparse.Namespace, raw: RawTable, sample_plan: Plan | None, s
         replicates=replicates,
         max_risk=args.max_risk,
     )
+    return plan if args.places is None else _exchanging(plan, raw, args.places, keep_measures=args.measures is not None)
+
+
+def first_plan_of(args: argparse.Namespace, raw: RawTable) -> Plan:
+    """The first plan of a file with the uses of columns that the options name, which are then taken care of."""
+    from engine.plan import AttributePlan, first_plan
+    from engine.plan.accept import take_out
+    from engine.plan.reshape import add_attribute, set_use
+
+    plan, cuts = first_plan(raw), dict(args.cut or ())
+    single = [(args.weight, "weight"), (args.id, "id"), (args.unit, "unit")]
+    named = [column for column, _ in single if column is not None]
+    for column in (*named, *(args.carry or ()), *(args.drop or ()), *cuts):
+        if column not in raw.columns:
+            raise UsageError(f"unknown column '{column}'.{did_you_mean(column, raw.names)}")
+    for column in args.drop or ():
+        plan = set_use(plan, column, "drop")
+    plan = take_out(plan, (*(args.carry or ()), *cuts))
+    for column, edges in cuts.items():
+        plan = add_attribute(plan, AttributePlan(column, cut=tuple(edges)))
+    for column, use in single:
+        if column is not None:
+            plan = set_use(plan, column, use)
+    for name in FIRST_PLAN:
+        setattr(args, name, None)
+    return plan
+
+
+def _swap_sizes(texts: Sequence[str] | None) -> list[int] | None:
+    if texts is None:
+        return None
+    if not all(WHOLE.fullmatch(size) for size in texts):
+        raise UsageError(f"swap sizes == {shown(','.join(texts))}, must be whole numbers such as 1,2.")
+    return [int(size) for size in texts]
+
+
+def _exchanging(plan: Plan, raw: RawTable, places: Sequence[str], keep_measures: bool) -> Plan:
+    """The plan that exchanges whole households between places."""
+    from engine.plan.places import with_exchange
+    from engine.plan.recode import code
+
+    if plan.data.unit is None:
+        raise UsageError("--places moves whole households; name the column that numbers them with --unit")
+    plan_of_households = with_exchange(plan, code(raw, plan), places)
+    return replace(plan_of_households, measures=plan.measures) if keep_measures else plan_of_households

@@ -114,7 +114,7 @@ def usual_exchange(data: Microdata, places: Sequence[str]) -> MechanismPlan:
 
 def with_exchange(plan: Plan, data: Microdata, places: Sequence[str]) -> Plan:
     """``plan`` that exchanges whole households between these places, in place of the random swap, which would tear them
-    apart; the finest place becomes a key, and risk, distance and who leaves are measured by place.
+    apart; the finest place becomes a key, and risk, distance and who leaves are measured at each level of place.
 
     ``data`` are the records as ``plan`` codes them.  Of a plan that exchanges households already, only the places
     change.
@@ -139,23 +139,30 @@ def with_exchange(plan: Plan, data: Microdata, places: Sequence[str]) -> Plan:
         others = tuple(entry for entry in plan.mechanisms if not entry.by_roles)
         mechanisms = (*others, usual_exchange(data, places))
     keys = plan.keys if places[-1] in plan.keys else (*plan.keys, places[-1])
-    gone = _measured_by(places_of(plan))
-    wanted = _measured_by(places)
+    known = tuple(name for name in plan.keys if name not in (*places, *places_of(plan)))
+    weighted = plan.data.weight is not None
+    gone = measured_by(places_of(plan), known, weighted)
+    wanted = measured_by(places, known, weighted)
     measures = [name for name in plan.measures if name not in gone or _decides(plan, name)]
     measures += [name for name in wanted if name not in measures]
     return replace(plan, mechanisms=mechanisms, keys=keys, measures=tuple(measures))
 
 
-def _measured_by(places: Sequence[str]) -> tuple[str, ...]:
-    """Measures of an exchange of households between these places."""
+def measured_by(places: Sequence[str], known: Sequence[str], weighted: bool) -> tuple[str, ...]:
+    """Measures of an exchange of households between these places, at each level with what is ``known`` of persons; with
+    a weight also those of weighted tables, since weights move along."""
     if not places:
         return ()
-    return (
-        "exposed_households",
-        f"risky_left[hierarchy={'+'.join(places)}]",
-        f"left_level[level={places[0]}]",
-        f"area_change[level={places[-1]}]",
-    )
+    measures = ["exposed_households", "household_uniques", f"risky_left[hierarchy={'+'.join(places)}]", "rarity_auc"]
+    for place in places:
+        table = f"attributes={'+'.join((place, *known))}"
+        if known:
+            measures += [f"small_cells[{table}]", f"hellinger[{table}]"]
+            measures += [f"weighted_hellinger[{table}]"] if weighted else []
+        if place != places[-1]:
+            measures.append(f"exposed_households[{table}]")
+        measures += [f"left_level[level={place}]", f"area_change[level={place}]"]
+    return tuple(measures)
 
 
 def _decides(plan: Plan, name: str) -> bool:

@@ -9,10 +9,12 @@ import pytest
 
 from engine.common.errors import UsageError
 from engine.data.microdata import RawTable
+from engine.measures import call
 from engine.plan import Plan, plan_from_toml, plan_to_toml
 from engine.plan.guess import first_plan
 from engine.plan.places import (
     household_attributes,
+    measured_by,
     places_of,
     suggested_places,
     usual_exchange,
@@ -66,6 +68,12 @@ def test_an_exchange_takes_the_place_of_the_random_swap() -> None:
     assert exchanging.keys == ("sex", "citizenship", "municipality"), "risk is looked at by place"
     assert exchanging.measures[: len(plan.measures)] == plan.measures
     assert "risky_left[hierarchy=region+district+municipality]" in exchanging.measures
+    for place in PLACES:
+        table = f"attributes={place}+sex+citizenship"
+        assert {f"small_cells[{table}]", f"hellinger[{table}]", f"left_level[level={place}]"} <= {*exchanging.measures}
+        assert f"area_change[level={place}]" in exchanging.measures
+        assert (f"exposed_households[{table}]" in exchanging.measures) == (place != PLACES[-1])
+    assert not any(name.startswith("weighted") for name in exchanging.measures)
     assert plan_from_toml(plan_to_toml(exchanging)) == exchanging
     assert len(scenarios_of(exchanging, data)[0]) == 24
 
@@ -75,6 +83,13 @@ def test_an_exchange_takes_the_place_of_the_random_swap() -> None:
     assert "area_change[level=district]" in coarser.measures
     assert "area_change[level=municipality]" not in coarser.measures
     assert with_exchange(coarser, data, PLACES[:2]) == coarser
+
+
+def test_the_measures_at_each_level_can_be_formed_and_weighted_ones_with_a_weight() -> None:
+    names = measured_by(PLACES, ("sex", "citizenship"), weighted=True)
+    assert len({str(call(name)) for name in names}) == len(names)
+    assert "weighted_hellinger[attributes=district+sex+citizenship]" in names
+    assert measured_by((), ("sex",), weighted=False) == ()
 
 
 def test_a_place_whose_name_cannot_be_written_is_refused() -> None:
