@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
     from engine.data.microdata import RawTable
     from engine.plan import Plan
+    from engine.plan.context import SingleUse
 
 FIRST_PLAN = ("cut", "carry", "drop", "weight", "id", "unit")
 """Options that describe a first plan and change no other."""
@@ -220,7 +221,7 @@ def first_plan_of(args: argparse.Namespace, raw: RawTable) -> Plan:
     from engine.plan.reshape import add_attribute, set_use
 
     plan, cuts = first_plan(raw), dict(args.cut or ())
-    single = [(args.weight, "weight"), (args.id, "id"), (args.unit, "unit")]
+    single: list[tuple[str | None, SingleUse]] = [(args.weight, "weight"), (args.id, "id"), (args.unit, "unit")]
     named = [column for column, _ in single if column is not None]
     for column in (*named, *(args.carry or ()), *(args.drop or ()), *cuts):
         if column not in raw.columns:
