@@ -157,3 +157,5 @@ def print_table(
         for mark, meaning in show_table.MARKS.items():
             if any(mark in text for text in standings):
                 say(f"{mark} {meaning}")
+        for meaning in show_table.rate_meanings(view, rows):
+            say(meaning)

@@ -14,8 +14,9 @@ from engine.common.printable import printable
 from engine.common.terminal import padded, shortened, text_width
 from engine.frontier.risk_utility_map import RiskUtilityMap
 from engine.frontier.summary import losses
+from engine.mechanisms import mechanism
 from engine.release.scenarios import Scenario
-from engine.release.spec import percent
+from engine.release.spec import ReleaseSpec, percent
 from engine.report.candidate_table import quantile_columns
 
 Row = Mapping[str, Any]
@@ -77,8 +78,8 @@ def brief_columns(
     calls = [str(view.measures[k]) for k in view.objectives]
     before = [
         Column("id", [row["id"] for row in rows]),
-        Column("swapped", [spec.short for spec in specs], cut=True),
-        Column("rate", [percent(spec.rate) if spec.rate else "-" for spec in specs], right=True),
+        Column("swapped", _settings(specs, [scenario.spec for scenario in view.scenarios]), cut=True),
+        Column("rate", [percent(rate) if (rate := _rate(spec)) else "-" for spec in specs], right=True),
     ]
     if len({row.get("replicates") for row in rows}) > 1:
         before += named_columns(rows, ["replicates"])
@@ -90,6 +91,36 @@ def brief_columns(
     if width is None or _least_width(with_errors) <= width:
         return with_errors
     return [*before, *named_columns(rows, calls), *after]
+
+
+def _rate(spec: ReleaseSpec) -> str:
+    """The rate of a scenario, whatever its mechanism counts; empty where it has none."""
+    return spec.rate or dict(spec.params).get("rate", "")
+
+
+def _settings(specs: Sequence[ReleaseSpec], study: Sequence[ReleaseSpec]) -> list[str]:
+    """What sets each scenario apart from others of the study beside its rate: the roles of a random swap, else the
+    mechanism with those of its parameters in which its scenarios differ."""
+    values: dict[tuple[str, str], set[str]] = {}
+    for spec in study:
+        for name, text in spec.params:
+            values.setdefault((spec.mechanism, name), set()).add(text)
+
+    def words(spec: ReleaseSpec) -> str:
+        if spec.by_roles:
+            return spec.short
+        apart = [
+            f"{name}={text}" for name, text in spec.params if name != "rate" and len(values[spec.mechanism, name]) > 1
+        ]
+        return " ".join((spec.mechanism, *apart))
+
+    return [words(spec) for spec in specs]
+
+
+def rate_meanings(view: RiskUtilityMap, rows: Sequence[Row]) -> list[str]:
+    """What the rates of mechanisms other than the random swap count, a sentence for each."""
+    names = {s.spec.mechanism for s in _scenarios(view, rows) if not s.spec.by_roles and _rate(s.spec)}
+    return [f"rate of {name}: {mechanism(name).rate}" for name in sorted(names)]
 
 
 def _figures(rows: Sequence[Row], call: str) -> Column:

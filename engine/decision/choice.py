@@ -113,10 +113,13 @@ def pick(study: Study, view: RiskUtilityMap, **selection: Unpack[SelectionRule])
 def bound_rule_words(view: RiskUtilityMap, bound: float) -> str:
     """The rule of a bound in words: on what it is, and what it is on."""
     call = view.measures[view.risk]
-    within = f"{call.measure.title.lower()} of at most {figure_words(call, bound)}"
+    title = call.measure.title.lower()
+    within = f"{title} of at most {figure_words(call, bound)}"
     if view.single_runs is None:
         return f"most useful with a mean {within}"
-    return f"most useful with a {within} in at least {percent(view.single_runs.probability)} of single runs"
+    is_plural = title.split(" ")[-1].endswith("s") and not title.endswith("ss")
+    article = "" if is_plural else "an " if title[0] in "aeiou" else "a "
+    return f"most useful with {article}{within} in at least {percent(view.single_runs.probability)} of single runs"
 
 
 def choose(

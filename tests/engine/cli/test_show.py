@@ -15,6 +15,7 @@ from engine.cli import show
 from engine.cli.main import main
 from engine.cli.show_table import Column, figure_cells, table_lines
 from tests import needs
+from tests.households import CENSUS_PLAN, census_files
 
 PEOPLE = "age,sex,work\n" + "".join(
     f"{('young', 'old')[i % 2]},{('f', 'm')[i % 3 == 0]},{('a', 'b', 'c')[i * i % 7 % 3]}\n" for i in range(120)
@@ -201,3 +202,24 @@ def _read(file: int) -> bytes:
         return os.read(file, 65536)
     except OSError:
         return b""
+
+
+def test_a_household_swap_shows_its_rate_and_says_what_it_counts(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    data, plan = census_files(tmp_path)[0], tmp_path / "p.toml"
+    plan.write_text(CENSUS_PLAN.replace('rate = "0.1"', 'rate = ["0.05", "0.1"]\nlean = ["0", "1"]'), encoding="utf-8")
+    study = str(tmp_path / "s.study")
+    assert main(["sweep", str(data), "--plan", str(plan), "--study", study, "--workers", "1"]) == 0
+    text = printed(capsys, study)
+    head, *body = table(text)
+    swapped, rate = head.index("swapped"), head.index("rate")
+    assert sorted((row[swapped], row[rate]) for row in body) == [
+        ("trs lean=0", "10 %"), ("trs lean=0", "5 %"), ("trs lean=1", "10 %"), ("trs lean=1", "5 %"),
+    ]  # fmt: skip
+    assert "rate of trs: share of households that are swapped, both of a pair; risky ones come on top" in text
+    bound = ["--risk", "exposed_households", "--max-risk", "1", "--why", "a test"]
+    assert main(["measure", study, "--data", str(data), "--measures", "exposed_households"]) == 0
+    capsys.readouterr()
+    assert main(["choose", study, *bound]) == 0
+    assert "(most useful with exposed households of at most 1 (" in capsys.readouterr().out
