@@ -8,7 +8,7 @@ asks for, meet it.
 from __future__ import annotations
 
 import math
-from decimal import Decimal
+from decimal import ROUND_CEILING, Decimal
 
 from engine.measures import MeasureCall
 
@@ -43,10 +43,21 @@ def bound_words(call: MeasureCall, bound: float, n_records: int) -> str:
     return f"That is {share}."
 
 
-def example_bound(doing_nothing: float | None) -> str:
-    """A bound to begin with: half the risk of doing nothing, to two digits; "" where that is nothing or not known."""
+def example_bound(doing_nothing: float | None, least: float | None = None) -> str:
+    """A bound to begin with: half the risk of doing nothing, to two digits, and never less than the ``least`` risk that
+    a candidate reached, where one is known; "" where the risk of doing nothing is none or not known."""
     if doing_nothing is None or not math.isfinite(doing_nothing) or doing_nothing <= 0:
         return ""
     half = doing_nothing / 2
+    if least is not None and math.isfinite(least) and least > half:
+        return f"{reachable_bound(least):g}"
     decimals = max(0, 1 - math.floor(math.log10(half)))
     return f"{half:.{decimals}f}"
+
+
+def reachable_bound(least: float) -> float:
+    """A figure rounded up to two digits: a bound that whoever has the figure meets with some room."""
+    if least <= 0:
+        return 0.0
+    step = Decimal(1).scaleb(Decimal(repr(least)).adjusted() - 1)
+    return float((Decimal(repr(least)) / step).to_integral_value(ROUND_CEILING) * step)

@@ -7,7 +7,7 @@ from decimal import ROUND_CEILING, Decimal
 
 import numpy as np
 
-from engine.decision.bound_words import figure_words
+from engine.decision.bound_words import figure_words, reachable_bound
 from engine.decision.release_check import percent
 from engine.frontier.risk_utility_map import RiskUtilityMap
 from engine.measures import MeasureCall
@@ -36,8 +36,9 @@ class UnmetBound:
     """A ``bound`` on risk that no candidate meets (both as losses, smaller is better).
 
     ``least`` is the least figure that a bound is held against, of the scenario ``index``; ``original`` the risk of the
-    data unchanged.  ``trend`` is None without a random swap; ``keys`` are the tabulated attributes that have most
-    levels, with their numbers of levels.
+    data unchanged.  ``offered`` is a bound that new runs of that scenario are likely to meet too: the least of many
+    figures is partly luck.  ``trend`` is None without a random swap; ``keys`` are the tabulated attributes that have
+    most levels, with their numbers of levels.
     """
 
     call: MeasureCall
@@ -45,6 +46,7 @@ class UnmetBound:
     least: float
     index: int
     original: float
+    offered: float
     trend: RateTrend | None
     keys: tuple[tuple[str, int], ...]
 
@@ -68,9 +70,18 @@ def unmet_bound(study: Study, view: RiskUtilityMap, bound: float) -> UnmetBound 
         float(bounded[index]),
         index,
         float(view.original_losses[view.risk]),
+        reachable_bound(_likely_most(study, view, index)),
         _trend(view, bound),
         _keys(study, call),
     )
+
+
+def _likely_most(study: Study, view: RiskUtilityMap, index: int) -> float:
+    """What is held against a bound of new runs of a scenario, at the most that is likely: the greatest of its runs, or
+    where the bound is on the mean, two standard errors above it."""
+    if view.single_runs is None:
+        return float(view.risk_loss[index] + 2 * np.nan_to_num(view.summary.se[index, view.risk]))
+    return float(np.nanmax(study.runs.of([index]).values[:, view.risk]))
 
 
 def _trend(view: RiskUtilityMap, bound: float) -> RateTrend | None:

@@ -9,10 +9,13 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
+import numpy as np
+
 from engine.common.errors import EngineError, UsageError
 from engine.common.os_support import write_private
 from engine.data.microdata import Microdata
 from engine.frontier.risk_utility_map import RiskUtilityMap
+from engine.measures import MeasureCall
 from engine.plan import Plan, plan_from_toml, plan_to_toml
 from engine.plan.codebook import apply_codebook, with_labels
 from engine.plan.codebook_file import read_codebook
@@ -221,6 +224,16 @@ def the_map(risk: str | None, utility: str | None, partial: bool) -> RiskUtility
 
         view: RiskUtilityMap = state.get().memo.get("map", depends, make)[1]
         return view
+
+
+def least_risk_seen(risk: MeasureCall) -> float | None:
+    """The least figure of a risk that a bound is held against, on the map that was last looked at; None where there is
+    none, or one of another risk or study."""
+    path, last = own_study(), state.get().memo.last("map")
+    if path is None or last is None or last[0] != str(path) or last[1].measures[last[1].risk] != risk:
+        return None
+    bounded = last[1].bounded_risk
+    return None if np.isnan(bounded).all() else float(np.nanmin(bounded))
 
 
 @dataclass(frozen=True)

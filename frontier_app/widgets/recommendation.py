@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import Any
 
 from engine.common.errors import EngineError
 from engine.decision.bound_words import figure_words
@@ -49,6 +50,15 @@ class Rule:
     def letter_of(self, index: int) -> str:
         """A candidate's letter; empty where it has none."""
         return next((letter for letter, other in self.letters if other == index), "")
+
+
+def drafted(rule_in_force: Rule, index: int) -> dict[str, Any]:
+    """Entries of a recommendation of the scenario ``index`` that is about to be written: the rule in force where that
+    picks it, else that somebody named it."""
+    look = state.get().look
+    if index != rule_in_force.index or rule_in_force.recorded or look.rule == "none":
+        return {"rule": "hand"}
+    return {"rule": look.rule} if look.rule == "plan" else {name: getattr(look, name) for name in ("rule", look.rule)}
 
 
 def planned(study: Study, view: RiskUtilityMap) -> tuple[float | None, float | None]:

@@ -15,7 +15,7 @@ from engine.study.pins import Pin, pin, unpin
 from engine.study.study import Study
 from frontier_app.charts import candidate_map
 from frontier_app.session import actions, navigation, state
-from frontier_app.widgets import candidate_card, elements, risk_in_words
+from frontier_app.widgets import candidate_card, elements, recommendation, risk_in_words
 from frontier_app.widgets.recommendation import Rule
 from frontier_app.wording import markup, mechanisms, text
 from frontier_app.wording.markup import markdown
@@ -84,7 +84,7 @@ def _onward(view: RiskUtilityMap, rule: Rule, index: int, runs: int) -> None:
         width="stretch",
     ):
         state.put(selected=view.scenarios[index].label)
-        state.set_draft(rule="hand")
+        state.set_draft(**recommendation.drafted(rule, index))
         navigation.go_to("recommend")
 
 

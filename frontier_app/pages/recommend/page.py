@@ -161,7 +161,7 @@ def _picked(study: Study, view: RiskUtilityMap, how: str) -> tuple[dict[str, Any
                 "bound",
                 now.draft.bound if now.draft.bound is not None else now.look.bound,
                 upper_first(bound_is_on(study.plan.decision)) + ".",
-                example_bound(float(view.original[view.risk])),
+                _example(view),
             )
             return ({"max_risk": bound}, view.under_bound(bound)) if bound is not None else ({}, None)
         if how == "slope":
@@ -186,6 +186,13 @@ def _picked(study: Study, view: RiskUtilityMap, how: str) -> tuple[dict[str, Any
         if bound is None or not unmet_bound.shown(study, view, bound, allow):
             elements.show_error(error)
     return {}, None
+
+
+def _example(view: RiskUtilityMap) -> str:
+    """A bound that a candidate meets."""
+    bounded = view.bounded_risk
+    least = None if np.isnan(bounded).all() else float(np.nanmin(bounded))
+    return example_bound(float(view.original[view.risk]), least)
 
 
 def _try_bound(rule_key: str, bound: float) -> None:

@@ -165,7 +165,8 @@ def _entry(plan: Plan, old: str | None, new: str | None, calls: list[MeasureCall
 def _bound(
     old: DecisionPlan, risk: MeasureCall, doing_nothing: float | None, tag: str, fixed: bool, wrong: InputErrors
 ) -> str | None:
-    example = example_bound(doing_nothing)
+    least = actions.least_risk_seen(risk)
+    example = example_bound(doing_nothing, least)
     typed = st.text_input(
         f"Largest acceptable risk (α), in {risk.measure.unit}",
         old.max_risk or "",
@@ -184,7 +185,18 @@ def _bound(
     n = state.get().raw.n_records if state.get().raw is not None else 0  # type: ignore[union-attr]
     if bound is not None and n and (words := bound_words(risk, float(bound), n)):
         st.caption(words)
+    st.caption(_reachable_words(least))
     return bound
+
+
+def _reachable_words(least: float | None) -> str:
+    """What is known of the least bound that a candidate meets."""
+    if least is None:
+        return (
+            "How low swapping brings the risk is known after the sweep. Where no candidate meets the bound, the map"
+            " says so and offers a bound that one meets."
+        )
+    return markdown("The least risk that a candidate of the study reaches is {}.", text.figure(least))
 
 
 def _probability(old: DecisionPlan, tag: str, fixed: bool, wrong: InputErrors) -> str:

@@ -6,7 +6,7 @@ import math
 
 import pytest
 
-from engine.decision.bound_words import bound_words, example_bound, figure_words
+from engine.decision.bound_words import bound_words, example_bound, figure_words, reachable_bound
 from engine.measures import call
 
 
@@ -34,3 +34,13 @@ def test_a_figure_has_its_unit() -> None:
 )
 def test_an_example_is_half_the_risk_of_doing_nothing(doing_nothing: float | None, example: str) -> None:
     assert example_bound(doing_nothing) == example
+
+
+@pytest.mark.parametrize(("least", "example"), [(0.0742601, "0.075"), (0.02, "0.039"), (math.nan, "0.039")])
+def test_an_example_is_no_less_than_what_candidates_reach(least: float, example: str) -> None:
+    assert example_bound(0.078, least) == example
+
+
+@pytest.mark.parametrize("least", [0.0, 0.012344, 0.0123451, 0.99996, 812.0, 81234.5])
+def test_the_reachable_bound_is_met_by_the_least_risk(least: float) -> None:
+    assert least <= reachable_bound(least) <= least * 1.1

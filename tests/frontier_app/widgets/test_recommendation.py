@@ -96,6 +96,21 @@ def test_from_the_map_the_form_is_open_for_another_one_only(at: Workspace):
     assert made.expander[0].proto.expanded and f"({other})" in words(made)
 
 
+def test_what_the_plans_bound_picks_is_recommended_by_the_plans_rule(at: Workspace):
+    made = press(to(app(at), "explore"), "recommend-this")
+    assert made.session_state["frontier"].draft.rule == "plan"
+    assert to(made, "recommend").radio(key="recommend-rule-0-none").value == "plan"
+
+
+def test_what_a_bound_tried_on_the_map_picks_is_recommended_by_that_bound(swept: Callable[..., Workspace]):
+    made = press(to(app(swept(max_risk="0.00001")), "explore"), "unmet-allow")
+    press(made, "recommend-this")
+    draft = made.session_state["frontier"].draft
+    assert draft.rule == "bound" and draft.bound == made.session_state["frontier"].look.bound
+    made = to(made, "recommend")
+    assert made.number_input(key="recommend-bound").value == draft.bound and not made.exception
+
+
 def test_in_the_form_letters_are_those_of_the_present_recommendation(at: Workspace):
     found = wanted(at)
     other = next(label for label, letter in found.items() if letter == "B")

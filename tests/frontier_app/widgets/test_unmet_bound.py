@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-import pytest
 from streamlit.testing.v1 import AppTest
 
+from engine.plan.lock import lock
+from engine.study.decision_log import entries
 from engine.study.map_reader import risk_utility_map
+from engine.study.plan_changes import change_plan
 from engine.study.study import Study
 from frontier_app.session.workspace import Workspace
-from frontier_app.widgets.unmet_bound import reachable_bound
 from tests.frontier_app.elements import has_button, press
 from tests.frontier_app.pages.test_pages import app, to
 
@@ -63,6 +64,25 @@ def test_coarser_keys_lead_to_the_levels_of_the_key_with_most(swept: Callable[..
     assert any(str(box.key).startswith("recode-which") and box.value == "rate" for box in made.selectbox)
 
 
-@pytest.mark.parametrize("least", [0.0, 0.012344, 0.0123451, 0.99996, 812.0, 81234.5])
-def test_the_reachable_bound_is_met_by_the_least_risk(least: float) -> None:
-    assert least <= reachable_bound(least) <= least * 1.0012
+def test_the_least_bound_goes_into_the_plan_with_a_reason_that_the_log_keeps(swept: Callable[..., Workspace]) -> None:
+    at = swept(max_risk="0.00001")
+    made = to(app(at), "explore")
+    assert [b.key for b in made.button if b.proto.type == "primary"] == ["unmet-plan"]
+    made.text_input(key="unmet-why").set_value("nothing reaches it").run()
+    made.text_input(key="unmet-by").set_value("Ada").run()
+    press(made, "unmet-plan")
+    assert not made.exception and not made.error and not has_button(made, "unmet-allow")
+    with Study.open(at.folder / "study-1.study") as study:
+        bound = study.plan.decision.max_risk
+        assert bound is not None and risk_utility_map(study).meets(float(bound)).any()
+        (changed,) = [entry for entry in entries(study) if entry.event == "changed"]
+    assert changed.by == "Ada" and changed.detail["why"] == "nothing reaches it"
+    assert made.session_state["frontier"].plan.decision.max_risk == bound
+
+
+def test_no_bound_of_an_approved_plan_is_changed_here(swept: Callable[..., Workspace]) -> None:
+    at = swept(max_risk="0.00001")
+    with Study.open(at.folder / "study-1.study") as study:
+        change_plan(study, lock(study.plan, "2026-1", "the board"))
+    made = to(app(at), "explore")
+    assert has_button(made, "unmet-allow") and not has_button(made, "unmet-plan")
