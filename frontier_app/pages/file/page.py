@@ -108,7 +108,7 @@ def _part(plan: Plan | None) -> tuple[str | None, int]:
     elif picked == "suggestions":
         proposals.page(plan)
     elif picked == "warnings":
-        column_warnings.page(plan, warnings)
+        column_warnings.page(plan, warnings, n_open)
     elif picked == "roles":
         roles.page(plan)
     elif picked == "households":

@@ -214,6 +214,27 @@ def test_a_warning_can_be_lived_with_unless_it_bars_the_bundle(tmp_path: Path) -
     assert "Done: 1 warning left as it is." in _words(made)
 
 
+def test_while_warnings_are_open_the_blue_button_leaves_all_that_may_be_or_mends_the_first(tmp_path: Path) -> None:
+    made = _part(_open(_people(tmp_path)), "warnings")
+    blue = [button for button in made.button if button.proto.type == "primary"]
+    assert len(blue) == 1
+    while blue and str(blue[0].key).startswith(("leave", "mend")):
+        press(made, str(blue[0].key))
+        blue = [button for button in made.button if button.proto.type == "primary"]
+        assert len(blue) == 1 and not made.exception
+    press(made, str(blue[0].key))
+    assert made.session_state["frontier"].file_view.part == "suggestions"
+
+
+def test_all_warnings_that_may_be_are_left_so_by_the_blue_button(tmp_path: Path) -> None:
+    rows = "".join(f"{'ab'[i % 2]},{1000.5 + 13 * i},{700.5 + 11 * (i * 7 % 240)}\n" for i in range(240))
+    (tmp_path / "amounts.csv").write_text("sex,wage,rent\n" + rows, encoding="utf-8")
+    made = _part(_open(tmp_path / "amounts.csv"), "warnings")
+    assert [b.label for b in made.button if b.proto.type == "primary"] == ["Leave all 2 so"]
+    press(made, "leave-all")
+    assert "Done: 2 warnings left as they are." in _words(made)
+
+
 def test_the_weight_is_set_where_columns_are_set_together(tmp_path: Path) -> None:
     names = ["w1", *(f"q{i}" for i in range(13))]
     rows = [",".join([str(1 + i % 37 / 8), *(str((i // (k + 1)) % 3) for k in range(13))]) for i in range(300)]
