@@ -45,6 +45,11 @@ def duration(seconds: float) -> str:
     return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"
 
 
+def rough_duration(seconds: float) -> str:
+    """An estimated time in words: a start of some seconds cannot be told to the second."""
+    return "a few seconds" if seconds < 8 else f"about {duration(seconds)}"
+
+
 def in_digits(number: int) -> str:
     """A whole number, however large: digit by digit up to fifteen digits, else their number."""
     if abs(number) < 10**15:

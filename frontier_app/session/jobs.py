@@ -12,6 +12,7 @@ import sys
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any, Literal
 
@@ -100,6 +101,16 @@ def start(
     arguments += [f"--deviation={deviation}", f"--by={by}"] if deviation else []
     pid = launch(arguments, workspace, workspace.log_path)
     workspace.keep(_JOB, json.dumps({**process(pid), "began": began, "at": at}))
+
+
+@cache
+def start_up() -> float:
+    """Seconds until a process in which a sweep runs has started and loaded what it needs: measured once, on the machine
+    as busy as it then is."""
+    began = time.perf_counter()
+    loading = [sys.executable, "-P", "-c", "import engine.cli.sweep, engine.sweeps.sweep"]
+    subprocess.run(loading, env=environment(), stdin=subprocess.DEVNULL, check=True)
+    return time.perf_counter() - began
 
 
 def launch(arguments: Sequence[str], workspace: Workspace, log_path: Path) -> int:

@@ -25,7 +25,7 @@ from engine.sweeps.probe import estimate, probed
 from engine.sweeps.remarks import failure_text, predicted_failures
 from engine.sweeps.space_count import Counted, space_or_count
 from engine.sweeps.swap_ways import per_spec, swap_ways
-from frontier_app.session import actions, state
+from frontier_app.session import actions, jobs, state
 from frontier_app.widgets import elements
 from frontier_app.wording import mechanisms, text
 from frontier_app.wording.markup import markdown, table
@@ -239,10 +239,16 @@ def _time(plan: Plan, data: Microdata, swaps: Space | Counted | None, others: li
                 return
         with elements.errors_shown(), st.spinner("Trying a few runs…"):
             specs, total = probed(plan, swaps, others)
-            seconds = now.memo.get("estimate", timed, lambda: estimate(plan, data, specs=specs, total=total)[1])
+            seconds = now.memo.get(
+                "estimate",
+                timed,
+                lambda: jobs.start_up() + estimate(plan, data, specs=specs, total=total)[1],
+            )
     if seconds is not None:
-        most = "at most" if plan.space.adaptive or plan.space.search else "about"
-        st.markdown(markdown(":material/timer: {} **{}** on this machine, from a probe", most, text.duration(seconds)))
+        took = text.rough_duration(seconds)
+        if plan.space.adaptive or plan.space.search:
+            took = f"at most {took.removeprefix('about ')}"
+        st.markdown(markdown(":material/timer: **{}** on this machine, from a probe", took))
 
 
 def _dear(plan: Plan, data: Microdata, others: list[ReleaseSpec]) -> str:

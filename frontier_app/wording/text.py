@@ -11,6 +11,7 @@ from engine.common.wording import duration as duration
 from engine.common.wording import listed as listed
 from engine.common.wording import lower_first
 from engine.common.wording import plural as plural
+from engine.common.wording import rough_duration as rough_duration
 from engine.measures import MeasureCall
 from engine.mechanisms import mechanism
 from engine.release.scenarios import Scenario

@@ -66,7 +66,7 @@ def _start(job: jobs.Job) -> None:
             " The sweep goes on when you leave or reload this page; you can stop and resume it without losing anything."
         )
         if seconds := plan_size.foretold(plan):
-            st.caption(f"The page Plan estimated {text.duration(seconds)} for it on this machine.")
+            st.caption(f"The page Plan estimated {text.rough_duration(seconds)} for it on this machine.")
         why, by = _reason(plan)
         _begin_button("Start the sweep", new=True, why=why, by=by)
         return
