@@ -78,10 +78,14 @@ def unmet_bound(study: Study, view: RiskUtilityMap, bound: float) -> UnmetBound 
 
 def _likely_most(study: Study, view: RiskUtilityMap, index: int) -> float:
     """What is held against a bound of new runs of a scenario, at the most that is likely: the greatest of its runs, or
-    where the bound is on the mean, two standard errors above it."""
+    where the bound is on the mean, two standard errors above it; no more than doing nothing has, where the scenario is
+    safer than that."""
     if view.single_runs is None:
-        return float(view.risk_loss[index] + 2 * np.nan_to_num(view.summary.se[index, view.risk]))
-    return float(np.nanmax(study.runs.of([index]).values[:, view.risk]))
+        most = float(view.risk_loss[index] + 2 * np.nan_to_num(view.summary.se[index, view.risk]))
+    else:
+        most = float(np.nanmax(study.runs.of([index]).values[:, view.risk]))
+    least, nothing = float(view.bounded_risk[index]), float(view.original_losses[view.risk])
+    return max(least, min(most, nothing))
 
 
 def _trend(view: RiskUtilityMap, bound: float) -> RateTrend | None:

@@ -247,7 +247,7 @@ def _time(plan: Plan, data: Microdata, swaps: Space | Counted | None, others: li
     if seconds is not None:
         took = text.rough_duration(seconds)
         if plan.space.adaptive or plan.space.search:
-            took = f"at most {took.removeprefix('about ')}"
+            took = f"at most {took}"
         st.markdown(markdown(":material/timer: **{}** on this machine, from a probe", took))
 
 

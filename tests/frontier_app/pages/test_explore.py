@@ -121,7 +121,8 @@ def test_a_bound_that_nothing_meets_says_what_would_and_does_it(at: Workspace, v
     press(made, "unmet-allow")
     assert not made.warning and not made.exception and "is recommended" in words(made)
     bound = made.session_state["frontier"].look.bound
-    assert view.meets(bound).any() and not view.meets(bound / 2).any(), "with room for new runs, and not more"
+    assert view.meets(bound).any()
+    assert bound <= 1.1 * view.original[view.risk], "with room for new runs, and no riskier than doing nothing"
 
 
 @pytest.mark.parametrize("drawn", list(drawing.DRAWN))
