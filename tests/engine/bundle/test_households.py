@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import csv
+import re
 import shutil
+import zipfile
 from collections import Counter
 from collections.abc import Iterable
 from itertools import pairwise
@@ -19,7 +21,8 @@ from engine.bundle.export_source import export_source
 from engine.bundle.leaks import scan, search_of
 from engine.bundle.refusal import AttackSucceeded, Refused
 from engine.bundle.replay import replay
-from engine.bundle.tiers import Tier
+from engine.bundle.tiers import TIERS, Tier
+from engine.bundle.verify import verify
 from engine.cli.main import main
 from engine.common.errors import UsageError
 from engine.data.io.readers import read_table
@@ -154,6 +157,34 @@ def test_an_old_number_planted_in_the_public_bundle_refuses_it(census, tmp_path:
         source = export_source(study, raw, None, include=("id", "unit"))
         with pytest.raises(Refused, match="holds the original numbers of households"):
             scan(planted, Tier.PUBLIC, search_of(source, tmp_path))
+
+
+def test_the_chairs_workbook_of_places_verifies_and_is_nobody_elses(census, before: list[Row]) -> None:
+    bundles = census[0] / "bundles"
+    checks = verify(bundles)
+    assert {check.tier for check in checks} >= set(TIERS)
+    assert [check.statement for check in checks if check.problems or check.note] == []
+    assert [path.relative_to(bundles).as_posix() for path in bundles.rglob("places*")] == ["chair/places.xlsx"]
+    with zipfile.ZipFile(bundles / "chair" / "places.xlsx") as book:
+        texts = re.findall(r"<t>([^<]*)</t>", book.read("xl/sharedStrings.xml").decode())
+    assert {row[name] for row in before for name in ("region", "town")} <= set(texts)
+
+
+def test_what_a_workbook_of_places_hides_is_found(census, tmp_path: Path) -> None:
+    folder, raw = census
+    planted = tmp_path / "chair"
+    shutil.copytree(folder / "bundles" / "chair", planted)
+    with Study.open(folder / "census.study") as study:
+        source = export_source(study, raw, None, include=("id", "unit"))
+        search = search_of(source, tmp_path)
+        scan(planted, Tier.CHAIR, search)
+        with zipfile.ZipFile(planted / "places.xlsx", "a", zipfile.ZIP_DEFLATED) as book:
+            book.writestr("xl/custom.xml", f"<a>{source.key.hex()}</a>")
+        with pytest.raises(Refused, match="holds the study key"):
+            scan(planted, Tier.CHAIR, search)
+    (spoilt := tmp_path / "all").mkdir()
+    shutil.copytree(planted, spoilt / "chair")
+    assert any("places.xlsx" in problem for check in verify(spoilt) for problem in check.problems)
 
 
 def test_the_release_replays_bit_for_bit(census) -> None:
