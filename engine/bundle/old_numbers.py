@@ -2,7 +2,7 @@
 
 A column that holds them record by record is found whatever they look like.  Elsewhere they are searched as words: those
 of eight signs and more, one of which is enough where it holds a letter; numbers alone, which might be any others, are
-found by several in one file.
+found by several in one file.  Those with blanks or letters beyond A to Z are searched as whole fields.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from engine.common.raw_values import texts
 LONG = 8
 """The fewest signs of a number that is searched as a word."""
 _WORD = re.compile(rb"[0-9A-Za-z_.:-]{8,}")
+_BETWEEN_FIELDS = b",;\"'<>\t\r\n"
 _SEVERAL = 3  # numbers without a letter in one file, from which they are no accident
 _WHAT = {"id": "the original ids of records", "unit": "the original numbers of households"}
 
@@ -43,7 +44,7 @@ class OldNumbers:
         return frozenset(text.encode() for text in long)
 
     def column_with(self) -> str | None:
-        """A released column that shows them in more than half of the records, if there is one."""
+        """A released column that shows them in more than half of the records that have one, if there is one."""
         original = self.source.raw.columns[self.column]
         code_of = {text: code for code, text in enumerate(texts(original.values))}
         for name in self.source.columns:
@@ -51,15 +52,24 @@ class OldNumbers:
             if name in self.source.data.single_uses or len(column.values) < len(code_of) / 2:
                 continue
             same = np.array([code_of.get(text, -1) for text in texts(column.values)] + [-1])[column.codes]
-            if np.mean(same == original.codes) > 0.5:
+            known = original.codes >= 0  # no number is shown where there is none
+            if known.any() and np.mean(same[known] == original.codes[known]) > 0.5:
                 return name
         return None
 
+    @cached_property
+    def _forms(self) -> tuple[re.Pattern[bytes], ...]:
+        """What they look like in a file: words, and fields of the signs that those which are no words hold."""
+        others = [word for word in self.words if not _WORD.fullmatch(word)]
+        signs = {sign for word in others for sign in word} - set(_BETWEEN_FIELDS)
+        forms = [_WORD] if len(others) < len(self.words) else []
+        if signs:
+            forms.append(re.compile(b"[" + b"".join(re.escape(bytes([sign])) for sign in sorted(signs)) + b"]{8,}"))
+        return tuple(forms)
+
     def found_in(self, content: bytes) -> bool:
-        """Whether a piece of a file holds some of them as words."""
-        if not self.words:
-            return False
-        found = self.words.intersection(_WORD.findall(content))
+        """Whether a piece of a file holds some of them as words or fields."""
+        found = {word for form in self._forms for word in form.findall(content)} & self.words
         return len(found) >= _SEVERAL or any(not word.isdigit() for word in found)
 
 

@@ -31,7 +31,7 @@ def read_boundaries(content: bytes, areas: Collection[str]) -> Boundaries:
         raise UsageError(f"the boundaries have {len(content) >> 20:,} MB, must have at most {MOST_BYTES >> 20} MB")
     try:
         collection = json.loads(content)
-    except (UnicodeDecodeError, json.JSONDecodeError, RecursionError):
+    except (ValueError, RecursionError):  # ValueError also of a number with thousands of digits
         raise UsageError("the boundaries are no JSON; give a GeoJSON file (.geojson or .json)") from None
     features = collection.get("features") if isinstance(collection, dict) else None
     if not isinstance(features, list) or not all(isinstance(feature, dict) for feature in features):
@@ -85,7 +85,7 @@ def _rings(geometry: object) -> Iterator[np.ndarray]:
         outer = polygon[0] if isinstance(polygon, list) and polygon else None
         try:
             ring = np.array([point[:2] for point in outer], float) if isinstance(outer, list) else np.empty((0, 2))
-        except (TypeError, ValueError):
+        except (TypeError, ValueError, OverflowError):
             raise UsageError("a polygon of the boundaries has points that are no pairs of numbers") from None
         if len(ring) > 2 and ring.shape[1] == 2 and np.isfinite(ring).all():
             yield ring

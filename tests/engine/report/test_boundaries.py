@@ -58,6 +58,7 @@ def test_coordinates_in_metres_are_known_as_such_and_long_outlines_are_thinned(m
     [
         (b"\xff\xfe", "the boundaries are no JSON"),
         (b"[" * 100_000, "the boundaries are no JSON"),
+        (b'{"features": [], "n": ' + b"9" * 5000 + b"}", "the boundaries are no JSON"),
         (b"[1]", "the boundaries hold no list of features"),
         (b'{"features": [1]}', "the boundaries hold no list of features"),
         (
@@ -67,6 +68,7 @@ def test_coordinates_in_metres_are_known_as_such_and_long_outlines_are_thinned(m
         (collection(({"code": "A"}, {"type": "Point", "coordinates": [0, 1]})), "the boundaries hold no polygons"),
         (collection(({"code": "A"}, polygon([["a", 1], [2, 2], [3, 3]]))), "points that are no pairs of numbers"),
         (collection(({"code": "A"}, polygon([[1], [2, 2], [3, 3]]))), "points that are no pairs of numbers"),
+        (collection(({"code": "A"}, polygon([[10**400, 1], [2, 2], [3, 3]]))), "points that are no pairs of numbers"),
         (collection(({"code": "A"}, polygon(3))), "the boundaries hold no polygons"),
         (collection(({"code": "A"}, {"type": "MultiPolygon", "coordinates": 3})), "the boundaries hold no polygons"),
     ],
