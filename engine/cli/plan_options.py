@@ -254,5 +254,9 @@ def _exchanging(plan: Plan, raw: RawTable, places: Sequence[str], keep_measures:
 
     if plan.data.unit is None:
         raise UsageError("--places moves whole households; name the column that numbers them with --unit")
+    attributes = [part.name for part in plan.attributes]
+    for name in places:
+        if name not in attributes:
+            raise UsageError(f"--places names '{name}', which is no attribute.{did_you_mean(name, attributes)}")
     plan_of_households = with_exchange(plan, code(raw, plan), places)
     return replace(plan_of_households, measures=plan.measures) if keep_measures else plan_of_households

@@ -51,3 +51,8 @@ def test_a_column_that_is_not_there_is_told(persons: str, capsys: pytest.Capture
 def test_places_without_households_are_refused(persons: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["plan", "init", persons, "--drop", "hid", "--places", "region,town", "--out", "-"]) == 2
     assert "--places moves whole households; name the column that numbers them with --unit" in capsys.readouterr().err
+
+
+def test_a_place_that_is_no_attribute_is_told(persons: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["plan", "init", persons, "--unit", "hid", "--places", "region,twn", "--out", "-"]) == 2
+    assert "--places names 'twn', which is no attribute. Did you mean 'town'?" in capsys.readouterr().err
