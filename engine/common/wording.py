@@ -38,6 +38,16 @@ def plural(n: int, noun: str) -> str:
     return f"{n:,} {noun}{'' if n == 1 else 's'}"
 
 
+def all_of(n: int, noun: str) -> str:
+    """All things of a kind: ``the only record``, ``all 2,000 records``."""
+    return f"the only {noun}" if n == 1 else f"all {plural(n, noun)}"
+
+
+def of_them(k: int, n: int) -> str:
+    """Some of the ``n`` things just named, before a reason: ``3 of them because``; ``because`` of the only one."""
+    return "because" if n == 1 else f"{k:,} of them because"
+
+
 def duration(seconds: float) -> str:
     """A time in words, such as ``18 min``."""
     if seconds < 90:

@@ -13,6 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from engine.common.streams import kernel_state
+from engine.common.wording import plural
 from engine.data.edit_rules import parts_met
 from engine.data.table import ContingencyTable
 from engine.release.selection import UNIFORM, Selection
@@ -66,7 +67,7 @@ class Told(NamedTuple):
                 told[f"without_partner_{_NAMES[o]}"] = float(self.alone[o])
             reasons = [f"{int(self.alone[o]):,} because all that are left {OBSTACLE_WORDS[o]}" for o in limited]
             because = f": {'; '.join(reasons)}" if reasons else ""
-            told["warning"] = f"{int(self.alone.sum()):,} records found no partner{because}"
+            told["warning"] = f"{plural(int(self.alone.sum()), 'record')} found no partner{because}"
         return told
 
 

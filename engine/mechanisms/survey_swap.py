@@ -30,6 +30,7 @@ import numpy as np
 
 from engine.common.errors import EngineError, UsageError
 from engine.common.raw_values import is_number
+from engine.common.wording import all_of, of_them, plural
 from engine.data.domain import KINDS, Attribute
 from engine.data.microdata import Microdata
 from engine.data.units import Units
@@ -98,8 +99,9 @@ def prepare(setting: Setting) -> Prepared:
         takes_part &= (domain.attributes[j].kind_codes != missing)[of_attribute]
     size, certain = _sizes(setting, takes_part)
     warnings = []
-    if not takes_part.all():
-        warnings.append(f"{np.count_nonzero(~takes_part):,} records miss a swapping attribute and take no part")
+    if n_out := int(np.sum(~takes_part)):
+        verbs = ("misses", "takes") if n_out == 1 else ("miss", "take")
+        warnings.append(f"{plural(n_out, 'record')} {verbs[0]} a swapping attribute and {verbs[1]} no part")
     return Prepared(
         codes,
         np.array([figures(domain.attributes[j])[data.codes[j]] for j in swap]),
@@ -122,8 +124,8 @@ def _refuse_places(data: Microdata, places: tuple[int, ...]) -> None:
     for j in places:
         if units.constant(data.codes[j]).all():
             raise EngineError(
-                f"'{data.domain.names[j]}' is the same within all {len(units):,} households; a swap of single persons "
-                "would tear them apart; use mechanism 'trs'"
+                f"'{data.domain.names[j]}' is the same within {all_of(len(units), 'household')}; a swap of single "
+                "persons would tear them apart; use mechanism 'trs'"
             )
 
 
@@ -147,7 +149,7 @@ def _weights(data: Microdata) -> np.ndarray:
         return np.ones(data.n_records)
     weights = complete_numbers(ReleasedTable(data), data.weight, "the survey swap")
     if (weights < 0).any():
-        raise EngineError(f"weight '{data.weight}' is negative in {np.count_nonzero(weights < 0):,} records")
+        raise EngineError(f"weight '{data.weight}' is negative in {plural(int(np.sum(weights < 0)), 'record')}")
     return weights
 
 
@@ -280,8 +282,10 @@ def draw(prepared: Prepared, setting: Setting, derived: bytes) -> Drawn:
         about["without_partner_by_rules"] = float(refused[1])
     warnings = list(prepared.warnings)
     if alone:
-        because = f", {refused[1]:,} of them because edit rules refuse all that are left" if refused[1] else ""
-        warnings.append(f"{alone:,} targets have no partner within their boundary and stay as they are{because}")
+        because = f", {of_them(int(refused[1]), alone)} edit rules refuse all that are left" if refused[1] else ""
+        stay = "has no partner within its boundary and stays as it is"
+        stay = stay if alone == 1 else "have no partner within their boundary and stay as they are"
+        warnings.append(f"{plural(alone, 'target')} {stay}{because}")
     if status == RunStatus.NOOP:
         warnings.append("there is no target; the table is the original")
     if warnings:

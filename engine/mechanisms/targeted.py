@@ -26,6 +26,7 @@ from typing import NamedTuple
 import numpy as np
 
 from engine.common.errors import EngineError, UsageError
+from engine.common.wording import of_them, plural
 from engine.data.domain import KINDS
 from engine.data.microdata import Microdata
 from engine.data.units import Units
@@ -112,8 +113,9 @@ def _check_hierarchy(data: Microdata, units: Units, names: tuple[str, ...], plac
         if not constant.all():
             first = unit_column.values[int(unit_column.codes[units.first[np.argmin(constant)]])].as_py()
             raise EngineError(
-                f"'{name}' differs between members of {np.count_nonzero(~constant):,} households, first household "
-                f"'{first}'; targeted swapping moves whole households, so geography must be one for all of them"
+                f"'{name}' differs between members of {plural(int(np.sum(~constant)), 'household')}, first "
+                f"household '{first}'; targeted swapping moves whole households, so geography must be one for all of "
+                "them"
             )
         if int(data.codes[j].min()) == int(data.codes[j].max()):
             raise UsageError(f"hierarchy: all records lie in one '{name}'; leave it out")
@@ -143,8 +145,8 @@ def _profile(data: Microdata, units: Units, number: int, names: tuple[str, ...],
         different = int(np.count_nonzero(~units.constant(data.codes[j])))
         if different:
             raise UsageError(
-                f"profile {number} of similar: '{name}' differs between members of {different:,} households; use "
-                "columns of the household"
+                f"profile {number} of similar: '{name}' differs between members of {plural(different, 'household')}; "
+                "use columns of the household"
             )
         codes.append(data.codes[j][units.first].astype(np.int64))
     return crossed(codes, len(units))
@@ -259,8 +261,9 @@ def draw(prepared: Prepared, setting: Setting, derived: bytes) -> Drawn:
     warnings = list(prepared.warnings)
     if failed:
         by_rules = int(swapped.refused[1])
-        because = f", {by_rules:,} of them because edit rules refuse all donors that are left" if by_rules else ""
-        warnings.append(f"{failed:,} households found no donor and stay where they are{because}")
+        because = f", {of_them(by_rules, failed)} edit rules refuse all donors that are left" if by_rules else ""
+        stay = "stays where it is" if failed == 1 else "stay where they are"
+        warnings.append(f"{plural(failed, 'household')} found no donor and {stay}{because}")
     if status == RunStatus.NOOP:
         warnings.append("no household begins a swap; the table is the original")
     if warnings:

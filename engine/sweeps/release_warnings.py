@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from engine.common.raw_values import n_written, numbers
-from engine.common.wording import listed
+from engine.common.wording import listed, plural
 from engine.data.microdata import Microdata, RawColumn
 from engine.data.units import Units
 from engine.mechanisms import mechanism
@@ -77,7 +77,7 @@ class Identifier(ReleaseWarning):
     def what(self) -> str:
         """Fault, without a full stop."""
         how = "is carried and" if self.carried else "belongs to an attribute and"
-        among = f"{self.n_units:,} households" if self.n_units else f"{self.n_records:,} records"
+        among = plural(self.n_units, "household") if self.n_units else plural(self.n_records, "record")
         return (
             f"column '{self.column}' {how} differs in {self.n_values:,} of {among}: released as it "
             f"is, it may identify them{', and a public bundle with it is refused' if self.refused else ''}"

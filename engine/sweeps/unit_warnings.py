@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from engine.common.wording import listed
+from engine.common.wording import all_of, listed
 from engine.data.microdata import Microdata
 from engine.mechanisms import mechanism
 from engine.plan import Plan
@@ -26,8 +26,8 @@ class TornUnits(ReleaseWarning):
         """Fault, without a full stop."""
         names, are = listed(f"'{name}'" for name in self.names), "is" if len(self.names) == 1 else "are"
         return (
-            f"{names} {are} the same within all {self.n_units:,} households; a swap of single persons would tear them "
-            "apart"
+            f"{names} {are} the same within {all_of(self.n_units, 'household')}; a swap of single persons would tear "
+            "them apart"
         )
 
     @property

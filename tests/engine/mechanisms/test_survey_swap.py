@@ -228,6 +228,16 @@ def test_a_target_without_a_partner_stays_and_is_counted():
     assert str(drawn.diagnostics["warning"]).startswith("2 targets have no partner within their boundary and stay")
 
 
+def test_one_target_and_one_record_are_spoken_of_as_one():
+    data = numbered({"pay": [0, 1, 1, 1], "region": [0, 1, 1, 1], "age": [0, 1, 1, 1]}, {})
+    drawn = _draw(data, {"swap": "pay", "boundary": "region", "risk": "age", "certain": "2", "rate": "0"})
+    alone = "1 target has no partner within its boundary and stays as it is"
+    assert str(drawn.diagnostics["warning"]).startswith(alone)
+    one_household = in_households([0, 0], {"town": [0]}, {"pay": [0, 1]})
+    with pytest.raises(EngineError, match="is the same within the only household; a swap"):
+        made(one_household, {"rate": "0.1", "swap": "pay", "linked": "town", "k": "2"})
+
+
 def test_a_target_that_only_rules_leave_alone_is_told():
     data = numbered({"pay": [0, 1, 1, 1], "sex": [0, 1, 1, 1]}, {})
     rule = EditRule("no pay", (("pay", ("v0",)), ("sex", ("v1",))), refuse=True)
@@ -235,7 +245,7 @@ def test_a_target_that_only_rules_leave_alone_is_told():
     drawn = _draw(data, {"swap": "pay", "risk": "pay", "certain": "2", "rate": "0"})
     assert drawn.status == RunStatus.PARTIAL
     assert drawn.diagnostics["pairs_refused_by_rules"] == 3 and drawn.diagnostics["without_partner_by_rules"] == 1
-    assert "1 of them because edit rules refuse all that are left" in str(drawn.diagnostics["warning"])
+    assert str(drawn.diagnostics["warning"]).endswith("stays as it is, because edit rules refuse all that are left")
 
 
 def _draw(data: Microdata, parameters: dict[str, str]) -> Drawn:
@@ -289,7 +299,7 @@ def test_what_cannot_be_is_refused(parameters: dict[str, str], words: str):
 
 
 def test_negative_weights_are_refused():
-    with pytest.raises(EngineError, match="weight 'wt' is negative in 1 records"):
+    with pytest.raises(EngineError, match=r"weight 'wt' is negative in 1 record$"):
         made(replace(some(), weight="wt"), {"rate": "0.1", "swap": "pay"})
 
 

@@ -112,7 +112,7 @@ def one_large(similar: str) -> tuple[Drawn, list[str]]:
 def test_a_size_that_nobody_shares_has_no_donor():
     result, remarks = one_large("size")
     assert float(result.diagnostics["without_donor"]) >= 1 and result.diagnostics["risky_left"] == 1
-    assert "1 households found no donor and stay where they are" in str(result.diagnostics["warning"])
+    assert "1 household found no donor and stays where it is" in str(result.diagnostics["warning"])
     assert not [remark for remark in remarks if remark.startswith("similar")]
 
 
