@@ -22,7 +22,7 @@ from engine.mechanisms import mechanism
 from engine.plan import plan_to_toml
 from engine.release.results import NoteKind, RunStatus
 from engine.release.spec import pairs_wanted
-from engine.report.unit_counts import units_changed
+from engine.report.unit_counts import unit_columns, units_changed, with_units
 from engine.report.write import write_analyst
 from engine.study.decision_log import START, entries
 from engine.sweeps.remake import carriers_of, released_columns
@@ -207,6 +207,10 @@ def _write_candidates(source: ExportSource, folder: Path) -> None:
         "failed": pa.array(summary.failed),
         "records_changed": pa.array(summary.changed, from_pandas=True),
     }
+    counted = with_units([{"id": s.label} for s in scenarios], study)
+    for name in unit_columns(list(columns), study):
+        if name not in columns:
+            columns[name] = pa.array([row[name] for row in counted], pa.float64())
     for k, call in enumerate(study.measures):
         columns[str(call)] = pa.array(summary.mean[:, k], from_pandas=True)
         columns[f"{call}_se"] = pa.array(summary.se[:, k], from_pandas=True)

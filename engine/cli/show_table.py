@@ -18,6 +18,7 @@ from engine.mechanisms import mechanism
 from engine.release.scenarios import Scenario
 from engine.release.spec import ReleaseSpec, percent
 from engine.report.candidate_table import quantile_columns
+from engine.report.unit_counts import COLUMNS
 
 Row = Mapping[str, Any]
 _GAP = 2
@@ -69,8 +70,8 @@ def named_columns(rows: Sequence[Row], names: Iterable[str]) -> list[Column]:
 def brief_columns(
     view: RiskUtilityMap, rows: Sequence[Row], *, bounded: bool = False, width: int | None = None
 ) -> list[Column]:
-    """What a choice needs: id, what is swapped and how much, the figures of the frontier, with ``bounded`` the risk of
-    single runs that a bound is held against, and the standing.
+    """What a choice needs: id, what is swapped and how much (of households too), the figures of the frontier, with
+    ``bounded`` the risk of single runs that a bound is held against, and the standing.
 
     Figures have their standard errors but where ``width`` is too narrow for them.
     """
@@ -83,6 +84,10 @@ def brief_columns(
     ]
     if len({row.get("replicates") for row in rows}) > 1:
         before += named_columns(rows, ["replicates"])
+    if any(row.get(COLUMNS[0]) is not None for row in rows):
+        households = [row[COLUMNS[0]] for row in rows]
+        cells = ["-" if count is None else f"{count:,.0f}" for count in households]
+        before.append(Column(COLUMNS[0], cells, right=True))
     after = [Column("standing", [standing(row) for row in rows])]
     if bounded and view.single_runs is not None:
         (quantile,) = named_columns(rows, quantile_columns(view)[:1])

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from engine.report.findings import Findings
     from engine.report.loss_facts import AnalysisRuns, ModelRow
     from engine.report.places import AreaRow, LevelRow
+    from engine.report.unit_counts import UnitsChanged
 
 
 def _rows(values: Sequence[Any], leave: tuple[str, ...] = ()) -> tuple[list[str], list[list[Any]]]:
@@ -127,9 +128,14 @@ def tables_bytes(findings: Findings) -> bytes:
     return workbook_bytes(sheets(findings), "Tables of the disclosure review memo")
 
 
-def places_bytes(levels: Sequence[LevelRow], areas: Sequence[AreaRow]) -> bytes:
-    """The content of the workbook on places: what changed at each level, and each area."""
-    return workbook_bytes({"Levels": _rows(levels), "Areas": _rows(areas)}, "Places before and after")
+def places_bytes(levels: Sequence[LevelRow], areas: Sequence[AreaRow], households: UnitsChanged | None = None) -> bytes:
+    """The content of the chair's workbook on places: what changed at each level, each area, and how many ``households``
+    were swapped (None: records belong to none)."""
+    content = {"Levels": _rows(levels), "Areas": _rows(areas)}
+    if households is not None:
+        counts = [households.n_units, households.changed, households.persons]
+        content["Households"] = (["households", "households swapped", "persons swapped"], [counts])
+    return workbook_bytes(content, "Places before and after")
 
 
 def workbook_bytes(content: Mapping[str, tuple[list[str], list[list[Any]]]], title: str) -> bytes:

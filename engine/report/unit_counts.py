@@ -13,6 +13,7 @@ from engine.release.results import Note, NoteKind
 from engine.report.candidate_table import Row
 from engine.study.study import Study
 from engine.sweeps.remake import Remade
+from engine.sweeps.runner import FRESH_FROM
 
 COLUMNS = ("households_swapped", "persons_swapped")
 """Columns of tables of candidates where records belong to households: means over runs."""
@@ -46,9 +47,9 @@ def units_changed(made: Remade) -> UnitsChanged | None:
     return UnitsChanged(len(units), int(changed.sum()), int(units.size[changed].sum()))
 
 
-def with_units(rows: Sequence[Row], study: Study) -> list[Row]:
+def with_units(rows: Sequence[Row], study: Study, *, fresh: bool = False) -> list[Row]:
     """Rows of candidates or of runs with :data:`COLUMNS`, where the plan names a unit: what the mechanism counted, and
-    None for one that does not move households."""
+    None for one that does not move households; means are those of the sweep's runs, or of the ``fresh`` ones."""
     if study.plan.data.unit is None:
         return list(rows)
     counted: dict[int, list[Note]] = {}
@@ -58,7 +59,11 @@ def with_units(rows: Sequence[Row], study: Study) -> list[Row]:
         index = study.find(label)[0].index
         if index not in counted:
             counted[index] = study.notes.of(index)
-        notes = [note for note in counted[index] if not replicate or note.replicate == int(replicate)]
+        notes = [
+            note
+            for note in counted[index]
+            if (note.replicate == int(replicate) if replicate else (note.replicate >= FRESH_FROM) == fresh)
+        ]
         filled.append({**row, **_counts(notes)})
     return filled
 

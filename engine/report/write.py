@@ -12,6 +12,7 @@ from engine.report.document_files import write_document
 from engine.report.member import write_findings
 from engine.report.places import place_changes
 from engine.report.tables import places_bytes
+from engine.report.unit_counts import units_changed
 
 if TYPE_CHECKING:
     import numpy as np
@@ -35,7 +36,8 @@ def write_chair(study: Study, realisation: Remade, folder: str | Path) -> list[P
     written = write_document(chair_sections(study, realisation), Path(folder), "annex-a-chair")
     if places := places_of(study.plan):
         book = Path(folder) / "places.xlsx"
-        book.write_bytes(places_bytes(*place_changes(realisation, places, study.plan.analyse)))
+        levels, areas = place_changes(realisation, places, study.plan.analyse)
+        book.write_bytes(places_bytes(levels, areas, units_changed(realisation)))
         written.append(book)
     return written
 

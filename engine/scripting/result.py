@@ -13,6 +13,7 @@ from engine.decision.choice import choose, finalists, pick
 from engine.frontier.risk_utility_map import RiskUtilityMap
 from engine.plan import Plan, extended_plan
 from engine.report.candidate_table import columns_of, realisation_rows, scenario_rows
+from engine.report.unit_counts import unit_columns, with_units
 from engine.scripting.arguments import OPTIONS, VIEW, public
 from engine.scripting.candidate import Candidate
 from engine.scripting.data import Data, records_of
@@ -158,7 +159,8 @@ class Sweep(Sequence[Candidate]):
 
         * ``mechanism``, ``rate`` (share of records in swaps, 0 to 1; NaN for other mechanisms), ``spec`` (what is
           swapped, or the parameters);
-        * ``replicates`` and ``failed`` (runs), ``records_changed`` (mean over the runs);
+        * ``replicates`` and ``failed`` (runs), ``records_changed`` (mean over the runs); where the plan names a unit
+          also ``households_swapped`` and ``persons_swapped`` (NaN where persons are swapped singly);
         * for each measure a column of its name, the mean over the runs in the measure's own unit, and one with ``_se``
           behind the name, the standard error of that mean; undefined figures are NaN;
         * ``undominated``, ``dominance`` ("clear" or "uncertain", given the noise of the means), ``share_undominated``
@@ -170,7 +172,7 @@ class Sweep(Sequence[Candidate]):
             swaps.frontier()[["spec", "rate", "small_cells", "small_cells_se", "hellinger"]]
         """
         current = self._map(view)
-        frame = _frame(scenario_rows(current, undominated=True), columns_of(current, "scenario"))
+        frame = self._candidates_frame(current, undominated=True)
         return frame.loc[[current.scenarios[k].label for k in current.frontier().tolist()]]
 
     @public(VIEW)
@@ -197,8 +199,9 @@ class Sweep(Sequence[Candidate]):
         """
         current = self._map(view)
         if not runs:
-            return _frame(scenario_rows(current), columns_of(current, "scenario"))
-        frame = _frame(realisation_rows(current), columns_of(current, "realisation")).rename_axis("run")
+            return self._candidates_frame(current)
+        rows = with_units(realisation_rows(current), self.study)
+        frame = _frame(rows, unit_columns(columns_of(current, "realisation"), self.study)).rename_axis("run")
         frame.insert(0, "candidate", [run.partition("/")[0] for run in frame.index])
         return frame
 
@@ -320,7 +323,7 @@ class Sweep(Sequence[Candidate]):
         recheck(self.study, records_of(data)[0], key_of(self.study), indices, replicates)
         warn_of_undefined(self.study, "fresh")
         fresh = risk_utility_map(self.study, fresh=True, **view)
-        frame = _frame(scenario_rows(fresh), columns_of(fresh, "scenario"))
+        frame = self._candidates_frame(fresh, fresh=True)
         return frame.loc[[fresh.scenarios[k].label for k in indices]]
 
     # -- keeping it --------------------------------------------------------------------------------------------------
@@ -342,6 +345,12 @@ class Sweep(Sequence[Candidate]):
 
     def __exit__(self, *exc: object) -> None:
         self.close()
+
+    def _candidates_frame(
+        self, view: RiskUtilityMap, *, undominated: bool = False, fresh: bool = False
+    ) -> pd.DataFrame:
+        rows = with_units(scenario_rows(view, undominated=undominated), self.study, fresh=fresh)
+        return _frame(rows, unit_columns(columns_of(view, "scenario"), self.study))
 
     def _map(self, view: View) -> RiskUtilityMap:
         return risk_utility_map(self.study, **view)

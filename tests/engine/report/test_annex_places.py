@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import zipfile
 from dataclasses import replace
 from pathlib import Path
@@ -12,6 +13,7 @@ from engine.plan import MechanismPlan
 from engine.plan.samples import load
 from engine.report.describe import remade
 from engine.report.places import place_changes
+from engine.report.unit_counts import units_changed
 from engine.report.write import write_chair, write_member
 from engine.study.map_reader import risk_utility_map
 from engine.sweeps.sweep import sweep
@@ -38,8 +40,14 @@ def test_annex_a_and_its_workbook_tell_of_places(tmp_path: Path) -> None:
     with zipfile.ZipFile(tmp_path / "chair" / "places.xlsx") as book:
         rows = [book.read(f"xl/worksheets/sheet{number}.xml").decode().count("<row ") - 1 for number in (1, 2)]
         texts = book.read("xl/sharedStrings.xml").decode()
+        counts = re.findall(r"<v>(\d+)</v>", book.read("xl/worksheets/sheet3.xml").decode().partition('r="2"')[2])
     assert rows == [len(levels), len(areas)] == [3, 88]
     assert all(f">{row.area}<" in texts for row in areas)
+    changed = units_changed(release)
+    assert changed is not None and [int(n) for n in counts] == [changed.n_units, changed.changed, changed.persons]
+    assert ">households swapped<" in texts
+    with zipfile.ZipFile(tmp_path / "member" / "tables.xlsx") as book:
+        assert "households swapped" not in book.read("xl/sharedStrings.xml").decode()
     assert not (tmp_path / "member" / "places.xlsx").exists()
     assert "largest change of an area" not in (tmp_path / "member" / "memo.html").read_text(encoding="utf-8")
     assert [tier for tier, names in _ALLOWED.items() if any("places" in name for name in names)] == ["chair"]

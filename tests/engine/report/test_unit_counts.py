@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 
 import pytest
@@ -12,13 +13,16 @@ from engine.data.io.readers import read_table
 from engine.data.microdata import RawTable
 from engine.plan import plan_from_toml
 from engine.plan.recode import code
+from engine.release.results import NoteKind
 from engine.report.build_findings import findings
 from engine.report.chair import ChairFacts, chair_facts
 from engine.report.describe import remade
 from engine.report.plan_counts import count_plan
 from engine.report.plan_document import plan_document
 from engine.report.unit_counts import COLUMNS, persons_words, units_changed
+from engine.scripting.sweeping import open_study
 from engine.study.study import Study
+from engine.sweeps.runner import FRESH_FROM
 from engine.sweeps.sweep import sweep
 from tests.households import CENSUS_PLAN, census_files
 
@@ -47,6 +51,30 @@ def test_candidates_and_runs_are_listed_with_households_and_persons(home, capsys
     assert candidate["households_swapped"] < candidate["persons_swapped"]  # type: ignore[operator]
     assert main(["show", str(home[0] / "census.study"), "--format", "csv"]) == 0
     assert "records_changed,households_swapped,persons_swapped," in capsys.readouterr().out
+
+
+def test_the_brief_table_and_scripts_count_households_too(home, capsys: pytest.CaptureFixture[str]) -> None:
+    folder, _ = home
+    (candidate,) = shown(folder, capsys)
+    mean = candidate["households_swapped"]
+    assert main(["show", str(folder / "census.study")]) == 0
+    table = capsys.readouterr().out
+    assert "households_swapped" in table and f" {mean:,.0f} " in table
+    with open_study(folder / "census.study") as swaps:
+        assert swaps.frontier()["households_swapped"].tolist() == [mean]
+        assert swaps.to_frame(runs=True)["households_swapped"].mean() == pytest.approx(mean)
+
+
+def test_fresh_runs_are_counted_apart(home, tmp_path: Path) -> None:
+    for file in home[0].glob("census.study*"):
+        shutil.copy(file, tmp_path / file.name)
+    with open_study(tmp_path / "census.study") as swaps:
+        before = swaps.to_frame()["households_swapped"].tolist()
+        fresh = swaps.recheck(home[0] / "persons.csv", replicates=3)["households_swapped"].tolist()
+        assert swaps.to_frame()["households_swapped"].tolist() == before
+        told = [note for note in swaps.study.notes.of(0) if note.kind is NoteKind.DIAGNOSTICS]
+        notes = [json.loads(note.text) for note in told if note.replicate >= FRESH_FROM]
+    assert len(notes) == 3 and fresh == [pytest.approx(sum(run["households_swapped"] for run in notes) / 3)]
 
 
 def test_the_chair_reads_persons_in_households_and_members_do_not(home) -> None:
