@@ -11,6 +11,7 @@ from engine.report.certainty import BEATS, better_ones, certainty, recommended, 
 from engine.report.change_log import plan_change_rows
 from engine.report.coarse_counts import is_at_least
 from engine.report.coherence import coherence
+from engine.report.decision_asked import decision_words
 from engine.report.exposed_counts import DIRECTIONS, about_so_many, direction, is_none, is_rounded
 from engine.report.facts import ShareRow
 from engine.report.ledger_words import earlier_sentences, ledger_summary
@@ -45,33 +46,6 @@ GROUPS_LEFT_OUT = (
 """What stands where counts are so coarse that they leave out groups."""
 
 
-def decision_words(findings: Findings) -> str:
-    """What the board is asked to decide or, once it has decided, the record of that."""
-    cover, candidate = findings.cover, f"candidate {findings.recommendation.letter}"
-    if cover.state == "withheld":
-        return "The board is asked to note the recommendation to release nothing."
-    if not findings.recommendation.recorded:
-        return f"Nothing is asked of the board yet: {candidate} is shown, and no recommendation is recorded."
-    on = f" on {cover.decided}" if cover.decided else ""
-    number = f" as {cover.number}" if cover.number else ""
-    match cover.state:
-        case "approved":
-            return f"Record of the decision: the release of {candidate} was approved{on}{number}."
-        case "released":
-            return f"Record of the decision: the release of {candidate} was approved{on}{number}, and it is published."
-        case "returned":
-            return f"Record of the decision: the board returned the recommendation of {candidate}{on}."
-        case "draft":
-            return f"The board is to be asked to approve the release of {candidate}."
-        case _:
-            return f"The board is asked to approve the release of {candidate}."
-
-
-def is_decided(findings: Findings) -> bool:
-    """Whether the board has decided on what is recommended, so that nothing is left to sign."""
-    return findings.cover.state in ("approved", "released", "returned")
-
-
 def small_words(findings: Findings) -> str:
     """What a small cell is here."""
     return small_cells_words(findings.exposure.fewest)
@@ -89,9 +63,14 @@ def risk_sentence(findings: Findings) -> str:
             "many records were altered."
         )
     ones = "one does" if exposed.unaltered_after == 1 else "ones do"
+    release = f"{approximately}{exposed.unaltered_after:,} unaltered {ones} in the release of candidate {letter}"
+    if exposed.small_after is not None:
+        are = "is" if exposed.unaltered_after == 1 else "are"
+        some = f"{exposed.small_after:,} do, {approximately}{exposed.unaltered_after:,} of which {are} unaltered"
+        release = f"in the release of candidate {letter} {some if exposed.small_after else 'none does'}"
     return (
         f"Of {plural(n, 'record')}, {exposed.small_before:,} stand in {small_words(findings)} if nothing is done; "
-        f"{approximately}{exposed.unaltered_after:,} unaltered {ones} in the release of candidate {letter}"
+        + release
         + (f"; {average}." if (average := average_words(findings)) else ".")
     )
 
@@ -104,7 +83,8 @@ def average_words(findings: Findings) -> str:
             runs = plural(findings.map.runs, "run")
             if row.se is None and row.mean == findings.exposure.unaltered_after:
                 return f"over {runs} that differ only in chance the average is the same, as far as rounded counts tell"
-            return f"over {runs} that differ only in chance the average is {mean_with_error(row.mean, row.se)}"
+            average = mean_with_error(row.mean, row.se)
+            return f"over {runs} that differ only in chance the average of the unaltered ones is {average}"
     return ""
 
 
@@ -123,13 +103,6 @@ def distance_sentence(findings: Findings) -> str:
             f"distance {without} is withheld, because {why}; {small}."
         )
     return f"That of the tabulated attributes is {value}; {without} it is {figure(distance.hellinger_large)}. {small}."
-
-
-def utility_words(findings: Findings, row: CandidateRow) -> str:
-    """A candidate's mean utility with its standard error, with no more digits than it was rounded to."""
-    if is_one_digit_title(findings.map.utility_title):
-        return figure(row.utility, 1)
-    return mean_with_error(row.utility, row.utility_se)
 
 
 def largest_losses(findings: Findings) -> list[str]:

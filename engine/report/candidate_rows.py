@@ -128,6 +128,7 @@ def candidate_rows(context: ReportContext) -> tuple[CandidateRow, ...]:
                 also_within=letter in context.also_within,
                 too_few_runs=bound is not None and bool(np.isnan(view.bounded_risk[index])),
                 shared_runs=int(view.shared_runs[index]),
+                at_most_tried=len(extents) > 1 and view.scenarios[index].spec.rate == extents[-1],
                 **_runs(view, index, loss_bound),
             )
         )

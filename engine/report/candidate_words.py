@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from engine.common.wording import listed, plural
+from engine.common.wording import listed, lower_first, plural
 from engine.report.certainty import recommended
-from engine.report.words import NONE
+from engine.report.parameters import METHODS_TITLE
+from engine.report.redaction import is_one_digit_title
+from engine.report.words import NONE, about, figure
 
 if TYPE_CHECKING:
     from engine.report.findings import Findings
@@ -70,6 +72,13 @@ def standing_words(findings: Findings, row: CandidateRow) -> str:
     return "; ".join(part for part in parts if part)
 
 
+def tried_words(findings: Findings) -> str:
+    """Whether the plan tried larger shares of records than the recommended candidate's, and which methods."""
+    own, methods = recommended(findings), dict(findings.approved.parameters).get(METHODS_TITLE)
+    largest = f"The plan tried no larger share of records than candidate {own.letter}'s." if own.at_most_tried else ""
+    return " ".join(text for text in (largest, f"Methods tried: {methods}." if methods else "") if text)
+
+
 def preferred_words(findings: Findings) -> str:
     """How many candidates are within the bound, and how the recommended one compares with the others; empty without a
     bound."""
@@ -100,8 +109,29 @@ def _compared(findings: Findings, others: list[CandidateRow]) -> list[str]:
         groups.setdefault(_difference(row), []).append(row.letter)
     sentences = [f"Compared with {listed(letters)} it is {words}." for words, letters in groups.items()]
     if findings.recommendation.by_utility:
-        sentences.append(f"The rule prefers {own.letter} because its utility is the best on average.")
+        sentences.append(
+            f"The rule prefers {own.letter} because its utility is the best on average{_utilities(findings, others)}."
+        )
     return sentences
+
+
+def _utilities(findings: Findings, others: list[CandidateRow]) -> str:
+    """The figures of utility of the recommended candidate and of others, in brackets; empty where they are withheld,
+    and where all others are clearly less useful."""
+    own, title = recommended(findings), lower_first(findings.map.utility_title)
+    if own.utility is None or all(row.utility_clear for row in others):
+        return ""
+    figures = {row.letter: utility_words(findings, row) for row in (own, *others)}
+    if len(set(figures.values())) == 1:
+        return f" ({title}, as rounded: {figures[own.letter]} for each)"
+    return f" ({title}: {listed(f'{letter} {words}' for letter, words in figures.items())})"
+
+
+def utility_words(findings: Findings, row: CandidateRow) -> str:
+    """A candidate's mean utility with its standard error, with no more digits than it was rounded to."""
+    if is_one_digit_title(findings.map.utility_title):
+        return figure(row.utility, 1)
+    return about(row.utility, row.utility_se)
 
 
 def _difference(row: CandidateRow) -> str:

@@ -58,26 +58,37 @@ def certainty(findings: Findings) -> list[str]:
 
 
 def conclusion(findings: Findings) -> list[str]:
-    """Whether the candidate is on the frontier, which place its run takes, and how many runs meet the bound."""
-    fresh = fresh_within(findings)
-    return [frontier_words(findings), *standing_sentences(findings), *([fresh] if fresh else [])]
+    """Whether the candidate is on the frontier, which place its run takes, how many runs meet the bound, and what
+    chance hides."""
+    fresh, recall = fresh_within(findings), findings.map.recall
+    missed = [] if recall is None else [recall_words(recall)]
+    return [frontier_words(findings), *standing_sentences(findings), *([fresh] if fresh else []), *missed]
 
 
 def evidence(findings: Findings) -> list[str]:
-    """What the conclusion rests on: single runs, averages and their spread, what chance hides, and fresh runs."""
+    """What the conclusion rests on: single runs, averages and their spread, and fresh runs."""
     board_map = findings.map
     failed = board_map.failed
     averages = (
         f"Candidates are compared by averages; this one's are over {plural(board_map.runs, 'run')} that differ only in "
         "chance" + (f"; {plural(failed, 'further run')} failed and are not counted" if failed else "") + "."
     )
-    sentences = [averages, single_runs_words(findings), expected_words(findings)]
-    sentences += [] if board_map.recall is None else [recall_words(board_map.recall)]
+    sentences = [averages, _unequal_runs_words(findings), single_runs_words(findings), expected_words(findings)]
     told = exposed_spread(findings)  # which page one tells, where it is told
     rate = findings.members_rate
     is_exact = (rate.step, rate.counts) == ("exact", "exact")
     sentences += [_spread_words(spread, is_exact) for spread in board_map.spreads if spread is not told]
     return [sentence for sentence in (*sentences, fresh_runs(findings)) if sentence]
+
+
+def _unequal_runs_words(findings: Findings) -> str:
+    """Why candidates have different numbers of runs; empty where they have not."""
+    if not findings.map.adds_runs or len({row.runs for row in findings.map.candidates}) < 2:
+        return ""
+    return (
+        "Candidates have different numbers of runs, as the plan adds runs to those on which the choice still depends, "
+        "until it is settled or the most runs that the plan allows are made."
+    )
 
 
 def exposed_spread(findings: Findings) -> Spread | None:
@@ -120,8 +131,9 @@ def frontier_words(findings: Findings) -> str:
     better on average, if one is, and why it was not chosen."""
     row = recommended(findings)
     if row.undominated:
-        doubt = "with 95 % confidence" if row.clear else "but chance alone could move it off"
-        return f"By averages candidate {row.letter} is on the frontier, {doubt}."
+        doubt = "with 95 % confidence" if row.clear else "but chance alone could change that"
+        beaten = "where no other beats it in both risk and utility"
+        return f"By averages candidate {row.letter} is on the frontier, {beaten}, {doubt}."
     return f"By averages candidate {row.letter} is not on the frontier. {' '.join(better_ones(findings))}"
 
 

@@ -190,6 +190,7 @@ def the_map(context: ReportContext, realisation: Remade) -> Map:
         runs=int(summary.counted[context.scenario.index]),
         failed=int(summary.failed[context.scenario.index]),
         bound=bound_words(context),
+        adds_runs=context.study.plan.space.adaptive or context.study.plan.space.search,
         nothing_risk=optional(float(original_risk)),
         nothing_utility=optional(float(as_read(utility, view.original_losses[view.utility]))),
         candidates=candidate_rows(context),

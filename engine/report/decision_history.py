@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from engine.common.errors import UsageError
-from engine.common.wording import upper_first
+from engine.common.wording import lower_first, upper_first
 from engine.decision.cautions import Caution, CautionKind, caution_text
 from engine.decision.choice import NAMED_BY_HAND, cautions_now
 from engine.decision.comparison import differences
@@ -55,6 +55,7 @@ def recommendation(context: ReportContext) -> Recommendation:
         key_fixed=commitment_of(context.study) is not None,
         rechecked_first=rechecked_first(context.study),
         by_utility=choice.record.get("bound") is not None,
+        bound=_bound_sentence(context, choice),
         takes_first=context.study.plan.decision.realisation in (FIRST_WITHIN, "first"),
     )
 
@@ -97,9 +98,7 @@ def _difference(context: ReportContext, label: str, together: int) -> str:
 def _rule_words(context: ReportContext, choice: Choice) -> str:
     """The rule that picked the candidate, without shares of eq. 6 beside its counts."""
     if choice.record.get("bound") is not None:
-        late = late_words(context)
-        bound = bound_words(context, float(choice.record["bound"]))
-        return f"The most useful candidate within the bound on risk: {bound}" + (f"; {late}." if late else ".")
+        return f"The most useful candidate within {lower_first(_bound_sentence(context, choice))}"
     if choice.rule == NAMED_BY_HAND:
         return "Chosen by judgement among the candidates, for the reason given."
     if (slope := choice.record.get("slope")) is not None:
@@ -108,6 +107,14 @@ def _rule_words(context: ReportContext, choice: Choice) -> str:
             f"The best candidate on a straight trade-off: {trade_words(risk, utility, float(slope))}."
         )
     return upper_first(context.redact(choice.rule)) + "."
+
+
+def _bound_sentence(context: ReportContext, choice: Choice) -> str:
+    """The bound of a choice, and when it was set if not beforehand; empty without one."""
+    if choice.record.get("bound") is None:
+        return ""
+    late = late_words(context)
+    return f"The bound on risk: {bound_words(context, float(choice.record['bound']))}" + (f"; {late}." if late else ".")
 
 
 _LATE = {

@@ -39,8 +39,8 @@ class SmallCellRow:
     records: Literal[
         "all records",
         "unaltered records",
-        "all records alone in a combination",
-        "right matches to expect of random guesses",
+        "records alone in their combination",
+        "right matches of random guesses",
     ]
     before: int
     after: int | None
@@ -73,7 +73,7 @@ def small_cell_rows(findings: Findings) -> list[SmallCellRow]:
         SmallCellRow("all records", exposed.small_before, exposed.small_after, before, share, share),
         SmallCellRow("unaltered records", exposed.small_before, exposed.unaltered_after, before, low, high),
         SmallCellRow(
-            "all records alone in a combination",
+            "records alone in their combination",
             exposed.ones_before,
             exposed.ones_after,
             exposed.ones_before / n,
@@ -84,7 +84,7 @@ def small_cell_rows(findings: Findings) -> list[SmallCellRow]:
     if exposed.matches_before is not None and exposed.matches_after is not None:
         rows.append(
             SmallCellRow(
-                "right matches to expect of random guesses",
+                "right matches of random guesses",
                 exposed.matches_before,
                 exposed.matches_after,
                 None,

@@ -16,7 +16,8 @@ class CandidateRow:
     which it is on the frontier; ``within`` of its ``runs`` meet the bound (None: no bound, or an earlier version's
     findings). One that ``dominates`` the recommended one is, on average and before anything is rounded, at least as
     safe and as useful, and better in one of the two. One that is ``also_within`` is no neighbour on the frontier and
-    has a letter because it meets the bound; one with ``too_few_runs`` cannot show that it does.
+    has a letter because it meets the bound; one with ``too_few_runs`` cannot show that it does.  One ``at_most_tried``
+    exchanges the largest share of records of several that the plan tries.
     """
 
     letter: str
@@ -41,6 +42,7 @@ class CandidateRow:
     shared_runs: int | None = None
     runs: int | None = None
     within: int | None = None
+    at_most_tried: bool = False
 
 
 @dataclass(frozen=True)
@@ -67,6 +69,7 @@ class Map:
     of a release together; None where there is one table.  ``bound_at`` is the bound on the axis of risk: that of a
     count is the number of records if none were altered, the most that can meet it.  ``bound_asked`` is the share of
     single runs that must meet it (None: the bound is on the mean).  Findings of an earlier version have neither.
+    ``adds_runs`` says whether the plan gives some candidates more runs than others.
     """
 
     risk_title: str
@@ -93,6 +96,7 @@ class Map:
     bound_at: float | None = None
     bound_asked: float | None = None
     tells_rate: bool = False
+    adds_runs: bool = False
 
 
 @dataclass(frozen=True)
@@ -142,7 +146,8 @@ class Recommendation:
     all the same, empty where it was not.  ``key_fixed`` tells whether the log shows that the secret key was fixed
     before the sweep, ``by_utility`` whether the rule took the most useful candidate within a bound, ``takes_first``
     whether the plan takes the first run that qualifies, ``rechecked_first`` whether the fresh runs were made before the
-    recommendation (None: there are none).
+    recommendation (None: there are none).  ``bound`` names the bound of the choice and when it was set (empty without
+    one, and in findings of an earlier version).
     """
 
     letter: str
@@ -158,3 +163,4 @@ class Recommendation:
     rechecked_first: bool | None = None
     by_utility: bool = False
     takes_first: bool = False
+    bound: str = ""

@@ -14,8 +14,8 @@ if TYPE_CHECKING:
 
 
 FEWER_WORDS = (
-    "Altered records are not counted any more, so where many are altered the number can fall although the share rises: "
-    "fewer exposed records alone do not make a release safer."
+    "The measure counts only unaltered records, so altering many lowers it by itself: fewer exposed records alone do "
+    "not make a release safer."
 )
 """What a lower number of exposed records does not say."""
 
@@ -112,10 +112,12 @@ def recall_words(share: float) -> str:
     """How much of the true frontier was found."""
     if share == 1:
         return "Chance hides next to none of the candidates that are truly on the frontier."
-    return (
-        f"Of the candidates that are truly on the frontier at least about {100 * (1 - share):.0f} % are probably "
-        "missed with so many runs, because by chance they look worse than they are."
-    )
+    missed = 1 - share
+    one_in = round(1 / missed)
+    part = f"{100 * missed:.2g} % of the truly best candidates are"
+    if 3 <= one_in <= 20:
+        part = f"one in {one_in} of the truly best candidates is"
+    return f"At least about {part} probably missed by chance."
 
 
 def tables_words(findings: Findings) -> str:

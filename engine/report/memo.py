@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 from engine.plan.uses import no_use_sentence
 from engine.report import answers, figures, like_with_like, loss_words
-from engine.report.candidate_words import on_frontier, standing_words
+from engine.report.candidate_words import on_frontier, standing_words, utility_words
 from engine.report.certainty import certainty, evidence, noise_words
 from engine.report.coarse_counts import PLACES
 from engine.report.coherence import check_words, coherence
+from engine.report.decision_asked import decision_words
 from engine.report.facts import EDITS
 from engine.report.ledger_words import earlier_sentences
 from engine.report.losses import worst
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
 BANNER = "CONFIDENTIAL: for members of the disclosure review board"
 """What stands on every page where the plan gives no classification."""
 _SENTENCES = (
-    *(answers.decision_words, answers.summary, answers.risk_sentence, answers.small_words, answers.omissions),
+    *(decision_words, answers.summary, answers.risk_sentence, answers.small_words, answers.omissions),
     *(answers.flags_sentence, answers.largest_losses, answers.distance_sentence, answers.plan_history),
     *(
         answers.public_wording,
@@ -70,7 +71,7 @@ def names_of(findings: Findings) -> dict[str, Any]:
         "check_words": check_words,
         "earlier_sentences": earlier_sentences(findings.approved.ledger),
         "largest_changes": partial(answers.largest_changes, findings),
-        "utility_words": partial(answers.utility_words, findings),
+        "utility_words": partial(utility_words, findings),
         "besides_words": besides_words(findings.publish.include),
         "standing_words": partial(standing_words, findings),
         "on_frontier": on_frontier,

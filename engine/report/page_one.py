@@ -7,16 +7,16 @@ from typing import TYPE_CHECKING
 
 from engine.common.wording import listed, lower_first, upper_first
 from engine.report.answers import (
-    decision_words,
+    count_misleads,
     exposed_groups,
     fixed_words,
-    is_decided,
     largest_losses,
     neighbour_sentences,
     why_fewer,
 )
-from engine.report.candidate_words import preferred_words
+from engine.report.candidate_words import preferred_words, tried_words
 from engine.report.certainty import conclusion, fresh_runs, frontier_words, recommended, spread_words
+from engine.report.decision_asked import decision_words, is_decided
 from engine.report.exposed_counts import DIRECTIONS, direction
 from engine.report.like_with_like import bound_check_words
 from engine.report.loss_words import CHANGES_WITHHELD, beyond_words, names_tolerances
@@ -32,6 +32,11 @@ if TYPE_CHECKING:
 
 NOT_STATED = "not stated"
 """What stands for an entry that the analyst has not filled in."""
+COUNTED_ABOVE = (
+    "The measure counts only unaltered records, so altering many lowers it by itself; the table above therefore also "
+    "counts all records."
+)
+"""What a lower number of exposed records does not say, beside the table of the page."""
 
 
 @dataclass(frozen=True)
@@ -101,7 +106,9 @@ def presupposed_words(findings: Findings) -> str:
 def _against_nothing(findings: Findings) -> str:
     """What the numbers of the table above say of the run to be released, and what they do not."""
     found = direction(findings)
-    return why_fewer(findings) if found == "fewer" else DIRECTIONS[found]
+    if found != "fewer":
+        return DIRECTIONS[found]
+    return why_fewer(findings) if count_misleads(findings) else COUNTED_ABOVE
 
 
 def left_out(findings: Findings) -> str:
@@ -113,7 +120,7 @@ def left_out(findings: Findings) -> str:
         "for true."
     )
     if not others:
-        return f"{text} No other risk measure was computed."
+        return f"{text} No other risk measure was used in the choice."
     listing = upper_first(listed(lower_first(row.title) for row in others))
     return f"{text} {listing} {'is' if len(others) == 1 else 'are'} in section 4."
 
@@ -133,7 +140,8 @@ def _why(findings: Findings) -> str:
     recommendation = findings.recommendation
     if not recommendation.recorded:
         return ""
-    return _sentences([recommendation.why, recommendation.rule, preferred_words(findings)])
+    rule = recommendation.bound or recommendation.rule  # the reason is words enough for a rule that takes the best
+    return _sentences([recommendation.why, rule, preferred_words(findings), tried_words(findings)])
 
 
 def _how_sure(findings: Findings) -> list[str]:

@@ -27,6 +27,7 @@ ROLE_WORDS = {
 """What the random swap does with an attribute of each role."""
 SWAP_TITLE = "Random swapping between pairs of records"
 KEYS_TITLE, SWAPPED_TITLE, TABULATED_TITLE = "What an intruder knows (keys)", "May be exchanged", "Tabulated by users"
+METHODS_TITLE = "Methods"
 TABLES_TITLE, NOTHING = "Named tables", "none"
 NOT_DECLARED = "Not declared"
 """What the row of the memo is called that names all parameters which a plan leaves out."""
@@ -50,7 +51,7 @@ def parameters(
         (KEYS_TITLE, listed(plan.keys)),
         (SWAPPED_TITLE, listed(plan.swap)),
         (TABULATED_TITLE, listed(plan.analyse)),
-        ("Methods", listed(methods)),
+        (METHODS_TITLE, listed(methods)),
         ("Candidates", f"{candidates}, each run {runs_words(plan)}"),
     ]
     if plan.swaps_at_random:
@@ -171,10 +172,10 @@ def run_words(plan: Plan, *, bounded: bool | None = None) -> str:
 
 def tolerance_words(at: TolerancePlan) -> str:
     """From where on a change of a figure is flagged, and whether the plan sets that."""
-    origin = "the program's own, as the plan sets no others" if at == TolerancePlan() else "set by the plan"
+    origin = "the program's own" if at == TolerancePlan() else "set by the plan"
     return (
-        f"{float(at.se):g} standard errors; {100 * float(at.change):g} % of figures from more than {at.min_n} records; "
-        f"{origin}"
+        f"{float(at.se):g} standard errors; {100 * float(at.change):g} % of figures from more than {at.min_n} records "
+        f"({origin})"
     )
 
 

@@ -19,7 +19,8 @@ _STEPS: dict[Step, str] = {
     "rounded changes": "changes are told to the next 5 % and standard error, without the figures of the release",
     "classes": "the size of a change is told as a class, such as 5 to 10 %, without the figure of the release",
     "classes without figures": "the size of a change is told as a class, such as 5 to 10 %, without the figure itself",
-    "flags": "of changes only flags are told, and of the worst three a wide class such as 2 to 20 standard errors",
+    "flags": "of a change they show only whether it is beyond the tolerances, and of the worst three a wide range such "
+    "as 2 to 20 standard errors",
     "worst": "of the worst three changes a wide class is told, such as 2 to 20 standard errors, and of others only in "
     "which tables some are beyond the tolerances",
     "tables": "of changes it is only told in which tables some are beyond the tolerances",
@@ -36,8 +37,8 @@ _COUNTS: dict[Counts, str] = {
 """How coarsely a release is told, within a sentence."""
 _UNTESTED = "the attacks are on the random swap, and none is on this method"
 BEYOND = (
-    "This holds for whoever has this bundle alone. Also without the released file, whoever knows tables of the "
-    "original can work out the share from this bundle more exactly; with the released file still more so."
+    "This holds for these pages and the files beside them alone. It does not hold for whoever also has tables of the "
+    "original or the released file: these tell the share more exactly, and both together still more so."
 )
 
 
@@ -50,9 +51,10 @@ def rate_words(findings: Findings) -> list[str]:
         case "withheld" if rate.attacked:
             return [
                 "Members of the board are not told the share of records changed; Annex A tells the chair. So that "
-                f"nobody can work it out from these pages, {_STEPS[rate.step]}, {_COUNTS[rate.counts]}. This was tried "
-                "in two ways, from the counts and from the changes in this bundle: the largest share that remains "
-                "possible is at least three times the smallest.",
+                f"nobody can work it out from these pages and tables.xlsx, {_STEPS[rate.step]}, "
+                f"{_COUNTS[rate.counts]}. We tested "
+                "whether it can be, from the counts and from the changes: the largest possible share is still at least "
+                "three times the smallest.",
                 BEYOND,
             ]
         case "withheld" if findings.design.swap:

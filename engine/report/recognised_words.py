@@ -30,9 +30,9 @@ def learnt_words(findings: Findings) -> str:
     """Which columns are keys, and which ones somebody learns who finds a record by them."""
     keys, design = findings.threat.keys, findings.design
     others = [*(row.name for row in design.attributes if not row.key), *design.carried]
-    known = f"Somebody who finds a record by the keys ({listed(keys)})"
+    known = f"Somebody who finds a record by all keys ({listed(keys)})"
     if not others:
-        return f"{known} learns nothing else, as all columns are keys; who knows fewer of them learns the rest."
+        return "All columns are keys: somebody who knows only some of them and finds a record reads off the others."
     more = len(others) - _MOST_LEARNT
     named = listed(others) if more <= 0 else f"{', '.join(others[:_MOST_LEARNT])} and {more:,} more (section 2)"
     return f"{known} learns what else stands in it: {named}."
@@ -50,7 +50,7 @@ def _unswapped(facts: Recognised, altered: str) -> list[str]:
     if not nothing.exchanged:
         return [f"No key is {altered}, so that all show true values: {_counts(nothing, facts.fewest)}."]
     return [
-        f"Who ignores the {altered} attributes sees true values of all others: on the keys that are not {altered} "
+        f"The attributes that are not {altered} are true in every record; on the keys among them "
         f"({listed(facts.unswapped.keys)}) {_counts(facts.unswapped, facts.fewest)}, in the release as in the original."
     ]
 
@@ -79,27 +79,27 @@ def _few(facts: Recognised, altered: str) -> list[str]:
 
 
 def tables_sentence(tables: TablesTell, altered: str) -> str:
-    """What published two-way tables of the original tell, in one sentence."""
+    """What published two-way tables of the original tell, a sentence for each claim."""
     openings = {
-        "yes": "Two-way tables of the original are published",
-        "no": "Two-way tables of the original are not published, by the plan; if they were",
+        "yes": "Two-way tables of the original are published.",
+        "no": "By the plan, two-way tables of the original are not published.",
         "not known": "The plan does not say whether two-way tables of the original are published, so they are taken "
-        "to be",
+        "to be.",
     }
-    would = "would tell" if tables.published == "no" else "tell"
-    beside = f"{openings[tables.published]}{',' if tables.published == 'no' else ':'} beside the release they {would} "
+    would = "would " if tables.published == "no" else ""
+    beside = "If they were, beside the release they would " if would else "Beside the release they "
+    beside = f"{openings[tables.published]} {beside}"
     if tables.attributes is None:
-        return beside + "something of the change that was not worked out."
-    told = [
-        (tables.attributes, f"which attributes were {altered}"),
+        return f"{beside}tell something of the change that was not worked out."
+    claims = [
+        (tables.attributes, f"tell which attributes were {altered}."),
         (
             tables.extent,
-            f"how many records were {altered} (the largest number that remains possible is less than three "
-            "times the smallest)",
+            f"limit the number of {altered} records to a range of less than one to three.",
         ),
-        (tables.records, "better than guessing which records these are"),
+        (tables.records, f"point to {altered} records better than guessing does."),
     ]
-    parts = [words for tells, words in told if tells]
+    sentences = [claim for tells, claim in claims if tells]
     open_ = [
         words
         for tells, words in (
@@ -112,11 +112,11 @@ def tables_sentence(tables: TablesTell, altered: str) -> str:
         f" Whether they tell {listed(open_)} was not worked out, since the attack reckons with uniform draws of the "
         "random swap."
     )
-    if not parts and not open_:
-        return beside + f"neither which attributes were {altered} nor how many records."
-    if not parts:
-        return beside + f"not which attributes were {altered}." + unknown
-    return beside + listed(parts) + "." + (unknown if open_ else "")
+    if not sentences and not open_:
+        return f"{beside}tell neither which attributes were {altered} nor how many records."
+    if not sentences:
+        return f"{beside}{'not tell' if would else 'do not tell'} which attributes were {altered}." + unknown
+    return f" They {would}".join((f"{beside}{sentences[0]}", *sentences[1:])) + (unknown if open_ else "")
 
 
 def _rare(facts: Recognised, altered: str) -> list[str]:

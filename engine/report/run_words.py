@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING
 
 from engine.common.wording import plural, upper_first
 from engine.frontier.summary import FEWEST_RUNS
+from engine.report.exposed_counts import is_none
+from engine.report.redaction import is_count_title
 from engine.report.words import figure
 
 if TYPE_CHECKING:
@@ -33,7 +35,21 @@ def standing_sentences(findings: Findings) -> list[str]:
     run = findings.recommendation.run
     if run is None:
         return []
-    return [sentence for sentence in (f"{_place_words(run)}.", picked_words(findings), _within(run)) if sentence]
+    place = none_exposed_words(findings) or f"{_place_words(run)}."
+    return [sentence for sentence in (place, picked_words(findings), _within(run)) if sentence]
+
+
+def none_exposed_words(findings: Findings) -> str:
+    """How many runs have no exposed record at all, where the run to be released is one of several; else empty."""
+    run = findings.recommendation.run
+    if run is None or run.as_safe is None or run.as_safe < 2 or run.place > 1 or run.released != 0:
+        return ""
+    if not (is_count_title(run.title, of_keys=True) and is_none(findings)):
+        return ""
+    return (
+        f"{run.as_safe} of {run.of} runs that differ only in chance have no exposed record, and the one to be released "
+        "is one of them."
+    )
 
 
 def expected_words(findings: Findings) -> str:
@@ -47,7 +63,7 @@ def picked_words(findings: Findings) -> str:
     run = findings.recommendation.run
     if run is None or run.place > 1 or not findings.recommendation.takes_first:
         return ""
-    return "The rule took the first run that qualifies; it was not picked for being the safest."
+    return "The rule took the first run that qualifies, not the safest."
 
 
 def fresh_within(findings: Findings) -> str:

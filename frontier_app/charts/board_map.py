@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from engine.common.wording import upper_first
-from engine.report.answers import utility_words
-from engine.report.candidate_words import ON_FRONTIER, on_frontier, standing_words
+from engine.report.candidate_words import ON_FRONTIER, on_frontier, standing_words, utility_words
 from engine.report.findings import Findings
 from engine.report.map_frame import staircase, window
 from engine.report.map_words import bound_title

@@ -15,6 +15,7 @@ from engine.report.candidate_words import (
     preferred_words,
     runs_within_words,
     standing_words,
+    utility_words,
 )
 from engine.report.certainty import recommended
 from engine.report.context import report_context
@@ -80,6 +81,36 @@ def test_the_rule_is_named_as_the_reason_where_it_chose(case: Case) -> None:
     assert "The rule prefers A because its utility is the best" in preferred_words(
         replace(findings, recommendation=rule)
     )
+
+
+def test_the_figures_by_which_the_rule_prefers_one_are_told(case: Case) -> None:
+    findings = within(case.findings, 2, {"utility": 0.9, "utility_se": None})
+    findings = replace(findings, recommendation=replace(findings.recommendation, by_utility=True))
+    own = recommended(findings)
+    assert f"on average (Hellinger distance: A {utility_words(findings, own)} and B 0.9)." in preferred_words(findings)
+    same = {"utility": own.utility, "utility_se": own.utility_se}
+    alike = replace(within(findings, 2, same), recommendation=findings.recommendation)
+    shown = f"(Hellinger distance, as rounded: {utility_words(findings, own)} for each)"
+    assert preferred_words(alike).endswith(f"because its utility is the best on average {shown}.")
+    withheld = replace(own, utility=None)
+    rows = (withheld, *findings.map.candidates[1:])
+    unseen = replace(findings, map=replace(findings.map, candidates=rows))
+    assert preferred_words(unseen).endswith("because its utility is the best on average.")
+
+
+def test_page_one_says_that_no_larger_share_was_tried_and_which_methods_were(case: Case) -> None:
+    def tried(is_most: bool) -> str:
+        rows = tuple(replace(row, at_most_tried=is_most) for row in case.findings.map.candidates)
+        findings = replace(case.findings, map=replace(case.findings.map, candidates=rows))
+        return dict(page_one(findings).rows)["Why this one"]
+
+    most = "The plan tried no larger share of records than candidate A's."
+    assert most in tried(True) and most not in tried(False)
+    assert all("Methods tried: random swapping." in tried(is_most) for is_most in (True, False))
+    rates = case.study.plan.space.rates
+    rows = {row.letter: row for row in case.findings.map.candidates}
+    assert {row.at_most_tried for row in rows.values()} <= {True, False} and len(rates) > 1
+    assert all(row.at_most_tried == ("largest share" in row.words) for row in rows.values())
 
 
 def test_the_table_of_section_six_tells_who_is_within_the_bound(case: Case) -> None:

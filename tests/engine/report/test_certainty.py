@@ -106,7 +106,10 @@ def test_findings_of_an_earlier_version_open(case: Case) -> None:
 def test_frontier_by_averages_and_by_single_runs_do_not_contradict_each_other(case: Case) -> None:
     own = {"undominated": True, "clear": False, "share": 0.25, "shared_runs": 12}
     findings, _ = with_rows(case.findings, own)
-    assert frontier_words(findings) == "By averages candidate A is on the frontier, but chance alone could move it off."
+    assert frontier_words(findings) == (
+        "By averages candidate A is on the frontier, where no other beats it in both risk and utility, "
+        "but chance alone could change that."
+    )
     assert single_runs_words(findings) == (
         "By single runs it is on the frontier in 3 of 12 runs that all candidates share."
     )
@@ -116,6 +119,16 @@ def test_frontier_by_averages_and_by_single_runs_do_not_contradict_each_other(ca
     assert single_runs_words(earlier) == "By single runs it is on the frontier in 25 % of them."
     unknown, _ = with_rows(case.findings, {**own, "share": None})
     assert single_runs_words(unknown) == ""
+
+
+def test_why_candidates_have_different_numbers_of_runs_is_said_where_the_plan_adds_runs(case: Case) -> None:
+    for adds_runs, runs, is_said in ((True, 400, True), (True, None, False), (False, 400, False)):
+        rows = tuple(
+            replace(row, runs=runs if place else 200) for place, row in enumerate(case.findings.map.candidates)
+        )
+        rows = rows if runs else tuple(replace(row, runs=200) for row in rows)
+        findings = replace(case.findings, map=replace(case.findings.map, candidates=rows, adds_runs=adds_runs))
+        assert any("the plan adds runs to those" in line for line in evidence(findings)) == (is_said and len(rows) > 1)
 
 
 def test_the_first_page_has_the_conclusion_and_section_six_the_evidence(case: Case) -> None:
@@ -169,7 +182,7 @@ def test_page_one_tells_the_spread_and_what_fewer_records_do_not_say(case: Case,
     findings = replace(findings, exposure=exposure, map=replace(findings.map, spreads=spreads))
     risk = dict(page_one(findings).rows)["Risk"]
     assert f"0 to {most:g} unaltered records are exposed" in risk and words in risk
-    assert risk.count("fewer exposed records alone do not make a release safer") == 1
+    assert risk.count("altering many lowers it by itself; the table above therefore also counts all records.") == 1
 
 
 def test_no_word_of_the_first_page_needs_an_explanation(case: Case) -> None:

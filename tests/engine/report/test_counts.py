@@ -118,7 +118,7 @@ def test_where_nearly_everybody_is_exposed_no_count_tells_how_many_were_altered(
     assert all(value is not None and value % 10 == 0 for value in counts)
     assert N - altered not in counts
     assert all(group.after % 10 == 0 or group.after == group.people for group in report.exposure.groups)
-    assert "about 230 unaltered ones" in risk_sentence(report)
+    assert "about 230 of which are unaltered; over" in risk_sentence(report)
 
 
 def test_counts_of_few_exposed_records_stay_exact(tmp_path: Path):

@@ -34,8 +34,8 @@ def test_counts_and_shares_counted_again(case: Case):
     assert [row.records for row in rows] == [
         "all records",
         "unaltered records",
-        "all records alone in a combination",
-        "right matches to expect of random guesses",
+        "records alone in their combination",
+        "right matches of random guesses",
     ]
     sizes_old, sizes_new = (cell_sizes(table) for table in (old, new))
     assert (alone.before, alone.after) == ((sizes_old == 1).sum(), (sizes_new == 1).sum())
@@ -83,7 +83,7 @@ def test_a_count_of_none_is_exact_however_counts_are_rounded(case: Case):
     assert is_rounded(none) and share_words(small_cell_rows(none)[1]) == "0 %"
     assert RANGE_WHY not in bound_check_words(none) and "the bound: 0 % of its unaltered" in bound_check_words(none)
     text = " ".join(html_text(memo(none)).split())
-    assert "about 0" not in text and "; 0 unaltered ones do in the release" in text
+    assert "about 0" not in text and ", 0 of which are unaltered" in text
     assert "about " in risk_sentence(rounded)
     several = replace(none, design=replace(none.design, tables=3))
     assert share_words(small_cell_rows(several)[1]) != "0 %", "a mean over tables may be less than half a record"

@@ -102,6 +102,7 @@ def test_figures_are_called_rounded_where_they_are(case: Case) -> None:
 
 
 def test_what_chance_hides_is_said_in_a_whole_sentence() -> None:
-    assert recall_words(0.71).startswith(
-        "Of the candidates that are truly on the frontier at least about 29 % are probably missed"
-    )
+    missed = "probably missed by chance."
+    assert recall_words(0.83) == f"At least about one in 6 of the truly best candidates is {missed}"
+    assert recall_words(0.98) == f"At least about 2 % of the truly best candidates are {missed}"
+    assert recall_words(0.4).startswith("At least about 60 % of the truly best candidates are probably missed")

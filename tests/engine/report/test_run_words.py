@@ -17,6 +17,17 @@ def test_runs_that_are_equally_safe_are_counted(case: Case) -> None:
     assert "is the least risky" in place_sentence(replace(first, as_safe=None)), "of an earlier version"
 
 
+def test_runs_without_an_exposed_record_are_counted_as_such(case: Case) -> None:
+    run = case.findings.recommendation.run
+    assert run is not None
+    none = replace(run, title="Unaltered records in small cells", place=1, of=200, as_safe=102, released=0.0)
+    exposure = replace(case.findings.exposure, unaltered_after=0)
+    for changed, is_none in ((none, True), (replace(none, released=1.0), False), (replace(none, as_safe=1), False)):
+        recommendation = replace(case.findings.recommendation, run=changed)
+        first = standing_sentences(replace(case.findings, recommendation=recommendation, exposure=exposure))[0]
+        assert first.startswith("102 of 200 runs that differ only in chance have no exposed record") == is_none
+
+
 def test_a_rule_that_takes_the_first_run_is_not_called_a_choice_of_the_safest(case: Case) -> None:
     run = case.findings.recommendation.run
     assert run is not None and case.findings.recommendation.takes_first
@@ -24,5 +35,5 @@ def test_a_rule_that_takes_the_first_run_is_not_called_a_choice_of_the_safest(ca
         placed = replace(run, place=place)
         recommendation = replace(case.findings.recommendation, run=placed, takes_first=takes_first)
         findings = replace(case.findings, recommendation=recommendation)
-        assert ("it was not picked for being the safest" in picked_words(findings)) == is_said
+        assert ("not the safest" in picked_words(findings)) == is_said
         assert (picked_words(findings) in standing_sentences(findings)) == is_said

@@ -12,8 +12,9 @@ import pytest
 
 from engine.data.microdata import RawColumn, RawTable
 from engine.plan import AttributePlan, DataPlan, DecisionPlan, Plan, SpacePlan
-from engine.report.answers import risk_sentence, ten_questions, utility_words
+from engine.report.answers import risk_sentence, ten_questions
 from engine.report.build_findings import findings
+from engine.report.candidate_words import utility_words
 from engine.report.context import report_context
 from engine.report.describe import remade
 from engine.report.redaction import WITHHELD_WORDS, two_digits
