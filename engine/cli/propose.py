@@ -26,7 +26,7 @@ def add_propose_command(plans: Commands) -> None:
         plans,
         "propose",
         run_plan_propose,
-        "list the blocks, skips, ids, weights and missing codes that a file shows",
+        "list the blocks, skips, ids, weights, missing codes, households and places that a file shows",
     )
     parser.add_argument("data", metavar="DATA", help=DATA_HELP)
     parser.add_argument("--plan", metavar="PLAN", help="list only what would change this plan")

@@ -9,6 +9,7 @@ from fnmatch import fnmatchcase
 from engine.common.errors import UsageError
 from engine.plan.attribute import AttributePlan
 from engine.plan.context import SingleUse
+from engine.plan.places import named_by_exchange, with_mechanism
 from engine.plan.proposal import Proposal
 from engine.plan.types import DataPlan, Plan, SpacePlan, is_pattern
 from engine.release.spec import AttributeSpec
@@ -26,6 +27,8 @@ def accept(plan: Plan, proposal: Proposal) -> Plan:
         return _join(plan, proposal)
     if proposal.kind == "constant":
         return take_out(plan, carry=proposal.columns)
+    if proposal.exchange is not None:
+        return with_mechanism(plan, proposal.exchange)
     leading, *others = proposal.columns
     if proposal.kind == "unit" and plan.data.unit is None and plan.data.id == leading:
         plan = replace(plan, data=replace(plan.data, id=None, drop=(*plan.data.drop, leading)))
@@ -188,6 +191,7 @@ def _refuse_uses(plan: Plan, new_names: dict[str, str | None]) -> None:
     ]
     uses += [(f"analysis '{a.name}'", (*a.by, *a.columns)) for a in plan.analyses]
     uses += [(f"table '{table.name}'", table.attributes) for table in plan.tables]
+    uses.append(("the exchange of households", named_by_exchange(plan)))
     for spec in plan.space.specs:
         parsed = AttributeSpec.parse(spec, plan.names)
         named = [name for name, role in zip(parsed.names, parsed.roles, strict=True) if role != "U"]

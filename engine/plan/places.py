@@ -30,11 +30,20 @@ _MOST_AGREED = 3  # attributes on which partners usually agree; more leave few o
 
 def places_of(plan: Plan) -> tuple[str, ...]:
     """The places that the plan's exchange of households names, from coarse to fine; () where it has none."""
-    for entry in plan.mechanisms:
-        if entry.name == HOUSEHOLD_SWAP:
-            for values in (values for name, values in entry.grid if name == "hierarchy"):
-                return tuple(filter(None, (name.strip() for name in values[0].split("+"))))
-    return ()
+    return next((places for entry in plan.mechanisms if (places := _hierarchy(entry))), ())
+
+
+def _hierarchy(entry: MechanismPlan) -> tuple[str, ...]:
+    """The places that an exchange of households names; () for another mechanism, and where it names none."""
+    values = dict(entry.grid).get("hierarchy") if entry.name == HOUSEHOLD_SWAP else None
+    return tuple(filter(None, (name.strip() for name in values[0].split("+")))) if values else ()
+
+
+def named_by_exchange(plan: Plan) -> tuple[str, ...]:
+    """The attributes that the plan's exchange of households names: places, what is known of persons, profiles."""
+    grids = [dict(entry.grid) for entry in plan.mechanisms if entry.name == HOUSEHOLD_SWAP]
+    texts = [text for grid in grids for name in ("hierarchy", "risk", "similar") for text in grid.get(name, ())]
+    return tuple(dict.fromkeys(name.strip() for text in texts for name in re.split(r"[+|]", text) if name.strip()))
 
 
 def suggested_places(raw: RawTable, plan: Plan, unit: str | None) -> tuple[str, ...]:
@@ -44,7 +53,7 @@ def suggested_places(raw: RawTable, plan: Plan, unit: str | None) -> tuple[str, 
     codes = {}
     for part in plan.attributes:
         column = raw.columns.get(part.view[0])
-        if column is None or len(part.columns) > 1 or part.cut:
+        if column is None or len(part.view) > 1 or part.cut:
             continue
         if not (_PLACE.search(part.name) or _PLACE.search(column.about.label)):
             continue
@@ -81,6 +90,25 @@ def household_attributes(data: Microdata, places: Sequence[str]) -> tuple[str, .
         for j, name in enumerate(data.domain.names)
         if name not in places and units.constant(data.codes[j]).all()
     ]
+    return _sizes_first(same, units)
+
+
+def household_columns(raw: RawTable, plan: Plan, unit: str, places: Sequence[str]) -> tuple[str, ...]:
+    """The same by the columns that attributes view, before records are coded; what mechanisms cannot name is left
+    out."""
+    units = Units.from_codes(raw.columns[unit].codes)
+    same = []
+    for part in plan.attributes:
+        column = raw.columns.get(part.view[0])
+        if column is None or len(part.view) > 1 or part.name in places or _SIGNS & set(part.name):
+            continue
+        if units.constant(column.codes).all():
+            same.append((part.name, column.codes[units.first]))
+    return _sizes_first(same, units)
+
+
+def _sizes_first(same: Sequence[tuple[str, np.ndarray]], units: Units) -> tuple[str, ...]:
+    """Names with codes by household: first those that tell how many members it has."""
     sizes = [name for name, codes in same if _lies_in_or_is(codes, units.size)]
     return (*sizes, *(name for name, _ in same if name not in sizes))
 
@@ -92,7 +120,10 @@ def _lies_in_or_is(codes: np.ndarray, size: np.ndarray) -> bool:
 def usual_profiles(data: Microdata, places: Sequence[str]) -> tuple[str, ...]:
     """What households that exchange places usually agree on, each a list of profiles from strict to lax as the
     mechanism reads it: a household's size and kind, then its size; the same within the coarsest place first."""
-    able = household_attributes(data, places)
+    return _profiles(household_attributes(data, places), places)
+
+
+def _profiles(able: Sequence[str], places: Sequence[str]) -> tuple[str, ...]:
     strict, lax = "+".join(able[:_MOST_AGREED]), "+".join(able[:1])
     plain = strict if strict == lax else f"{strict}|{lax}"
     if len(places) < 2:
@@ -102,10 +133,15 @@ def usual_profiles(data: Microdata, places: Sequence[str]) -> tuple[str, ...]:
 
 def usual_exchange(data: Microdata, places: Sequence[str]) -> MechanismPlan:
     """The exchange of households between these places, with the grid that is tried where nobody says otherwise."""
+    return exchange_of(household_attributes(data, places), places)
+
+
+def exchange_of(able: Sequence[str], places: Sequence[str]) -> MechanismPlan:
+    """The same where partners may agree on the attributes ``able``, the likeliest first."""
     grid = {
         "rate": list(_RATES),
         "hierarchy": "+".join(places),
-        "similar": list(usual_profiles(data, places)),
+        "similar": list(_profiles(able, places)),
         "must": ["all", "within"],
         "lean": ["0", "1"],
     }
@@ -119,10 +155,19 @@ def with_exchange(plan: Plan, data: Microdata, places: Sequence[str]) -> Plan:
     ``data`` are the records as ``plan`` codes them.  Of a plan that exchanges households already, only the places
     change.
     """
-    if places_of(plan) == tuple(places):
+    return _with_mechanism(plan, usual_exchange(data, places), tuple(places))
+
+
+def with_mechanism(plan: Plan, exchange: MechanismPlan) -> Plan:
+    """The same with this ``exchange``, where the plan exchanges no households yet."""
+    return _with_mechanism(plan, exchange, _hierarchy(exchange))
+
+
+def _with_mechanism(plan: Plan, exchange: MechanismPlan, places: tuple[str, ...]) -> Plan:
+    if places_of(plan) == places:
         return plan
     for name in places:
-        if _SIGNS & set(name):
+        if not can_name_place(name):
             raise UsageError(f"'{name}' cannot name a place, since it holds one of + | [ ] ; , =; rename it")
     written = "+".join(places)
     if places_of(plan):
@@ -137,7 +182,7 @@ def with_exchange(plan: Plan, data: Microdata, places: Sequence[str]) -> Plan:
         )
     else:
         others = tuple(entry for entry in plan.mechanisms if not entry.by_roles)
-        mechanisms = (*others, usual_exchange(data, places))
+        mechanisms = (*others, exchange)
     keys = plan.keys if places[-1] in plan.keys else (*plan.keys, places[-1])
     known = tuple(name for name in plan.keys if name not in (*places, *places_of(plan)))
     weighted = plan.data.weight is not None
@@ -146,6 +191,11 @@ def with_exchange(plan: Plan, data: Microdata, places: Sequence[str]) -> Plan:
     measures = [name for name in plan.measures if name not in gone or _decides(plan, name)]
     measures += [name for name in wanted if name not in measures]
     return replace(plan, mechanisms=mechanisms, keys=keys, measures=tuple(measures))
+
+
+def can_name_place(name: str) -> bool:
+    """Whether mechanisms and measures can name this attribute."""
+    return not _SIGNS & set(name)
 
 
 def measured_by(places: Sequence[str], known: Sequence[str], weighted: bool) -> tuple[str, ...]:

@@ -6,39 +6,80 @@ from collections.abc import Iterator, Sequence
 
 from engine.data.microdata import RawTable
 from engine.plan.accept import changes
+from engine.plan.attribute import AttributePlan
 from engine.plan.column_assignment import assign_columns
 from engine.plan.column_lists import count, listed
 from engine.plan.dependencies import Dependencies, SkipPattern, dependencies
-from engine.plan.places import places_of, suggested_places
+from engine.plan.places import (
+    HOUSEHOLD_SWAP,
+    can_name_place,
+    exchange_of,
+    household_columns,
+    places_of,
+    suggested_places,
+)
 from engine.plan.proposal import KINDS, Link, Proposal
-from engine.plan.types import Plan
+from engine.plan.types import DataPlan, Plan
 
 
 def propose(raw: RawTable, plan: Plan | None = None, known: Dependencies | None = None) -> list[Proposal]:
     """Proposals that the records suggest, in the order in which they are best decided.
 
     With a ``plan``, only what would change it: a block between columns that are all carried needs no decision, since
-    columns that stay with their record stay together; places between which households move must not become a block.
+    columns that stay with their record stay together.  Where a column numbers households, places that nest become no
+    block but the hierarchy of an exchange of households, which is proposed once the plan names that column.
     Accepting one proposal may open another, so ask again until the list is empty.  ``known`` are dependencies found
     before: looking for them is what takes the time.
     """
     known = dependencies(raw) if known is None else known
+    unit = known.units[0] if known.units else None
+    if plan is not None and plan.data.unit:
+        unit = plan.data.unit
+    of_columns = _one_by_one(raw, known) if plan is None else plan
+    suggested = suggested_places(raw, of_columns, unit) if unit else ()
+    view_of = {part.name: part.view[0] for part in of_columns.attributes}
+    places = tuple(view_of.get(name, name) for name in places_of(of_columns) or suggested)
     index_of = {name: i for i, name in enumerate(raw.names)}
     proposals = sorted(
         (
             *_identity(raw, known),
             *_possible_weights(raw, known, plan),
             *_missing(raw, known),
-            *_blocks(raw, known),
+            *_blocks(raw, known, places),
             *(_skip(raw, p) for p in known.skips),
+            *(_places(raw, of_columns, unit, suggested, places) if unit else ()),
         ),
         key=lambda p: (KINDS.index(p.kind), not p.certain, index_of[p.columns[0]] if p.certain else 0),
     )
     if plan is None:
         return proposals
-    unit = plan.data.unit or next(iter(known.units), None)
-    places = {*places_of(plan), *(suggested_places(raw, plan, unit) if unit else ())}
-    return [p for p in proposals if changes(plan, p) and not (p.kind == "block" and len(places & set(p.columns)) > 1)]
+    return [p for p in proposals if (p.kind != "places" or _wants_places(plan)) and changes(plan, p)]
+
+
+def _wants_places(plan: Plan) -> bool:
+    """Whether households are numbered and nothing exchanges them yet."""
+    return plan.data.unit is not None and not places_of(plan)
+
+
+def _one_by_one(raw: RawTable, known: Dependencies) -> Plan:
+    """A plan in which each column that is no number, weight or constant is an attribute."""
+    aside = {*known.units, *known.ids, *known.weights, *known.constant}
+    return Plan(DataPlan(tuple(AttributePlan(name) for name in raw.names if name not in aside)))
+
+
+def _places(raw: RawTable, plan: Plan, unit: str, names: Sequence[str], columns: tuple[str, ...]) -> Iterator[Proposal]:
+    """The exchange of households between nested places, where there are two levels or more."""
+    if len(names) < 2 or any(not can_name_place(name) for name in names):
+        return
+    yield Proposal(
+        "places",
+        columns,
+        f"{_names(columns)} are places from coarse to fine: each lies in one of the level before it, and all records "
+        f"with the same '{unit}' have the same ones.",
+        f"They stay attributes of their own, the hierarchy between whose places whole households are exchanged "
+        f"(mechanism '{HOUSEHOLD_SWAP}'); this takes the place of the random swap, which would tear households apart.",
+        exchange=exchange_of(household_columns(raw, plan, unit, names), names),
+    )
 
 
 def _identity(raw: RawTable, known: Dependencies) -> Iterator[Proposal]:
@@ -127,11 +168,13 @@ def _missing(raw: RawTable, known: Dependencies) -> Iterator[Proposal]:
     )
 
 
-def _blocks(raw: RawTable, known: Dependencies) -> Iterator[Proposal]:
-    """One proposal for each set of columns that depend on each other, the finest first in it."""
+def _blocks(raw: RawTable, known: Dependencies, places: Sequence[str]) -> Iterator[Proposal]:
+    """One proposal for each set of columns that depend on each other, the finest first in it; ``places``, from coarse
+    to fine, stay apart, and what several of them decide goes with the finest one."""
     links = [Link(b, a, "recode") for a, b in known.recodes]
     links += [Link(b, group[0], "same") for group in known.same for b in group[1:]]
     links += [Link(b, a, "flag") for a, b in known.flags if a in known.levels]
+    links = _apart(links, places)
     parent = {name: name for link in links for name in (link.column, link.source)}
 
     def root(name: str) -> str:
@@ -150,8 +193,24 @@ def _blocks(raw: RawTable, known: Dependencies) -> Iterator[Proposal]:
         links_of.setdefault(root(link.column), []).append(link)
     decided = {link.column for link in links if link.kind != "same"}
     for representative, columns in groups.items():
+        if len(set(places) & set(columns)) > 1:
+            continue  # another column joins them, such as a finer code of places
         columns.sort(key=lambda name: (name in decided, -known.levels[name]))
         yield _block(tuple(columns), links_of[representative], known)
+
+
+def _apart(links: Sequence[Link], places: Sequence[str]) -> list[Link]:
+    """The links that join no two places: none between them, and from the finest alone to what several decide."""
+    rank = {name: level for level, name in enumerate(places)}
+    finest: dict[str, int] = {}
+    for link in links:
+        if link.source in rank:
+            finest[link.column] = max(rank[link.source], finest.get(link.column, 0))
+    return [
+        link
+        for link in links
+        if link.source not in rank or (link.column not in rank and finest[link.column] == rank[link.source])
+    ]
 
 
 def _block(block_columns: tuple[str, ...], links: Sequence[Link], known: Dependencies) -> Proposal:

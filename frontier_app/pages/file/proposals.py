@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
 
 import streamlit as st
@@ -58,7 +59,12 @@ def open_ones(plan: Plan) -> list[Proposal]:
     known = now.memo.get("dependencies", raw.source, lambda: dependencies(raw))
     declined = actions.declined()
     proposals = now.memo.get("proposals", plan, lambda: propose(raw, plan, known))
-    return [proposal for proposal in proposals if proposal.key not in declined]
+    return [proposal for proposal in proposals if _is_wanted(proposal, declined)]
+
+
+def _is_wanted(proposal: Proposal, declined: Collection[str]) -> bool:
+    """Whether a proposal is open; places have a question of their own, beside that on households."""
+    return proposal.kind != "places" and proposal.key not in declined
 
 
 def page(plan: Plan) -> None:
@@ -166,7 +172,7 @@ def _accept_all(plan: Plan) -> None:
     raw, memo = state.get().raw, state.get().memo
     assert raw is not None
     known, declined = memo.get("dependencies", raw.source, lambda: dependencies(raw)), actions.declined()
-    done = accept_all(raw, plan, known, lambda proposal: proposal.certain and proposal.key not in declined)
+    done = accept_all(raw, plan, known, lambda proposal: proposal.certain and _is_wanted(proposal, declined))
     if done.accepted:
         actions.change(done.plan, f"{text.plural(len(done.accepted), 'suggestion')} accepted")
         _move_on(done.plan)

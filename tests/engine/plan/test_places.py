@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
 
+from engine.cli.main import main
 from engine.common.errors import UsageError
 from engine.data.microdata import RawTable
 from engine.measures import call
 from engine.plan import Plan, plan_from_toml, plan_to_toml
+from engine.plan.accept import accept
+from engine.plan.accept_all import accept_all
+from engine.plan.dependencies import dependencies
 from engine.plan.guess import first_plan
 from engine.plan.places import (
     household_attributes,
@@ -25,6 +30,8 @@ from engine.plan.recode import code
 from engine.plan.reshape import set_use
 from engine.plan.samples import load
 from engine.sweeps.candidates import scenarios_of
+from tests.engine.proposals import table_of
+from tests.households import census_files
 
 PLACES = ("region", "district", "municipality")
 
@@ -46,9 +53,56 @@ def test_places_are_suggested_where_names_say_so_and_codes_nest() -> None:
 
 def test_a_block_of_places_is_not_suggested_where_households_move_between_them() -> None:
     raw, plan = first()
-    assert set(PLACES) in [set(p.columns) for p in propose(raw) if p.kind == "block"], "they hang together"
-    for with_households in (plan, set_use(plan, "household", "unit"), load("census")[1]):
+    alone = replace(raw, columns={name: raw.columns[name] for name in raw.names if name != "household"})
+    assert set(PLACES) in [set(p.columns) for p in propose(alone) if p.kind == "block"], "they hang together"
+    for with_households in (None, plan, set_use(plan, "household", "unit"), load("census")[1]):
         assert not [p for p in propose(raw, with_households) if p.kind == "block" and set(PLACES) & set(p.columns)]
+
+
+def test_places_are_suggested_as_the_hierarchy_of_an_exchange() -> None:
+    raw, plan = first()
+    (alone,) = [p for p in propose(raw) if p.kind == "places"]
+    assert alone.columns == PLACES and alone.key == "places:region"
+    assert not [p for p in propose(raw, plan) if p.kind == "places"], "first households need a number"
+    numbered = set_use(plan, "household", "unit")
+    (proposal,) = [p for p in propose(raw, numbered) if p.kind == "places"]
+    exchanging = accept(numbered, proposal)
+    data = code(raw, numbered)
+    assert exchanging == with_exchange(numbered, data, PLACES) and places_of(exchanging) == PLACES
+    assert not [p for p in propose(raw, exchanging) if p.kind == "places"]
+
+
+def test_what_places_decide_goes_with_the_finest_and_leaves_them_apart() -> None:
+    rng = np.random.default_rng(3)
+    town = np.repeat(rng.integers(0, 24, 1500), 2)
+    columns = {
+        "lau": town.tolist(),
+        "nuts3": (town // 3).tolist(),
+        "nuts2": (town // 6).tolist(),
+        "climate": (town // 12).tolist(),
+        "sex": rng.integers(0, 2, 3000).tolist(),
+    }
+    raw = table_of(hid=np.repeat(np.arange(1500), 2).tolist(), **columns)
+    proposals = propose(raw)
+    assert [p.columns for p in proposals if p.kind == "places"] == [("nuts2", "nuts3", "lau")]
+    assert [p.columns for p in proposals if p.kind == "block"] == [("lau", "climate")]
+    done = accept_all(raw, first_plan(raw), dependencies(raw), lambda p: p.certain).plan
+    assert done.data.unit == "hid" and places_of(done) == ("nuts2", "nuts3", "lau")
+    assert {part.name: part.columns for part in done.attributes}["lau"] == ("lau", "climate")
+    assert scenarios_of(done, code(raw, done))[0]
+    early = accept_all(raw, first_plan(raw), dependencies(raw), lambda p: p.kind in ("unit", "places")).plan
+    (block,) = [p for p in propose(raw, early) if p.kind == "block"]
+    with pytest.raises(UsageError, match="the exchange of households uses 'climate', which would become part of 'lau'"):
+        accept(early, block)
+
+
+def test_a_small_census_from_its_csv_is_ready_to_be_swept(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    persons, out = census_files(tmp_path)[0], tmp_path / "plan.toml"
+    assert main(["plan", "propose", str(persons), "--accept", "unit,places", "--out", str(out)]) == 0
+    assert "accepted 2: unit:hid, places:region" in capsys.readouterr().err
+    plan = plan_from_toml(out.read_text(encoding="utf-8"))
+    assert plan.data.unit == "hid" and places_of(plan) == ("region", "town")
+    assert "block" not in out.read_text(encoding="utf-8")
 
 
 def test_what_a_household_has_in_common_begins_with_its_size() -> None:
