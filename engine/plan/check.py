@@ -77,8 +77,8 @@ def _found(plan: Plan, table: RawTable) -> Iterator[Mismatch]:
 
 
 def column_mismatches(plan: Plan, table: RawTable) -> Iterator[AbsentColumn | NewColumn | Clash]:
-    """Columns that the plan names and ``table`` does not have, columns without a use, or that uses contradict each
-    other; fast, since no record is looked at."""
+    """Columns that the plan names and ``table`` does not have, columns without a use or with that of a pattern
+    alone, or that uses contradict each other; fast, since no record is looked at."""
     try:
         assigned = assign_columns(plan.data, table.names)
     except EngineError as error:
@@ -90,6 +90,9 @@ def column_mismatches(plan: Plan, table: RawTable) -> Iterator[AbsentColumn | Ne
     yield from _absent_from_uses(plan, table, assigned.absent)
     for column in assigned.unassigned:
         yield NewColumn(column, table.columns[column].about.label)
+    for column in assigned.unseen(plan.data):
+        use = "carried" if column in assigned.carried else "dropped"
+        yield NewColumn(column, table.columns[column].about.label, use)
 
 
 def _absent_from_uses(plan: Plan, table: RawTable, known: Iterable[str]) -> Iterator[AbsentColumn]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fnmatch import translate
 
 from engine.common.errors import UsageError, did_you_mean
@@ -14,12 +14,19 @@ from engine.plan.types import DataPlan, is_pattern
 
 @dataclass(frozen=True)
 class ColumnAssignment:
-    """Columns by use, each in file order; ``unassigned`` have none and ``absent`` are claimed but not there."""
+    """Columns by use, each in file order; ``unassigned`` have none and ``absent`` are claimed but not there.
+    ``matched`` are the carried and dropped ones that only a pattern covers."""
 
     carried: tuple[str, ...]
     dropped: tuple[str, ...]
     unassigned: tuple[str, ...]
     absent: tuple[str, ...]
+    matched: tuple[str, ...] = ()
+
+    def unseen(self, data: DataPlan) -> tuple[str, ...]:
+        """Columns that only a pattern covers and that were not in the file that the plan was made for; none where the
+        plan does not say what was in it."""
+        return tuple(column for column in self.matched if column not in data.seen) if data.seen else ()
 
 
 def assign_columns(data: DataPlan, columns: Sequence[str]) -> ColumnAssignment:
@@ -43,6 +50,7 @@ def sort_columns(
             else:
                 patterns[use].append(entry)
     matches = {use: _any_of(entries) for use, entries in patterns.items()}
+    matched = []
     for column in columns:
         if column in claims:
             continue
@@ -53,12 +61,21 @@ def sort_columns(
             )
         if uses:
             claims[column] = uses[0]
+            matched.append(column)
     return ColumnAssignment(
         carried=tuple(c for c in columns if claims.get(c) == "carry"),
         dropped=tuple(c for c in columns if claims.get(c) == "drop"),
         unassigned=tuple(c for c in columns if c not in claims),
         absent=tuple(c for c in claims if c not in present),
+        matched=tuple(matched),
     )
+
+
+def with_seen(data: DataPlan, columns: Sequence[str]) -> DataPlan:
+    """``data`` that records which of ``columns`` only its patterns cover, unless it says so of another file."""
+    if data.seen or not any(map(is_pattern, (*data.carry, *data.drop))):
+        return data
+    return replace(data, seen=assign_columns(data, columns).matched)
 
 
 def _any_of(patterns: Sequence[str]) -> Callable[[str], object]:
@@ -88,5 +105,11 @@ def check_assignment(data: DataPlan, columns: Sequence[str]) -> ColumnAssignment
         raise UsageError(
             f"{count(n, 'column')} of the data without a use in the plan: {listed(assigned.unassigned)}; "
             "make each an attribute, or keep it with its record with carry, or leave it out with drop"
+        )
+    if unseen := assigned.unseen(data):
+        n = len(unseen)
+        raise UsageError(
+            f"{count(n, 'column')} of the data that the plan was not made with, and only a pattern covers: "
+            f"{listed(unseen)}; name each under carry or drop, or make it an attribute"
         )
     return assigned

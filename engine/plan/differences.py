@@ -45,7 +45,7 @@ def plan_differences(
     pairs: list[tuple[str, Any, Any, tuple[str, ...]]] = [("", old, new, _LISTS)]
     for section in _PARTS:
         a, b = getattr(old, section), getattr(new, section)
-        pairs.append((section + ".", a, b, tuple(f.name for f in fields(a) if f.name != "attributes")))
+        pairs.append((section + ".", a, b, tuple(f.name for f in fields(a) if f.name != "attributes" and f.compare)))
     for prefix, a, b, names in pairs:
         for name in names:
             x, y = getattr(a, name), getattr(b, name)

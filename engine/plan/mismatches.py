@@ -61,10 +61,12 @@ class AbsentColumn(Mismatch):
 
 @dataclass(frozen=True)
 class NewColumn(Mismatch):
-    """The file has ``column``, called ``label``, and the plan does not say what becomes of it."""
+    """The file has ``column``, called ``label``, and the plan does not say what becomes of it; or the plan was not made
+    with it, and only a pattern says that it is ``covered`` ("carried", "dropped")."""
 
     column: str
     label: str = ""
+    covered: str = ""
     kind = "new"
 
     @property
@@ -76,6 +78,10 @@ class NewColumn(Mismatch):
     def sentence(self) -> str:
         """What does not fit."""
         named = f" ({self.label})" if self.label else ""
+        if self.covered:
+            return (
+                f"column '{self.column}'{named} is new, and only a pattern of the plan says that it is {self.covered}"
+            )
         return f"column '{self.column}'{named} of the data has no use in the plan"
 
 

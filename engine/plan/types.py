@@ -62,7 +62,8 @@ class DataPlan:
     """Use of every column: coded in an attribute, carried with its record, dropped, weight, id or unit.
 
     ``unit`` is the column that numbers the units (households) to which records belong.  ``numeric`` names raw columns
-    that measures may use as numbers (none named: those that the analyses use).
+    that measures may use as numbers (none named: those that the analyses use).  ``seen`` are the columns that only a
+    pattern covered in the file that the plan was made for; it is recorded, and no two plans differ by it alone.
     """
 
     attributes: tuple[AttributePlan, ...] = ()
@@ -73,6 +74,7 @@ class DataPlan:
     drop: tuple[str, ...] = ()
     numeric: tuple[str, ...] = ()
     unit: _Column | None = None
+    seen: tuple[str, ...] = field(default=(), compare=False)
 
     def __post_init__(self) -> None:
         set_fields(self, attributes=tuple(self.attributes))

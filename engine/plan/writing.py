@@ -52,7 +52,7 @@ _ROLES = ("keys", "swap", "analyse")
 def _data(data: DataPlan) -> Entries:
     entries: Entries = {} if data.missing == DEFAULT_MISSING else {"missing": data.missing}
     entries |= _given({use: column for column, use in data.single_uses.items()})
-    return entries | _filled(data, "carry", "drop", "numeric")
+    return entries | _filled(data, "carry", "drop", "numeric", "seen")
 
 
 def _attribute(attribute: AttributePlan) -> Entries:

@@ -16,7 +16,7 @@ def open_ones(plan: Plan) -> tuple[Mismatch, ...]:
     raw = now.raw
     if raw is None:
         return ()
-    depends = (raw.source, plan.data, plan.edits, plan.analyses)
+    depends = (raw.source, plan.data, plan.data.seen, plan.edits, plan.analyses)
     found = now.memo.get("mismatches", depends, lambda: mismatches(plan, raw))
     accepted = actions.declined()
     return tuple(mismatch for mismatch in found if mismatch.key not in accepted)

@@ -38,7 +38,7 @@ _OF_KIND: dict[MismatchKind, _Kind] = {
     ),
     "new": _Kind(
         "New columns",
-        "The plan does not say what becomes of them. What is carried is released.",
+        "The plan does not name them. What is carried is released.",
         (("drop", "Drop all"), ("carry", "Carry all"), ("attribute", "Make all attributes")),
     ),
     "code": _Kind(

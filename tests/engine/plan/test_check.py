@@ -7,13 +7,18 @@ from typing import Any
 
 import pytest
 
+from engine.common.errors import UsageError
 from engine.data.edit_rules import EditRule
 from engine.data.labels import ColumnLabels
 from engine.data.microdata import RawTable
-from engine.plan import AttributePlan, DataPlan, Plan, check_plan, samples
+from engine.plan import AttributePlan, DataPlan, Plan, check_plan, plan_from_toml, plan_to_toml, samples
 from engine.plan.analysis import AnalysisPlan
 from engine.plan.check import mismatches
+from engine.plan.column_assignment import with_seen
+from engine.plan.differences import plan_differences
+from engine.plan.fixes import settle
 from engine.plan.mismatches import AbsentColumn, Clash, NewLevel, NewMissingCode, NotNumbers, NoValues
+from engine.plan.recode import code
 from tests.engine.plan.test_guess import table_of
 
 
@@ -143,3 +148,36 @@ def test_levels_of_other_attributes_are_checked_where_one_cannot_be_read(tmp_pat
     plan = Plan(DataPlan((broken, AttributePlan("B", levels=("x",)))))
     found = mismatches(plan, table_of(A=["1", "skip", "2"], B=["x", "y", "x"]))
     assert [mismatch.kind for mismatch in found] == ["level", "clash"]
+
+
+WAVES = Plan(DataPlan((AttributePlan("A"),), carry=("rep*",), drop=("tmp_*",)))
+
+
+def waves(*columns: str) -> RawTable:
+    return table_of(A=["a", "b"], **{name: ["1", "2"] for name in columns})
+
+
+def test_new_columns_that_only_a_pattern_covers_need_a_decision() -> None:
+    plan = replace(WAVES, data=with_seen(WAVES.data, waves("rep1", "tmp_x").names))
+    assert plan.data.seen == ("rep1", "tmp_x") and mismatches(plan, waves("rep1", "tmp_x")) == ()
+    plan = plan_from_toml(plan_to_toml(plan))
+    table = waves("rep1", "rep2", "report", "tmp_x", "tmp_y")
+    found = mismatches(plan, table)
+    assert [mismatch.sentence for mismatch in found] == [
+        "column 'rep2' is new, and only a pattern of the plan says that it is carried",
+        "column 'report' is new, and only a pattern of the plan says that it is carried",
+        "column 'tmp_y' is new, and only a pattern of the plan says that it is dropped",
+    ]
+    with pytest.raises(UsageError, match=r"only a pattern covers: .*rep2.*report.*tmp_y"):
+        code(table, plan)
+    settled = settle(settle(plan, table, found[1:], "drop"), table, found[:1], "carry")
+    assert mismatches(settled, table) == ()
+    data = code(table, settled)
+    assert data.carried == ("rep1", "rep2") and data.dropped == ("report", "tmp_x", "tmp_y")
+
+
+def test_a_plan_that_does_not_say_which_columns_it_saw_is_read_as_before() -> None:
+    assert mismatches(WAVES, waves("rep1", "rep2")) == () and "seen" not in plan_to_toml(WAVES)
+    seen = replace(WAVES, data=with_seen(WAVES.data, ("A", "rep1")))
+    assert seen == WAVES and not plan_differences(WAVES, seen)
+    assert with_seen(seen.data, ("A", "rep1", "rep2")).seen == ("rep1",), "another file does not change it"

@@ -17,7 +17,7 @@ from engine.data.edit_rules import EditRule
 from engine.data.microdata import RawColumn, RawTable
 from engine.mechanisms import MECHANISMS
 from engine.mechanisms.key_swaps import RDS
-from engine.plan import MechanismPlan
+from engine.plan import DataPlan, MechanismPlan, Plan
 from engine.plan.recode import code
 from engine.release.results import RunStatus
 from engine.study.keys import key_path, read_key
@@ -217,3 +217,12 @@ def test_runs_over_records_are_reported_a_few_at_a_time_and_fitted_once(path, mo
     assert ticks[0] == 0 and ticks[-1] == 20
     assert 0 < max(b - a for a, b in pairwise(ticks)) <= 4
     assert len(fits) == 2  # on trial beforehand, and for all runs
+
+
+def test_a_study_records_which_columns_only_a_pattern_covered(tmp_path: Path) -> None:
+    plan = Plan(DataPlan(plan_of().attributes[:3], carry=("*",)), space=plan_of().space)
+    with sweep(RAW, plan, tmp_path / "a.study", workers=1) as study:
+        assert study.plan.data.seen == tuple(RAW.names[3:])
+        grown = study.plan
+    with sweep(RAW, plan, tmp_path / "a.study", workers=1) as study:
+        assert study.plan.data.seen == grown.data.seen, "a plan that says nothing of it goes on with the study"

@@ -150,3 +150,14 @@ def test_no_page_ends_in_a_dead_end(tmp_path: Path, last_plan: Plan, page: str) 
     assert not made.exception
     if page != "sweep":
         assert any(str(button.key).startswith("go-data-") for button in made.button)
+
+
+def test_new_columns_that_only_a_pattern_covers_are_decided_all_at_once(tmp_path: Path, last_plan: Plan) -> None:
+    data = replace(last_plan.data, attributes=last_plan.data.attributes[:1], carry=("*",), seen=("job", "note"))
+    plan = Plan(data)
+    made = opened(tmp_path, plan)
+    assert any("'pet' is new, and only a pattern of the plan says that it is carried" in m.value for m in made.markdown)
+    assert made.session_state["frontier"].plan.data.seen == ("job", "note")
+    press(made, "fit-all-new-drop")
+    assert not made.exception and {"region", "pet"} <= set(plan_of(made).data.drop)
+    assert not any("only a pattern" in m.value for m in made.markdown)
