@@ -146,9 +146,10 @@ def _by_method(release: RecordRelease, altered: Sequence[str]) -> _ByMethod:
         return {}
     method, parameters, domain = mechanism(spec.mechanism), dict(spec.params), release.data.domain
     if method.by_roles:
-        return {"not_known": beyond_roles(spec, domain)}
-    not_known = (f"the release was made by {lower_first(method.title)} and not by the random swap",)
-    if "risk" not in parameters or not altered:
+        not_known = beyond_roles(spec, domain)
+    else:
+        not_known = (f"the release was made by {lower_first(method.title)} and not by the random swap",)
+    if "risk" not in parameters or not altered:  # a random swap has it where it draws rare records more often
         return {"not_known": not_known}
     known = names_in(parameters["risk"]) or release.plan.keys
     # whole households move between places, and in these they are rare

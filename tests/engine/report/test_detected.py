@@ -11,6 +11,7 @@ from engine.data.io.readers import read_table
 from engine.measures import call
 from engine.plan import AttributePlan, DataPlan, Plan
 from engine.plan.recode import code
+from engine.plan.samples import load
 from engine.release.records import ReleasedTable
 from engine.release.spec import AttributeSpec, ReleaseSpec
 from engine.report import detected as module
@@ -97,3 +98,19 @@ def test_what_counts_as_found() -> None:
     assert not _found(low=0.04, high=0.13).finds_extent and not _found(inferred=0.2).finds_extent
     assert not _found(rate=0.0, inferred=0.0, low=0.0, high=0.0).finds_extent
     assert not _found(auc=0.55).finds_records and not _found(auc=None).finds_records
+
+
+def test_of_a_random_swap_that_draws_rare_records_more_often_rarity_is_looked_at() -> None:
+    raw, plan = load("czech")
+    data = code(raw, plan)
+    names = data.domain.names
+    question = question_of(plan, data, (call("small_cells"),))
+
+    def found(*params: tuple[str, str]) -> Detected:
+        spec = ReleaseSpec(AttributeSpec.parse(f"{names[0]}:S", names), "0.1", "strict", params=params)
+        return detected(remake(data, question, spec, bytes(range(32))), plan)
+
+    leaning = found(("lean", "3"), ("risk", "+".join(names[1:])))
+    assert leaning.not_known == ("records are drawn by 1/count to the power 3",) and leaning.of == "records"
+    assert leaning.rare_auc is not None and leaning.rare_auc > 0.9 and leaning.finds_rare
+    assert found().rare_auc is None
