@@ -81,7 +81,7 @@ def check(values: Mapping[str, Any]) -> None:
 
 def prepare(setting: Setting) -> Prepared:
     """Zones, strata, sizes and figures.  Refuses places of households, whose members would be torn apart, and weights
-    that are no positive numbers."""
+    that are negative or no numbers."""
     data, domain = setting.data, setting.data.domain
     swap, n = domain.indices(setting["swap"]), setting.data.n_records
     places = (*swap, *domain.indices(setting["linked"]))
@@ -177,7 +177,10 @@ def select(size: np.ndarray, asked: int, begin: int) -> np.ndarray:
         left, total = left - int(certain.sum()), total - int(size[certain].sum())
     if left <= 0 or not total:
         return chosen
-    reached = np.cumsum(np.where(chosen, 0, size)) * left + begin * total // _STARTS
+    so_far = np.cumsum(np.where(chosen, 0, size))
+    if total * (left + 1) >= 2**63:  # more than 64 bits hold, from a k of some thousands on
+        so_far = so_far.astype(object)
+    reached = so_far * left + begin * total // _STARTS
     return chosen | (np.diff(reached // total, prepend=0) > 0)
 
 

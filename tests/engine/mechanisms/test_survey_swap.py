@@ -338,3 +338,8 @@ def test_compiled_and_plain_kernels_give_the_same_bits():
         compiled, *results[numba] = json.loads(run.stdout)
         assert compiled == (numba == "1")
     assert results["0"] == results["1"]
+
+
+def test_as_many_targets_are_drawn_as_asked_where_sizes_are_huge() -> None:
+    size = np.full(300_000, (200_000 - 1) ** 2 + 1)
+    assert np.count_nonzero(select(size, 30_000, 2**61)) == 30_000
