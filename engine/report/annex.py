@@ -6,24 +6,30 @@ import json
 import time
 from typing import TYPE_CHECKING, Any
 
+from engine.models.record_release import RecordRelease
 from engine.plan.places import places_of
+from engine.release.records import ReleasedTable
 from engine.release.results import NoteKind, RunStatus
 from engine.release.spec import percent as rate_percent
 from engine.report.chair import GROUPS_SHOWN, chair_facts
 from engine.report.context import report_context
+from engine.report.losses import worst
 from engine.report.places import place_changes
 from engine.report.template_reader import document
+from engine.report.utility import utility
 from engine.study.decision_log import EVENTS, entries
 from engine.study.ledger import Ledger, ledger_of, ledger_sentences
 
 if TYPE_CHECKING:
     from engine.report.context import ReportContext
     from engine.report.document import Document
+    from engine.report.loss_facts import Loss
     from engine.report.places import LevelRow
     from engine.study.study import Study
     from engine.sweeps.remake import Remade
 
 _MOST = 200
+_SIZES = 20  # changes of figures that the chair reads, of each table and analysis its worst
 
 
 def chair_sections(study: Study, realisation: Remade) -> Document:
@@ -37,6 +43,7 @@ def chair_sections(study: Study, realisation: Remade) -> Document:
         "min_n": study.plan.tolerances.min_n,
         "groups_shown": facts.groups[:GROUPS_SHOWN],
         "levels": _levels(study, realisation),
+        "sizes": _sizes(study, realisation),
     }
     return document("annex_chair.txt", names)
 
@@ -75,6 +82,12 @@ def analyst_sections(study: Study, realisation: Remade) -> Document:
         "levels": _levels(study, realisation),
     }
     return document("annex_analyst.txt", names)
+
+
+def _sizes(study: Study, realisation: Remade) -> list[Loss]:
+    """The largest changes of figures, which members may read as wide ranges alone."""
+    release = RecordRelease(ReleasedTable(realisation.data), realisation.tables, study.plan, realisation.spec)
+    return worst(utility(release, study.plan, fewest=1), _SIZES)  # no distance is shown, so no cell is small
 
 
 def _levels(study: Study, realisation: Remade) -> tuple[LevelRow, ...]:

@@ -77,6 +77,8 @@ def _worst_losses(findings: Findings) -> str:
     text, at = _numbered(largest_losses(findings)), findings.utility.tolerances
     if not text:
         return CHANGES_WITHHELD if is_coarse(findings) else "No figure that users would compute changes."
+    if findings.utility.changes:
+        text += " Annex A tells the chair the sizes."
     if not names_tolerances(findings.utility):
         return text
     return (
