@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import streamlit as st
-from streamlit.delta_generator import DeltaGenerator
 
 from engine.data.microdata import Microdata
 from engine.mechanisms import mechanism
 from engine.plan import MechanismPlan
 from engine.plan.places import HOUSEHOLD_SWAP, household_attributes, suggested_places, usual_exchange
 from engine.plan.types import Plan
+from frontier_app.pages.plan.grid_inputs import Grid, attributes, picked, shares
 from frontier_app.widgets.input_errors import InputErrors
-from frontier_app.wording import mechanisms, text
+from frontier_app.wording import mechanisms
 
 _MUST = {
     "all": "all, beyond the share if need be",
@@ -24,7 +24,6 @@ _LEAST = {"0": "nobody is", "2": "2", "3": "3", "5": "5", "10": "10"}
 _MOST_LISTS = 4  # lists of attributes, from strict to lax, in one way of finding a partner
 _NTH = ("First way", "Second way", "Third way", "Further way")
 _MORE = ("levels", "compatible")
-Grid = dict[str, tuple[str, ...]]
 
 
 def inputs(base: Plan, entry: MechanismPlan | None, data: Microdata, key: str, wrong: InputErrors) -> MechanismPlan:
@@ -38,8 +37,16 @@ def inputs(base: Plan, entry: MechanismPlan | None, data: Microdata, key: str, w
         )
     values: Grid = {}
     left, right = st.columns(2)
-    values["rate"] = _shares(left, before.get("rate", ()), key, wrong)
-    values["k"] = _picked(
+    values["rate"] = shares(
+        left,
+        "Households that exchange their place, in percent",
+        before.get("rate", ()),
+        key,
+        wrong,
+        "The share of households that move, both partners of an exchange counted. 5 means 5 % (0.05). Several,"
+        " separated by commas, are all tried. Households at risk may come on top.",
+    )
+    values["k"] = picked(
         right,
         "At risk where fewer persons are alike than",
         _LEAST,
@@ -49,11 +56,11 @@ def inputs(base: Plan, entry: MechanismPlan | None, data: Microdata, key: str, w
         " members. Several numbers are all tried.",
     )
     left, right = st.columns(2)
-    values["hierarchy"] = _names(
+    values["hierarchy"] = attributes(
         left, "Places, from coarse to fine", base.names, before.get("hierarchy", ()), f"par-{key}-hierarchy"
     )
     known = [name for name in base.names if name not in values["hierarchy"][0].split("+")]
-    values["risk"] = _names(
+    values["risk"] = attributes(
         right,
         "What an intruder knows of persons",
         known,
@@ -63,10 +70,10 @@ def inputs(base: Plan, entry: MechanismPlan | None, data: Microdata, key: str, w
     )
     values["similar"] = _ways(data, values["hierarchy"][0].split("+"), before.get("similar", ()), key)
     frame = st.container()
-    values["must"] = _picked(
+    values["must"] = picked(
         frame, "Households at risk that are exchanged", _MUST, before.get("must", ("all",)), f"par-{key}-must"
     )
-    values["lean"] = _picked(frame, "Of all others are drawn", _LEAN, before.get("lean", ("1",)), f"par-{key}-lean")
+    values["lean"] = picked(frame, "Of all others are drawn", _LEAN, before.get("lean", ("1",)), f"par-{key}-lean")
     values |= {name: before[name] for name in _MORE if name in before}
     planned = {name: found for name, found in values.items() if any(found) or name in ("similar",)}
     return wrong.attempt(lambda: mechanisms.grid_of(chosen, planned, entry), entry or MechanismPlan(HOUSEHOLD_SWAP))
@@ -79,49 +86,6 @@ def _at_first(base: Plan, entry: MechanismPlan | None, data: Microdata) -> Grid:
     if data.units is None:
         return {}
     return dict(usual_exchange(data, suggested_places(data.raw, base, data.unit)).grid)
-
-
-def _shares(column: DeltaGenerator, before: Sequence[str], key: str, wrong: InputErrors) -> tuple[str, ...]:
-    """Shares of households, typed in percent."""
-    typed = column.text_input(
-        "Households that exchange their place, in percent",
-        value=text.rates_to_percent(tuple(before)) if before else "",
-        key=f"par-{key}-rate",
-        help="The share of households that move, both partners of an exchange counted. 5 means 5 % (0.05). Several,"
-        " separated by commas, are all tried. Households at risk may come on top.",
-    )
-    return wrong.attempt(lambda: text.rates_from_percent(typed), tuple(before))
-
-
-def _picked(
-    column: DeltaGenerator, label: str, words: dict[str, str], before: Sequence[str], key: str, tip: str | None = None
-) -> tuple[str, ...]:
-    """One value or several; each is tried."""
-    options = list(dict.fromkeys((*words, *before)))
-    picked = column.pills(
-        label,
-        options,
-        selection_mode="multi",
-        default=list(before),
-        format_func=lambda value: words.get(value, value),
-        key=key,
-        help=tip,
-    )
-    return tuple(value for value in options if value in picked)
-
-
-def _names(
-    column: DeltaGenerator,
-    label: str,
-    options: Sequence[str],
-    before: Sequence[str],
-    key: str,
-    placeholder: str | None = None,
-) -> tuple[str, ...]:
-    """Attributes in the order of their choice, as one value of a grid."""
-    start = [name for name in (before[0].split("+") if before else ()) if name in options]
-    picked = column.multiselect(label, options, default=start, key=key, placeholder=placeholder, filter_mode="contains")
-    return ("+".join(picked),)
 
 
 def _ways(data: Microdata, places: Sequence[str], before: Sequence[str], key: str) -> tuple[str, ...]:

@@ -11,12 +11,16 @@ from engine.data.microdata import Microdata
 from engine.mechanisms import mechanism, names
 from engine.plan import MechanismPlan, Plan
 from engine.plan.places import HOUSEHOLD_SWAP
+from engine.plan.survey import SURVEY_SWAP
 from engine.release.parameter import Parameter
 from engine.release.spec import RANDOM_SWAP
-from frontier_app.pages.plan import exchange
+from frontier_app.pages.plan import exchange, survey
 from frontier_app.widgets.input_errors import InputErrors
 from frontier_app.wording import mechanisms
 from frontier_app.wording.markup import markdown
+
+_IN_WORDS = {HOUSEHOLD_SWAP: exchange.inputs, SURVEY_SWAP: survey.inputs}
+"""Mechanisms that ask in words of the field, not by their parameters."""
 
 
 def choice(base: Plan, tag: str) -> list[str]:
@@ -56,9 +60,9 @@ def grids(base: Plan, data: Microdata, picked: list[str], tag: str, wrong: Input
         [*((entry.name, entry) for entry in before), *((name, None) for name in picked if name not in known)]
     ):
         chosen = mechanism(name)
-        asks = name == HOUSEHOLD_SWAP  # in words of the field, not by its parameters
+        asks = _IN_WORDS.get(name)
         title = markdown("**{}**{}", chosen.title, "" if asks else _grid_words(entry))
-        with st.expander(title, expanded=entry is None or asks, icon=":material/tune:"):
+        with st.expander(title, expanded=entry is None or asks is not None, icon=":material/tune:"):
             st.caption(
                 f"Use it when {chosen.when}. Its amount: {chosen.rate}."
                 + (" Several tables can be published together." if chosen.many_tables else "")
@@ -66,7 +70,7 @@ def grids(base: Plan, data: Microdata, picked: list[str], tag: str, wrong: Input
                 + " all tried in every combination."
             )
             if asks:
-                entries.append(exchange.inputs(base, entry, data, f"{name}-{i}-{tag}", wrong))
+                entries.append(asks(base, entry, data, f"{name}-{i}-{tag}", wrong))
                 continue
             values_before = dict(entry.grid) if entry else {}
             values = {}
