@@ -14,6 +14,7 @@ from engine.common.errors import UsageError
 from engine.common.wording import lower_first
 from engine.mechanisms import mechanism, names
 from engine.mechanisms.base import Mechanism
+from engine.mechanisms.targeted import Profiles
 from engine.plan import MechanismPlan, Plan
 from engine.plan.places import HOUSEHOLD_SWAP
 from engine.release.parameter import Parameter
@@ -58,9 +59,12 @@ def _exchange(values: Mapping[str, str]) -> str:
 
 
 def meant(spec: ReleaseSpec) -> list[str]:
-    """The same by what each parameter means."""
-    labels = {parameter.name: label(parameter) for parameter in mechanism(spec.mechanism).parameters}
-    return [f"{lower_first(labels.get(name, name))} {value}" for name, value in _telling(spec)]
+    """The same in plain words: what each parameter means, and its value."""
+    known = {parameter.name: parameter for parameter in mechanism(spec.mechanism).parameters}
+    return [
+        f"{lower_first(plain_label(known[name]))}: {plain_value(known[name], value)}" if name in known else value
+        for name, value in _telling(spec)
+    ]
 
 
 def _telling(spec: ReleaseSpec) -> list[tuple[str, str]]:
@@ -88,8 +92,8 @@ def parameter_rows(spec: ReleaseSpec) -> list[tuple[str, str, str]]:
     known = {parameter.name: parameter for parameter in mechanism(spec.mechanism).parameters}
     return [
         (
-            label(known[name]) if name in known else name,
-            value or "as usual",
+            plain_label(known[name]) if name in known else name,
+            (plain_value(known[name], value) if name in known else value) or "as usual",
             known[name].meaning if name in known else "",
         )
         for name, value in spec.params
@@ -98,8 +102,21 @@ def parameter_rows(spec: ReleaseSpec) -> list[tuple[str, str, str]]:
 
 def label(parameter: Parameter) -> str:
     """What a parameter is called on the page: plain words, then its symbol."""
-    name = parameter.label or parameter.name.replace("_", " ").capitalize()
-    return f"{name} ({parameter.symbol or parameter.name})"
+    return f"{plain_label(parameter)} ({parameter.symbol or parameter.name})"
+
+
+def plain_label(parameter: Parameter) -> str:
+    """What a parameter is called where nobody sets it: words alone."""
+    return parameter.label or parameter.name.replace("_", " ").capitalize()
+
+
+def plain_value(parameter: Parameter, value: str) -> str:
+    """A value in words: shares in percent, names with commas, lists of names from strict to lax."""
+    if parameter.name == "rate" and _is_number(value):
+        return percent(value)
+    if isinstance(parameter, Profiles):
+        return "; else ".join(way.replace("+", ", ") or "nothing" for way in value.split("|"))
+    return value.replace("+", ", ") if parameter.kind == "names" else value
 
 
 def legal(parameter: Parameter) -> str:
@@ -195,8 +212,13 @@ def entry_words(declared: MechanismPlan) -> str:
     """A declared mechanism in words."""
     if declared.name not in names():
         return declared.name
-    labels = {parameter.name: label(parameter) for parameter in mechanism(declared.name).parameters}
-    grid = "; ".join(f"{lower_first(labels.get(name, name))} {' or '.join(values)}" for name, values in declared.grid)
+    known = {parameter.name: parameter for parameter in mechanism(declared.name).parameters}
+    grid = "; ".join(
+        f"{lower_first(plain_label(known[name]))}: {' or '.join(plain_value(known[name], value) for value in values)}"
+        if name in known
+        else f"{name} {' or '.join(values)}"
+        for name, values in declared.grid
+    )
     return f"{title(declared.name)}: {grid}" if grid else title(declared.name)
 
 

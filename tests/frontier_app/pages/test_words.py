@@ -89,6 +89,6 @@ def test_a_mechanism_says_its_amount_in_a_whole_phrase(name: str):
 
 def test_the_settings_of_a_candidate_are_told_by_what_they_mean():
     some = spec("maps", D="5", w0="0.5")
-    assert mechanisms.meant(some) == ["smallest weight of a partner (w0) 0.5", "tables published together (D) 5"]
+    assert mechanisms.meant(some) == ["smallest weight of a partner: 0.5", "tables published together: 5"]
     words = text.spec_words(some, 100)
     assert "Smallest weight" not in words and "smallest weight of a partner" in words and "counts" not in words

@@ -166,3 +166,19 @@ def test_numeric_columns_survive_the_table_of_columns(tmp_path: Path):
 def test_a_legend_has_the_usual_abbreviations() -> None:
     known = {name: mechanisms.short(name) for name in ("random_swap", "maps", "rds", "pram", "cgs")}
     assert known == {"random_swap": "random swap", "maps": "MaPS", "rds": "RDS", "pram": "PRAM", "cgs": "CGS, RGS"}
+
+
+def test_a_candidates_settings_are_words_without_names_of_options():
+    grid = {"rate": "0.05", "hierarchy": "region+town", "similar": "size+tenure|size|", "must": "within"}
+    some = spec("trs", **grid)
+    assert mechanisms.meant(some)[:4] == [
+        "share of households that are swapped: 5 %",
+        "places, from coarse to fine: region, town",
+        "fewest persons alike that are safe: 3",
+        "on what partners agree: size, tenure; else size; else nothing",
+    ]
+    rows = mechanisms.parameter_rows(some)
+    told = [*mechanisms.meant(some), *(f"{name} {value}" for name, value, _ in rows)]
+    assert not [words for words in told if any(sign in words for sign in ("(", "+", "|"))]
+    declared = MechanismPlan.of("trs", grid)
+    assert "places, from coarse to fine: region, town" in mechanisms.entry_words(declared)
