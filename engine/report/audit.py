@@ -194,9 +194,7 @@ def _missing(release: RecordRelease) -> Check:
         if any(int(np.count_nonzero(levels[table.codes(j)])) != before[j] for table in release.tables)
     ]
     if changed:
-        return Check(
-            name, f"{listed(changed)} {'has' if len(changed) == 1 else 'have'} more or fewer than before.", False
-        )
+        return Check(name, f"The numbers of missing values of {listed(changed)} differ from the original.", False)
     return Check(
         name,
         f"As many are missing as before: {listed([f'{before[j]:,} of {data.domain.names[j]}' for j in incomplete[:6]])}"

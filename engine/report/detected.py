@@ -29,7 +29,7 @@ from engine.report.recognised_facts import TablesTell
 from engine.sweeps.record_evaluator import batch_of
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from engine.plan import Plan
     from engine.sweeps.remake import Remade
@@ -149,7 +149,7 @@ def _by_method(release: RecordRelease, altered: Sequence[str]) -> _ByMethod:
         not_known = beyond_roles(spec, domain)
     else:
         not_known = (f"the release was made by {lower_first(method.title)} and not by the random swap",)
-    if "risk" not in parameters or not altered:  # a random swap has it where it draws rare records more often
+    if "risk" not in parameters or not altered or not _prefers_rare(parameters):
         return {"not_known": not_known}
     known = names_in(parameters["risk"]) or release.plan.keys
     # whole households move between places, and in these they are rare
@@ -163,6 +163,14 @@ def _by_method(release: RecordRelease, altered: Sequence[str]) -> _ByMethod:
         "alone": rare.alone,
         "alone_altered": _figure(rare.alone_altered),
     }
+
+
+def _prefers_rare(parameters: Mapping[str, str]) -> bool:
+    """Whether a method with these parameters takes records at risk first, or draws them more often."""
+    leans = parameters.get("lean", "0") != "0" or parameters.get("size", "equal") != "equal"
+    certain = parameters.get("certain", "0") != "0"
+    mandatory = "hierarchy" in parameters and parameters["k"] not in ("0", "1")
+    return leans or certain or mandatory
 
 
 def tables_tell(found: Detected, plan: Plan) -> TablesTell:

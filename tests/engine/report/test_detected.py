@@ -15,7 +15,7 @@ from engine.plan.samples import load
 from engine.release.records import ReleasedTable
 from engine.release.spec import AttributeSpec, ReleaseSpec
 from engine.report import detected as module
-from engine.report.detected import Detected, detected, tables_tell
+from engine.report.detected import Detected, _prefers_rare, detected, tables_tell
 from engine.sweeps.evaluator import question_of
 from engine.sweeps.remake import Remade, remake
 from tests.engine.report.conftest import Case
@@ -114,3 +114,19 @@ def test_of_a_random_swap_that_draws_rare_records_more_often_rarity_is_looked_at
     assert leaning.not_known == ("records are drawn by 1/count to the power 3",) and leaning.of == "records"
     assert leaning.rare_auc is not None and leaning.rare_auc > 0.9 and leaning.finds_rare
     assert found().rare_auc is None
+
+
+@pytest.mark.parametrize(
+    ("parameters", "prefers"),
+    [
+        ({"risk": "age", "lean": "0"}, False),
+        ({"risk": "age", "lean": "0.5"}, True),
+        ({"risk": "age", "lean": "0", "hierarchy": "town", "k": "0"}, False),
+        ({"risk": "age", "lean": "0", "hierarchy": "town", "k": "2"}, True),
+        ({"risk": "age", "size": "equal", "certain": "0"}, False),
+        ({"risk": "age", "size": "class", "certain": "0"}, True),
+        ({"risk": "age", "size": "equal", "certain": "1"}, True),
+    ],
+)
+def test_rarity_is_looked_at_only_where_records_at_risk_come_first(parameters: dict[str, str], prefers: bool) -> None:
+    assert _prefers_rare(parameters) == prefers
