@@ -69,11 +69,12 @@ class Analyst:
         self.steps[-1].decisions += decides
         self._act(at.click)
 
-    def enter(self, box: Locator, value: str) -> None:
-        """Type into an input and leave it."""
+    def enter(self, box: Locator, value: str, *, leave: bool = True) -> None:
+        """Type into an input and leave it, unless the next one is typed into at once."""
         self.steps[-1].decisions += 1
         self._act(lambda: box.fill(value), wait=False)
-        self._act(lambda: box.press("Tab"))
+        if leave:
+            self._act(lambda: box.press("Tab"))
 
     def pick(self, label: str, *values: str) -> None:
         """Choose each of some values in a list of several, by typing it, and close the list."""

@@ -59,6 +59,9 @@ def settle_file(analyst: Analyst, path: Path) -> None:
     with analyst.step("suggestions"):
         analyst.press("Accept all", decides=True)
     with analyst.step("warnings"):
+        analyst.click(
+            page.get_by_text("Warnings (").first, decides=True
+        )  # persons are exchanged here, not whole households
         analyst.press("Leave all ", decides=True)
         analyst.press("Next: threat and uses")
         analyst.wait_for(page.get_by_role("heading", name="Threat and uses"))
@@ -93,7 +96,7 @@ def decide(analyst: Analyst) -> None:
     with analyst.step("choice"):
         map_drawn(page)
         assert "No candidate meets the bound" in page.locator("[data-testid=stAlert]").first.inner_text()
-        analyst.enter(page.get_by_label("Why more risk is acceptable"), "no candidate reaches half")
+        analyst.enter(page.get_by_label("Why more risk is acceptable"), "none reaches half", leave=False)
         analyst.enter(page.get_by_label("Your name"), "A. Analyst")
         analyst.press("Set the plan's bound to", decides=True)
         analyst.press("Recommend this one", decides=True)
