@@ -21,7 +21,7 @@ _MUST = {
 }
 _LEAN = {"0": "all alike", "0.5": "those at risk a little sooner", "1": "those at risk sooner", "2": "much sooner"}
 _LEAST = {"0": "nobody is", "2": "2", "3": "3", "5": "5", "10": "10"}
-_MOST_LISTS = 4  # lists of attributes, from strict to lax, in one way of finding a partner
+_LISTS = 4  # lists of attributes, from strict to lax, in one way of finding a partner; more where a plan has them
 _NTH = ("First way", "Second way", "Third way", "Further way")
 _MORE = ("levels", "compatible")
 
@@ -112,7 +112,7 @@ def _way(able: Sequence[str], way: str, number: int, key: str) -> str:
     """One way to find a partner: lists of attributes, the next one asked for as soon as one is given."""
     lists = way.split("|") if way else []
     written: list[str] = []
-    for at in range(_MOST_LISTS):
+    for at in range(max(_LISTS, len(lists))):
         start = [name for name in lists[at].split("+") if name in able] if at < len(lists) else []
         picked = st.multiselect(
             f"{_NTH[min(number, len(_NTH) - 1)]}: partners agree on" if not at else "where nobody does, on",

@@ -10,7 +10,8 @@ import pytest
 from engine.data.domain import KINDS
 from engine.data.microdata import Microdata
 from engine.models.record_release import RecordRelease
-from engine.plan.types import AttributePlan, DataPlan, Plan
+from engine.plan import AttributePlan, Plan
+from engine.plan.types import DataPlan
 from engine.release.records import ReleasedTable
 from engine.report.audit import _missing
 from tests.numeric_data import numbered

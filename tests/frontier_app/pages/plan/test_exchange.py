@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from streamlit.testing.v1 import AppTest
 
-from engine.plan import Plan
-from engine.plan.places import places_of
+from engine.plan import MechanismPlan, Plan, plan_to_toml
+from engine.plan.places import HOUSEHOLD_SWAP, places_of
 from engine.plan.samples import load, write
 from tests.frontier_app.conftest import APP, launched, to_page
 from tests.frontier_app.elements import press
@@ -37,6 +38,23 @@ def test_looking_at_the_pages_changes_nothing_in_the_plan() -> None:
         made = to_page(made, page)
         assert not made.exception and not made.error
         assert _plan(made) == load("census")[1]
+
+
+def test_a_hand_written_grid_keeps_what_the_inputs_do_not_ask_for(tmp_path: Path) -> None:
+    write("census", tmp_path / "census.csv")
+    plan = load("census")[1]
+    grid = dict(plan.mechanisms[0].grid) | {
+        "hierarchy": ("region+district+municipality", "region+municipality"),
+        "risk": ("sex", "age+sex"),
+        "similar": ("hhsize+hhtype+tenure|hhsize+hhtype|hhsize+tenure|hhtype|hhsize",),
+    }
+    plan = replace(plan, mechanisms=(MechanismPlan.of(HOUSEHOLD_SWAP, grid),))
+    (tmp_path / "plan.toml").write_text(plan_to_toml(plan), encoding="utf-8")
+    made = AppTest.from_file(str(APP), default_timeout=60)
+    made.query_params["w"] = launched(None)
+    made.run()
+    assert _plan(made) is not None
+    assert dict(_plan(to_page(made, "plan")).mechanisms[0].grid) == grid
 
 
 def test_the_page_plan_asks_in_words_of_the_field_and_counts_at_once() -> None:
