@@ -70,8 +70,8 @@ def run_plan_check(args: argparse.Namespace) -> int:
     if not found and not problems:
         for warning in torn_units(code(raw, plan), plan):
             say(f"warning: {warning}", file=stream)
-    for use in unmeasured_uses(plan):
-        say(f"warning: {use.sentence}", file=stream)
+        for use in unmeasured_uses(plan):
+            say(f"warning: {use.sentence}", file=stream)
     if args.out == "-":
         write_file_text(plan_to_toml(plan))
     elif args.out:
