@@ -43,7 +43,7 @@ def bars_words(findings: Findings) -> str:
         return "no bars of errors are drawn, as none is known, shown or larger than the rounding"
     sentence = "bars are two standard errors of the average" + (", rounded up where figures are rounded" * rounded)
     if without_bar:
-        sentence += f"; {listed(without_bar)} {'has' if len(without_bar) == 1 else 'have'} none to show"
+        sentence += f"; none is drawn for {listed(without_bar)}"
     return sentence
 
 

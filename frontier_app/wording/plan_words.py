@@ -37,6 +37,7 @@ ENTRIES = {
     "data.unit": "Column that numbers households",
     "data.carry": "Columns that stay with their record",
     "data.drop": "Columns that never leave",
+    "data.seen": "Columns that patterns covered so far",
     "data.numeric": "Columns used as numbers",
     "keys": "Keys",
     "tables": "Tables that users make",

@@ -70,4 +70,4 @@ def test_of_a_mechanism_without_attacks_members_read_little(tmp_path: Path) -> N
     assert all(row.before == row.after for row in told.utility.shares) and not told.utility.losses
     first, second = rate_words(told)
     assert "was not tested" in first and "none is on this method" in first and "factor" not in first
-    assert "this bundle alone" in second
+    assert "for these pages and the files beside them alone" in second

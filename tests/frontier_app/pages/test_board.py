@@ -225,7 +225,7 @@ def test_the_average_stands_beside_the_run_and_its_error_is_explained(swept: Cal
         found = findings(study, remade(study, samples.load("czech")[0], choice.label, choice.replicate))
     row = found.measures[0]
     assert row.chosen_by and row.mean is not None
-    average = f"the average is {about(row.mean, row.se)}"
+    average = f" is {about(row.mean, row.se)}"
     assert average in risk_sentence(found)
     said = words(board(at))
     assert said.count(average) >= 2  # in the lead, and beside the figure of the run to be released

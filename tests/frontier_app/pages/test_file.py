@@ -378,7 +378,7 @@ def test_from_300_columns_to_a_plan_in_few_decisions(tmp_path: Path, monkeypatch
         accept[0].click().run()
         decisions += 1
         assert not made.exception and not made.error
-    assert "about columns that would be released as the plan stands" in _words(made), "what comes next is shown"
+    assert "households of 2.4 persons on average" in _words(made), "what comes next is shown"
     assert decisions <= 15
     assert _plan(made).keys == tuple(chosen) and len(_plan(made).names) == len(chosen)
     assert _plan(made).data.id and _plan(made).data.weight
