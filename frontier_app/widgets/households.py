@@ -21,6 +21,8 @@ from frontier_app.wording.markup import markdown
 
 _LARGEST = 15  # records of one household on average, from which a column numbers something else
 _NONE = "none: every record stands for itself"
+_DECLINED = "exchange-of-households"
+"""Key of the answer that households are not to be exchanged, among the suggestions declined."""
 
 
 def title(plan: Plan) -> str:
@@ -51,9 +53,10 @@ def concerns(plan: Plan) -> bool:
 
 
 def asks_for_places(plan: Plan) -> bool:
-    """Whether the plan numbers households and names no places, while the records suggest some."""
+    """Whether the plan numbers households and names no places, while the records suggest some and nobody declined."""
     raw = state.get().raw
-    return raw is not None and plan.data.unit is not None and not places_of(plan) and bool(_suggested(raw, plan))
+    is_open = plan.data.unit is not None and not places_of(plan) and _DECLINED not in actions.declined()
+    return raw is not None and is_open and bool(_suggested(raw, plan))
 
 
 def _suggested(raw: RawTable, plan: Plan, unit: str | None = None) -> tuple[str, ...]:
@@ -105,6 +108,10 @@ def inputs(plan: Plan, where: str, *, fixed: bool = False) -> None:
         with elements.errors_shown():
             _use(raw, plan, unit, places)
             st.rerun()
+    if asks_for_places(plan) and st.button("Exchange records one by one", key=f"{where}-no-households"):
+        actions.decline([_DECLINED], "records are exchanged one by one, not whole households")
+        state.set_file_view(part=None, turn=now.file_view.turn + 1)
+        st.rerun()
 
 
 def _use(raw: RawTable, plan: Plan, unit: str | None, places: Sequence[str]) -> None:

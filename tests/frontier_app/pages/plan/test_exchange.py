@@ -93,3 +93,21 @@ def test_a_file_is_asked_for_its_households_and_places(tmp_path: Path) -> None:
     assert _plan(made).data.unit == "household" and places_of(_plan(made)) == PLACES
     made = to_page(made, "plan")
     assert not made.exception and not made.error
+
+
+def test_the_exchange_of_households_can_be_declined(tmp_path: Path) -> None:
+    write("census", tmp_path / "census.csv")
+    made = AppTest.from_file(str(APP), default_timeout=60)
+    made.query_params["w"] = launched(None)
+    made.run()
+    made.text_input(key="open-path-text").set_value(str(tmp_path / "census.csv"))
+    next(button for button in made.button if button.label.startswith("Open this file")).click().run()
+    _with(made, "button_group", "file-part-").set_value("households").run()
+    _with(made, "selectbox", "file-unit-").set_value("household").run()
+    _with(made, "multiselect", "file-places-").set_value([]).run()
+    press(made, "file-use-households")
+    assert "Households (1)" in _with(made, "button_group", "file-part-").options
+    press(made, "file-no-households")
+    assert not made.exception and not made.error and places_of(_plan(made)) == ()
+    assert "Households (0)" in _with(made, "button_group", "file-part-").options
+    assert _with(made, "button_group", "file-part-").value != "households", "the page goes on"
