@@ -95,7 +95,7 @@ def tables_sentence(tables: TablesTell, altered: str) -> str:
         (tables.attributes, f"tell which attributes were {altered}."),
         (
             tables.extent,
-            f"limit the number of {altered} records: the largest possible is less than three times the smallest.",
+            f"tell the number of {altered} records to less than a factor of three.",
         ),
         (tables.records, f"point to {altered} records better than guessing does."),
     ]

@@ -68,7 +68,7 @@ def test_published_tables_are_told_in_plain_sentences_without_a_figure(case: Cas
         assert not re.search(r"\d|%", told) and told.endswith(".")
         assert told.count(". ") == max(1, sum(map(bool, tells))) and ".." not in told
         assert ("which attributes were exchanged" in told) == (tells[0] is True or tells == (False,) * 3)
-        assert ("the largest possible is less than three times the smallest" in told) == (tells[1] is True)
+        assert ("to less than a factor of three" in told) == (tells[1] is True)
     assert ("taken to be" in told) == (published == "not known") and ("If they were" in told) == (published == "no")
 
 
