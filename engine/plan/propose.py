@@ -36,7 +36,7 @@ def propose(raw: RawTable, plan: Plan | None = None, known: Dependencies | None 
     if plan is not None and plan.data.unit:
         unit = plan.data.unit
     of_columns = _one_by_one(raw, known) if plan is None else plan
-    suggested = suggested_places(raw, of_columns, unit) if unit else ()
+    suggested = _without_finer(suggested_places(raw, of_columns, unit), of_columns, known) if unit else ()
     view_of = {part.name: part.view[0] for part in of_columns.attributes}
     places = tuple(view_of.get(name, name) for name in places_of(of_columns) or suggested)
     index_of = {name: i for i, name in enumerate(raw.names)}
@@ -54,6 +54,13 @@ def propose(raw: RawTable, plan: Plan | None = None, known: Dependencies | None 
     if plan is None:
         return proposals
     return [p for p in proposals if (p.kind != "places" or _wants_places(plan)) and changes(plan, p)]
+
+
+def _without_finer(suggested: tuple[str, ...], plan: Plan, known: Dependencies) -> tuple[str, ...]:
+    """The places suggested; none where another column decides one, such as a sampling unit: an exchange of the places
+    would tear apart what it decides, which a block keeps whole."""
+    columns = {view for part in plan.attributes if part.name in suggested for view in part.view}
+    return () if any(b in columns and a not in columns for a, b in known.recodes) else suggested
 
 
 def _wants_places(plan: Plan) -> bool:

@@ -124,7 +124,7 @@ def test_the_memo_says_which_step_was_used_and_claims_no_more(case: Swept) -> No
     told, _ = told_to_members(case.findings)
     first, second = rate_words(told)
     assert "worst three" in first and "from the counts and from the changes" in first
-    assert "at least three times the smallest" in first and "holds for whoever has this bundle alone" in second
+    assert "at least three times the" in first and "for these pages and the files beside them alone" in second
     assert first in repr(memo(told).sections)
 
 
@@ -138,7 +138,7 @@ def test_the_distance_is_told_as_coarsely_in_section_five_as_on_the_map(case: Sw
     others = [other for other in told.measures if other.kind == "utility" and other is not row]
     assert others and all(other.released is None and other.mean is None for other in others)
     text = " ".join(repr(memo(told).sections).split())
-    assert f"{row.released:g}, as if between" in text and "It is rounded to one digit" in text
+    assert f"attributes is {row.released:g}. It is rounded to one significant digit" in text
 
 
 def test_what_the_distance_says_of_the_records_moved_is_part_of_the_attack(case: Swept) -> None:

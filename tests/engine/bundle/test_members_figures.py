@@ -20,6 +20,7 @@ from engine.plan.samples import load
 from engine.report.build_findings import findings
 from engine.report.describe import remade
 from engine.report.findings import Findings
+from engine.report.rate_facts import STEPS
 from engine.sweeps.sweep import sweep
 from tests.cps_release import REPLICATES, beyond_bound, released
 
@@ -68,7 +69,12 @@ def test_what_is_told_leaves_a_factor_of_three(boards, rate):
     after = attack_members_bundle(told.to_json())
     print(f"\nrate {rate}: exact {_percent(exact)}, told {_percent(after)} ({attacks['changes']}; {attacks['counts']})")
     assert not exact.leaves_enough and exact.both[0] < truth * 1.1 and exact.both[1] > truth * 0.95
-    assert after.leaves_enough and after.both[0] <= truth <= after.both[1]
+    assert after.leaves_enough
+    low, high = after.both
+    if attacks["changes"] in STEPS[: STEPS.index("flags")]:
+        assert low <= truth <= high
+    else:  # what is told of the worst changes alone may mislead, but never close in on the truth
+        assert not 0.8 * truth <= low <= high <= 1.25 * truth
 
 
 def _percent(attack: MembersAttack) -> str:
