@@ -81,13 +81,20 @@ def _included(base: Plan, tag: str, fixed: bool) -> tuple[str, ...]:
     """What is released besides the attributes and carried columns: the weight, a new id."""
     data = base.data
     labels = {
-        "weight": f"Release the weight with the file (column {data.weight})",
-        "id": f"Release a new id in place of column {data.id}",
-        "unit": f"Release new numbers of households in place of column {data.unit}",
+        "weight": f"The weight (column {data.weight})",
+        "id": f"A new id in place of column {data.id}",
+        "unit": f"New numbers of households in place of column {data.unit}",
     }
-    return tuple(
-        role
-        for role in INCLUDE
-        if getattr(data, role) is not None
-        and st.checkbox(labels[role], role in base.publish.include, key=f"publish-{role}-{tag}", disabled=fixed)
-    )
+    with st.container(horizontal=True, gap="medium"):
+        return tuple(
+            role
+            for role in INCLUDE
+            if getattr(data, role) is not None
+            and st.checkbox(
+                labels[role],
+                role in base.publish.include,
+                key=f"publish-{role}-{tag}",
+                disabled=fixed,
+                width="content",
+            )
+        )

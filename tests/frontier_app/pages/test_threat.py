@@ -302,7 +302,7 @@ def test_what_is_released_with_the_file_is_said_here_and_fixed_by_an_approval() 
     assert not [box for box in made.checkbox if str(box.key).startswith("publish-")], "the sample has neither"
     _set(made, data=replace(_plan(made).data, drop=(), weight="occupation_husb"))
     box = next(box for box in made.checkbox if str(box.key).startswith("publish-weight"))
-    assert box.label == "Release the weight with the file (column occupation_husb)" and not box.value
+    assert box.label == "The weight (column occupation_husb)" and not box.value
     box.check().run()
     assert _plan(made).publish.include == ("weight",)
     _set(made, lock=lock(_plan(made), "DRB-7", "Grace").lock)
