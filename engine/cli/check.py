@@ -10,7 +10,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
 from engine.cli.parser import DATA_HELP, add_command
-from engine.common.errors import UsageError, did_you_mean
+from engine.cli.remedies import OPTIONS
+from engine.common.errors import Remedy, UsageError, did_you_mean
 from engine.common.os_support import write_private
 from engine.common.output import say, write_file_text
 from engine.common.wording import listed
@@ -70,8 +71,11 @@ def run_plan_check(args: argparse.Namespace) -> int:
     if not found and not problems:
         for warning in torn_units(code(raw, plan), plan):
             say(f"warning: {warning}", file=stream)
-        for use in unmeasured_uses(plan):
+        unmeasured = unmeasured_uses(plan)
+        for use in unmeasured:
             say(f"warning: {use.sentence}", file=stream)
+        if any(use.attribute for use in unmeasured):
+            say(f"to rename: {OPTIONS[Remedy.RENAME]}", file=stream)
     if args.out == "-":
         write_file_text(plan_to_toml(plan))
     elif args.out:

@@ -98,7 +98,8 @@ def _accept(raw: RawTable, plan: Plan, depending: Dependencies, names: Sequence[
     from engine.plan.accept_all import accept_all
     from engine.plan.proposal import KINDS
 
-    known = (*KINDS, "all", *(proposal.key for proposal in propose(raw, None, depending)))
+    proposed = (*propose(raw, None, depending), *propose(raw, plan, depending))
+    known = dict.fromkeys((*KINDS, "all", *(proposal.key for proposal in proposed)))
     for name in names:
         if name not in known:
             raise UsageError(f"--accept names the unknown proposal '{name}'.{did_you_mean(name, known)}")

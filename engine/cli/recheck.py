@@ -10,6 +10,7 @@ from engine.cli.objectives import add_objective_options, map_of
 from engine.cli.parser import DATA_HELP, add_command
 from engine.cli.show import print_table
 from engine.common.output import say
+from engine.common.wording import plural
 
 if TYPE_CHECKING:
     from engine.cli.parser import Commands
@@ -51,7 +52,7 @@ def run_recheck(args: argparse.Namespace) -> None:
         fresh_view = map_of(study, args, fresh=True)
     labels = {view.scenarios[place].label for place in places}
     for title, figures in (
-        (f"in the sweep ({len(labels)} scenarios):", view),
+        (f"in the sweep ({plural(len(labels), 'scenario')}):", view),
         ("on fresh replicates:", fresh_view),
     ):
         say(title)

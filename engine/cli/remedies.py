@@ -37,6 +37,7 @@ OPTIONS = {
     Remedy.REASON: "--why TEXT",
     Remedy.RECHECK: "`frontier recheck {study} --data DATA --candidate {candidate}`",
     Remedy.RECOMMEND: "`frontier choose`",
+    Remedy.RENAME: "`frontier plan propose DATA --plan PLAN --accept name --out NEW`",
     Remedy.REPLICATES: "`frontier sweep ... --replicates 20 --extend`",
     Remedy.RULE: "--candidate ID, --max-risk A or --slope A",
     Remedy.SMALLER_SPACE: "--search, --fix, --change, --swap or --swap-sizes",

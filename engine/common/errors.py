@@ -48,6 +48,7 @@ class Remedy(Enum):
     REASON = "give a reason"
     RECHECK = "run a candidate on fresh replicates"
     RECOMMEND = "record a choice"
+    RENAME = "rename an attribute"
     REPLICATES = "add replicates"
     RULE = "choose by one rule"
     SMALLER_SPACE = "describe a smaller space"

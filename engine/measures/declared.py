@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from engine.common.errors import UsageError
+from engine.common.errors import Remedy, UsageError
 from engine.measures import MeasureCall, call, reanalysis
 from engine.plan import Plan, TablePlan
+from engine.plan.attribute_names import SIGNS, is_writable, writable_names
 
 _OF_ANALYSES = frozenset(
     one.name
@@ -21,7 +22,6 @@ _OF_ANALYSES = frozenset(
     )
 )
 _SENSITIVE = "correct_attribution"
-_SIGNS = frozenset("[];,+=")  # of the form in which a measure is written
 
 
 @dataclass(frozen=True)
@@ -44,8 +44,7 @@ class UnmeasuredUse:
             return f"{self.use} is declared and not measured; add '{self.measure}' to measures in the plan"
         return (
             f"{self.use} is declared and not measured, since no measure can name '{self.attribute}', which holds one of"
-            f" [ ] ; , + =; name that attribute '{self.proposed}' and give it columns = ['{self.attribute}']; the"
-            " column keeps its name"
+            f" {SIGNS}; rename that attribute to '{self.proposed}'; its column keeps its name"
         )
 
 
@@ -60,8 +59,8 @@ def unmeasured_uses(plan: Plan) -> list[UnmeasuredUse]:
         if measure := table_measure(table):
             found.append(UnmeasuredUse(use, measure))
         else:
-            attribute = next(name for name in table.attributes if _SIGNS & set(name))
-            found.append(UnmeasuredUse(use, "", attribute, writable_name(attribute, plan.names)))
+            attribute = next(name for name in table.attributes if not is_writable(name))
+            found.append(UnmeasuredUse(use, "", attribute, writable_names(plan)[attribute]))
     if plan.analyses and not any(one.measure.name in _OF_ANALYSES for one in calls):
         names = " and ".join(f"'{analysis.name}'" for analysis in plan.analyses[:2])
         more = f" and {len(plan.analyses) - 2} more" if len(plan.analyses) > 2 else ""
@@ -76,15 +75,6 @@ def _looks_at(one: MeasureCall, attributes: Sequence[str], plan: Plan) -> bool:
     return one.measure.kind == "utility" and one.measure.needs == "counts" and set(counted) == set(attributes)
 
 
-def writable_name(name: str, taken: Collection[str]) -> str:
-    """A name like ``name`` that a measure can be written with and that is not ``taken``."""
-    base = "_".join("".join(" " if sign in _SIGNS else sign for sign in name).split()) or "attribute"
-    number, proposed = 1, base
-    while proposed in taken:
-        number, proposed = number + 1, f"{base}_{number + 1}"
-    return proposed
-
-
 def measures_of_uses(plan: Plan) -> tuple[str, ...]:
     """The measures of the declared tables and regressions, as a plan names them."""
     tables = (table_measure(table) for table in plan.tables)
@@ -94,7 +84,7 @@ def measures_of_uses(plan: Plan) -> tuple[str, ...]:
 
 def table_measure(table: TablePlan) -> str:
     """The distance on a declared table, as a plan names it; "" where an attribute's name cannot be written in it."""
-    if any(_SIGNS & set(name) for name in table.attributes):
+    if not all(map(is_writable, table.attributes)):
         return ""
     return str(call(f"total_variation[attributes={'+'.join(table.attributes)}]"))
 
@@ -120,8 +110,12 @@ def sensitive(plan: Plan) -> tuple[str, ...]:
 def with_sensitive(plan: Plan, names: Sequence[str]) -> Plan:
     """``plan`` that measures the right guesses of exactly these attributes."""
     for name in names:
-        if _SIGNS & set(name):
-            raise UsageError(f"'{name}' cannot be written in a measure, since it holds one of [ ] ; , + =; rename it")
+        if not is_writable(name):
+            raise UsageError(
+                f"no measure can name '{name}', which holds one of {SIGNS}; rename that attribute to "
+                f"'{writable_names(plan)[name]}'; its column keeps its name",
+                Remedy.RENAME,
+            )
     present = {str(call(name)) for name in plan.measures}
     wanted = {str(call(f"{_SENSITIVE}[target={name}]")) for name in names}
     others = tuple(

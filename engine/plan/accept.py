@@ -8,6 +8,7 @@ from fnmatch import fnmatchcase
 
 from engine.common.errors import UsageError
 from engine.plan.attribute import AttributePlan
+from engine.plan.attribute_names import is_writable, with_attributes_renamed
 from engine.plan.context import SingleUse
 from engine.plan.places import named_by_exchange, with_mechanism
 from engine.plan.proposal import Proposal
@@ -25,6 +26,9 @@ def accept(plan: Plan, proposal: Proposal) -> Plan:
         return _missing(plan, proposal)
     if proposal.kind in ("block", "skip"):
         return _join(plan, proposal)
+    if proposal.kind == "name":
+        named = (part.name for part in plan.attributes if part.columns == proposal.columns)
+        return with_attributes_renamed(plan, {name: proposal.new_name for name in named if not is_writable(name)})
     if proposal.kind == "constant":
         return take_out(plan, carry=proposal.columns)
     if proposal.exchange is not None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Collection, Iterable
 from dataclasses import replace
 from fnmatch import fnmatchcase
@@ -133,11 +132,7 @@ def with_column_renamed(plan: Plan, old: str, new: str) -> Plan:
     )
     if old in plan.names:
         return replace(plan, data=renamed)
-    word = re.compile(rf"(?<!\w){re.escape(old)}(?!\w)")
-    analyses = tuple(
-        replace(a, formula=word.sub(lambda _: new, a.formula)) if old in a.columns else a for a in plan.analyses
-    )
-    return replace(plan, data=renamed, analyses=analyses)
+    return replace(plan, data=renamed, analyses=tuple(a.with_names({old: new}) for a in plan.analyses))
 
 
 def with_level(plan: Plan, name: str, value: str, label: str = "") -> Plan:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from functools import cached_property
 from itertools import pairwise
@@ -146,6 +147,19 @@ class AnalysisPlan:
     def columns(self) -> tuple[str, ...]:
         """Names of columns and attributes in the formula, in their order."""
         return tuple(dict.fromkeys(name for side in self.sides for name in column_names(side)))
+
+    def with_names(self, new_names: Mapping[str, str]) -> AnalysisPlan:
+        """The same with columns and attributes renamed in its formula; levels in quotes stay."""
+
+        def renamed(word: re.Match[str]) -> str:
+            (name,) = column_names(word[0]) or ("",)
+            new = new_names.get(name)
+            if new is None:
+                return word[0]
+            sign = "'" if '"' in new else '"'
+            return new if new.isidentifier() else f"Q({sign}{new}{sign})"
+
+        return replace(self, formula=_WORD.sub(renamed, self.formula))
 
 
 def column_names(text: str) -> tuple[str, ...]:

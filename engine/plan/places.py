@@ -9,9 +9,10 @@ from dataclasses import replace
 
 import numpy as np
 
-from engine.common.errors import UsageError
+from engine.common.errors import Remedy, UsageError
 from engine.data.microdata import Microdata, RawTable
 from engine.data.units import Units
+from engine.plan.attribute_names import SIGNS, is_writable
 from engine.plan.mechanism import MechanismPlan
 from engine.plan.types import Plan
 
@@ -24,7 +25,6 @@ _PLACE = re.compile(
     re.IGNORECASE,
 )
 _RATES = ("0.02", "0.05", "0.1")
-_SIGNS = frozenset("+|[];,=")  # of the forms in which mechanisms and measures name attributes
 _MOST_AGREED = 3  # attributes on which partners usually agree; more leave few of them
 
 
@@ -100,7 +100,7 @@ def household_columns(raw: RawTable, plan: Plan, unit: str, places: Sequence[str
     same = []
     for part in plan.attributes:
         column = raw.columns.get(part.view[0])
-        if column is None or len(part.view) > 1 or part.name in places or _SIGNS & set(part.name):
+        if column is None or len(part.view) > 1 or part.name in places or not can_name_place(part.name):
             continue
         if units.constant(column.codes).all():
             same.append((part.name, column.codes[units.first]))
@@ -168,7 +168,10 @@ def _with_mechanism(plan: Plan, exchange: MechanismPlan, places: tuple[str, ...]
         return plan
     for name in places:
         if not can_name_place(name):
-            raise UsageError(f"'{name}' cannot name a place, since it holds one of + | [ ] ; , =; rename it")
+            raise UsageError(
+                f"'{name}' cannot name a place, since it holds | or one of {SIGNS}; rename that attribute",
+                Remedy.RENAME,
+            )
     written = "+".join(places)
     if places_of(plan):
         mechanisms = tuple(
@@ -195,7 +198,7 @@ def _with_mechanism(plan: Plan, exchange: MechanismPlan, places: tuple[str, ...]
 
 def can_name_place(name: str) -> bool:
     """Whether mechanisms and measures can name this attribute."""
-    return not _SIGNS & set(name)
+    return is_writable(name) and "|" not in name
 
 
 def measured_by(places: Sequence[str], known: Sequence[str], weighted: bool) -> tuple[str, ...]:

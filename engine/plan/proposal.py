@@ -8,7 +8,7 @@ from typing import Literal, get_args
 from engine.common.errors import EngineError
 from engine.plan.mechanism import MechanismPlan
 
-ProposalKind = Literal["unit", "id", "weight", "missing", "constant", "block", "skip", "places"]
+ProposalKind = Literal["unit", "id", "weight", "missing", "constant", "block", "skip", "name", "places"]
 KINDS: tuple[ProposalKind, ...] = get_args(ProposalKind)
 """Kinds of proposals, in the order in which they are best decided."""
 LinkKind = Literal["recode", "same", "flag", "skip"]
@@ -37,7 +37,8 @@ class Proposal:
     ``columns`` are those involved, the leading one first; ``sentence`` says what was seen in the records and ``effect``
     what accepting does to the plan.  ``links`` say how the columns of a block or a skip pattern hang together, and
     ``codes`` are, per column, raw values that mean missing (kind "missing").  ``exchange`` is the
-    mechanism that exchanges households between places (kind "places").  What is not ``certain`` only may be so,
+    mechanism that exchanges households between places (kind "places"), ``new_name`` the name that the attribute of
+    the columns gets (kind "name").  What is not ``certain`` only may be so,
     and is accepted singly, by its key.
     """
 
@@ -49,6 +50,7 @@ class Proposal:
     codes: tuple[tuple[str, tuple[str, ...]], ...] = ()
     exchange: MechanismPlan | None = None
     certain: bool = True
+    new_name: str = ""
 
     def __post_init__(self) -> None:
         if not self.columns:

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from engine.data.microdata import RawTable
 from engine.plan.accept import changes
 from engine.plan.attribute import AttributePlan
+from engine.plan.attribute_names import SIGNS, writable_names
 from engine.plan.column_assignment import assign_columns
 from engine.plan.column_lists import count, listed
 from engine.plan.dependencies import Dependencies, SkipPattern, dependencies
@@ -47,6 +48,7 @@ def propose(raw: RawTable, plan: Plan | None = None, known: Dependencies | None 
             *_missing(raw, known),
             *_blocks(raw, known, places),
             *(_skip(raw, p) for p in known.skips),
+            *(() if plan is None else _names_of_attributes(raw, plan)),
             *(_places(raw, of_columns, unit, suggested, places) if unit else ()),
         ),
         key=lambda p: (KINDS.index(p.kind), not p.certain, index_of[p.columns[0]] if p.certain else 0),
@@ -271,6 +273,21 @@ def _skip(raw: RawTable, pattern: SkipPattern) -> Proposal:
         "a question that was skipped; skipped is a kind of level of its own.",
         tuple(Link(name, pattern.gate, "skip", pattern.values, code) for name, code in pattern.columns),
     )
+
+
+def _names_of_attributes(raw: RawTable, plan: Plan) -> Iterator[Proposal]:
+    """Another name for each attribute that no measure can name."""
+    columns_of = {part.name: part.columns for part in plan.attributes}
+    for name, new_name in writable_names(plan).items():
+        if columns_of[name][0] in raw.columns:
+            yield Proposal(
+                "name",
+                columns_of[name],
+                f"No measure, table or place can name the attribute '{name}', which holds one of {SIGNS}.",
+                f"The attribute is renamed to '{new_name}'. Its column keeps its name, in the release and its codebook "
+                "too.",
+                new_name=new_name,
+            )
 
 
 def _names(names: Sequence[str]) -> str:

@@ -43,6 +43,7 @@ STEPS = {
     Remedy.REASON: "Fill in the reason above the button.",
     Remedy.RECHECK: "On the page Recommend, click “Run on fresh replicates”.",
     Remedy.RECOMMEND: "On the page Recommend, click “Record the recommendation” under the new one.",
+    Remedy.RENAME: "On the page File, accept the name under “Suggestions”, or type another one under “Columns”.",
     Remedy.REPLICATES: "On the page Plan, raise “Replicates of each”; then on the page Sweep, click “Add this to the "
     "study”.",
     Remedy.RULE: "On the page Recommend, choose one rule under “How it is chosen”.",

@@ -10,10 +10,10 @@ import pandas as pd
 
 from engine.common.errors import UsageError
 from engine.common.raw_values import numbers, texts
-from engine.data.edit_rules import EditRule
 from engine.data.microdata import RawColumn, RawTable
 from engine.plan import DEFAULT_MISSING, AttributePlan, DataPlan, Plan, SpacePlan
 from engine.plan.attribute import OnMissing
+from engine.plan.attribute_names import with_attributes_renamed
 from engine.plan.column_assignment import assign_columns
 from engine.plan.context import SINGLE_USES
 from engine.plan.guess import facts
@@ -114,12 +114,14 @@ def plan_of(edited: pd.DataFrame, before: pd.DataFrame, raw: RawTable, plan: Pla
         for name, columns in blocks.items()
         if name not in by_name and tuple(columns) in old_names
     }
-    before_name = {new: old for old, new in renamed.items()}
+    if plan is not None and renamed:
+        plan = with_attributes_renamed(plan, renamed)
+        by_name = {a.name: a for a in plan.attributes}
     on_missing = dict(zip(coded["attribute"], coded["on_missing"], strict=True))
     on_missing = {name: MISSING[by_name[name].on_missing] for name in absent} | on_missing
     parts = [
-        _attribute(name, columns, by_name.get(before_name.get(name, name)), on_missing[name] == MISSING["level"])
-        for name, columns in _in_order(blocks, list(by_name), renamed)
+        _attribute(name, columns, by_name.get(name), on_missing[name] == MISSING["level"])
+        for name, columns in _in_order(blocks, list(by_name))
     ]
     chosen = {decision: tuple(edited.loc[edited["decision"] == decision, "column"]) for decision in DECISIONS}
     for decision in SINGLE_USES:
@@ -140,13 +142,11 @@ def plan_of(edited: pd.DataFrame, before: pd.DataFrame, raw: RawTable, plan: Pla
     roles = _roles(coded, names, plan, set(absent).difference(coded["attribute"]))
     if plan is None:
         return Plan(data, keys=roles["keys"], swap=roles["swap"], analyse=roles["analyse"])
-    space, edits = _followed(plan, names, renamed)
+    space = _followed(plan, names)
     able = [name for name in roles["swap"] if name not in space.fix and name not in space.change]
     sizes = tuple(size for size in space.swap_sizes if size <= len(able))
     space = replace(space, swap_sizes=sizes)
-    return replace(
-        plan, data=data, keys=roles["keys"], swap=roles["swap"], analyse=roles["analyse"], space=space, edits=edits
-    )
+    return replace(plan, data=data, keys=roles["keys"], swap=roles["swap"], analyse=roles["analyse"], space=space)
 
 
 def _roles(
@@ -206,10 +206,9 @@ def _completed(edited: pd.DataFrame, before: pd.DataFrame) -> pd.DataFrame:
     return edited
 
 
-def _in_order(blocks: dict[str, list[str]], old: Sequence[str], renamed: dict[str, str]) -> list[tuple[str, list[str]]]:
+def _in_order(blocks: dict[str, list[str]], old: Sequence[str]) -> list[tuple[str, list[str]]]:
     """Known attributes in their order, which is part of every stream; new ones follow in the file's order."""
-    first = [renamed.get(name, name) for name in old]
-    names = [*(name for name in first if name in blocks), *(name for name in blocks if name not in first)]
+    names = [*(name for name in old if name in blocks), *(name for name in blocks if name not in old)]
     return [(name, blocks[name]) for name in names]
 
 
@@ -218,35 +217,28 @@ def _attribute(name: str, columns: list[str], old: AttributePlan | None, missing
     if old is None or any(column not in columns for column in old.view):
         return AttributePlan(name, tuple(columns), on_missing=on_missing)
     ordered = [c for c in old.columns if c in columns] + [c for c in columns if c not in old.columns]
-    return replace(old, name=name, columns=tuple(ordered), on_missing=on_missing)
+    return replace(old, columns=tuple(ordered), on_missing=on_missing)
 
 
-def _followed(plan: Plan, names: Sequence[str], renamed: dict[str, str]) -> tuple[SpacePlan, tuple[EditRule, ...]]:
-    """Space and edit rules after renaming and removing attributes."""
-
-    def now(name: str) -> str:
-        return renamed.get(name, name)
-
-    edits = []
+def _followed(plan: Plan, names: Sequence[str]) -> SpacePlan:
+    """The space after removing attributes; refuses to remove one that an edit rule names."""
     for rule in plan.edits:
-        forbid = tuple((now(name), levels) for name, levels in rule.forbid)
-        removed = [name for name, _ in forbid if name not in names]
+        removed = [name for name, _ in rule.forbid if name not in names]
         if removed:
             raise UsageError(
                 f"edit rule '{rule.name}' names '{removed[0]}', which would no longer be an attribute;"
                 " take the rule out of the plan first"
             )
-        edits.append(replace(rule, forbid=forbid))
     specs = []
     for text in plan.space.specs:
         spec = AttributeSpec.parse(text, plan.names)
-        roles = {now(name): role for name, role in zip(spec.names, spec.roles, strict=True) if role != "U"}
+        roles = {name: role for name, role in zip(spec.names, spec.roles, strict=True) if role != "U"}
         if set(roles) <= set(names):
             specs.append(" ".join(f"{name}:{role}" for name, role in roles.items()))
     space = replace(
         plan.space,
-        fix=tuple(now(name) for name in plan.space.fix if now(name) in names),
-        change=tuple(now(name) for name in plan.space.change if now(name) in names),
+        fix=tuple(name for name in plan.space.fix if name in names),
+        change=tuple(name for name in plan.space.change if name in names),
         specs=tuple(specs),
     )
-    return space, tuple(edits)
+    return space

@@ -48,6 +48,9 @@ WORDS = {
         "Questions that were skipped because of an earlier answer must move with that answer, or somebody without a"
         " job would have working hours.",
     ),
+    "name": _Kind(
+        "Names", "name", "Measures are written with the names of attributes, and some signs mean something in them."
+    ),
 }
 
 
@@ -133,7 +136,7 @@ def _kind(plan: Plan, kind: str, proposals: list[Proposal], *, only_one: bool) -
             sentence.markdown(markdown("{}  \n:gray[{}]", proposal.sentence, proposal.effect))
             with buttons.container(horizontal=True, horizontal_alignment="right"):
                 if st.button(
-                    "Accept",
+                    f"Rename to {proposal.new_name}" if proposal.new_name else "Accept",
                     key=f"accept-{proposal.key}",
                     type="primary" if only_one and proposal.certain else "secondary",
                     icon=":material/check:",

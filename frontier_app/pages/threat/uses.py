@@ -17,8 +17,9 @@ from engine.models.analyses import ready
 from engine.models.regression import OK, WHY
 from engine.plan import AnalysisPlan, Plan, TablePlan
 from engine.plan.analysis import FAMILIES, MEDIAN, QUANTILE
+from engine.plan.attribute_names import with_attributes_renamed, writable_names
 from engine.release.records import ReleasedTable
-from frontier_app.session import actions, navigation, state
+from frontier_app.session import actions, state
 from frontier_app.widgets import elements, rules
 from frontier_app.wording import remedies, text
 from frontier_app.wording.markup import markdown
@@ -58,10 +59,14 @@ def _measures(base: Plan, plan: Plan) -> None:
     missing = unmeasured_uses(with_uses_measured(base, plan)) if actions.own_study() is None else []
     for use in missing:
         st.warning(markdown("{}.", upper_first(use.sentence)), icon=":material/warning:")
-    if unnamed := next((use for use in missing if use.attribute), None):
-        if st.button(f"Rename {unnamed.attribute} under File", key="rename-under-file"):
-            state.set_file_view(part="columns", find=unnamed.attribute, groups=(), turn=state.get().file_view.turn + 1)
-            navigation.go_to("data")
+    if any(use.attribute for use in missing):
+        now = state.get().plan or plan
+        in_tables = {name for table in now.tables for name in table.attributes}
+        new_names = {name: new for name, new in writable_names(now).items() if name in in_tables}
+        if new_names and st.button(f"Rename to {text.listed(list(new_names.values()))}", key="rename-attributes"):
+            renamed = with_uses_measured(now, with_attributes_renamed(now, new_names))
+            actions.change(renamed, f"{text.listed(list(new_names))} renamed")
+            st.rerun()
     elif missing and st.button("Measure them", key="measure-uses"):
         now = state.get().plan or plan
         added = dict.fromkeys((*now.measures, *(use.measure for use in missing)))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 from pathlib import Path
+from xml.etree import ElementTree
 
 import numpy as np
 import pytest
@@ -62,7 +63,7 @@ def test_a_plan_written_by_hand_is_told_which_measures_its_uses_lack(
     path.write_text(path.read_text(encoding="utf-8") + TABLES, encoding="utf-8")
     told = (
         "warning: the table 'odd' is declared and not measured, since no measure can name 'e,f', which holds one of"
-        " [ ] ; , + =; name that attribute 'e_f' and give it columns = ['e,f']; the column keeps its name",
+        " [ ] ; , + =; rename that attribute to 'e_f'; its column keeps its name",
         "warning: the table 'plain' is declared and not measured; add 'total_variation[attributes=k|l+m:n]' to measures"
         " in the plan",
     )
@@ -75,3 +76,35 @@ def test_a_plan_written_by_hand_is_told_which_measures_its_uses_lack(
         assert main(command) == 0
         printed = capsys.readouterr()
         assert all(line in (printed.out + printed.err).splitlines() for line in told), command
+
+
+def test_attributes_are_renamed_by_the_command_that_the_check_names_and_the_codebook_tells_the_columns(
+    here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    init("--replicates", "10", "--keys", KEYS, "--swap", '"e,f",i=j', "--swap-sizes", "2")
+    path = here / "plan.toml"
+    path.write_text(path.read_text(encoding="utf-8") + TABLES, encoding="utf-8")
+    capsys.readouterr()
+    assert main(["plan", "check", "plan.toml", "--data", "odd.csv"]) == 0
+    command = "frontier plan propose DATA --plan PLAN --accept name --out NEW"
+    assert f"to rename: `{command}`" in capsys.readouterr().out.splitlines()
+    named = {"DATA": "odd.csv", "PLAN": "plan.toml", "NEW": "new.toml"}
+    assert main([named.get(word, word) for word in command.split()[1:]]) == 0
+    plan = read_plan(here / "new.toml")
+    assert plan.names == ("a_b", "c_d", "e_f", "g_h", "i_j", "k|l", "m:n", "o'p", 'q"r', "s_t")
+    assert (plan.keys, plan.swap) == (("a_b", "e_f", "i_j", 'q"r'), ("e_f", "i_j"))
+    assert plan.tables[0].attributes == ("e_f", "k|l")
+    assert main(["sweep", "odd.csv", "--plan", "new.toml", "--study", "new.study", "--workers", "1"]) == 0
+    capsys.readouterr()
+    assert main(["show", "new.study", "--wide"]) == 0
+    (row,) = [line for line in capsys.readouterr().out.splitlines() if "e_f" in line and "i_j" in line]
+    label = row.split()[0]
+    assert main(["choose", "new.study", "--candidate", label, "--why", "a try", "--by", "A. Analyst"]) == 0
+    assert main(["recheck", "new.study", "--data", "odd.csv"]) == 0
+    for state in (["submitted"], ["approved", "--number", "7"]):
+        assert main(["decide", "new.study", "--by", "B", "--state", *state]) == 0
+    export = ["export", "new.study", "--data", "odd.csv", "--tier", "public", "--out", "out", "--formats", "csv"]
+    assert main(export) == 0
+    (book,) = (here / "out").rglob("codebook.xml")
+    told = [element.get("name") for element in ElementTree.parse(book).iter("{ddi:codebook:2_5}var")]
+    assert told == list(NAMES)
