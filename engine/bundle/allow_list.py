@@ -38,7 +38,7 @@ _PATTERNS = {
 
 
 def tier_of(folder: Path) -> Tier | None:
-    """Which reader's bundle a folder is, by the file that only that bundle has; None where it is none.
+    """The reader whose bundle a folder is, by the file that only that bundle has; None where it is none.
 
     The file may be a link or a pipe as well: whoever opens the bundle says so.
     """
@@ -55,7 +55,7 @@ def bundles_in(folder: Path) -> dict[Tier, Path]:
 
 
 def is_folder(path: Path) -> bool:
-    """Whether a path is a folder itself, and no link to one."""
+    """Return whether a path is a folder itself, and no link to one."""
     return os.path.lexists(path) and kind_of(path) == "a folder"
 
 

@@ -66,7 +66,7 @@ ADVICE: dict[Attack, str] = {
 
 
 def _guess_keys(source: ExportSource) -> dict[str, Any]:
-    """Whether the study key or the secret of the row order can be guessed."""
+    """Try whether the study key or the secret of the row order can be guessed."""
     for description, secret in (("the study key", source.key), ("the secret of the row order", source.rows.secret)):
         why = weakness(secret, _SEEDS_COMPARED)
         if why:
@@ -120,7 +120,7 @@ def stands_out(base: float, scores: np.ndarray) -> tuple[int, int] | None:
 
 
 class _Association:
-    """How strongly moved and unmoved attributes go together: the sum of n log n over their two-way tables.
+    """The strength with which moved and unmoved attributes go together: the sum of n log n over their two-way tables.
 
     Their margins stay the same whatever is exchanged, so this orders guesses as the likelihood ratio does.
     """
@@ -142,7 +142,7 @@ class _Association:
 
 
 def _guess_order(source: ExportSource) -> dict[str, Any]:
-    """Whether rows or ids keep something of the original order, or are in an order that a small seed makes."""
+    """Try whether rows or ids keep something of the original order, or are in an order that a small seed makes."""
     n, order = source.data.n_records, source.rows.order
     result: dict[str, Any] = {"succeeded": False}
     sequences = [("the order of rows", order), ("the order of new ids", np.argsort(source.rows.ids))]
@@ -205,7 +205,7 @@ def _find_recodes(source: ExportSource) -> dict[str, Any]:
 
 
 def _use_published_tables(source: ExportSource) -> dict[str, Any]:
-    """What published two-way tables of the original tell of the change: attributes, rate, and which records.
+    """The findings from published two-way tables of the original: attributes, rate, and which records.
 
     It is reported and never refuses an export: to keep such tables unpublished, or not, is for the board to decide.
     """
@@ -227,7 +227,8 @@ def _use_published_tables(source: ExportSource) -> dict[str, Any]:
 
 
 def _match_records(source: ExportSource) -> dict[str, Any]:
-    """How many released records equal exactly one original record on all attributes, and how many of them rightly.
+    """The number of released records that equal exactly one original record on all attributes, and of those that do so
+    rightly.
 
     Somebody with the whole original sees this.  It is reported and never refuses an export, since such a person has
     nothing left to find but which records were swapped.

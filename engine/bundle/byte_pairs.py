@@ -14,8 +14,8 @@ _DISTANCES = (1, 2)  # neighbours, and neighbours in UTF-16, half of whose bytes
 
 
 def pairs_in(content: bytes) -> np.ndarray:
-    """Whether ``content`` holds each pair of bytes: 65,536 truth values for neighbours, as many for pairs with one byte
-    between them, each at 256 times the first byte plus the second, and a last one that is always true."""
+    """Return whether ``content`` holds each pair of bytes: 65,536 truth values for neighbours, as many for pairs with
+    one byte between them, each at 256 times the first byte plus the second, and a last one that is always true."""
     present = np.zeros((len(_DISTANCES) << 16) + 1, bool)
     present[-1] = True
     for start in range(0, len(content), _CHUNK):

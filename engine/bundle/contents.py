@@ -72,7 +72,8 @@ def _names_in(folder: Path) -> list[str]:
 
 
 def why_unopened(path: Path) -> str:
-    """Why a file must not be opened whatever its name: it is no plain file, or too large; empty where it may be."""
+    """The reason why a file must not be opened whatever its name: it is no plain file, or too large; empty where it may
+    be."""
     kind = kind_of(path)
     if kind:
         return f"is {kind} and no plain file; it was not opened"

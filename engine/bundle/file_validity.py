@@ -21,7 +21,7 @@ _CHUNK = 1 << 20
 
 
 def fault(path: Path) -> str:
-    """Why a file does not have the format of its ending; empty where it does.
+    """The reason why a file does not have the format of its ending; empty where it does.
 
     Archives are unpacked and their check sums compared, and structured texts are read.  Of a data file the beginning
     and the end are checked, and any other file must be text.
@@ -85,7 +85,7 @@ def _html(path: Path) -> bool:
 
 
 def _text(path: Path) -> bool:
-    """Whether a file is not empty and holds no NUL."""
+    """Return whether a file is not empty and holds no NUL."""
     size = 0
     with open_plain(path) as file:
         while chunk := file.read(_CHUNK):

@@ -80,7 +80,7 @@ def guesses(size: int, n_seeds: int) -> Iterator[tuple[str, int, bytes]]:
 
 
 def weakness(secret: bytes, n_seeds: int) -> str:
-    """How a secret could be guessed, in words; empty for one that none of the families makes."""
+    """The way in which a secret could be guessed, in words; empty for one that none of the families makes."""
     if min(int.from_bytes(secret, "big"), int.from_bytes(secret, "little")) < SMALL:
         return "it is a small number"
     text = secret.hex()

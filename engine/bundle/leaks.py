@@ -56,7 +56,7 @@ class Secret:
     inside: bool = False
 
     def found_in(self, part: Part, *allowed: str) -> bool:
-        """Whether a piece of a file holds it; a ``word`` may stand in the texts that are ``allowed``."""
+        """Return whether a piece of a file holds it; a ``word`` may stand in the texts that are ``allowed``."""
         if self.metadata and not part.metadata:
             return False
         if not any(form in part.content for form in possible_forms(self.forms, part.pairs)):

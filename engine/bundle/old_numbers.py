@@ -59,7 +59,7 @@ class OldNumbers:
 
     @cached_property
     def _forms(self) -> tuple[re.Pattern[bytes], ...]:
-        """What they look like in a file: words, and fields of the signs that those which are no words hold."""
+        """Their forms in a file: words, and fields of the signs that those which are no words hold."""
         others = [word for word in self.words if not _WORD.fullmatch(word)]
         signs = {sign for word in others for sign in word} - set(_BETWEEN_FIELDS)
         forms = [_WORD] if len(others) < len(self.words) else []
@@ -68,7 +68,7 @@ class OldNumbers:
         return tuple(forms)
 
     def found_in(self, content: bytes) -> bool:
-        """Whether a piece of a file holds some of them as words or fields."""
+        """Return whether a piece of a file holds some of them as words or fields."""
         found = {word for form in self._forms for word in form.findall(content)} & self.words
         return len(found) >= _SEVERAL or any(not word.isdigit() for word in found)
 

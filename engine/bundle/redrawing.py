@@ -29,7 +29,7 @@ class Redrawn(NamedTuple):
 
 
 def redrawn_exchanges(source: ExportSource) -> Redrawn | str:
-    """What is needed to draw the exchanges of a release again; the reason in words where that is no use."""
+    """The parts that draw the exchanges of a release again; the reason in words where that is no use."""
     spec, names = source.scenario.spec, source.data.domain.names
     swap = mechanism(spec.mechanism)
     moved = source.data.domain.indices(swap.altered(spec))

@@ -132,8 +132,8 @@ def _different_figures(stored: dict[str, Any], remade: dict[str, float]) -> list
 
 
 def _is_altered(bundle: Path, name: str, digest: str) -> bool:
-    """Whether a released file in the folder of a bundle is no longer the one that was written; of a manifest alone
-    there is none to look at."""
+    """Return whether a released file in the folder of a bundle is no longer the one that was written; of a manifest
+    alone there is none to look at."""
     if not bundle.is_dir():
         return False
     file = analyst_in(bundle) / RELEASE / name
@@ -141,7 +141,8 @@ def _is_altered(bundle: Path, name: str, digest: str) -> bool:
 
 
 def _platform_differences(manifest: dict[str, Any]) -> str:
-    """How this platform differs from the export's, as the likely reason, in brackets; empty where it does not."""
+    """The differences of this platform from the export's, as the likely reason, in brackets; empty where it does
+    not."""
     now, then = made_with(), manifest.get("made_with", {})
     differences = [
         f"{name} {then[name]} then, {now[name]} now" for name in ("python", "system") if then.get(name) != now[name]

@@ -92,7 +92,7 @@ def _bundle(folder: Path) -> Submission:
 
 
 def _came_before(log: Sequence[Entry], name: str) -> dict[str, str]:
-    """What a decision log tells of earlier studies of the same data; nothing where it does not say."""
+    """The statements of a decision log on earlier studies of the same data; none where it does not say."""
     ledger = ledger_in(log, name)
     return {} if ledger is None else {"earlier studies": ". ".join(ledger_sentences(ledger)) or "none"}
 

@@ -55,7 +55,7 @@ class Part:
 
     @cached_property
     def pairs(self) -> np.ndarray:
-        """Which pairs of bytes stand in it (see :func:`engine.bundle.byte_pairs.pairs_in`)."""
+        """The pairs of bytes that stand in it (see :func:`engine.bundle.byte_pairs.pairs_in`)."""
         return pairs_in(self.content)
 
 
@@ -69,7 +69,8 @@ class TooLarge(EngineError):
 
 
 class Budget:
-    """How many more bytes a file may unpack to: many times those of an honest document, and more the larger it is.
+    """The number of bytes that a file may still unpack to: many times those of an honest document, and more the larger
+    it is.
 
     An archive of a few kilobytes can unpack to more than any disk holds.
     """

@@ -32,7 +32,7 @@ def map_of(study: Study, args: argparse.Namespace, *, fresh: bool = False) -> Ri
 
 
 def unmet_lines(study: Study, view: RiskUtilityMap, bound: float | None, path: str) -> list[str]:
-    """What would help where no candidate meets a bound, and the commands that do it; nothing where one does."""
+    """The remedies where no candidate meets a bound, and the commands for them; nothing where one does."""
     from engine.decision.unmet_bound import unmet_bound, unmet_sentences
 
     unmet = None if bound is None else unmet_bound(study, view, bound)

@@ -70,8 +70,8 @@ def named_columns(rows: Sequence[Row], names: Iterable[str]) -> list[Column]:
 def brief_columns(
     view: RiskUtilityMap, rows: Sequence[Row], *, bounded: bool = False, width: int | None = None
 ) -> list[Column]:
-    """What a choice needs: id, what is swapped and how much (of households too), the figures of the frontier, with
-    ``bounded`` the risk of single runs that a bound is held against, and the standing.
+    """The columns that a choice needs: id, what is swapped and how much (of households too), the figures of the
+    frontier, with ``bounded`` the risk of single runs that a bound is held against, and the standing.
 
     Figures have their standard errors but where ``width`` is too narrow for them.
     """
@@ -104,8 +104,8 @@ def _rate(spec: ReleaseSpec) -> str:
 
 
 def _settings(specs: Sequence[ReleaseSpec], study: Sequence[ReleaseSpec]) -> list[str]:
-    """What sets each scenario apart from others of the study beside its rate: the roles of a random swap, else the
-    mechanism with those of its parameters in which its scenarios differ."""
+    """The settings that set each scenario apart from others of the study beside its rate: the roles of a random swap,
+    else the mechanism with those of its parameters in which its scenarios differ."""
     values: dict[tuple[str, str], set[str]] = {}
     for spec in study:
         for name, text in spec.params:
@@ -123,7 +123,7 @@ def _settings(specs: Sequence[ReleaseSpec], study: Sequence[ReleaseSpec]) -> lis
 
 
 def rate_meanings(view: RiskUtilityMap, rows: Sequence[Row]) -> list[str]:
-    """What the rates of mechanisms other than the random swap count, a sentence for each."""
+    """A sentence for each mechanism but the random swap on what its rate counts."""
     names = {s.spec.mechanism for s in _scenarios(view, rows) if not s.spec.by_roles and _rate(s.spec)}
     return [f"rate of {name}: {mechanism(name).rate}" for name in sorted(names)]
 
@@ -135,14 +135,14 @@ def _figures(rows: Sequence[Row], call: str) -> Column:
 
 
 def _least_width(columns: Sequence[Column]) -> int:
-    """How many columns of a terminal a table takes at least."""
+    """The least number of columns of a terminal that a table takes."""
     widths = [max(map(text_width, (column.title, *column.cells))) for column in columns]
     widths = [min(w, _NARROWEST) if column.cut else w for w, column in zip(widths, columns, strict=True)]
     return sum(widths) + _GAP * (len(widths) - 1)
 
 
 def standing(row: Row) -> str:
-    """Where a candidate or a run stands, in a word, with :data:`MARKS`."""
+    """The standing of a candidate or a run, in a word, with :data:`MARKS`."""
     if row.get("status") == "failed":
         return "failed"
     if "dominance" in row and row["dominance"] is None:

@@ -14,7 +14,7 @@ from enum import Enum
 
 
 class Remedy(Enum):
-    """What to do about an error: each reader has words for it, with ``values`` of the error in them."""
+    """The way out of an error: each reader has words for it, with ``values`` of the error in them."""
 
     ADD_MEASURE = "add a measure to a study"
     ADD_SAMPLE = "add a sample from its original file"

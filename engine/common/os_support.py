@@ -46,12 +46,12 @@ def hostname() -> str:
 
 
 def machine() -> str:
-    """What tells this machine from others that write to the same place, without its name."""
+    """A mark that tells this machine from others that write to the same place, without its name."""
     return hashlib.sha256(hostname().encode()).hexdigest()[:8]
 
 
 def process_is_alive(pid: int) -> bool:
-    """Whether a process of this machine is running."""
+    """Return whether a process of this machine is running."""
     if pid <= 0:
         return False
     if os.name == "nt":
@@ -77,9 +77,9 @@ def process_is_alive(pid: int) -> bool:
 
 
 def process_birth(pid: int) -> str:
-    """What a process is, beside its number, which others get after it: the running system (on Linux also the space in
-    which numbers count) and when it was started, as this system tells it; empty where it tells nothing, or of a process
-    that has ended."""
+    """The origin of a process, which tells it from later ones of its number: the running system (on Linux also the
+    space in which numbers count) and when it was started, as this system tells it; empty where it tells nothing, or of
+    a process that has ended."""
     if not process_is_alive(pid):
         return ""
     if os.name == "nt":
@@ -101,8 +101,8 @@ def process_birth(pid: int) -> str:
 
 
 def is_running(pid: int, born: str) -> bool:
-    """Whether the process that had this number is running still.  ``born`` is its :func:`process_birth`; where that was
-    not told, any process of the number counts."""
+    """Return whether the process that had this number is running still. ``born`` is its :func:`process_birth`; where
+    that was not told, any process of the number counts."""
     return process_birth(pid) == born if born else process_is_alive(pid)
 
 
@@ -121,7 +121,7 @@ def _windows_birth(pid: int) -> str:
 
 
 def is_network_path(path: Path, mounts: str | None = None) -> bool:
-    """Whether a path lies on a network drive; ``mounts`` is the text of /proc/mounts (read when None)."""
+    """Return whether a path lies on a network drive; ``mounts`` is the text of /proc/mounts (read when None)."""
     resolved = str(path.resolve())
     if os.name == "nt":
         import ctypes
@@ -151,7 +151,7 @@ EXTERNAL = "FRONTIER_EXTERNAL"
 
 
 def external_file(name: str) -> Path | None:
-    """Where the external file of a bare name is: in a folder of :data:`EXTERNAL`, else in the current one."""
+    """The path of the external file of a bare name: in a folder of :data:`EXTERNAL`, else in the current one."""
     folders = [Path(folder) for folder in os.environ.get(EXTERNAL, "").split(os.pathsep) if folder]
     return next((folder / name for folder in (*folders, Path.cwd()) if (folder / name).is_file()), None)
 
@@ -242,8 +242,8 @@ def _remove_left_over(folder: Path) -> None:
 
 
 def was_left(of: str, pid: int) -> bool:
-    """Whether what a process wrote on a machine (:func:`machine`) was left by it: it was this machine, and the process
-    has ended."""
+    """Return whether what a process wrote on a machine (:func:`machine`) was left by it: it was this machine, and the
+    process has ended."""
     return of == machine() and not process_is_alive(pid)
 
 
@@ -298,8 +298,8 @@ def open_to_others(path: Path) -> str:
 
 
 def others_of(folder: Path) -> str:
-    """Who else can change what is in a folder, in words: it "belongs to another user", or "can be changed by others".
-    Empty where nobody else can but the machine's root, or where modes mean nothing."""
+    """The others who can change what is in a folder, in words: it "belongs to another user", or "can be changed by
+    others". Empty where nobody else can but the machine's root, or where modes mean nothing."""
     if sys.platform == "win32":
         return ""
     status = folder.stat()

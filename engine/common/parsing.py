@@ -35,7 +35,7 @@ def shown(value: object) -> str:
 
 
 def fits(value: object, kind: Any) -> bool:
-    """Whether a plain value is of a kind: a type, or lists and dicts of one."""
+    """Return whether a plain value is of a kind: a type, or lists and dicts of one."""
     try:
         msgspec.convert(value, kind)
     except msgspec.ValidationError:

@@ -75,12 +75,12 @@ def numbers(values: pa.Array) -> np.ndarray:
 
 
 def is_number(text: str) -> bool:
-    """Whether one text counts as a number, by the rule of :func:`numbers`."""
+    """Return whether one text counts as a number, by the rule of :func:`numbers`."""
     return _NUMBER_RE.match(text) is not None
 
 
 def nan_mask(values: pa.Array) -> np.ndarray:
-    """Which values are a floating-point NaN (a missing value, not a number); shape ``(len(values),)``."""
+    """A mask of the values that are a floating-point NaN (a missing value, not a number); shape ``(len(values),)``."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -91,7 +91,7 @@ def nan_mask(values: pa.Array) -> np.ndarray:
 
 
 def text_mask(values: pa.Array, wanted: Sequence[str]) -> np.ndarray:
-    """Which values read, as text, like one of ``wanted``; shape ``(len(values),)``."""
+    """A mask of the values that read, as text, like one of ``wanted``; shape ``(len(values),)``."""
     import pyarrow as pa
     import pyarrow.compute as pc
 

@@ -17,7 +17,7 @@ class Named(Protocol):
 
     @property
     def name(self) -> str:
-        """What a plan calls it."""
+        """The name that a plan has for it."""
         ...
 
 
@@ -26,7 +26,8 @@ R = TypeVar("R")
 
 
 class Registry(Mapping[str, T]):
-    """What the package has under ``names``, each made by ``load`` when it is asked for, and what was registered since.
+    """The objects that the package has under ``names``, each made by ``load`` when it is asked for, and what was
+    registered since.
 
     ``noun`` says in errors what is looked up, ``kind`` is the type of what may be registered.
     """
@@ -53,7 +54,7 @@ class Registry(Mapping[str, T]):
         return name in self._built_in or name in self._registered
 
     def find(self, name: str) -> T:
-        """What is called ``name``; refuses (:class:`UsageError`) an unknown name with the nearest known ones."""
+        """The object called ``name``; refuses (:class:`UsageError`) an unknown name with the nearest known ones."""
         if name not in self:
             raise UsageError(f"unknown {self._noun} '{name}'.{did_you_mean(name, self)}")
         return self[name]
@@ -134,13 +135,13 @@ def call_registered(
 
 
 def belongs_to_package(function: Callable[..., Any]) -> bool:
-    """Whether a function of a measure or mechanism is the package's own, and not one of a script."""
+    """Return whether a function of a measure or mechanism is the package's own, and not one of a script."""
     module = getattr(getattr(function, "func", function), "__module__", "")  # ``func``: of a partial function
     return str(module).partition(".")[0] == __name__.partition(".")[0]
 
 
 def described(value: Any) -> str:
-    """What a function returned, as a sentence names it."""
+    """The value that a function returned, as a sentence names it."""
     if getattr(value, "shape", ()) and hasattr(value, "dtype"):
         return f"an array of {value.dtype}, shape {value.shape}"
     if value is None or isinstance(value, str | float | int):

@@ -52,7 +52,7 @@ def home() -> Path | None:
 
 
 def user_folder_place() -> Path:
-    """Where :func:`user_folder` is or would be, without making it."""
+    """The path that :func:`user_folder` has or would have, without making it."""
     return _user_folder(os.environ, sys.platform, home())
 
 

@@ -14,7 +14,7 @@ _BEGINS = tuple("=+-@\t\r\uff1d\uff0b\uff0d\uff20")  # the last four are the sig
 
 
 def may_be_formula(text: str) -> bool:
-    """Whether a spreadsheet program may take a cell for a formula: it begins with one of ``= + - @``, a tab or a
+    """Return whether a spreadsheet program may take a cell for a formula: it begins with one of ``= + - @``, a tab or a
     carriage return, and is no number."""
     return text.startswith(_BEGINS) and not _is_number(text)
 

@@ -28,22 +28,22 @@ def sum_of(values: Sequence[Any]) -> int:
 
 
 def is_whole(value: object, least: int = 0, most: int = 2**53) -> bool:
-    """Whether a stored value is a whole number within bounds."""
+    """Return whether a stored value is a whole number within bounds."""
     return isinstance(value, int) and least <= value <= most
 
 
 def is_number(value: object) -> bool:
-    """Whether a stored value is a finite number."""
+    """Return whether a stored value is a finite number."""
     return isinstance(value, int | float) and not isinstance(value, bool) and abs(value) <= 1e308
 
 
 def is_texts(value: object) -> bool:
-    """Whether a stored value is a list of texts."""
+    """Return whether a stored value is a list of texts."""
     return isinstance(value, list) and all(isinstance(text, str) for text in value)
 
 
 def from_json(text: object) -> Any:
-    """What a stored JSON text says; :class:`ValueError` for anything that is none, or that is nested too deep."""
+    """The value of a stored JSON text; :class:`ValueError` for anything that is none, or that is nested too deep."""
     if not isinstance(text, str):
         raise ValueError("no text")
     try:

@@ -12,19 +12,22 @@ COLOURS = {"green": "32", "bold green": "1;32", "yellow": "33"}
 
 
 def obeys_codes(stream: TextIO) -> bool:
-    """Whether a stream is a terminal that codes steer.  A console of Windows is asked to, and an old one refuses."""
+    """Return whether a stream is a terminal that codes steer. A console of Windows is asked to, and an old one
+    refuses."""
     if not stream.isatty() or os.environ.get("TERM") == "dumb":
         return False
     return _console_obeys(stream) if sys.platform == "win32" else True
 
 
 def shows_colours(stream: TextIO) -> bool:
-    """Whether text on a stream may be coloured: on a terminal, unless ``NO_COLOR`` (https://no-color.org) is set."""
+    """Return whether text on a stream may be coloured: on a terminal, unless ``NO_COLOR`` (https://no-color.org) is
+    set."""
     return not os.environ.get("NO_COLOR") and obeys_codes(stream)
 
 
 def width_of(stream: TextIO) -> int | None:
-    """How many columns a line of a terminal may take; None where the stream is none, so that nothing is cut for it.
+    """The number of columns that a line of a terminal may take; None where the stream is none, so that nothing is cut
+    for it.
 
     One stays free: a line that fills a console of Windows is followed by an empty one.
     """
@@ -47,7 +50,7 @@ def _console_obeys(stream: TextIO) -> bool:
 
 
 def text_width(text: str) -> int:
-    """How many columns of a terminal a text takes: signs of East Asia take two, accents of their own none."""
+    """The number of columns of a terminal that a text takes: signs of East Asia take two, accents of their own none."""
     if text.isascii():
         return len(text)
     return sum(

@@ -26,7 +26,7 @@ _NAME_SURROGATE = 0x20000000  # of Windows' reparse tags: those that stand for a
 
 
 def kind_of(path: Path, *, follow: bool = False) -> str:
-    """What stands at a path, in words: "a link", "a folder", ...; empty for a plain file.  Nothing is opened.
+    """The kind of thing at a path, in words: "a link", "a folder", ...; empty for a plain file. Nothing is opened.
 
     ``follow`` takes a link for what it leads to.  A path that is not there is a :class:`FileNotFoundError`.
     """
@@ -46,7 +46,7 @@ def kind_of(path: Path, *, follow: bool = False) -> str:
 
 
 def is_plain(path: Path) -> bool:
-    """Whether a plain file stands there: no link to one, no folder, pipe or device."""
+    """Return whether a plain file stands there: no link to one, no folder, pipe or device."""
     try:
         return not kind_of(path)
     except (OSError, ValueError):

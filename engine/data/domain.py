@@ -66,7 +66,7 @@ class Attribute:
 
     @cached_property
     def one_kind(self) -> bool:
-        """Whether all levels are of one kind."""
+        """Return whether all levels are of one kind."""
         return len(set(self.kinds)) == 1
 
     @cached_property

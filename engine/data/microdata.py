@@ -36,7 +36,7 @@ class RawColumn:
 
     @property
     def is_text(self) -> bool:
-        """Whether the values are text (always so for CSV)."""
+        """Return whether the values are text (always so for CSV)."""
         import pyarrow as pa
 
         return bool(pa.types.is_string(self.values.type) or pa.types.is_large_string(self.values.type))
@@ -185,5 +185,6 @@ class Microdata:
 
     @property
     def has_carried_columns(self) -> bool:
-        """Whether a column that is no attribute stays with its record, so that the two partners of a swap differ."""
+        """Return whether a column that is no attribute stays with its record, so that the two partners of a swap
+        differ."""
         return bool(self.carried or self.weight or self.id or self.unit)

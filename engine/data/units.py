@@ -35,7 +35,7 @@ class Units:
         return np.argsort(self.of_record, kind="stable")
 
     def constant(self, codes: np.ndarray) -> np.ndarray:
-        """Whether all members of each unit have the same code, shape ``(n_units,)``."""
+        """Return whether all members of each unit have the same code, shape ``(n_units,)``."""
         differs = codes != codes[self.first][self.of_record]
         same: np.ndarray = np.bincount(self.of_record[differs], minlength=len(self)) == 0
         return same

@@ -27,7 +27,7 @@ def with_share(value: float, share_of: str) -> str:
 
 
 def bound_words(call: MeasureCall, bound: float, n_records: int) -> str:
-    """What a bound allows, in records where its unit tells that; "" where the bound says all itself."""
+    """The amount that a bound allows, in records where its unit tells that; "" where the bound says all itself."""
     measure = call.measure
     if not measure.share_of:
         return ""

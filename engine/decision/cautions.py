@@ -30,7 +30,7 @@ FAR_ABOVE_RATE = 2.0
 
 
 class CautionKind(StrEnum):
-    """What a caution is about."""
+    """The subject of a caution."""
 
     RISK_UNDEFINED = "risk undefined"
     RISKIER_THAN_ORIGINAL = "riskier than the original"
@@ -105,7 +105,7 @@ def caution_text(caution: Caution) -> str:
 def cautions(
     study: Study, view: RiskUtilityMap, index: int, released: Results, record: Mapping[str, Any]
 ) -> list[Caution]:
-    """What a board should know about a choice before it relies on it; ``released`` is the run to be released."""
+    """All that a board should know about a choice before it relies on it; ``released`` is the run to be released."""
     measure = view.measures[view.risk].measure
     title, mean = measure.title.lower(), float(view.summary.mean[index, view.risk])
     collected = []
@@ -137,7 +137,7 @@ def cautions(
 
 
 def _bound_cautions(study: Study, view: RiskUtilityMap, index: int, record: Mapping[str, Any]) -> list[Caution]:
-    """Whether a bound that is met is met for certain: by a mean far from it, or by enough runs of the sweep and fresh
+    """Cautions where a bound is not met for certain: by a mean far from it, or by enough runs of the sweep and fresh
     ones together."""
     bound, probability = risk_bound(study, view.risk, record["bound"]), study.plan.decision.run_share
     if bound is None:

@@ -49,8 +49,8 @@ def finalists(study: Study, view: RiskUtilityMap) -> list[int]:
 
 @dataclass(frozen=True)
 class Pick:
-    """What a rule picks: the scenario's ``index``, the ``replicate`` that is to be released, the ``rule`` in words, and
-    the ``bound`` on risk or the ``slope`` where it is one of these."""
+    """The pick of a rule: the scenario's ``index``, the ``replicate`` that is to be released, the ``rule`` in words,
+    and the ``bound`` on risk or the ``slope`` where it is one of these."""
 
     index: int
     replicate: int
@@ -60,7 +60,8 @@ class Pick:
 
 
 class SelectionRule(TypedDict, total=False):
-    """How a scenario is picked: by its id, under a bound on risk or by a slope; if by none, by the rule of the plan."""
+    """The rule by which a scenario is picked: by its id, under a bound on risk or by a slope; if by none, by the rule
+    of the plan."""
 
     candidate: str | None
     max_risk: float | None
@@ -184,7 +185,8 @@ def measures_of(study: Study, choice: Choice | None) -> tuple[str | None, str | 
 
 
 def _follows_the_plan(study: Study, view: RiskUtilityMap, index: int) -> bool | None:
-    """Whether a scenario is what the plan's rule picks under the plan's measures; None where the plan has no rule."""
+    """Return whether a scenario is what the plan's rule picks under the plan's measures; None where the plan has no
+    rule."""
     plan = study.plan.decision
     if plan.max_risk is None and plan.slope is None:
         return None
@@ -220,13 +222,13 @@ def cautions_now(study: Study, choice: Choice, allow_partial: bool = False) -> l
 
 
 def obstacles_now(study: Study, choice: Choice, allow_partial: bool = False) -> list[Obstacle]:
-    """What stands today against releasing a recorded choice (:mod:`engine.decision.release_check`)."""
+    """The obstacles today to releasing a recorded choice (:mod:`engine.decision.release_check`)."""
     view, runs, row = _recorded_run(study, choice, allow_partial)
     return _obstacles(study, view, runs, row, choice.record)
 
 
 def released_run_now(study: Study, choice: Choice, allow_partial: bool = False) -> ReleasedRun:
-    """Where the run of a recorded choice stands today among the runs of its scenario."""
+    """The standing of the run of a recorded choice today among the runs of its scenario."""
     view, runs, row = _recorded_run(study, choice, allow_partial)
     return _released_run(study, view, runs, row, choice.record)
 
@@ -260,7 +262,7 @@ def _released_run(
 
 
 def _standing(study: Study, view: RiskUtilityMap, runs: Results, row: int, record: Mapping[str, Any]) -> dict[str, Any]:
-    """Where the run to be released stands among those of its scenario, and what stands against it, for a record."""
+    """The standing of the run to be released among those of its scenario, and the obstacles to it, for a record."""
     run = _released_run(study, view, runs, row, record)
     within = {} if run.share is None else run.share._asdict()
     figures = {"place": run.place, "of": run.of, "mean": figure_or_none(run.mean)}

@@ -83,8 +83,8 @@ def _mean(view: RiskUtilityMap, index: int, k: int) -> tuple[float, float, int]:
 
 
 def _margin(mean: tuple[float, int], reference: tuple[float, int] | None, quantiles: np.ndarray) -> float:
-    """What a difference of two means has to exceed: each is a standard error and a number of runs; the unaltered data
-    (None) are known exactly.  Infinite where noise is unknown."""
+    """The least that a difference of two means has to exceed: each is a standard error and a number of runs; the
+    unaltered data (None) are known exactly. Infinite where noise is unknown."""
     se, n = np.array([mean, reference or (0.0, 2)]).T
     believed = believed_errors(se, n)
     if reference is None:

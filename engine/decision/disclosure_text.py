@@ -32,14 +32,14 @@ _DISCLOSED: dict[DisclosureKind, str] = {
 
 @dataclass(frozen=True)
 class Disclosure:
-    """What a text discloses; ``name`` is the id or the spec that it names."""
+    """A kind of disclosure by a text; ``name`` is the id or the spec that it names."""
 
     kind: DisclosureKind
     name: str = ""
 
     @property
     def words(self) -> str:
-        """What it is, within a sentence."""
+        """Its name within a sentence."""
         return _DISCLOSED[self.kind].format(name=self.name)
 
 
@@ -88,7 +88,8 @@ def check_public(study: Study, scenario: Scenario, texts: Iterable[str]) -> None
 
 
 def names_candidate(study: Study, text: str) -> str:
-    """What a text names of a candidate, without the name itself: its id or its spec; empty where it names none."""
+    """The kind of name of a candidate that a text holds, its id or its spec, without the name itself; empty where it
+    holds none."""
     named = _candidate_in(study, text)
     if named is None:
         return ""
@@ -108,7 +109,7 @@ def _candidate_in(study: Study, text: str) -> Disclosure | None:
 def _extent_in(
     study: Study, scenario: Scenario, text: str, record: Mapping[str, Any] | None = None
 ) -> Disclosure | None:
-    """What a text discloses of the extent of a candidate's changes; None where it discloses nothing."""
+    """The disclosure by a text of the extent of a candidate's changes; None where it discloses nothing."""
     text = _without_rates(study, text)
     if not re.search(r"\d", _plain_numbers(text)):
         return None
@@ -164,8 +165,8 @@ def _plain_numbers(text: str) -> str:
 
 
 def says_rate(text: str, rate: str) -> bool:
-    """Whether a text names a rate: as a decimal fraction ("0.02", "0,02"), a percentage ("2 %", "two percent"), or in
-    so many of a hundred ("2 in 100", "1/50")."""
+    """Return whether a text names a rate: as a decimal fraction ("0.02", "0,02"), a percentage ("2 %", "two percent"),
+    or in so many of a hundred ("2 in 100", "1/50")."""
     if not rate:
         return False
     share, text = Decimal(rate), _plain_numbers(text)
@@ -188,8 +189,8 @@ def _ratio(match: re.Match[str]) -> Decimal | None:
 
 
 def says_extent(text: str, number: int, n_records: int) -> bool:
-    """Whether a text names the share of records that were changed (``number`` of ``n_records``), with two digits or
-    more, or their number in a sentence about changing."""
+    """Return whether a text names the share of records that were changed (``number`` of ``n_records``), with two digits
+    or more, or their number in a sentence about changing."""
     if not number:
         return False
     spellings = "|".join({str(number), f"{number:,}", f"{number:_}".replace("_", " ")})
@@ -201,7 +202,8 @@ def says_extent(text: str, number: int, n_records: int) -> bool:
 
 
 def says_share(text: str, share: float) -> bool:
-    """Whether a text names a share below 1, as a fraction or a percentage, with two significant digits or more."""
+    """Return whether a text names a share below 1, as a fraction or a percentage, with two significant digits or
+    more."""
     if not 0 < share < 1:
         return False
     for match in re.finditer(rf"(?<![\w.,])(\d*\.\d+|\d+)(?![\d]|[.,]\d)(\s*{_PERCENT})?", _plain_numbers(text), re.I):

@@ -22,7 +22,7 @@ from engine.release.results import Results
 
 
 class ObstacleKind(StrEnum):
-    """What stands against the release of a run."""
+    """A kind of obstacle to the release of a run."""
 
     RUN_WITHOUT_FIGURE = "run without a figure"
     RUN_ABOVE_BOUND = "run above the bound"

@@ -50,7 +50,7 @@ _STEPS: tuple[Step, ...] = ("submitted", "approved", "returned", "released")
 
 @dataclass(frozen=True)
 class DecisionStatus:
-    """How far the recommendation is: one of :data:`STATES`, the ``choice`` it is about (None with ``none`` and
+    """The standing of the recommendation: one of :data:`STATES`, the ``choice`` it is about (None with ``none`` and
     ``withheld``), ``by`` whom that state was set, the approval's ``number`` and ``conditions`` (from the approval on;
     before it the conditions that were proposed with the submission), ``at`` what time (ISO, UTC) and the ``why`` of the
     latest step (of a choice, its reason)."""
@@ -75,8 +75,8 @@ class DecisionStatus:
 
 
 def decision_status(study: Study) -> DecisionStatus:
-    """Where the study's recommendation stands; a log whose chain is broken, or that does not fit its seal, is an error,
-    not a state."""
+    """The standing of the study's recommendation; a log whose chain is broken, or that does not fit its seal, is an
+    error, not a state."""
     status = _status(entries(study), study.choices.all())
     check_seal(study)
     return status
@@ -206,7 +206,7 @@ def decide(
 
 
 def _overruled(study: Study, choice: Choice, despite: str) -> dict[str, Any]:
-    """What the log says of the obstacles to a submission: nothing, or which are overruled and why.
+    """The log's words on the obstacles to a submission: none, or which are overruled and why.
 
     A submission in face of obstacles without a reason is refused.
     """
@@ -234,15 +234,15 @@ _ALTERED: dict[AlterationKind, str] = {
 
 @dataclass(frozen=True)
 class Alteration:
-    """What changed what a board decides on: the plan, what is released with the file, whether members are told the
-    rate, or the words for the public; ``number`` is that of the entry in the decision log."""
+    """A change of something that a board decides on: the plan, what is released with the file, whether members are told
+    the rate, or the words for the public; ``number`` is that of the entry in the decision log."""
 
     kind: AlterationKind
     number: int
 
     @property
     def words(self) -> str:
-        """What changed, as the beginning of a sentence."""
+        """The change as the beginning of a sentence."""
         return _ALTERED[self.kind]
 
 
@@ -307,7 +307,7 @@ _NEW_CHOICE: dict[str, str] = {
 
 
 def _refusal(status: DecisionStatus) -> str:
-    """What stands in the way, and what is possible."""
+    """The error that says what stands in the way, and what is possible."""
     if status.state in _NEW_CHOICE:
         return _NEW_CHOICE[status.state]
     return (

@@ -21,8 +21,8 @@ _KEYS = 3  # keys that are named
 
 @dataclass(frozen=True)
 class RateTrend:
-    """How the least risk reached goes with the swap rate: at ``rates``, from the smallest to the largest, it is
-    ``risks``.  ``next_rate`` is one to try, None where risk does not fall with the rate or no larger one exists;
+    """The trend of the least risk reached with the swap rate: at ``rates``, from the smallest to the largest, it is
+    ``risks``. ``next_rate`` is one to try, None where risk does not fall with the rate or no larger one exists;
     ``reaches`` says whether a straight line through the last two rates meets the bound there."""
 
     rates: tuple[str, ...]
@@ -57,8 +57,8 @@ class UnmetBound:
 
 
 def unmet_bound(study: Study, view: RiskUtilityMap, bound: float) -> UnmetBound | None:
-    """What is known about a bound that nothing meets; None where a candidate meets it, or none has enough runs to be
-    held against one."""
+    """The facts about a bound that nothing meets; None where a candidate meets it, or none has enough runs to be held
+    against one."""
     bounded = view.bounded_risk
     if np.isnan(bounded).all() or view.meets(bound).any():
         return None
@@ -77,7 +77,7 @@ def unmet_bound(study: Study, view: RiskUtilityMap, bound: float) -> UnmetBound 
 
 
 def _likely_most(study: Study, view: RiskUtilityMap, index: int) -> float:
-    """What is held against a bound of new runs of a scenario, at the most that is likely: the greatest of its runs, or
+    """The largest likely figure of new runs of a scenario that is held against a bound: the greatest of its runs, or
     where the bound is on the mean, two standard errors above it; no more than doing nothing has, where the scenario is
     safer than that."""
     if view.single_runs is None:
@@ -140,7 +140,7 @@ def least_words(unmet: UnmetBound, view: RiskUtilityMap) -> str:
 
 
 def rate_words(unmet: UnmetBound) -> str:
-    """Whether larger rates would help; "" without a random swap."""
+    """Words on whether larger rates would help; "" without a random swap."""
     trend = unmet.trend
     if trend is None:
         return ""
@@ -160,7 +160,7 @@ def rate_words(unmet: UnmetBound) -> str:
 
 
 def keys_words(unmet: UnmetBound) -> str:
-    """Which keys could be coarser; "" where the risk tabulates no keys."""
+    """Words on the keys that could be coarser; "" where the risk tabulates no keys."""
     if not unmet.keys:
         return ""
     if not unmet.coarse_keys:

@@ -46,7 +46,8 @@ class RunQuantiles:
 
     @property
     def missing(self) -> np.ndarray:
-        """How many runs each scenario still needs before its quantile supports a choice; 0 where it has enough."""
+        """The number of runs that each scenario still needs before its quantile supports a choice; 0 where it has
+        enough."""
         return np.asarray(np.maximum(runs_needed(self.probability) - self.runs, 0))
 
     @property
@@ -99,8 +100,8 @@ def _ranks(runs: int, probability: Fraction) -> tuple[int, int, int]:
 
 
 class ShareWithin(NamedTuple):
-    """How many of some runs meet a bound: ``within`` of ``runs``, and the limits ``low`` and ``high`` of the share of
-    all runs that do (two-sided, at :data:`engine.frontier.summary.CONFIDENCE`)."""
+    """The share of some runs that meet a bound: ``within`` of ``runs``, and the limits ``low`` and ``high`` of the
+    share of all runs that do (two-sided, at :data:`engine.frontier.summary.CONFIDENCE`)."""
 
     within: int
     runs: int
@@ -108,7 +109,7 @@ class ShareWithin(NamedTuple):
     high: float
 
     def settled(self, probability: Fraction) -> bool:
-        """Whether these runs tell that the share is above, or that it is below, ``probability``."""
+        """Return whether these runs tell that the share is above, or that it is below, ``probability``."""
         return bool(self.low >= probability or self.high < probability)
 
 
@@ -132,7 +133,8 @@ def share_limits(within: np.ndarray, runs: np.ndarray) -> tuple[np.ndarray, np.n
 
 @dataclass(frozen=True)
 class Contest:
-    """Who may be chosen under a bound: the ``best`` eligible scenario, None without one, and the ``open_`` ones (mask).
+    """The scenarios that may be chosen under a bound: the ``best`` eligible scenario, None without one, and the
+    ``open_`` ones (mask).
 
     Open are the best itself and more useful scenarios while their runs do not tell whether enough runs meet the bound.
     """
@@ -142,7 +144,7 @@ class Contest:
 
     @property
     def settled(self) -> bool:
-        """Whether the choice is settled: there is a best scenario, and further runs would hardly change it."""
+        """Return whether the choice is settled: there is a best scenario, and further runs would hardly change it."""
         return self.best is not None and not self.open_.any()
 
 

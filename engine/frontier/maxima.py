@@ -92,7 +92,8 @@ def _pick(table: Floats, mask: Mask) -> Floats:
 
 
 def _covered(above: Floats, below: Floats) -> Mask:
-    """Which columns of ``below`` ``(m, B)`` have a column of ``above`` ``(m, A)`` no larger in every row, m >= 3."""
+    """A mask of the columns of ``below`` ``(m, B)`` that have a column of ``above`` ``(m, A)`` no larger in every row,
+    m >= 3."""
     answer = np.zeros(below.shape[1], dtype=np.bool_)
     if above.shape[1] == 0 or below.shape[1] == 0:
         return answer
@@ -144,7 +145,8 @@ def _covered_inside(above: Floats, below: Floats) -> Mask:
 
 
 def _swept(first: Floats, second: Floats, source: Mask, target: Mask) -> Mask:
-    """Which targets have an *earlier* source no larger in both values; all arrays of shape ``(N,)``, in sweep order.
+    """A mask of the targets that have an *earlier* source no larger in both values; all arrays of shape ``(N,)``, in
+    sweep order.
 
     The recursion over the sweep order (left half against right half, then each half) is run one depth at a time for all
     blocks together: O(N) per depth, O(N log N) in all, whatever the data.  ``order`` lists every block by its first

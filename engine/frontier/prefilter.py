@@ -132,7 +132,8 @@ def _witnesses(rows: Floats) -> Floats:
 
 
 def _reaches(witness: Floats | np.float64, values: Floats, column: int) -> Mask:
-    """Whether a witness is small enough in a column; strictly in the first, so that reaching in all dominates."""
+    """Return whether a witness is small enough in a column; strictly in the first, so that reaching in all
+    dominates."""
     return np.asarray(witness < values if column == 0 else witness <= values)
 
 

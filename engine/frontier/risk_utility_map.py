@@ -75,7 +75,7 @@ class RiskUtilityMap:
 
     @cached_property
     def shared_runs(self) -> np.ndarray:
-        """How many runs of each scenario its share on the frontier of single runs is of."""
+        """The number of runs of each scenario behind its share on the frontier of single runs."""
         return shared_runs(self.results, len(self.scenarios), self.allow_partial)
 
     @cached_property
@@ -117,7 +117,7 @@ class RiskUtilityMap:
 
     @property
     def bounded_risk(self) -> np.ndarray:
-        """What a bound is held against, as a loss per scenario: the quantile of single runs, or the mean.
+        """The risk that a bound is held against, as a loss per scenario: the quantile of single runs, or the mean.
 
         NaN where a scenario has too few runs to support a choice.
         """

@@ -33,8 +33,8 @@ def safest(view: RiskUtilityMap, most: int) -> np.ndarray:
 
 
 def middle(view: RiskUtilityMap) -> float | None:
-    """What a bound on risk is held against, as a loss, of the candidate in the middle of the frontier, so that it would
-    be within such a bound; its mean risk where it has too few runs for one.  None without a frontier."""
+    """The figure that a bound on risk is held against, as a loss, of the candidate in the middle of the frontier, so
+    that it would be within such a bound; its mean risk where it has too few runs for one. None without a frontier."""
     on = view.frontier()
     if not len(on):
         return None

@@ -241,14 +241,14 @@ def _any_above(columns: np.ndarray, point: np.ndarray) -> np.ndarray:
 def _stands_apart(
     loss: np.ndarray, se: np.ndarray, counted: np.ndarray, i: int, others: np.ndarray, quantiles: np.ndarray
 ) -> bool:
-    """Whether scenario ``i`` is clearly better than each of the others on some objective."""
+    """Return whether scenario ``i`` is clearly better than each of the others on some objective."""
     better = loss[others] - loss[i] > margins_of(se, counted, i, others, quantiles)
     return bool(better.any(axis=1).all())
 
 
 def shared_runs(results: Results, n_scenarios: int, allow_partial: bool = False) -> np.ndarray:
-    """How many runs of each scenario the ``share`` of :class:`Dominance` is of: those that count among the replicates
-    at which most scenarios were run.  An adaptive sweep runs all of them only a few times."""
+    """The number of runs of each scenario behind the ``share`` of :class:`Dominance`: those that count among the
+    replicates at which most scenarios were run. An adaptive sweep runs all of them only a few times."""
     counts: np.ndarray = np.bincount(results.scenario[_shared(results, allow_partial)], minlength=n_scenarios)
     return counts
 

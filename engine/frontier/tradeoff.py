@@ -79,7 +79,7 @@ def _finite_frontier(x: Floats, y: Floats) -> Index:
 
 
 def _turns_left(a: tuple[float, float], b: tuple[float, float], c: tuple[float, float]) -> bool:
-    """Whether the path a -> b -> c, points as (utility, risk), makes a strict left turn, decided exactly.
+    """Return whether the path a -> b -> c, points as (utility, risk), makes a strict left turn, decided exactly.
 
     The floating-point cross product is trusted when it is clear of its rounding error; otherwise, or when it may have
     under- or overflowed, fractions decide, so that collinear points are never taken for vertices.

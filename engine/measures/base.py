@@ -164,7 +164,7 @@ class Measure:
 
     @property
     def on_records(self) -> bool:
-        """Whether it needs the records themselves, not only the counts of a table."""
+        """Return whether it needs the records themselves, not only the counts of a table."""
         return self.needs == "records"
 
     def loss(self, values: np.ndarray) -> np.ndarray:

@@ -39,7 +39,7 @@ class UnmeasuredUse:
 
     @property
     def sentence(self) -> str:
-        """What is missing and the line that adds it."""
+        """A sentence that names the missing measure and the way out."""
         if self.measure:
             return f"{self.use} is declared and not measured; add '{self.measure}' to measures in the plan"
         return (
@@ -69,7 +69,7 @@ def unmeasured_uses(plan: Plan) -> list[UnmeasuredUse]:
 
 
 def _looks_at(one: MeasureCall, attributes: Sequence[str], plan: Plan) -> bool:
-    """Whether a measure of use compares the table of exactly these attributes."""
+    """Return whether a measure of use compares the table of exactly these attributes."""
     own = plan.names if one.measure.over == "all" else plan.analyse
     counted = one.attributes if one.attributes is not None else own
     return one.measure.kind == "utility" and one.measure.needs == "counts" and set(counted) == set(attributes)

@@ -122,13 +122,13 @@ def _share(part: np.ndarray, whole: np.ndarray) -> float:
 
 
 def _moved(release: RecordRelease, table: ReleasedTable, units: Units, attributes: tuple[int, ...]) -> np.ndarray:
-    """Whether some member of each household has another level than before on one of the attributes."""
+    """Return whether some member of each household has another level than before on one of the attributes."""
     moved: np.ndarray = np.bincount(units.of_record[release.changed(table, attributes)], minlength=len(units)) > 0
     return moved
 
 
 def _sharing(cells: np.ndarray) -> np.ndarray:
-    """How many records are in each record's cell."""
+    """The number of records in each record's cell."""
     _, cell, counts = np.unique(cells, return_inverse=True, return_counts=True)
     sharing: np.ndarray = counts[cell]
     return sharing

@@ -15,7 +15,7 @@ _MOST_CROSSED = 60  # attributes up to which all pairs of them are tabulated una
 
 
 def releases_several_tables(plan: Plan) -> bool:
-    """Whether some candidate of a plan publishes several tables together."""
+    """Return whether some candidate of a plan publishes several tables together."""
     return any(
         mechanism(declared.name).most_tables(declared.grid) > 1
         for declared in plan.mechanisms

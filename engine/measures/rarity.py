@@ -34,7 +34,7 @@ class Rarity(NamedTuple):
 
     @property
     def alone(self) -> int:
-        """How many have a member who is alone."""
+        """The number of those with a member who is alone."""
         return int(np.count_nonzero(self.sharing == 1))
 
     @property
@@ -44,7 +44,8 @@ class Rarity(NamedTuple):
 
 
 def rarity(release: RecordRelease, table: ReleasedTable, attributes: tuple[int, ...]) -> Rarity:
-    """How rare each record or household of a released table is on some attributes, and whether it is altered there."""
+    """The rarity of each record or household of a released table on some attributes, and whether it is altered
+    there."""
     _, cell, counts = np.unique(table.cells(attributes), return_inverse=True, return_counts=True)
     sharing, altered = counts[cell], release.changed(table, attributes)
     units = release.data.units

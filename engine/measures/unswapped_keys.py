@@ -90,7 +90,7 @@ def _of_unswapped(batch: ReleaseBatch, figure: Callable[[np.ndarray], float]) ->
 
 
 def _swaps(batch: ReleaseBatch) -> np.ndarray:
-    """Which attributes each candidate changes, shape ``(candidates, attributes)``."""
+    """A mask of the attributes that each candidate changes, shape ``(candidates, attributes)``."""
     return np.asarray(batch.swaps & (batch.changed > 0)[:, None])
 
 

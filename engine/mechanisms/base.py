@@ -38,7 +38,7 @@ class Drawn(NamedTuple):
 
 
 class Told(Protocol):
-    """What a draw of pairs of cells tells beside them."""
+    """The account that a draw of pairs of cells gives beside them."""
 
     def diagnostics(self, n_pairs: int, wanted: int) -> dict[str, float | str]:
         """Diagnostics by name of the first ``n_pairs`` pairs, of which so many were ``wanted``."""
@@ -143,7 +143,7 @@ class Mechanism:
         return frozenset(name for names in named for name in names) or frozenset(keys)
 
     def n_tables(self, spec: ReleaseSpec) -> int:
-        """How many tables a scenario publishes together."""
+        """The number of tables that a scenario publishes together."""
         return int(dict(spec.params).get("D", "1") or 1) if self.many_tables else 1
 
     def most_tables(self, grid: Iterable[tuple[str, Sequence[str]]]) -> int:
@@ -169,7 +169,7 @@ class Mechanism:
         return tuple(texts)
 
     def fitted(self, setting: Setting) -> Any:
-        """What ``prepare`` gives: what all replicates share."""
+        """The result of ``prepare``, which all replicates share."""
         return call_registered(f"mechanism '{self.name}'", self.prepare, setting)
 
     def changed_attributes(self, setting: Setting) -> tuple[int, ...]:
@@ -183,8 +183,8 @@ class Mechanism:
         return positions
 
     def draw_replicate(self, prepared: Any, setting: Setting, derived: bytes) -> Drawn:
-        """What ``draw`` gives, refused (:class:`UsageError`) unless it is a :class:`Drawn` that describes releases of
-        these records: tables that can be, a status that there is, and every changed record among the touched."""
+        """The result of ``draw``, refused (:class:`UsageError`) unless it is a :class:`Drawn` that describes releases
+        of these records: tables that can be, a status that there is, and every changed record among the touched."""
         drawn = call_registered(f"mechanism '{self.name}'", self.draw, prepared, setting, derived)
         if problem := _problem(drawn, setting, int(setting.values.get("D", 1)) if self.many_tables else 1):
             raise UsageError(f"mechanism '{self.name}': {problem}.")
@@ -208,7 +208,7 @@ class Mechanism:
 
 
 def _problem(drawn: object, setting: Setting, n_tables: int) -> str:
-    """What is wrong with what a draw returned; empty where nothing is."""
+    """The fault of a draw's result; empty where nothing is."""
     if not isinstance(drawn, Drawn):
         return f"draw returned {described(drawn)}, must return a Drawn"
     n = setting.data.n_records

@@ -24,7 +24,7 @@ def crossed(codes: list[np.ndarray], length: int) -> np.ndarray:
 
 
 def shared(area: np.ndarray, number: np.ndarray) -> np.ndarray:
-    """How many persons of each person's area share the person's number."""
+    """The number of persons of each person's area who share the person's number."""
     cell = dense(area * (int(number.max()) + 1) + number)
     counts: np.ndarray = np.bincount(cell)[cell]
     return counts

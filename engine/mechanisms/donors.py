@@ -32,7 +32,8 @@ def in_groups(order: np.ndarray, group: np.ndarray, start: np.ndarray, members: 
 
 @kernel
 def refused(u: Integer, v: Integer, met: np.ndarray, place_met: np.ndarray, place: np.ndarray) -> bool:
-    """Whether an exchange of places between units ``u`` and ``v`` breaks an edit rule that was not broken before.
+    """Return whether an exchange of places between units ``u`` and ``v`` breaks an edit rule that was not broken
+    before.
 
     ``met[u]`` has a bit for each rule whose other side some member of the unit meets, ``place_met[a]`` one for each
     rule whose geographic side the lowest area meets; ``place`` is each unit's lowest area.

@@ -23,7 +23,7 @@ found no partner only because of them."""
 
 @kernel
 def after(p: Integer, t: Integer, rank: np.ndarray) -> int:
-    """How many steps the rank of ``p`` comes after that of ``t``, going around."""
+    """The number of steps by which the rank of ``p`` comes after that of ``t``, going around."""
     steps = int(rank[p]) - int(rank[t])
     return steps if steps >= 0 else steps + len(rank)
 
@@ -178,7 +178,8 @@ def find_partners(
 def better(
     t: Integer, p: Integer, other_t: Integer, other_p: Integer, weight: np.ndarray, value: np.ndarray, rank: np.ndarray
 ) -> bool:
-    """Whether an exchange of ``t`` and ``p`` has less bias than that of the others, or is alike and comes first."""
+    """Return whether an exchange of ``t`` and ``p`` has less bias than that of the others, or is alike and comes
+    first."""
     bias = np.abs(weight[t] - weight[p]) * np.abs(value[t] - value[p])
     other = np.abs(weight[other_t] - weight[other_p]) * np.abs(value[other_t] - value[other_p])
     if bias != other:

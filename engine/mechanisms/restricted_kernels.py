@@ -96,7 +96,8 @@ def obstacle(
     agreeing: tuple[np.ndarray, int],
     rules: tuple[np.ndarray, np.ndarray],
 ) -> int:
-    """What keeps cells ``a`` and ``b`` of one stratum from exchanging, one of :data:`FEASIBLE` to :data:`REFUSED`.
+    """The obstacle that keeps cells ``a`` and ``b`` of one stratum from exchanging, one of :data:`FEASIBLE` to
+    :data:`REFUSED`.
 
     ``values`` are the cells' levels on S∪C; ``others`` numbers cells that must not meet although they differ there;
     ``ranks`` are ranks on attributes where at most so many ``steps`` may lie between, negative ones being equal or

@@ -43,7 +43,7 @@ def weights_of(counts: np.ndarray, lean: str) -> np.ndarray:
 
 
 class Told(NamedTuple):
-    """What a draw tells of partners turned down.
+    """A draw's account of partners turned down.
 
     ``turned_down[i, o]`` is how often obstacle ``o`` turned one down before pair ``i`` was drawn, in all in its last
     row; ``alone[o]`` the number of records found without any partner because of it.
@@ -106,8 +106,8 @@ class Restricted:
         return self.order[pairs[:n_pairs]], Told(turned_down[: n_pairs + 1], alone)
 
     def obstacle(self) -> str:
-        """What keeps every two records from exchanging, in words; empty where some may, or where too many would have
-        to be compared."""
+        """The obstacle that keeps every two records from exchanging, in words; empty where some may, or where too many
+        would have to be compared."""
         from engine.mechanisms import restricted_kernels as kernels
 
         return OBSTACLE_WORDS[kernels.nearest_to_a_pair(self.stratum, self.pair, _COMPARED)]

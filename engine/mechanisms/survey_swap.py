@@ -46,7 +46,7 @@ _STARTS = 2**62
 
 
 class Prepared(NamedTuple):
-    """What all replicates share, by record.
+    """The arrays that all replicates share, by record.
 
     ``codes`` and ``values`` are the codes of the swapping attributes and their figures in the bias, shape ``(swapping,
     n_records)``; ``zone`` numbers combinations of the boundary, ``stratum`` those of the strata; ``size`` is the
@@ -162,7 +162,7 @@ def figures(attribute: Attribute) -> np.ndarray:
 
 
 def select(size: np.ndarray, asked: int, begin: int) -> np.ndarray:
-    """Whether each record of a stratum, in order, is a target; shape ``(n,)``.
+    """Return whether each record of a stratum, in order, is a target; shape ``(n,)``.
 
     A record whose ``size`` is no less than the sum of sizes over ``asked`` is one for certain and is taken out, until
     there is none; the others are drawn systematically, each with its share as chance.  ``begin``, of which there are
@@ -207,7 +207,8 @@ def chances(prepared: Prepared, setting: Setting, derived: bytes) -> Chances:
 
 
 def targets(prepared: Prepared, chance: Chances, rate: str) -> np.ndarray:
-    """Whether each record is a target: those for certain, and by stratum as many as the rate says of the others."""
+    """Return whether each record is a target: those for certain, and by stratum as many as the rate says of the
+    others."""
     chosen, cell = prepared.certain.copy(), crossed([prepared.zone, *prepared.codes], len(prepared.size))
     in_order = np.lexsort((chance.rank, cell))
     eligible = (prepared.size > 0) & ~prepared.certain
@@ -254,7 +255,7 @@ def find(prepared: Prepared, chance: Chances, chosen: np.ndarray) -> Found:
 
 
 def _runs(cell: np.ndarray, weight: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Where the donors begin and end that share a place's cell and weight."""
+    """The first and last positions of the donors that share a place's cell and weight."""
     begins = np.ones(len(cell), bool)
     begins[1:] = (cell[1:] != cell[:-1]) | (weight[1:] != weight[:-1])
     bounds = np.append(np.flatnonzero(begins), len(cell))

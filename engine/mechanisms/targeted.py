@@ -53,7 +53,7 @@ class Profiles(Parameter):
 
 
 class Prepared(NamedTuple):
-    """What all replicates share, by unit in order of first appearance.
+    """The arrays that all replicates share, by unit in order of first appearance.
 
     ``area[h]`` numbers the areas of level ``h`` in the order of their codes; ``shared[h]`` is the least number of
     persons who share some member's risk variables in the area; ``level`` is the coarsest level at which a unit is

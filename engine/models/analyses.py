@@ -56,7 +56,7 @@ class _Input:
     counts: np.ndarray | None = None
 
     def equals(self, other: _Input) -> bool:
-        """Whether the fits must be the same."""
+        """Return whether the fits must be the same."""
         return all(
             a is b or (a is not None and b is not None and np.array_equal(a, b))
             for a, b in zip(self._arrays, other._arrays, strict=True)

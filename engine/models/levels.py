@@ -18,8 +18,8 @@ MEAN = "the mean over all levels"
 
 
 class Levels(NamedTuple):
-    """What a larger coefficient means, as a clause (``predicts``); and for each factor of the formula what its levels
-    are compared with (``references``: factor, level)."""
+    """The meaning of a larger coefficient, as a clause (``predicts``), and for each factor of the formula the level
+    with which its others are compared (``references``: factor, level)."""
 
     predicts: str
     references: tuple[tuple[str, str], ...]

@@ -328,7 +328,7 @@ def _is_complete(near: list[set[int]], vertices: set[int]) -> bool:
 
 
 def _may_add(near: list[set[int]], a: int, b: int) -> bool:
-    """Whether a chordal graph stays chordal with this edge: the shared neighbours must keep a and b apart."""
+    """Return whether a chordal graph stays chordal with this edge: the shared neighbours must keep a and b apart."""
     shared = near[a] & near[b]
     reached, pending = {a}, [a]
     while pending:

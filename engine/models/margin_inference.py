@@ -45,7 +45,7 @@ class AttributeRate:
 
 @dataclass(frozen=True)
 class MarginInference:
-    """What two-way tables of the original and of the release tell.
+    """The knowledge that two-way tables of the original and of the release give.
 
     ``attributes`` were swapped (a swap of all others that are not fixed would be the same release), ``fixed`` ones
     moved with none of them: partners agreed on these.  ``rate`` is the estimated share of changed records with its
@@ -246,7 +246,7 @@ def _rate(before: _Margins, after: _Margins, roles: _Roles) -> AttributeRate:
 
 
 def _level(before: _Margins, roles: _Roles, level: int) -> _Level | None:
-    """What is expected of one level; None where the controlled attributes decide it."""
+    """The expectation for one level; None where the controlled attributes decide it."""
     controls = [*roles.fixed, *roles.differ]
     sizes = before.one_way(roles.swapped).astype(float)
     x = before.blocks([roles.swapped], roles.moving)
@@ -277,8 +277,8 @@ def _level(before: _Margins, roles: _Roles, level: int) -> _Level | None:
 
 
 def _shift(before: _Margins, roles: _Roles, level: int, effects: np.ndarray) -> np.ndarray:
-    """What is added to the expected change of the cells because partners differ on some attributes: records that arrive
-    have other levels of these than those that leave, and x hangs on them as ``effects`` say."""
+    """The part of the expected change of the cells that arises because partners differ on some attributes: records that
+    arrive have other levels of these than those that leave, and x hangs on them as ``effects`` say."""
     controls = [*roles.fixed, *roles.differ]
     starts = np.cumsum([0, *(len(before.one_way(name)) for name in controls)])
     shift = np.zeros(effects.shape[1])

@@ -35,7 +35,7 @@ class Release(NamedTuple):
 
 
 class Detection(NamedTuple):
-    """What the attack makes of a release.
+    """The result of the attack on a release.
 
     By released cell: the ``score`` of its records, one minus the modelled chance of their own levels of the swapped
     attributes, and the probability that they are ``unaltered`` given the release.
@@ -46,7 +46,8 @@ class Detection(NamedTuple):
 
 
 def infer_from_release(original: Tables, release: Release) -> MarginInference:
-    """What the release and the original's two-way tables, by positions of attributes, tell of the swap."""
+    """The knowledge of the swap that the release and the original's two-way tables, by positions of attributes,
+    give."""
     if len(release.shape) < 2:
         return MarginInference((), (), 0.0, 0.0, 0.0, 0.0, int(release.counts.sum()), (), {})
     return infer_from_margins(original, two_way_tables(*release))

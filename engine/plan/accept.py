@@ -47,7 +47,8 @@ def accept(plan: Plan, proposal: Proposal) -> Plan:
 
 
 def changes(plan: Plan, proposal: Proposal) -> bool:
-    """Whether :func:`accept` would change ``plan`` (or refuse to); much faster than to try for a block or a skip."""
+    """Return whether :func:`accept` would change ``plan`` (or refuse to); much faster than to try for a block or a
+    skip."""
     if proposal.kind in ("block", "skip"):
         columns, affected = _reach(plan.data, proposal)
         if len(affected) != 1 or not set(columns) <= set(affected[0].columns):

@@ -50,7 +50,7 @@ def without_column(plan: Plan, column: str, table: RawTable) -> Plan:
 
 
 def uses_of(plan: Plan, column: str) -> tuple[str, ...]:
-    """What :func:`without_column` takes out of a plan besides the column, each in words."""
+    """The parts, in words, that :func:`without_column` takes out of a plan besides the column."""
     part = next((a for a in plan.attributes if column in a.columns), None)
     name = part.name if part is not None and len(part.columns) == 1 else None
     names = {column, f"{column}_raw", *((name, f"{name}_raw") if name else ())}

@@ -107,7 +107,7 @@ def _absent_from_uses(plan: Plan, table: RawTable, known: Iterable[str]) -> Iter
 
 
 def _unread(plan: Plan, attribute: AttributePlan, table: RawTable) -> NotNumbers | None:
-    """What cannot be cut, where the attribute is cut by numbers."""
+    """The values that cannot be cut, where the attribute is cut by numbers."""
     column = table.columns[attribute.view[0]]
     counted = (*plan.data.missing, *attribute.missing, *attribute.skip)
     bad = ~missing_mask(column, counted) & np.isnan(numbers(column.values))

@@ -79,14 +79,14 @@ def with_seen(data: DataPlan, columns: Sequence[str]) -> DataPlan:
 
 
 def _any_of(patterns: Sequence[str]) -> Callable[[str], object]:
-    """Whether a name matches one of some patterns: put together once, however many names there are."""
+    """A test of whether a name matches one of some patterns, put together once however many names there are."""
     if not patterns:
         return lambda name: False
     return re.compile("|".join(f"(?:{translate(pattern)})" for pattern in patterns)).match
 
 
 def absent_unit(name: str, columns: Sequence[str]) -> str:
-    """What is said of a unit that names a column the file does not have."""
+    """The sentence on a unit whose column the file does not have."""
     return f"unit names column '{name}', which the file lacks.{did_you_mean(name, columns)}"
 
 

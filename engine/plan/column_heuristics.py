@@ -51,7 +51,7 @@ _MOST_FLAG_LEVELS = 12
 
 
 def is_id(column: Partition, facts: Facts) -> bool:
-    """Whether a column numbers the records, or groups of them such as households."""
+    """Return whether a column numbers the records, or groups of them such as households."""
     if facts.looks_like_id:
         return True
     if not column.nearly_unique or len(column.codes) <= 50:
@@ -68,8 +68,8 @@ def is_id(column: Partition, facts: Facts) -> bool:
 
 
 def numbers_units(column: RawColumn, facts: Facts) -> bool:
-    """Whether a column numbers households: whole numbers or texts without gaps, nearly all of them of 1 to 15 records,
-    with a name that says so or with the records of each number together in the file."""
+    """Return whether a column numbers households: whole numbers or texts without gaps, nearly all of them of 1 to 15
+    records, with a name that says so or with the records of each number together in the file."""
     codes, n_records = column.codes, len(column.codes)
     if facts.n_missing or facts.labelled or n_records <= 50 or facts.n_distinct * _MOST_MEMBERS < n_records:
         return False
@@ -98,7 +98,7 @@ def units_first(columns: Sequence[RawColumn]) -> tuple[str, ...]:
 
 
 def is_weight(column: Partition, facts: Facts) -> bool:
-    """Whether a column is a survey weight, by its name or label and its values."""
+    """Return whether a column is a survey weight, by its name or label and its values."""
     label = column.raw.about.label
     labelled_weight = re.search(r"\bweight\b", label, re.IGNORECASE) and re.search(
         r"sampl|survey|final|person|household|replicate|analysis|base", label, re.IGNORECASE
@@ -113,8 +113,8 @@ def is_weight(column: Partition, facts: Facts) -> bool:
 
 
 def may_be_weight(column: Partition, facts: Facts) -> bool:
-    """Whether a column may be a survey weight by its values alone: a positive number in every record, nearly all of
-    them different, and not heaped on round figures.  An exact measurement looks so too."""
+    """Return whether a column may be a survey weight by its values alone: a positive number in every record, nearly all
+    of them different, and not heaped on round figures. An exact measurement looks so too."""
     if not facts.numeric or facts.labelled or facts.n_missing:
         return False
     if facts.n_distinct < _LEAST_DISTINCT or not column.nearly_unique:
@@ -173,7 +173,7 @@ def skip_like(column: Partition) -> list[tuple[int, str | None]]:
 
 
 def says_skip(column: Partition, code: str | None) -> bool:
-    """Whether a code is said in words to mean skipped."""
+    """Return whether a code is said in words to mean skipped."""
     labels = column.raw.about
     return code is not None and bool(_SKIP_WORDS.search(labels.label_of.get(code, code)))
 
@@ -218,8 +218,8 @@ def missing_codes(
 
 
 def says_missing(about: ColumnLabels, value: str, others: Collection[str]) -> bool:
-    """Whether a raw value seems to mean a missing answer: by the file, by its label, or as a negative code where none
-    of the ``others`` is negative."""
+    """Return whether a raw value seems to mean a missing answer: by the file, by its label, or as a negative code where
+    none of the ``others`` is negative."""
     label = about.label_of.get(value, value)
     if about.missing_among([value]) or _MISSING_WORDS.search(label) or _SKIP_WORDS.search(label):
         return True

@@ -16,7 +16,7 @@ _MOST_VALUES = 3  # values named of a column that is found by some of its values
 
 
 class Obstacle(Enum):
-    """What keeps a column from being given a role as it stands."""
+    """An obstacle that keeps a column from being given a role as it stands."""
 
     WEIGHT = "it is the weight"
     ID = "it is the id"
@@ -45,8 +45,8 @@ class ColumnFound:
 
 @dataclass(frozen=True)
 class SearchableColumn:
-    """What of a column is searched: its label, and its values with their labels; no values of what looks like an id,
-    which name records, and none of a number with many."""
+    """The parts of a column that are searched: its label, and its values with their labels; no values of what looks
+    like an id, which name records, and none of a number with many."""
 
     label: str
     values: tuple[str, ...]
@@ -54,7 +54,7 @@ class SearchableColumn:
 
 
 def searchable(raw: RawTable) -> dict[str, SearchableColumn]:
-    """What of every column is searched, in file order; linear in all distinct values."""
+    """The searchable parts of every column, in file order; linear in all distinct values."""
     return {name: _searchable(column, raw.n_records) for name, column in raw.columns.items()}
 
 
@@ -93,7 +93,7 @@ def find_columns(columns: Mapping[str, SearchableColumn], plan: Plan, typed: str
 
 
 def _obstacle(name: str, seen: Facts, plan: Plan, carried: frozenset[str], dropped: frozenset[str]) -> Obstacle | None:
-    """What keeps a column that no attribute has from being given a role."""
+    """The obstacle that keeps a column that no attribute has from being given a role."""
     if name == plan.data.weight:
         return Obstacle.WEIGHT
     if name == plan.data.id:

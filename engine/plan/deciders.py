@@ -75,7 +75,7 @@ def decided(deciders: Sequence[Partition], targets: Sequence[Partition], n: int)
 
 
 def _decides(a: Partition) -> Callable[[Partition], bool]:
-    """Whether ``a`` decides another column, and not by accident."""
+    """A test of whether ``a`` decides another column, and not by accident."""
     first_equal: list[np.ndarray] = []
 
     def holds(b: Partition) -> bool:

@@ -214,7 +214,8 @@ def _skip_indicators(columns: Sequence[Partition]) -> list[tuple[np.ndarray, _Sk
 
 
 def _is_gate_of(b: Partition, a: Partition, skipped: np.ndarray) -> bool:
-    """Whether all that ``a`` says about ``b`` is that ``a`` was skipped: then ``b`` is the gate and no recode."""
+    """Return whether all that ``a`` says about ``b`` is that ``a`` was skipped: then ``b`` is the gate and no
+    recode."""
     return b.n_levels == 2 < a.n_levels and bool(np.array_equal(b.codes == b.codes[0], skipped == skipped[0]))
 
 

@@ -60,12 +60,12 @@ class Fix:
 
     @property
     def name(self) -> str:
-        """How the fix is named where it is typed: ``drop``, ``merge:Single``."""
+        """The name of the fix where it is typed: ``drop``, ``merge:Single``."""
         return f"{self.verb}:{self.target}" if self.target else self.verb
 
 
 def fixes(mismatch: Mismatch, plan: Plan, table: RawTable) -> tuple[Fix, ...]:
-    """What may be done about one of the mismatches of ``plan`` and ``table``, the likeliest first."""
+    """The fixes of one of the mismatches of ``plan`` and ``table``, the likeliest first."""
     found = list(_ways(mismatch, plan, table))
     return tuple(sorted(found, key=lambda fix: not fix.likely))
 
@@ -86,7 +86,8 @@ def settle(plan: Plan, table: RawTable, chosen: Sequence[Mismatch], fix_name: st
 
 
 def _is_open(mismatch: Mismatch, plan: Plan, table: RawTable) -> bool:
-    """Whether a mismatch is still there when others have been settled: its attribute may have gone with a column."""
+    """Return whether a mismatch is still there when others have been settled: its attribute may have gone with a
+    column."""
     if isinstance(mismatch, AbsentColumn | NewColumn):
         return any(mismatch.key == left.key for left in column_mismatches(plan, table))
     if isinstance(mismatch, RuleOnUnknownLevel):
@@ -151,7 +152,7 @@ def _likeness(old: str, new: str) -> float:
 
 
 def _values_fit(plan: Plan, old: str, new: str, table: RawTable) -> bool:
-    """Whether a new column holds what the plan declares for an old one that made an attribute's levels alone."""
+    """Return whether a new column holds what the plan declares for an old one that made an attribute's levels alone."""
     part = next((a for a in plan.attributes if a.view == (old,)), None)
     if part is None or not part.levels:
         return True

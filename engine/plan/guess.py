@@ -34,7 +34,7 @@ class Facts:
 
     @property
     def categorical(self) -> bool:
-        """Whether the column can be an attribute as it stands."""
+        """Return whether the column can be an attribute as it stands."""
         return (
             self.n_distinct > 0
             and not self.looks_like_id

@@ -32,7 +32,8 @@ class MechanismPlan:
 
     @property
     def by_roles(self) -> bool:
-        """Whether its candidates are the specs and rates of the plan's space; else they are those of the grid."""
+        """Return whether its candidates are the specs and rates of the plan's space; else they are those of the
+        grid."""
         return self.name == RANDOM_SWAP
 
     @classmethod

@@ -23,12 +23,12 @@ class Mismatch(ABC):
     @property
     @abstractmethod
     def subject(self) -> tuple[str, ...]:
-        """What it is about: a column, or an attribute and one of its values."""
+        """The subject of the mismatch: a column, or an attribute and one of its values."""
 
     @property
     @abstractmethod
     def sentence(self) -> str:
-        """What does not fit."""
+        """The mismatch as a sentence."""
 
     @property
     def key(self) -> str:
@@ -53,7 +53,7 @@ class AbsentColumn(Mismatch):
 
     @property
     def sentence(self) -> str:
-        """What does not fit."""
+        """The mismatch as a sentence."""
         if self.claim == "unit":
             return absent_unit(self.column, self.columns)
         return f"column '{self.column}' ({self.claim}) is not in the data"
@@ -76,7 +76,7 @@ class NewColumn(Mismatch):
 
     @property
     def sentence(self) -> str:
-        """What does not fit."""
+        """The mismatch as a sentence."""
         named = f" ({self.label})" if self.label else ""
         if self.covered:
             return (
@@ -114,7 +114,7 @@ class NewLevel(NewValue):
 
     @property
     def sentence(self) -> str:
-        """What does not fit."""
+        """The mismatch as a sentence."""
         records = count(self.n_records, "record")
         return f"attribute '{self.attribute}' has a level {self.named}, in {records}, that the plan does not declare"
 
@@ -127,7 +127,7 @@ class NewMissingCode(NewValue):
 
     @property
     def sentence(self) -> str:
-        """What does not fit."""
+        """The mismatch as a sentence."""
         records = count(self.n_records, "record")
         return (
             f"attribute '{self.attribute}' has a code {self.named}, in {records}, that the plan does not declare and "
@@ -150,7 +150,7 @@ class RefusedMissing(Mismatch):
 
     @property
     def sentence(self) -> str:
-        """What does not fit."""
+        """The mismatch as a sentence."""
         return f"attribute '{self.attribute}' has {count(self.n_records, 'missing value')}, which the plan refuses"
 
 
@@ -171,7 +171,7 @@ class NotNumbers(Mismatch):
 
     @property
     def sentence(self) -> str:
-        """What does not fit."""
+        """The mismatch as a sentence."""
         return (
             f"column '{self.column}' is cut by numbers, and {count(len(self.values), 'value')} of it "
             f"({listed(self.values)}; {count(self.n_records, 'record')}) cannot be read as one"
@@ -192,7 +192,7 @@ class NoValues(Mismatch):
 
     @property
     def sentence(self) -> str:
-        """What does not fit."""
+        """The mismatch as a sentence."""
         return f"attribute '{self.attribute}' has no values at all"
 
 
@@ -213,7 +213,7 @@ class RuleOnUnknownLevel(Mismatch):
 
     @property
     def sentence(self) -> str:
-        """What does not fit."""
+        """The mismatch as a sentence."""
         return f"edit rule '{self.rule}' names the unknown level '{self.level}' of attribute '{self.attribute}'"
 
 
@@ -232,7 +232,7 @@ class UnusedLevels(Mismatch):
 
     @property
     def sentence(self) -> str:
-        """What does not fit."""
+        """The mismatch as a sentence."""
         levels = f"{count(len(self.levels), 'level')} ({listed(self.levels)})"
         return f"attribute '{self.attribute}' has {levels} in the plan but not in the data"
 
@@ -253,5 +253,5 @@ class Clash(Mismatch):
 
     @property
     def sentence(self) -> str:
-        """What does not fit."""
+        """The mismatch as a sentence."""
         return self.why

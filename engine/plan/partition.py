@@ -37,7 +37,7 @@ class Partition:
 
     @property
     def nearly_unique(self) -> bool:
-        """Whether there are few records per value."""
+        """Return whether there are few records per value."""
         return self.n_levels * RECORDS_PER_LEVEL > len(self.codes)
 
     @property

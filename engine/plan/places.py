@@ -73,7 +73,7 @@ def places_in(raw: RawTable, plan: Plan) -> tuple[str, ...]:
 
 
 def _lies_in(fine: np.ndarray, coarse: np.ndarray) -> bool:
-    """Whether each area of a finer column lies in one of a coarser one, which has fewer areas."""
+    """Return whether each area of a finer column lies in one of a coarser one, which has fewer areas."""
     pairs = np.unique(np.stack([fine, coarse]), axis=1)
     n_fine, n_coarse = len(np.unique(fine)), len(np.unique(coarse))
     return bool(n_coarse < n_fine == pairs.shape[1])
@@ -118,8 +118,9 @@ def _lies_in_or_is(codes: np.ndarray, size: np.ndarray) -> bool:
 
 
 def usual_profiles(data: Microdata, places: Sequence[str]) -> tuple[str, ...]:
-    """What households that exchange places usually agree on, each a list of profiles from strict to lax as the
-    mechanism reads it: a household's size and kind, then its size; the same within the coarsest place first."""
+    """The attributes on which households that exchange places usually agree, each entry a list of profiles from strict
+    to lax as the mechanism reads it: a household's size and kind, then its size; the same within the coarsest place
+    first."""
     return _profiles(household_attributes(data, places), places)
 
 
@@ -197,7 +198,7 @@ def _with_mechanism(plan: Plan, exchange: MechanismPlan, places: tuple[str, ...]
 
 
 def can_name_place(name: str) -> bool:
-    """Whether mechanisms and measures can name this attribute."""
+    """Return whether mechanisms and measures can name this attribute."""
     return is_writable(name) and "|" not in name
 
 
@@ -219,5 +220,5 @@ def measured_by(places: Sequence[str], known: Sequence[str], weighted: bool) -> 
 
 
 def _decides(plan: Plan, name: str) -> bool:
-    """Whether the rule of choice names a measure, with its parameters or without."""
+    """Return whether the rule of choice names a measure, with its parameters or without."""
     return any(text in (name, name.partition("[")[0]) for text in (plan.decision.risk, plan.decision.utility))

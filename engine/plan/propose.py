@@ -66,7 +66,7 @@ def _without_finer(suggested: tuple[str, ...], plan: Plan, known: Dependencies) 
 
 
 def _wants_places(plan: Plan) -> bool:
-    """Whether households are numbered and nothing exchanges them yet."""
+    """Return whether households are numbered and nothing exchanges them yet."""
     return plan.data.unit is not None and not places_of(plan)
 
 

@@ -25,7 +25,7 @@ class RateRange:
     high: Decimal
 
     def holds(self, share: float | Decimal) -> bool:
-        """Whether a share (0.02 is 2 percent) lies in the range, its ends included."""
+        """Return whether a share (0.02 is 2 percent) lies in the range, its ends included."""
         return self.low <= Decimal(str(share)) * 100 <= self.high
 
 

@@ -84,7 +84,7 @@ def _refuse(attribute: AttributePlan, view: AttributeView) -> None:
 
 
 def _exact(attribute: AttributePlan, table: RawTable, view: AttributeView, coded: np.ndarray) -> bool:
-    """Whether each level stands for one combination of raw values over the whole block."""
+    """Return whether each level stands for one combination of raw values over the whole block."""
     if len(attribute.columns) == 1:
         # Distinct values all occur, so it is enough that no level has two; null is one more value where it occurs.
         raw = table.columns[attribute.columns[0]]

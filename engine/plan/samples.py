@@ -161,7 +161,7 @@ def _cps8d() -> RawTable:
 
 
 def _drawn(name: str) -> Any:
-    """What the generator of a sample, which lies beside the samples' plans, returns."""
+    """The result of a sample's generator, which lies beside the samples' plans."""
     return runpy.run_path(str(resources.datasets_folder() / f"make_{name}.py"))[name]()
 
 

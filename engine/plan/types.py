@@ -112,7 +112,7 @@ class DataPlan:
 
 
 def is_pattern(text: str) -> bool:
-    """Whether a carry or drop entry is a pattern rather than a column's name."""
+    """Return whether a carry or drop entry is a pattern rather than a column's name."""
     return any(sign in text for sign in "*?[")
 
 
@@ -304,7 +304,7 @@ class Plan:
 
     @property
     def swaps_at_random(self) -> bool:
-        """Whether the random swap of ``space`` is among the mechanisms."""
+        """Return whether the random swap of ``space`` is among the mechanisms."""
         return not self.mechanisms or any(m.by_roles for m in self.mechanisms)
 
     @property

@@ -17,7 +17,7 @@ def in_no_use(plan: Plan, names: Iterable[str]) -> tuple[str, ...]:
 
 
 def no_use_sentence(names: Iterable[str]) -> str:
-    """Which altered attributes no measure of a declared use looks at; "" for none."""
+    """A sentence on altered attributes that no measure of a declared use looks at; "" for none."""
     altered = tuple(names)
     if not altered:
         return ""

@@ -12,7 +12,7 @@ _CORRELATED = 5.0  # standard errors of a rank correlation
 
 @dataclass(frozen=True)
 class OrderTrace:
-    """What an order shows of the old one: records that ``neighbours`` the same record as before, and the
+    """The trace of an old order in a new one: records that ``neighbours`` the same record as before, and the
     ``correlation`` of old and new places (0 to 1), alone and in standard ``errors`` of a random order."""
 
     neighbours: int
@@ -21,7 +21,7 @@ class OrderTrace:
 
     @property
     def is_kept(self) -> bool:
-        """Whether something of the old order is kept that a random one would not keep."""
+        """Return whether something of the old order is kept that a random one would not keep."""
         return self.neighbours >= _NEIGHBOURS or self.errors > _CORRELATED
 
 

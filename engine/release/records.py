@@ -43,11 +43,11 @@ class ReleasedTable(Cache):
         self._replaced, self._numbers = dict(replaced or {}), dict(numbers or {})
 
     def is_replaced(self, attribute: int) -> bool:
-        """Whether a mechanism drew the attribute's levels anew."""
+        """Return whether a mechanism drew the attribute's levels anew."""
         return attribute in self._replaced
 
     def is_renumbered(self, column: str) -> bool:
-        """Whether a mechanism changed a raw column's numbers."""
+        """Return whether a mechanism changed a raw column's numbers."""
         return column in self._numbers
 
     def codes(self, attribute: int) -> np.ndarray:
@@ -66,7 +66,7 @@ class ReleasedTable(Cache):
         return mask
 
     def problem(self) -> str:
-        """What makes it no table of its records, as a clause; empty where nothing does."""
+        """The fault that makes it no table of its records, as a clause; empty where nothing does."""
         n, attributes = self.data.n_records, self.data.domain.attributes
         for j in (*self.swapped, *self._replaced):
             if not isinstance(j, int | np.integer) or not 0 <= j < len(attributes):

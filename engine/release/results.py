@@ -29,8 +29,8 @@ class RunStatus(IntEnum):
 
 
 class NoteKind(Enum):
-    """What a note on a run tells: what a measure had to say beside its figure (such as why it is undefined), the count
-    behind a figure, or what the mechanism counted."""
+    """The source of a note on a run: a measure's remark beside its figure (such as why it is undefined), the count
+    behind a figure, or a count of the mechanism."""
 
     FIGURE = "figure"
     COUNT = "count"

@@ -15,7 +15,7 @@ UNIFORM = "0"
 
 @dataclass(frozen=True)
 class Selection:
-    """What a random swap asks of a pair beyond the roles.
+    """The demands of a random swap on a pair beyond the roles.
 
     Records are drawn with weights ``1/n`` to the power ``lean``, where ``n`` records share the attributes ``risk``.
     ``near`` pairs places of attributes with the most steps between the levels of two partners; partners agree on at
@@ -29,7 +29,8 @@ class Selection:
     similarity: int = 0
 
     def limits(self, names: Sequence[str]) -> list[str]:
-        """What two partners must do beyond the roles, in words after *records that*; ``names`` are the attributes'."""
+        """The demands on two partners beyond the roles, in words after *records that*; ``names`` are the
+        attributes'."""
         words = [
             f"lie at most {steps} {'level' if steps == 1 else 'levels'} of {names[j]} apart" for j, steps in self.near
         ]

@@ -28,7 +28,7 @@ MOST_ROLES = 1_000_000_000
 
 
 class ImpossibilityKind(StrEnum):
-    """Why a spec can never make a swap."""
+    """A reason why a spec can never make a swap."""
 
     NOTHING_SWAPPED = "no attribute is swapped"
     ALL_SWAPPED = "every attribute is swapped"
@@ -130,7 +130,7 @@ def by_swap_sizes(
 
 
 def can_list(n_specs: int, n_attributes: int) -> bool:
-    """Whether so many specs of so many attributes can be listed one by one."""
+    """Return whether so many specs of so many attributes can be listed one by one."""
     return n_specs <= MOST_SPECS and n_specs * n_attributes <= MOST_ROLES
 
 
@@ -179,7 +179,7 @@ def outside_roles(names: Sequence[str], fix: Sequence[str], change: Sequence[str
 
 
 def impossibility(spec: AttributeSpec, table: ContingencyTable | None, rule: str) -> Impossibility | None:
-    """Why a spec can never make a swap, or None.  Without a table only the roles are looked at."""
+    """The reason why a spec can never make a swap, or None. Without a table only the roles are looked at."""
     roles = spec.roles
     if "S" not in roles:
         return Impossibility(ImpossibilityKind.NOTHING_SWAPPED)
@@ -194,7 +194,8 @@ def impossibility(spec: AttributeSpec, table: ContingencyTable | None, rule: str
 
 
 def _impossibility_of_levels(spec: AttributeSpec, narrow: Sequence[int], rule: str) -> Impossibility | None:
-    """Why a spec whose roles are possible cannot work where the ``narrow`` attributes have one category each."""
+    """The reason why a spec whose roles are possible cannot work where the ``narrow`` attributes have one category
+    each."""
     roles = spec.roles
     for j in narrow:
         if roles[j] in "SC":
@@ -224,7 +225,7 @@ def canonical(spec: AttributeSpec) -> AttributeSpec:
 
 
 def may_merge(spec: AttributeSpec, domain: Domain, rule: str, carries: bool) -> bool:
-    """Whether merging a spec with its complement leaves the released file the same.
+    """Return whether merging a spec with its complement leaves the released file the same.
 
     Not under the loose rule; not when something stays with its record (carried columns, weights, ids); not when
     equality on an F attribute leaves its raw values free to differ; not when several kinds of level occur among S and

@@ -65,8 +65,8 @@ def _merged(table: ContingencyTable, choices: list[set[str]], wide: list[bool]) 
 
 
 def _product(choices: Iterable[set[str]], allowed: str | Sequence[str]) -> int:
-    """How many ways there are to give every attribute a role that it may have and that is ``allowed`` (one text for
-    all, or one each)."""
+    """The number of ways to give every attribute a role that it may have and that is ``allowed`` (one text for all, or
+    one each)."""
     choices = list(choices)
     each = [allowed] * len(choices) if isinstance(allowed, str) else allowed
     return prod(len(roles & set(roles_allowed)) for roles, roles_allowed in zip(choices, each, strict=True))

@@ -132,7 +132,7 @@ class AttributeSpec:
 
     @property
     def short(self) -> str:
-        """What is swapped, then what is held: ``"Age + Race (equal: Sex)"``."""
+        """The attributes swapped, then those held: ``"Age + Race (equal: Sex)"``."""
         swapped = " + ".join(self.names_having("S"))
         held = [f" ({word}: {', '.join(self.names_having(role))})" for role, word in _HELD if role in self.roles]
         return swapped + "".join(held)
@@ -150,8 +150,8 @@ class AttributeSpec:
 
 @dataclass(frozen=True)
 class Structure:
-    """What decides which pairs are feasible, and so the key of a stream: all splits of ``differ`` into S and C share
-    pairs.
+    """The part of a spec that decides which pairs are feasible, and so the key of a stream: all splits of ``differ``
+    into S and C share pairs.
 
     ``differ`` = S∪C, ``equal`` = F, ``free`` = U (places in domain order); ``constrained`` says whether C is non-empty
     (then a true swap is automatic); ``rule`` is strict or loose; ``same_kind`` are the swapped attributes on which the
@@ -171,12 +171,12 @@ class Structure:
 
     @property
     def is_published(self) -> bool:
-        """Whether nothing is asked of pairs beyond the roles, and all records are drawn alike."""
+        """Return whether nothing is asked of pairs beyond the roles, and all records are drawn alike."""
         return not self.ruled and self.selection is None
 
     @property
     def needs_free_difference(self) -> bool:
-        """Whether a pair must also differ on some U attribute (strict rule, no C)."""
+        """Return whether a pair must also differ on some U attribute (strict rule, no C)."""
         return self.rule == "strict" and not self.constrained
 
     def stream_parts(self, domain: Domain) -> tuple[object, ...]:
@@ -200,7 +200,7 @@ def multi_kind(table: ContingencyTable) -> tuple[int, ...]:
 
 
 def beyond_roles(spec: ReleaseSpec, domain: Domain) -> tuple[str, ...]:
-    """What a random swap asks of pairs beyond the roles, in words; nothing for the swap as published.
+    """The demands of a random swap on pairs beyond the roles, in words; nothing for the swap as published.
 
     An attack that reckons with the published swap alone says these words.
     """
@@ -246,7 +246,7 @@ class ReleaseSpec:
 
     @property
     def by_roles(self) -> bool:
-        """Whether roles and a rate say what is done; else the parameters of the mechanism do."""
+        """Return whether roles and a rate say what is done; else the parameters of the mechanism do."""
         return self.mechanism == RANDOM_SWAP
 
     def canonical(self) -> str:
@@ -276,13 +276,13 @@ class ReleaseSpec:
 
     @property
     def text(self) -> str:
-        """What is done, without the rate: the attribute spec of a random swap, the parameters of another mechanism."""
+        """The action without the rate: the attribute spec of a random swap, the parameters of another mechanism."""
         settings = [f"{name}={value}" for name, value in self.params if value]
         return " ".join([str(self.attributes), *settings] if self.by_roles else settings)
 
     @property
     def short(self) -> str:
-        """What is done, without the rate, for a reader: the attributes swapped, or a mechanism with its parameters."""
+        """The action without the rate, for a reader: the attributes swapped, or a mechanism with its parameters."""
         if not self.by_roles:
             return f"{self.mechanism} {self.text}".rstrip()
         return " ".join([self.attributes.short, *(f"{name}={value}" for name, value in self.params if value)])

@@ -28,7 +28,7 @@ class TouchedBuffer:
 
     @property
     def ends(self) -> np.ndarray:
-        """Where each candidate's cells end."""
+        """The end of each candidate's cells."""
         return np.concatenate([np.zeros(0, np.int64), *self._ends])
 
     @property
@@ -94,8 +94,8 @@ class TouchedBuffer:
     def batch(
         self, index: CellIndex, changed: np.ndarray, swaps: np.ndarray, failing: np.ndarray | None = None
     ) -> ReleaseBatch:
-        """What measures look at; ``changed`` and ``swaps`` have one row per candidate, in the order in which they were
-        added.  It shares this object's room."""
+        """The batch that measures look at; ``changed`` and ``swaps`` have one row per candidate, in the order in which
+        they were added. It shares this object's room."""
         return release_batch(index.cells(failing), TouchedCells(self.ends, *self.cells), changed, swaps)
 
 

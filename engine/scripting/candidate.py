@@ -91,8 +91,8 @@ class Candidate:
 
     @property
     def runs_within(self) -> ShareWithin | None:
-        """How many of its runs meet the bound by which it was chosen, or the plan's: ``within`` of ``runs``, and the
-        95 % limits ``low`` and ``high`` of the share of all such runs that do; None without a bound."""
+        """The number of its runs that meet the bound by which it was chosen, or the plan's: ``within`` of ``runs``, and
+        the 95 % limits ``low`` and ``high`` of the share of all such runs that do; None without a bound."""
         view = self._view
         bound = risk_bound(self.study, view.risk, self.bound)
         return None if bound is None else share_within(counted_losses(view, self._runs), bound)
@@ -128,7 +128,7 @@ class Candidate:
 
     @property
     def undominated(self) -> bool:
-        """Whether it is on the frontier."""
+        """Return whether it is on the frontier."""
         return bool(self._view.dominance.undominated[self._index])
 
     @public()

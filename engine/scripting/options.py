@@ -29,7 +29,7 @@ _FIRST_PLAN = ("cut", "carry", "drop", *SINGLE_USES)
 
 
 class SweepOptions(TypedDict, total=False):
-    """What :func:`engine.sweep` takes besides its named parameters: entries of the plan."""
+    """Entries of the plan that :func:`engine.sweep` takes besides its named parameters."""
 
     keys: Sequence[str]
     swap: Sequence[str]

@@ -32,8 +32,8 @@ if TYPE_CHECKING:
 
 
 class View(TypedDict, total=False):
-    """How candidates are compared: the measure of ``risk`` and that of ``utility``, or any measures as ``objectives``;
-    ``allow_partial`` lets runs count that found too few partners."""
+    """The terms by which candidates are compared: the measure of ``risk`` and that of ``utility``, or any measures as
+    ``objectives``; ``allow_partial`` lets runs count that found too few partners."""
 
     risk: str
     utility: str
@@ -81,7 +81,7 @@ class Sweep(Sequence[Candidate]):
 
     @property
     def is_complete(self) -> bool:
-        """Whether all runs of the plan are done."""
+        """Return whether all runs of the plan are done."""
         space = self.plan.space
         if space.adaptive or space.search:  # it has ended where nothing is promising any more
             return self.study.progress.state == "finished"

@@ -143,7 +143,7 @@ def _bits(array: np.ndarray) -> np.ndarray:
 
 
 def _same_bits(a: np.ndarray, b: np.ndarray) -> bool:
-    """Whether two arrays are the same bits, as losses of a measure are that is better when lower."""
+    """Return whether two arrays are the same bits, as losses of a measure are that is better when lower."""
     comparable = a.dtype == b.dtype and a.shape == b.shape and a.size > 1
     return bool(comparable and np.array_equal(_bits(a), _bits(b)))
 

@@ -27,7 +27,7 @@ SUFFIX = ".study"
 
 @dataclass(frozen=True)
 class Predecessors:
-    """What whoever makes a study says of earlier studies of its data.
+    """The statement on earlier studies of the same data by whoever makes a study.
 
     ``after`` are studies that came before, wherever they lie.  Others lie beside the new one: ``unrelated`` says why
     they have nothing to do with it; without it they came before too, but with ``ask`` no study is made then, so that
@@ -85,7 +85,7 @@ def earlier_studies(target: Path, raw: RawTable, plan: Plan, said: Predecessors,
 
 
 def is_of_data(study: Study, raw: RawTable, keys: Sequence[bytes] = ()) -> bool | None:
-    """Whether a study is of these data; None where its key is not at hand and the data have its shape."""
+    """Return whether a study is of these data; None where its key is not at hand and the data have its shape."""
     about = study.about
     if about["n_records"] != raw.n_records:
         return False
@@ -117,7 +117,7 @@ def _studies_in(target: Path, others: Sequence[Path]) -> Iterator[Path]:
 
 
 def _statements(names: tuple[str, ...], target: Path, said: Predecessors) -> tuple[Unrelated, ...]:
-    """That the studies of these names have nothing to do with a new one, where it was said."""
+    """The statements that the studies of these names have nothing to do with a new one."""
     why = said.unrelated.strip()
     if why and not names:
         raise UsageError(
@@ -136,7 +136,7 @@ def _statements(names: tuple[str, ...], target: Path, said: Predecessors) -> tup
 
 
 def _ledger(taken: Sequence[_Found], statements: tuple[Unrelated, ...], unread: tuple[str, ...]) -> Ledger:
-    """What came before, each study once, with what the ledgers of earlier studies tell."""
+    """The studies that came before, each once, with those that the ledgers of earlier studies name."""
     earlier = {found.study.id: found.study for found in taken}
     for found in taken:
         for study in found.ledger.earlier:

@@ -166,7 +166,7 @@ class Lease:
 
 
 def _is_mine(row: dict[str, Any]) -> bool:
-    """Whether this process wrote last."""
+    """Return whether this process wrote last."""
     here = row["pid"] == os.getpid() and row["host"] == hostname()
     return here and row.get("born", "") in ("", _own_birth(os.getpid()))
 

@@ -65,7 +65,8 @@ class Unrelated:
 
 @dataclass(frozen=True)
 class Ledger:
-    """What came before a study, oldest first; ``unread`` are files beside it that could not be read as studies."""
+    """The studies that came before a study, oldest first; ``unread`` are files beside it that could not be read as
+    studies."""
 
     earlier: tuple[EarlierStudy, ...] = ()
     unrelated: tuple[Unrelated, ...] = ()
@@ -78,7 +79,7 @@ class Ledger:
 
 
 class BoundOrigin(Enum):
-    """When a bound on risk was set: before any result was there, or in the light of which results."""
+    """The time at which a bound on risk was set: before any result was there, or in the light of which results."""
 
     FIXED = "before any result"
     CHOSEN = "with the choice"
@@ -98,13 +99,13 @@ def ledger_in(log: Sequence[Entry], name: str) -> Ledger | None:
 
 
 def opening(plan: Plan, ledger: Ledger | None) -> dict[str, Any]:
-    """What the first entry of a log says of the plan's bound and of earlier studies."""
+    """The words of the first entry of a log on the plan's bound and of earlier studies."""
     bound = {BOUND_ENTRY: plan.decision.max_risk}
     return bound if ledger is None else {**bound, ENTRY: msgspec.to_builtins(ledger)}
 
 
 def id_of(study: Study) -> str:
-    """What names a study and each of its copies: the digest of its log's first entry, or its keyed fingerprint of the
+    """The name of a study and each of its copies: the digest of its log's first entry, or its keyed fingerprint of the
     data where the log was not begun."""
     log = entries(study)
     return log[0].digest if log else str(study.about["fingerprint"])
@@ -134,8 +135,8 @@ def as_earlier(study: Study, plan: Plan, *, certain: bool) -> EarlierStudy:
 
 
 def bound_origin(study: Study, bound: float) -> BoundOrigin:
-    """When a bound on risk was set.  It was fixed if the plan had it from the beginning on, and the plan of every
-    earlier study of which results could be seen had it too."""
+    """The time at which a bound on risk was set. It was fixed if the plan had it from the beginning on, and the plan of
+    every earlier study of which results could be seen had it too."""
     planned, log = study.plan.decision.max_risk, entries(study)
     if planned is None or float(planned) != bound:
         return BoundOrigin.CHOSEN
@@ -148,7 +149,7 @@ def bound_origin(study: Study, bound: float) -> BoundOrigin:
 
 
 def _bound_was_changed(log: Sequence[Entry], plan: Plan) -> bool:
-    """Whether a plan's bound is not the one with which its study began, or was changed meanwhile."""
+    """Return whether a plan's bound is not the one with which its study began, or was changed meanwhile."""
     first: Mapping[str, Any] = log[0].detail if log else {}
     if BOUND_ENTRY in first and first[BOUND_ENTRY] != plan.decision.max_risk:
         return True
@@ -156,7 +157,7 @@ def _bound_was_changed(log: Sequence[Entry], plan: Plan) -> bool:
 
 
 def ledger_sentences(ledger: Ledger) -> list[str]:
-    """What a ledger tells, in sentences for the analyst; none where nothing came before."""
+    """The contents of a ledger, in sentences for the analyst; none where nothing came before."""
     sentences = [_sentence(study) for study in ledger.earlier]
     sentences += [
         f"{listed(statement.studies)} of the same data {'was' if len(statement.studies) == 1 else 'were'} said to have"

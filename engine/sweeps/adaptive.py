@@ -129,8 +129,8 @@ def who_may_be_chosen(
 
 @dataclass(frozen=True)
 class Settlement:
-    """How the choice under a ``bound`` stands after a sweep: the label of the ``best`` scenario, None without one, and
-    the labels of those that are still ``open_`` although they were run ``most`` times, the most useful first."""
+    """The standing of the choice under a ``bound`` after a sweep: the label of the ``best`` scenario, None without one,
+    and the labels of those that are still ``open_`` although they were run ``most`` times, the most useful first."""
 
     bound: str
     best: str | None

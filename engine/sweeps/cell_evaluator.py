@@ -175,7 +175,7 @@ class CellRuns:
 
 
 def failing_cells(index: CellIndex, plan: Plan) -> np.ndarray | None:
-    """Which cells of an index break an edit rule; None where the plan has none."""
+    """A mask of the cells of an index that break an edit rule; None where the plan has none."""
     if not plan.edits:
         return None
     words = index.words[: index.n_cells]

@@ -182,7 +182,7 @@ class ClusterExecutor:
         return _WAITING * max(1, self._threads)
 
     def _say_what_it_waits_for(self) -> None:
-        """Nothing comes: is there nobody who works, or does nobody answer?"""
+        """Say whether nobody works or nobody answers while nothing comes."""
         silent = time.monotonic() - self._heard
         text = ""
         if not self._threads and silent > _ALONE:

@@ -72,8 +72,8 @@ def estimate(
 
 
 def probed(plan: Plan, space: Space | Counted | None, others: Sequence[ReleaseSpec]) -> tuple[list[ReleaseSpec], int]:
-    """What :func:`estimate` is to look at, and of how many scenarios: all of them, but of swaps of given numbers of
-    attributes, of which no two share work, an even part."""
+    """The specs that :func:`estimate` looks at, and the number of scenarios that they stand for: all of them, but of
+    swaps of given numbers of attributes, of which no two share work, an even part."""
     if space is None:
         return list(others), len(others)
     ways = swap_ways(plan)

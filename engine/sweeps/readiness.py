@@ -93,7 +93,8 @@ def _check_bound(plan: Plan, question: Question) -> None:
 
 
 def plan_problems(plan: Plan, raw: RawTable) -> list[str]:
-    """What differs between a plan and a file, in sentences; where nothing does, what a sweep of it would refuse."""
+    """The differences between a plan and a file, in sentences; where there are none, the reasons why a sweep of it
+    would be refused."""
     differing = check_plan(plan, raw)
     if differing:
         return differing

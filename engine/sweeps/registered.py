@@ -39,8 +39,8 @@ def register_parts(parts: Sequence[Registered]) -> None:
 
 
 def can_travel(parts: Sequence[Registered], *, far: bool = False) -> bool:
-    """Whether other processes can import all functions of ``parts``; ``far`` on other machines, where the script that
-    was started is not."""
+    """Return whether other processes can import all functions of ``parts``; ``far`` on other machines, where the script
+    that was started is not."""
     return all(not _not_importable(part, far) for part in parts)
 
 

@@ -46,7 +46,7 @@ class ReleaseWarning(ABC):
 
     @property
     def refused(self) -> bool:
-        """Whether it stands in the way of a public bundle."""
+        """Return whether it stands in the way of a public bundle."""
         return False
 
     @property
@@ -97,7 +97,7 @@ class Identifier(ReleaseWarning):
 
     @property
     def refused(self) -> bool:
-        """Whether it stands in the way of a public bundle."""
+        """Return whether it stands in the way of a public bundle."""
         return self.tells_apart
 
 
@@ -171,7 +171,7 @@ class LooseRecodes(ReleaseWarning):
 
     @property
     def refused(self) -> bool:
-        """Whether it stands in the way of a public bundle."""
+        """Return whether it stands in the way of a public bundle."""
         return True
 
 
@@ -188,7 +188,8 @@ def released_names(data: Microdata) -> list[str]:
 
 
 def differs_everywhere(column: RawColumn, n_records: int) -> bool:
-    """Whether a column has another value in nearly every record, on enough records for that to be no accident."""
+    """Return whether a column has another value in nearly every record, on enough records for that to be no
+    accident."""
     return _differs(len(column.values), n_records)
 
 
@@ -197,7 +198,7 @@ def _differs(n_values: int, n_records: int) -> bool:
 
 
 def tells_apart(column: RawColumn, n_records: int) -> bool:
-    """Whether a column tells nearly every record apart, so that no public bundle may hold it.
+    """Return whether a column tells nearly every record apart, so that no public bundle may hold it.
 
     Numbers with decimals are amounts, which differ by nature; whole numbers and texts that differ are names.
     """
@@ -205,8 +206,8 @@ def tells_apart(column: RawColumn, n_records: int) -> bool:
 
 
 def tells_units_apart(column: RawColumn, units: Units) -> bool:
-    """Whether a column tells nearly every household apart, being the same for all members of each: whole numbers and
-    texts, as for :func:`tells_apart`."""
+    """Return whether a column tells nearly every household apart, being the same for all members of each: whole numbers
+    and texts, as for :func:`tells_apart`."""
     if not _differs(len(column.values), len(units)) or _amounts(column):
         return False
     return bool(units.constant(column.codes).all())
@@ -283,8 +284,9 @@ def loose_recodes(data: Microdata, plan: Plan, known: Dependencies | None = None
 
 
 def _may_part(plan: Plan, first: str | None, second: str | None, binding: Collection[str]) -> bool:
-    """Whether a candidate may change one of two attributes (None: a carried column, which stays) and not the other, so
-    that they contradict each other; they never do where one ``binding`` them together is the same in both partners."""
+    """Return whether a candidate may change one of two attributes (None: a carried column, which stays) and not the
+    other, so that they contradict each other; they never do where one ``binding`` them together is the same in both
+    partners."""
     if first == second:
         return False
     if plan.swaps_at_random and _random_swap_may_part(plan, first, second, binding):
@@ -300,7 +302,7 @@ def _may_part(plan: Plan, first: str | None, second: str | None, binding: Collec
 
 
 def _random_swap_may_part(plan: Plan, first: str | None, second: str | None, binding: Collection[str]) -> bool:
-    """Whether a random swap that the plan asks for may exchange one of two attributes without the other."""
+    """Return whether a random swap that the plan asks for may exchange one of two attributes without the other."""
     space_plan = plan.space
     if space_plan.specs:
         for text in space_plan.specs:

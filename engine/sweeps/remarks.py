@@ -69,7 +69,7 @@ def space_remarks(plan: Plan, space: Space, n_records: int) -> list[Remark]:
 
 
 def method_remarks(texts: Sequence[str]) -> list[Remark]:
-    """What mechanisms say of their candidates before they are run, the first few."""
+    """The remarks of mechanisms on their candidates before they are run, the first few."""
     remarks = [Remark(RemarkKind.METHOD, text=text) for text in texts[:_NAMED]]
     return remarks if len(texts) <= _NAMED else [*remarks, Remark(RemarkKind.MANY_METHOD, n=len(texts) - _NAMED)]
 

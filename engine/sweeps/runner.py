@@ -21,7 +21,7 @@ OnProgress = Callable[[int, int], None]
 
 
 class RunOptions(TypedDict, total=False):
-    """Where the work of a sweep is done, and who is told how far it is.
+    """The place where the work of a sweep is done, and the reader of its progress.
 
     ``workers`` is the number of processes on this machine (None: as many as pay off), ``cluster`` the address of a Dask
     scheduler in their place.  ``on_progress(done, total)`` is called as results are stored; ``announce`` is told what

@@ -44,7 +44,7 @@ _STEP = 20  # fewest specs looked at before the frontier is looked at anew; a te
 
 @dataclass
 class Search:
-    """What has been looked at, and where to look next.
+    """The scenarios that have been looked at, and where to look next.
 
     ``specs`` are those looked at, in order; at most ``budget`` of them.  Of specs that are the same release only one is
     looked at.
@@ -146,7 +146,7 @@ class Search:
         return chosen_specs
 
     def _refused(self, spec: AttributeSpec) -> str:
-        """What keeps every two records from exchanging, in words; empty where some may."""
+        """The obstacle that keeps every two records from exchanging, in words; empty where some may."""
         return obstacle_in_all(spec, self.plan.space.rule, self.ways, self.table, self._obstacles)
 
     def _class_of(self, spec: AttributeSpec) -> str:

@@ -94,8 +94,8 @@ def counted(plan: Plan, data: Microdata) -> Counted | None:
 
 
 def space_or_count(plan: Plan, data: Microdata) -> Space | Counted | None:
-    """What a plan asks of the random swap: the space where it is listed, its count where that is too large to look at
-    each; None where the plan searches for swaps or tries none."""
+    """The swaps that a plan asks for: the space where it is listed, its count where that is too large to look at each;
+    None where the plan searches for swaps or tries none."""
     if not plan.swaps_at_random or plan.space.search:
         return None
     return counted(plan, data) or space_of(plan, data)

@@ -40,12 +40,12 @@ def swap_ways(plan: Plan) -> list[Way]:
 
 
 def per_spec(plan: Plan) -> int:
-    """How many scenarios of the random swap each spec has: one for each rate and way."""
+    """The number of scenarios of the random swap that each spec has: one for each rate and way."""
     return len(plan.space.rates) * len(swap_ways(plan))
 
 
 def _way(texts: dict[str, str], plan: Plan) -> Way:
-    """What differs from the published swap, with attributes in the order of the plan."""
+    """The differences from the published swap, with attributes in the order of the plan."""
     if texts["lean"] == UNIFORM:
         texts["lean"] = texts["risk"] = ""
     else:
@@ -68,8 +68,8 @@ def _way(texts: dict[str, str], plan: Plan) -> Way:
 
 
 def obstacle(spec: ReleaseSpec, table: ContingencyTable, looked_at: dict[object, str]) -> str:
-    """What keeps every two records from exchanging in a scenario, in words; empty where some may or where only roles
-    are asked.  ``looked_at`` remembers structures."""
+    """The obstacle that keeps every two records from exchanging in a scenario, in words; empty where some may or where
+    only roles are asked. ``looked_at`` remembers structures."""
     structure = structure_of(spec, table)
     if structure.is_published:
         return ""
@@ -81,8 +81,8 @@ def obstacle(spec: ReleaseSpec, table: ContingencyTable, looked_at: dict[object,
 def obstacle_in_all(
     spec: AttributeSpec, rule: str, ways: Sequence[Way], table: ContingencyTable, looked_at: dict[object, str]
 ) -> str:
-    """What keeps every two records from exchanging whatever the way, in words (those of the first); empty where some
-    may in some way."""
+    """The obstacle that keeps every two records from exchanging whatever the way, in words (those of the first); empty
+    where some may in some way."""
     words = [obstacle(ReleaseSpec(spec, "0", rule, params=way), table, looked_at) for way in ways]
     return words[0] if all(words) else ""
 

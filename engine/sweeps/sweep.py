@@ -164,7 +164,7 @@ def open_sweep(
 
 
 def _remarks(plan: Plan, made: Ready) -> list[Remark]:
-    """What of a plan comes to nothing, and what its mechanisms say of their candidates."""
+    """The parts of a plan that come to nothing, and the remarks of its mechanisms on their candidates."""
     of_space = space_remarks(plan, made.space, made.data.n_records) if made.space else []
     return [*of_space, *method_remarks(made.remarks)]
 
@@ -200,7 +200,8 @@ def _key_of(path: Path | None, old: Study | None, key: bytes | Path | None) -> b
 def _ledger(
     path: Path | None, old: Study | None, raw: RawTable, plan: Plan, earlier: Predecessors, key: bytes | Path | None
 ) -> Ledger | None:
-    """What came before a study whose log is still to be begun; None of one in memory, and where the log is there."""
+    """The studies that came before one whose log is still to be begun; None of one in memory, and where the log is
+    there."""
     if path is None and old is not None and not old.in_memory:
         path = old.path
     if path is None or (old is not None and entries(old)):
@@ -241,7 +242,7 @@ def _search(study: Study, plan: Plan, data: Microdata, key: bytes) -> Search | N
 
 
 def _searched(spec: ReleaseSpec, plan: Plan) -> bool:
-    """Whether a scenario is one that the plan's search may look at."""
+    """Return whether a scenario is one that the plan's search may look at."""
     return plan.space.search and spec.by_roles and spec.rate in plan.space.rates
 
 

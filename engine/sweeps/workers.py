@@ -89,7 +89,7 @@ class ProcessExecutor:
 
 @contextmanager
 def open_local_executor(question: Question, key: bytes, workers: int) -> Iterator[Executor]:
-    """That many workers on this machine, for as long as the context lasts."""
+    """An executor with ``workers`` processes on this machine, for as long as the context lasts."""
     if workers == 1:
         yield SerialExecutor(question, key)
         return

@@ -64,7 +64,7 @@ def add_letters(drawing: Figure, findings: Findings) -> None:
 
 
 def _across(drawing: Figure, points: list[tuple[float, float]]) -> tuple[np.ndarray, np.ndarray]:
-    """Where points lie, from 0 to 1 across the drawing and upwards."""
+    """The positions of points, from 0 to 1 across the drawing and upwards."""
     values = np.array(points, float)
     (left, right), (low, high) = drawing.layout.xaxis.range, drawing.layout.yaxis.range
     return (values[:, 0] - left) / (right - left), (values[:, 1] - low) / (high - low)

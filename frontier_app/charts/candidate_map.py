@@ -80,7 +80,7 @@ def index_of(view: RiskUtilityMap, label: str) -> int | None:
 
 
 def _labels(view: RiskUtilityMap, indices: np.ndarray, on: np.ndarray, facet: np.ndarray) -> list[str]:
-    """What stands beside points of a labelled figure; of crowded panels only the frontier is labelled."""
+    """The labels beside points of a labelled figure; of crowded panels only the frontier is labelled."""
     short = abbreviations(view.scenarios[0].spec.attributes.names)
     crowded = np.bincount(facet) > _LABELLED if len(facet) else np.zeros(0, bool)
     for panel in np.flatnonzero(crowded).tolist():  # of a long frontier an even part
@@ -203,13 +203,13 @@ def _runs(view: RiskUtilityMap, look: Look) -> Cloud:
 
 
 def badge(view: RiskUtilityMap, index: int) -> str:
-    """How many tables a scenario publishes together, where there are several."""
+    """The number of tables that a scenario publishes together, where there are several."""
     tables = mechanisms.tables_of(view.scenarios[index].spec)
     return f"D={tables}" if tables > 1 else ""
 
 
 def several_tables(view: RiskUtilityMap) -> bool:
-    """Whether some candidate publishes several tables together."""
+    """Return whether some candidate publishes several tables together."""
     codes, names = coded(view, "mechanism")
     several = [mechanism(name).many_tables for name in names]
     mixed = np.flatnonzero(np.array(several, bool)[codes])
@@ -227,17 +227,17 @@ def value_of(view: RiskUtilityMap, k: int, loss: float) -> float:
 
 
 def is_placed(view: RiskUtilityMap, index: int) -> bool:
-    """Whether a scenario has a place on the map: figures of risk and utility."""
+    """Return whether a scenario has a place on the map: figures of risk and utility."""
     return not (np.isnan(view.risk_loss[index]) or np.isnan(view.utility_loss[index]))
 
 
 def is_dominated(view: RiskUtilityMap, index: int) -> bool:
-    """Whether another scenario is as safe and as useful, and better in one of the two."""
+    """Return whether another scenario is as safe and as useful, and better in one of the two."""
     return is_placed(view, index) and not view.dominance.undominated[index]
 
 
 def dominance_words(view: RiskUtilityMap, index: int, on: str = "frontier") -> str:
-    """Whether a scenario is on the frontier (``on``, in words) or dominated, and how sure that is."""
+    """Words on whether a scenario is on the frontier (``on``, in words) or dominated, and how sure that is."""
     if not is_placed(view, index):
         return "no completed run"
     where = "dominated" if is_dominated(view, index) else on
@@ -261,7 +261,7 @@ def run_share(view: RiskUtilityMap) -> str:
 
 
 def words(view: RiskUtilityMap, index: int, by_quantile: bool = False) -> str:
-    """What the mouse shows over a scenario."""
+    """The text that the mouse shows over a scenario."""
     scenario, summary = view.scenarios[index], view.summary
     lines: list[str] = [drawn("<b>{}</b> ({})", text.swap_short(scenario.spec), scenario.label)]
     for k in (view.risk, view.utility):

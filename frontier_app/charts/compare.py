@@ -251,7 +251,7 @@ def runs(swept: np.ndarray, fresh: np.ndarray, released: float, original: float,
 
 
 def _stacked(values: np.ndarray) -> np.ndarray:
-    """How far up to draw each of several values so that equal ones lie above each other, 0 to 0.45."""
+    """The height at which to draw each of several values so that equal ones lie above each other, 0 to 0.45."""
     _, group_of = np.unique(np.asarray(values, float), return_inverse=True)
     height = np.zeros(len(group_of))
     for value in range(int(group_of.max(initial=-1)) + 1):

@@ -53,7 +53,7 @@ class Cloud:
 
 @dataclass(frozen=True)
 class Marks:
-    """What is drawn besides the points, and the axes' titles.
+    """The marks drawn besides the points, and the axes' titles.
 
     ``span`` is what the axes reach: "zero" from no risk to the data as they are, "original" the candidates and the
     data as they are, "frontier" the frontier alone.  What is left out is said in the figure.

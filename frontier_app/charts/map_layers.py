@@ -142,7 +142,7 @@ def anchors(panel: Panel) -> None:
 
 
 def _original_side(panel: Panel) -> str:
-    """Where the words of doing nothing stand: on the side that covers fewest candidates."""
+    """The side on which the words of doing nothing stand: the one that covers fewest candidates."""
     cloud = panel.cloud
     x, y = cloud.loss, cloud.risk
     if cloud.bulk is not None:
@@ -199,7 +199,7 @@ def ring(panel: Panel, row: int, shape: str, size: int) -> None:
 
 
 def legends(draft: FigureDraft, cloud: Cloud, marks: Marks) -> int:
-    """What colours, shapes and rings mean; returns how many rows that takes where the window is narrow."""
+    """Add the legends of colours, shapes and rings; return how many rows they take where the window is narrow."""
     widths: list[float] = []
 
     def entry(label: str, colour: str, shape: str) -> None:

@@ -116,7 +116,7 @@ def _markers(name: str) -> dict[str, Any]:
 
 
 def _legend(points: Points) -> list[Any]:
-    """What colours and shapes mean, once for all panels."""
+    """The legend of colours and shapes, once for all panels."""
     from plotly.graph_objects import Scatter
 
     shown = np.unique(points.category).tolist()

@@ -35,8 +35,8 @@ _launch = _Launch()
 
 @dataclass(frozen=True)
 class Opened:
-    """What a token opens: a workspace, if any, whether with the rights of who started the server, and whether the
-    guided tour is on."""
+    """The access that a token gives: a workspace, if any, whether with the rights of who started the server, and
+    whether the guided tour is on."""
 
     workspace: Workspace | None
     owner: bool
@@ -52,12 +52,12 @@ def begin(token: str, folder: Path | None, *, tour: bool = False) -> None:
 
 
 def is_the_launch(token: str) -> bool:
-    """Whether a token is that of the launch."""
+    """Return whether a token is that of the launch."""
     return bool(_launch.token) and hmac.compare_digest(_launch.token.encode(), digest(token).encode())
 
 
 def shows_around() -> bool:
-    """Whether the launch began with the guided tour, and nobody has ended it."""
+    """Return whether the launch began with the guided tour, and nobody has ended it."""
     return _launch.tour
 
 
@@ -84,7 +84,7 @@ def _among(token: str, digests: set[str]) -> bool:
 
 
 def opened_by(token: str | None) -> Opened | None:
-    """What a token opens; None if it opens nothing."""
+    """The access that a token gives; None if it gives none."""
     if not token or not workspace.TOKEN.fullmatch(token):
         return None
     if is_the_launch(token):

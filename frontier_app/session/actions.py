@@ -291,7 +291,7 @@ def fresh_map(view: RiskUtilityMap) -> RiskUtilityMap | None:
 
 
 def notes(index: int) -> list[Note]:
-    """What was said about a scenario's runs in the sweep."""
+    """The notes on a scenario's runs in the sweep."""
     path = own_study()
     if path is None:
         return []

@@ -35,7 +35,7 @@ _DATE = (1980, 1, 1, 0, 0, 0)  # the same for all, so that a file's date tells n
 
 @dataclass(frozen=True)
 class Exporting:
-    """How an export is going: its ``state``, its ``messages`` so far, the ``error`` that a failed one ended with."""
+    """The progress of an export: its ``state``, its ``messages`` so far, the ``error`` that a failed one ended with."""
 
     state: Literal["none", "running", "finished", "failed"]
     tier: str = ""
@@ -56,7 +56,7 @@ class Export:
         return self.folder.name.partition("-")[0]
 
     def files(self, tier: Tier) -> list[tuple[str, int]]:
-        """What a bundle holds: relative names and sizes in bytes."""
+        """The files of a bundle: relative names and sizes in bytes."""
         bundle = self.bundles[tier]
         return sorted((p.relative_to(bundle).as_posix(), p.stat().st_size) for p in bundle.rglob("*") if p.is_file())
 
@@ -70,7 +70,7 @@ class Export:
 
     @property
     def attack(self) -> dict[str, Any] | None:
-        """What the attack on the release tried and found, where the analyst's bundle is there to say it."""
+        """The trials and findings of the attack on the release, where the analyst's bundle is there to say it."""
         path = self.bundles.get(Tier.ANALYST, Path()) / "internal" / "self-attack.json"
         with suppress(OSError, ValueError):
             attack: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
@@ -112,7 +112,7 @@ def start(at: Workspace, label: str, tier: str, formats: Iterable[str], include:
 
 
 def job(at: Workspace) -> Exporting:
-    """How the latest export is going."""
+    """The progress of the latest export."""
     noted, log_path = _paths(at)
     try:
         about = json.loads(noted.read_text(encoding="utf-8"))
@@ -138,7 +138,7 @@ def like_the_file(at: Workspace) -> tuple[str, ...]:
 
 
 def has_public(at: Workspace, label: str) -> bool:
-    """Whether a public bundle of the candidate with that label is written."""
+    """Return whether a public bundle of the candidate with that label is written."""
     return any(Tier.PUBLIC in export.bundles and export.label == label for export in complete(at))
 
 

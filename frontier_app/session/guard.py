@@ -59,7 +59,7 @@ def policy(host: str) -> str:
 
 
 def headers(host: str, mark: str) -> dict[bytes, bytes]:
-    """What every answer says to the browser, and to the launch."""
+    """The headers of every answer to the browser, and to the launch."""
     return {
         b"content-security-policy": policy(host).encode(),
         b"cross-origin-opener-policy": b"same-origin",

@@ -35,7 +35,7 @@ JobState = SweepState | Literal["none", "starting", "stopping"]
 
 @dataclass(frozen=True)
 class Job:
-    """How a sweep is going; ``message`` says why it failed, or what the study says of itself."""
+    """The progress of a sweep; ``message`` says why it failed, or what the study says of itself."""
 
     state: JobState
     done: int = 0
@@ -46,7 +46,7 @@ class Job:
 
     @property
     def busy(self) -> bool:
-        """Whether a process is at work."""
+        """Return whether a process is at work."""
         return self.state in ("starting", "running", "stopping")
 
 
@@ -59,12 +59,12 @@ def _noted(workspace: Workspace) -> dict[str, Any]:
 
 
 def process(pid: int) -> dict[str, Any]:
-    """What is noted of a process that was started, so that :func:`runs` tells it from a later one of its number."""
+    """The note on a process that was started, so that :func:`runs` tells it from a later one of its number."""
     return {"pid": pid, "born": process_birth(pid)}
 
 
 def runs(noted: Mapping[str, Any]) -> bool:
-    """Whether a process of which this was noted is still at work; earlier versions noted its number only."""
+    """Return whether a process of which this was noted is still at work; earlier versions noted its number only."""
     _reap()
     return is_running(int(noted["pid"]), str(noted.get("born", "")))
 
@@ -166,7 +166,8 @@ def _recheck_noted(workspace: Workspace) -> dict[str, Any]:
 
 
 def recheck(workspace: Workspace) -> tuple[bool, str]:
-    """Whether finalists are being run again, and the sentence with which the last time ended, if it went wrong."""
+    """Return whether finalists are being run again, with the sentence with which the last time ended, if it went
+    wrong."""
     noted = _recheck_noted(workspace)
     if not noted:
         return False, ""
@@ -176,7 +177,7 @@ def recheck(workspace: Workspace) -> tuple[bool, str]:
 
 
 def recheck_job(workspace: Workspace) -> Job:
-    """How running finalists again is going, in fresh runs: none, running, stopping, cancelled, finished or failed."""
+    """The progress of running finalists again: none, running, stopping, cancelled, finished or failed."""
     noted = _recheck_noted(workspace)
     if not noted or workspace.study is None or not workspace.study.exists():
         return Job("none")
@@ -244,7 +245,7 @@ def complaint_in(log_path: Path, otherwise: str) -> str:
 
 
 def status(workspace: Workspace) -> Job:
-    """How the workspace's sweep is going."""
+    """The progress of the workspace's sweep."""
     alive = _alive(workspace)
     study = workspace.study
     if study is None:

@@ -69,7 +69,7 @@ def environment() -> dict[str, str]:
 
 @contextmanager
 def standard_input(message: Any) -> Iterator[IO[bytes]]:
-    """What a started process is to know, as JSON in a private file without a name, to be its standard input.
+    """The knowledge that a started process needs, as JSON in a private file without a name, to be its standard input.
 
     Command lines can be read by every user of the machine.
     """
@@ -141,8 +141,8 @@ def _stop(number: int, frame: FrameType | None) -> None:
 
 
 def _wait_until_up(server: subprocess.Popen[bytes], port: int, mark: str) -> bool:
-    """Whether the server came up.  Others can read its port in the list of processes and take it first, to be sent the
-    token: only who knows ``mark`` is the server."""
+    """Return whether the server came up. Others can read its port in the list of processes and take it first, to be
+    sent the token: only who knows ``mark`` is the server."""
     opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
     until = time.monotonic() + _PATIENCE
     while server.poll() is None and time.monotonic() < until:

@@ -33,5 +33,6 @@ async def _answer(request: Request) -> HTMLResponse:
 
 
 def routes() -> list[Route]:
-    """Where the page is: at the address of each page but the first, which is at the top, where nothing is missed."""
+    """The addresses of the page: the address of each page but the first, which is at the top, where nothing is
+    missed."""
     return [Route(f"/{name}", _answer) for name in PAGES if name != "data"]

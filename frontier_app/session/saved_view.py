@@ -24,7 +24,8 @@ def save() -> None:
 
 
 def load(at: Workspace) -> tuple[Look, str | None]:
-    """What :func:`save` saved of the study at work, or the first view of a study where nothing readable was saved."""
+    """The view that :func:`save` saved of the study at work, or the first view of a study where nothing readable was
+    saved."""
     try:
         saved = json.loads(at.look_path.read_text(encoding="utf-8"))
         if at.study is None or saved["study"] != at.study.name:

@@ -46,7 +46,7 @@ class Memo:
 
 @dataclass(frozen=True)
 class Look:
-    """How the map is looked at.  ``risk`` and ``utility`` None mean the plan's own.
+    """The view of the map. ``risk`` and ``utility`` None mean the plan's own.
 
     ``rule`` is what recommends: the plan's own rule ("plan"), the ``bound`` or the ``slope`` tried here, or "none".
     ``bound`` is a loss of the risk measure.  ``drawn`` names one of the figures, ``box`` a range of the map as losses
@@ -73,7 +73,7 @@ class Look:
 
 @dataclass(frozen=True)
 class CompareView:
-    """What the page of comparisons shows: its ``mode``, the ``reference`` (a label; None is doing nothing), the pins
+    """The state of the page of comparisons: its ``mode``, the ``reference`` (a label; None is doing nothing), the pins
     ``left_out``, and of one candidate the ``part``, the ``attribute`` and the ``table`` looked at."""
 
     mode: str = "pinned"
@@ -88,7 +88,7 @@ class CompareView:
 
 @dataclass(frozen=True)
 class RecommendationDraft:
-    """What has been entered for a recommendation and is not recorded yet: ``why_not`` holds (label, reason) of the
+    """The entries for a recommendation that are not recorded yet: ``why_not`` holds (label, reason) of the
     alternatives."""
 
     rule: str | None = None
@@ -101,7 +101,7 @@ class RecommendationDraft:
 
 @dataclass(frozen=True)
 class FileView:
-    """How the page of the file is looked at.
+    """The view of the page of the file.
 
     ``part`` is the one shown (None: the one that fits; ``turn`` counts how often the page chose it anew), ``kind`` the
     kind of proposals and ``shown`` how many of them; ``find`` and ``groups`` filter the columns,

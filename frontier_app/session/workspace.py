@@ -70,7 +70,7 @@ class Workspace:
 
     @property
     def codebook_path(self) -> Path:
-        """Where a codebook is kept that was given with the data."""
+        """The path of the codebook that was given with the data."""
         return self.folder / "codebook.csv"
 
     @property
@@ -87,17 +87,17 @@ class Workspace:
 
     @property
     def plan_path(self) -> Path:
-        """Where the plan is kept."""
+        """The path of the plan."""
         return self.folder / "plan.toml"
 
     @property
     def log_path(self) -> Path:
-        """What a sweep said."""
+        """The file with a sweep's messages."""
         return self.folder / "sweep.log"
 
     @property
     def look_path(self) -> Path:
-        """Where it is kept how the map is looked at."""
+        """The path of the view of the map."""
         return self.folder / "look.json"
 
     def save_look(self, text: str) -> None:
@@ -155,7 +155,7 @@ class Workspace:
 
     @property
     def used(self) -> float:
-        """When it was last changed, in seconds since 1970."""
+        """The time of the last change, in seconds since 1970."""
         paths = [self.folder / "about.json", self.plan_path, *self.folder.glob("*.study")]
         return max(path.stat().st_mtime for path in paths if path.exists())
 
@@ -178,7 +178,7 @@ def new_token() -> str:
 
 
 def digest(token: str) -> str:
-    """What may be kept of a token: it recognises the token and does not tell it."""
+    """The digest of a token, which may be kept: it recognises the token and does not tell it."""
     return sha256(token.encode()).hexdigest()
 
 

@@ -21,7 +21,7 @@ from frontier_app.widgets import study_page
 
 @dataclass(frozen=True)
 class Missing:
-    """Why there is nothing to show: in words, and the page that helps with the label of its button."""
+    """The reason why there is nothing to show: in words, and the page that helps with the label of its button."""
 
     words: str
     page: str

@@ -22,7 +22,7 @@ def name_of(view: RiskUtilityMap, index: int, letters: Mapping[int, str]) -> str
 
 
 def badges(view: RiskUtilityMap, index: int, optimum: int | None = None) -> Markdown:
-    """Where it stands, in labels."""
+    """Its standing in labels."""
     labels = []
     if not np.isnan(view.risk_loss[index]):
         on = view.dominance.undominated[index]
@@ -67,7 +67,7 @@ def figures(view: RiskUtilityMap, index: int, *, narrow: bool = False) -> Markdo
 
 
 def certainty(view: RiskUtilityMap, index: int, runs: int, failed: int) -> str:
-    """How sure the place on or off the frontier is, and how runs went."""
+    """Words on how sure the place on or off the frontier is, and how runs went."""
     sentences = []
     share = view.dominance.share[index]
     on, clear = bool(view.dominance.undominated[index]), bool(view.dominance.clear[index])
@@ -93,7 +93,7 @@ def certainty(view: RiskUtilityMap, index: int, runs: int, failed: int) -> str:
 
 
 def joint_words(view: RiskUtilityMap, index: int) -> Markdown:
-    """What several tables mean for the risk; nothing where there is one."""
+    """The words on the risk of several tables; nothing where there is one."""
     tables = mechanisms.tables_of(view.scenarios[index].spec)
     if tables < 2:
         return markdown("")
@@ -114,7 +114,7 @@ def joint_words(view: RiskUtilityMap, index: int) -> Markdown:
 
 
 def difference(view: RiskUtilityMap, index: int, other: int, *, together: int = 1) -> Markdown:
-    """How another candidate, one of ``together`` that are shown, differs from this one on both measures: signed,
+    """The difference of another candidate, one of ``together`` that are shown, from this one on both measures: signed,
     absolute, in percent, and whether within noise."""
     lines, comparison = [], differences(view, other, index, together=together)
     for kind, k, loss in (("risk", view.risk, view.risk_loss), ("utility", view.utility, view.utility_loss)):

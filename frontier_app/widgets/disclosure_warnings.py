@@ -100,8 +100,8 @@ def shown(plan: Plan, *, refused_only: bool = False) -> None:
 
 
 def before_submission(study: Study, status: DecisionStatus) -> None:
-    """What would stand in the way of a public bundle, as long as nothing is submitted: of the recommended candidate, or
-    of the plan while none is."""
+    """Show what would stand in the way of a public bundle, as long as nothing is submitted: of the recommended
+    candidate, or of the plan while none is."""
     if status.state not in ("none", "draft", "returned"):
         return
     plan = study.plan

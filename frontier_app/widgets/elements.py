@@ -37,7 +37,7 @@ def show_error(error: EngineError | str) -> None:
 
 
 def is_dark() -> bool:
-    """Whether the dark theme is shown."""
+    """Return whether the dark theme is shown."""
     return st.context.theme.type == "dark"
 
 
@@ -102,7 +102,7 @@ def switch(
 
 
 def needs_data(what: str) -> None:
-    """What needs the data of the study, while they are not open, and the way to open them."""
+    """Say what needs the data of the study, while they are not open, and show the way to open them."""
     st.info(f"{what} the data of this study, which are not open.", icon=":material/info:")
     go("data", "Open the data", primary=False)
 

@@ -105,5 +105,5 @@ def _ask(view: RiskUtilityMap, rule: Rule) -> None:
 
 
 def view_has(view: RiskUtilityMap, label: str) -> bool:
-    """Whether a scenario is in the map."""
+    """Return whether a scenario is in the map."""
     return index_of(view, label) is not None

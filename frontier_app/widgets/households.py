@@ -26,7 +26,7 @@ _DECLINED = "exchange-of-households"
 
 
 def title(plan: Plan) -> str:
-    """What is settled, in few words."""
+    """The decisions in few words."""
     unit, places = plan.data.unit, places_of(plan)
     return f"Households and places ({unit}; {' > '.join(places) or 'no places'})" if unit else "Households and places"
 
@@ -47,13 +47,14 @@ def number_columns(raw: RawTable, plan: Plan) -> list[str]:
 
 
 def concerns(plan: Plan) -> bool:
-    """Whether the file may hold households: the plan names their column, or one may number them."""
+    """Return whether the file may hold households: the plan names their column, or one may number them."""
     raw = state.get().raw
     return raw is not None and (plan.data.unit is not None or bool(_able(raw, plan)))
 
 
 def asks_for_places(plan: Plan) -> bool:
-    """Whether the plan numbers households and names no places, while the records suggest some and nobody declined."""
+    """Return whether the plan numbers households and names no places, while the records suggest some and nobody
+    declined."""
     raw = state.get().raw
     is_open = plan.data.unit is not None and not places_of(plan) and _DECLINED not in actions.declined()
     return raw is not None and is_open and bool(_suggested(raw, plan))
@@ -130,7 +131,7 @@ def _use(raw: RawTable, plan: Plan, unit: str | None, places: Sequence[str]) -> 
 
 
 def _counts(raw: RawTable, plan: Plan, unit: str, places: Sequence[str]) -> None:
-    """How many households there are, and how many areas of each level."""
+    """Say how many households there are, and how many areas of each level."""
     n_units = facts(raw.columns[unit], raw.n_records).n_distinct
     areas = []
     for name in reversed(places):

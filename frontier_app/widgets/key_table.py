@@ -70,7 +70,7 @@ def draw(counts: KeyTable, before: KeyTable | None = None) -> None:
 
 
 def keys_line(plan: Plan) -> Markdown:
-    """Which table it is."""
+    """A line that says which table it is."""
     shown = ", ".join(plan.keys[:10]) + (" …" if len(plan.keys) > 10 else "")
     keys = text.plural(len(plan.keys), "key")
     return markdown("**What an intruder could single out**: the table of {} – {}", keys, shown)

@@ -42,7 +42,7 @@ def save_plan(at: Workspace, label: str, key: str, tip: str) -> None:
 
 
 def shown(plan: Plan) -> None:
-    """What an approval fixed, how the plan departs from it, and the way back."""
+    """Show what an approval fixed, how the plan departs from it, and the way back."""
     if plan.lock is None:
         return
     st.info(
@@ -120,7 +120,7 @@ def section(plan: Plan, wrong: bool) -> None:
 
 
 def _late(plan: Plan) -> None:
-    """Whether results of this plan were seen before its approval."""
+    """Warn where results of this plan were seen before its approval."""
     path = actions.own_study()
     if path is None:
         return

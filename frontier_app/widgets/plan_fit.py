@@ -11,7 +11,7 @@ from frontier_app.session import actions, navigation, state
 
 
 def open_ones(plan: Plan) -> tuple[Mismatch, ...]:
-    """What does not fit and has not been accepted as it is."""
+    """The mismatches that have not been accepted as they are."""
     now = state.get()
     raw = now.raw
     if raw is None:
@@ -23,13 +23,13 @@ def open_ones(plan: Plan) -> tuple[Mismatch, ...]:
 
 
 def stands_in_the_way(plan: Plan) -> bool:
-    """Whether the file cannot be coded by the plan before something is settled; levels that nobody has are no
+    """Return whether the file cannot be coded by the plan before something is settled; levels that nobody has are no
     obstacle."""
     return any(not isinstance(mismatch, UnusedLevels) for mismatch in open_ones(plan))
 
 
 def sent_to_file(plan: Plan) -> bool:
-    """Say that the plan does not fit the open file, with the way to the page where that is settled; returns whether it
+    """Say that the plan does not fit the open file, with the way to the page where that is settled; return whether it
     is so."""
     if not stands_in_the_way(plan):
         return False

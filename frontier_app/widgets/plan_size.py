@@ -41,7 +41,7 @@ _MANY = 50_000  # scenarios from which it is, whatever the probe says
 
 
 def amounts(plan: Plan | None, error: EngineError | None, data: Microdata) -> Callable[[], None]:
-    """What a plan amounts to, or its ``error``; no plan and no error where an input has shown one.
+    """The size of a plan, or its ``error``; no plan and no error where an input has shown one.
 
     Returns what draws the rest, which a probe decides: for the end of the page, so that nothing else waits for it.
     """
@@ -98,7 +98,7 @@ def amounts(plan: Plan | None, error: EngineError | None, data: Microdata) -> Ca
 
 
 def _nothing() -> None:
-    """Nothing is left to draw."""
+    """Say that nothing is left to draw."""
 
 
 def counted(plan: Plan, data: Microdata) -> tuple[Space | Counted | None, list[ReleaseSpec]]:
@@ -127,7 +127,7 @@ def _tried(plan: Plan, data: Microdata) -> tuple[list[ReleaseSpec], float]:
 
 
 def _searched(plan: Plan, data: Microdata) -> int:
-    """How many scenarios a search looks at, at most; says of how many."""
+    """Say how many scenarios a search looks at, at most, and of how many."""
     space = plan.space
     depends = (plan.data, plan.swap, space.fix, space.change, space.rule)
     of = state.get().memo.get(
@@ -150,7 +150,7 @@ def _searched(plan: Plan, data: Microdata) -> int:
 
 
 def _sifted(swaps: Space | Counted) -> str:
-    """How many swaps there are to begin with, and what becomes of them: figures that add up."""
+    """Words on how many swaps there are to begin with, and what becomes of them: figures that add up."""
     n, merged, impossible = swaps.distinct, swaps.n_merged, swaps.n_impossible
     if not merged and not impossible:
         return f"All {text.plural(n, 'swap')} that you ask for are tried."
@@ -162,7 +162,7 @@ def _sifted(swaps: Space | Counted) -> str:
 
 
 def _explained(swaps: Space | Counted) -> None:
-    """Why some specs are not run."""
+    """Say why some specs are not run."""
     if isinstance(swaps, Counted):
         _explained_at_once(swaps)
         return
@@ -187,7 +187,7 @@ def _explained(swaps: Space | Counted) -> None:
 
 
 def _explained_at_once(swaps: Counted) -> None:
-    """Why some specs are not run, where they are too many to be named one by one."""
+    """Say why some specs are not run, where they are too many to be named one by one."""
     if not swaps.n_impossible:
         return
     with st.popover(f"{text.plural(swaps.n_impossible, 'swap')} impossible", icon=":material/block:"):
@@ -226,7 +226,8 @@ def _foreseen(plan: Plan, swaps: Space | Counted, data: Microdata, n_scenarios: 
 
 
 def _time(plan: Plan, data: Microdata, swaps: Space | Counted | None, others: list[ReleaseSpec]) -> None:
-    """How long a sweep takes, from a probe: at once where a probe costs next to nothing, else when it is asked for."""
+    """Say how long a sweep takes, from a probe: at once where a probe costs next to nothing, else when it is asked
+    for."""
     now, timed = state.get(), _timed(plan)
     seconds = now.memo.peek("estimate", timed)
     if seconds is None:
@@ -252,7 +253,7 @@ def _time(plan: Plan, data: Microdata, swaps: Space | Counted | None, others: li
 
 
 def _dear(plan: Plan, data: Microdata, others: list[ReleaseSpec]) -> str:
-    """Why a probe would keep the page waiting; empty where it would not."""
+    """The reason why a probe would keep the page waiting; empty where it would not."""
     on_records = [one.measure for one in map(call, plan.measures) if one.measure.on_records]
     if any(not measure.quick for measure in on_records) or (on_records and data.n_records > _FEW_RECORDS):
         return "this plan has measures that look at every single record, and trying them takes some seconds"

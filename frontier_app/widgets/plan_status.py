@@ -20,7 +20,7 @@ _PARTS = ("decision", "about", "threat", "tolerances", "publish", "tables")
 
 
 def approval(plan: Plan) -> bool:
-    """What an approval fixed; returns whether those parts are read-only."""
+    """Show what an approval fixed; return whether those parts are read-only."""
     if plan.lock is None:
         return False
     lock = plan.lock
@@ -44,7 +44,7 @@ def approval(plan: Plan) -> bool:
 
 
 def departing(plan: Plan) -> list[str]:
-    """How a locked plan departs from what was approved, one sentence per entry in the words of the pages."""
+    """The departures of a locked plan from what was approved, one sentence per entry in the words of the pages."""
     return [
         f"{ENTRIES[name]}: {departure.words}" if name in ENTRIES else departure.sentence
         for name, departure in departures(plan).items()
@@ -52,7 +52,7 @@ def departing(plan: Plan) -> list[str]:
 
 
 def show(plan: Plan) -> None:
-    """How the plan departs from its approval, whether results exist already, and what differs from their plan."""
+    """Show how the plan departs from its approval, whether results exist already, and what differs from their plan."""
     if departures_found := departing(plan):
         st.warning(
             markdown("The plan departs from what was approved:\n{}", bullets(departures_found)),

@@ -134,7 +134,7 @@ def _recorded_slope(study: Study, view: RiskUtilityMap, choice: Choice) -> float
 
 
 def _doubt(view: RiskUtilityMap, index: int, slope: float | None) -> str:
-    """What follows the words of a slope by which doing nothing is better; nothing elsewhere."""
+    """The words that follow those of a slope by which doing nothing is better; nothing elsewhere."""
     beaten = None if slope is None else beaten_by_original(view, index, slope)
     return f" – but {beaten_text(beaten)}" if beaten else ""
 

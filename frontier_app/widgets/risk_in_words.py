@@ -21,7 +21,7 @@ from frontier_app.wording.markup import Markdown, markdown
 
 
 def released(study: Study, view: RiskUtilityMap, choice: Choice) -> str:
-    """Which place the run to be released takes among its siblings, in the memo's words."""
+    """The place of the run to be released among its siblings, in the memo's words."""
     counts = in_counts(study, view.scenarios, view.results)
     return place_sentence(standing(study, view, choice, counts, lambda values: values))
 
@@ -35,9 +35,9 @@ def lines(
     share: bool = True,
     unswapped: bool = True,
 ) -> list[Markdown]:
-    """What a candidate's risk is, a paragraph each; ``bound`` is one that is tried on the map (a loss), else the plan's
-    counts.  Without ``share`` how many runs meet it is left out, and without ``unswapped`` what stands out on the keys
-    that it leaves as they are, where the page tells that elsewhere."""
+    """A candidate's risk in words, a paragraph each; ``bound`` is one that is tried on the map (a loss), else the
+    plan's counts. Without ``share`` how many runs meet it is left out, and without ``unswapped`` what stands out on the
+    keys that it leaves as they are, where the page tells that elsewhere."""
     told = []
     planned = risk_bound(study, view.risk)
     loss = bound if bound is not None else planned
@@ -60,6 +60,7 @@ def lines(
 
 
 def on_unswapped_keys(study: Study, view: RiskUtilityMap, index: int) -> list[Markdown]:
-    """What stands out on the keys that a candidate leaves as they are; nothing where that cannot be counted."""
+    """The words on what stands out on the keys that a candidate leaves as they are; nothing where that cannot be
+    counted."""
     keys = other_keys.of(study, view, index)
     return [] if keys is None else [recognised.unswapped_words(*keys, other_keys.fewest_of(view))]

@@ -22,7 +22,7 @@ _LEVELS = 60  # attributes with more levels are left out of what can be picked
 
 
 def picks(domain: Domain, plan: Plan) -> dict[str, tuple[str, str]]:
-    """What a forbidden combination is picked from: words -> (attribute, level)."""
+    """The choices for a forbidden combination: words -> (attribute, level)."""
     options = {
         f"{attribute.name}{_IS}{level}": (attribute.name, level)
         for attribute in domain.attributes

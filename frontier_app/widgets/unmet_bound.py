@@ -21,7 +21,7 @@ from frontier_app.wording.markup import bullets, markdown
 
 
 def shown(study: Study, view: RiskUtilityMap, bound: float, allow: Callable[[float], None]) -> bool:
-    """What would help against a bound (a loss) that nothing meets; returns whether that is the trouble.
+    """Show what would help where nothing meets a bound (a loss); return whether that is the trouble.
 
     ``allow`` is called with a bound that can be met, before the page is drawn again.
     """
@@ -41,7 +41,7 @@ def shown(study: Study, view: RiskUtilityMap, bound: float, allow: Callable[[flo
 
 
 def _is_open_in_the_plan(study: Study, view: RiskUtilityMap, unmet: UnmetBound) -> bool:
-    """Whether the bound is the plan's and no approval fixes it."""
+    """Return whether the bound is the plan's and no approval fixes it."""
     decision, risk = study.plan.decision, planned_risk(study)
     planned = decision.max_risk is not None and float(decision.max_risk) == unmet.bound and view.risk == risk
     return planned and study.plan.lock is None

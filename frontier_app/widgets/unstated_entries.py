@@ -13,7 +13,7 @@ from frontier_app.wording.markup import markdown
 
 
 def before_submission(study: Study, status: DecisionStatus) -> None:
-    """What the memo would call not stated, as long as a draft can be changed; nothing where all is filled in."""
+    """Show what the memo would call not stated, as long as a draft can be changed; nothing where all is filled in."""
     missing = unstated(study.plan) if status.state in ("draft", "returned") else ()
     if not missing:
         return

@@ -120,7 +120,7 @@ def approved_plan(study: Study) -> None:
 
 
 def standing(study: Study, choice: Choice) -> tuple[list[Caution], list[Obstacle]]:
-    """What is to be borne in mind about a recorded choice, and what stands against its release, as they are today."""
+    """The cautions about a recorded choice and the obstacles to its release, as they are today."""
     now = state.get()
     fresh = fresh_figures(study, study.find(choice.label)[0].index)
     grown = (study.progress.done, study.choices.count(), choice.at, str(fresh))
@@ -132,7 +132,7 @@ def standing(study: Study, choice: Choice) -> tuple[list[Caution], list[Obstacle
 
 
 def tells_share(study: Study, status: DecisionStatus) -> bool:
-    """Whether :func:`next_step` tells how many runs of the recommendation meet the bound."""
+    """Return whether :func:`next_step` tells how many runs of the recommendation meet the bound."""
     if status.choice is None or status.state == "released":
         return False
     cautions, obstacles = standing(study, status.choice)
@@ -140,7 +140,7 @@ def tells_share(study: Study, status: DecisionStatus) -> bool:
 
 
 def next_step(study: Study, view: RiskUtilityMap, status: DecisionStatus) -> None:
-    """What to bear in mind, and what can be done now."""
+    """Show what to bear in mind, and what can be done now."""
     choice = status.choice
     assert choice is not None
     index = study.find(choice.label)[0].index
@@ -253,7 +253,8 @@ def _submit(study: Study, ready: bool, obstructed: bool) -> None:
 
 
 def _board(study: Study, status: DecisionStatus) -> None:
-    """What the board can look at, and its answer: approved, perhaps with conditions, or returned with a reason."""
+    """Show what the board can look at, and ask for its answer: approved, perhaps with conditions, or returned with a
+    reason."""
     st.caption(
         "The page Board shows what the board's members are told; the bundle for members, which the page Export writes,"
         " holds the same and opens without the data. Record here what they decide."
@@ -335,7 +336,7 @@ def history(study: Study) -> None:
 
 
 def _details(entry: Entry) -> str:
-    """What belongs to an entry, in words."""
+    """The details of an entry, in words."""
     detail = entry.detail
     parts = []
     if "candidate" in detail:

@@ -36,7 +36,7 @@ def short(name: str) -> str:
 
 
 def tables_of(spec: ReleaseSpec) -> int:
-    """How many tables a candidate publishes together."""
+    """The number of tables that a candidate publishes together."""
     return mechanism(spec.mechanism).n_tables(spec)
 
 
@@ -49,7 +49,7 @@ def settings(spec: ReleaseSpec) -> str:
 
 
 def _exchange(values: Mapping[str, str]) -> str:
-    """How many households exchange their place, who is at risk, and on what partners agree at first."""
+    """Words on how many households exchange their place, who is at risk, and on what partners agree at first."""
     strictest, *laxer = (way.replace("+", ", ") or "nothing" for way in values["similar"].split("|"))
     at_risk = "all at risk" if values["must"] == "all" else "at risk within it"
     lean = {"0": "alike", "1": "by risk"}.get(values["lean"], f"by risk to {values['lean']}")
@@ -101,12 +101,12 @@ def parameter_rows(spec: ReleaseSpec) -> list[tuple[str, str, str]]:
 
 
 def label(parameter: Parameter) -> str:
-    """What a parameter is called on the page: plain words, then its symbol."""
+    """The name of a parameter on the page: plain words, then its symbol."""
     return f"{plain_label(parameter)} ({parameter.symbol or parameter.name})"
 
 
 def plain_label(parameter: Parameter) -> str:
-    """What a parameter is called where nobody sets it: words alone."""
+    """The name of a parameter where nobody sets it: words alone."""
     return parameter.label or parameter.name.replace("_", " ").capitalize()
 
 
@@ -120,7 +120,7 @@ def plain_value(parameter: Parameter, value: str) -> str:
 
 
 def legal(parameter: Parameter) -> str:
-    """What a parameter may be, in words."""
+    """The legal values of a parameter, in words."""
     text = {
         "decimal": "a number",
         "whole": "a whole number",
@@ -158,7 +158,8 @@ def values_from(parameter: Parameter, text: str) -> tuple[str, ...]:
 
 
 def grid_of(method: Mechanism, inputs: Mapping[str, Sequence[str]], before: MechanismPlan | None) -> MechanismPlan:
-    """What the inputs say; ``before`` itself when they say the same.  Every value is checked in the engine's words."""
+    """The grid by the inputs; ``before`` itself when they say the same. Every value is checked in the engine's
+    words."""
     planned = dict(before.grid) if before else {}
     grid: dict[str, tuple[str, ...]] = {}
     for parameter in method.parameters:
@@ -195,7 +196,7 @@ def counts(specs: Iterable[ReleaseSpec]) -> dict[str, int]:
 
 
 def grown(old: Plan, new: Plan) -> bool:
-    """Whether every mechanism of ``old`` is still there, with at least the values it had."""
+    """Return whether every mechanism of ``old`` is still there, with at least the values it had."""
 
     def within(declared: MechanismPlan) -> bool:
         return any(

@@ -67,7 +67,7 @@ _NAMED = 2  # changes that are named one by one
 
 
 def differences(old: Plan, new: Plan) -> dict[str, str]:
-    """What differs between a study's plan and another, by entry: one sentence each in the words of the pages."""
+    """The differences between a study's plan and another, by entry: one sentence each in the words of the pages."""
     return {name: _words(change, old, new) for name, change in plan_differences(old, new).items()}
 
 
@@ -102,8 +102,8 @@ def _value(plan: Plan, name: str) -> str:
 
 
 def action_words(old: Plan, new: Plan, columns: Sequence[str]) -> str:
-    """What one action changed, in few words: first the use of ``columns`` of the file, then roles, levels and the other
-    entries, each only where it does not follow from what is said before."""
+    """The changes by one action, in few words: first the use of ``columns`` of the file, then roles, levels and the
+    other entries, each only where it does not follow from what is said before."""
     changes = _used_otherwise(old, new, columns) or _roles_changed(old, new) or _entries_changed(old, new)
     more = len(changes) - _NAMED
     return "; ".join(changes[:_NAMED]) + (f"; and {text.plural(more, 'more change')}" if more > 0 else "")

@@ -32,8 +32,8 @@ UNDONE = (
 
 
 def within_words(share: ShareWithin, bound: str, asked: str) -> Markdown:
-    """How many single runs of a candidate meet a bound (its figure, with its unit), and how many must (``asked``, a
-    sentence)."""
+    """Words on how many single runs of a candidate meet a bound (its figure, with its unit), and how many must
+    (``asked``, a sentence)."""
     verb = "meets" if share.within == 1 else "meet"
     return markdown("**{:,} of {:,} runs** {} the bound {}: {}.", share.within, share.runs, verb, bound, asked)
 
@@ -120,7 +120,8 @@ def few_keys_words(few: KeySet, fewest: int) -> Markdown:
 
 
 def detection_words(found: Detected) -> str:
-    """What somebody with published two-way tables of the original finds out about a release, with the truth beside."""
+    """Words on what somebody with published two-way tables of the original finds out about a release, with the truth
+    beside."""
     if found.why:
         return f"What published tables of the original tell was not worked out: {found.why}."
     return found_words(vars(found) | {"top": TOP})
@@ -150,7 +151,7 @@ def found_words(found: Mapping[str, Any]) -> str:
 
 
 def _rare_words(found: Mapping[str, Any]) -> list[str]:
-    """How well rarity tells what a method altered that takes those at risk first."""
+    """Words on how well rarity tells what a method altered that takes those at risk first."""
     if found.get("rare_auc") is None:
         return []
     share = found["alone_altered"]

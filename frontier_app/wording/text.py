@@ -111,7 +111,7 @@ def rate_words(rate: str) -> str:
 
 
 def spec_words(spec: ReleaseSpec, n_records: int) -> Markdown:
-    """What a candidate does, in sentences."""
+    """Sentences on what a candidate does."""
     roles = spec.attributes
     if not spec.by_roles:
         method, tables = mechanism(spec.mechanism), mechanisms.tables_of(spec)
@@ -186,7 +186,7 @@ def utility_axis(call: MeasureCall, *, distortion: bool = False) -> str:
 
 
 def towards(call: MeasureCall) -> str:
-    """What lies at the end of a measure's axis, to the right or upwards, on every figure."""
+    """The words for the end of a measure's axis, to the right or upwards, on every figure."""
     return "riskier" if call.measure.kind == "risk" else "more useful"
 
 

@@ -112,7 +112,7 @@ def check_labelled(temporary: Path, file: str, form: Form, columns: Mapping[str,
 
 
 def _all_blank(columns: Mapping[str, Any], start: int) -> bool:
-    """Whether all records from ``start`` on are blank texts."""
+    """Return whether all records from ``start`` on are blank texts."""
     ends = [values[start:] for values in columns.values()]
     return all(values.dtype == object and not any(text.strip(" ") for text in values) for values in ends)
 

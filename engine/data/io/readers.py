@@ -181,14 +181,15 @@ def _some_of_csv(path: Path, names: Sequence[str], delimiter: str, chunk_size: i
 
 
 def _holds_nul(values: pa.Array) -> bool:
-    """Whether a text has a zero byte, as text in UTF-16 has."""
+    """Return whether a text has a zero byte, as text in UTF-16 has."""
     import pyarrow.compute as pc
 
     return bool(pc.any(pc.match_substring(values, "\0")).as_py())
 
 
 def _ends_in_quotes(path: Path, columns: list[RawColumn], delimiter: str) -> bool:
-    """Whether the last field's quote is never closed: then it may hold many records, and the reader says nothing."""
+    """Return whether the last field's quote is never closed: then it may hold many records, and the reader says
+    nothing."""
     last = columns[-1].values[int(columns[-1].codes[-1])].as_py()
     end = ('"' + last.replace('"', '""')).encode()
     with path.open("rb") as file:

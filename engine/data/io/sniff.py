@@ -52,7 +52,7 @@ def _first_record(text: str) -> tuple[str, str]:
 
 
 def is_text(path: Path) -> bool:
-    """Whether all of a file is UTF-8 text without zero bytes."""
+    """Return whether all of a file is UTF-8 text without zero bytes."""
     return _not_text(path) is None
 
 

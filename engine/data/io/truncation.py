@@ -84,7 +84,7 @@ def _observation(file: BinaryIO, name: str) -> int | None:
 
 
 def _has_another(file: BinaryIO, start: int) -> bool:
-    """Whether the description of a second data set stands among the observations."""
+    """Return whether the description of a second data set stands among the observations."""
     file.seek(start)
     before = b""
     offset = start

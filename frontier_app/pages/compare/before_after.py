@@ -57,7 +57,7 @@ def page(study: Study, view: RiskUtilityMap) -> None:
 
 
 def _first(study: Study, view: RiskUtilityMap) -> str | None:
-    """What is recommended, else the safest of the frontier."""
+    """The recommended candidate, else the safest of the frontier."""
     first = dict(recommendation.letters(study, view)).get("A")
     if first is None:
         first = next(iter(view.frontier().tolist()), None)

@@ -79,7 +79,7 @@ def _say_distributions(changed: Changes, drawn_anew: bool) -> None:
 
 
 def _weighted(column: DeltaGenerator, weight: str) -> bool:
-    """Whether weighted totals are asked for in place of counts."""
+    """Return whether weighted totals are asked for in place of counts."""
     before = state.get().compare_view.weighted
     weighted = column.toggle(
         f"Weighted by {weight}",

@@ -27,7 +27,7 @@ _NOTHING = "doing nothing (original data)"
 
 
 def page() -> None:
-    """What is pinned, or one candidate."""
+    """Show the pinned candidates side by side, or one candidate."""
     st.title("Compare", anchor=False)
     study_page.with_map("There is nothing to compare yet: candidates come from the sweep of a study.", _page)
 
@@ -64,7 +64,7 @@ def _pinned(study: Study, view: RiskUtilityMap) -> None:
 
 
 def _none_yet(study: Study, view: RiskUtilityMap) -> None:
-    """What can be pinned, and meanwhile the ends and the knee of the frontier side by side."""
+    """Show what can be pinned, and meanwhile the ends and the knee of the frontier side by side."""
     begin = starting_points(view)
     names = _names(len(begin))
     left, right = st.columns([3, 2], gap="large")
@@ -211,7 +211,7 @@ def _map(view: RiskUtilityMap, titles: list[str], indices: list[int]) -> None:
 
 
 def _table(study: Study, view: RiskUtilityMap, titles: Mapping[str, str], shown: list[Pin], indices: list[int]) -> bool:
-    """How the candidates shown differ from a reference; whether there is any besides it."""
+    """Show how the candidates shown differ from a reference; return whether there is any besides it."""
     st.subheader("Differences", anchor=False)
     names: dict[str | None, str] = {None: _NOTHING} | {**titles}
     reference = state.get().compare_view.reference

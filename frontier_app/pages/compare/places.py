@@ -80,7 +80,7 @@ def page(study: Study, release: Remade, table: int, which: Which) -> None:
 
 
 def _levels(levels: Sequence[LevelRow]) -> None:
-    """What changed at each level of places."""
+    """Show the changes at each level of places."""
     columns: dict[str, list[object]] = {
         "level": [row.level for row in levels],
         "areas": [row.areas for row in levels],
@@ -110,8 +110,8 @@ def _countable(data: Microdata, attributes: Sequence[str], places: Sequence[str]
 
 
 def _telling(release: Remade, places: Sequence[str], finest: LevelRow, countable: Sequence[Count], table: int) -> Count:
-    """What is counted at first: persons where their number changes, else the level that moved most of the attribute
-    whose table by area changed most."""
+    """The count that is shown at first: persons where their number changes, else the level that moved most of the
+    attribute whose table by area changed most."""
     if finest.persons or not finest.attribute:
         return "persons"
     areas = areas_of(release, places, table)

@@ -180,7 +180,7 @@ def _keep(label: str, name: str | None, note: str = "") -> None:
 
 
 def _counts(study: Study, view: RiskUtilityMap, index: int, bound: float | None) -> None:
-    """What the risk is in records, and the edit rules that are broken."""
+    """Show the risk in records, and the edit rules that are broken."""
     for line in risk_in_words.lines(study, view, index, bound, unswapped=False):
         st.markdown(line)
     for k, call in enumerate(view.measures):
@@ -198,7 +198,8 @@ def _worst(view: RiskUtilityMap, index: int) -> None:
 
 
 def _why_not(view: RiskUtilityMap, rule: Rule, index: int) -> None:
-    """What dominates the candidate at hand and by how much; the next safer and the next more useful of the frontier."""
+    """Show what dominates the candidate at hand and by how much; the next safer and the next more useful of the
+    frontier."""
     if np.isnan(view.risk_loss[index]) or np.isnan(view.utility_loss[index]):
         st.caption("It has no completed run, so it cannot be compared.")
         return
@@ -246,7 +247,7 @@ def _runs(study: Study, view: RiskUtilityMap, index: int) -> None:
 
 
 def _settings(view: RiskUtilityMap, index: int) -> None:
-    """What mechanism and runs had to say, and the candidate's settings."""
+    """Show the notes of mechanism and runs, and the candidate's settings."""
     warnings, counted = mechanisms.diagnostics(actions.notes(index))
     for warning in warnings[:3]:
         st.warning(warning[:1].upper() + warning[1:], icon=":material/warning:")

@@ -146,7 +146,7 @@ def _try_bound(bound: float) -> None:
 
 
 def _recommended(view: RiskUtilityMap, rule: Rule) -> Markdown:
-    """What is recommended and by what, and whose the letters are."""
+    """Words on what is recommended and by what, and on whose the letters are."""
     assert rule.index is not None
     scenario = view.scenarios[rule.index]
     label, name = scenario.label, text.swap_short(scenario.spec)
@@ -164,7 +164,7 @@ def _recommended(view: RiskUtilityMap, rule: Rule) -> Markdown:
 
 
 def _drawn() -> str:
-    """Which figure is drawn."""
+    """Ask which figure is drawn."""
     look = state.get().look
     if state.input_value("look-drawn") != look.drawn:
         state.set_input("look-drawn", look.drawn)
@@ -222,7 +222,7 @@ def _points(view: RiskUtilityMap, look: state.Look) -> int:
 
 
 def _highlight(view: RiskUtilityMap, look: state.Look) -> state.Look:
-    """Which runs stand out; the first attribute's until something else is chosen."""
+    """Ask which runs stand out; the first attribute's until something else is chosen."""
     names = candidate_labels.swappable(view)
     if not names:
         return look
@@ -256,7 +256,7 @@ def _chosen(view: RiskUtilityMap) -> None:
 
 
 def _quantile_words(view: RiskUtilityMap) -> list[str]:
-    """What a quantile of single runs is, what its bars are, and whom it leaves out."""
+    """Sentences on what a quantile of single runs is, what its bars are, and whom it leaves out."""
     share, needed = candidate_map.run_share(view), runs_needed(view.quantiles.probability)
     sentences = [
         f"One run is released, so the risk drawn here is what {share} of a candidate's single runs do not exceed; use"
@@ -278,7 +278,7 @@ def _quantile_words(view: RiskUtilityMap) -> list[str]:
 
 
 def _letter_words(view: RiskUtilityMap, rule: Rule) -> list[str]:
-    """Whose the letters beside A are, and how many of the frontier have none because noise hides them."""
+    """Words on whose the letters beside A are, and how many of the frontier have none because noise hides them."""
     recommended = dict(rule.letters).get("A")
     if recommended is None:
         return []
@@ -293,7 +293,7 @@ def _letter_words(view: RiskUtilityMap, rule: Rule) -> list[str]:
 
 
 def _below(view: RiskUtilityMap, rule: Rule, look: state.Look, many: bool) -> None:
-    """What the drawing leaves unsaid."""
+    """Say below the drawing what it leaves unsaid."""
     sentences = [_WHAT[look.drawn]] if _WHAT[look.drawn] else []
     if look.drawn == "quantile":
         sentences = _quantile_words(view)

@@ -109,7 +109,7 @@ def _places(view: RiskUtilityMap, rule: Rule, pins: dict[int, Pin], which: str) 
 
 
 def _caption(view: RiskUtilityMap, n: int, which: str) -> str:
-    """What the rows are, and how many are not shown."""
+    """The caption: what the rows are, and how many are not shown."""
     if which == "near" and not n:
         return "Nothing is recommended and nothing is pinned: set α above the map, or pin a candidate in its card."
     if which == "box" and state.get().look.box is None:
@@ -184,7 +184,7 @@ def rows(view: RiskUtilityMap, indices: np.ndarray, rule: Rule, pins: dict[int, 
 
 
 def swaps(spec: ReleaseSpec, mixed: bool) -> str:
-    """What a candidate swaps; among several mechanisms also its rate, where it has one."""
+    """The attributes that a candidate swaps; among several mechanisms also its rate, where it has one."""
     if not spec.by_roles:
         settings = mechanisms.settings(spec)
     else:

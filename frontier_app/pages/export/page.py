@@ -85,7 +85,7 @@ def page() -> None:
 
 
 def _nothing(status: DecisionStatus) -> None:
-    """Why there is no release to export."""
+    """Say why there is no release to export."""
     if status.state == "withheld":
         elements.empty_page(
             f"The decision is to release nothing, so there is nothing to export. Reason given: {status.why}",
@@ -156,7 +156,8 @@ def _ask(study: Study, status: DecisionStatus) -> None:
 
 
 def _failed(error: Message) -> None:
-    """Why nothing was written; of a release that an attack undoes, what was found, what to do about it and where."""
+    """Say why nothing was written; of a release that an attack undoes, what was found, what to do about it and
+    where."""
     attack = error.values.get("attack")
     if attack is None:
         sentence = upper_first(remedies.message_text(error))
@@ -178,7 +179,7 @@ def _failed(error: Message) -> None:
 
 
 def _mended_in_file(error: Message | None) -> bool:
-    """Whether an attack succeeded that another coding of the columns prevents."""
+    """Return whether an attack succeeded that another coding of the columns prevents."""
     return error is not None and error.values.get("attack") in _MENDED_IN_FILE
 
 
@@ -207,7 +208,7 @@ def _data(
 
 
 def _besides(study: Study) -> dict[str, str]:
-    """What the analyst's release may hold besides the attributes and carried columns."""
+    """Ask what the analyst's release may hold besides the attributes and carried columns."""
     data = study.plan.data
     labels = {}
     if data.weight is not None:
@@ -242,7 +243,7 @@ def _tier(study: Study, status: DecisionStatus, at: DeltaGenerator) -> str:
 
 
 def _rate_words(study: Study, tier: str) -> str:
-    """What a reader is told about how much was swapped."""
+    """The words that tell a reader how much was swapped."""
     public = study.plan.publish
     if tier in ("public", "all"):
         policy = (
@@ -263,7 +264,7 @@ def _rate_words(study: Study, tier: str) -> str:
 
 
 def _missing(status: DecisionStatus) -> str:
-    """What stands between this recommendation and a public bundle; empty where nothing does."""
+    """The obstacles between this recommendation and a public bundle; empty where there are none."""
     if status.state in ("approved", "released"):
         return ""
     steps = {
@@ -348,7 +349,7 @@ def _export(written: exports.Export) -> None:
 
 
 def _checked(written: exports.Export) -> str:
-    """What the search and the attack have shown, in words; a bundle that fails either is never written."""
+    """The findings of the search and of the attack in words; a bundle that fails either is never written."""
     sentences = [
         "All bytes were searched for keys, secrets, paths and names, and every file is on its reader's list"
         ": nothing was found."

@@ -36,7 +36,7 @@ _SHOWN = 4  # values shown as examples
 
 
 def looks(raw: RawTable) -> pd.DataFrame:
-    """What each column looks like: what it holds, its number of distinct values and of records without one; and its
+    """A description of each column: what it holds, its number of distinct values and of records without one; and its
     label, where the file has labels; ``numeric`` marks columns of numbers."""
     rows = []
     for name, column in raw.columns.items():
@@ -173,7 +173,8 @@ def _absent(plan: Plan | None, raw: RawTable, blocks: dict[str, list[str]]) -> d
 
 
 def _not_there(plan: Plan | None, raw: RawTable, use: str) -> tuple[str, ...]:
-    """What the plan gives a use and the file does not have; a pattern was replaced by the columns it matches."""
+    """The columns that the plan gives a use and the file does not have; a pattern was replaced by the columns it
+    matches."""
     if plan is None:
         return ()
     given = getattr(plan.data, use)

@@ -71,7 +71,7 @@ _OF_KIND: dict[MismatchKind, _Kind] = {
 
 
 def page(plan: Plan, found: Sequence[Mismatch]) -> None:
-    """What does not fit, kind by kind."""
+    """Show the mismatches, kind by kind."""
     raw = state.get().raw
     assert raw is not None
     st.markdown(

@@ -21,7 +21,7 @@ _MORE = 8  # proposals shown at first, and with every "more"
 
 @dataclass(frozen=True)
 class _Kind:
-    """How a kind of proposals is spoken of: its ``name``, one ``noun`` of it, and ``why`` it matters."""
+    """The words for a kind of proposals: its ``name``, one ``noun`` of it, and ``why`` it matters."""
 
     name: str
     noun: str
@@ -66,7 +66,7 @@ def open_ones(plan: Plan) -> list[Proposal]:
 
 
 def _is_wanted(proposal: Proposal, declined: Collection[str]) -> bool:
-    """Whether a proposal is open; places have a question of their own, beside that on households."""
+    """Return whether a proposal is open; places have a question of their own, beside that on households."""
     return proposal.kind != "places" and proposal.key not in declined
 
 

@@ -58,7 +58,7 @@ def codebook() -> None:
 
 
 def workspace() -> None:
-    """Where the work is, how to leave it, and how to delete it."""
+    """Show where the work is, how to leave it, and how to delete it."""
     now = state.get()
     assert now.workspace is not None
     if access.is_the_launch(now.workspace.token):

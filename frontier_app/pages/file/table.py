@@ -23,7 +23,7 @@ _SETTING = {"decision": "Decision", "keys": "Key", "swap": "Swap", "analyse": "A
 
 
 def looks() -> pd.DataFrame:
-    """What each column looks like; made once."""
+    """A description of each column; made once."""
     now = state.get()
     raw = now.raw
     assert raw is not None
@@ -79,7 +79,7 @@ def _filtered(before: pd.DataFrame) -> pd.DataFrame:
 
 
 def _filters(current: pd.DataFrame) -> None:
-    """What is shown of the table: a name, or decisions and roles, each with the number that has it."""
+    """Ask which rows of the table are shown: a name, or decisions and roles, each with the number that has it."""
     now = state.get()
     left, right = st.columns([3, 9], vertical_alignment="bottom")
 

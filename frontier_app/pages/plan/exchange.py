@@ -80,7 +80,8 @@ def inputs(base: Plan, entry: MechanismPlan | None, data: Microdata, key: str, w
 
 
 def _at_first(base: Plan, entry: MechanismPlan | None, data: Microdata) -> Grid:
-    """What the inputs begin with: the plan's grid, or the usual one on the places that the records suggest."""
+    """The values that the inputs begin with: the plan's grid, or the usual one on the places that the records
+    suggest."""
     if entry is not None and entry.grid:
         return dict(entry.grid)
     if data.units is None:

@@ -24,7 +24,7 @@ _IN_WORDS = {HOUSEHOLD_SWAP: exchange.inputs, SURVEY_SWAP: survey.inputs}
 
 
 def choice(base: Plan, tag: str) -> list[str]:
-    """Which mechanisms are tried beside, or instead of, the random swap."""
+    """Ask which mechanisms are tried beside, or instead of, the random swap."""
     st.subheader("1. How the data are protected", anchor=False)
     names_chosen = [entry.name for entry in mechanisms.chosen(base)]
     offered = [*names(), *(name for name in names_chosen if name not in names())]
@@ -91,7 +91,7 @@ def grids(base: Plan, data: Microdata, picked: list[str], tag: str, wrong: Input
 
 
 def _grid_words(entry: MechanismPlan | None) -> str:
-    """What is set of a mechanism, in few words."""
+    """The settings of a mechanism, in few words."""
     if entry is None or not entry.grid:
         return " – as usual"
     return " – " + ", ".join(f"{name} {' or '.join(values)}" for name, values in entry.grid)

@@ -87,7 +87,7 @@ def _inputs(base: Plan, tag: str, data: Microdata) -> tuple[Plan | None, EngineE
 
 
 def _seen_otherwise(plan: Plan) -> Markdown:
-    """What looks at attributes that no declared use looks at."""
+    """A sentence that names the measure that looks at attributes that no declared use looks at."""
     return markdown(
         "No declared use looks at {}. **{}** does, and is measured too.",
         text.listed(in_no_use(plan, plan.swap_candidates)),
@@ -96,7 +96,7 @@ def _seen_otherwise(plan: Plan) -> Markdown:
 
 
 def _jointly(plan: Plan) -> Markdown:
-    """What judges several tables that are released together, and whether it decides."""
+    """A sentence that names the measure of several tables that are released together, and says whether it decides."""
     calls = comparable_calls(plan)
     joint, named = joint_column(calls), plan.decision.risk
     assert joint is not None
@@ -151,7 +151,7 @@ def _details(plan: Plan, base: Plan, tag: str, replicates: int, swaps: bool, wro
 
 
 def _stages(plan: Plan, base: Plan, tag: str, replicates: int) -> Plan:
-    """Whether replicates are spent where they matter, and on how many a candidate is judged first."""
+    """Ask whether replicates are spent where they matter, and on how many a candidate is judged first."""
     left, right = st.columns(2, vertical_alignment="bottom")
     searching = plan.space.search
     adaptive = left.checkbox(

@@ -100,12 +100,12 @@ def inputs(base: Plan, tag: str) -> Plan:
 
 
 def rule_at_hand(base: Plan, tag: str) -> str:
-    """What counts as a true swap by the input, which may not be drawn yet."""
+    """The rule for a true swap by the input, which may not be drawn yet."""
     return str(state.input_or(f"true-swap-{tag}", base.space.rule))
 
 
 def rule(base: Plan, tag: str) -> str:
-    """What counts as a true swap."""
+    """Ask for the rule for a true swap."""
     return str(
         st.radio(
             "A true swap is",
@@ -118,7 +118,8 @@ def rule(base: Plan, tag: str) -> str:
 
 
 def _parts(base: Plan, tag: str) -> tuple[tuple[str, ...], tuple[str, ...], tuple[str, ...]]:
-    """What part every attribute takes, as a grid; returns the attributes that may be swapped, F and C from outside."""
+    """Ask for the part of every attribute, as a grid; return the attributes that may be swapped, F and C from
+    outside."""
     before = {
         name: "fix"
         if name in base.space.fix

@@ -38,7 +38,7 @@ def _checked(planned: Grid, entry: MechanismPlan | None) -> MechanismPlan:
 
 
 def _targets(base: Plan, before: Grid, n_records: int, key: str, wrong: InputErrors) -> Grid:
-    """How many targets there are, and who they are."""
+    """Ask how many targets there are, and who they are."""
     values: Grid = {}
     left, right = st.columns(2)
     values["rate"] = shares(
@@ -94,7 +94,7 @@ def _targets(base: Plan, before: Grid, n_records: int, key: str, wrong: InputErr
 
 
 def _perturbed(rates: tuple[str, ...], n_records: int) -> str:
-    """That twice as many records are perturbed, in numbers."""
+    """A sentence that says in numbers that twice as many records are perturbed."""
     twice = "Each target takes a partner, so twice as many records are perturbed"
     shares_meant = [rate for rate in map(Decimal, rates) if rate.is_finite() and 0 <= rate <= Decimal("0.5")]
     if not shares_meant:
@@ -116,7 +116,7 @@ def _certain_words(ks: tuple[str, ...]) -> dict[str, str]:
 
 
 def _partners(base: Plan, before: Grid, data: Microdata, key: str) -> Grid:
-    """What partners exchange, and on what they must agree."""
+    """Ask what partners exchange, and on what they must agree."""
     values: Grid = {}
     planned = {name for value in (*before.get("swap", ()), *before.get("linked", ())) for name in value.split("+")}
     personal = personal_attributes(base, data)

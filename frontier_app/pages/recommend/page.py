@@ -48,7 +48,7 @@ _RULES = {
 
 
 def page() -> None:
-    """Where the recommendation stands, its next step, a new one, and what has happened."""
+    """Show where the recommendation stands, its next step, a new one, and what has happened."""
     st.title("Recommend", anchor=False)
     study_page.with_map(
         "There is nothing to recommend yet: a release is chosen among the candidates of a study.", _page
@@ -142,7 +142,7 @@ def _rule_key(study: Study, status: DecisionStatus) -> str:
 
 
 def _picked(study: Study, view: RiskUtilityMap, how: str) -> tuple[dict[str, Any], int | None]:
-    """What :func:`choose` is asked for, and the scenario that it will pick."""
+    """The arguments of :func:`choose`, and the scenario that it will pick."""
     now, plan = state.get(), study.plan.decision
     bound: float | None = None
     try:

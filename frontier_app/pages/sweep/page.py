@@ -27,7 +27,7 @@ _DRAW_EVERY = 2.0  # seconds between redrawings of the map
 
 
 def page() -> None:
-    """What can be started, and what is under way."""
+    """Show what can be started, and what is under way."""
     now = state.get()
     st.title("Run the sweep", anchor=False)
     if now.workspace is None:
@@ -105,7 +105,7 @@ def _start(job: jobs.Job) -> None:
 
 
 def _often(plan: Plan) -> str:
-    """How often a candidate is drawn, in words."""
+    """The number of times a candidate is drawn, in words."""
     times = text.plural(plan.space.replicates, "time")
     if plan.space.adaptive or plan.space.search:
         most = most_runs(plan)
@@ -125,7 +125,7 @@ def _only_more(path: Path, plan: Plan) -> bool:
 
 
 def _reason(plan: Plan) -> tuple[str, str]:
-    """Why an approved plan is departed from, and who says so; empty where nothing departs."""
+    """Ask why an approved plan is departed from, and who says so; empty where nothing departs."""
     differences_found = departing(plan)
     if not differences_found or plan.lock is None:
         return "", ""

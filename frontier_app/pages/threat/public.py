@@ -78,7 +78,7 @@ def inputs(base: Plan, plan: Plan, tag: str, fixed: bool, wrong: InputErrors) ->
 
 
 def _included(base: Plan, tag: str, fixed: bool) -> tuple[str, ...]:
-    """What is released besides the attributes and carried columns: the weight, a new id."""
+    """Ask what is released besides the attributes and carried columns: the weight, a new id."""
     data = base.data
     labels = {
         "weight": f"The weight (column {data.weight})",

@@ -43,7 +43,7 @@ def inputs(base: Plan, plan: Plan, tag: str, fixed: bool) -> Plan:
 
 
 def _of_candidate() -> None:
-    """What such tables tell of the candidate at hand: its release is remade for it, of a large file on demand."""
+    """Show what such tables tell of the candidate at hand: its release is remade for it, of a large file on demand."""
     now = state.get()
     path, raw = actions.own_study(), now.raw
     if path is None or raw is None:

@@ -190,7 +190,7 @@ def _bound(
 
 
 def _reachable_words(least: float | None) -> str:
-    """What is known of the least bound that a candidate meets."""
+    """The words on the least bound that a candidate meets."""
     if least is None:
         return (
             "How low swapping brings the risk is known after the sweep. Where no candidate meets the bound, the map"

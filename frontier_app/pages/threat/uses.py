@@ -55,7 +55,7 @@ def inputs(base: Plan, tag: str, fixed: bool) -> Plan:
 
 
 def _measures(base: Plan, plan: Plan) -> None:
-    """What is measured of the declared uses on every candidate."""
+    """Show what is measured of the declared uses on every candidate."""
     missing = unmeasured_uses(with_uses_measured(base, plan)) if actions.own_study() is None else []
     for use in missing:
         st.warning(markdown("{}.", upper_first(use.sentence)), icon=":material/warning:")
@@ -190,7 +190,7 @@ def _rows(name: str, rows: list[rules.Row], declared: object, tag: str) -> _Draf
 def _show_errors(
     name: str, drafts: _Drafts, declared: object, wrong: dict[int, str], containers: dict[int, DeltaGenerator]
 ) -> None:
-    """What is wrong with a row, at the row."""
+    """Show the faults of a row at the row."""
     for row, error in wrong.items():
         with containers[drafts[row][0]]:
             elements.show_error(f"{error.rstrip('.')}. This row does not count yet.")
