@@ -100,7 +100,7 @@ def _settled(plan: Plan, raw: RawTable, text: str) -> Plan:
     if not fix:
         raise UsageError(f"--fix {text}: write WHICH=FIX, such as new=drop")
     if which not in known and which not in KINDS:
-        raise UsageError(f"--fix names '{which}', and nothing of that name differs.{did_you_mean(which, known)}")
+        raise UsageError(f"--fix names '{which}', which is none of the differences.{did_you_mean(which, known)}")
     return settle(plan, raw, [mismatch for mismatch in found if which in (mismatch.kind, mismatch.key)], fix)
 
 

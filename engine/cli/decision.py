@@ -57,7 +57,10 @@ def add_commands(commands: Commands) -> None:
     )
     decide.add_argument("--why", default="", metavar="TEXT", help="the reason, needed for returned and withheld")
     decide.add_argument(
-        "--despite", default="", metavar="TEXT", help="why a release is submitted that its risk figures speak against"
+        "--despite",
+        default="",
+        metavar="TEXT",
+        help="why a release is submitted although its risk figures speak against it",
     )
 
     memo = add_command(

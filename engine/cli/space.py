@@ -112,7 +112,7 @@ def _say_space(plan: Plan, data: Microdata, listed: Space) -> None:
         for failure in failing[:3]:
             say(f"  '{failure.spec}' will fail: {failure_text(failure)}")
         if len(failing) > 3:
-            say(f"  ... {len(failing):,} scenarios will fail in all")
+            say(f"  ... {len(failing):,} scenarios in all will fail")
 
 
 def _amounts(plan: Plan) -> str:
@@ -130,6 +130,6 @@ def _say_counts(plan: Plan, data: Microdata, counted: Counted) -> None:
 
     say(f"specs: {counted.legal:,} legal, {counted.feasible:,} feasible, {counted.distinct:,} distinct to run")
     if counted.n_impossible:
-        say(f"  {counted.n_impossible:,} specs cannot work in all")
+        say(f"  {counted.n_impossible:,} specs in all cannot work")
     for remark in zero_rates(plan, data.n_records):
         say(f"  {remark_text(remark)}")

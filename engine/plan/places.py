@@ -15,6 +15,7 @@ from engine.data.units import Units
 from engine.plan.attribute_names import SIGNS, is_writable
 from engine.plan.mechanism import MechanismPlan
 from engine.plan.types import Plan
+from engine.release.spec import RANDOM_SWAP
 
 HOUSEHOLD_SWAP = "trs"
 """The mechanism that exchanges whole households between places."""
@@ -195,6 +196,19 @@ def _with_mechanism(plan: Plan, exchange: MechanismPlan, places: tuple[str, ...]
     measures = [name for name in plan.measures if name not in gone or _decides(plan, name)]
     measures += [name for name in wanted if name not in measures]
     return replace(plan, mechanisms=mechanisms, keys=keys, measures=tuple(measures))
+
+
+def lacks_exchange(plan: Plan) -> bool:
+    """Return whether a plan numbers households and does not say whether these or single records are exchanged."""
+    return plan.data.unit is not None and not places_of(plan) and not any(entry.by_roles for entry in plan.mechanisms)
+
+
+def with_records_exchanged(plan: Plan) -> Plan:
+    """``plan`` that names the random swap, which exchanges records one by one, where it named no mechanism of that
+    kind."""
+    if any(entry.by_roles for entry in plan.mechanisms):
+        return plan
+    return replace(plan, mechanisms=(MechanismPlan(RANDOM_SWAP), *plan.mechanisms))
 
 
 def can_name_place(name: str) -> bool:

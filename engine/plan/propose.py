@@ -16,6 +16,7 @@ from engine.plan.places import (
     can_name_place,
     exchange_of,
     household_columns,
+    lacks_exchange,
     places_of,
     suggested_places,
 )
@@ -55,7 +56,7 @@ def propose(raw: RawTable, plan: Plan | None = None, known: Dependencies | None 
     )
     if plan is None:
         return proposals
-    return [p for p in proposals if (p.kind != "places" or _wants_places(plan)) and changes(plan, p)]
+    return [p for p in proposals if (p.kind != "places" or lacks_exchange(plan)) and changes(plan, p)]
 
 
 def _without_finer(suggested: tuple[str, ...], plan: Plan, known: Dependencies) -> tuple[str, ...]:
@@ -63,11 +64,6 @@ def _without_finer(suggested: tuple[str, ...], plan: Plan, known: Dependencies) 
     would tear apart what it decides, which a block keeps whole."""
     columns = {view for part in plan.attributes if part.name in suggested for view in part.view}
     return () if any(b in columns and a not in columns for a, b in known.recodes) else suggested
-
-
-def _wants_places(plan: Plan) -> bool:
-    """Return whether households are numbered and nothing exchanges them yet."""
-    return plan.data.unit is not None and not places_of(plan)
 
 
 def _one_by_one(raw: RawTable, known: Dependencies) -> Plan:

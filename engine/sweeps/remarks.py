@@ -107,12 +107,12 @@ def remark_text(remark: Remark) -> str:
         case RemarkKind.MERGED:
             return f"'{remark.spec}' is equivalent to '{remark.same_as}' (swap of complement) and was skipped"
         case RemarkKind.MANY_MERGED:
-            return f"{remark.n:,} equivalent specs were skipped in all"
+            return f"{remark.n:,} equivalent specs in all were skipped"
         case RemarkKind.IMPOSSIBLE:
             assert remark.reason is not None
             return f"'{remark.spec}' cannot work: {impossibility_text(remark.reason)}"
         case RemarkKind.MANY_IMPOSSIBLE:
-            return f"{remark.n:,} specs cannot work in all"
+            return f"{remark.n:,} specs in all cannot work"
         case RemarkKind.ZERO_RATE:
             return f"rate {remark.rate} of {remark.n:,} records rounds to zero: nothing would be swapped"
         case RemarkKind.METHOD:

@@ -35,7 +35,7 @@ def finalists(view: RiskUtilityMap, rule: Rule) -> None:
     else:
         if job.state == "cancelled":
             st.info(
-                f"Stopped after {job.done:,} of {text.plural(job.total, 'run')}; what is done is kept.",
+                f"The fresh runs stopped after {job.done:,} of {job.total:,}; finished ones are kept.",
                 icon=":material/pause_circle:",
             )
         elif job.message:

@@ -11,7 +11,7 @@ from engine.data.microdata import RawTable
 from engine.plan import Plan
 from engine.plan.column_heuristics import numbers_units, units_first
 from engine.plan.guess import facts
-from engine.plan.places import places_of, suggested_places, with_exchange
+from engine.plan.places import lacks_exchange, places_of, suggested_places, with_exchange, with_records_exchanged
 from engine.plan.recode import code
 from engine.plan.reshape import set_use
 from frontier_app.session import actions, state
@@ -21,8 +21,6 @@ from frontier_app.wording.markup import markdown
 
 _LARGEST = 15  # records of one household on average, from which a column numbers something else
 _NONE = "none: every record stands for itself"
-_DECLINED = "exchange-of-households"
-"""Key of the answer that households are not to be exchanged, among the suggestions declined."""
 
 
 def title(plan: Plan) -> str:
@@ -53,11 +51,10 @@ def concerns(plan: Plan) -> bool:
 
 
 def asks_for_places(plan: Plan) -> bool:
-    """Return whether the plan numbers households and names no places, while the records suggest some and nobody
-    declined."""
+    """Return whether the plan numbers households and leaves open what is exchanged, while the records suggest
+    places."""
     raw = state.get().raw
-    is_open = plan.data.unit is not None and not places_of(plan) and _DECLINED not in actions.declined()
-    return raw is not None and is_open and bool(_suggested(raw, plan))
+    return raw is not None and lacks_exchange(plan) and bool(_suggested(raw, plan))
 
 
 def _suggested(raw: RawTable, plan: Plan, unit: str | None = None) -> tuple[str, ...]:
@@ -110,7 +107,7 @@ def inputs(plan: Plan, where: str, *, fixed: bool = False) -> None:
             _use(raw, plan, unit, places)
             st.rerun()
     if asks_for_places(plan) and st.button("Exchange records one by one", key=f"{where}-no-households"):
-        actions.decline([_DECLINED], "records are exchanged one by one, not whole households")
+        actions.change(with_records_exchanged(plan), "records are exchanged one by one, not whole households")
         state.set_file_view(part=None, turn=now.file_view.turn + 1)
         st.rerun()
 

@@ -186,7 +186,10 @@ def _fresh_runs(study: Study, view: RiskUtilityMap, index: int) -> None:
         watch_runs()
         return
     if job.state == "cancelled":
-        st.info(f"Stopped after {job.done:,} of {job.total:,} runs; what is done is kept.", icon=":material/info:")
+        st.info(
+            f"The fresh runs stopped after {job.done:,} of {job.total:,}; finished ones are kept.",
+            icon=":material/info:",
+        )
     elif job.message:
         elements.show_error(f"the fresh runs ended: {job.message}")
     labels = [view.scenarios[i].label for i in letters.values()]

@@ -68,7 +68,7 @@ def _head(findings: Findings) -> None:
     if findings.recommendation.cautions:
         st.warning(
             markdown(
-                "**The board should know before it relies on the recommendation:**\n\n{}",
+                "**Before the board relies on the recommendation, it should know:**\n\n{}",
                 bullets(findings.recommendation.cautions),
             ),
             icon=":material/warning:",
@@ -84,7 +84,7 @@ def _no_release(decision: NoRelease) -> None:
     st.header("What it rests on", anchor=False)
     st.markdown(bullets(decision.rests_on) or "No candidate has been run.")
     st.caption(
-        "To release nothing has no risk and no use. It can be decided otherwise: a new recommendation begins again as a"
+        "To release nothing has no risk and no use. The decision can be changed: a new recommendation begins again as a"
         " draft, and this decision stays in the history."
     )
     st.download_button(
@@ -111,8 +111,9 @@ def _map(findings: Findings) -> None:
             size=15,
         )
         st.caption(
-            f"Averages over runs, {map_facts.runs} for the recommended candidate. {upper_first(bars_words(findings))}. "
-            "Single runs spread further. The picture is zoomed to the lettered candidates and to doing nothing. "
+            f"The map shows averages over runs, {map_facts.runs} for the recommended candidate. "
+            f"{upper_first(bars_words(findings))}. Single runs spread further. "
+            "The picture is zoomed to the lettered candidates and to doing nothing. "
             f"{bound_line_words(findings)} {counted_words(findings)}"
         )
     with right:
@@ -126,7 +127,7 @@ def _map(findings: Findings) -> None:
             st.metric(
                 "Unaltered records in small cells",
                 f"{exposed.unaltered_after:,}",
-                f"{change:+,} against doing nothing{', about' * is_rounded(findings)}" if is_change else alike,
+                f"{change:+,} against doing nothing{' (rounded)' * is_rounded(findings)}" if is_change else alike,
                 delta_color="inverse" if is_change and not count_misleads(findings) else "off",
                 delta_arrow="auto" if is_change else "off",
                 help=risk_sentence(findings),
@@ -142,7 +143,7 @@ def _map(findings: Findings) -> None:
             st.caption(upper_first(as_if) + ".")
         if withheld:
             st.caption(upper_first(WITHHELD_WORDS) + ".")
-        st.caption("These three are of the release itself; the map shows averages over runs.")
+        st.caption("These three figures describe the release itself; the map shows averages over runs.")
         st.metric("On the frontier", f"{map_facts.n_frontier:,} of {plural(map_facts.n_candidates, 'candidate')}")
     st.markdown(_table(findings))
     st.caption(NOISE_WORDS)

@@ -61,7 +61,7 @@ def distributions(study: Study, release: Remade, changed: Changes, table: int) -
                 f"Levels of {name} in the original and in the release; the table beside it says the same",
             )
     else:
-        chart.caption(f"{name} has {len(levels)} levels, too many to draw.")
+        chart.caption(f"{name} has {len(levels)} levels, which are too many to draw.")
     _level_table(listed, name, levels, before, after, "%,.0f" if unit == "records" else "%,.1f")
 
 
@@ -75,7 +75,7 @@ def _say_distributions(changed: Changes, drawn_anew: bool) -> None:
             icon=":material/info:",
         )
     else:
-        st.error("The distributions of attributes differ; a swap must keep them. Do not release; please report this.")
+        st.error("The distributions of attributes differ; a swap must keep them. Do not release this, and report it.")
 
 
 def _weighted(column: DeltaGenerator, weight: str) -> bool:
@@ -117,7 +117,7 @@ def _level_table(
 def cells(study: Study, release: Remade, changed: Changes, table: int, which: Which) -> None:
     keys = study.plan.keys
     small = state.get().memo.get("cells", which, lambda: small_cells(release, keys, table))
-    st.markdown(f"Table of the {text.plural(len(keys), 'key')}: {text.listed(keys)}.")
+    st.markdown(f"The table crosses {text.plural(len(keys), 'key')}: {text.listed(keys)}.")
     elements.occupancy(changed.keys_after, changed.keys_before)
     st.markdown(
         markdown(

@@ -91,12 +91,13 @@ def _levels(levels: Sequence[LevelRow]) -> None:
     columns |= {
         "mean distance": [text.figure(row.mean_distance) for row in levels],
         "largest distance": [text.figure(row.largest_distance) for row in levels],
-        "of": [row.attribute for row in levels],
+        "attribute": [row.attribute for row in levels],
     }
     st.dataframe(columns, hide_index=True, width="stretch", alt="Changes and distances at each level of places")
     st.caption(
-        "A change is that of a count by area, of itself. A distance is the Hellinger distance between the tables of"
-        " area by attribute before and after, from 0 to 1: its mean over attributes, and the largest."
+        "A change is that of an area's count, in percent of the count before. A distance is the Hellinger distance"
+        " between the tables of area by attribute before and after, from 0 to 1: the mean over attributes, and the"
+        " largest with its attribute."
     )
 
 
@@ -202,7 +203,7 @@ def _areas(
                 "change": [after[row.area] - before[row.area] for row in order],
                 "in percent": [_percent(relative_change(before[row.area], after[row.area])) for row in order],
                 "distance within": [round(row.distance, 3) for row in order],
-                "of": [row.attribute for row in order],
+                "attribute": [row.attribute for row in order],
             }
         ),
         hide_index=True,
@@ -224,4 +225,4 @@ def _percent(change: float) -> str:
     """A relative change in percent; "new" where there was nothing before."""
     if not np.isfinite(change):
         return "new"
-    return "0 %" if not change else f"{100 * change:+.1f} %".replace("-", "−")
+    return "0 %" if not change else text.relative(1 + change, 1.0)

@@ -33,7 +33,7 @@ def associations(release: Remade, changed: Changes, table: int, which: Which) ->
     worst = pairs[0]
     st.markdown(
         markdown(
-            "{} changed, all others are as they were. **Cramér's V** says how strongly two attributes are associated,"
+            "{} changed; all others are as they were. **Cramér's V** says how strongly two attributes are associated,"
             " from 0 (not at all) to 1 (one decides the other). It changed most for **{} × {}**: {} → {} ({}).",
             text.plural(len(pairs), "two-way table"),
             names[worst.i],
@@ -88,9 +88,9 @@ def coefficients(study: Study, release: Remade, which: Which) -> None:
     comparisons = state.get().memo.get("coefficients", which[:3], lambda: coefficients_of(release, study.plan))
     several = f", combined over {len(release.tables)} tables" if len(release.tables) > 1 else ""
     st.caption(
-        f"95 % intervals on the original and on the release{several}. A shift of about 2 standard errors is as much as"
-        " chance alone would rarely do. Overlap is 1 for equal intervals and below 0 where they have nothing in common."
-        " Flagged is what is beyond the plan's tolerances, as in the memo."
+        f"The table holds 95 % intervals on the original and on the release{several}. Chance alone rarely shifts a"
+        " coefficient by more than about 2 standard errors. Overlap is 1 for equal intervals and below 0 for intervals"
+        " that have nothing in common. A flag marks what is beyond the plan's tolerances, as in the memo."
     )
     for number, comparison in enumerate(comparisons):
         st.markdown(markdown("**{}**", comparison.analysis))
@@ -172,9 +172,10 @@ def runs(study: Study, view: RiskUtilityMap, index: int, replicate: int) -> None
         "Every run of the candidate on this measure; the sentence below sums them up",
     )
     summary = view.summary
+    fresh = int(run_figures.fresh.sum())
     st.markdown(
-        f"{text.plural(int((~run_figures.fresh).sum()), 'run')} of the sweep, mean"
-        f" {text.with_error(float(summary.mean[index, k]), float(summary.se[index, k]))};"
-        f" {int(run_figures.fresh.sum()) or 'no'} fresh ones. Run {replicate} is the one to release, by the plan's"
-        " rule: choosing the luckiest run would be selection on noise."
+        f"The sweep has {text.plural(int((~run_figures.fresh).sum()), 'run')} with a mean of"
+        f" {text.with_error(float(summary.mean[index, k]), float(summary.se[index, k]))}, and"
+        f" {text.plural(fresh, 'fresh run') if fresh else 'no fresh run'} {'was' if fresh < 2 else 'were'} made. The"
+        f" plan's rule releases run {replicate}: to choose the luckiest run would be selection on noise."
     )

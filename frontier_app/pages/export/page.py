@@ -37,13 +37,14 @@ _TIERS = {
     "member": (
         "Members",
         "the members of the board",
-        "The memo with its tables and slides, and the board's view. No rate, no key, no names of candidates, no paths.",
+        "The memo with its tables and slides, and the board's view. It holds no rate, no key, no names of candidates"
+        " and no paths.",
     ),
     "public": (
         "Public",
         "the users of the data",
-        "The released data, a codebook, scripts that load them, a paragraph on methods and digests of the files."
-        " Nothing else. It needs an approval.",
+        "The released data, a codebook, scripts that load them, a paragraph on methods and digests of the files;"
+        " nothing else. This bundle needs an approval.",
     ),
     "all": ("All four", "you, to hand on", "One folder for each of the four, from the same release."),
 }
@@ -94,7 +95,7 @@ def _nothing(status: DecisionStatus) -> None:
         )
     else:
         elements.empty_page(
-            f"{status.words} What is recommended can be exported; record a recommendation first.",
+            f"{status.words} Only a recommended release can be exported; record a recommendation first.",
             "recommend",
             "Recommend a release",
         )
@@ -203,7 +204,9 @@ def _data(
         )
     else:
         include = ()
-    st.caption(f"{besides_words(planned)} Threat and uses settles this for the public, and the board approves it.")
+    st.caption(
+        f"{besides_words(planned)} The page Threat and uses settles this for the public, and the board approves it."
+    )
     return tuple(formats), include
 
 
@@ -249,17 +252,17 @@ def _rate_words(study: Study, tier: str) -> str:
         policy = (
             f"The public is told a range instead of the rate: {public.rate_range}."
             if public.rate_policy == "range"
-            else "The public is told neither the rate nor how many records were swapped: with it a swap is easier to"
-            " undo. A wide range can be told instead."
+            else "The public is told neither the rate nor how many records were swapped, since whoever knows the rate"
+            " can undo a swap more easily. A wide range can be told instead."
         )
-        return f"{policy} Threat and uses settles this, and a change after the approval needs a new one."
+        return f"{policy} The page Threat and uses settles this, and a change after the approval needs a new one."
     return {
-        "analyst": "It holds the exact rate, and what else remakes the release.",
-        "chair": "It tells the exact rate, asked for and reached: the chair answers for it, members do not see it.",
+        "analyst": "It holds the exact rate and all else that remakes the release.",
+        "chair": "It tells the exact rate, asked for and reached: the chair answers for it, and members do not see it.",
         "member": "It tells the rate and how many records changed, as the plan says."
         if public.members_rate == "tell"
-        else "It tells neither the rate nor how many records changed, and figures only as exactly as two attacks on it "
-        "allow: members judge risk and use without them.",
+        else "It tells neither the rate nor how many records changed, and gives figures only as exactly as two attacks "
+        "on the rate allow. Members judge risk and use without the rate.",
     }[tier]
 
 
@@ -314,7 +317,7 @@ def _written(status: DecisionStatus) -> None:
         with st.expander(title, expanded=number == 0, icon=":material/folder_zip:"):
             _export(bundles_written)
     if len(written) > _SHOWN:
-        st.caption(f"The latest {_SHOWN} of {len(written)}; each has another order of rows.")
+        st.caption(f"These are the latest {_SHOWN} of {len(written)}; each has another order of rows.")
 
 
 def _export(written: exports.Export) -> None:
@@ -329,7 +332,7 @@ def _export(written: exports.Export) -> None:
                     markdown(":material/lock: Whoever has it can undo the swap. Keep it with the original data.")
                 )
             elif tier == "public":
-                st.markdown(markdown(":material/public: May leave the building."))
+                st.markdown(markdown(":material/public: It may leave the building."))
             files = written.files(tier)
             listed = [f"{name} ({_size(size)})" for name, size in files[:_LONG]]
             more = [f"and {len(files) - _LONG} more"] if len(files) > _LONG else []
@@ -351,8 +354,8 @@ def _export(written: exports.Export) -> None:
 def _checked(written: exports.Export) -> str:
     """The findings of the search and of the attack in words; a bundle that fails either is never written."""
     sentences = [
-        "All bytes were searched for keys, secrets, paths and names, and every file is on its reader's list"
-        ": nothing was found."
+        "All bytes were searched for keys, secrets, paths and names, and nothing was found. Every file is on its"
+        " reader's list."
     ]
     if "public" in written.bundles:
         sentences.append("The release was attacked before it was written, and no attack succeeded.")

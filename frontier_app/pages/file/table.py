@@ -99,7 +99,7 @@ def _filters(current: pd.DataFrame) -> None:
     )
     counts, chosen = current["decision"].value_counts(), now.file_view.groups
     groups = {
-        decision: f"{_decision_word(decision)} ({counts.get(decision, 0)})"
+        decision: f"{_counted_word(decision)} ({counts.get(decision, 0)})"
         for decision in column_rows.DECISIONS
         if decision in counts or decision in chosen
     }
@@ -201,6 +201,11 @@ def _set_one(names: list[str], use: SingleUse) -> None:
             )
         actions.change(set_use(plan, names[0], use), f"{names[0]} is the {use}")
         st.rerun()
+
+
+def _counted_word(decision: str) -> str:
+    """The words for a number of columns: those of an attribute are counted, not the attributes."""
+    return "in attributes" if decision == "attribute" else _decision_word(decision)
 
 
 def _decision_word(decision: str) -> str:

@@ -228,7 +228,7 @@ def _at_hand(
     share: bool,
 ) -> None:
     if index is None:
-        st.markdown(markdown("#### No candidate is chosen\nIts figures will be shown here."))
+        st.markdown(markdown("#### No candidate is chosen\nThe figures of the one that you choose will stand here."))
         return
     scenario, summary = view.scenarios[index], view.summary
     st.markdown(markdown("#### {}", candidate_card.name_of(view, index, letters)))
@@ -276,7 +276,7 @@ def _alternatives(view: RiskUtilityMap, index: int, letters: dict[int, str]) -> 
             f"Why not {letters.get(other, text.swap_short(scenario.spec))}?",
             reasons.get(scenario.label, ""),
             key=f"recommend-not-{index}-{other}",
-            placeholder="may stay empty",
+            placeholder="you may leave this empty",
         )
         reasons[scenario.label] = reason_typed
         alternatives.append({"candidate": scenario.label, "difference": difference, "why": reason_typed.strip()})

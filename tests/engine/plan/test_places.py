@@ -19,11 +19,13 @@ from engine.plan.dependencies import dependencies
 from engine.plan.guess import first_plan
 from engine.plan.places import (
     household_attributes,
+    lacks_exchange,
     measured_by,
     places_of,
     suggested_places,
     usual_exchange,
     with_exchange,
+    with_records_exchanged,
 )
 from engine.plan.propose import propose
 from engine.plan.recode import code
@@ -70,6 +72,18 @@ def test_places_are_suggested_as_the_hierarchy_of_an_exchange() -> None:
     data = code(raw, numbered)
     assert exchanging == with_exchange(numbered, data, PLACES) and places_of(exchanging) == PLACES
     assert not [p for p in propose(raw, exchanging) if p.kind == "places"]
+
+
+def test_who_exchanges_records_one_by_one_says_so_in_the_plan_and_is_not_asked_again() -> None:
+    raw, plan = first()
+    numbered = set_use(plan, "household", "unit")
+    declined = with_records_exchanged(numbered)
+    assert [p for p in propose(raw, numbered) if p.kind == "places"] and lacks_exchange(numbered)
+    assert not [p for p in propose(raw, declined) if p.kind == "places"] and not lacks_exchange(declined)
+    data = code(raw, numbered)
+    assert scenarios_of(declined, data) == scenarios_of(numbered, data), "what is tried stays the same"
+    assert with_records_exchanged(declined) == declined
+    assert places_of(with_exchange(declined, data, PLACES)) == PLACES, "it can be decided otherwise"
 
 
 def test_what_places_decide_goes_with_the_finest_and_leaves_them_apart() -> None:

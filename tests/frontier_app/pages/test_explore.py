@@ -317,7 +317,7 @@ def test_finalists_can_be_stopped_and_what_is_done_stays(swept: Callable[..., Wo
     job = jobs.recheck_job(at)
     assert job.state == "cancelled" and 0 < job.done < job.total == len(labels) * 10_000
     made = explored(at)
-    assert any("Stopped after" in info.value for info in made.info)
+    assert any("stopped after" in info.value for info in made.info)
 
 
 def test_a_reload_shows_the_map_as_it_was_looked_at(at: Workspace, view: RiskUtilityMap):

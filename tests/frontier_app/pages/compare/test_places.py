@@ -5,9 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+import pytest
 from streamlit.testing.v1 import AppTest
 
 from engine.plan import MechanismPlan
+from frontier_app.pages.compare import places
 from frontier_app.session.workspace import Workspace
 from tests.frontier_app.conftest import APP, to_page
 
@@ -63,3 +66,10 @@ def test_a_study_of_exchanges_alone_is_explored(swept: Callable[..., Workspace])
 def test_a_file_without_places_has_no_such_part(swept: Callable[..., Workspace]) -> None:
     made = _compared(swept("czech"), "levels")
     assert "Places" not in [option.content for option in _switch(made, "inspect-part").proto.options]
+
+
+@pytest.mark.parametrize(
+    ("change", "words"), [(0.0, "0 %"), (-0.00001, "−0.001 %"), (-0.05, "−5.0 %"), (0.123, "+12.3 %"), (np.inf, "new")]
+)
+def test_a_change_is_never_said_to_be_minus_nothing(change: float, words: str) -> None:
+    assert places._percent(change) == words

@@ -8,9 +8,10 @@ from typing import Any
 
 from streamlit.testing.v1 import AppTest
 
-from engine.plan import MechanismPlan, Plan
-from engine.plan.places import HOUSEHOLD_SWAP, places_of
+from engine.plan import MechanismPlan, Plan, plan_from_toml, plan_to_toml
+from engine.plan.places import HOUSEHOLD_SWAP, lacks_exchange, places_of
 from engine.plan.samples import load, write
+from engine.release.spec import RANDOM_SWAP
 from tests.frontier_app.conftest import APP, launched, to_page
 from tests.frontier_app.elements import press
 
@@ -111,3 +112,10 @@ def test_the_exchange_of_households_can_be_declined(tmp_path: Path) -> None:
     assert not made.exception and not made.error and places_of(_plan(made)) == ()
     assert "Households (0)" in _with(made, "button_group", "file-part-").options
     assert _with(made, "button_group", "file-part-").value != "households", "the page goes on"
+    declined = _plan(made)
+    assert [entry.name for entry in declined.mechanisms] == [RANDOM_SWAP], "the plan itself remembers the answer"
+    assert plan_from_toml(plan_to_toml(declined)) == declined and not lacks_exchange(declined)
+    made = to_page(to_page(made, "plan"), "data")
+    assert _plan(made) == declined
+    press(made, "undo")
+    assert lacks_exchange(_plan(made)) and "Households (1)" in _with(made, "button_group", "file-part-").options
