@@ -95,7 +95,7 @@ def _part(study: Study, view: RiskUtilityMap, release: Remade, table: int, part:
     n = release.data.n_records
     st.markdown(
         markdown(
-            "This is run **{}/{}**, settled by the plan's rule and not by its figures: {:,} of {} have another value"
+            "This is run **{}/{}**, settled by a rule and not by its figures: {:,} of {} have another value"
             " somewhere{}.",
             which[1],
             which[2],

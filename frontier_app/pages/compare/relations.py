@@ -176,6 +176,6 @@ def runs(study: Study, view: RiskUtilityMap, index: int, replicate: int) -> None
     st.markdown(
         f"The sweep has {text.plural(int((~run_figures.fresh).sum()), 'run')} with a mean of"
         f" {text.with_error(float(summary.mean[index, k]), float(summary.se[index, k]))}, and"
-        f" {text.plural(fresh, 'fresh run') if fresh else 'no fresh run'} {'was' if fresh < 2 else 'were'} made. The"
-        f" plan's rule releases run {replicate}: to choose the luckiest run would be selection on noise."
+        f" {text.plural(fresh, 'fresh run') if fresh else 'no fresh run'} {'was' if fresh < 2 else 'were'} made. Run"
+        f" {replicate} is the one to release, by a rule: to choose the luckiest run would be selection on noise."
     )

@@ -11,7 +11,7 @@ from engine.mechanisms import mechanism
 from engine.plan import MechanismPlan
 from engine.plan.places import HOUSEHOLD_SWAP, household_attributes, suggested_places, usual_exchange
 from engine.plan.types import Plan
-from frontier_app.pages.plan.grid_inputs import Grid, attributes, picked, shares
+from frontier_app.pages.plan.grid_inputs import Grid, GridInputs
 from frontier_app.widgets.input_errors import InputErrors
 from frontier_app.wording import mechanisms
 
@@ -35,46 +35,34 @@ def inputs(base: Plan, entry: MechanismPlan | None, data: Microdata, key: str, w
             "No column numbers households yet; name it on the page File. Until then nothing can be exchanged.",
             icon=":material/home_pin:",
         )
-    values: Grid = {}
+    asked = GridInputs(before, key, wrong)
     left, right = st.columns(2)
-    values["rate"] = shares(
+    asked.shares(
         left,
+        "rate",
         "Households that exchange their place, in percent",
-        before.get("rate", ()),
-        key,
-        wrong,
         "The share of households that move, both partners of an exchange counted. 5 means 5 % (0.05). Several,"
         " separated by commas, are all tried. Households at risk may come on top.",
     )
-    values["k"] = picked(
+    asked.picked(
         right,
+        "k",
         "At risk where fewer persons are alike than",
         _LEAST,
-        before.get("k", ("3",)),
-        f"par-{key}-k",
+        "3",
         "A household is at risk where fewer than so many persons of its area share what an intruder knows of one of its"
         " members. Several numbers are all tried.",
     )
     left, right = st.columns(2)
-    values["hierarchy"] = attributes(
-        left, "Places, from coarse to fine", base.names, before.get("hierarchy", ()), f"par-{key}-hierarchy"
-    )
-    known = [name for name in base.names if name not in values["hierarchy"][0].split("+")]
-    values["risk"] = attributes(
-        right,
-        "What an intruder knows of persons",
-        known,
-        before.get("risk", ()),
-        f"par-{key}-risk",
-        placeholder="the keys that are no places",
-    )
-    values["similar"] = _ways(data, values["hierarchy"][0].split("+"), before.get("similar", ()), key)
+    asked.attributes(left, "hierarchy", "Places, from coarse to fine", base.names)
+    places = asked.values["hierarchy"][0].split("+")
+    known = [name for name in base.names if name not in places]
+    asked.attributes(right, "risk", "What an intruder knows of persons", known, "the keys that are no places")
+    asked.values["similar"] = _ways(data, places, before.get("similar", ()), key)
     frame = st.container()
-    values["must"] = picked(
-        frame, "Households at risk that are exchanged", _MUST, before.get("must", ("all",)), f"par-{key}-must"
-    )
-    values["lean"] = picked(frame, "Of all others are drawn", _LEAN, before.get("lean", ("1",)), f"par-{key}-lean")
-    values |= {name: before[name] for name in _MORE if name in before}
+    asked.picked(frame, "must", "Households at risk that are exchanged", _MUST, "all")
+    asked.picked(frame, "lean", "Of all others are drawn", _LEAN, "1")
+    values = asked.values | {name: before[name] for name in _MORE if name in before}
     planned = {name: found for name, found in values.items() if any(found) or name in ("similar",)}
     return wrong.attempt(lambda: mechanisms.grid_of(chosen, planned, entry), entry or MechanismPlan(HOUSEHOLD_SWAP))
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass, field
 
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
@@ -14,66 +15,72 @@ from frontier_app.wording.markup import markdown
 Grid = dict[str, tuple[str, ...]]
 
 
-def shares(
-    column: DeltaGenerator, label: str, before: Sequence[str], key: str, wrong: InputErrors, tip: str
-) -> tuple[str, ...]:
-    """Shares, typed in percent."""
-    typed = column.text_input(
-        label, value=text.rates_to_percent(tuple(before)) if before else "", key=f"par-{key}-rate", help=tip
-    )
-    return wrong.attempt(lambda: text.rates_from_percent(typed), tuple(before))
+@dataclass(frozen=True)
+class GridInputs:
+    """Inputs of one mechanism of a plan: the grid ``before`` them, the ``key`` that sets them apart from those of
+    others, and the ``values`` that they say, by parameter."""
 
+    before: Grid
+    key: str
+    wrong: InputErrors
+    values: Grid = field(default_factory=dict)
 
-def picked(
-    column: DeltaGenerator, label: str, words: dict[str, str], before: Sequence[str], key: str, tip: str | None = None
-) -> tuple[str, ...]:
-    """One value or several; each is tried."""
-    options = list(dict.fromkeys((*words, *before)))
-    chosen = column.pills(
-        label,
-        options,
-        selection_mode="multi",
-        default=list(before),
-        format_func=lambda value: words.get(value, value),
-        key=key,
-        help=tip,
-    )
-    return tuple(value for value in options if value in chosen)
+    def shares(self, column: DeltaGenerator, name: str, label: str, tip: str) -> None:
+        """Ask for shares, typed in percent."""
+        before = self.before.get(name, ())
+        shown = text.rates_to_percent(before) if before else ""
+        typed = column.text_input(label, value=shown, key=self._key(name), help=tip)
+        self.values[name] = self.wrong.attempt(lambda: text.rates_from_percent(typed), before)
 
+    def picked(
+        self, column: DeltaGenerator, name: str, label: str, words: dict[str, str], usual: str, tip: str | None = None
+    ) -> None:
+        """Ask for one value or several; each is tried, and ``usual`` is picked where the plan says nothing."""
+        before = self.before.get(name, (usual,))
+        options = list(dict.fromkeys((*words, *before)))
+        chosen = column.pills(
+            label,
+            options,
+            selection_mode="multi",
+            default=list(before),
+            format_func=lambda value: words.get(value, value),
+            key=self._key(name),
+            help=tip,
+        )
+        self.values[name] = tuple(value for value in options if value in chosen)
 
-def attributes(
-    column: DeltaGenerator,
-    label: str,
-    options: Sequence[str],
-    before: Sequence[str],
-    key: str,
-    placeholder: str | None = None,
-) -> tuple[str, ...]:
-    """Attributes in the order of their choice, as the first value of a grid; what a plan tries besides stays."""
-    chosen = _listed(column, label, options, before[0] if before else "", key, placeholder)
-    if before[1:]:
-        column.caption(markdown("The plan also tries {}.", text.listed(before[1:])))
-    return tuple(dict.fromkeys((chosen, *before[1:])))
+    def attributes(
+        self, column: DeltaGenerator, name: str, label: str, options: Sequence[str], placeholder: str | None = None
+    ) -> None:
+        """Ask for attributes in the order of their choice, as the first value of the grid; what a plan tries besides
+        stays."""
+        before = self.before.get(name, ())
+        chosen = _listed(column, label, options, before[0] if before else "", self._key(name), placeholder)
+        if before[1:]:
+            column.caption(markdown("The plan also tries {}.", text.listed(before[1:])))
+        self.values[name] = tuple(dict.fromkeys((chosen, *before[1:])))
 
+    def attribute_lists(
+        self, column: DeltaGenerator, name: str, label: str, options: Sequence[str], placeholder: str | None = None
+    ) -> None:
+        """Ask for lists of attributes, each a value of the grid, and for another one beside those that there are."""
+        before, key = self.before.get(name, ()), self._key(name)
+        lists = [
+            _listed(column, label if not at else "or", options, value, f"{key}-{at}", placeholder)
+            for at, value in enumerate(before or ("",))
+        ]
+        if any(lists):
+            with column.popover("Try another list too", icon=":material/add:"):
+                lists.append(_listed(st.container(), "or", options, "", f"{key}-{len(lists)}", placeholder))
+            lists = [value for at, value in enumerate(lists) if value or at < len(before)]
+        self.values[name] = tuple(dict.fromkeys(lists))
 
-def attribute_lists(
-    column: DeltaGenerator,
-    label: str,
-    options: Sequence[str],
-    before: Sequence[str],
-    key: str,
-    placeholder: str | None = None,
-) -> tuple[str, ...]:
-    """Lists of attributes, each a value of the grid; another one is asked for beside those that there are."""
-    lists = [
-        _listed(column, label if not at else "or", options, value, f"{key}-{at}", placeholder)
-        for at, value in enumerate(before or ("",))
-    ]
-    if any(lists):
-        with column.popover("Try another list too", icon=":material/add:"):
-            lists.append(_listed(st.container(), "or", options, "", f"{key}-{len(lists)}", placeholder))
-        lists = [value for at, value in enumerate(lists) if value or at < len(before)]
-    return tuple(dict.fromkeys(lists))
+    def names(self, *parameters: str) -> set[str]:
+        """The attributes that these parameters name so far."""
+        return {name for parameter in parameters for value in self.values[parameter] for name in value.split("+")}
+
+    def _key(self, name: str) -> str:
+        return f"par-{self.key}-{name}"
 
 
 def _listed(

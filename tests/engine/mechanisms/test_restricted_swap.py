@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
 from collections import Counter
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -26,6 +22,7 @@ from engine.plan.recode import edit_failures
 from engine.release.selection import Selection
 from engine.release.spec import ReleaseSpec, Structure, pairs_wanted, structure_of
 from tests.edit_rules import breaks_anew, refusing_rules
+from tests.engine.mechanisms.compiled_and_plain import compiled_and_plain
 from tests.engine.mechanisms.laws import Case
 from tests.engine.mechanisms.test_law import AGREES, DIFFERS, against_law, outcome_of
 from tests.examples import examples
@@ -33,7 +30,6 @@ from tests.small_tables import KEY, Small, rates, roles_for, rules, smalls
 from tests.twins import random_swap as swap_twin
 from tests.twins import restricted_swap as twin
 
-ROOT = Path(__file__).parents[3]
 Params = tuple[tuple[str, str], ...]
 
 
@@ -244,18 +240,8 @@ def test_plain_python_gives_the_compiled_pairs():
         "asked.prepared().draw(t.random_swap.stream(t.KEY, asked.structure, asked.table, i), 9).tolist() "
         "for i in (1, 2)])"
     )
-    texts = {
-        subprocess.run(
-            [sys.executable, "-c", code],
-            env=os.environ | {"FRONTIER_NUMBA": numba},
-            cwd=ROOT,
-            capture_output=True,
-            text=True,
-            check=True,
-        ).stdout
-        for numba in ("0", "1")
-    }
-    assert len(texts) == 1 and "[[" in texts.pop()
+    compiled, plain = compiled_and_plain(code)
+    assert compiled == plain and compiled[0]
 
 
 def one_of_each() -> Asked:

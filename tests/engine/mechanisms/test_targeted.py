@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
 from collections import Counter
 from dataclasses import replace
 from fractions import Fraction
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -24,10 +20,10 @@ from engine.mechanisms.targeted import TRS, Prepared, chances, compatible_quotas
 from engine.release.parameter import Setting
 from engine.release.records import ReleasedTable
 from engine.release.results import RunStatus
+from tests.engine.mechanisms.compiled_and_plain import compiled_and_plain
 from tests.households import in_households, persons_in_households
 from tests.twins import targeted as twin
 
-ROOT = Path(__file__).parents[3]
 KEY = bytes(range(16))
 SIMILAR = ["", "size", "size+tenure|size", "region+size|tenure|", "region|"]
 
@@ -223,18 +219,8 @@ def test_plain_python_gives_the_compiled_swaps():
         "60)}, {'age': rng.integers(0, 9, 120)}); s, p = t.made(d, {'rate': '0.3', 'hierarchy': 'town', 'risk': 'age', "
         "'similar': 'size'}); print([t.partner_of(t.TRS.draw(p, s, t.derived(i))).tolist() for i in range(3)])"
     )
-    texts = {
-        subprocess.run(
-            [sys.executable, "-c", code],
-            env=os.environ | {"FRONTIER_NUMBA": numba},
-            cwd=ROOT,
-            capture_output=True,
-            text=True,
-            check=True,
-        ).stdout
-        for numba in ("0", "1")
-    }
-    assert len(texts) == 1 and "[[" in texts.pop()
+    compiled, plain = compiled_and_plain(code)
+    assert compiled == plain and compiled[0]
 
 
 def town(n: int) -> Microdata:
