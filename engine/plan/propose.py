@@ -279,7 +279,8 @@ def _names_of_attributes(raw: RawTable, plan: Plan) -> Iterator[Proposal]:
             yield Proposal(
                 "name",
                 columns_of[name],
-                f"No measure, table or place can name the attribute '{name}', which holds one of {SIGNS}.",
+                f"No measure can name the attribute '{name}', which holds one of {SIGNS}: a table of it is not "
+                "measured.",
                 f"The attribute is renamed to '{new_name}'. Its column keeps its name, in the release and its codebook "
                 "too.",
                 new_name=new_name,

@@ -46,7 +46,8 @@ selectbox or a multiselect, placeholders, values, file names and cells it shows 
 
 _JOINER = "\u2060"  # has no width; parts what is looked for after escapes were read
 _PARTED = re.compile(
-    r":(?=[\w+-]+:|material/|//)|(?<=[-.\w+])@(?=[-\w])|\bwww(?=\.)|(?<!\S)(?:<(?=->(?!\S))|[-<>~](?=[->=](?!\S)))",
+    r":(?=[\w+-]+:|material/|//)|(?<=[-.\w+])@(?=[-\w])|(?<![a-z0-9])www(?=\.)"
+    r"|(?<!\S)(?:<(?=->(?!\S))|[-<>~](?=[->=](?!\S)))",
     re.ASCII | re.IGNORECASE,
 )
 _SIGNS = re.compile(r"[\\`*\[\]<$~|]|&(?=[#\w])|:(?=[A-Za-z:])|(?<![^\W_])_+|_+(?![^\W_])")

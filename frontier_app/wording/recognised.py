@@ -146,7 +146,7 @@ def found_words(found: Mapping[str, Any]) -> str:
             " look most unusual are altered."
         )
     if not_known := found.get("not_known"):
-        sentences.append(f"The attack does not know that {' and that '.join(not_known)}; who does may find more.")
+        sentences.append(f"The attack does not know that {' and that '.join(not_known)}; whoever does may find more.")
     return " ".join([*sentences, *_rare_words(found)])
 
 
@@ -159,7 +159,7 @@ def _rare_words(found: Mapping[str, Any]) -> list[str]:
         "" if share is None else f" Of {found['alone']:,} {found['of']} alone there, {_percent(share)} were altered."
     )
     return [
-        f"Who knows that those at risk were altered first suspects the rare: altered {found['of']} are rarer in the"
+        f"Whoever knows that those at risk were altered first suspects the rare: altered {found['of']} are rarer in the"
         f" release than others in {_percent(found['rare_auc'])} of cases (guessing: 50 %).{alone}"
     ]
 

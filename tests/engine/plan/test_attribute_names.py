@@ -105,7 +105,7 @@ def test_names_that_no_measure_can_hold_are_proposed_and_accepted_all_at_once() 
     plan = Plan(DataPlan(tuple(map(AttributePlan, raw.names))))
     found = [proposal for proposal in propose(raw, plan) if proposal.kind == "name"]
     assert [proposal.new_name for proposal in found] == ["a_b", "c_d"]
-    assert "No measure, table or place can name the attribute 'a,b'" in found[0].sentence
+    assert "No measure can name the attribute 'a,b'" in found[0].sentence
     one = accept(plan, found[1])
     assert one.names == ("a,b", "c_d", "e") and one.attributes[1].columns == ("c=d",)
     done = accept_all(raw, plan, dependencies(raw), lambda proposal: proposal.kind == "name")

@@ -57,6 +57,7 @@ def imported(path: Path) -> set[str]:
         (":smile:", ":\u2060smile:"),
         (":material/home:", ":\u2060material/home:"),
         ("www.evil.example", "www\u2060.evil.example"),
+        ("one_www.evil.example", "one_www\u2060.evil.example"),
         ("me@evil.example", "me@\u2060evil.example"),
         ("a -> b", "a -\u2060> b"),
         ("a  |\n b", r"a \| b"),
