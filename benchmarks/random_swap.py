@@ -2,7 +2,8 @@
 
 ``python benchmarks/random_swap.py`` prints one line per case: draw over cells, exchange and four measures (small-cell
 risk, Hellinger, total variation, entropy change) together; the draw of the cells alone; and the twin, which follows the
-paper's Appendix A record by record and tabulates with dicts.  Data: CPS-8D where the shared folder holds it, else the
+paper's Appendix A record by record and tabulates with dicts.  The kernel that draws by weight or refuses partners is
+held against the published draw.  Data: CPS-8D where the shared folder holds it, else the
 sample ``fair``.  Absolute times drift from run to run and machine to machine; the ratios are what to compare.
 """
 
@@ -11,6 +12,7 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from random import Random
 
@@ -103,6 +105,28 @@ def by_record(microdata: Microdata, spec: ReleaseSpec) -> float:
     return seconds(run, 1)
 
 
+def restricted(microdata: Microdata) -> None:
+    """Draws of the swap of the first attribute at 10 % by the kernel that may refuse partners, beside the published
+    one."""
+    names, domain = microdata.domain.names, microdata.domain
+    ordered = max(range(1, len(names)), key=lambda j: domain.shape[j])
+    ways = {
+        "risk of being drawn by 1/count": (("lean", "1"), ("risk", "+".join(names))),
+        f"within 2 steps of {names[ordered]}": (("near", f"{names[ordered]}:2"),),
+        f"alike on {len(names) // 2} of the others": (
+            ("similar", "+".join(names[1:])),
+            ("similarity", str(len(names) // 2)),
+        ),
+    }
+    spec = ReleaseSpec(AttributeSpec(names, "S" + "U" * (len(names) - 1)), "0.1")
+    published = draw(microdata, [spec])
+    print(f"\n{'the restricted kernel, 1 attribute, 10 %':42}{'draw':>12}{'of the published draw':>24}")
+    print(f"{'nothing asked':42}{published * 1e6:9.0f} µs{1:23.1f}x")
+    for what, params in ways.items():
+        seconds_each = draw(microdata, [replace(spec, params=params)])
+        print(f"{what:42}{seconds_each * 1e6:9.0f} µs{seconds_each / published:23.1f}x")
+
+
 def main() -> None:
     name, plan, microdata = data()
     names = microdata.domain.names
@@ -136,6 +160,7 @@ def main() -> None:
             slow = by_record(microdata, chosen[0])
             line += f" {slow * 1e3:9.0f} ms{slow / whole:9,.0f}x"
         print(line)
+    restricted(microdata)
 
 
 if __name__ == "__main__":

@@ -129,6 +129,8 @@ def scan(folder: Path, tier: Tier, search: Search) -> None:
     for old in search.old_numbers if tier is Tier.PUBLIC else ():
         if (column := old.column_with()) is not None:
             raise _refused(tier, f"column '{column}'", old.what)
+        if (column := old.column_in_order()) is not None:
+            raise _refused(tier, f"column '{column}'", f"values in the order of {old.what}")
     for name in files_below(folder):
         is_internal = tier is Tier.ANALYST and name.startswith("internal/")
         for part in parts_of(folder / name):

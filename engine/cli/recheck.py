@@ -39,6 +39,7 @@ def run_recheck(args: argparse.Namespace) -> None:
     from engine.decision.choice import finalists
     from engine.plan.samples import open_data
     from engine.report.candidate_table import scenario_rows
+    from engine.report.unit_counts import with_units
     from engine.study.keys import key_path, read_key
     from engine.study.study import Study
     from engine.sweeps.recheck import recheck
@@ -50,11 +51,14 @@ def run_recheck(args: argparse.Namespace) -> None:
         key = read_key(key_path(study.path, args.key_file))
         recheck(study, raw, key, places, args.replicates)
         fresh_view = map_of(study, args, fresh=True)
-    labels = {view.scenarios[place].label for place in places}
-    for title, figures in (
-        (f"in the sweep ({plural(len(labels), 'scenario')}):", view),
-        ("on fresh replicates:", fresh_view),
-    ):
+        labels = {view.scenarios[place].label for place in places}
+        tables = []
+        for title, figures, fresh in (
+            (f"in the sweep ({plural(len(labels), 'scenario')}):", view, False),
+            ("on fresh replicates:", fresh_view, True),
+        ):
+            rows = [row for row in scenario_rows(figures) if row["id"] in labels]
+            tables.append((title, figures, with_units(rows, study, fresh=fresh)))
+    for title, figures, rows in tables:
         say(title)
-        rows = [row for row in scenario_rows(figures) if row["id"] in labels]
         print_table(figures, rows)

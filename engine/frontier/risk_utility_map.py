@@ -31,7 +31,8 @@ class RiskUtilityMap:
 
     ``original`` are the figures of the unaltered data, always shown beside the candidates.  Scenarios without a counted
     run, or whose measure is undefined in one of them, have NaN means and take no part in frontiers.  ``single_runs``
-    holds the quantiles of single runs that a bound is on; None where it is on the mean.
+    holds the quantiles of single runs that a bound is on; None where it is on the mean.  ``households`` are the mean
+    numbers of households that moved, NaN where the mechanism moves single records; None where no column numbers them.
     """
 
     scenarios: Scenarios
@@ -45,6 +46,7 @@ class RiskUtilityMap:
     allow_partial: bool
     objectives: tuple[int, ...] = ()
     single_runs: RunQuantiles | None = None
+    households: np.ndarray | None = None
 
     @property
     def risk_loss(self) -> np.ndarray:

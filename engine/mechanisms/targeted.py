@@ -178,8 +178,15 @@ def chances(prepared: Prepared, setting: Setting, derived: bytes) -> Chances:
         reached = np.append(0, (swaps * np.cumsum(households) + offset) // max(n_movable, 1))
         quota = np.diff(reached)
     weight = prepared.shared.astype(float) ** setting["lean"]
-    order = np.argsort(exponentials * np.concatenate([weight, weight[-1:]]), axis=1, kind="stable")
-    return Chances(swaps, quota, order[:-1], order[-1])
+    times = exponentials * np.concatenate([weight, weight[-1:]])
+    return Chances(swaps, quota, np.array([race_order(level) for level in times[:-1]]), race_order(times[-1]))
+
+
+def race_order(times: np.ndarray) -> np.ndarray:
+    """Units in the order of their times, the first to appear first where times are equal."""
+    order = np.argsort(times)  # much quicker than a stable sort, and the same where all times differ
+    in_order = times[order]
+    return np.argsort(times, kind="stable") if (in_order[1:] == in_order[:-1]).any() else order
 
 
 def compatible_quotas(households: np.ndarray, swaps: int, order: np.ndarray) -> np.ndarray:

@@ -35,5 +35,7 @@ class RecordRelease(Cache):
         """Records of a table whose level differs from the original on any of the attributes."""
         mask = np.zeros(self.data.n_records, bool)
         for j in attributes:
-            mask |= table.codes(j) != self.original.codes(j)
+            after, before = table.codes(j), self.original.codes(j)
+            if after is not before:
+                mask |= after != before
         return mask

@@ -8,9 +8,9 @@ from fnmatch import fnmatchcase
 
 from engine.common.errors import UsageError
 from engine.plan.attribute import AttributePlan
-from engine.plan.attribute_names import is_writable, with_attributes_renamed
+from engine.plan.attribute_names import attributes_named, is_writable, with_attributes_renamed
 from engine.plan.context import SingleUse
-from engine.plan.places import named_by_exchange, with_mechanism
+from engine.plan.places import HOUSEHOLD_SWAP, with_mechanism
 from engine.plan.proposal import Proposal
 from engine.plan.types import DataPlan, Plan, SpacePlan, is_pattern
 from engine.release.spec import AttributeSpec
@@ -196,7 +196,9 @@ def _refuse_uses(plan: Plan, new_names: dict[str, str | None]) -> None:
     ]
     uses += [(f"analysis '{a.name}'", (*a.by, *a.columns)) for a in plan.analyses]
     uses += [(f"table '{table.name}'", table.attributes) for table in plan.tables]
-    uses.append(("the exchange of households", named_by_exchange(plan)))
+    for entry in plan.mechanisms:
+        use = "the exchange of households" if entry.name == HOUSEHOLD_SWAP else f"mechanism '{entry.name}'"
+        uses.append((use, attributes_named(entry)))
     for spec in plan.space.specs:
         parsed = AttributeSpec.parse(spec, plan.names)
         named = [name for name, role in zip(parsed.names, parsed.roles, strict=True) if role != "U"]

@@ -22,6 +22,14 @@ _OF_OWN_FORM = ("formula", "matrix")  # parameters of a mechanism that name attr
 _SIGNS = frozenset(SIGNS) - {" "}
 
 
+def attributes_named(entry: MechanismPlan) -> tuple[str, ...]:
+    """The attributes that a mechanism of a plan names in its parameters, in :data:`NAMING` ones."""
+    texts = [text for name, values in entry.grid if name in NAMING for text in values]
+    parts = [part.strip() for text in texts for part in re.split(r"[+|]", text)]
+    # of near, such as Age:2, a name stands before the steps
+    return tuple(dict.fromkeys(name for part in parts for name in (part, part.rpartition(":")[0].strip()) if name))
+
+
 def is_writable(name: str) -> bool:
     """Return whether a measure can be written with an attribute's name."""
     return not _SIGNS & set(name)

@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Any, Literal, TypedDict, TypeVar, Unpack
 
 from engine.common.errors import Remedy, UsageError, did_you_mean
+from engine.plan.attribute_names import attributes_named
 from engine.plan.mechanism import MechanismPlan
 from engine.plan.types import DataPlan, DecisionPlan, Plan, SpacePlan
 from engine.release.spec import RANDOM_SWAP, AttributeSpec
@@ -56,7 +57,7 @@ def edit_plan(plan: Plan, **changes: Unpack[PlanChanges]) -> Plan:
     no attribute any longer: its raw columns are carried with their record.  One of ``swap_sizes``, ``all_specs``,
     ``specs`` and ``search`` replaces the others, and so do ``max_risk`` and ``slope``.  What the plan itself had for
     fix, change and specs follows a restriction; an edit rule or an analysis on an attribute that goes is refused rather
-    than silently forgotten.
+    than silently forgotten, and so is a mechanism that names one.
     """
     if unknown := changes.keys() - PlanChanges.__annotations__.keys():
         raise TypeError(f"a plan has no entry '{min(unknown)}' to change")
@@ -69,13 +70,15 @@ def edit_plan(plan: Plan, **changes: Unpack[PlanChanges]) -> Plan:
     description = _description(plan, changes, remaining)
     used = {name for names in (*roles.values(), *outside.values()) for name in names}
     used |= {name for spec in description.get("specs") or () for name in _roles_of(spec, plan.names)}
+    mechanisms_left = plan.mechanisms if mechanisms is None else tuple(mechanisms)
+    used |= {name for entry in mechanisms_left for name in attributes_named(entry)}
     attributes_left = _attributes_left(plan, remaining, used)
     if "swap_sizes" in description and changes.get("swap_sizes") is None:
         # Sizes that came with the plan shrink with the attributes; sizes that were asked for are checked instead.
         swappable = [name for name in roles["swap"] if all(name not in names for names in outside.values())]
         sizes = description["swap_sizes"]
         description["swap_sizes"] = tuple(size for size in sizes if size <= len(swappable)) or sizes[:0]
-    _check_uses(plan, attributes_left)
+    _check_uses(plan, mechanisms_left, attributes_left)
     space = replace(plan.space, swap_sizes=(), all_specs=False, specs=(), search=False, **outside)
     space = replace(_replaced(space, {entry: changes.get(entry) for entry in _SPACE_ENTRIES}), **description)
     _refuse_idle(space, changes)
@@ -85,7 +88,7 @@ def edit_plan(plan: Plan, **changes: Unpack[PlanChanges]) -> Plan:
         **roles,
         space=space,
         measures=plan.measures if measures is None else tuple(measures),
-        mechanisms=plan.mechanisms if mechanisms is None else tuple(mechanisms),
+        mechanisms=mechanisms_left,
         decision=_decision(plan, changes),
     )
 
@@ -135,14 +138,15 @@ def _attributes_left(plan: Plan, remaining: Collection[str], used: set[str]) -> 
     return {name for name in plan.names if name in remaining and (name in used or name not in before)}
 
 
-def _check_uses(plan: Plan, attributes_left: set[str]) -> None:
-    """Refuse to take an attribute from under an edit rule or an analysis."""
+def _check_uses(plan: Plan, mechanisms: Sequence[MechanismPlan], attributes_left: set[str]) -> None:
+    """Refuse to take an attribute from under an edit rule, an analysis or a mechanism."""
     removed = set(plan.names) - attributes_left
     uses = [(f"edit rule '{edit.name}' names", [name for name, _ in edit.forbid], "rule") for edit in plan.edits]
     uses += [
         (f"analysis '{analysis.name}' uses", [*analysis.by, *analysis.columns], "analysis")
         for analysis in plan.analyses
     ]
+    uses += [(f"mechanism '{entry.name}' names", list(attributes_named(entry)), "mechanism") for entry in mechanisms]
     for use, names, kind in uses:
         for name in names:
             if name in removed:

@@ -40,13 +40,6 @@ def _hierarchy(entry: MechanismPlan) -> tuple[str, ...]:
     return tuple(filter(None, (name.strip() for name in values[0].split("+")))) if values else ()
 
 
-def named_by_exchange(plan: Plan) -> tuple[str, ...]:
-    """The attributes that the plan's exchange of households names: places, what is known of persons, profiles."""
-    grids = [dict(entry.grid) for entry in plan.mechanisms if entry.name == HOUSEHOLD_SWAP]
-    texts = [text for grid in grids for name in ("hierarchy", "risk", "similar") for text in grid.get(name, ())]
-    return tuple(dict.fromkeys(name.strip() for text in texts for name in re.split(r"[+|]", text) if name.strip()))
-
-
 def suggested_places(raw: RawTable, plan: Plan, unit: str | None) -> tuple[str, ...]:
     """Attributes whose names or labels speak of places and whose values nest, from coarse to fine, the longest such
     list; of a ``unit`` all members live in one place."""

@@ -131,7 +131,7 @@ class Cells(NamedTuple):
         cells that do not occur (count 0) come last."""
         return cls(
             counts[counts > 0],
-            cells.astype(np.int64),
+            cells.astype(np.int64, copy=False),
             [(j, 0, -1) for j in range(len(shape))],
             tuple(shape),
             int(counts.sum()),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
@@ -15,7 +16,8 @@ from engine.frontier.summary import Dominance, Summary, dominance, summarise
 from engine.measures.base import Kind
 from engine.measures.planned import deciding_column
 from engine.plan.types import FIRST_WITHIN
-from engine.release.results import Results, StoredResults
+from engine.release.results import NoteKind, Results, StoredResults
+from engine.release.spec import MOST_REPLICATES
 from engine.study.runs import RunTable
 from engine.study.study import Study
 
@@ -97,6 +99,7 @@ def risk_utility_map(
         allow_partial=allow_partial,
         objectives=together,
         single_runs=_single_runs(study, table, results, indices[0], allow_partial, cached),
+        households=_households(study, table, cached),
     )
 
 
@@ -196,6 +199,25 @@ def _single_runs(
     return RunQuantiles(share, **cached(f"{table} {allow_partial} quantile {risk} {name}", compute))
 
 
+def _households(study: Study, table: RunTable, cached: Cached) -> np.ndarray | None:
+    """The mean number of households that each scenario moved, by what its runs noted; None where the plan names no
+    column that numbers them."""
+    if study.plan.data.unit is None:
+        return None
+
+    def compute() -> Arrays:
+        moved, runs = np.zeros((2, study.n_scenarios))
+        for note in study.notes.on(None, NoteKind.DIAGNOSTICS):
+            if (note.replicate > MOST_REPLICATES) == (table == "fresh"):
+                count = json.loads(note.text).get("households_swapped")
+                if count is not None:
+                    moved[note.scenario] += count
+                    runs[note.scenario] += 1
+        return {"mean": np.divide(moved, runs, out=np.full(len(runs), np.nan), where=runs > 0)}
+
+    return cached(f"{table} households", compute)["mean"]
+
+
 def _refuse_mixture(study: Study, summary: Summary, objectives: Sequence[int]) -> None:
     """A frontier compares mechanisms only on measures that all of them have; otherwise it says which has not."""
     codes, names = study.scenarios.coded("mechanism")
@@ -250,9 +272,10 @@ def realisation_of(
     usable = np.flatnonzero(mine & results.counted(allow_partial))
     if not len(usable):
         if mine.any():
+            why = study.notes.warning_on(index)
             raise UsageError(
-                f"every run of {label} failed: no feasible pair was left before the rate was reached; one is taken "
-                "only where failed runs count too",
+                f"every run of {label} failed: no feasible pair was left before the rate was reached"
+                f"{f' ({why})' if why else ''}; one is taken only where failed runs count too",
                 Remedy.FAILED_RUNS,
             )
         raise UsageError(f"{label} has not been run yet; finish the sweep first")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sqlite3
 from collections.abc import Iterable
 from typing import Any
@@ -28,9 +29,14 @@ class Notes:
         """The notes on the runs of a scenario (its index), by replicate."""
         return self._read("scenario = ? order by replicate, measure", scenario)
 
-    def on(self, k: int, kind: NoteKind = NoteKind.FIGURE) -> list[Note]:
-        """The notes of a kind on a measure (its column), of all runs."""
+    def on(self, k: int | None, kind: NoteKind = NoteKind.FIGURE) -> list[Note]:
+        """The notes of a kind on a measure (its column; None: on the run), of all runs."""
         return self._read("measure = ?", stored_measure(kind, k))
+
+    def warning_on(self, scenario: int) -> str:
+        """The first warning of the mechanism on a run of a scenario (its index); empty where there is none."""
+        told = (json.loads(note.text) for note in self.of(scenario) if note.kind is NoteKind.DIAGNOSTICS)
+        return next((str(run["warning"]) for run in told if run.get("warning")), "")
 
     def _read(self, where: str, value: int) -> list[Note]:
         notes = []

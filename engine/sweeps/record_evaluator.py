@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -37,42 +37,67 @@ def batch_of(release: RecordRelease, places: Sequence[int]) -> ReleaseBatch:
 
 
 def _batch_of(release: RecordRelease, places: tuple[int, ...]) -> ReleaseBatch:
-    data = release.data
-    n, shape = data.n_records, tuple(data.domain.shape[j] for j in places)
-    tables = [release.original, *release.tables]
-    columns = [np.concatenate([table.codes(j) for table in tables]) for j in places]
-    cells, inverse = occupied(columns, shape, n * len(tables))
-    counts = np.bincount(inverse[:n], minlength=len(cells))
+    """The original is tabulated once for all releases; of a release only the records that changed are looked at."""
+    shape = tuple(release.data.domain.shape[j] for j in places)
+    original = release.original.cached(("table", places), lambda: _original_table(release, places))
+    changed = [np.flatnonzero(release.changed(table, places)) for table in release.tables]
+    levels = [original.cells]
+    for table, records in zip(release.tables, changed, strict=True):
+        after = np.empty((len(records), len(places)), np.int32)
+        for k, j in enumerate(places):
+            after[:, k] = table.codes(j)[records]
+        levels.append(after)
+    of_all = np.concatenate(levels)
+    cells, number = occupied(list(of_all.T), shape, len(of_all))
     # cells of the original first, as a batch wants them
-    order = np.argsort(counts == 0, kind="stable")
-    rank = np.empty_like(order)
-    rank[order] = np.arange(len(order))
-    cells, counts, inverse = cells[order], counts[order], rank[inverse].reshape(len(tables), n)
-    parts, changed, swaps = [], [], []
-    for d, table in enumerate(release.tables, start=1):
-        moved = release.changed(table, places)
-        gone = np.bincount(inverse[0][moved], minlength=len(cells))
-        come = np.bincount(inverse[d][moved], minlength=len(cells))
+    n_original = len(original.cells)
+    is_new = np.ones(len(cells), bool)
+    is_new[number[:n_original]] = False
+    rank = np.empty(len(cells), np.int64)
+    rank[~is_new], rank[is_new] = np.arange(n_original), np.arange(n_original, len(cells))
+    new_cells = cells[is_new]
+    counts = np.append(original.counts, np.zeros(len(new_cells), np.int64))
+    ends = np.cumsum([len(part) for part in levels])
+    parts, swaps = [], []
+    for records, after, end in zip(changed, levels[1:], ends[1:], strict=True):
+        gone = np.bincount(original.cell_of[records], minlength=len(cells))
+        come = np.bincount(rank[number[end - len(records) : end]], minlength=len(cells))
         touched = np.flatnonzero(gone + come)
         parts.append((touched, counts[touched], gone[touched], come[touched]))
-        changed.append(int(moved.sum()))
-        swaps.append([bool((table.codes(j) != release.original.codes(j)).any()) for j in places])
+        swaps.append((after != original.cells[original.cell_of[records]]).any(axis=0))
     cell, before, gone, come = (np.concatenate(column) for column in zip(*parts, strict=True))
-    failing = _failing(release, cells) if places == tuple(range(len(data.domain))) else None
-    shared = release.original.cached(("shared", places), Cache)
-    ends = np.cumsum([len(part[0]) for part in parts])
+    failing = original.failing
+    if failing is not None:
+        failing = np.append(failing, edit_failures(new_cells, release.data.domain, release.plan.edits))
     batch = release_batch(
-        Cells.listed(cells, counts, shape, failing, shared),
-        TouchedCells.moved(ends, cell, before, gone, come),
-        np.array(changed, np.int64),
+        Cells.listed(np.concatenate([original.cells, new_cells]), counts, shape, failing, original.shared),
+        TouchedCells.moved(np.cumsum([len(part[0]) for part in parts]), cell, before, gone, come),
+        np.array([len(records) for records in changed], np.int64),
         np.array(swaps, bool),
     )
     batch.exact = lambda attributes: batch_of(release, [places[j] for j in attributes])
     return batch
 
 
-def _failing(release: RecordRelease, cells: np.ndarray) -> np.ndarray | None:
-    return edit_failures(cells, release.data.domain, release.plan.edits) if release.plan.edits else None
+class _OriginalTable(NamedTuple):
+    """The original over some attributes: its ``cells`` in the order of their codes, their ``counts``, and the cell of
+    each record; which cells break an edit rule (None without rules, and where not all attributes are looked at).
+    ``shared`` caches results on it."""
+
+    cells: np.ndarray
+    counts: np.ndarray
+    cell_of: np.ndarray
+    failing: np.ndarray | None
+    shared: Cache
+
+
+def _original_table(release: RecordRelease, places: tuple[int, ...]) -> _OriginalTable:
+    data, edits = release.data, release.plan.edits
+    columns, shape = [release.original.codes(j) for j in places], [data.domain.shape[j] for j in places]
+    cells, cell_of = occupied(columns, shape, data.n_records)
+    everything = places == tuple(range(len(data.domain)))
+    failing = edit_failures(cells, data.domain, edits) if edits and everything else None
+    return _OriginalTable(cells, np.bincount(cell_of), cell_of, failing, Cache())
 
 
 def figure(call: MeasureCall, release: RecordRelease) -> tuple[float, str]:

@@ -10,7 +10,7 @@ from engine.data.table import ContingencyTable
 from engine.plan import Plan
 from engine.release.space import Impossibility, Space, impossibility_text, pair_bound
 from engine.release.spec import AttributeSpec, ReleaseSpec, multi_kind, pairs_wanted
-from engine.sweeps.swap_ways import MOST_LOOKED_AT, obstacle
+from engine.sweeps.swap_ways import MOST_LOOKED_AT, obstacle, swap_ways, too_many_to_look_at
 
 _NAMED = 3
 
@@ -23,6 +23,7 @@ class RemarkKind(StrEnum):
     IMPOSSIBLE = "cannot work"
     MANY_IMPOSSIBLE = "number of specs that cannot work"
     ZERO_RATE = "rate rounds to zero"
+    NOT_LOOKED_AT = "number of specs and ways of which nobody looked whether they can work"
     METHOD = "what a mechanism says of its candidates"
     MANY_METHOD = "number of further remarks of mechanisms"
 
@@ -58,13 +59,17 @@ class PredictedFailure:
 
 
 def space_remarks(plan: Plan, space: Space, n_records: int) -> list[Remark]:
-    """Remarks on a listed space: merged specs, impossible ones, rates that round to zero."""
+    """Remarks on a listed space: merged specs, impossible ones, too many to be looked at, rates that round to zero."""
     remarks = [Remark(RemarkKind.MERGED, spec, same_as=earlier) for spec, earlier in space.merged[:_NAMED]]
     if space.n_merged > _NAMED:
         remarks.append(Remark(RemarkKind.MANY_MERGED, n=space.n_merged))
     remarks += [Remark(RemarkKind.IMPOSSIBLE, spec, reason=reason) for spec, reason in space.impossible[:_NAMED]]
     if space.n_impossible > _NAMED:
         remarks.append(Remark(RemarkKind.MANY_IMPOSSIBLE, n=space.n_impossible))
+    ways = swap_ways(plan)
+    refuses = tuple(ways) != ((),) or any(rule.refuse for rule in plan.edits)
+    if refuses and too_many_to_look_at(len(space.specs), ways):
+        remarks.append(Remark(RemarkKind.NOT_LOOKED_AT, n=len(space.specs) * len(ways)))
     return [*remarks, *zero_rates(plan, n_records)]
 
 
@@ -113,6 +118,11 @@ def remark_text(remark: Remark) -> str:
             return f"'{remark.spec}' cannot work: {impossibility_text(remark.reason)}"
         case RemarkKind.MANY_IMPOSSIBLE:
             return f"{remark.n:,} specs in all cannot work"
+        case RemarkKind.NOT_LOOKED_AT:
+            return (
+                f"{remark.n:,} specs and ways are more than the {MOST_LOOKED_AT:,} of which it is looked whether any "
+                "pair is possible; one that has none fails at its first run, which says why"
+            )
         case RemarkKind.ZERO_RATE:
             return f"rate {remark.rate} of {remark.n:,} records rounds to zero: nothing would be swapped"
         case RemarkKind.METHOD:

@@ -87,9 +87,16 @@ def obstacle_in_all(
     return words[0] if all(words) else ""
 
 
+def too_many_to_look_at(n_specs: int, ways: Sequence[Way]) -> bool:
+    """Return whether so many specs, each tried in these ways, are not looked at before a sweep: one that can make no
+    pair fails at its first run, whose note says why."""
+    return n_specs * len(ways) > MOST_LOOKED_AT
+
+
 def without_impossible(space: Space, rule: str, ways: Sequence[Way], table: ContingencyTable) -> Space:
     """A space without the specs that cannot make a pair in any of the ways, which become impossible ones."""
-    if (tuple(ways) == ((),) and not table.domain.ruled) or len(space.specs) * len(ways) > MOST_LOOKED_AT:
+    only_roles = tuple(ways) == ((),) and not table.domain.ruled
+    if only_roles or too_many_to_look_at(len(space.specs), ways):
         return space
     looked_at: dict[object, str] = {}
     specs: list[AttributeSpec] = []

@@ -282,11 +282,20 @@ def words(view: RiskUtilityMap, index: int, by_quantile: bool = False) -> str:
         lines.append(f"on the frontier in {on_frontier_words(share, int(view.shared_runs[index]))}")
     if not np.isnan(summary.changed[index]):
         lines.append(f"{summary.changed[index]:,.0f} records changed")
+    if households := households_words(view, index):
+        lines.append(f"{households} moved")
     if summary.failed[index]:
         lines.append(f"{text.plural(int(summary.failed[index]), 'run')} failed")
     if view.risk_loss[index] > view.original_losses[view.risk]:
         lines.append(drawn("<b>riskier than doing nothing</b>"))
     return stacked(lines)
+
+
+def households_words(view: RiskUtilityMap, index: int) -> str:
+    """The mean number of households that a scenario moves, such as ``7,600 households``; empty where it moves none."""
+    if view.households is None or np.isnan(view.households[index]):
+        return ""
+    return f"{view.households[index]:,.0f} households"
 
 
 def joint_measure(view: RiskUtilityMap) -> int | None:

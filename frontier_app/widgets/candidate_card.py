@@ -89,6 +89,8 @@ def certainty(view: RiskUtilityMap, index: int, runs: int, failed: int) -> str:
         pairs = mechanism(view.scenarios[index].spec.mechanism).partners_differ
         done = "took part in a swap" if pairs else "have another value in a table"
         sentences.append(f"On average {changed:,.0f} records {done}.")
+    if households := candidate_map.households_words(view, index):
+        sentences.append(f"On average {households} moved, with all who live in them.")
     return " ".join(sentences)
 
 

@@ -92,7 +92,8 @@ def _unbroken(words: str) -> str:
 
 
 def _lines(columns: Sequence[Column]) -> list[tuple[str, list[str]]]:
-    labels = ("On the frontier?", "Runs", "Records changed", recognised.UNSWAPPED, "In no declared use", "Note")
+    counts = ("Runs", "Records changed", "Households moved")
+    labels = ("On the frontier?", *counts, recognised.UNSWAPPED, "In no declared use", "Note")
     rows = [(label, [column.lines[i] for column in columns]) for i, label in enumerate(labels)]
     return [(label, lines) for label, lines in rows if any(lines)]
 

@@ -6,7 +6,7 @@ import time
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import pandas as pd
 import streamlit as st
@@ -22,13 +22,13 @@ from engine.sweeps.adaptive import most_runs
 from engine.sweeps.candidates import scenarios_of
 from engine.sweeps.evaluator import question_of
 from engine.sweeps.probe import estimate, probed
-from engine.sweeps.remarks import failure_text, predicted_failures
+from engine.sweeps.remarks import failure_text, method_remarks, predicted_failures, remark_text
 from engine.sweeps.space_count import Counted, space_or_count
-from engine.sweeps.swap_ways import per_spec, swap_ways
+from engine.sweeps.swap_ways import MOST_LOOKED_AT, per_spec, swap_ways, too_many_to_look_at
 from frontier_app.session import actions, jobs, state
 from frontier_app.widgets import elements
 from frontier_app.wording import mechanisms, text
-from frontier_app.wording.markup import markdown, table
+from frontier_app.wording.markup import bullets, markdown, table
 
 _FORESEEN = 5000  # scenarios up to which failures are foreseen at once
 _LISTED = 200  # specs shown of a long list
@@ -55,6 +55,7 @@ def amounts(plan: Plan | None, error: EngineError | None, data: Microdata) -> Ca
     try:
         with st.spinner("Counting…"):
             swaps, others = counted(plan, data)
+            remarks = remarks_on(plan, data)
     except EngineError as uncountable:
         elements.show_error(uncountable)
         return _nothing
@@ -82,6 +83,8 @@ def amounts(plan: Plan | None, error: EngineError | None, data: Microdata) -> Ca
         counts = ({RANDOM_SWAP: n_swaps} if swaps else {}) | mechanisms.counts(others)
         rows = [(mechanisms.title(name), f"{n:,}", f"{n * plan.space.replicates:,}") for name, n in counts.items()]
         st.markdown(table(("mechanism", "scenarios", "runs"), "lrr", rows))
+    if remarks:
+        st.info(bullets(map(remark_text, method_remarks(remarks))), icon=":material/info:")
     if swaps:
         _explained(swaps)
         _foreseen(plan, swaps, data, n_swaps)
@@ -111,19 +114,34 @@ def counted(plan: Plan, data: Microdata) -> tuple[Space | Counted | None, list[R
         alone = replace(plan.space, rates=("0",), replicates=1, adaptive=False)
         space = (alone, plan.swap, plan.data, plan.edits, tuple(swap_ways(plan)))
         swaps = now.memo.get("space", space, lambda: space_or_count(plan, data))
+    return swaps, _others(plan, data).specs
+
+
+def remarks_on(plan: Plan, data: Microdata) -> tuple[str, ...]:
+    """Remarks of mechanisms other than the random swap on their candidates, before these are run."""
+    return _others(plan, data).remarks
+
+
+class _Tried(NamedTuple):
+    """The scenarios of other mechanisms, each of which is tried once, the seconds that this took, and remarks."""
+
+    specs: list[ReleaseSpec]
+    seconds: float
+    remarks: tuple[str, ...]
+
+
+def _others(plan: Plan, data: Microdata) -> _Tried:
     declared = tuple(entry for entry in plan.mechanisms if not entry.by_roles)
     if not declared:
-        return swaps, []
+        return _Tried([], 0.0, ())
     depends = (declared, plan.data, plan.keys, plan.analyses, plan.edits)
-    others, _ = now.memo.get("others", depends, lambda: _tried(replace(plan, mechanisms=declared), data))
-    return swaps, others
+    return state.get().memo.get("others", depends, lambda: _tried(replace(plan, mechanisms=declared), data))
 
 
-def _tried(plan: Plan, data: Microdata) -> tuple[list[ReleaseSpec], float]:
-    """The scenarios of other mechanisms, each of which is tried once, and the seconds that this took."""
-    began = time.perf_counter()
-    specs = scenarios_of(plan, data)[0]
-    return specs, time.perf_counter() - began
+def _tried(plan: Plan, data: Microdata) -> _Tried:
+    began, remarks = time.perf_counter(), list[str]()
+    specs = scenarios_of(plan, data, tell=remarks.append)[0]
+    return _Tried(specs, time.perf_counter() - began, tuple(dict.fromkeys(remarks)))
 
 
 def _searched(plan: Plan, data: Microdata) -> int:
@@ -210,6 +228,13 @@ def _foreseen(plan: Plan, swaps: Space | Counted, data: Microdata, n_scenarios: 
             " rate. This plan has more; the sweep says it of each."
         )
         return
+    ways = swap_ways(plan)
+    refuses = tuple(ways) != ((),) or bool(data.table.domain.ruled)
+    if refuses and too_many_to_look_at(swaps.distinct, ways):
+        st.caption(
+            f"It is looked whether a swap can make any pair at all for up to {MOST_LOOKED_AT:,} swaps and ways. This"
+            " plan has more; a swap that can make none fails at its first run, which says why."
+        )
     now = state.get()
     specs = scenarios(swaps.even_part(swaps.distinct), plan.space.rates, plan.space.rule, swap_ways(plan))
     depends = (tuple(specs), plan.data, plan.edits)
@@ -257,7 +282,7 @@ def _dear(plan: Plan, data: Microdata, others: list[ReleaseSpec]) -> str:
     on_records = [one.measure for one in map(call, plan.measures) if one.measure.on_records]
     if any(not measure.quick for measure in on_records) or (on_records and data.n_records > _FEW_RECORDS):
         return "this plan has measures that look at every single record, and trying them takes some seconds"
-    if others and state.get().memo.last("others")[1] > _QUICK * len(others):
+    if others and state.get().memo.last("others").seconds > _QUICK * len(others):
         return "one run of a chosen mechanism already takes long on these data"
     return ""
 

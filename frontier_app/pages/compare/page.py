@@ -242,6 +242,7 @@ def _table(study: Study, view: RiskUtilityMap, titles: Mapping[str, str], shown:
                 f"{int(view.summary.counted[index])}"
                 + (f", {int(view.summary.failed[index])} failed" if view.summary.failed[index] else ""),
                 text.figure(float(view.summary.changed[index])),
+                candidate_map.households_words(view, index),
                 "" if (keys := other_keys.of(study, view, index)) is None else recognised.unswapped_short(keys[1]),
                 text.listed(in_no_use(study.plan, view.scenarios[index].spec.attributes.names_having("S"))),
                 entry.note,

@@ -55,8 +55,13 @@ def card(study: Study, view: RiskUtilityMap, rule: Rule, index: int | None, pins
         if runs:
             st.markdown(candidate_card.figures(view, index, narrow=True))
         else:
+            why = study.notes.warning_on(index)
             st.warning(
-                "Every run failed: no feasible pair was left before the rate was reached.", icon=":material/warning:"
+                markdown(
+                    "Every run failed: no feasible pair was left before the rate was reached.{}",
+                    f" In the first run {why}." if why else "",
+                ),
+                icon=":material/warning:",
             )
         if joint_risk := candidate_card.joint_words(view, index):
             st.markdown(joint_risk)

@@ -176,6 +176,7 @@ def rows(view: RiskUtilityMap, indices: np.ndarray, rule: Rule, pins: dict[int, 
         "standing": [("⚠ " if riskier[i] else "") + candidate_map.dominance_words(view, i) for i in indices.tolist()],
         "share": 100 * view.dominance.share[indices],
         "changed": summary.changed[indices],
+        **spread("households", np.full(len(indices), np.nan) if view.households is None else view.households[indices]),
         **({"runs": runs} if len(set(runs.tolist())) > 1 else {}),
         **({"failed": failed} if failed.any() else {}),
         "id": [s.label for s in scenarios],
@@ -212,6 +213,9 @@ def _columns(view: RiskUtilityMap) -> dict[str, Any]:
         "standing": column.TextColumn("Standing", help="⚠ riskier than doing nothing, on average", width=150),
         "share": column.NumberColumn("In runs", format="%.0f %%", help=in_runs, width=60),
         "changed": column.NumberColumn("Changed", format="localized", help="mean number of records in swaps", width=75),
+        "households": column.NumberColumn(
+            "Households", format="localized", help="mean number of households that moved", width=85
+        ),
         "runs": column.NumberColumn("Runs", help="runs that count", width=50),
         "failed": column.NumberColumn("Failed", help="runs that ended before the rate was reached", width=55),
     }

@@ -23,7 +23,7 @@ _LEAN = {"0": "all alike", "0.5": "those at risk a little sooner", "1": "those a
 _LEAST = {"0": "nobody is", "2": "2", "3": "3", "5": "5", "10": "10"}
 _LISTS = 4  # lists of attributes, from strict to lax, in one way of finding a partner; more where a plan has them
 _NTH = ("First way", "Second way", "Third way", "Further way")
-_MORE = ("levels", "compatible")
+_UNASKED = ("compatible",)
 
 
 def inputs(base: Plan, entry: MechanismPlan | None, data: Microdata, key: str, wrong: InputErrors) -> MechanismPlan:
@@ -54,17 +54,20 @@ def inputs(base: Plan, entry: MechanismPlan | None, data: Microdata, key: str, w
         " members. Several numbers are all tried.",
     )
     left, right = st.columns(2)
-    asked.attributes(left, "hierarchy", "Places, from coarse to fine", base.names)
-    places = asked.values["hierarchy"][0].split("+")
-    known = [name for name in base.names if name not in places]
-    asked.attributes(right, "risk", "What an intruder knows of persons", known, "the keys that are no places")
-    asked.values["similar"] = _ways(data, places, before.get("similar", ()), key)
+    asked.attribute_lists(left, "hierarchy", "Places, from coarse to fine", base.names)
+    hierarchies = [value.split("+") for value in asked.values["hierarchy"]]
+    planned = {name for value in before.get("risk", ()) for name in value.split("+")}
+    known = [name for name in base.names if name not in asked.names("hierarchy") or name in planned]
+    asked.attribute_lists(right, "risk", "What an intruder knows of persons", known, "the keys that are no places")
+    asked.values["similar"] = _ways(base, data, hierarchies, before.get("similar", ()), key)
     frame = st.container()
     asked.picked(frame, "must", "Households at risk that are exchanged", _MUST, "all")
     asked.picked(frame, "lean", "Of all others are drawn", _LEAN, "1")
-    values = asked.values | {name: before[name] for name in _MORE if name in before}
-    planned = {name: found for name, found in values.items() if any(found) or name in ("similar",)}
-    return wrong.attempt(lambda: mechanisms.grid_of(chosen, planned, entry), entry or MechanismPlan(HOUSEHOLD_SWAP))
+    if "levels" in before:
+        asked.picked(frame, "levels", "Places that count for risk", _levels(max(hierarchies, key=len)), "0")
+    values = asked.values | {name: before[name] for name in _UNASKED if name in before}
+    grid = {name: texts for name, texts in values.items() if any(texts) or name == "similar"}
+    return wrong.attempt(lambda: mechanisms.grid_of(chosen, grid, entry), entry or MechanismPlan(HOUSEHOLD_SWAP))
 
 
 def _at_first(base: Plan, entry: MechanismPlan | None, data: Microdata) -> Grid:
@@ -77,9 +80,21 @@ def _at_first(base: Plan, entry: MechanismPlan | None, data: Microdata) -> Grid:
     return dict(usual_exchange(data, suggested_places(data.raw, base, data.unit)).grid)
 
 
-def _ways(data: Microdata, places: Sequence[str], before: Sequence[str], key: str) -> tuple[str, ...]:
+def _levels(places: Sequence[str]) -> dict[str, str]:
+    """Numbers of the coarsest places that count, each in words."""
+    some = {str(n): f"down to {places[n - 1]}" for n in range(1, len(places))}
+    return {"0": "all of them"} | some
+
+
+def _ways(
+    base: Plan, data: Microdata, hierarchies: Sequence[Sequence[str]], before: Sequence[str], key: str
+) -> tuple[str, ...]:
     """Ways to find a partner; each is tried, and is a list of lists of attributes from strict to lax."""
-    able = [*places[:-1], *household_attributes(data, places)]
+    places = list(dict.fromkeys(name for names in hierarchies for name in names))
+    finest = {names[-1] for names in hierarchies}
+    able = [*(name for name in places if name not in finest), *household_attributes(data, places)]
+    planned = [name for way in before for names in way.split("|") for name in names.split("+")]
+    able += [name for name in dict.fromkeys(planned) if name in base.names and name not in able]
     ways = [*before, ""] if before else ["", ""]
     written = []
     st.caption("Partners are sought by the strictest list first. Several ways are all tried.")
@@ -91,9 +106,9 @@ def _ways(data: Microdata, places: Sequence[str], before: Sequence[str], key: st
             else st.container(border=True)
         )
         with frame:
-            said = _way(able, way, number, f"{key}-{number}")
-        if said or (way == "" and not last) or (not before and not number):
-            written.append(said)
+            profiles = _way(able, way, number, f"{key}-{number}")
+        if profiles or (way == "" and not last) or (not before and not number):
+            written.append(profiles)
     return tuple(dict.fromkeys(written))
 
 

@@ -10,8 +10,8 @@ from streamlit.delta_generator import DeltaGenerator
 
 from frontier_app.widgets.input_errors import InputErrors
 from frontier_app.wording import text
-from frontier_app.wording.markup import markdown
 
+_NEEDED = ("hierarchy", "swap")
 Grid = dict[str, tuple[str, ...]]
 
 
@@ -49,21 +49,11 @@ class GridInputs:
         )
         self.values[name] = tuple(value for value in options if value in chosen)
 
-    def attributes(
-        self, column: DeltaGenerator, name: str, label: str, options: Sequence[str], placeholder: str | None = None
-    ) -> None:
-        """Ask for attributes in the order of their choice, as the first value of the grid; what a plan tries besides
-        stays."""
-        before = self.before.get(name, ())
-        chosen = _listed(column, label, options, before[0] if before else "", self._key(name), placeholder)
-        if before[1:]:
-            column.caption(markdown("The plan also tries {}.", text.listed(before[1:])))
-        self.values[name] = tuple(dict.fromkeys((chosen, *before[1:])))
-
     def attribute_lists(
         self, column: DeltaGenerator, name: str, label: str, options: Sequence[str], placeholder: str | None = None
     ) -> None:
-        """Ask for lists of attributes, each a value of the grid, and for another one beside those that there are."""
+        """Ask for lists of attributes, each a value of the grid, and for another one beside those that there are.  Of
+        what the mechanism cannot do without, an empty list beside others is none."""
         before, key = self.before.get(name, ()), self._key(name)
         lists = [
             _listed(column, label if not at else "or", options, value, f"{key}-{at}", placeholder)
@@ -73,6 +63,8 @@ class GridInputs:
             with column.popover("Try another list too", icon=":material/add:"):
                 lists.append(_listed(st.container(), "or", options, "", f"{key}-{len(lists)}", placeholder))
             lists = [value for at, value in enumerate(lists) if value or at < len(before)]
+        if name in _NEEDED and any(lists):
+            lists = list(filter(None, lists))
         self.values[name] = tuple(dict.fromkeys(lists))
 
     def names(self, *parameters: str) -> set[str]:

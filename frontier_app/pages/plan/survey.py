@@ -60,9 +60,9 @@ def _targets(base: Plan, asked: GridInputs, n_records: int) -> None:
         " this number less how many share it: the fewer, the higher. Several numbers are all tried.",
     )
     left, right = st.columns(2)
-    asked.attributes(left, "risk", "What an intruder knows", base.names, "the keys")
+    asked.attribute_lists(left, "risk", "What an intruder knows", base.names, "the keys")
     strata = "Targets are drawn within each stratum of"
-    asked.attributes(right, "stratum", strata, base.names, "no strata: from the whole file")
+    asked.attribute_lists(right, "stratum", strata, base.names, "no strata: from the whole file")
     frame = st.container()
     asked.picked(
         frame,
@@ -115,7 +115,9 @@ def _partners(base: Plan, asked: GridInputs, data: Microdata) -> None:
     others = [name for name in base.names if name not in asked.names("swap")]
     asked.attribute_lists(right, "boundary", "Partners must agree on", others, "nothing: any record may be one")
     used = asked.names("swap", "boundary")
-    asked.attributes(left, "linked", "What goes along with it", [name for name in able if name not in used], "nothing")
+    asked.attribute_lists(
+        left, "linked", "What goes along with it", [name for name in able if name not in used], "nothing"
+    )
     if any("+" in value for value in asked.values["swap"]) or "bias" in before:
         asked.picked(
             right,

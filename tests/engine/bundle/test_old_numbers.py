@@ -61,3 +61,46 @@ def test_numbers_without_letters_are_found_by_several() -> None:
 def test_values_of_released_columns_are_not_searched() -> None:
     numbers = [f"number {i:04d}" for i in range(N)]
     assert not searched(numbers, numbers, np.arange(N)).found_in(b"number 0007")
+
+
+def test_a_column_that_shows_some_of_them_is_found_beyond_chance() -> None:
+    numbers = [str(i) for i in range(N)]
+    rng = np.random.default_rng(5)
+    shown = rng.permutation(N)
+    unrelated = searched(numbers, numbers, shown)
+    assert unrelated.column_with() is None
+    shown[:40] = np.arange(40)
+    assert searched(numbers, numbers, shown).column_with() == "other", "a fifth of the records"
+    shown[10:40] = rng.integers(100, N, 30)
+    assert searched(numbers, numbers, shown).column_with() is None, "ten may agree by accident"
+
+
+def test_numbers_of_few_households_agree_by_chance_with_ages() -> None:
+    rng = np.random.default_rng(6)
+    for _ in range(50):
+        ages = [str(age) for age in range(90)]
+        assert searched(ages[:60], ages, rng.integers(0, 90, N)).column_with() is None
+
+
+@pytest.mark.parametrize(
+    "shown",
+    [
+        [str(5000 + i) for i in range(N)],
+        [str(-3 * i) for i in range(N)],
+        [f"{i * i}.5" for i in range(N)],
+        [f"n{i:04d}" for i in range(N)],
+    ],
+)
+def test_a_column_in_the_order_of_the_numbers_is_found(shown: list[str]) -> None:
+    search = searched([str(i) for i in range(N)], shown, np.arange(N))
+    assert search.column_with() is None and search.column_in_order() == "other"
+    scrambled = np.random.default_rng(7).permutation(N)
+    assert searched([str(i) for i in range(N)], shown, scrambled).column_in_order() is None
+    mostly = np.arange(N)
+    mostly[:20] = scrambled[:20]
+    assert searched([str(i) for i in range(N)], shown, mostly).column_in_order() is None, "one in ten is another"
+
+
+def test_a_sorted_file_of_repeated_values_is_no_order_of_numbers() -> None:
+    numbers, shown = [str(i) for i in range(N)], [str(i) for i in range(90)]
+    assert searched(numbers, shown, np.arange(N) * 90 // N).column_in_order() is None

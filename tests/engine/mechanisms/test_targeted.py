@@ -16,11 +16,12 @@ from engine.common.errors import EngineError, UsageError
 from engine.common.streams import derive
 from engine.data.microdata import Microdata
 from engine.mechanisms.base import Drawn
-from engine.mechanisms.targeted import TRS, Prepared, chances, compatible_quotas, swap
+from engine.mechanisms.targeted import TRS, Prepared, chances, compatible_quotas, race_order, swap
 from engine.release.parameter import Setting
 from engine.release.records import ReleasedTable
 from engine.release.results import RunStatus
 from tests.engine.mechanisms.compiled_and_plain import compiled_and_plain
+from tests.examples import examples
 from tests.households import in_households, persons_in_households
 from tests.twins import targeted as twin
 
@@ -368,3 +369,9 @@ def test_persons_without_a_household_are_refused():
 def test_equal_profiles_have_one_text():
     assert TRS.parameter("similar").canonical(" tenure + size|size+ size| ") == "size+tenure|size|"
     assert Fraction(dict(TRS.setting(some(), BASE, range(4)).texts)["rate"]) == Fraction(1, 10)
+
+
+@given(st.lists(st.sampled_from([0.0, 0.5, 0.25, 1.5, 3.0]), max_size=40))
+@examples(100)
+def test_a_race_goes_by_time_and_equal_times_by_first_appearance(times):
+    assert race_order(np.array(times)).tolist() == sorted(range(len(times)), key=lambda u: (times[u], u))

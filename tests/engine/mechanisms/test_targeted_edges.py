@@ -135,3 +135,31 @@ def test_every_table_of_a_level_in_the_only_profile_is_kept(data: Microdata, k: 
     region = data.domain.index("region")
     assert (made_.tables[0].codes(region) == data.codes[region]).all()
     assert int(chances(prepared, setting, derived(i)).quota.sum()) == chances(prepared, setting, derived(i)).swaps
+
+
+def finer_than_the_last(similar: str) -> tuple[Drawn, list[str]]:
+    """Two regions of two towns each, of which only regions count."""
+    town = [0, 0, 1, 1, 2, 2, 3, 3] * 2
+    data = in_households(range(16), {"region": [t // 2 for t in town], "town": town}, {"sex": [0, 1] * 8})
+    asked = {"rate": "0.5", "hierarchy": "region+town", "risk": "sex", "k": "0", "levels": "1", "similar": similar}
+    setting, prepared = made(data, asked)
+    result = TRS.draw_replicate(prepared, setting, derived(1))
+    assert TRS.remarks is not None
+    return result, list(TRS.remarks(prepared, setting, result))
+
+
+def test_partners_of_one_town_cannot_lie_in_two_regions_and_a_remark_says_so():
+    result, remarks = finer_than_the_last("town")
+    assert (partner_of(result) == np.arange(16)).all()
+    assert [remark for remark in remarks if "donor" in remark] == [
+        "similar: profile 1 finds no donor: households that agree on town all live in one 'region', the finest level "
+        "that counts",
+        "similar: no profile finds a donor, so no household can move and the table is the original",
+    ]
+
+
+def test_a_laxer_profile_finds_donors_where_the_first_cannot():
+    result, remarks = finer_than_the_last("town|")
+    assert (partner_of(result) != np.arange(16)).any()
+    about_donors = [remark for remark in remarks if "donor" in remark]
+    assert len(about_donors) == 1 and about_donors[0].startswith("similar: profile 1 finds no donor")

@@ -10,10 +10,14 @@ from hypothesis import strategies as st
 
 from engine.common.errors import UsageError
 from engine.data.edit_rules import EditRule
+from engine.mechanisms import mechanism
+from engine.mechanisms import names as mechanism_names
+from engine.mechanisms.targeted import Profiles
 from engine.plan import (
     AnalysisPlan,
     AttributePlan,
     DataPlan,
+    MechanismPlan,
     Plan,
     Proposal,
     SpacePlan,
@@ -22,10 +26,13 @@ from engine.plan import (
     edit_plan,
     propose,
 )
+from engine.plan.attribute_names import attributes_named
 from engine.plan.recode import code
 from tests.engine.proposals import first_plan_of, made
 from tests.examples import examples
 
+NUMERIC = ("y", "log", "cols")
+"""Parameters that name numeric columns, which stay columns whatever becomes of attributes."""
 BLOCK = Proposal("block", ("a", "b"), "s.", "e.")
 
 
@@ -59,11 +66,43 @@ def test_a_block_takes_carried_columns_and_leaves_dropped_ones() -> None:
         ({"analyses": (AnalysisPlan("m", "c ~ b"),)}, "analysis 'm' uses 'b'"),
         ({"tables": (TablePlan("t", ("b", "c")),)}, "table 't' uses 'b'"),
         ({"space": SpacePlan(specs=("b:S",))}, "the spec 'b:S' uses 'b'"),
+        *(
+            (
+                {"mechanisms": (MechanismPlan.of(name, {entry: text}),)},
+                f"{use} uses 'b', which would become part of 'a'",
+            )
+            for name, entry, text, use in (
+                ("trs", "similar", "c|b+c", "the exchange of households"),
+                ("survey_swap", "swap", "b", "mechanism 'survey_swap'"),
+                ("survey_swap", "boundary", "c+b", "mechanism 'survey_swap'"),
+                ("survey_swap", "linked", "b", "mechanism 'survey_swap'"),
+                ("survey_swap", "stratum", "b", "mechanism 'survey_swap'"),
+                ("random_swap", "near", "c:1+b:2", "mechanism 'random_swap'"),
+                ("pram", "vars", "b", "mechanism 'pram'"),
+                ("cgs", "strata", "b", "mechanism 'cgs'"),
+                ("smike", "within", "b", "mechanism 'smike'"),
+                ("of_a_script", "vars", "b", "mechanism 'of_a_script'"),
+            )
+        ),
     ],
 )
 def test_what_names_a_joined_attribute_must_be_changed_first(more: dict[str, Any], message: str) -> None:
     with pytest.raises(UsageError, match=message):
         accept(plan_of("a", "b", "c", **more), BLOCK)
+
+
+def test_words_of_a_mechanism_that_name_no_attribute_keep_nothing_back() -> None:
+    plan = plan_of("a", "class", "c", mechanisms=(MechanismPlan.of("survey_swap", {"size": "class", "swap": "c"}),))
+    joined = accept(plan, Proposal("block", ("a", "class"), "s.", "e."))
+    assert joined.names == ("a", "c")
+
+
+def test_every_parameter_that_names_attributes_is_known_to_the_plan() -> None:
+    for name in mechanism_names():
+        for parameter in mechanism(name).parameters:
+            holds_names = parameter.kind == "names" or isinstance(parameter, Profiles)
+            named = attributes_named(MechanismPlan.of(name, {parameter.name: "b"}))
+            assert named == (("b",) if holds_names and parameter.name not in NUMERIC else ()), (name, parameter.name)
 
 
 def test_ids_weights_and_constants_leave_the_attributes() -> None:

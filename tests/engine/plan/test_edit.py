@@ -8,7 +8,7 @@ import pytest
 
 from engine.common.errors import UsageError
 from engine.data.edit_rules import EditRule
-from engine.plan import DecisionPlan, SpacePlan, edit_plan, plan_from_toml
+from engine.plan import DecisionPlan, MechanismPlan, SpacePlan, edit_plan, plan_from_toml
 from tests.engine.plans import ABC, FULL, plan_of
 
 
@@ -111,3 +111,11 @@ def test_a_decision_follows_the_measures_and_one_rule_replaces_the_other() -> No
 def test_an_entry_that_no_plan_has_is_a_fault_of_the_caller() -> None:
     with pytest.raises(TypeError, match="no entry 'swaps'"):
         edit_plan(ABC, swaps=["A"])  # type: ignore[call-arg]
+
+
+def test_an_attribute_that_a_mechanism_names_does_not_go_but_with_it() -> None:
+    plan = edit_plan(ABC, mechanisms=[MechanismPlan.of("pram", {"vars": "C"})])
+    with pytest.raises(UsageError, match="mechanism 'pram' names 'C', which would no longer be an attribute; keep 'C'"):
+        edit_plan(plan, attributes=["A", "B"])
+    assert edit_plan(plan, keys=["A"], swap=["A"], analyse=["A"]).names == ("A", "C")
+    assert edit_plan(plan, attributes=["A", "B"], mechanisms=[MechanismPlan("random_swap")]).names == ("A", "B")

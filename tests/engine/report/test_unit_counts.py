@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 from pathlib import Path
 
@@ -21,6 +22,7 @@ from engine.report.plan_counts import count_plan
 from engine.report.plan_document import plan_document
 from engine.report.unit_counts import COLUMNS, persons_words, units_changed
 from engine.scripting.sweeping import open_study
+from engine.study.map_reader import risk_utility_map
 from engine.study.study import Study
 from engine.sweeps.runner import FRESH_FROM
 from engine.sweeps.sweep import sweep
@@ -75,6 +77,29 @@ def test_fresh_runs_are_counted_apart(home, tmp_path: Path) -> None:
         told = [note for note in swaps.study.notes.of(0) if note.kind is NoteKind.DIAGNOSTICS]
         notes = [json.loads(note.text) for note in told if note.replicate >= FRESH_FROM]
     assert len(notes) == 3 and fresh == [pytest.approx(sum(run["households_swapped"] for run in notes) / 3)]
+
+
+def test_a_recheck_lists_households_of_the_sweep_and_of_fresh_runs(
+    home, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for file in home[0].glob("census.study*"):
+        shutil.copy(file, tmp_path / file.name)
+    path = tmp_path / "census.study"
+    (candidate,) = shown(home[0], capsys)
+    assert main(["recheck", str(path), "--data", str(home[0] / "persons.csv"), "--replicates", "3"]) == 0
+    _, swept, fresh = re.split("in the sweep|on fresh replicates", capsys.readouterr().out)
+    assert "households_swapped" in swept and f" {candidate['households_swapped']:,.0f} " in swept
+    with open_study(path) as swaps:
+        again = risk_utility_map(swaps.study, fresh=True).households
+    assert again is not None and "households_swapped" in fresh and f" {again[0]:,.0f} " in fresh
+
+
+def test_a_map_counts_the_households_that_candidates_move(home, capsys: pytest.CaptureFixture[str]) -> None:
+    (candidate,) = shown(home[0], capsys)
+    with Study.open(home[0] / "census.study") as study:
+        view = risk_utility_map(study)
+        assert view.households is not None and view.households.tolist() == [candidate["households_swapped"]]
+        assert risk_utility_map(study, fresh=True).households is not None
 
 
 def test_the_chair_reads_persons_in_households_and_members_do_not(home) -> None:

@@ -40,7 +40,7 @@ def test_few_specs_are_named_one_by_one():
 
 def test_many_specs_are_counted():
     kinds = [kind for kind, _ in remarks_of(4)]
-    assert [kinds.count(kind) for kind in RemarkKind] == [3, 1, 3, 1, 1, 0, 0]
+    assert [kinds.count(kind) for kind in RemarkKind] == [3, 1, 3, 1, 1, 0, 0, 0]
     texts = [text for _, text in remarks_of(1200)]
     assert "1,200 equivalent specs in all were skipped" in texts and "1,200 specs in all cannot work" in texts
 

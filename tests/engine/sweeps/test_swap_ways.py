@@ -12,14 +12,16 @@ from engine.cli.main import main
 from engine.common.errors import UsageError
 from engine.data.edit_rules import EditRule
 from engine.plan import MechanismPlan, Plan, SpacePlan, plan_to_toml
-from engine.plan.edit import extended_plan
+from engine.plan.edit import edit_plan, extended_plan
 from engine.plan.recode import code
 from engine.release.results import NoteKind, RunStatus
 from engine.release.space import impossibility_text
+from engine.study.map_reader import realisation_of
+from engine.sweeps import swap_ways as swap_ways_module
 from engine.sweeps.candidates import scenarios_of, space_of
 from engine.sweeps.evaluator import question_of
 from engine.sweeps.remake import remake, stream_of
-from engine.sweeps.remarks import failure_text, predicted_failures
+from engine.sweeps.remarks import failure_text, predicted_failures, remark_text, space_remarks
 from engine.sweeps.search import search_of
 from engine.sweeps.swap_ways import swap_ways
 from engine.sweeps.sweep import sweep
@@ -73,12 +75,16 @@ def test_what_cannot_be_is_refused_before_anything_is_run(grid: dict[str, object
     assert str(error.value).startswith(words)
 
 
-def test_a_spec_whose_every_pair_breaks_a_rule_is_impossible_and_says_so():
-    # B follows A, and a level of A with the other's B is forbidden: no swap of A or B alone can be.
+def no_swap_of_a_alone() -> tuple[Small, Plan]:
+    """B follows A, and a level of A with the other's B is forbidden: no swap of A or B alone can be."""
     records = tuple((i % 2, i % 2, i % 3) for i in range(30))
     small = Small(records, (2, 2, 3))
     rules = tuple(EditRule(f"{a}{b}", (("A", (f"v{a}",)), ("B", (f"v{b}",))), True) for a, b in ((0, 1), (1, 0)))
-    plan = small.plan(edits=rules)
+    return small, small.plan(edits=rules)
+
+
+def test_a_spec_whose_every_pair_breaks_a_rule_is_impossible_and_says_so():
+    small, plan = no_swap_of_a_alone()
     found = space_of(plan, code(small.raw(), plan))
     assert [str(spec) for spec in found.specs] == ["C:S", "A:S B:S"]
     reasons = {str(spec): impossibility_text(reason) for spec, reason in found.impossible}
@@ -168,3 +174,24 @@ def test_the_command_that_counts_says_in_how_many_ways(tmp_path: Path, capsys: p
     assert main(["space", str(data), "--plan", str(plan)]) == 0
     said = capsys.readouterr().out
     assert "scenarios: 40 (10 specs at 10 %, 50 %, each in 2 ways)" in said
+
+
+def test_of_more_than_are_looked_at_the_first_run_says_why_a_spec_can_make_no_pair(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    small, plan = no_swap_of_a_alone()
+    raw, plan = small.raw(), edit_plan(plan, rates=["0.2"], replicates=2)
+    assert "A:S" not in [str(spec) for spec in space_of(plan, code(raw, plan)).specs], "looked at, it is left out"
+    monkeypatch.setattr(swap_ways_module, "MOST_LOOKED_AT", 2)
+    beyond = space_of(plan, code(raw, plan))
+    assert "A:S" in [str(spec) for spec in beyond.specs]
+    told = [remark_text(remark) for remark in space_remarks(plan, beyond, 30)]
+    assert any(text.startswith("6 specs and ways are more than the") for text in told)
+    with sweep(raw, plan, keyed(tmp_path / "s.study"), workers=1) as study:
+        index = next(s.index for s in study.scenarios if str(s.spec).startswith("A:S"))
+        results = study.runs.results()
+        assert set(results.status[results.scenario == index].tolist()) == {int(RunStatus.FAILED)}
+        why = study.notes.warning_on(index)
+        assert "found no partner" in why and "because all that are left would break an edit rule" in why
+        with pytest.raises(UsageError, match=r"every run of .* failed: .* would break an edit rule"):
+            realisation_of(study, results, index, None, allow_partial=False)

@@ -119,3 +119,44 @@ def test_the_exchange_of_households_can_be_declined(tmp_path: Path) -> None:
     assert _plan(made) == declined
     press(made, "undo")
     assert lacks_exchange(_plan(made)) and "Households (1)" in _with(made, "button_group", "file-part-").options
+
+
+def _with_grid(made: AppTest, **values: tuple[str, ...]) -> AppTest:
+    """The page Plan of the census with these values in place of the sample's."""
+    plan = _plan(made)
+    grid = dict(plan.mechanisms[0].grid) | values
+    written = replace(plan, mechanisms=(MechanismPlan.of(HOUSEHOLD_SWAP, grid),))
+    made.session_state["frontier"] = replace(made.session_state["frontier"], plan=written)
+    return to_page(made, "plan")
+
+
+def test_every_list_of_places_and_of_what_is_known_can_be_edited() -> None:
+    made = _with_grid(
+        _opened(), hierarchy=("region+district+municipality", "region+municipality"), risk=("sex", "age+sex")
+    )
+    _with(made, "multiselect", "-hierarchy-1").set_value(["district", "municipality"]).run()
+    _with(made, "multiselect", "-risk-1").set_value(["age"]).run()
+    _with(made, "multiselect", "-risk-2").set_value(["sex", "citizenship"]).run()
+    grid = dict(_plan(made).mechanisms[0].grid)
+    assert grid["hierarchy"] == ("region+district+municipality", "district+municipality")
+    assert grid["risk"] == ("sex", "age", "sex+citizenship")
+    _with(made, "multiselect", "-hierarchy-0").set_value([]).run()
+    assert dict(_plan(made).mechanisms[0].grid)["hierarchy"] == ("district+municipality",), "an emptied list goes"
+    assert not made.exception
+
+
+def test_what_a_plan_names_beside_the_usual_stays_and_levels_can_be_chosen() -> None:
+    made = _with_grid(
+        _opened(), levels=("2",), similar=("municipality+hhsize|hhsize",), risk=("region+sex",), must=("all", "within")
+    )
+    grid = dict(_plan(made).mechanisms[0].grid)
+    assert (grid["similar"], grid["risk"]) == (("municipality+hhsize|hhsize",), ("region+sex",))
+    _with(made, "button_group", "-levels").set_value(["0", "2"]).run()
+    assert dict(_plan(made).mechanisms[0].grid)["levels"] == ("0", "2")
+    assert not made.exception
+
+
+def test_a_profile_that_finds_no_donor_is_told_with_its_reason() -> None:
+    made = _with_grid(_opened(), levels=("2",), similar=("hhsize+municipality|hhsize",), rate=("0.05",))
+    told = [info.value for info in made.info if "finds no donor" in info.value]
+    assert len(told) == 1 and "all live in one 'district', the finest level that counts" in told[0]
