@@ -193,7 +193,12 @@ def _with_mechanism(plan: Plan, exchange: MechanismPlan, places: tuple[str, ...]
 
 def lacks_exchange(plan: Plan) -> bool:
     """Return whether a plan numbers households and does not say whether these or single records are exchanged."""
-    return plan.data.unit is not None and not places_of(plan) and not any(entry.by_roles for entry in plan.mechanisms)
+    return plan.data.unit is not None and not names_exchange(plan)
+
+
+def names_exchange(plan: Plan) -> bool:
+    """Return whether a plan names an exchange of households, or the random swap of single records."""
+    return bool(places_of(plan)) or any(entry.by_roles for entry in plan.mechanisms)
 
 
 def with_records_exchanged(plan: Plan) -> Plan:

@@ -11,7 +11,14 @@ from engine.data.microdata import RawTable
 from engine.plan import Plan
 from engine.plan.column_heuristics import numbers_units, units_first
 from engine.plan.guess import facts
-from engine.plan.places import lacks_exchange, places_of, suggested_places, with_exchange, with_records_exchanged
+from engine.plan.places import (
+    lacks_exchange,
+    names_exchange,
+    places_of,
+    suggested_places,
+    with_exchange,
+    with_records_exchanged,
+)
 from engine.plan.recode import code
 from engine.plan.reshape import set_use
 from frontier_app.session import actions, state
@@ -106,10 +113,13 @@ def inputs(plan: Plan, where: str, *, fixed: bool = False) -> None:
         with elements.errors_shown():
             _use(raw, plan, unit, places)
             st.rerun()
-    if asks_for_places(plan) and st.button("Exchange records one by one", key=f"{where}-no-households"):
-        actions.change(with_records_exchanged(plan), "records are exchanged one by one, not whole households")
-        state.set_file_view(part=None, turn=now.file_view.turn + 1)
-        st.rerun()
+    asks = unit is not None and suggested and not names_exchange(plan)
+    if asks and st.button("Exchange records one by one", key=f"{where}-no-households"):
+        with elements.errors_shown():
+            numbered = plan if unit == plan.data.unit else set_use(plan, str(unit), "unit")
+            actions.change(with_records_exchanged(numbered), "records are exchanged one by one, not whole households")
+            state.set_file_view(part=None, turn=now.file_view.turn + 1)
+            st.rerun()
 
 
 def _use(raw: RawTable, plan: Plan, unit: str | None, places: Sequence[str]) -> None:

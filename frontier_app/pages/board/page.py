@@ -111,7 +111,7 @@ def _map(findings: Findings) -> None:
             size=15,
         )
         st.caption(
-            f"The map shows averages over runs, {map_facts.runs} for the recommended candidate. "
+            f"The recommended candidate's figures are averages over {map_facts.runs} runs. "
             f"{upper_first(bars_words(findings))}. Single runs spread further. "
             "The picture is zoomed to the lettered candidates and to doing nothing. "
             f"{bound_line_words(findings)} {counted_words(findings)}"

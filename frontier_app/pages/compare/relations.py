@@ -59,7 +59,7 @@ def associations(release: Remade, changed: Changes, table: int, which: Which) ->
             "pair": [f"{names[p.i]} × {names[p.j]}" for p in rows],
             "V before": [p.before for p in rows],
             "V after": [p.after for p in rows],
-            "change": [p.change for p in rows],
+            "change": [round(p.change, 4) + 0.0 for p in rows],  # no minus before a nought
             "": ["weaker" if p.change < 0 else "stronger" if p.change > 0 else "the same" for p in rows],
             "to move": [100 * int(changed.moved[p.i, p.j]) / n for p in rows],
         },
@@ -118,7 +118,7 @@ def coefficients(study: Study, release: Remade, which: Which) -> None:
                 "release": [
                     comparison.lost[k] or _interval(comparison.after[k], comparison.half_after[k]) for k in order
                 ],
-                "shift in SE": [comparison.shift[k] for k in order],
+                "shift in SE": [round(comparison.shift[k], 2) + 0.0 for k in order],
                 "overlap": [comparison.overlap[k] for k in order],
                 "flag": ["flagged" if comparison.flagged[k] else "" for k in order],
             },

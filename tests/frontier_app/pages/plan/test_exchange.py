@@ -105,6 +105,7 @@ def test_the_exchange_of_households_can_be_declined(tmp_path: Path) -> None:
     next(button for button in made.button if button.label.startswith("Open this file")).click().run()
     _with(made, "button_group", "file-part-").set_value("households").run()
     _with(made, "selectbox", "file-unit-").set_value("household").run()
+    assert any(button.key == "file-no-households" for button in made.button), "no answer is needed before"
     _with(made, "multiselect", "file-places-").set_value([]).run()
     press(made, "file-use-households")
     assert "Households (1)" in _with(made, "button_group", "file-part-").options
@@ -119,6 +120,12 @@ def test_the_exchange_of_households_can_be_declined(tmp_path: Path) -> None:
     assert _plan(made) == declined
     press(made, "undo")
     assert lacks_exchange(_plan(made)) and "Households (1)" in _with(made, "button_group", "file-part-").options
+    press(made, "undo")
+    assert _plan(made).data.unit is None
+    _with(made, "button_group", "file-part-").set_value("households").run()
+    _with(made, "selectbox", "file-unit-").set_value("household").run()
+    press(made, "file-no-households")
+    assert _plan(made) == declined, "one click says both"
 
 
 def _with_grid(made: AppTest, **values: tuple[str, ...]) -> AppTest:
