@@ -107,8 +107,15 @@ def _in_parameter(part: str, new_names: Mapping[str, str]) -> str:
 
 
 def _in_list(value: str, new_names: Mapping[str, str]) -> str:
-    """Names joined by + or |, with new ones among them."""
-    return "".join(new_names.get(piece.strip(), piece) for piece in re.split(r"([+|])", value))
+    """Names joined by + or |, also with a number of steps behind (``Age:2``), with new ones among them."""
+    return "".join(_in_entry(piece, new_names) for piece in re.split(r"([+|])", value))
+
+
+def _in_entry(entry: str, new_names: Mapping[str, str]) -> str:
+    if entry.strip() in new_names:
+        return new_names[entry.strip()]
+    name, colon, steps = entry.rpartition(":")
+    return f"{new_names[name.strip()]}:{steps}" if colon and name.strip() in new_names else entry
 
 
 def _in_mechanism(entry: MechanismPlan, new_names: Mapping[str, str]) -> MechanismPlan:

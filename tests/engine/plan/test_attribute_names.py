@@ -56,9 +56,8 @@ def test_a_renamed_attribute_is_renamed_wherever_the_plan_names_it() -> None:
 def test_measures_and_mechanisms_follow_a_renamed_attribute_and_keep_what_only_looks_like_it() -> None:
     measures = ("hellinger[attributes=sex+work]", "l_diversity[target=sex;diversity=distinct]", "small_cells")
     exchange = MechanismPlan.of("trs", {"hierarchy": "work", "must": ["within"], "similar": ["sex|sex+work"]})
-    plan = replace(
-        PLAN, measures=measures, decision=DecisionPlan(risk=measures[1]), mechanisms=(exchange, MechanismPlan("rds"))
-    )
+    near = MechanismPlan.of("random_swap", {"near": "work:1+sex:2", "lean": "1"})
+    plan = replace(PLAN, measures=measures, decision=DecisionPlan(risk=measures[1]), mechanisms=(exchange, near))
     named = with_attributes_renamed(plan, {"sex": "gender", "work": "within"})
     assert named.measures == (
         "hellinger[attributes=gender+within]",
@@ -71,6 +70,7 @@ def test_measures_and_mechanisms_follow_a_renamed_attribute_and_keep_what_only_l
         "must": ("within",),
         "similar": ("gender|gender+within",),
     }
+    assert dict(named.mechanisms[1].grid) == {"near": ("within:1+gender:2",), "lean": ("1",)}
     assert named.analyses[0].by == ("within",) and named.analyses[0].formula.endswith('Treatment("sex")) + gender')
 
 
