@@ -101,7 +101,9 @@ def members(home: Path) -> None:
     line("least that a count and a bound that is missed leave, in %", "9.9", f"{100 * max(lows):.2f}")
     rates = [attack.estimate.rate for attack in attacks if attack.estimate is not None]
     line("rate from shares at full precision at 10 %, in %", "9.6 ± 0.3", spread(rates, 100))
-    both = [attack_members_bundle(told_to_members(one)[0].to_json()).both for one, _ in made.values()]
+    both = [
+        attack_members_bundle(told_to_members(one, altered.mean())[0].to_json()).both for one, altered in made.values()
+    ]
     least = min(high / low if low else np.inf for low, high in both)
     line("least ratio of the ends that what is told leaves", "3", f"{least:.1f}")
 

@@ -40,16 +40,18 @@ def write(source: ExportSource, folder: Path, order: np.ndarray | None = None) -
     """Write the members' bundle into an empty folder; returns what the attacks on it found, as plain values.
 
     Where the plan withholds the rate from members, figures are told more and more coarsely (see
-    :mod:`engine.report.coarsening`) until two attacks leave an interval of the rate that is a factor of three wide.
-    The last step holds no figure that depends on the rate; a file that says more than it should is refused
+    :mod:`engine.report.coarsening`) until two attacks leave an interval of the rate that is a factor of three wide and
+    holds the share of records that the release changed: that an attack is misled is no evidence that figures tell
+    little.  The last step holds no figure that depends on the rate; a file that says more than it should is refused
     (:class:`Refused`).  The attacks are on the random swap: of another mechanism none is made, and figures are told
     coarsely (:data:`UNTESTED`).
     ``order`` is that of the rows of the public file, where it is made together with this one.
     """
-    told, attacks = told_to_members(findings(source.study, source.remade, order))
+    share = float(source.remade.changed.mean())
+    told, attacks = told_to_members(findings(source.study, source.remade, order), share)
     write_findings(told, folder)
     if told.members_rate.attacked:
-        _check(attack_members_bundle((folder / BOARD).read_text(encoding="utf-8")))
+        _check(attack_members_bundle((folder / BOARD).read_text(encoding="utf-8")), share)
     return attacks
 
 
@@ -60,8 +62,11 @@ def summary(attacks: dict[str, Any]) -> dict[str, Any]:
     return {**told, "interval": tried[-1]["both"]} if tried else told
 
 
-def told_to_members(whole: Findings) -> tuple[Findings, dict[str, Any]]:
-    """Findings as members read them, and what the attacks found at each step that was tried."""
+def told_to_members(whole: Findings, share: float) -> tuple[Findings, dict[str, Any]]:
+    """Findings as members read them, and what the attacks found at each step that was tried.
+
+    ``share`` is that of the records that the release changed (0 to 1), which no attack is told.
+    """
     if whole.members_rate.policy != "withheld":
         return whole, {"members_rate": "tell"}
     if not whole.design.swap:
@@ -82,9 +87,9 @@ def told_to_members(whole: Findings) -> tuple[Findings, dict[str, Any]]:
         told = coarsened(attacked, step, counts)
         result = attack_members_bundle(told.to_json())
         tried[f"changes: {step}; counts: {counts}"] = result.to_dict()
-        if result.leaves_enough:
+        if _is_enough(result, share):
             break
-    _check(result)
+    _check(result, share)
     return told, {"members_rate": "withhold", "changes": step, "counts": counts, "tried": tried}
 
 
@@ -102,11 +107,17 @@ def _order(whole: Findings) -> Iterator[tuple[Step, Counts]]:
     yield from product(open_steps or STEPS[-1:], COUNTS[-1:])
 
 
-def _check(result: MembersAttack) -> None:
-    if not result.leaves_enough:
+def _is_enough(result: MembersAttack, share: float) -> bool:
+    """Whether the attacks leave enough, and are right: of what misleads them a better one might find more."""
+    low, high = result.both
+    return result.leaves_enough and low <= share <= high
+
+
+def _check(result: MembersAttack, share: float) -> None:
+    if not _is_enough(result, share):
         raise Refused(
             "the member bundle was refused: however coarsely it tells the release, two attacks on it alone infer the "
-            f"rate within a factor of less than {FACTOR:g}. {upper_first(LET_KNOW)}, or export no bundle for members; "
-            "nothing was written",
+            f"rate within a factor of less than {FACTOR:g}, or a wrong one. {upper_first(LET_KNOW)}, or export no "
+            "bundle for members; nothing was written",
             "member: the rate can be inferred",
         )

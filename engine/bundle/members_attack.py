@@ -7,7 +7,8 @@ Two attacks, on ``board.json``, of which memo, tables, slides and pictures hold 
   bound, exposed records that are altered or not, and distances.
 * ``changes``: figures before and after, or how far they moved, tell how many records moved, as in
   :mod:`engine.models.rate_likelihood`: percentages, means, associations, correlations and coefficients of an exchanged
-  attribute, percentages in classes (:mod:`engine.bundle.members_classes`), and who of its levels stays exposed.
+  attribute, percentages in classes, by flags or by the largest of a table (:mod:`engine.bundle.members_classes`), and
+  who of its levels stays exposed.
 
 Neither uses the released file or other tables of the original, which tell more.
 """

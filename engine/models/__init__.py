@@ -17,4 +17,5 @@ __all__ = [
     "statsmodels_fit",
     "swap_detection",
     "transition",
+    "unknown_counts",
 ]

@@ -42,6 +42,7 @@ __all__ = [
     "released_run",
     "run_words",
     "sentences",
+    "shares",
     "template",
     "unit_counts",
     "words",

@@ -25,11 +25,12 @@ KEY = "3f9a1c5e7b2d4860a1b2c3d4e5f60718"
 
 @dataclass(frozen=True)
 class Swept:
-    """A study with its data, and what the chair would see of its only candidate."""
+    """A study with its data, what the chair would see of its only candidate, and the share of records it changed."""
 
     study: Study
     raw: RawTable
     findings: Findings
+    share: float
 
 
 def raw_table() -> RawTable:
@@ -65,4 +66,5 @@ def swept(folder: Path, rate: str = "0.1", members_rate: str = "withhold") -> Sw
     study = sweep(raw, plan, path, workers=1)
     label = study.scenarios[0].label
     choice = choose(study, risk_utility_map(study), "the only candidate", candidate=label, by="somebody")
-    return Swept(study, raw, findings(study, remade(study, raw, choice.label, choice.replicate)))
+    run = remade(study, raw, choice.label, choice.replicate)
+    return Swept(study, raw, findings(study, run), float(run.changed.mean()))

@@ -54,7 +54,7 @@ def test_exact_figures_give_the_rate_away(case: Swept) -> None:
 
 
 def test_the_bundle_leaves_a_factor_of_three_and_the_truth_in_it(case: Swept) -> None:
-    told, attacks = told_to_members(case.findings)
+    told, attacks = told_to_members(case.findings, case.share)
     assert told.members_rate.step != "exact" and attacks["changes"] == told.members_rate.step
     again = attack_members_bundle(told.to_json())
     low, high = again.both
@@ -62,6 +62,18 @@ def test_the_bundle_leaves_a_factor_of_three_and_the_truth_in_it(case: Swept) ->
     tried = list(attacks["tried"].values())
     assert tried[-1]["both"] == [round(low, 4), round(high, 4)]
     assert all(one["both"][1] < FACTOR * one["both"][0] for one in tried[:-1])
+
+
+def test_an_attack_that_is_misled_lets_no_step_pass(case: Swept) -> None:
+    """An interval that is wide enough, but of other rates: who exports knows the true one, and tells nobody."""
+    attacked = replace(case.findings, members_rate=replace(case.findings.members_rate, attacked=True))
+    for share in (0.005, 0.7):
+        told, attacks = told_to_members(case.findings, share)
+        low, high = attack_members_bundle(told.to_json()).both
+        assert low <= share <= high and high >= FACTOR * low
+        assert told == coarsened(attacked, attacks["changes"], attacks["counts"])
+        wide = [one["both"] for one in attacks["tried"].values() if one["both"][1] >= FACTOR * one["both"][0]]
+        assert len(wide) > 1 and [low <= share <= high for low, high in wide] == [False] * (len(wide) - 1) + [True]
 
 
 def test_each_step_tells_less(case: Swept) -> None:
@@ -109,7 +121,7 @@ def _digits(value: float) -> int:
 
 
 def test_memo_slides_and_workbook_hold_the_coarse_figures_alone(case: Swept) -> None:
-    told, _ = told_to_members(case.findings)
+    told, _ = told_to_members(case.findings, case.share)
     moved = [row for row in case.findings.utility.shares if row.before != row.after]
     secret = {f"{row.after:.2f} %" for row in moved} - {f"{row.before:.2f} %" for row in case.findings.utility.shares}
     for document in (memo(told), slides(told)):
@@ -121,7 +133,7 @@ def test_memo_slides_and_workbook_hold_the_coarse_figures_alone(case: Swept) -> 
 
 
 def test_the_memo_says_which_step_was_used_and_claims_no_more(case: Swept) -> None:
-    told, _ = told_to_members(case.findings)
+    told, _ = told_to_members(case.findings, case.share)
     first, second = rate_words(told)
     assert "worst three" in first and "from the counts and from the changes" in first
     assert "at least three times the" in first and "for these pages and the files beside them alone" in second
@@ -169,7 +181,7 @@ def test_a_writer_that_forgets_to_coarsen_is_refused(case: Swept, monkeypatch: p
 
 def test_members_who_are_told_get_exact_figures_and_the_rate(tmp_path) -> None:
     made = swept(tmp_path, members_rate="tell")
-    told, attacks = told_to_members(made.findings)
+    told, attacks = told_to_members(made.findings, made.share)
     assert told == made.findings and attacks == {"members_rate": "tell"} and not told.utility.changes
     assert rate_words(told) == [
         "The plan asked for a rate of 10 % and 10 % of the records were changed; the plan lets the members of the "
@@ -340,7 +352,7 @@ def test_a_members_bundle_alone_is_attacked_as_with_the_others(case: Swept, tmp_
     label = f"{case.study.scenarios[0].label}/1"
     export(case.study, case.raw, label, tmp_path / "out", tier="member")
     detail = entries(case.study)[-1].detail
-    told, attacks = told_to_members(case.findings)
+    told, attacks = told_to_members(case.findings, case.share)
     assert detail["members"]["changes"] == told.members_rate.step == attacks["changes"]
     assert detail["members"]["interval"] == list(attacks["tried"].values())[-1]["both"]
 

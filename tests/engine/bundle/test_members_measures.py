@@ -24,11 +24,14 @@ from tests.engine.bundle.members_case import KEY, raw_table
 TELLING = ("rate_error", "detection_precision", "altered_share_max", "r1_share")
 
 
+RATE = 0.1
+
+
 def _findings(folder: Path, risk: str, members_rate: str = "withhold") -> Findings:
     names = ("group", "work", "town")
     plan = Plan(
         DataPlan(tuple(AttributePlan(name) for name in names), drop=("age", "pay")),
-        space=SpacePlan(specs=("group:S",), rates=("0.1",), replicates=10),
+        space=SpacePlan(specs=("group:S",), rates=(str(RATE),), replicates=10),
         measures=("small_cells", "hellinger", *TELLING),
         publish=PublishPlan(members_rate=members_rate),  # type: ignore[arg-type]
     )
@@ -42,7 +45,7 @@ def _findings(folder: Path, risk: str, members_rate: str = "withhold") -> Findin
 
 def test_measures_that_tell_the_rate_have_no_figures_for_members(tmp_path: Path) -> None:
     whole = _findings(tmp_path, "small_cells")
-    told, _ = told_to_members(whole)
+    told, _ = told_to_members(whole, RATE)
     withheld = [row for row in told.measures if is_withheld(row)]
     assert len(withheld) == len(TELLING)
     figures = [(row.mean, row.se, row.released, row.fresh, row.fresh_se) for row in withheld]
@@ -52,19 +55,19 @@ def test_measures_that_tell_the_rate_have_no_figures_for_members(tmp_path: Path)
 def test_a_choice_by_such_a_measure_makes_no_bundle_for_members(tmp_path: Path) -> None:
     whole = _findings(tmp_path, "detection_precision")
     with pytest.raises(Refused, match="by a measure whose figures tell the rate"):
-        told_to_members(whole)
-    assert told_to_members(replace(whole, map=replace(whole.map, tells_rate=False)))[0].members_rate.attacked
+        told_to_members(whole, RATE)
+    assert told_to_members(replace(whole, map=replace(whole.map, tells_rate=False)), RATE)[0].members_rate.attacked
 
 
 def test_members_who_know_the_rate_see_them(tmp_path: Path) -> None:
-    told, _ = told_to_members(_findings(tmp_path, "detection_precision", "tell"))
+    told, _ = told_to_members(_findings(tmp_path, "detection_precision", "tell"), RATE)
     assert not [row for row in told.measures if is_withheld(row)]
 
 
 def test_of_a_mechanism_without_attacks_members_read_little(tmp_path: Path) -> None:
     whole = _findings(tmp_path, "small_cells")
     other = replace(whole, design=replace(whole.design, swap=False))
-    told, attacks = told_to_members(other)
+    told, attacks = told_to_members(other, RATE)
     assert (told.members_rate.step, told.members_rate.counts) == UNTESTED == (attacks["changes"], attacks["counts"])
     assert not told.members_rate.attacked and "tried" not in attacks
     assert all(row.before == row.after for row in told.utility.shares) and not told.utility.losses

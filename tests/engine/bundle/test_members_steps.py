@@ -77,10 +77,10 @@ def test_the_bundle_of_the_tour_is_written(tour: Findings) -> None:
     assert tour.recommendation.run is not None and tour.recommendation.run.within == 18
     low, high = attack_members_bundle(coarsened(tour, "tables", "without groups").to_json()).counts
     assert low > 0 and high < FACTOR * low
-    told, attacks = told_to_members(tour)
+    told, attacks = told_to_members(tour, 0.1)
     again = attack_members_bundle(told.to_json())
     assert again.leaves_enough and again.both[0] <= 0.1 <= again.both[1]
-    assert (attacks["changes"], attacks["counts"]) == ("worst", "without runs")
+    assert (attacks["changes"], attacks["counts"]) == ("classes without figures", "without runs")
 
 
 def _leaves(value: Any, where: str = "") -> Iterator[tuple[str, Any]]:
@@ -159,7 +159,7 @@ def test_a_last_step_with_counts_of_runs_is_refused(tour: Findings, monkeypatch:
 
     monkeypatch.setattr(members, "coarsened", leaky)
     with pytest.raises(Refused, match="within a factor of less than 3"):
-        told_to_members(tour)
+        told_to_members(tour, 0.1)
 
 
 GRID = [
@@ -181,14 +181,14 @@ def test_no_rate_makes_a_bundle_that_is_refused(
 ) -> None:
     space = SpacePlan(specs=(spec,), rates=("0.01", rate), replicates=20)
     secret = hashlib.sha256(key.encode()).hexdigest()[:32]
-    told, attacks = told_to_members(recommended_of(tmp_path, sample, bound, space, secret))
+    told, attacks = told_to_members(recommended_of(tmp_path, sample, bound, space, secret), float(rate))
     low, high = attack_members_bundle(told.to_json()).both
-    assert high >= FACTOR * low
+    assert high >= FACTOR * low and low <= float(rate) <= high
     assert list(attacks["tried"].values())[-1]["both"] == [round(low, 4), round(high, 4)]
 
 
 def test_members_learn_how_bad_the_worst_loss_is(tour: Findings) -> None:
-    told, _ = told_to_members(tour)
+    told = coarsened(tour, "worst", "without runs")
     sized = [row for row in told.utility.changes if row.errors is not None]
     assert told.utility.changes[:NAMED_WORST] == tuple(sized) and len(sized) == NAMED_WORST
     worst = tour.utility.losses[0]

@@ -14,7 +14,7 @@ POINTER = "Annex A tells the chair the sizes."
 
 
 def test_page_one_points_to_the_annex_where_sizes_are_withheld_and_the_annex_has_them(case: Case) -> None:
-    told, _ = told_to_members(case.findings)
+    told, _ = told_to_members(case.findings, float(case.realisation.changed.mean()))
     assert (POINTER in dict(page_one(told).rows)["Worst losses"]) == bool(told.utility.changes)
     assert POINTER not in dict(page_one(case.findings).rows)["Worst losses"]
     text = html_text(chair_sections(case.study, case.realisation))

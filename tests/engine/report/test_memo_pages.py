@@ -37,19 +37,20 @@ KEY = "0123456789abcdef" * 2
 MEASURES = ["small_cells", "hellinger", "total_variation", "entropy_change"]
 
 
-def submitted(folder: Path, raw: RawTable, plan: Plan, bound: float) -> Any:
-    """The findings on what a bound picks, once it is submitted."""
+def submitted(folder: Path, raw: RawTable, plan: Plan, bound: float) -> tuple[Any, float]:
+    """The findings on what a bound picks, once it is submitted, and the share of records that it changes."""
     (folder / "s.study.key").write_text(KEY)
     study: Study = sweep(raw, plan, folder / "s.study", workers=1)
     choice = choose(study, risk_utility_map(study), "the most useful release within the bound", max_risk=bound)
     recheck(study, raw, read_key(folder / "s.study.key"), [study.find(choice.label)[0].index], 20)
     decide(study, "submitted", "A. Analyst")
-    return findings(study, remade(study, raw, choice.label, choice.replicate))
+    run = remade(study, raw, choice.label, choice.replicate)
+    return findings(study, run), float(run.changed.mean())
 
 
 def readme_example(folder: Path) -> Any:
     raw, plan = load("czech")
-    return submitted(folder, raw, edit_plan(plan, swap_sizes=[1, 2], rates=["0.02", "0.10"], replicates=20), 0.002)
+    return submitted(folder, raw, edit_plan(plan, swap_sizes=[1, 2], rates=["0.02", "0.10"], replicates=20), 0.002)[0]
 
 
 def filled_in(folder: Path) -> Any:
@@ -75,9 +76,9 @@ def filled_in(folder: Path) -> Any:
     publish = replace(plan.publish, title="Risk factors of car workers, public use file")
     decision = replace(plan.decision, max_risk="0.002", realisation="first_within")
     plan = replace(plan, about=about, threat=threat, publish=publish, decision=decision)
-    made = submitted(folder, raw, plan, 0.002)
+    made, share = submitted(folder, raw, plan, 0.002)
     locked = replace(made.approved, number="DAP-26-003", at="2026-11-23", departures=())
-    return told_to_members(replace(made, approved=locked))[0]
+    return told_to_members(replace(made, approved=locked), share)[0]
 
 
 def census(folder: Path) -> Any:
@@ -88,7 +89,7 @@ def census(folder: Path) -> Any:
         AnalysisPlan("married", "MS ~ Age + Sex + AvgHrs + Race", "logistic"),
     )
     plan = replace(plan, analyses=analyses, tables=(TablePlan("pay by sex", ("AnnSal", "Sex")),))
-    return submitted(folder, raw, plan, 0.0138)
+    return submitted(folder, raw, plan, 0.0138)[0]
 
 
 def lowest(page: Any) -> float:
