@@ -141,7 +141,7 @@ def interactions(page: Page, many: bool) -> dict[str, Callable[[], object]]:
         box.press("Enter")
 
     def more() -> None:
-        page.get_by_test_id("stExpander").get_by_text("More", exact=True).click()
+        page.get_by_test_id("stPopover").filter(has_text="More").get_by_role("button").first.click()
 
     def chosen() -> None:
         box = page.get_by_role("combobox", name="Candidate", exact=True)

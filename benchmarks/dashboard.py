@@ -145,7 +145,7 @@ def explore(made: AppTest, timed: Stopwatch) -> None:
     timed("switch α on", lambda: made.toggle(key="bound-on").set_value(True).run())
     box = next(box for box in made.number_input if box.label == "Largest acceptable risk")
     timed("type α", lambda: box.set_value(box.value * 0.8).run())
-    label = made.selectbox(key="candidate").options[-1].split(" – ")[0].split()[-1]
+    label = made.selectbox(key="candidate").options[-1].split(" – ")[0].split()[-1].strip("()")
     timed("choose a candidate", lambda: made.selectbox(key="candidate").set_value(label).run())
     timed("zoom to the frontier", lambda: made.selectbox(key="look-span").set_value("frontier").run())
     timed("colour by attributes swapped", lambda: made.selectbox(key="look-colour").set_value("number").run())

@@ -1,21 +1,33 @@
-"""What a sweep is estimated to take and what it takes by the clock, with a worker for each core."""
+"""What a sweep is estimated to take, and what its process takes: processor time, the clock, and the time left it tells.
+
+Processor time holds on a machine that others use too.  The clock says something of the estimate only as far as the
+machine is as busy in the sweep as it was in the probe: so the load is measured in each, as seconds by the clock for one
+of the processor, and the last ratio is what the clock's would be if both were the same.
+"""
 
 from __future__ import annotations
 
+import math
 import os
+import subprocess
+import sys
 import time
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from engine.plan import AnalysisPlan, Plan
+from engine.plan import AnalysisPlan, Plan, plan_to_toml, read_plan
 from engine.plan.recode import code
 from engine.plan.samples import load
+from engine.sweeps.pace import TimeLeft
 from engine.sweeps.probe import estimate
 from engine.sweeps.sweep import sweep
 
 FACTOR = 1.5
-"""How far an estimate may be from the wall time, either way, where measures look at records."""
+"""How far an estimate may be from what is taken, either way."""
+EARLY = 0.1
+"""The share of the runs after which the time left must be right."""
+_SMALLEST = 1.0  # seconds: less is not told apart on a screen
 
 
 def plans() -> dict[str, tuple[str, Plan]]:
@@ -27,27 +39,117 @@ def plans() -> dict[str, tuple[str, Plan]]:
     )
     space = replace(fair.space, rates=("0.02", "0.1"), replicates=20)
     return {
-        "counts": ("fair", replace(fair, measures=counts, space=replace(space, replicates=300))),
-        "linkage": ("fair", replace(fair, measures=(*counts, "distance_linkage"), space=replace(space, replicates=4))),
-        "pmse": ("fair", replace(fair, measures=(*counts, "pmse"), space=replace(space, replicates=4))),
-        "analysis": ("czech", replace(czech, analyses=(analysis,), measures=(*counts, "ci_overlap"), space=space)),
+        "counts": ("fair", replace(fair, measures=counts, space=replace(space, replicates=1000))),
+        "linkage": ("fair", replace(fair, measures=(*counts, "distance_linkage"), space=space)),
+        "pmse": ("fair", replace(fair, measures=(*counts, "pmse"), space=replace(space, replicates=10))),
+        "analysis": (
+            "czech",
+            replace(
+                czech, analyses=(analysis,), measures=(*counts, "ci_overlap"), space=replace(space, replicates=100)
+            ),
+        ),
     }
 
 
+@dataclass
+class Taken:
+    """Seconds that a sweep's process took, by the clock and of the processor with its workers', and what it told of its
+    progress: moments, shares that were done, seconds left (-1 while nobody can tell), and the load."""
+
+    clock: float
+    processor: float
+    progress: list[tuple[float, float, float, float]]
+
+    @property
+    def load(self) -> float:
+        """The mean load while runs were drawn and measured."""
+        loads = [load for *_, left, load in self.progress if left >= 0]
+        return sum(loads) / len(loads)
+
+    @property
+    def time_left(self) -> float | None:
+        """The worst ratio of the time left to the true one, from :data:`EARLY` on; None where less than
+        :data:`_SMALLEST` was left by then."""
+        last = self.progress[-1][0]
+        ratios = [
+            max(left, _SMALLEST) / (last - moment)
+            for moment, share, left, _ in self.progress
+            if share >= EARLY and last - moment > _SMALLEST
+        ]
+        return max(ratios, key=lambda ratio: abs(math.log(ratio)), default=None)
+
+
+def swept(sample: str, plan: Plan, folder: Path) -> Taken:
+    """Run the sweep of a plan as a process of its own."""
+    (folder / "plan.toml").write_text(plan_to_toml(plan), encoding="utf-8")
+    command = [sys.executable, "-m", "benchmarks.estimate", sample, str(folder)]
+    began, before = time.perf_counter(), _children()
+    ended = subprocess.run(command, capture_output=True, text=True, check=True)
+    clock, processor = time.perf_counter() - began, _children() - before
+    progress = [tuple(map(float, line.split())) for line in ended.stdout.splitlines()]
+    return Taken(clock, processor, progress)  # type: ignore[arg-type]
+
+
+def _children() -> float:
+    spent = os.times()
+    return spent.children_user + spent.children_system
+
+
+def child(sample: str, folder: Path) -> None:
+    """Sweep a plan; print what is told of its progress, as :class:`Taken` holds it."""
+    raw, plan = load(sample)[0], read_plan(folder / "plan.toml")
+    latest = TimeLeft(-1.0)
+
+    def time_left(left: TimeLeft | None) -> None:
+        nonlocal latest
+        latest = left or latest
+
+    def progress(done: int, total: int) -> None:
+        print(time.perf_counter(), done / total, latest.seconds, latest.load)
+
+    sweep(raw, plan, folder / "estimate.study", on_progress=progress, on_time_left=time_left).close()
+
+
+def judged(ratio: float | None) -> str:
+    """A ratio with its judgement."""
+    if ratio is None:
+        return "    - (it was over)"
+    return f"{ratio:5.2f} {'met' if 1 / FACTOR <= ratio <= FACTOR else 'MISSED':6}"
+
+
 def main() -> None:
-    """Print estimate and wall time of each plan; their ratio means something on a quiet machine only."""
-    if hasattr(os, "getloadavg"):
-        print(f"load before: {os.getloadavg()[0]:.1f} on {os.cpu_count()} cores; a ratio means something from 0 to 0.5")
-    print(f"{'measures':>10} {'runs':>7} {'estimate':>9} {'wall':>8} {'ratio':>6}   target: within {FACTOR} either way")
+    """Print what was estimated of each plan and what it took, and each ratio beside its target."""
+    print(f"target of every ratio: within {FACTOR} either way; load: seconds by the clock for one of the processor\n")
     for name, (sample, plan) in plans().items():
+        began = time.perf_counter()
         raw = load(sample)[0]
-        runs, told = estimate(plan, code(raw, plan))
+        data = code(raw, plan)
+        estimated = estimate(plan, data, read=time.perf_counter() - began)
         with TemporaryDirectory() as folder:
-            began = time.perf_counter()
-            sweep(raw, plan, Path(folder) / "estimate.study").close()
-            took = time.perf_counter() - began
-        print(f"{name:>10} {runs:7,} {told:8.1f}s {took:7.1f}s {took / told:6.2f}", flush=True)
+            taken = swept(sample, plan, Path(folder))
+        clock = taken.clock / estimated.seconds
+        print(
+            f"{name}: {estimated.runs:,} runs; load {estimated.load:.2f} when estimated, {taken.load:.2f} in the sweep"
+        )
+        for what, said, found, ratio in (
+            ("processor time", estimated.processor, taken.processor, taken.processor / estimated.processor),
+            ("by the clock", estimated.seconds, taken.clock, clock),
+            (
+                "by the clock, were the load the same",
+                estimated.seconds,
+                taken.clock,
+                clock * estimated.load / taken.load,
+            ),
+        ):
+            print(f"  {what:38} estimated {said:6.1f} s, taken {found:6.1f} s, ratio {judged(ratio)}", flush=True)
+        print(
+            f"  {'time left from 10 % of the runs on':38} the worst, told / true: {judged(taken.time_left):>22}\n",
+            flush=True,
+        )
 
 
 if __name__ == "__main__":
-    main()
+    if sys.argv[1:]:
+        child(sys.argv[1], Path(sys.argv[2]))
+    else:
+        main()

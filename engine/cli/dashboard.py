@@ -48,7 +48,8 @@ def run_demo(args: argparse.Namespace) -> int:
                 f"sweeping the sample 'fair' ({raw.n_records:,} records); the study is kept in {folder}",
                 file=sys.stderr,
             )
-            sweep(raw, plan, path, on_progress=Ticker(), announce=announce).close()
+            ticker = Ticker()
+            sweep(raw, plan, path, on_progress=ticker, on_time_left=ticker.time_left, announce=announce).close()
             break
         except UsageError:
             # The demo's study holds nobody's work: one that another version made is replaced.

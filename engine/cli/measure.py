@@ -36,11 +36,12 @@ def run_measure(args: argparse.Namespace) -> None:
     from engine.study.keys import key_path, read_key
     from engine.study.study import Study
     from engine.sweeps.added_measures import add_measures
+    from engine.sweeps.runner import RunOptions
 
     raw, _ = open_data(args.data)
     with Study.open(args.study) as study:
         key = read_key(key_path(study.path, args.key_file))
-        added = add_measures(
-            study, raw, key, args.measures, workers=args.workers, on_progress=Ticker(), announce=announce
-        )
+        ticker = Ticker()
+        options = RunOptions(workers=args.workers, on_progress=ticker, on_time_left=ticker.time_left, announce=announce)
+        added = add_measures(study, raw, key, args.measures, **options)
     say(f"added {', '.join(added)}" if added else "the study has these measures already")

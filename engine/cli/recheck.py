@@ -10,6 +10,7 @@ from engine.cli.objectives import add_objective_options, map_of
 from engine.cli.parser import DATA_HELP, add_command
 from engine.cli.show import print_table
 from engine.common.output import say
+from engine.common.progress import Ticker
 from engine.common.wording import plural
 
 if TYPE_CHECKING:
@@ -49,7 +50,8 @@ def run_recheck(args: argparse.Namespace) -> None:
         view = map_of(study, args)
         places = [study.find(text)[0].index for text in args.candidate or ()] or finalists(study, view)
         key = read_key(key_path(study.path, args.key_file))
-        recheck(study, raw, key, places, args.replicates)
+        ticker = Ticker()
+        recheck(study, raw, key, places, args.replicates, on_progress=ticker, on_time_left=ticker.time_left)
         fresh_view = map_of(study, args, fresh=True)
         labels = {view.scenarios[place].label for place in places}
         tables = []

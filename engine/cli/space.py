@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import time
 from collections import Counter
 from typing import TYPE_CHECKING
 
@@ -10,7 +11,7 @@ from engine.cli.arguments import whole_number
 from engine.cli.parser import DATA_HELP, add_command
 from engine.cli.plan_options import add_plan_options, plan_of
 from engine.common.output import say
-from engine.common.wording import duration
+from engine.common.wording import rough_duration
 
 if TYPE_CHECKING:
     from engine.cli.parser import Commands
@@ -40,9 +41,11 @@ def run_space(args: argparse.Namespace) -> None:
     from engine.sweeps.space_count import space_or_count
     from engine.sweeps.swap_ways import per_spec
 
+    began = time.perf_counter()
     raw, sample_plan = open_data(args.data)
     plan = plan_of(args, raw, sample_plan)
     data = code(raw, plan)
+    read = time.perf_counter() - began
     asked, table, counted = plan.space, data.table, space_or_count(plan, data)
     said: list[str] = []
     others = scenarios_of(plan, data, listed=False, tell=said.append)[0]
@@ -67,13 +70,13 @@ def run_space(args: argparse.Namespace) -> None:
         n_scenarios += n_searched * per_spec(plan)
     parts += [f"{n:,} of {name}" for name, n in Counter(spec.mechanism for spec in others).items()]
     say(f"scenarios: {n_scenarios:,} ({'; '.join(parts)})")
-    total, seconds = estimate(plan, data, specs=specs, total=n_listed)
+    estimated = estimate(plan, data, specs=specs, total=n_listed, read=read)
     at_most = "at most " if asked.adaptive or asked.search else ""
     replicates = f"{asked.screen} to {asked.replicates}" if at_most else f"{asked.replicates}"
-    say(f"runs: {at_most}{total:,} ({replicates} replicates of each scenario)")
+    say(f"runs: {at_most}{estimated.runs:,} ({replicates} replicates of each scenario)")
     if (most := most_runs(plan)) > asked.replicates:
         say(f"  and up to {most:,} of each scenario on which the choice under the bound depends")
-    say(f"estimated time: {at_most}{duration(seconds)}")
+    say(f"estimated time: {at_most}{rough_duration(estimated.seconds)}")
 
 
 def _in_households(data: Microdata) -> str:

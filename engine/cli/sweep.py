@@ -78,7 +78,14 @@ def run_sweep(args: argparse.Namespace) -> None:
     plan = plan_of(args, raw, sample_plan, study_plan)
     if args.extend and study_plan is not None:
         plan = extended_plan(study_plan, plan)
-    options = RunOptions(workers=args.workers, cluster=args.cluster, on_progress=Ticker(), announce=announce)
+    ticker = Ticker()
+    options = RunOptions(
+        workers=args.workers,
+        cluster=args.cluster,
+        on_progress=ticker,
+        on_time_left=ticker.time_left,
+        announce=announce,
+    )
     check_options(options)
     opened = open_sweep(
         raw,

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import sys
-import time
 
 from engine.common.output import say, say_again
 from engine.common.terminal import obeys_codes, width_of
-from engine.common.wording import duration
 
 _BAR = 30
 
@@ -16,23 +14,22 @@ class Ticker:
     """Progress on standard error: a bar that grows on a terminal, a line per tenth elsewhere."""
 
     def __init__(self) -> None:
-        self.begin: tuple[float, int] | None = None
-        self.tenth = -1
+        self._left = ""
+        self._tenth = -1
+
+    def time_left(self, left: object | None) -> None:
+        """Take what the next line is to say of the time left (``about 3 min left``); None while nobody can tell."""
+        self._left = "" if left is None else f", {left}"
 
     def __call__(self, done: int, total: int) -> None:
         """Show that ``done`` of ``total`` runs are done, and how long the others will take."""
-        now = time.monotonic()
-        if self.begin is None:
-            self.begin = (now, done)
-        fresh = done - self.begin[1]
-        left = f", {duration((now - self.begin[0]) / fresh * (total - done))} left" if fresh and done < total else ""
-        line = f"{done:,} of {total:,} runs{left}"
+        line = f"{done:,} of {total:,} runs{self._left if done < total else ''}"
         tenth = 10 * done // max(1, total)
         if obeys_codes(sys.stderr):
             say_again(_with_bar(line, done / max(1, total), width_of(sys.stderr)), sys.stderr, last=done >= total)
-        elif tenth != self.tenth:
+        elif tenth != self._tenth:
             say(line, file=sys.stderr, flush=True)
-        self.tenth = tenth
+        self._tenth = tenth
 
 
 def _with_bar(line: str, share: float, width: int | None) -> str:

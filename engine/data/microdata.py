@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -45,7 +45,7 @@ class RawColumn:
 @dataclass(frozen=True)
 class RawTable:
     """The file: its columns in file order.  ``n_records`` rows; ``source`` is a short label such as a sample's name,
-    never a path.
+    never a path; ``read_seconds`` is how long reading it took, by the clock, 0 where nobody looked.
 
     Of a very wide file only some columns are in memory (:class:`~engine.data.grouped_columns.GroupedColumns`): go
     through them in file order, or :meth:`keep_in_memory` those that are asked for in another one.
@@ -54,6 +54,7 @@ class RawTable:
     columns: Mapping[str, RawColumn]
     n_records: int
     source: str
+    read_seconds: float = field(default=0.0, compare=False)
 
     @property
     def names(self) -> tuple[str, ...]:

@@ -92,9 +92,9 @@ def with_labels(raw: RawTable, codebook: Codebook) -> RawTable:
     rows = codebook.of(raw.names)
     about = {name: _labels(raw.about(name), row) for name, row in rows.items()}
     if isinstance(raw.columns, GroupedColumns):
-        return RawTable(raw.columns.labelled(about), raw.n_records, raw.source)
+        return RawTable(raw.columns.labelled(about), raw.n_records, raw.source, raw.read_seconds)
     labelled = {name: replace(raw.columns[name], about=labels) for name, labels in about.items()}
-    return RawTable({**raw.columns, **labelled}, raw.n_records, raw.source)
+    return RawTable({**raw.columns, **labelled}, raw.n_records, raw.source, raw.read_seconds)
 
 
 def _labels(labels: ColumnLabels, row: CodebookRow) -> ColumnLabels:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import importlib.util
 import runpy
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -63,7 +63,7 @@ def load(name: str) -> tuple[RawTable, Plan]:
     if name not in _SAMPLES:
         raise UsageError(f"unknown sample '{name}'.{did_you_mean(name, names())}")
     table = _SAMPLES[name][-1]()
-    return RawTable(table.columns, table.n_records, name), read_plan(resources.datasets_folder() / f"{name}.toml")
+    return replace(table, source=name), read_plan(resources.datasets_folder() / f"{name}.toml")
 
 
 def open_data(text: str) -> tuple[RawTable, Plan | None]:

@@ -168,13 +168,15 @@ SweepState = Literal["new", "running", "cancelled", "finished", "failed"]
 
 @dataclass(frozen=True)
 class Progress:
-    """Progress of the sweep that fills a study."""
+    """Progress of the sweep that fills a study: when it ``started``, and when it ``ends`` at its pace (seconds since
+    1970; 0 while nobody can tell)."""
 
     state: SweepState
     done: int
     total: int
     started: float
     message: str = ""
+    ends: float = 0.0
 
 
 @dataclass(frozen=True)

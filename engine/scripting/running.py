@@ -16,7 +16,11 @@ def fill_study(opened: OpenSweep, workers: int, progress: bool) -> None:
     """Draw and measure what a study does not hold yet, and warn of undefined figures; an interruption ends the work and
     leaves what is done."""
     try:
-        opened.run(workers=workers, on_progress=Ticker() if progress else None, announce=announce if progress else None)
+        if progress:
+            ticker = Ticker()
+            opened.run(workers=workers, on_progress=ticker, on_time_left=ticker.time_left, announce=announce)
+        else:
+            opened.run(workers=workers)
     except KeyboardInterrupt:
         state = opened.study.progress
         warnings.warn(

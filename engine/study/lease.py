@@ -27,8 +27,8 @@ _LONG_STALE = 600.0  # the same where a process has its number, and nobody knows
 
 SCHEMA = (
     "create table run (one integer primary key check (one = 1), state text, pid integer, host text, beat real,"
-    " started real, done integer, total integer, cancel integer, message text, born text, task text)",
-    "insert into run values (1, 'new', 0, '', 0, 0, 0, 0, 0, '', '', '')",
+    " started real, done integer, total integer, cancel integer, message text, born text, task text, ends real)",
+    "insert into run values (1, 'new', 0, '', 0, 0, 0, 0, 0, '', '', '', 0)",
 )
 
 
@@ -76,16 +76,22 @@ class Lease:
         what others have changed."""
         with self.change() as db:
             columns = self._database.columns_of("run")
-            for name in ("born", "task"):  # a study of an earlier version
-                if name not in columns:
-                    db.execute(f"alter table run add column {name} text default ''")
+            for name, declared in (
+                ("born", "text default ''"),
+                ("task", "text default ''"),
+                ("ends", "real default 0"),
+            ):
+                if name not in columns:  # a study of an earlier version
+                    db.execute(f"alter table run add column {name} {declared}")
             now = time.time()
             db.execute(
                 "update run set pid=?, host=?, born=?, beat=?, task=?, cancel=0",
                 (os.getpid(), hostname(), _own_birth(os.getpid()), now, task.value),
             )
             if task is WriterTask.SWEEP:
-                db.execute("update run set state='running', started=?, done=?, total=?, message=''", (now, done, total))
+                db.execute(
+                    "update run set state='running', started=?, done=?, total=?, message='', ends=0", (now, done, total)
+                )
             else:  # a sweep that was killed said so to nobody
                 db.execute("update run set state='cancelled' where state='running'")
 
@@ -102,12 +108,15 @@ class Lease:
                 )
             yield db
 
-    def beat(self, done: int | None = None, total: int | None = None) -> bool:
-        """Show that the writer is there, and how far the sweep is and how much there is to do if that has changed;
-        returns whether somebody asked to cancel."""
+    def beat(self, done: int | None = None, total: int | None = None, left: float | None = None) -> bool:
+        """Show that the writer is there, and how far the sweep is, how much there is to do and how many seconds are
+        ``left``, if that has changed; returns whether somebody asked to cancel."""
+        now = time.time()
+        ends = None if left is None else now + left
         with self.change() as db:
             db.execute(
-                "update run set beat=?, done=coalesce(?, done), total=coalesce(?, total)", (time.time(), done, total)
+                "update run set beat=?, done=coalesce(?, done), total=coalesce(?, total), ends=coalesce(?, ends)",
+                (now, done, total, ends),
             )
             return self.asked_to_stop
 
@@ -145,7 +154,7 @@ class Lease:
         state = row["state"]
         if state == "running" and not _is_mine(row) and _other_writer(row) is None:
             state = "cancelled"
-        return Progress(state, row["done"], row["total"], row["started"], row["message"])
+        return Progress(state, row["done"], row["total"], row["started"], row["message"], row.get("ends", 0.0))
 
     def _row(self) -> dict[str, Any]:
         """The one row on writer and progress, by column."""
@@ -157,6 +166,7 @@ class Lease:
             all(isinstance(row.get(name), str) for name in texts)
             and all(is_whole(row.get(name)) for name in ("pid", "done", "total", "cancel"))
             and all(is_number(row.get(name)) for name in ("beat", "started"))
+            and is_number(row.get("ends", 0.0))
             and row["state"] in _STATES
             and row.get("task", "") in ("", *WriterTask)
         )

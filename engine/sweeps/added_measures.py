@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Unpack
@@ -16,11 +17,12 @@ from engine.release.spec import ReleaseSpec
 from engine.study.lease import WriterTask
 from engine.study.runs import TABLES, RunTable
 from engine.study.study import Study
-from engine.sweeps.candidates import Group, group
+from engine.sweeps.candidates import Group, group, in_even_order
 from engine.sweeps.evaluator import Question, question_of
+from engine.sweeps.pace import Pace
 from engine.sweeps.runner import RunOptions, announce_compilation
 from engine.sweeps.sweep import check_options, check_same, open_executor
-from engine.sweeps.workers import BATCH_SIZE, TaskBatch
+from engine.sweeps.workers import BATCH_SIZE, TaskBatch, records_batch_size
 
 
 def add_measures(
@@ -75,26 +77,34 @@ def _fill(
     **options: Unpack[RunOptions],
 ) -> None:
     """Fill columns of these ``runs`` (scenario, replicate; by table) with the measures of a question."""
-    done, total, on_progress = 0, sum(map(len, runs.values())), options.get("on_progress")
+    done, total = 0, sum(map(len, runs.values()))
+    on_progress, on_time_left = options.get("on_progress"), options.get("on_time_left")
+    mechanism_of = [s.spec.mechanism for s in study.scenarios]
     announce_compilation(options.get("announce"))
     with open_executor(question, key, total, **options) as executor:
+        pace = Pace()
+        pace.expect(Counter(mechanism_of[index] for keys in runs.values() for index in keys[:, 0].tolist()))
         for table, keys in runs.items():
-            groups = group([(s.index, s.spec) for s in study.scenarios], question.table)
-            for outcome in executor.run(_batches(groups, keys)):
+            groups = in_even_order(group([(s.index, s.spec) for s in study.scenarios], question.table))
+            size = BATCH_SIZE if not question.on_records else records_batch_size(len(keys))
+            for outcome in executor.run(_batches(groups, keys, size)):
                 notes = [
                     note if note.measure is None else note._replace(measure=columns[note.measure])
                     for note in outcome.notes
                 ]
                 study.runs.update(columns, outcome.rows, notes, table)
                 done += len(outcome.rows)
+                pace.add(outcome)
+                if on_time_left:
+                    on_time_left(pace.time_left(executor.workers, total - done))
                 if on_progress:
                     on_progress(done, total)
                 if study.lease.beat():
                     raise EngineError("cancelled; the study is as it was before")
 
 
-def _batches(groups: Sequence[Group], runs: np.ndarray) -> Iterator[TaskBatch]:
-    """Batches of tasks that remake exactly these runs (scenario, replicate)."""
+def _batches(groups: Sequence[Group], runs: np.ndarray, size: int) -> Iterator[TaskBatch]:
+    """Batches of tasks, of roughly ``size`` candidates, that remake exactly these runs (scenario, replicate)."""
     replicates_of: dict[int, list[int]] = {}
     for index, replicate in runs.tolist():
         replicates_of.setdefault(index, []).append(replicate)
@@ -104,6 +114,6 @@ def _batches(groups: Sequence[Group], runs: np.ndarray) -> Iterator[TaskBatch]:
             if index in replicates_of:
                 by_replicates.setdefault(tuple(replicates_of[index]), []).append((index, spec))
         for replicates, scenarios in by_replicates.items():
-            step = max(1, BATCH_SIZE // len(scenarios))
+            step = max(1, size // len(scenarios))
             for first in range(0, len(replicates), step):
                 yield [(Group(shared.structure, tuple(scenarios)), replicates[first : first + step])]

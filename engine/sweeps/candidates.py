@@ -7,6 +7,8 @@ from dataclasses import dataclass, replace
 from itertools import product
 from typing import Any
 
+import numpy as np
+
 from engine.common.errors import UsageError
 from engine.data.domain import Domain
 from engine.data.microdata import Microdata
@@ -20,6 +22,9 @@ from engine.release import space
 from engine.release.parameter import Setting
 from engine.release.spec import AttributeSpec, ReleaseSpec, Structure, multi_kind
 from engine.sweeps.swap_ways import swap_ways, without_impossible
+
+_GOLDEN = (5**0.5 - 1) / 2
+_NEIGHBOURHOODS = 64  # runs of neighbours of a mechanism: their rows lie together in the study, which stores them fast
 
 
 @dataclass(frozen=True)
@@ -222,3 +227,24 @@ def group(scenarios: Sequence[tuple[int, ReleaseSpec]], table: ContingencyTable)
         structure = spec.structure(several_kinds, table.domain.ruled) if batched else None
         groups.append(Group(structure, tuple(shared)))
     return groups
+
+
+def even_order(n: int) -> np.ndarray:
+    """An order of ``n`` things of which every beginning is spread over all of them."""
+    return np.argsort(np.arange(1, n + 1) * _GOLDEN % 1)
+
+
+def in_even_order(groups: Sequence[Group]) -> list[Group]:
+    """Groups in an order of which every beginning tells what the rest will take: runs of neighbours, spread over the
+    groups of each mechanism, and some of each mechanism first."""
+    by_mechanism: dict[str, list[Group]] = {}
+    for shared in groups:
+        by_mechanism.setdefault(shared.mechanism, []).append(shared)
+    placed: list[tuple[float, list[Group]]] = []
+    for of_one in by_mechanism.values():
+        n = min(_NEIGHBOURHOODS, len(of_one))
+        ends = np.arange(n + 1) * len(of_one) // n
+        for rank, at in enumerate(even_order(n).tolist()):
+            placed.append((rank / n, of_one[ends[at] : ends[at + 1]]))
+    placed.sort(key=lambda part: part[0])
+    return [shared for _, part in placed for shared in part]

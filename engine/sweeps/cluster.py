@@ -142,6 +142,11 @@ class ClusterExecutor:
             self._loaded = client.submit(load, packed, key=f"question-{uuid.uuid4().hex}", pure=False)
         self._looked, self._threads = 0.0, 0
 
+    @property
+    def workers(self) -> int:
+        """Threads that the cluster had when it was last looked at."""
+        return max(1, self._threads)
+
     def run(self, batches: Iterable[TaskBatch]) -> Iterator[Outcome]:
         """Return every outcome as it comes; an empty one whenever nothing came for a while."""
         waiting_for_room = iter(batches)

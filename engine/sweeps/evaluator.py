@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from engine.common.blas_threads import one_thread
 from engine.common.errors import EngineError
 from engine.data.microdata import Microdata
 from engine.data.table import ContingencyTable, occupied
@@ -31,11 +33,23 @@ Task = tuple[Group, Sequence[int]]
 """A group of scenarios and the replicates at which to run it."""
 
 
+class Effort(NamedTuple):
+    """Time that runs of a mechanism took: seconds by the clock and of the processor; ``first`` where they are the first
+    of their mechanism in a process, and it loaded what all share."""
+
+    mechanism: str
+    clock: float
+    processor: float
+    first: bool
+
+
 class Outcome(NamedTuple):
-    """Rows ``(scenario, replicate, status, changed, values...)`` and notes on them."""
+    """Rows ``(scenario, replicate, status, changed, values...)``, notes on them, and what they took, where somebody
+    worked for it."""
 
     rows: np.ndarray
     notes: list[Note]
+    effort: Effort | None = None
 
 
 @dataclass(frozen=True)
@@ -68,14 +82,14 @@ class Question:
         """Measures on every candidate of a batch, shape ``(candidates, measures)``; NaN where one needs records."""
         return count_figures(self.calls, batch, self.table, self.plan)
 
-    def original(self) -> dict[str, float]:
-        """Every measure on the unaltered data."""
+    def original(self, records: ReleasedTable | None = None) -> dict[str, float]:
+        """Every measure on the unaltered data; ``records`` are these, where what is made of them is to be kept."""
         cells = self.table.cells
         failing = edit_failures(cells, self.table.domain, self.plan.edits) if self.plan.edits else None
         figures = self.measure(original_batch(self.table.counts, cells, self.table.domain.shape, failing))[0]
         if self.on_records:
             assert self.data is not None
-            same = ReleasedTable(self.data)
+            same = ReleasedTable(self.data) if records is None else records
             for k in self.on_records:
                 figures[k] = evaluate_records(self.calls[k], RecordRelease(same, [same], self.plan)).value
         return {str(c): float(v) for c, v in zip(self.calls, figures, strict=True)}
@@ -135,6 +149,18 @@ class Evaluator:
         original = None if question.data is None else ReleasedTable(question.data)
         self._cell_runs = CellRuns(question.table, question.calls, question.plan, original)
         self._record_runs = None if original is None else RecordRuns(question.calls, question.plan, original)
+        self._original = original
+        self._met: set[str] = set()
+
+    def prepare(self) -> None:
+        """Make what measures on records need of the unaltered data, so that no run has to wait for it."""
+        if self.question.on_records:
+            with one_thread():
+                self.question.original(self._original)
+
+    def forget_fit(self) -> None:
+        """Forget the fit of the last group that was drawn over records."""
+        self._over_records.forget()
 
     @property
     def index(self) -> CellIndex:
@@ -148,8 +174,10 @@ class Evaluator:
     def run_all(self, tasks: Sequence[Task], keys: Sequence[Sequence[bytes]] | None = None) -> Outcome:
         """Several tasks; candidates are measured together across tasks, which changes no figure.
 
-        ``keys`` are each task's :func:`stream_keys`; without them they are derived from the study key.
+        ``keys`` are each task's :func:`stream_keys`; without them they are derived from the study key.  The tasks are
+        taken to be of one mechanism, where their effort is reported.
         """
+        began, busy = time.monotonic(), time.thread_time()
         self._cell_runs.clear()
         measured: list[Measured] = []
         for at, (group, replicates) in enumerate(tasks):
@@ -159,9 +187,13 @@ class Evaluator:
             else:
                 measured += self._cell_runs.run(group, replicates, derived)
         measured += self._cell_runs.rest()
-        return Outcome(
-            np.concatenate([part.rows for part in measured]), [note for part in measured for note in part.notes]
-        )
+        rows = np.concatenate([part.rows for part in measured])
+        notes = [note for part in measured for note in part.notes]
+        mechanisms = {group.mechanism for group, _ in tasks}
+        first = not mechanisms <= self._met
+        self._met |= mechanisms
+        passed, worked = time.monotonic() - began, time.thread_time() - busy
+        return Outcome(rows, notes, Effort(tasks[0][0].mechanism, passed, worked, first))
 
     def remake(self, spec: ReleaseSpec, derived: bytes) -> Realisation:
         """Draw one realisation again from its derived key and measure it again, as a sweep does.

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import NamedTuple
 
 import numpy as np
 
@@ -12,19 +15,30 @@ from engine.mechanisms import mechanism
 from engine.plan import Plan
 from engine.release.space import Space, scenarios
 from engine.release.spec import ReleaseSpec
-from engine.sweeps.candidates import Group, group, scenarios_of, sharing
+from engine.sweeps.candidates import Group, even_order, group, scenarios_of, sharing
 from engine.sweeps.evaluator import Evaluator, question_of
 from engine.sweeps.search import search_of
 from engine.sweeps.space_count import Counted
+from engine.sweeps.start_time import start_time
 from engine.sweeps.swap_ways import swap_ways
 from engine.sweeps.workers import default_workers, task_batches
 
 _SPENT = 0.3  # seconds, shared by the mechanisms, after which a probe looks at no further group
 _SPENT_ON_RECORDS = 3.0  # where a measure looks at records: candidates differ much in what that takes
-_START = 2.5  # seconds until further processes have started and know the question
 _STORED = 12e-6  # seconds to store a run: sweeps of 10^5 to 10^6 runs took 10 to 14 µs more for each than drawing it
 _PROBED = 500  # swaps of given numbers of attributes that an estimate chooses from
-_GOLDEN = (5**0.5 - 1) / 2
+
+
+class Estimate(NamedTuple):
+    """Estimated time of a sweep in a process of its own: ``runs`` that the plan asks for (the most it may ask for,
+    where it searches or spends replicates adaptively), ``seconds`` by the clock on this machine as busy as it now is,
+    ``processor`` seconds of all its processes, and the ``load`` that was found: seconds by the clock for one of the
+    processor."""
+
+    runs: int
+    seconds: float
+    processor: float
+    load: float = 1.0
 
 
 def estimate(
@@ -33,12 +47,13 @@ def estimate(
     probes: int = 24,
     specs: Sequence[ReleaseSpec] | None = None,
     total: int | None = None,
-) -> tuple[int, float]:
-    """``(candidates, seconds)``: realisations that the plan asks for (the most it may ask for, where it searches or
-    spends replicates adaptively) and the time they will take, from a probe of a few groups of each mechanism.
+    read: float = 0.0,
+) -> Estimate:
+    """The time of a sweep, from a probe of a few groups of each mechanism and the start of a process.
 
     ``specs`` are the plan's scenarios over these data, where they are known already, or an even part of ``total`` ones
-    of which no two specs share work.
+    of which no two specs share work.  ``read`` are the seconds that reading and coding the records took, which a sweep
+    does anew.
     """
     question = question_of(plan, data)
     specs = scenarios_of(plan, data)[0] if specs is None else specs
@@ -47,28 +62,64 @@ def estimate(
         search = search_of(plan, data, bytes(16))
         specs = [*specs, *scenarios(search.start(), plan.space.rates, plan.space.rule, search.ways)]
         total += search.budget * len(plan.space.rates) * len(search.ways)
-    began = time.perf_counter()
-    if question.on_records:
-        question.original()  # which a sweep computes too, and which prepares what all candidates share
-    once = time.perf_counter() - began
-    evaluator, replicates = Evaluator(question, bytes(16)), plan.space.replicates
+    start, evaluator, stopwatch = start_time(), Evaluator(question, bytes(16)), _Stopwatch()
+    stopwatch(question.original)  # which a sweep computes too
+    once = stopwatch.processor
+    stopwatch(evaluator.prepare)  # what each process makes for itself, without what it loads for that
+    again = stopwatch.processor - once
     spent = _SPENT_ON_RECORDS if question.on_records else _SPENT
     kinds: dict[str, list[list[tuple[int, ReleaseSpec]]]] = {}
     for shared in sharing(list(enumerate(specs)), question.table):
         kinds.setdefault(shared[0][1].mechanism, []).append(shared)
-    seconds = 0.0
+    fits = drawn = 0.0  # processor seconds
     for name, shares in kinds.items():
         known = sum(map(len, shares))
         meant = known + (total - len(specs) if mechanism(name).by_roles else 0)  # no other mechanism is known in part
         indices = np.unique(np.linspace(0, len(shares) - 1, probes).astype(int))
-        # an order of which every beginning is spread over the whole space
-        indices = indices[np.argsort(np.arange(1, len(indices) + 1) * _GOLDEN % 1)]
-        chosen = group([scenario for i in indices for scenario in shares[i]], question.table)
-        seconds += meant * replicates * _each(evaluator, chosen, replicates, spent / len(kinds))
-    runs = total * replicates
+        chosen = group([scenario for i in indices[even_order(len(indices))] for scenario in shares[i]], question.table)
+        fit, run = _each(evaluator, chosen, plan.space.replicates, spent / len(kinds), stopwatch)
+        fits += meant * fit
+        drawn += meant * plan.space.replicates * run
+    runs = total * plan.space.replicates
     workers = default_workers(runs, question)
-    apart = _START + once if workers > 1 else 0.0  # each worker makes for itself what all candidates share
-    return runs, once + apart + seconds / workers**0.8 + _STORED * runs
+    slow = stopwatch.slowdown
+    alone = start.sweep * start.slowdown + read + once * slow
+    processor = start.sweep + read / start.slowdown + once + drawn + _STORED * runs
+    if workers == 1:
+        whole = again + fits + drawn
+        return Estimate(runs, alone + slow * (whole + _STORED * runs), processor + again + fits, slow)
+    # each worker makes every fit of which it runs a part, and loads numerical libraries where it looks at records
+    apart = (start.sweep if question.on_records else start.worker) + once + fits
+    crowd = _crowded(slow, workers)
+    seconds = alone + crowd * (apart + drawn / workers**0.8 + _STORED * runs)
+    return Estimate(runs, seconds, processor + workers * apart, crowd)
+
+
+def _crowded(slow: float, workers: int) -> float:
+    """Seconds by the clock for one of the processor, of each of several workers, where one process took ``slow``: on a
+    busy machine they share its cores with others' processes, and with each other."""
+    return slow + min(1.0, slow - 1.0) * (workers - 1) / (os.cpu_count() or 1)
+
+
+class _Stopwatch:
+    """Seconds by the clock and of the processor that calls took."""
+
+    def __init__(self) -> None:
+        self.clock = self.processor = 0.0
+
+    def __call__(self, work: Callable[[], object]) -> float:
+        """Do some work; returns its seconds of the processor."""
+        began, busy = time.perf_counter(), time.thread_time()
+        work()
+        taken = time.thread_time() - busy
+        self.clock += time.perf_counter() - began
+        self.processor += taken
+        return taken
+
+    @property
+    def slowdown(self) -> float:
+        """Seconds by the clock for one of the processor."""
+        return max(1.0, self.clock / self.processor) if self.processor else 1.0
 
 
 def probed(plan: Plan, space: Space | Counted | None, others: Sequence[ReleaseSpec]) -> tuple[list[ReleaseSpec], int]:
@@ -82,21 +133,33 @@ def probed(plan: Plan, space: Space | Counted | None, others: Sequence[ReleaseSp
     return [*specs, *others], space.distinct * len(plan.space.rates) * len(ways) + len(others)
 
 
-def _each(evaluator: Evaluator, chosen: Sequence[Group], replicates: int, spent: float) -> float:
-    """Seconds per candidate of some groups, run as a sweep runs them until so many seconds are ``spent``.
+def _each(
+    evaluator: Evaluator, chosen: Sequence[Group], replicates: int, spent: float, stopwatch: _Stopwatch
+) -> tuple[float, float]:
+    """Processor seconds of the fit per scenario, and of a run, of some groups that are run as a sweep runs them until
+    so many seconds are ``spent``.
 
     Replicates of a group share its preparation, and many candidates measured together take far less than one at a time.
     """
     evaluator.run(chosen[0], [1])  # loads or compiles the kernels, which is not part of the rate
     began = time.perf_counter()
     evaluator.run(chosen[0], [1])
-    few = int(spent / 3 / (time.perf_counter() - began))
+    few = int(spent / 3 / max(1e-9, time.perf_counter() - began))
     none_done = np.zeros(1 + max(index for shared in chosen for index, _ in shared.scenarios), np.int64)
-    done, began = 0, time.perf_counter()
+    done, scenarios, fits, runs = 0, 0, 0.0, 0.0
+    began = time.perf_counter()
     for shared in chosen:
         batch = next(task_batches([shared], none_done, max(1, min(replicates, few))))
+        if shared.structure is None:
+            evaluator.forget_fit()
+        taken = stopwatch(partial(evaluator.run_all, batch))
+        if shared.structure is None:  # its fit is there now: what it took is the difference
+            run = stopwatch(partial(evaluator.run_all, batch))
+            fits += max(0.0, taken - run)
+            taken = run
+        runs += taken
         done += sum(len(part.scenarios) * len(numbers) for part, numbers in batch)
-        evaluator.run_all(batch)
+        scenarios += len(shared.scenarios)
         if time.perf_counter() - began > spent:
             break
-    return (time.perf_counter() - began) / done
+    return fits / scenarios, runs / done

@@ -150,6 +150,10 @@ class RecordRuns:
                     rows.append(self._measure(head, spec, draw(next(at)), notes))
         return Measured(np.array(rows, float), notes)
 
+    def forget(self) -> None:
+        """Forget the fit of the last group."""
+        self._fitted = None
+
     def remake(self, group: Group, derived: bytes) -> tuple[Drawn, np.ndarray]:
         """The draw of a group of one candidate, and its row."""
         with one_thread():

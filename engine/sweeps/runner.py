@@ -4,33 +4,39 @@ from __future__ import annotations
 
 import gc
 import os
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TypedDict
 
+import numpy as np
+
 from engine.release.spec import MOST_REPLICATES
 from engine.study.runs import RunTable
 from engine.study.study import Study
-from engine.sweeps.candidates import group
+from engine.sweeps.candidates import Group, group, in_even_order
 from engine.sweeps.evaluator import Question
+from engine.sweeps.pace import Pace, TimeLeft
 from engine.sweeps.workers import Executor, batch_size, task_batches
 
 Announce = Callable[[str], None]
 OnProgress = Callable[[int, int], None]
+OnTimeLeft = Callable[[TimeLeft | None], None]
 
 
 class RunOptions(TypedDict, total=False):
     """The place where the work of a sweep is done, and the reader of its progress.
 
     ``workers`` is the number of processes on this machine (None: as many as pay off), ``cluster`` the address of a Dask
-    scheduler in their place.  ``on_progress(done, total)`` is called as results are stored; ``announce`` is told what
-    takes time.
+    scheduler in their place.  ``on_progress(done, total)`` is called as results are stored, and ``on_time_left`` before
+    it, once there is a pace; ``announce`` is told what takes time.
     """
 
     workers: int | None
     cluster: str | None
     on_progress: OnProgress | None
+    on_time_left: OnTimeLeft | None
     announce: Announce | None
 
 
@@ -49,12 +55,11 @@ class Runner:
     share that is reported stands still until as much is done.
     """
 
-    def __init__(
-        self, study: Study, question: Question, executor: Executor, on_progress: OnProgress | None = None
-    ) -> None:
-        self.study, self.question, self._executor, self._on_progress = study, question, executor, on_progress
+    def __init__(self, study: Study, question: Question, executor: Executor, options: RunOptions) -> None:
+        self.study, self.question, self._executor, self._options = study, question, executor, options
         self.done = self.total = 0
         self._reported = (0, 1)
+        self._pace = Pace()
 
     def bring(self, places: Sequence[int] | None, replicates: int, *, fresh: bool = False) -> None:
         """Give these scenarios (None: all) at least so many replicates, or so many fresh ones.
@@ -67,20 +72,27 @@ class Runner:
         with no_collection():
             chosen = scenarios if places is None else (scenarios[place] for place in places)
             groups = group([(s.index, s.spec) for s in chosen], self.question.table)
+            groups = in_even_order(groups)
         done = self.study.runs.replicates_done(table, before)
+        self._pace.expect(missing_runs(groups, done, replicates))
         size = batch_size(self.question, groups, done, replicates)
         for outcome in self._executor.run(task_batches(groups, done, replicates, before, size)):
             if len(outcome.rows):
                 added = self.study.runs.add(outcome.rows, outcome.notes, table)
                 self.done = min(self.total, self.done + added)
+            self._pace.add(outcome)
             self.report()
 
     def report(self) -> None:
         """Say how far it is, and stop when somebody asked for that."""
         total = self._total_to_report()
-        if self._on_progress:
-            self._on_progress(self.done, total)
-        asked_to_stop = self.study.lease.beat(self.done, total)
+        staged = self.study.plan.space.adaptive or self.study.plan.space.search
+        left = self._pace.time_left(self._executor.workers, self.total - self.done, at_most=staged)
+        if on_time_left := self._options.get("on_time_left"):
+            on_time_left(left)
+        if on_progress := self._options.get("on_progress"):
+            on_progress(self.done, total)
+        asked_to_stop = self.study.lease.beat(self.done, total, left.seconds if left else None)
         if asked_to_stop and self.done < self.total:  # who asks after the last run has a finished study
             raise Cancelled
 
@@ -93,6 +105,14 @@ class Runner:
             total = self.total
         self._reported = (self.done, total)
         return total
+
+
+def missing_runs(groups: Sequence[Group], done: np.ndarray, replicates: int) -> Counter[str]:
+    """Runs to come by mechanism, where the study holds so many (``done``) of each scenario."""
+    missing: Counter[str] = Counter()
+    for shared in groups:
+        missing[shared.mechanism] += sum(max(0, replicates - int(done[index])) for index, _ in shared.scenarios)
+    return missing
 
 
 @contextmanager

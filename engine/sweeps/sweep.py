@@ -305,7 +305,7 @@ def fill(
         if done < total or staged:
             announce_compilation(options.get("announce"))
             with open_executor(question, key, replicates * n_scenarios - done, **options) as executor:
-                runner = Runner(study, question, executor, on_progress)
+                runner = Runner(study, question, executor, options)
                 runner.done, runner.total = done, total
                 if search is not None:
                     messages.append(str(run_search(runner, search)))

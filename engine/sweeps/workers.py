@@ -24,7 +24,7 @@ from engine.sweeps.registered import can_travel, check_travel
 BATCH_SIZE = 400
 """Candidates per batch: long enough to pay for its commit, short enough to cancel at once."""
 _BATCH_ON_RECORDS = 20  # candidates per batch where a measure looks at records
-_BATCHES = 16  # batches, at least, into which candidates go whose measures look at records
+_BATCHES = 64  # batches, at least, into which candidates go whose measures look at records
 ON_RECORDS = 100
 """What a run of a mechanism that draws over records counts as, in candidates: it takes milliseconds to seconds."""
 
@@ -37,6 +37,11 @@ TaskBatch = list[Task]
 class Executor(Protocol):
     """Runs batches: in this process, in others on this machine, or on a cluster."""
 
+    @property
+    def workers(self) -> int:
+        """Number of batches run at the same time."""
+        ...
+
     def run(self, batches: Iterable[TaskBatch]) -> Iterator[Outcome]:
         """Return the outcome of every batch, in any order; one without rows says only that time has passed.
 
@@ -47,6 +52,8 @@ class Executor(Protocol):
 
 class SerialExecutor:
     """Runs batches in this process."""
+
+    workers = 1
 
     def __init__(self, question: Question, key: bytes) -> None:
         self._evaluator = Evaluator(question, key)
@@ -60,7 +67,7 @@ class ProcessExecutor:
     """Runs batches in several processes on this machine, which end with this one."""
 
     def __init__(self, pool: ProcessPoolExecutor, workers: int) -> None:
-        self._pool, self._workers = pool, workers
+        self._pool, self.workers = pool, workers
 
     def run(self, batches: Iterable[TaskBatch]) -> Iterator[Outcome]:
         """Return every outcome as it comes, with a few batches waiting for each process."""
@@ -68,7 +75,7 @@ class ProcessExecutor:
         try:
             for batch in batches:
                 waiting.add(self._pool.submit(_work, batch))
-                if len(waiting) > 3 * self._workers:
+                if len(waiting) > 3 * self.workers:
                     done, waiting = wait(waiting, return_when=FIRST_COMPLETED)
                     for future in done:
                         yield future.result()
@@ -125,6 +132,7 @@ def _start_worker(question: Question, key: bytes) -> None:
     global _evaluator
     Thread(target=_end_with_parent, daemon=True).start()
     _evaluator = Evaluator(question, key)
+    _evaluator.prepare()
 
 
 def _end_with_parent() -> None:
@@ -146,14 +154,19 @@ def batch_size(question: Question, groups: Sequence[Group], done: np.ndarray, re
     if not question.on_records:
         return BATCH_SIZE
     missing = sum(max(0, replicates - int(done[index])) for shared in groups for index, _ in shared.scenarios)
-    return max(1, min(_BATCH_ON_RECORDS, missing // _BATCHES))
+    return records_batch_size(missing)
+
+
+def records_batch_size(runs: int) -> int:
+    """Candidates per batch of so many runs where a measure looks at records."""
+    return max(1, min(_BATCH_ON_RECORDS, runs // _BATCHES))
 
 
 def task_batches(
     groups: Sequence[Group], done: np.ndarray, replicates: int, before: int = 0, size: int | None = None
 ) -> Iterator[TaskBatch]:
     """Tasks that bring every scenario of the groups to a number of replicates, in batches of roughly ``size``
-    candidates (None: :data:`BATCH_SIZE`).
+    candidates (None: :data:`BATCH_SIZE`), each of one mechanism.
 
     ``done`` are the replicates that the study holds by scenario (its index); those that all unfinished scenarios of a
     group have are left out.  Replicates are numbered from ``before`` + 1.
@@ -169,6 +182,9 @@ def task_batches(
         if max(replicates_done) >= replicates:
             unfinished = zip(group.scenarios, replicates_done, strict=True)
             group = Group(group.structure, tuple(scenario for scenario, n in unfinished if n < replicates))
+        if batch and group.mechanism != batch[0][0].mechanism:
+            yield batch
+            batch, collected = [], 0
         size_of_replicate = len(group.scenarios) * (ON_RECORDS if group.structure is None else 1)
         step = max(1, size // size_of_replicate)
         for first in range(start + 1, replicates + 1, step):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
@@ -13,7 +14,7 @@ import numpy as np
 
 from engine.common.errors import EngineError, UsageError
 from engine.common.os_support import write_private
-from engine.data.microdata import Microdata
+from engine.data.microdata import Microdata, RawTable
 from engine.frontier.risk_utility_map import RiskUtilityMap
 from engine.measures import MeasureCall
 from engine.plan import Plan, plan_from_toml, plan_to_toml
@@ -34,6 +35,7 @@ from frontier_app.wording import text
 from frontier_app.wording.plan_words import action_words
 
 _MOST_TAKEN_BACK = 50
+_CODING = "seconds to code"
 
 
 def use_codebook(name: str, content: bytes) -> None:
@@ -189,7 +191,22 @@ def coded() -> Microdata:
     if now.raw is None or now.plan is None:
         raise UsageError("open data first, and settle which columns become attributes")
     raw, plan = now.raw, now.plan
-    return now.memo.get("coded", (plan.data, plan.edits), lambda: code(raw, plan))
+    return now.memo.get("coded", (plan.data, plan.edits), lambda: _timed_code(raw, plan))
+
+
+def _timed_code(raw: RawTable, plan: Plan) -> Microdata:
+    """The data coded; keeps how long that took."""
+    began = time.perf_counter()
+    data = code(raw, plan)
+    state.get().memo.keep(_CODING, time.perf_counter() - began)
+    return data
+
+
+def seconds_to_read() -> float:
+    """Seconds that reading the file and coding it by the plan took, which a sweep does anew."""
+    now = state.get()
+    read = 0.0 if now.raw is None else now.raw.read_seconds
+    return read + float(now.memo.last(_CODING) or 0.0)
 
 
 def own_study() -> Path | None:

@@ -12,7 +12,6 @@ import sys
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
 from pathlib import Path
 from typing import Any, Literal
 
@@ -21,6 +20,7 @@ from engine.common.messages import read_messages
 from engine.common.os_support import is_running, process_birth
 from engine.release.scenarios import SweepState
 from engine.study.study import Study
+from engine.sweeps.pace import TimeLeft
 from engine.sweeps.runner import FRESH_FROM
 from frontier_app.session.launch import environment, standard_input
 from frontier_app.session.workspace import Workspace
@@ -40,9 +40,9 @@ class Job:
     state: JobState
     done: int = 0
     total: int = 0
-    seconds: float = 0.0
     message: str = ""
-    began: int = 0  # results that were there when it started
+    ends: float = 0.0  # when it ends at its pace, seconds since 1970; 0 while nobody can tell
+    at_most: bool = False  # it may be settled earlier
 
     @property
     def busy(self) -> bool:
@@ -51,7 +51,7 @@ class Job:
 
 
 def _noted(workspace: Workspace) -> dict[str, Any]:
-    nothing = {"pid": 0, "born": "", "began": 0, "at": 0.0, "stop": False}
+    nothing = {"pid": 0, "born": "", "at": 0.0, "stop": False}
     try:
         return {**nothing, **json.loads((workspace.folder / _JOB).read_text(encoding="utf-8"))}
     except (OSError, ValueError, TypeError):
@@ -88,10 +88,10 @@ def start(
     ``deviation`` is why the plan departs from its approval, ``by`` who says so.  A new study comes after all others of
     the same data in the workspace, and after those studies that lie elsewhere.
     """
-    before, at = status(workspace), time.time()
-    if before.busy:
+    at = time.time()
+    if status(workspace).busy:
         return
-    study, data, began = workspace.study, workspace.about["data"], before.done
+    study, data = workspace.study, workspace.about["data"]
     if study is None or data is None:
         raise EngineError("there is nothing to sweep yet; open data and settle a plan first")
     arguments = ["sweep", data, "--study", str(study)]
@@ -100,17 +100,7 @@ def start(
     # Typed words may begin with a hyphen, which would make an option of them.
     arguments += [f"--deviation={deviation}", f"--by={by}"] if deviation else []
     pid = launch(arguments, workspace, workspace.log_path)
-    workspace.keep(_JOB, json.dumps({**process(pid), "began": began, "at": at}))
-
-
-@cache
-def start_up() -> float:
-    """Seconds until a process in which a sweep runs has started and loaded what it needs: measured once, on the machine
-    as busy as it then is."""
-    began = time.perf_counter()
-    loading = [sys.executable, "-P", "-c", "import engine.cli.sweep, engine.sweeps.sweep"]
-    subprocess.run(loading, env=environment(), stdin=subprocess.DEVNULL, check=True)
-    return time.perf_counter() - began
+    workspace.keep(_JOB, json.dumps({**process(pid), "at": at}))
 
 
 def launch(arguments: Sequence[str], workspace: Workspace, log_path: Path) -> int:
@@ -255,11 +245,11 @@ def status(workspace: Workspace) -> Job:
         with Study.open(study) as opened:
             progress = opened.progress
             stop_asked = opened.lease.asked_to_stop
+            staged = opened.plan.space.adaptive or opened.plan.space.search
             if stop_noted and not stop_asked and progress.state == "running":
                 opened.lease.cancel()  # asked before the process listened, it would not have heard
         if progress.state == "running" and (stop_noted or stop_asked):
             return Job("stopping", progress.done, progress.total)
-        seconds = max(0.0, time.time() - progress.started) if progress.state == "running" else 0.0
         if progress.state != "running" and alive:
             if progress.started < _noted(workspace)["at"]:  # that was an earlier run
                 return Job("stopping" if stop_noted else "starting", progress.done, progress.total)
@@ -267,15 +257,14 @@ def status(workspace: Workspace) -> Job:
                 return Job("stopping", progress.done, progress.total)
         error = complaint(workspace) if progress.state != "finished" and not alive else ""
         if error:
-            return Job("failed", progress.done, progress.total, 0.0, error)
-        return Job(progress.state, progress.done, progress.total, seconds, progress.message, _noted(workspace)["began"])
+            return Job("failed", progress.done, progress.total, error)
+        return Job(progress.state, progress.done, progress.total, progress.message, progress.ends, staged)
     if alive:
         return Job("stopping" if stop_noted else "starting")
     error = complaint(workspace)
     return Job("failed", message=error) if error else Job("none")
 
 
-def seconds_left(job: Job) -> float | None:
-    """Time until the end at the pace so far; None before there is a pace."""
-    fresh = job.done - job.began
-    return job.seconds / fresh * (job.total - job.done) if fresh > 0 and job.seconds > 0 else None
+def time_left(job: Job) -> TimeLeft | None:
+    """The time that the sweep still takes at its pace; None before there is one."""
+    return TimeLeft(max(1.0, job.ends - time.time()), job.at_most) if job.ends and job.done < job.total else None

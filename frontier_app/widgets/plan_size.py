@@ -25,7 +25,7 @@ from engine.sweeps.probe import estimate, probed
 from engine.sweeps.remarks import failure_text, method_remarks, predicted_failures, remark_text
 from engine.sweeps.space_count import Counted, space_or_count
 from engine.sweeps.swap_ways import MOST_LOOKED_AT, per_spec, swap_ways, too_many_to_look_at
-from frontier_app.session import actions, jobs, state
+from frontier_app.session import actions, state
 from frontier_app.widgets import elements
 from frontier_app.wording import mechanisms, text
 from frontier_app.wording.markup import bullets, markdown, table
@@ -268,7 +268,7 @@ def _time(plan: Plan, data: Microdata, swaps: Space | Counted | None, others: li
             seconds = now.memo.get(
                 "estimate",
                 timed,
-                lambda: jobs.start_up() + estimate(plan, data, specs=specs, total=total)[1],
+                lambda: estimate(plan, data, specs=specs, total=total, read=actions.seconds_to_read()).seconds,
             )
     if seconds is not None:
         took = text.rough_duration(seconds)

@@ -8,8 +8,10 @@ name the file, never its folder or a record's content.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from functools import partial
 from itertools import islice
 from pathlib import Path
@@ -52,7 +54,7 @@ def read_table(path_or_name: str | Path) -> RawTable:
     A wrong path or extension is a :class:`UsageError`; a file that is empty, ragged, not UTF-8 or corrupt is an
     :class:`EngineError` that names the line where it can.
     """
-    path = Path(path_or_name)
+    path, began = Path(path_or_name), time.perf_counter()
     extension = path.suffix.lower()
     if path.is_dir():
         raise UsageError(f"'{path.name}' is a folder; give a file ending in {_alternatives(EXTENSIONS)}")
@@ -69,8 +71,10 @@ def read_table(path_or_name: str | Path) -> RawTable:
         if path.stat().st_size == 0:
             raise EngineError(f"file '{path.name}' is empty; it needs a header line and records")
         if extension in STATISTICAL:
-            return read_apart(path)
-        return _read_parquet(path) if extension == ".parquet" else _read_csv(path)
+            table = read_apart(path)
+        else:
+            table = _read_parquet(path) if extension == ".parquet" else _read_csv(path)
+        return replace(table, read_seconds=time.perf_counter() - began)
     except OSError as error:
         raise EngineError(
             f"file '{path.name}' could not be read: {error.strerror or 'input or output failed'}"

@@ -225,7 +225,7 @@ def _under_way() -> None:
         job = jobs.status(at)
         if not job.busy:
             st.rerun()
-        left, stopping = jobs.seconds_left(job), job.state == "stopping"
+        left, stopping = jobs.time_left(job), job.state == "stopping"
         if stopping:
             progress_text = f" at {job.done:,} of {text.plural(job.total, 'run')}" if job.total else ""
             st.progress(min(1.0, job.done / max(1, job.total)), f"Stopping{progress_text}, after the runs at hand…")
@@ -233,7 +233,7 @@ def _under_way() -> None:
             st.progress(job.done / max(1, job.total), "Starting: reading the data, preparing the draw…")
         else:
             progress_text = f"{job.done:,} of {text.plural(job.total, 'run')}"
-            progress_text += f", about {text.duration(left)} left" if left is not None and job.done < job.total else ""
+            progress_text += "" if left is None else f", {left}"
             st.progress(min(1.0, job.done / job.total), progress_text)
         # A callback runs before the page is drawn, so that the page says at once that it was heard.
         st.button(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from dataclasses import replace
 from types import SimpleNamespace
@@ -12,13 +13,15 @@ import pytest
 from engine.measures import MEASURES, Measure, register
 from engine.measures.base import Figure
 from engine.models.record_release import RecordRelease
-from engine.plan import edit_plan
+from engine.plan import MechanismPlan, edit_plan
 from engine.plan.recode import code
 from engine.plan.samples import load
 from engine.sweeps import probe
-from engine.sweeps.candidates import group, scenarios_of
+from engine.sweeps.candidates import Group, group, scenarios_of
 from engine.sweeps.evaluator import Evaluator, question_of
 from engine.sweeps.probe import estimate
+from engine.sweeps.record_evaluator import RecordRuns
+from engine.sweeps.start_time import StartTime, start_time
 from engine.sweeps.workers import batch_size, task_batches
 
 RAW, SAMPLE_PLAN = load("czech")
@@ -41,7 +44,7 @@ class Clock:
         spec = release.spec
         if spec is None:  # the unaltered data
             return Figure(0.0)
-        self.now += 0.05 * {1: 1, 2: 2, 3: 4}[len(spec.attributes.names_having("S"))]
+        self.now += 0.05 * {1: 1, 2: 2}.get(len(spec.attributes.names_having("S")), 4)
         return Figure(self.now)
 
     def read(self) -> float:
@@ -52,7 +55,8 @@ class Clock:
 @pytest.fixture
 def clock(monkeypatch: pytest.MonkeyPatch) -> Iterator[Clock]:
     made = Clock()
-    monkeypatch.setattr(probe, "time", SimpleNamespace(perf_counter=made.read))
+    monkeypatch.setattr(probe, "time", SimpleNamespace(perf_counter=made.read, thread_time=made.read))
+    monkeypatch.setattr(probe, "start_time", lambda: StartTime(0.0, 0.0, 1.0))
     monkeypatch.setattr(probe, "default_workers", lambda *_: 1)
     register(Measure.of(made.measure, "utility", name="slow", meaning="Seconds.", needs="records"))
     yield made
@@ -62,7 +66,7 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Iterator[Clock]:
 def test_an_estimate_is_right_where_a_measure_looks_at_records(clock: Clock) -> None:
     plan = replace(PLAN, measures=("small_cells", "hellinger", "slow"))
     data = code(RAW, plan)
-    runs, seconds = estimate(plan, data)
+    runs, seconds, *_ = estimate(plan, data)
     clock.prepared.clear()  # the sweep is another process
     question, start = question_of(plan, data), clock.now
     question.original()
@@ -80,9 +84,10 @@ def test_an_estimate_is_right_for_two_workers_that_share_the_batches(
 ) -> None:
     """Each worker prepares for itself what all candidates share, and takes the next batch when it has done one."""
     monkeypatch.setattr(probe, "default_workers", lambda *_: 2)
+    monkeypatch.setattr(probe, "start_time", lambda: StartTime(0.0, 2.5, 1.0))
     plan = replace(PLAN, measures=("small_cells", "hellinger", "slow"))
     data = code(RAW, plan)
-    _, seconds = estimate(plan, data)
+    _, seconds, *_ = estimate(plan, data)
     question = question_of(plan, data)
     groups = group(list(enumerate(scenarios_of(plan, data)[0])), data.table)
     none_done = np.zeros(sum(len(shared.scenarios) for shared in groups), np.int64)
@@ -97,8 +102,73 @@ def test_an_estimate_is_right_for_two_workers_that_share_the_batches(
         began = clock.now
         evaluator.run_all(batch)
         busy[clock.worker] += clock.now - began
-    taken = parent + probe._START + max(busy.values())
+    taken = parent + 2.5 + max(busy.values())
     assert taken / 1.5 < seconds < taken * 1.5, (seconds, taken)
+
+
+def test_a_fit_counts_once_for_all_replicates(clock: Clock, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A probe runs each group once, and would take its fit for a part of every run."""
+    drawn = RecordRuns._draws
+
+    def draws(self: RecordRuns, shared: Group) -> list:
+        before = self._fitted
+        made = drawn(self, shared)
+        clock.now += 0.0 if self._fitted is before else 40.0
+        return made
+
+    monkeypatch.setattr(RecordRuns, "_draws", draws)
+    plan = replace(PLAN, mechanisms=(MechanismPlan("dds"),), measures=("small_cells", "hellinger", "slow"))
+    plan = replace(plan, space=replace(plan.space, replicates=20))
+    data = code(RAW, plan)
+    _, seconds, *_ = estimate(plan, data)
+    clock.prepared.clear()
+    question, start = question_of(plan, data), clock.now
+    question.original()
+    groups = group(list(enumerate(scenarios_of(plan, data)[0])), data.table)
+    evaluator = Evaluator(question, bytes(16))
+    for shared in groups:
+        for replicate in range(1, 21):
+            evaluator.run(shared, [replicate])
+    taken = clock.now - start
+    assert taken > 80
+    assert taken / 1.5 < seconds < taken * 1.5, (seconds, taken)
+
+
+def test_reading_the_file_and_the_start_of_the_process_count(clock: Clock, monkeypatch: pytest.MonkeyPatch) -> None:
+    data = code(RAW, PLAN)
+    alone = estimate(PLAN, data)
+    assert estimate(PLAN, data, read=30.0).seconds == pytest.approx(alone.seconds + 30, abs=1)
+    monkeypatch.setattr(probe, "start_time", lambda: StartTime(4.0, 3.0, 2.0))
+    late = estimate(PLAN, data)
+    assert late.seconds == pytest.approx(alone.seconds + 8, abs=1)  # as busy as the machine was
+    assert late.processor == pytest.approx(alone.processor + 4, abs=1)
+
+
+def test_a_busy_machine_makes_the_clock_slower_and_the_processor_not(
+    clock: Clock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    plan = replace(PLAN, measures=("small_cells", "hellinger", "slow"))
+    data = code(RAW, plan)
+    quiet = estimate(plan, data)
+    clock.prepared.clear()
+    monkeypatch.setattr(probe, "time", SimpleNamespace(perf_counter=lambda: 5 * clock.read(), thread_time=clock.read))
+    busy = estimate(plan, data)
+    assert busy.processor == pytest.approx(quiet.processor, rel=0.2)
+    assert busy.seconds == pytest.approx(5 * quiet.seconds, rel=0.2)
+    assert busy.load == pytest.approx(5, rel=0.1)
+
+
+def test_workers_on_a_busy_machine_are_in_the_way_of_each_other() -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(os, "cpu_count", lambda: 2)
+        assert probe._crowded(1.0, 2) == 1.0  # each has a core
+        assert probe._crowded(4.0, 2) == 4.5  # seven others and one had two cores: now there are two
+
+
+def test_the_start_of_a_process_takes_time() -> None:
+    start = start_time()
+    assert 0 < start.worker < start.sweep and start.slowdown >= 1
+    assert start_time() is start
 
 
 def test_candidates_that_are_measured_on_records_go_out_in_small_batches(clock: Clock) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from fractions import Fraction
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -18,7 +19,7 @@ from engine.study.decision_log import entries
 from engine.study.map_reader import objective_indices, risk_utility_map
 from engine.study.study import Study
 from engine.sweeps.adaptive import MOST_FOLD, judge, looks, most_runs, who_may_be_chosen
-from engine.sweeps.runner import Runner
+from engine.sweeps.runner import Runner, RunOptions
 from engine.sweeps.sweep import sweep
 from tests.engine.small_studies import RAW, keyed, plan_of, sweep_with_stops, table_of
 from tests.engine.sweeps.test_adaptive import fresh_of
@@ -208,7 +209,8 @@ def test_a_total_that_grows_lets_the_share_stand_still(tmp_path: Path):
     ticks: list[tuple[int, int]] = []
     with sweep(RAW, plan, path, workers=1) as study:
         study.acquire_lease(100)
-        runner = Runner(study, None, None, lambda *tick: ticks.append(tick))  # type: ignore[arg-type]
+        options = RunOptions(on_progress=lambda *tick: ticks.append(tick))
+        runner = Runner(study, None, SimpleNamespace(workers=1), options)  # type: ignore[arg-type]
         for runner.done, runner.total in ((0, 100), (50, 100), (55, 200), (60, 200), (150, 200), (200, 200)):
             runner.report()
         study.lease.release()

@@ -25,6 +25,7 @@ from engine.sweeps import probe
 from engine.sweeps.candidates import scenarios_of
 from engine.sweeps.evaluator import Evaluator, question_of
 from engine.sweeps.probe import estimate
+from engine.sweeps.start_time import StartTime
 from engine.sweeps.sweep import sweep
 from tests.engine.small_studies import RAW, SHAPE, SMALL, keyed, plan_of, swept
 from tests.small_tables import Small, rows
@@ -160,7 +161,7 @@ def test_no_value_of_a_record_is_in_the_study(path):
 
 
 def test_an_estimate_counts_the_candidates(path):
-    candidates, seconds = estimate(plan_of(), code(RAW, plan_of()))
+    candidates, seconds, *_ = estimate(plan_of(), code(RAW, plan_of()))
     assert candidates == 80 and 0 < seconds < 60
     known, _ = scenarios_of(plan_of(), code(RAW, plan_of()))
     assert estimate(plan_of(), code(RAW, plan_of()), specs=known)[0] == 80
@@ -170,8 +171,10 @@ def test_an_estimate_counts_the_candidates(path):
 
 def test_an_estimate_adds_up_over_mechanisms_and_parts(monkeypatch):
     """With a second for each candidate of a swap and ten for each of another mechanism."""
-    monkeypatch.setattr(probe, "_each", lambda _, chosen, *__: 1.0 if chosen[0].structure else 10.0)
+    monkeypatch.setattr(probe, "_each", lambda _, chosen, *__: (0.0, 1.0 if chosen[0].structure else 10.0))
     monkeypatch.setattr(probe, "default_workers", lambda *_: 1)
+    monkeypatch.setattr(probe, "start_time", lambda: StartTime(0.0, 0.0, 1.0))
+    monkeypatch.setattr(probe._Stopwatch, "slowdown", 1.0)
     data = code(RAW, plan_of())
     assert estimate(plan_of(), data)[1] == pytest.approx(80, rel=1e-3)
     known, _ = scenarios_of(plan_of(), data)

@@ -21,8 +21,9 @@ from engine.report.plan_counts import count_plan
 from engine.report.plan_document import document_bytes, plan_document
 from engine.study.decision_log import entries
 from engine.study.study import Study
+from engine.sweeps.probe import Estimate
 from frontier_app.pages.plan.space import only, preset_of
-from frontier_app.session import jobs
+from frontier_app.session import actions
 from frontier_app.session.workspace import Workspace
 from frontier_app.widgets import plan_size
 from tests.frontier_app.conftest import APP, to_page
@@ -124,16 +125,12 @@ def test_the_time_of_a_cheap_plan_is_told_without_asking() -> None:
     assert any("from a probe" in str(part.value) for part in _on_plan().markdown)
 
 
-def test_the_time_counts_the_start_of_the_process_that_sweeps(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(plan_size, "estimate", lambda *_, **__: (10, 0.4))
-    monkeypatch.setattr(jobs, "start_up", lambda: 2.0)
+def test_the_time_counts_reading_the_file(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(plan_size, "estimate", lambda *_, read, **__: Estimate(10, 2.0 + read, 0.4))
+    monkeypatch.setattr(actions, "seconds_to_read", lambda: 0.5)
     assert any("**a few seconds** on this machine" in str(part.value) for part in _on_plan().markdown)
-    monkeypatch.setattr(jobs, "start_up", lambda: 29.0)
+    monkeypatch.setattr(actions, "seconds_to_read", lambda: 27.0)
     assert any("**about 29 s** on this machine" in str(part.value) for part in _on_plan().markdown)
-
-
-def test_the_start_of_a_process_takes_time() -> None:
-    assert 0 < jobs.start_up() == jobs.start_up()
 
 
 def _tick(made: AppTest, words: str) -> AppTest:

@@ -46,7 +46,7 @@ def test_a_later_process_with_the_number_of_an_ended_one_is_not_taken_for_it(swe
     at, began = swept(), process_birth(os.getpid())
     for born, busy in ((began, True), (f"{began}7", False)):
         noted = {"pid": os.getpid(), "born": born}
-        at.keep("job.json", json.dumps({**noted, "began": 0, "at": time.time() + 9}))
+        at.keep("job.json", json.dumps({**noted, "at": time.time() + 9}))
         at.keep("recheck.json", json.dumps({**noted, "labels": ["x"], "replicates": 2}))
         at.keep("export.json", json.dumps({**noted, "out": "x", "tier": "public"}))
         assert (jobs.status(at).busy, jobs.recheck(at)[0], exports.job(at).state == "running") == (busy, busy, busy)
@@ -92,7 +92,7 @@ def test_cancel_and_resume_lose_nothing():
     assert job.state == "cancelled" and 0 < job.done < job.total
     jobs.start(at)
     again = wait(at, lambda job: job.state == "running" and job.done > 0)
-    assert again.done >= job.done and again.began == job.done
+    assert again.done >= job.done
     jobs.stop(at)
     assert not jobs.status(at).busy
 
@@ -142,13 +142,23 @@ def test_a_traceback_stays_in_the_log():
     assert jobs.complaint(at) == "the sweep ended unexpectedly; its log is in the workspace"
 
 
-@pytest.mark.parametrize(
-    ("job", "left"),
-    [
-        (jobs.Job("running", 50, 100, 10.0), 10.0),
-        (jobs.Job("running", 50, 100, 10.0, began=25), 20.0),
-        (jobs.Job("running", 25, 100, 10.0, began=25), None),
-    ],
-)
-def test_time_left_follows_the_pace_of_this_run(job: jobs.Job, left: float | None):
-    assert jobs.seconds_left(job) == left
+def test_time_left_counts_down_to_the_end_that_the_sweep_foresees(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(time, "time", lambda: 1000.0)
+    assert str(jobs.time_left(jobs.Job("running", 50, 100, ends=1030.0))) == "about 30 s left"
+    assert str(jobs.time_left(jobs.Job("running", 50, 100, ends=1030.0, at_most=True))) == "at most 30 s left"
+    assert str(jobs.time_left(jobs.Job("running", 50, 100, ends=990.0))) == "about 1 s left"
+    assert jobs.time_left(jobs.Job("running", 50, 100)) is None
+    assert jobs.time_left(jobs.Job("running", 100, 100, ends=1030.0)) is None
+
+
+def test_a_running_sweep_says_when_it_ends(swept: Callable[..., Workspace]):
+    at = swept()
+    assert at.study is not None
+    with Study.open(at.study) as study:
+        study.acquire_lease(100, 40)
+        study.lease.beat(50, 100, 600.0)
+        left = jobs.time_left(jobs.status(at))
+        assert left is not None and 590 < left.seconds <= 600
+        study.acquire_lease(100, 50)  # another start knows nothing of the pace yet
+        assert jobs.time_left(jobs.status(at)) is None
+        study.lease.release("cancelled")
