@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
@@ -47,7 +46,6 @@ def run_plan_check(args: argparse.Namespace) -> int:
     from engine.measures.declared import unmeasured_uses
     from engine.plan import plan_to_toml, read_plan
     from engine.plan.check import mismatches
-    from engine.plan.column_assignment import with_seen
     from engine.plan.recode import code
     from engine.plan.samples import open_data
     from engine.sweeps.readiness import plan_problems
@@ -62,8 +60,6 @@ def run_plan_check(args: argparse.Namespace) -> int:
         plan = _settled(plan, raw, text)
     stream = sys.stderr if args.out == "-" else sys.stdout
     found = mismatches(plan, raw)
-    if not found:
-        plan = replace(plan, data=with_seen(plan.data, raw.names))
     _list(plan, raw, found, stream)
     problems = [] if found else plan_problems(plan, raw)
     for problem in problems:

@@ -159,10 +159,13 @@ def plan_of(args: argparse.Namespace, raw: RawTable, sample_plan: Plan | None, s
     """The plan that the options describe: from a file, else the study's own, else the sample's, else a first guess;
     then edited."""
     from engine.plan import MechanismPlan, edit_plan, guess_plan, read_plan
+    from engine.plan.column_assignment import check_seen
 
     first_plan_options = {name: getattr(args, name) for name in FIRST_PLAN}
     if args.plan:
         base = read_plan(args.plan)
+        if study_plan is None:
+            check_seen(base.data, raw.names)
     elif study_plan is not None:
         base = study_plan
     elif sample_plan is not None:

@@ -40,6 +40,7 @@ OPTIONS = {
     Remedy.RENAME: "`frontier plan propose DATA --plan PLAN --accept name --out NEW`",
     Remedy.REPLICATES: "`frontier sweep ... --replicates 20 --extend`",
     Remedy.RULE: "--candidate ID, --max-risk A or --slope A",
+    Remedy.SETTLE_COLUMNS: "`frontier plan check PLAN DATA --fix new=carry --out NEW`",
     Remedy.SMALLER_SPACE: "--search, --fix, --change, --swap or --swap-sizes",
     Remedy.SPACE: "--spec, --swap-sizes or --all-specs",
     Remedy.SWEEP: "`frontier sweep`",

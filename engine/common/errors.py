@@ -51,6 +51,7 @@ class Remedy(Enum):
     RENAME = "rename an attribute"
     REPLICATES = "add replicates"
     RULE = "choose by one rule"
+    SETTLE_COLUMNS = "decide on columns that a plan does not name"
     SMALLER_SPACE = "describe a smaller space"
     SPACE = "describe the space"
     SWEEP = "make a study"

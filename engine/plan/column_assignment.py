@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from fnmatch import translate
 
-from engine.common.errors import UsageError, did_you_mean
+from engine.common.errors import Remedy, UsageError, did_you_mean
 from engine.plan.column_lists import count, listed
 from engine.plan.types import DataPlan, is_pattern
 
@@ -24,9 +24,9 @@ class ColumnAssignment:
     matched: tuple[str, ...] = ()
 
     def unseen(self, data: DataPlan) -> tuple[str, ...]:
-        """Columns that only a pattern covers and that were not in the file that the plan was made for; none where the
-        plan does not say what was in it."""
-        return tuple(column for column in self.matched if column not in data.seen) if data.seen else ()
+        """Columns that only a pattern covers and of which the plan does not say that they were seen: nobody has decided
+        on them."""
+        return tuple(column for column in self.matched if column not in data.seen)
 
 
 def assign_columns(data: DataPlan, columns: Sequence[str]) -> ColumnAssignment:
@@ -106,10 +106,22 @@ def check_assignment(data: DataPlan, columns: Sequence[str]) -> ColumnAssignment
             f"{count(n, 'column')} of the data without a use in the plan: {listed(assigned.unassigned)}; "
             "make each an attribute, or keep it with its record with carry, or leave it out with drop"
         )
-    if unseen := assigned.unseen(data):
-        n = len(unseen)
-        raise UsageError(
-            f"{count(n, 'column')} of the data that the plan was not made with, and only a pattern covers: "
-            f"{listed(unseen)}; name each under carry or drop, or make it an attribute"
-        )
+    if data.seen:  # a study of an earlier version says nothing of it; whether it is of these data is checked elsewhere
+        _refuse_unseen(assigned.unseen(data))
     return assigned
+
+
+def check_seen(data: DataPlan, columns: Sequence[str]) -> None:
+    """Refuse (:class:`UsageError`) a plan of which some columns are covered by a pattern alone and not seen: for plans
+    that come from a file, and meet data for which they need not have been made."""
+    _refuse_unseen(assign_columns(data, columns).unseen(data))
+
+
+def _refuse_unseen(unseen: Sequence[str]) -> None:
+    if not unseen:
+        return
+    raise UsageError(
+        f"{count(len(unseen), 'column')} of the data that the plan does not name, and only a pattern covers: "
+        f"{listed(unseen)}; name each under carry or drop, make it an attribute, or list it under seen",
+        Remedy.SETTLE_COLUMNS,
+    )

@@ -11,7 +11,7 @@ from engine.common.errors import EngineError, Remedy, UsageError, did_you_mean
 from engine.common.raw_values import as_text, numbers, texts
 from engine.data.microdata import RawColumn, RawTable
 from engine.plan.attribute import MISSING_LEVEL, AttributePlan
-from engine.plan.column_assignment import sort_columns
+from engine.plan.column_assignment import sort_columns, with_seen
 from engine.plan.types import DEFAULT_MISSING, DataPlan, Plan
 from engine.plan.view import in_order, missing_mask, n_missing, view_of
 
@@ -125,7 +125,7 @@ def guess_plan(
         )
     attribute_plans = tuple(AttributePlan(name, cut=tuple(cut.get(name, ()))) for name in names)
     data = DataPlan(attribute_plans, DEFAULT_MISSING, weight, id, (*carry, *carried), tuple(drop), unit=unit)
-    return Plan(data)
+    return Plan(with_seen(data, table.names))
 
 
 def _refuse_unnamed(name: str, column: RawColumn, profile: Facts) -> None:

@@ -61,8 +61,8 @@ class AbsentColumn(Mismatch):
 
 @dataclass(frozen=True)
 class NewColumn(Mismatch):
-    """The file has ``column``, called ``label``, and the plan does not say what becomes of it; or the plan was not made
-    with it, and only a pattern says that it is ``covered`` ("carried", "dropped")."""
+    """The file has ``column``, called ``label``, and the plan does not say what becomes of it; or the plan neither
+    names nor has seen it, and only a pattern says that it is ``covered`` ("carried", "dropped")."""
 
     column: str
     label: str = ""
@@ -79,9 +79,8 @@ class NewColumn(Mismatch):
         """The mismatch as a sentence."""
         named = f" ({self.label})" if self.label else ""
         if self.covered:
-            return (
-                f"column '{self.column}'{named} is new, and only a pattern of the plan says that it is {self.covered}"
-            )
+            name = f"'{self.column}'{named}"
+            return f"the plan does not name column {name}, and only a pattern says that it is {self.covered}"
         return f"column '{self.column}'{named} of the data has no use in the plan"
 
 

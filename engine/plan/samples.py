@@ -24,6 +24,7 @@ from engine.data.io import adult, labelled_writers, writers
 from engine.data.io.readers import EXTENSIONS, read_table
 from engine.data.microdata import RawColumn, RawTable
 from engine.plan import Plan, read_plan
+from engine.plan.column_assignment import with_seen
 
 
 @dataclass(frozen=True)
@@ -63,7 +64,8 @@ def load(name: str) -> tuple[RawTable, Plan]:
     if name not in _SAMPLES:
         raise UsageError(f"unknown sample '{name}'.{did_you_mean(name, names())}")
     table = _SAMPLES[name][-1]()
-    return replace(table, source=name), read_plan(resources.datasets_folder() / f"{name}.toml")
+    plan = read_plan(resources.datasets_folder() / f"{name}.toml")
+    return replace(table, source=name), replace(plan, data=with_seen(plan.data, table.names))
 
 
 def open_data(text: str) -> tuple[RawTable, Plan | None]:

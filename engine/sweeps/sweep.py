@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any, Unpack
@@ -19,7 +19,7 @@ from engine.common.streams import KEY_BYTES, fingerprint, key_check
 from engine.data.microdata import Microdata, RawTable
 from engine.measures.declared import UnmeasuredUse, unmeasured_uses
 from engine.plan import Plan
-from engine.plan.column_assignment import with_seen
+from engine.plan.column_assignment import check_seen
 from engine.release.spec import ReleaseSpec
 from engine.study import keys
 from engine.study.decision_log import entries
@@ -132,6 +132,8 @@ def open_sweep(
                 raise UsageError("a new study needs a plan")
             plan = old.plan
         ledger = _ledger(path, old, raw, plan, earlier, key)
+        if old is None:
+            check_seen(plan.data, raw.names)
         made = ready(raw, plan, old.measures if old else None, {s.spec for s in old.scenarios} if old else ())
         study_key = _key_of(path, old, key)
         if old is None:
@@ -216,7 +218,6 @@ def _ledger(
 
 def _created(raw: RawTable, plan: Plan, made: Ready, key: bytes, create: Callable[..., Study]) -> Study:
     """A new study, made by ``create``."""
-    plan = replace(plan, data=with_seen(plan.data, raw.names))
     study = create(plan, _about(raw, made.data, made.question, key), made.question.original())
     study.key = key
     return study

@@ -7,7 +7,7 @@ import shutil
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -18,11 +18,8 @@ from engine.data.microdata import Microdata, RawTable
 from engine.frontier.risk_utility_map import RiskUtilityMap
 from engine.measures import MeasureCall
 from engine.plan import Plan, plan_from_toml, plan_to_toml
-from engine.plan.check import column_mismatches
 from engine.plan.codebook import apply_codebook, with_labels
 from engine.plan.codebook_file import read_codebook
-from engine.plan.column_assignment import with_seen
-from engine.plan.mismatches import Clash
 from engine.plan.recode import code
 from engine.release.results import Note
 from engine.study.earlier_studies import is_of_data
@@ -105,9 +102,6 @@ def set_plan(plan: Plan, done: str = "") -> bool:
 
 def _keep(plan: Plan) -> None:
     """Make a plan the one at hand."""
-    raw = state.get().raw
-    if raw is not None and not any(isinstance(clash, Clash) for clash in column_mismatches(plan, raw)):
-        plan = replace(plan, data=with_seen(plan.data, raw.names))
     now = state.put(plan=plan, error="")
     if now.workspace:
         now.workspace.save_plan(plan_to_toml(plan))

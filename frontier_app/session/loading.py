@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ from engine.data.microdata import RawTable
 from engine.plan import Plan, first_plan, plan_to_toml, read_plan
 from engine.plan.codebook import with_labels
 from engine.plan.codebook_file import read_codebook
+from engine.plan.column_assignment import with_seen
 from engine.plan.samples import open_data
 from engine.study.keys import key_path, read_key
 from engine.study.study import Study
@@ -118,6 +120,9 @@ def open_workspace(at: Workspace) -> None:
         with Study.open(at.study) as study:
             plan = study.plan
         at.save_plan(plan_to_toml(plan))
+    if plan is not None and raw is not None and at.study and at.study.exists():
+        # a study of an earlier version does not say which columns its patterns covered: those of its data
+        plan = replace(plan, data=with_seen(plan.data, raw.names))
     old = state.get()
     look, selected = saved_view.load(at)
     state.put(

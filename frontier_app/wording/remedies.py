@@ -47,6 +47,7 @@ STEPS = {
     Remedy.REPLICATES: "On the page Plan, raise “Replicates of each”; then on the page Sweep, click “Add this to the "
     "study”.",
     Remedy.RULE: "On the page Recommend, choose one rule under “How it is chosen”.",
+    Remedy.SETTLE_COLUMNS: "On the page File, decide on each column that the plan does not name.",
     Remedy.SMALLER_SPACE: "On the page Plan, choose “Search” or “One and two attributes”, or give attributes one part.",
     Remedy.SPACE: "On the page Plan, choose “One and two attributes”, “Complete space” or “Other numbers”.",
     Remedy.SWEEP: "On the page Sweep, open another study or start a new one.",

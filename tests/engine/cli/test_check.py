@@ -80,3 +80,25 @@ def test_a_wrong_fix_is_refused_and_nothing_is_written(
     assert check(*words) == 2
     assert said in capsys.readouterr().err
     assert {path.name: path.read_bytes() for path in here.iterdir()} == before
+
+
+def test_check_sweep_and_space_all_ask_for_a_decision_on_what_a_pattern_alone_covers(
+    here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A plan written by hand, without a list of the columns that were seen, carries nothing silently."""
+    (here / "hand.toml").write_text(
+        '[data]\ncarry = ["*"]\n\n[[attribute]]\nname = "sex"\n\n[[attribute]]\nname = "job"\n'
+    )
+    by_hand = ["--plan", "hand.toml"]
+    capsys.readouterr()
+    assert main(["plan", "check", "hand.toml", "--data", "last.csv"]) == 1
+    assert "the plan does not name column 'note', and only a pattern says that it is carried" in capsys.readouterr().out
+    refusal = "1 column of the data that the plan does not name, and only a pattern covers: 'note'"
+    for command in (["space", "last.csv"], ["sweep", "last.csv", "--study", "a.study"]):
+        assert main([*command, *by_hand]) == 2
+        assert refusal in capsys.readouterr().err
+    assert not (here / "a.study").exists() and not (here / "a.study.key").exists()
+    words = ["plan", "check", "hand.toml", "--data", "last.csv", "--fix", "new=carry", "--out", "decided.toml"]
+    assert main(words) == 0
+    decided = ["--plan", "decided.toml", "--swap-sizes", "1", "--rates", "0.1", "--replicates", "2"]
+    assert main(["sweep", "last.csv", "--study", "a.study", *decided, "--workers", "1"]) == 0

@@ -14,7 +14,7 @@ from engine.data.microdata import RawTable
 from engine.plan import AttributePlan, DataPlan, Plan, check_plan, plan_from_toml, plan_to_toml, samples
 from engine.plan.analysis import AnalysisPlan
 from engine.plan.check import mismatches
-from engine.plan.column_assignment import with_seen
+from engine.plan.column_assignment import check_seen, with_seen
 from engine.plan.differences import plan_differences
 from engine.plan.fixes import settle
 from engine.plan.mismatches import AbsentColumn, Clash, NewLevel, NewMissingCode, NotNumbers, NoValues
@@ -117,7 +117,7 @@ def test_records_of_a_combination_are_counted() -> None:
 
 def test_a_column_that_only_an_analysis_names_is_missed_too() -> None:
     plan = Plan(
-        DataPlan((AttributePlan("A"),), carry=("x*",), numeric=("x1",)),
+        DataPlan((AttributePlan("A"),), carry=("x*",), numeric=("x1",), seen=("x3",)),
         analyses=(AnalysisPlan("pay", "x2 ~ A + A_raw + x1"),),
     )
     table = table_of(A=["1", "2"], x3=["1", "2"])
@@ -164,9 +164,9 @@ def test_new_columns_that_only_a_pattern_covers_need_a_decision() -> None:
     table = waves("rep1", "rep2", "report", "tmp_x", "tmp_y")
     found = mismatches(plan, table)
     assert [mismatch.sentence for mismatch in found] == [
-        "column 'rep2' is new, and only a pattern of the plan says that it is carried",
-        "column 'report' is new, and only a pattern of the plan says that it is carried",
-        "column 'tmp_y' is new, and only a pattern of the plan says that it is dropped",
+        "the plan does not name column 'rep2', and only a pattern says that it is carried",
+        "the plan does not name column 'report', and only a pattern says that it is carried",
+        "the plan does not name column 'tmp_y', and only a pattern says that it is dropped",
     ]
     with pytest.raises(UsageError, match=r"only a pattern covers: .*rep2.*report.*tmp_y"):
         code(table, plan)
@@ -176,8 +176,19 @@ def test_new_columns_that_only_a_pattern_covers_need_a_decision() -> None:
     assert data.carried == ("rep1", "rep2") and data.dropped == ("report", "tmp_x", "tmp_y")
 
 
-def test_a_plan_that_does_not_say_which_columns_it_saw_is_read_as_before() -> None:
-    assert mismatches(WAVES, waves("rep1", "rep2")) == () and "seen" not in plan_to_toml(WAVES)
+def test_a_plan_written_by_hand_decides_on_no_column_by_a_pattern_alone() -> None:
+    table = waves("rep1", "rep2")
+    found = mismatches(WAVES, table)
+    assert [mismatch.key for mismatch in found] == ["new:rep1", "new:rep2"] and "seen" not in plan_to_toml(WAVES)
+    with pytest.raises(UsageError, match="2 columns of the data that the plan does not name, and only a pattern cov"):
+        check_seen(WAVES.data, table.names)
+    settled = settle(WAVES, table, found, "carry")
+    assert mismatches(settled, table) == ()
+    check_seen(settled.data, table.names)
+
+
+def test_the_plan_of_an_earlier_study_which_does_not_say_what_it_saw_is_read_as_before() -> None:
+    assert code(waves("rep1", "rep2"), WAVES).carried == ("rep1", "rep2")
     seen = replace(WAVES, data=with_seen(WAVES.data, ("A", "rep1")))
     assert seen == WAVES and not plan_differences(WAVES, seen)
     assert with_seen(seen.data, ("A", "rep1", "rep2")).seen == ("rep1",), "another file does not change it"

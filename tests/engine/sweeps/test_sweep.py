@@ -18,6 +18,7 @@ from engine.data.microdata import RawColumn, RawTable
 from engine.mechanisms import MECHANISMS
 from engine.mechanisms.key_swaps import RDS
 from engine.plan import DataPlan, MechanismPlan, Plan
+from engine.plan.column_assignment import with_seen
 from engine.plan.recode import code
 from engine.release.results import RunStatus
 from engine.study.keys import key_path, read_key
@@ -224,7 +225,10 @@ def test_runs_over_records_are_reported_a_few_at_a_time_and_fitted_once(path, mo
 
 def test_a_study_records_which_columns_only_a_pattern_covered(tmp_path: Path) -> None:
     plan = Plan(DataPlan(plan_of().attributes[:3], carry=("*",)), space=plan_of().space)
-    with sweep(RAW, plan, tmp_path / "a.study", workers=1) as study:
+    with pytest.raises(UsageError, match="that the plan does not name, and only a pattern covers"):
+        sweep(RAW, plan, tmp_path / "a.study", workers=1)
+    decided = replace(plan, data=with_seen(plan.data, RAW.names))
+    with sweep(RAW, decided, tmp_path / "a.study", workers=1) as study:
         assert study.plan.data.seen == tuple(RAW.names[3:])
         grown = study.plan
     with sweep(RAW, plan, tmp_path / "a.study", workers=1) as study:

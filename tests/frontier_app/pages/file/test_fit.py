@@ -156,8 +156,19 @@ def test_new_columns_that_only_a_pattern_covers_are_decided_all_at_once(tmp_path
     data = replace(last_plan.data, attributes=last_plan.data.attributes[:1], carry=("*",), seen=("job", "note"))
     plan = Plan(data)
     made = opened(tmp_path, plan)
-    assert any("'pet' is new, and only a pattern of the plan says that it is carried" in m.value for m in made.markdown)
+    assert any("name column 'pet', and only a pattern says that it is carried" in m.value for m in made.markdown)
     assert made.session_state["frontier"].plan.data.seen == ("job", "note")
     press(made, "fit-all-new-drop")
     assert not made.exception and {"region", "pet"} <= set(plan_of(made).data.drop)
+    assert not any("only a pattern" in m.value for m in made.markdown)
+
+
+def test_a_plan_written_by_hand_asks_for_a_decision_on_what_its_patterns_cover(tmp_path: Path, last_plan: Plan) -> None:
+    plan = Plan(replace(last_plan.data, attributes=last_plan.data.attributes[:1], carry=("*",)))
+    made = opened(tmp_path, plan)
+    assert not made.exception and plan_of(made).data.seen == ()
+    for name in ("region", "pet", "job"):
+        assert any(f"name column '{name}', and only a pattern says" in m.value for m in made.markdown), name
+    press(made, "fit-all-new-carry")
+    assert not made.exception and {"region", "pet", "job"} <= set(plan_of(made).data.carry)
     assert not any("only a pattern" in m.value for m in made.markdown)
