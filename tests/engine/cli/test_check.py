@@ -68,7 +68,7 @@ def test_the_plan_is_printed_and_what_is_left_goes_to_the_other_stream(capsys: p
         (("--fix", "new=drop"), "--fix and --out belong together"),
         (("--out", "x.toml"), "--fix and --out belong together"),
         (("--fix", "new", "--out", "x.toml"), "write WHICH=FIX, such as new=drop"),
-        (("--fix", "news=drop", "--out", "x.toml"), "nothing of that name differs. Did you mean 'new'"),
+        (("--fix", "news=drop", "--out", "x.toml"), "which is none of the differences. Did you mean 'new'"),
         (("--fix", "new=merge", "--out", "x.toml"), "'merge' does not settle new:pet. Known: drop, carry"),
         (("--fix", "new=drop", "--out", "plan.toml"), "'plan.toml' exists already"),
     ],

@@ -12,7 +12,9 @@ from engine.common.errors import EngineError
 from engine.data.edit_rules import EditRule
 from engine.study.study import Study
 from engine.sweeps.added_measures import add_measures
+from engine.sweeps.pace import TimeLeft
 from engine.sweeps.recheck import recheck
+from engine.sweeps.runner import RunOptions
 from engine.sweeps.sweep import sweep
 from tests.engine.small_studies import RAW, keyed, plan_of, swept, table_of
 from tests.small_tables import KEY
@@ -58,3 +60,15 @@ def test_measures_given_up_half_way_leave_the_study_as_it_was(path):
         place = study.subject.measure_index("false_zeros")
         assert not np.isnan(study.runs.results().values[:, place]).any()
         assert not np.isnan(study.runs.results("fresh").values[:, place]).any()
+
+
+def test_progress_and_time_left_are_told(path):
+    done: list[tuple[int, int]] = []
+    left: list[TimeLeft | None] = []
+    with sweep(RAW, plan_of(space={"replicates": 100}), path, workers=1) as study:
+        told = RunOptions(workers=1, on_progress=lambda *tick: done.append(tick), on_time_left=left.append)
+        add_measures(study, RAW, KEY, ["false_zeros"], **told)
+    total = done[-1][1]
+    assert done[-1] == (total, total) and len(done) > 1
+    first, *_, last = left
+    assert first and last and first.seconds > 0 == last.seconds
