@@ -13,6 +13,7 @@ import subprocess
 import sys
 import time
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -27,6 +28,7 @@ FACTOR = 1.5
 """How far an estimate may be from what is taken, either way."""
 EARLY = 0.1
 """The share of the runs after which the time left must be right."""
+SAME_LOAD = "  the same, were the load the same"
 _SMALLEST = 1.0  # seconds: less is not told apart on a screen
 
 
@@ -66,16 +68,17 @@ class Taken:
         loads = [load for *_, left, load in self.progress if left >= 0]
         return sum(loads) / len(loads)
 
-    @property
-    def time_left(self) -> float | None:
+    def time_left(self, *, same_load: bool) -> float | None:
         """The worst ratio of the time left to the true one, from :data:`EARLY` on; None where less than
-        :data:`_SMALLEST` was left by then."""
-        last = self.progress[-1][0]
-        ratios = [
-            max(left, _SMALLEST) / (last - moment)
-            for moment, share, left, _ in self.progress
-            if share >= EARLY and last - moment > _SMALLEST
-        ]
+        :data:`_SMALLEST` was left by then.  ``same_load`` asks what it would be, had the load stayed as it was."""
+        last, ratios = self.progress[-1][0], []
+        for at, (moment, share, left, load_then) in enumerate(self.progress):
+            if share >= EARLY and left >= 0 and last - moment > _SMALLEST:
+                true = last - moment
+                if same_load:
+                    later = pairwise(self.progress[at:])
+                    true = sum((after[0] - before[0]) * load_then / after[3] for before, after in later)
+                ratios.append(max(left, _SMALLEST) / max(true, _SMALLEST))
         return max(ratios, key=lambda ratio: abs(math.log(ratio)), default=None)
 
 
@@ -141,11 +144,10 @@ def main() -> None:
                 clock * estimated.load / taken.load,
             ),
         ):
-            print(f"  {what:38} estimated {said:6.1f} s, taken {found:6.1f} s, ratio {judged(ratio)}", flush=True)
-        print(
-            f"  {'time left from 10 % of the runs on':38} the worst, told / true: {judged(taken.time_left):>22}\n",
-            flush=True,
-        )
+            print(f"  {what:40} estimated {said:6.1f} s, taken {found:6.1f} s, ratio {judged(ratio)}", flush=True)
+        for what, same_load in (("time left, told / true, worst after 10 %", False), (SAME_LOAD, True)):
+            print(f"  {what:50} {'':22} ratio {judged(taken.time_left(same_load=same_load))}")
+        print(flush=True)
 
 
 if __name__ == "__main__":
