@@ -69,7 +69,9 @@ class Parameter:
             self.high is not None and value > Decimal(self.high)
         ):
             legal = f"between {self.low} and {self.high}" if self.low and self.high else f"at least {self.low}"
-            raise UsageError(f"{self.name} == {text}, must be {legal}.")
+            is_percent = (self.name, self.low, self.high) == ("rate", "0", "1") and 1 < value <= 100
+            hint = f" Did you mean {value / 100:f}?" if is_percent else ""
+            raise UsageError(f"{self.name} == {text}, must be {legal}.{hint}")
         plain = format(value.normalize(), "f")
         return "0" if Decimal(plain) == 0 else plain
 

@@ -323,7 +323,7 @@ def test_one_key_cell_is_refused():
     [
         (RDS, {"s": "0"}, "sensitivity threshold must be a positive integer"),
         (DDS, {"s": "0"}, "sensitivity threshold must be a positive integer"),
-        (RDS, {"rate": "1.2"}, "rate == 1.2, must be between 0 and 1."),
+        (RDS, {"rate": "1.2"}, "rate == 1.2, must be between 0 and 1. Did you mean 0.012?"),
         (RDS, {"rate": "half"}, "rate == 'half', must be a number or s2."),
         (RDS, {"n_init": "1.5"}, "n_init == '1.5', must be a whole number or rate."),
         (RDS, {"n_init": "61"}, "n_init == 61, must be at most the number of records (60)."),
