@@ -18,6 +18,7 @@ from engine.release.space import Space
 from engine.release.spec import ReleaseSpec
 from engine.sweeps.candidates import scenarios_of
 from engine.sweeps.evaluator import Question, question_of
+from engine.sweeps.remarks import widest_first
 from engine.sweeps.runner import no_collection
 from engine.sweeps.search import NONE_TO_START, search_of
 from engine.sweeps.space_count import counted
@@ -59,7 +60,7 @@ def ready(
         specs, space = scenarios_of(
             plan, data, known, listed=listed or counted(plan, data) is None, tell=remarks.append
         )
-    return Ready(data, question, specs, space, tuple(dict.fromkeys(remarks)))
+    return Ready(data, question, specs, space, widest_first(remarks))
 
 
 def check_single_columns(data: Microdata) -> None:

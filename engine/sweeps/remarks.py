@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -71,6 +72,11 @@ def space_remarks(plan: Plan, space: Space, n_records: int) -> list[Remark]:
     if refuses and too_many_to_look_at(len(space.specs), ways):
         remarks.append(Remark(RemarkKind.NOT_LOOKED_AT, n=len(space.specs) * len(ways)))
     return [*remarks, *zero_rates(plan, n_records)]
+
+
+def widest_first(texts: Iterable[str]) -> tuple[str, ...]:
+    """The remarks that mechanisms made, each once: those on most candidates first, then in their order."""
+    return tuple(text for text, _ in Counter(texts).most_common())
 
 
 def method_remarks(texts: Sequence[str]) -> list[Remark]:

@@ -22,7 +22,7 @@ from engine.sweeps.adaptive import most_runs
 from engine.sweeps.candidates import scenarios_of
 from engine.sweeps.evaluator import question_of
 from engine.sweeps.probe import estimate, probed
-from engine.sweeps.remarks import failure_text, method_remarks, predicted_failures, remark_text
+from engine.sweeps.remarks import failure_text, method_remarks, predicted_failures, remark_text, widest_first
 from engine.sweeps.space_count import Counted, space_or_count
 from engine.sweeps.swap_ways import MOST_LOOKED_AT, per_spec, swap_ways, too_many_to_look_at
 from frontier_app.session import actions, state
@@ -85,6 +85,10 @@ def amounts(plan: Plan | None, error: EngineError | None, data: Microdata) -> Ca
         st.markdown(table(("mechanism", "scenarios", "runs"), "lrr", rows))
     if remarks:
         st.info(bullets(map(remark_text, method_remarks(remarks))), icon=":material/info:")
+        if len(method_remarks(remarks)) < len(remarks):
+            with st.popover(f"All {len(remarks):,} remarks"):
+                st.markdown(bullets(remarks[:_LISTED]))
+                _more(len(remarks))
     if swaps:
         _explained(swaps)
         _foreseen(plan, swaps, data, n_swaps)
@@ -141,7 +145,7 @@ def _others(plan: Plan, data: Microdata) -> _Tried:
 def _tried(plan: Plan, data: Microdata) -> _Tried:
     began, remarks = time.perf_counter(), list[str]()
     specs = scenarios_of(plan, data, tell=remarks.append)[0]
-    return _Tried(specs, time.perf_counter() - began, tuple(dict.fromkeys(remarks)))
+    return _Tried(specs, time.perf_counter() - began, widest_first(remarks))
 
 
 def _searched(plan: Plan, data: Microdata) -> int:

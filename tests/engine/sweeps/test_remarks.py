@@ -11,6 +11,7 @@ from engine.sweeps.remarks import (
     failure_text,
     remark_text,
     space_remarks,
+    widest_first,
     zero_rates,
 )
 from tests.small_tables import Small
@@ -54,3 +55,11 @@ def test_a_predicted_failure_names_what_sets_the_bound():
     spec = ReleaseSpec(AttributeSpec(SMALL.names, "SUU"), "0.5")
     assert failure_text(PredictedFailure(spec, 260, 450, "F")) == "at most 260 pairs can differ on 'F'; 450 requested"
     assert failure_text(PredictedFailure(spec, 0, 1, "")) == "at most 0 pairs can be formed; 1 requested"
+
+
+def test_remarks_on_most_candidates_come_first_and_each_once() -> None:
+    assert widest_first(["9.7 % will be", "no donor", "7.6 % will be", "no donor"]) == (
+        "no donor",
+        "9.7 % will be",
+        "7.6 % will be",
+    )

@@ -167,3 +167,9 @@ def test_a_profile_that_finds_no_donor_is_told_with_its_reason() -> None:
     made = _with_grid(_opened(), levels=("2",), similar=("hhsize+municipality|hhsize",), rate=("0.05",))
     told = [info.value for info in made.info if "finds no donor" in info.value]
     assert len(told) == 1 and "all live in one 'district', the finest level that counts" in told[0]
+
+
+def test_what_concerns_most_candidates_is_told_before_what_concerns_one() -> None:
+    made = _with_grid(_opened(), levels=("2",), similar=("hhsize+municipality|hhsize", "hhsize"))
+    (told,) = [info.value for info in made.info if "must be swapped" in info.value or "finds no donor" in info.value]
+    assert "finds no donor" in told.splitlines()[0]
