@@ -6,6 +6,8 @@ import json
 import time
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from engine.models.record_release import RecordRelease
 from engine.plan.places import places_of
 from engine.release.records import ReleasedTable
@@ -16,6 +18,7 @@ from engine.report.context import report_context
 from engine.report.losses import worst
 from engine.report.places import place_changes
 from engine.report.template_reader import document
+from engine.report.unit_counts import units_changed
 from engine.report.utility import utility
 from engine.study.decision_log import EVENTS, entries
 from engine.study.ledger import Ledger, ledger_of, ledger_sentences
@@ -61,6 +64,7 @@ def analyst_sections(study: Study, realisation: Remade) -> Document:
         "choice": context.choice,
         "status": RunStatus(realisation.status).word,
         "changed": int(realisation.changed.sum()),
+        "units": units_changed(realisation),
         "changed_in": _changed_in(len(realisation.tables)),
         "letters": [
             (letter, context.view.scenarios[index])
@@ -102,15 +106,16 @@ def _changed_in(tables: int) -> str:
 
 
 def _candidate(context: ReportContext, index: int) -> tuple[Any, ...]:
-    """A candidate of the frontier: its scenario, records changed, mean and standard error of risk and of utility, and
-    whether it is on the frontier by more than chance explains."""
-    summary = context.view.summary
+    """A candidate of the frontier: its scenario, records changed, households moved (0: none are counted), mean and
+    standard error of risk and of utility, and whether it is on the frontier by more than chance explains."""
+    summary, households = context.view.summary, context.view.households
     figures = [
         (float(summary.mean[index, k]), float(summary.se[index, k])) for k in (context.view.risk, context.view.utility)
     ]
     return (
         context.view.scenarios[index],
         float(summary.changed[index]),
+        0.0 if households is None else float(np.nan_to_num(households[index])),
         *figures,
         bool(context.view.dominance.clear[index]),
     )

@@ -12,9 +12,11 @@ import pytest
 from engine.cli.main import main
 from engine.data.io.readers import read_table
 from engine.data.microdata import RawTable
+from engine.decision.choice import choose
 from engine.plan import plan_from_toml
 from engine.plan.recode import code
 from engine.release.results import NoteKind
+from engine.report.annex import analyst_sections
 from engine.report.build_findings import findings
 from engine.report.chair import ChairFacts, chair_facts
 from engine.report.describe import remade
@@ -117,6 +119,19 @@ def test_the_chair_reads_persons_in_households_and_members_do_not(home) -> None:
     assert changed.words == f"{changed.persons} persons in {changed.changed} households"
     assert ChairFacts.from_json(facts.to_json()) == facts
     assert changed.words not in told.to_json()
+
+
+def test_the_annex_of_the_analyst_counts_households_of_the_release_and_of_the_frontier(home, tmp_path: Path) -> None:
+    for file in home[0].glob("census.study*"):
+        shutil.copy(file, tmp_path / file.name)
+    with Study.open(tmp_path / "census.study") as study:
+        view = risk_utility_map(study)
+        choose(study, view, "households stay whole", candidate=study.scenarios[0].label, by="Ada")
+        release = remade(study, home[1], study.scenarios[0].label, 1)
+        text = str(analyst_sections(study, release))
+    changed = units_changed(release)
+    assert changed is not None and view.households is not None
+    assert f"of {changed.words}" in text and f"({view.households[0]:,.0f} households)" in text
 
 
 def test_words_have_thousands() -> None:
