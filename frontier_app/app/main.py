@@ -41,9 +41,14 @@ div:has(> div > [data-testid="stMultiSelectTagsContainer"]) {max-height: none !i
 [data-testid="stTopNav"] {padding-left: calc(max(0px, 50vw - 860px) + 2.2rem - 8px) !important;}
 /* What opens under the controls of the map ends in a window of 800 pixels too, and is scrolled. */
 [data-testid="stPopoverBody"] {max-height: max(300px, min(70vh, 100vh - 18.4rem)) !important; overflow-y: auto;}
-[data-testid="stTopNavLink"]:focus-visible {outline: 2px solid currentColor; outline-offset: 1px;}
+/* What the keyboard is at has a ring where Streamlit draws none, and the buttons over a table are then seen. */
+:is([data-testid="stTopNavLink"], [data-testid="stBaseButton-elementToolbar"]):focus-visible,
+label:is([data-testid="stRadioOption"], [data-testid="stCheckbox"] *):has(:focus-visible),
+[data-testid="stDataFrame"]:has(canvas:focus-visible) {outline: 2px solid currentColor; outline-offset: 1px;}
+[data-testid="stElementToolbar"]:has(:focus-visible) {opacity: 1 !important;}
 /* A tall figure ends where the window does, below what stands above it; in a very low window the page is scrolled. */
 [class*="st-key-tall-"] [data-testid="stElementContainer"] {height: clamp(380px, calc(100vh - 21.9rem), 62vw);}
+.st-key-tall-filling [data-testid="stElementContainer"] {height: clamp(380px, calc(100vh - 23.5rem), 62vw);}
 .st-key-card {padding-top: .7rem; padding-bottom: .6rem;}
 .st-key-card h4 {font-size: 1rem; line-height: 1.25; padding: .1rem 0 .5rem;}
 .st-key-card [role="tabpanel"] {padding-top: .3rem;}
@@ -65,7 +70,11 @@ div:has(> div > [data-testid="stMultiSelectTagsContainer"]) {max-height: none !i
     > [data-testid="stColumn"]:has(.st-key-card, [class*="st-key-tall-"]) {min-width: 100%;}
   }
 }
-[data-testid="stCheckbox"] label :is(div, p) {white-space: normal !important;}
+/* Words that have no room in one line take two; none is cut off. */
+:is([data-testid="stCheckbox"] label, [data-testid="stMetricLabel"], [data-testid="stButton"] button) :is(div, p) {
+  white-space: normal !important;
+}
+[data-testid="stButtonGroup"] > div:has(> [data-variant="pills"]) {flex-wrap: wrap;}
 /* Streamlit downloads what a person edits with its texts as they are, which a spreadsheet program may compute. */
 :is([class*="st-key-columns-"], [class*="st-key-parts-"], [class*="st-key-edits-"])
   [data-testid="stElementToolbarButton"]:has([aria-label^="Download as CSV"]) {display: none;}

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from engine.report.findings import Findings
+from engine.report.map_frame import staircase
+from engine.report.words import bar
 from frontier_app.charts import label_layout
 from frontier_app.charts.style import INK, QUIET
 from frontier_app.wording.figure_text import drawn
@@ -22,7 +25,7 @@ _ON_LINE = 80
 
 
 def add_letters(drawing: Figure, findings: Findings) -> None:
-    """Write every letter beside its point, clear of other letters, points and the bound.
+    """Write every letter beside its point, clear of other letters, points, bars and lines.
 
     Rounded figures coincide: letters of one place are written together.
     """
@@ -42,11 +45,16 @@ def add_letters(drawing: Figure, findings: Findings) -> None:
     points = [*shared, *map_facts.others, *map_facts.frontier]
     x, y = _across(drawing, points)
     n = len(shared)
-    others = (x, y)
+    others = [(x, y)]
     if map_facts.bound_at is not None:
         _, (level,) = _across(drawing, [(points[0][0], map_facts.bound_at)])
-        others = (np.append(x, np.linspace(0, 1, _ON_LINE)), np.append(y, np.full(_ON_LINE, level)))
-    offsets = label_layout.flags(x[:n], y[:n], labels, others, _PIXELS)
+        others.append((np.linspace(0, 1, _ON_LINE), np.full(_ON_LINE, level)))
+    lines = [*_bars(findings), *pairwise(staircase(map_facts))]
+    if lines:
+        begin, end = (_across(drawing, [line[which] for line in lines]) for which in (0, 1))
+        others.append(label_layout.on_lines(begin, end))
+    covered = np.concatenate([place[0] for place in others]), np.concatenate([place[1] for place in others])
+    offsets = label_layout.flags(x[:n], y[:n], labels, covered, _PIXELS)
     for place, label, (right, above) in zip(shared, labels, offsets, strict=True):
         drawing.add_annotation(
             x=place[0],
@@ -61,6 +69,18 @@ def add_letters(drawing: Figure, findings: Findings) -> None:
             standoff=8,
             font={"size": _SIZE + 3 * (place in emphasised), "color": INK},
         )
+
+
+def _bars(findings: Findings) -> list[tuple[tuple[float, float], tuple[float, float]]]:
+    """Both ends of every bar about a lettered candidate."""
+    ends = []
+    for candidate in findings.map.candidates:
+        if candidate.utility is None or candidate.risk is None:
+            continue
+        use, risk = candidate.utility, candidate.risk
+        wide, high = bar(use, candidate.utility_se) or 0.0, bar(risk, candidate.risk_se) or 0.0
+        ends += [((use - wide, risk), (use + wide, risk)), ((use, risk - high), (use, risk + high))]
+    return ends
 
 
 def _across(drawing: Figure, points: list[tuple[float, float]]) -> tuple[np.ndarray, np.ndarray]:

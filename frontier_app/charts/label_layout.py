@@ -20,13 +20,24 @@ _SIDES = (
     ("bottom right", 1.0, -1.0),
     ("bottom left", -1.0, -1.0),
 )
+_ON_LINE, _ON_LINES = 30, 6_000  # places of one line, and about how many of all lines together
 Box = tuple[float, float, float, float]
+Places = tuple[np.ndarray, np.ndarray]
+"""Points of a drawing by their two coordinates."""
 
 
 def _overlap(a: Box, b: Box) -> float:
     wide = min(a[2], b[2]) - max(a[0], b[0])
     high = min(a[3], b[3]) - max(a[1], b[1])
     return wide * high if wide > 0 and high > 0 else 0.0
+
+
+def on_lines(begin: Places, end: Places) -> Places:
+    """Places along straight lines from each of ``begin`` to each of ``end``, dense enough to keep words off them."""
+    steps = max(3, min(_ON_LINE, _ON_LINES // max(1, len(begin[0]))))
+    along = np.linspace(0, 1, steps)[:, None]
+    x, y = (np.ravel(first + along * (last - first)) for first, last in zip(begin, end, strict=True))
+    return x, y
 
 
 def beside(

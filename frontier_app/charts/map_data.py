@@ -92,9 +92,20 @@ def ranges(cloud: Cloud, marks: Marks) -> tuple[tuple[float, float], tuple[float
             )
         if marks.span == "zero" and cloud.risk_sign > 0:
             risk = np.append(risk, 0.0)
+    if marks.errors:  # no bar is cut off, but those of intervals, which may be endless
+        on = known & cloud.on
+        loss, risk = (
+            np.concatenate([shown, middle[on] - half, middle[on] + half])
+            for shown, middle, half in (
+                (loss, cloud.loss, np.nan_to_num(cloud.loss_se[on])),
+                (risk, cloud.risk, np.nan_to_num(cloud.risk_se[on]) * (cloud.interval is None)),
+            )
+        )
     wide, high = (float(np.ptp(x)) or abs(float(x.max())) or 1.0 for x in (loss, risk))
-    across = float(loss.max()) + 0.12 * wide, float(loss.min()) - 0.11 * wide
-    return across, (float(risk.min()) - 0.12 * high, float(risk.max()) + 0.12 * high)
+    # Beside the least useful candidate and below the safest one the words of no release have room.
+    aside, below = (0.12, 0.12) if marks.span == "frontier" else (0.26, 0.14)
+    across = float(loss.max()) + aside * wide, float(loss.min()) - 0.11 * wide
+    return across, (float(risk.min()) - below * high, float(risk.max()) + 0.12 * high)
 
 
 @dataclass(frozen=True)
@@ -167,3 +178,13 @@ class Panel:
     def scaled(self, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Points as shares of the drawing's width and height."""
         return self.share(self.cloud.loss[rows], self.cloud.risk[rows])
+
+    def risk_bars(self, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Lower and upper ends of the bars about the risks of some points; a bar without an end leaves the drawing."""
+        risk = self.cloud.risk[rows]
+        if self.cloud.interval is None:
+            half = np.nan_to_num(self.cloud.risk_se[rows])
+            return risk - half, risk + half
+        low, high = np.sort([end[rows] for end in self.cloud.interval], axis=0)
+        low = np.where(np.isinf(low), np.minimum(min(self.up), risk), low)
+        return low, np.where(np.isinf(high), np.maximum(max(self.up), risk), high)

@@ -201,9 +201,6 @@ def _points(panel: Panel, rows: np.ndarray, group: int, on: bool) -> dict[str, A
 
 def _interval(panel: Panel, rows: np.ndarray) -> dict[str, Any]:
     """Bars from end to end of the interval about each risk; one without an end leaves the drawing."""
-    assert panel.cloud.interval is not None
-    risk, (low, high) = panel.cloud.risk[rows], np.sort([end[rows] for end in panel.cloud.interval], axis=0)
-    low = np.where(np.isinf(low), np.minimum(min(panel.up), risk), low)
-    high = np.where(np.isinf(high), np.maximum(max(panel.up), risk), high)
+    risk, (low, high) = panel.cloud.risk[rows], panel.risk_bars(rows)
     bars = {"array": sent(high - risk), "arrayminus": sent(risk - low), "symmetric": False}
     return {"type": "data", "thickness": 1, "width": 2, **bars}

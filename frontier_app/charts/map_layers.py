@@ -12,6 +12,8 @@ from frontier_app.charts.style import COLOURS, INK, QUIET, SHAPES, look_of, sent
 from frontier_app.wording.figure_text import drawn, stacked
 
 _ORIGINAL = "original data"
+_RING = 11
+"""Radius of a ring, pixels."""
 LEGEND_ROW = 19
 """Height of a row of a legend, pixels."""
 RECOMMENDED, PINNED = "circle-open", "square-open"
@@ -48,12 +50,17 @@ def words(panel: Panel) -> None:
 def frontier(panel: Panel) -> None:
     """The frontier as a staircase: the edge of what the candidates on it dominate."""
     cloud = panel.cloud
-    on = np.flatnonzero(cloud.on)
+    on = _along_frontier(cloud)
     if len(on) < 2:
         return
-    on = on[np.lexsort((-cloud.utility_sign * cloud.loss[on], cloud.risk_sign * cloud.risk[on]))]
     line = {"color": QUIET, "width": 1.5, "shape": "vh"}
     panel.trace(x=sent(cloud.loss[on]), y=sent(cloud.risk[on]), mode="lines", line=line, hoverinfo="skip")
+
+
+def _along_frontier(cloud: Cloud) -> np.ndarray:
+    """Rows of the frontier, the safest first."""
+    on = np.flatnonzero(cloud.on)
+    return on[np.lexsort((-cloud.utility_sign * cloud.loss[on], cloud.risk_sign * cloud.risk[on]))]
 
 
 def flags(panel: Panel) -> None:
@@ -65,13 +72,12 @@ def flags(panel: Panel) -> None:
     plain = [" ".join(names[row] for names in (flagged, pinned) if row in names) for row in rows.tolist()]
     bold = {row: drawn("<b>{}</b>", letter) for row, letter in flagged.items()}
     named = [_side_by_side(bold.get(row), pinned.get(row)) for row in rows.tolist()]
-    around = np.flatnonzero(~np.isnan(panel.cloud.loss) & ~np.isnan(panel.cloud.risk))
-    ox, oy = panel.scaled(around)
+    ox, oy = _drawn(panel)
     y0, y1 = panel.up
     across, above = panel.share(*panel.marks.original)
     above += 0.04 if _original_side(panel).startswith("top") else -0.04
     # No label on the other words and lines: doing nothing, no release, what is cut off, the bound.
-    taken = [(across - 0.12, across + 0.12, above), (0.0, 0.5, 0.045), (0.6, 1.0, 0.03)]
+    taken = [(across - 0.12, across + 0.12, above), (0.0, 0.2, 0.05), (0.6, 1.0, 0.03)]
     if panel.marks.bound is not None:
         line = (panel.marks.bound - y0) / (y1 - y0)
         taken.append((0.0, 1.0, line))
@@ -94,6 +100,29 @@ def flags(panel: Panel) -> None:
         )
 
 
+def _drawn(panel: Panel) -> label_layout.Places:
+    """Places, as shares of the drawing, of points, bars, the frontier's line and rings."""
+    cloud, marks = panel.cloud, panel.marks
+    known = ~np.isnan(cloud.loss) & ~np.isnan(cloud.risk)
+    x, y = cloud.loss, cloud.risk
+    on = _along_frontier(cloud)
+    places = [(x[known], y[known]), label_layout.on_lines((x[on[:-1]], y[on[:-1]]), (x[on[:-1]], y[on[1:]]))]
+    places.append(label_layout.on_lines((x[on[:-1]], y[on[1:]]), (x[on[1:]], y[on[1:]])))
+    if marks.errors:
+        low, high = panel.risk_bars(on)
+        half = np.nan_to_num(cloud.loss_se[on])
+        places.append(label_layout.on_lines((x[on], low), (x[on], high)))
+        places.append(label_layout.on_lines((x[on] - half, y[on]), (x[on] + half, y[on])))
+    shares = [panel.share(*place) for place in places]
+    ringed = np.array([*marks.pins, *([] if marks.optimum is None else [marks.optimum])], int)
+    x, y = panel.scaled(ringed)
+    turn = np.linspace(0, 2 * np.pi, 8, endpoint=False)[:, None]
+    wide, tall = label_layout.SIZE
+    shares.append((np.ravel(x + _RING / wide * np.cos(turn)), np.ravel(y + _RING / tall * np.sin(turn))))
+    x, y = (np.concatenate([share[axis] for share in shares]) for axis in (0, 1))
+    return x, y
+
+
 def _side_by_side(letter: str | None, name: str | None) -> str:
     return drawn("{} {}", letter, name) if letter and name else letter or name or ""
 
@@ -105,7 +134,7 @@ def anchors(panel: Panel) -> None:
     share = 0.025 if not marks.distortion else 0.975
     no_use = across[0] + share * (across[1] - across[0])
     below = marks.span != "zero" or up[1] < up[0]  # a turned measure has no figure for no risk
-    label = "no release (no risk, below ↓)" if below else "no release"
+    label = stacked(["no release,", "no risk ↓"]) if below else "no release"
     anchors = [
         (
             loss,
@@ -120,7 +149,7 @@ def anchors(panel: Panel) -> None:
         anchors.append(
             (
                 no_use,
-                up[0] + 0.045 * (up[1] - up[0]) if below else 0.0,
+                up[0] + 0.05 * (up[1] - up[0]) if below else 0.0,
                 "square",
                 label,
                 "middle right" if not marks.distortion else "middle left",
@@ -144,11 +173,12 @@ def anchors(panel: Panel) -> None:
 def _original_side(panel: Panel) -> str:
     """The side on which the words of doing nothing stand: the one that covers fewest candidates."""
     cloud = panel.cloud
-    x, y = cloud.loss, cloud.risk
+    x, y = _drawn(panel)
     if cloud.bulk is not None:
-        x, y = np.append(x, cloud.bulk[0]), np.append(y, cloud.bulk[1])
+        more_x, more_y = panel.share(*cloud.bulk[:2])
+        x, y = np.append(x, more_x), np.append(y, more_y)
     sides = ("top center", "bottom center") if not panel.marks.distortion else ("top right", "bottom right")
-    return label_layout.emptiest(panel.share(*panel.marks.original), _ORIGINAL, panel.share(x, y), sides)
+    return label_layout.emptiest(panel.share(*panel.marks.original), _ORIGINAL, (x, y), sides)
 
 
 def grounds(panel: Panel) -> None:

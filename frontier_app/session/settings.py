@@ -27,7 +27,8 @@ PRIVACY: dict[str, object] = {
 
 CONTRAST_CSS = """<style>
 :root {color-scheme: light dark;}
-[data-testid^="stBaseButton-primary"]:not(:disabled) p, [data-testid="stMultiSelect"] [data-tag]:has(button) {
+[data-testid^="stBaseButton-primary"]:not(:disabled) :is(p, [data-testid="stIconMaterial"]),
+[data-testid="stMultiSelect"] [data-tag]:has(button) {
     color: light-dark(#FFFFFF, #10151A) !important;
 }
 [data-testid="stMultiSelect"] [data-tag]:not(:has(button)) {color: light-dark(#10151A, #E8EAED) !important;}

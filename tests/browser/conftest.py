@@ -8,11 +8,13 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.browser.steps import PATIENCE, dashboard, injected, keeping_to_itself
+from tests.browser.steps import PATIENCE, dashboard, injected, keeping_to_itself, workspace_with
 from tests.browser.tour import SAME_KEY
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
+
+    from frontier_app.session.workspace import Workspace
 
 
 @pytest.fixture(scope="session")
@@ -41,3 +43,20 @@ def page(browser: Browser, address: str) -> Iterator[Page]:
         opened.goto(address)
         yield opened
     context.close()
+
+
+@pytest.fixture(scope="session")
+def decided(home: Path) -> Workspace:
+    """A finished study with pins and a recommendation, so that no page is empty."""
+    from engine.decision.choice import choose
+    from engine.study.map_reader import risk_utility_map
+    from engine.study.pins import pin
+    from engine.study.study import Study
+
+    at = workspace_with(home, swap_sizes=[1, 2], replicates=12, max_risk="0.0022")
+    with Study.open(at.folder / "study-1.study") as study:
+        view = risk_utility_map(study)
+        for place in view.frontier()[:2].tolist():
+            pin(study, view.scenarios[place].label, f"pin {place}")
+        choose(study, view, "the most useful within the bound", by="A. Analyst")
+    return at

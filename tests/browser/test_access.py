@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from tests.browser.steps import PAGES, PATIENCE, dashboard, engine, every_page, open_at, settled, workspace_with
+from tests.browser.steps import PAGES, PATIENCE, dashboard, engine, every_page, open_at, settled
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
@@ -71,28 +71,22 @@ def window(request: pytest.FixtureRequest, browser: Browser) -> Iterator[Page]:
     context.close()
 
 
-@pytest.fixture(scope="session")
-def decided(home: Path) -> Workspace:
-    """A finished study with pins and a recommendation, so that no page is empty."""
-    from engine.decision.choice import choose
-    from engine.study.map_reader import risk_utility_map
-    from engine.study.pins import pin
-    from engine.study.study import Study
-
-    at = workspace_with(home, swap_sizes=[1, 2], replicates=12, max_risk="0.0022")
-    with Study.open(at.folder / "study-1.study") as study:
-        view = risk_utility_map(study)
-        for place in view.frontier()[:2].tolist():
-            pin(study, view.scenarios[place].label, f"pin {place}")
-        choose(study, view, "the most useful within the bound", by="A. Analyst")
-    return at
+def pale(page: Page) -> list[str]:
+    """Icons of filled buttons that have another colour than the words beside them, which are readable."""
+    found: list[str] = page.evaluate(
+        """() => [...document.querySelectorAll('[data-testid^=stBaseButton-primary]:not(:disabled)')].filter(e => {
+            const [icon, words] = ['[data-testid=stIconMaterial]', 'p'].map(css => e.querySelector(css));
+            return icon && words && getComputedStyle(icon).color !== getComputedStyle(words).color;
+        }).map(e => `pale icon: ${e.innerText}`)"""
+    )
+    return found
 
 
 def faults(page: Page, name: str) -> list[str]:
     """What is wrong with the page as it is, each with the page's name."""
     page.wait_for_timeout(400)  # fades end before colours are judged
     settled(page)
-    return [f"{name}: {said}" for said in (*unhappy(page), *wide(page))]
+    return [f"{name}: {said}" for said in (*unhappy(page), *wide(page), *pale(page))]
 
 
 def test_every_page_with_nothing_open(window: Page, address: str):

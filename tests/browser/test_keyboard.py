@@ -17,6 +17,16 @@ _FOCUS = """() => { const e = document.activeElement; if (!e) return '';
     const own = ['BUTTON', 'A'].includes(e.tagName) ? e.innerText : '';
     return e.getAttribute('aria-label') || (e.labels && e.labels[0] && e.labels[0].innerText) || own || ''; }"""
 
+_UNSEEN = """() => { const e = document.activeElement, style = x => getComputedStyle(x);
+    const bar = e.closest('[data-testid=stElementToolbar]');
+    const ringed = e.matches('canvas') ? e.closest('[data-testid=stDataFrame]') : bar ? e
+        : e.matches('[type=radio], [type=checkbox]') ? e.closest('label') : null;
+    const seen = !ringed || style(ringed).outlineStyle === 'solid' && parseFloat(style(ringed).outlineWidth) >= 2;
+    const hidden = bar && style(bar).opacity !== '1';
+    return seen && !hidden ? [] : [e.getAttribute('aria-label') || e.outerHTML.slice(0, 80)];
+}"""
+"""What has the focus and no ring, where Streamlit gives none; a table's buttons also while hidden."""
+
 
 def tab_to(page: Page, words: str, most: int = 90, *, typed: bool = False) -> None:
     """Press Tab until what has the focus is called that; with ``typed`` something that takes text, not the help to
@@ -68,12 +78,16 @@ def test_from_the_first_page_to_a_recommendation_by_keys_alone(page: Page):
     assert re.search(r"\(x\w+\)$", first)
 
     # … and from the table, whose rows the arrows reach.
+    unseen = []
     for _ in range(60):
         page.keyboard.press("Tab")
+        page.wait_for_timeout(50)
+        unseen += page.evaluate(_UNSEEN)
         if page.evaluate("() => document.activeElement.matches('[data-testid=stDataFrame] canvas')"):
             break
     else:
         raise AssertionError("the table cannot be reached")
+    assert not unseen, "nobody sees where the keyboard is"
     assert ", 5 % (" in first
     grid = page.locator("[data-testid=stDataFrame] canvas").first
     grid.scroll_into_view_if_needed()  # what a browser does for a person who tabs on

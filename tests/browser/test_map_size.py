@@ -7,14 +7,20 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.browser.steps import button, map_drawn, open_at, workspace_with
+from tests.browser.steps import button, map_drawn, open_at, visit, workspace_with
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page
 
+    from frontier_app.session.workspace import Workspace
+
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
 _BOX = """(css) => { const r = document.querySelector(css).getBoundingClientRect();
     return {width: r.width, height: r.height, bottom: r.bottom}; }"""
+
+_CUT_OFF = """() => [...document.querySelectorAll('[data-testid=stMetricLabel] *, [data-testid=stButton] button *')]
+    .filter(e => e.scrollWidth > e.clientWidth + 1 && getComputedStyle(e).overflowX === 'hidden')
+    .map(e => e.innerText)"""
 
 
 @pytest.mark.parametrize("width, height", [(1280, 800), (1920, 1080)])
@@ -47,9 +53,18 @@ def test_map_card_headline_navigation_and_popovers_fit_in_the_window(
     page.get_by_text("Knee and slopes").click()
     page.get_by_text("the frontier's knee").wait_for()
     assert page.evaluate(_BOX, "[data-testid=stPopoverBody]")["bottom"] <= height
+    if height >= 1080:
+        page.keyboard.press("Escape")
+        visit(page, "sweep")
+        map_drawn(page)
+        assert page.evaluate(_BOX, ".js-plotly-plot")["height"] >= 0.6 * height, (
+            "half of the page of the sweep is empty"
+        )
 
 
-def test_in_a_narrow_window_the_card_stands_below_the_map(page: Page, address: str, home: Path):
+def test_in_a_narrow_window_the_card_stands_below_the_map_and_no_words_are_cut_off(
+    page: Page, address: str, home: Path, decided: Workspace
+):
     at = workspace_with(home, risk="small_cells", utility="hellinger", max_risk="0.0025")
     page.set_viewport_size({"width": 800, "height": 800})
     open_at(page, address, at, "explore")
@@ -59,3 +74,8 @@ def test_in_a_narrow_window_the_card_stands_below_the_map(page: Page, address: s
     assert card["bottom"] - card["height"] >= chart["bottom"] and min(chart["width"], card["width"]) > 650
     more = page.get_by_test_id("stPopover").get_by_text("More", exact=True).bounding_box()
     assert more is not None and more["height"] < 60, "the words of the button stand below each other"
+    open_at(page, address, decided, "board")
+    map_drawn(page)
+    assert page.get_by_text("Figures beyond the tolerances").count() and page.evaluate(_CUT_OFF) == []
+    open_at(page, address, decided, "recommend")
+    assert button(page, "Run on fresh replicates").count() == 1 and page.evaluate(_CUT_OFF) == []

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Literal
 
 import pytest
 
-from tests.browser.steps import no_trouble, open_at, settled, workspace_with
+from tests.browser.steps import no_trouble, open_at, settled, visit, workspace_with
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page
@@ -17,6 +17,8 @@ pytestmark = [pytest.mark.browser, pytest.mark.slow]
 _SCHEMES: tuple[Literal["light", "dark"], ...] = ("light", "dark")
 _SIZES = ((1280, 800), (1920, 1080))
 _MOST = {"threat": 1450, "plan": 1350}  # pixels at 1280 with the fold on households; each had more than 2,600
+_CHIPS_CUT_OFF = """() => [...document.querySelectorAll('[data-testid=stButtonGroup] > div')]
+    .filter(e => e.scrollWidth > e.clientWidth).map(e => e.innerText)"""
 _HEIGHT = "() => document.querySelector('[data-testid=stMain]').scrollHeight"
 
 
@@ -30,6 +32,11 @@ def test_the_steps_of_a_wide_file_are_short(page: Page, address: str, home: Path
             settled(page)
             no_trouble(page)
             assert page.evaluate(_HEIGHT) <= most, (name, scheme, width)
+    page.set_viewport_size({"width": 1280, "height": 800})
+    visit(page, "data")
+    page.get_by_text("Columns (300)").click()
+    page.get_by_text("analysed (").wait_for()
+    assert page.evaluate(_CHIPS_CUT_OFF) == [], "a chip reaches out of its row"
 
 
 def test_what_is_folded_stays_open_while_it_is_worked_in(page: Page, address: str, home: Path) -> None:

@@ -121,18 +121,18 @@ def _bound(view: RiskUtilityMap, now: Rule, planned: float | None) -> None:
     for key in keys:
         if state.input_value(key) != value:
             state.set_input(key, value)
-    shown = f"%.{digits}f"
+    shown = f"%.{digits + len(str(int(max(-low, high))))}g"  # exact to a step, without noughts at the end
     # Typed, any bound can be asked for; the slider reaches as far as the candidates do.
     sliding, typing = st.columns([3, 2], vertical_alignment="center")
-    for widget, key, ends in (
-        (sliding.slider, keys[0], (low, high)),
-        (typing.number_input, keys[1], (min(0.0, low), max(0.0, high) * 10)),
+    for widget, key, ends, words in (
+        (sliding.slider, keys[0], (low, high), "α = "),
+        (typing.number_input, keys[1], (min(0.0, low), max(0.0, high) * 10), ""),
     ):
         widget(
             label,
             *ends,
             step=step,
-            format=shown,
+            format=words + shown,
             key=key,
             on_change=moved,
             args=(key,),

@@ -296,6 +296,7 @@ def _map() -> None:
         "filling",
         "Risk–utility map of the results so far, with the frontier and the original data",
         toolbar=True,
+        tall=True,
     )
 
 

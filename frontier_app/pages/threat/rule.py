@@ -192,8 +192,9 @@ def _bound(
 def _reachable_words(least: float | None) -> str:
     """The words on the least bound that a candidate meets."""
     if least is None:
+        known = "seen on the map, under Explore" if actions.own_study() is not None else "known after the sweep"
         return (
-            "How low swapping brings the risk is known after the sweep. Where no candidate meets the bound, the map"
+            f"How low swapping brings the risk is {known}. Where no candidate meets the bound, the map"
             " says so and offers a bound that one meets."
         )
     return markdown("The least risk that a candidate of the study reaches is {}.", text.figure(least))

@@ -118,7 +118,7 @@ def test_clicks_tell_places_and_shape_says_the_same_as_colour():
 def test_both_anchors_and_only_the_frontier_is_a_line():
     figure = map_figure.risk_utility(cloud(), MARKS)
     assert len(traces(figure, "original data")) == 1
-    assert len(traces(figure, "no release (no risk, below ↓)")) == 1
+    assert len(traces(figure, "no release,<br>no risk ↓")) == 1
     (line,) = [t for t in figure.data if t.mode == "lines"]
     assert list(line.y) == sorted(line.y) and line.line.shape == "vh"
 
@@ -248,7 +248,7 @@ def test_in_the_distortion_view_more_distortion_is_to_the_right():
     figure = map_figure.risk_utility(cloud(), replace(MARKS, distortion=True))
     left, right = figure.layout.xaxis.range
     assert left < 0 < 0.4 < right
-    (square,) = traces(figure, "no release (no risk, below ↓)")
+    (square,) = traces(figure, "no release,<br>no risk ↓")
     assert square.x[0] > 0.4
 
 

@@ -167,6 +167,16 @@ def test_letters_of_one_place_on_the_map_do_not_cover_each_other(swept: Callable
         assert abs(height - bound_at * pixels) > 8, "a letter stands on the line of the bound"
         for (_, other), other_right in placed[:k]:
             assert abs(height - other) > 15 or abs(right - other_right) > 12, "two letters stand on each other"
+    # A neighbour's bar stands where the letter would.
+    assert own.utility is not None
+    (left, right) = drawn.layout.xaxis.range
+    away = 20 / 720 * (right - left)
+    beside = replace(two[0], utility=own.utility + away, risk_se=(top - bottom) / 4)
+    drawn = board_map.board_map(replace(found, map=replace(found.map, candidates=(own, beside))), dark=False)
+    (left, right) = drawn.layout.xaxis.range
+    bar_at = 720 * away / (right - left)
+    (first,) = [note for note in drawn.layout.annotations if note.text == f"<b>{own.letter}</b>"]
+    assert abs(first.ax - bar_at) > 8 or abs(first.ay) > 100, "a letter stands on a bar"
 
 
 def test_the_command_opens_a_bundle_and_refuses_another_folder(

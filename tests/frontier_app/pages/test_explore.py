@@ -55,6 +55,11 @@ def look(made: AppTest, **changes: object) -> AppTest:
     return made
 
 
+def sprintf(form: str, value: float) -> str:
+    """A figure as the browser writes it, without the words before it."""
+    return f"%{form.partition('%')[2]}" % value
+
+
 def middle(view: RiskUtilityMap) -> float:
     """A bound with candidates on both sides of it."""
     return float(np.nanmedian(view.risk_loss))
@@ -338,6 +343,8 @@ def test_the_slider_reaches_as_far_as_the_candidates_do_and_any_bound_can_be_typ
     slider = made.slider[0]
     number = next(box for box in made.number_input if box.label == slider.label)
     assert slider.min == pytest.approx(view.risk_loss.min(), abs=slider.step)
+    assert slider.proto.format.startswith("α = %.") and slider.proto.format.endswith("g"), "a figure without its name"
+    assert f"{slider.max - slider.step:.12g}" == sprintf(slider.proto.format, slider.max - slider.step)
     number.set_value(0.0).run()
     assert made.session_state["frontier"].look.bound == 0.0
     slider = made.slider[0]

@@ -252,6 +252,7 @@ def test_a_change_after_results_is_logged_with_reason_and_name(swept: Callable[.
     assert any("after results were seen" in info.value for info in made.info)
     _box(made, "Rule").set_value("bound").run()
     _box(made, "Largest acceptable risk").set_value("0.002").run()
+    assert any("brings the risk is seen on the map, under Explore" in caption.value for caption in made.caption)
     (said,) = [m.value for m in made.markdown if "Changed after results were seen" in m.value]
     assert "Largest acceptable risk (α): nothing in the study, 0.002 here" in said
     assert made.button(key="keep-change").disabled
