@@ -22,11 +22,19 @@ from engine.study import keys
 from tests import examples, forked_readers, skip_summary
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Browser
+    from playwright.sync_api import Browser, Playwright
 
 examples.register()
 
 CHROMIUM_NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
+CHROMIUM_FLAGS = (
+    "--no-sandbox",  # a container's root user has none to run in
+    "--disable-dev-shm-usage",  # which is often small
+    # A page is shown for seconds: to compile its script better takes longer than it saves.  The same holds for drawing
+    # as a graphics card would where there is none, as Debian's Chromium does.
+    "--js-flags=--no-opt --no-maglev",
+    "--disable-gpu-rasterization",
+)
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -104,12 +112,17 @@ def chromium() -> str:
 
 
 @pytest.fixture(scope="session")
-def browser(chromium: str) -> Iterator[Browser]:
-    """A headless Chromium for the whole run; tests open their own context or page in it."""
+def playwright() -> Iterator[Playwright]:
+    """What starts browsers; there can be one in a process."""
     from playwright.sync_api import sync_playwright
 
-    with sync_playwright() as playwright:
-        # A container's root user has no sandbox to run in and often a small /dev/shm.
-        running = playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox", "--disable-dev-shm-usage"])
-        yield running
-        running.close()
+    with sync_playwright() as started:
+        yield started
+
+
+@pytest.fixture(scope="session")
+def browser(chromium: str, playwright: Playwright) -> Iterator[Browser]:
+    """A headless Chromium for the whole run; tests open their own context or page in it."""
+    running = playwright.chromium.launch(executable_path=chromium, args=[*CHROMIUM_FLAGS])
+    yield running
+    running.close()

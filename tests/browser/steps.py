@@ -162,9 +162,9 @@ def served(
 
 
 @contextmanager
-def keeping_to_itself(context: BrowserContext, address: str) -> Iterator[None]:
+def keeping_to_itself(context: BrowserContext, address: str) -> Iterator[list[str]]:
     """While it lasts, the windows of a context ask this server alone, and break no rule of its
-    Content-Security-Policy."""
+    Content-Security-Policy; yields the list of where they did."""
     strange: list[str] = []
     ours = tuple(f"{kind}://{address.split('/')[2]}/" for kind in ("http", "ws"))
 
@@ -179,7 +179,7 @@ def keeping_to_itself(context: BrowserContext, address: str) -> Iterator[None]:
     )
     context.on("request", lambda request: asked(request.url))
     context.on("page", lambda page: page.on("websocket", lambda socket: asked(socket.url)))
-    yield
+    yield strange
     assert not strange, strange
 
 

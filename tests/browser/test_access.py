@@ -5,7 +5,6 @@ Contrast of text and marks is also checked by figures, in tests/frontier_app/cha
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -63,12 +62,10 @@ def wide(page: Page) -> list[str]:
 
 
 @pytest.fixture(params=["light", "dark"])
-def window(request: pytest.FixtureRequest, browser: Browser) -> Iterator[Page]:
-    context = browser.new_context(viewport={"width": 1280, "height": 800}, color_scheme=request.param)
-    page = context.new_page()
-    page.set_default_timeout(PATIENCE)
-    yield page
-    context.close()
+def themed(request: pytest.FixtureRequest, window: Page) -> Page:
+    window.set_viewport_size({"width": 1280, "height": 800})
+    window.emulate_media(color_scheme=request.param)
+    return window
 
 
 def pale(page: Page) -> list[str]:
@@ -89,51 +86,51 @@ def faults(page: Page, name: str) -> list[str]:
     return [f"{name}: {said}" for said in (*unhappy(page), *wide(page), *pale(page))]
 
 
-def test_every_page_with_nothing_open(window: Page, address: str):
-    window.goto(address)
-    window.get_by_test_id("stHeading").first.wait_for()
-    found = faults(window, "data")
+def test_every_page_with_nothing_open(themed: Page, address: str):
+    themed.goto(address)
+    themed.get_by_test_id("stHeading").first.wait_for()
+    found = faults(themed, "data")
     for name, title in list(PAGES.items())[1:]:
-        window.get_by_test_id("stHeader").get_by_role("link", name=title, exact=True).click()
-        window.wait_for_function(f"() => location.pathname === '/{name}'")
-        found += faults(window, name)
+        themed.get_by_test_id("stHeader").get_by_role("link", name=title, exact=True).click()
+        themed.wait_for_function(f"() => location.pathname === '/{name}'")
+        found += faults(themed, name)
     assert not found, "\n".join(found)
 
 
-def test_every_page_with_a_study(window: Page, address: str, decided: Workspace):
+def test_every_page_with_a_study(themed: Page, address: str, decided: Workspace):
     found = []
-    for name in every_page(window, address, decided):
+    for name in every_page(themed, address, decided):
         if name == "explore":
-            window.wait_for_function("() => document.querySelector('.js-plotly-plot')?._fullLayout?.xaxis?.range")
-        found += faults(window, name)
+            themed.wait_for_function("() => document.querySelector('.js-plotly-plot')?._fullLayout?.xaxis?.range")
+        found += faults(themed, name)
         if name == "compare":
-            window.get_by_text("One candidate, before and after").click()
-            found += faults(window, "one candidate")
+            themed.get_by_text("One candidate, before and after").click()
+            found += faults(themed, "one candidate")
     assert not found, "\n".join(found)
 
 
-def test_the_form_of_a_pin_is_readable(window: Page, address: str, decided: Workspace):
+def test_the_form_of_a_pin_is_readable(themed: Page, address: str, decided: Workspace):
     """What opens over the page lies outside of the page's own colours."""
-    open_at(window, address, decided, "explore")
-    window.get_by_role("button", name="Pin").first.click()
-    window.get_by_test_id("stPopoverBody").get_by_label("Name").wait_for()
-    found = faults(window, "pin")
+    open_at(themed, address, decided, "explore")
+    themed.get_by_role("button", name="Pin").first.click()
+    themed.get_by_test_id("stPopoverBody").get_by_label("Name").wait_for()
+    found = faults(themed, "pin")
     assert not found, "\n".join(found)
 
 
-def test_a_map_keeps_up_with_the_theme_and_is_told_whole_pixels(window: Page, address: str, decided: Workspace):
+def test_a_map_keeps_up_with_the_theme_and_is_told_whole_pixels(themed: Page, address: str, decided: Workspace):
     """Nothing is drawn anew when the theme changes, so the figure's ink has to be the page's."""
-    open_at(window, address, decided, "explore")
-    window.wait_for_function("() => document.querySelector('.js-plotly-plot')?._fullLayout?.width")
+    open_at(themed, address, decided, "explore")
+    themed.wait_for_function("() => document.querySelector('.js-plotly-plot')?._fullLayout?.width")
     of = "([query, name]) => getComputedStyle(document.querySelector(query))[name]"
     light, dark = "rgb(16, 21, 26)", "rgb(232, 234, 237)"
     for ink in (light, dark, light):
-        window.emulate_media(color_scheme="light" if ink == light else "dark")
-        window.wait_for_function(
+        themed.emulate_media(color_scheme="light" if ink == light else "dark")
+        themed.wait_for_function(
             "ink => getComputedStyle(document.querySelector('.stApp')).color === ink", arg=ink, timeout=PATIENCE
         )
-        assert {window.evaluate(of, [f".js-plotly-plot {one}", "fill"]) for one in (".xtick text", ".ytitle")} == {ink}
-    width = window.evaluate("() => document.querySelector('.js-plotly-plot')._fullLayout.width")
+        assert {themed.evaluate(of, [f".js-plotly-plot {one}", "fill"]) for one in (".xtick text", ".ytitle")} == {ink}
+    width = themed.evaluate("() => document.querySelector('.js-plotly-plot')._fullLayout.width")
     assert width == int(width)
 
 

@@ -15,11 +15,13 @@ if TYPE_CHECKING:
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
 
 
-def test_no_page_leaves_an_error_in_the_console(page: Page, address: str, home: Path):
+def test_no_page_leaves_an_error_in_the_console(window: Page, address: str, home: Path):
     at = workspace_with(home, risk="small_cells", utility="hellinger", max_risk="0.0025")
     missed: list[str] = []
-    page.on("response", lambda answer: missed.append(f"{answer.status} {answer.url}") if answer.status >= 400 else None)
-    page.on("console", lambda said: missed.append(said.text) if said.type == "error" else None)
+    window.on(
+        "response", lambda answer: missed.append(f"{answer.status} {answer.url}") if answer.status >= 400 else None
+    )
+    window.on("console", lambda said: missed.append(said.text) if said.type == "error" else None)
     for name in PAGES:
-        open_at(page, address, at, name)
+        open_at(window, address, at, name)
     assert not missed

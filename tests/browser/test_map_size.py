@@ -25,57 +25,57 @@ _CUT_OFF = """() => [...document.querySelectorAll('[data-testid=stMetricLabel] *
 
 @pytest.mark.parametrize("width, height", [(1280, 800), (1920, 1080)])
 def test_map_card_headline_navigation_and_popovers_fit_in_the_window(
-    page: Page, address: str, home: Path, width: int, height: int
+    window: Page, address: str, home: Path, width: int, height: int
 ):
     at = workspace_with(home, risk="small_cells", utility="hellinger", max_risk="0.0025")
-    page.set_viewport_size({"width": width, "height": height})
-    open_at(page, address, at, "explore")
-    page.get_by_text("is recommended").first.wait_for()
-    map_drawn(page)
-    chart = page.evaluate(_BOX, ".js-plotly-plot")
-    figures = page.evaluate(_BOX, ".st-key-card table tbody tr:last-child")
-    card = page.evaluate(_BOX, ".st-key-card")
+    window.set_viewport_size({"width": width, "height": height})
+    open_at(window, address, at, "explore")
+    window.get_by_text("is recommended").first.wait_for()
+    map_drawn(window)
+    chart = window.evaluate(_BOX, ".js-plotly-plot")
+    figures = window.evaluate(_BOX, ".st-key-card table tbody tr:last-child")
+    card = window.evaluate(_BOX, ".st-key-card")
     assert chart["bottom"] <= height and figures["bottom"] <= height and card["bottom"] <= height
     assert chart["width"] >= width / 2
     if height >= 1080:
         assert chart["height"] >= 0.6 * height
-    legends = page.evaluate("() => document.querySelector('.js-plotly-plot')._fullLayout.legend._height")
-    top = page.evaluate("() => document.querySelector('.js-plotly-plot')._fullLayout.margin.t")
+    legends = window.evaluate("() => document.querySelector('.js-plotly-plot')._fullLayout.legend._height")
+    top = window.evaluate("() => document.querySelector('.js-plotly-plot')._fullLayout.margin.t")
     assert legends + 34 <= top, "the legend would lie under the buttons of the figure"
-    headline = page.evaluate(_BOX, "[data-testid=stMain] h5")
+    headline = window.evaluate(_BOX, "[data-testid=stMain] h5")
     assert headline["height"] < 30, "the headline has two lines"
-    lefts = page.evaluate(
+    lefts = window.evaluate(
         """() => ["[data-testid=stTopNavLink] span", "[data-testid=stMain] h1"].map(
             css => document.querySelector(css).getBoundingClientRect().left)"""
     )
     assert abs(lefts[0] - lefts[1]) < 3, f"navigation and page begin at {lefts}"
-    button(page, "More").click()
-    page.get_by_text("Knee and slopes").click()
-    page.get_by_text("the frontier's knee").wait_for()
-    assert page.evaluate(_BOX, "[data-testid=stPopoverBody]")["bottom"] <= height
+    button(window, "More").click()
+    window.get_by_text("Knee and slopes").click()
+    window.get_by_text("the frontier's knee").wait_for()
+    assert window.evaluate(_BOX, "[data-testid=stPopoverBody]")["bottom"] <= height
     if height >= 1080:
-        page.keyboard.press("Escape")
-        visit(page, "sweep")
-        map_drawn(page)
-        assert page.evaluate(_BOX, ".js-plotly-plot")["height"] >= 0.6 * height, (
+        window.keyboard.press("Escape")
+        visit(window, "sweep")
+        map_drawn(window)
+        assert window.evaluate(_BOX, ".js-plotly-plot")["height"] >= 0.6 * height, (
             "half of the page of the sweep is empty"
         )
 
 
 def test_in_a_narrow_window_the_card_stands_below_the_map_and_no_words_are_cut_off(
-    page: Page, address: str, home: Path, decided: Workspace
+    window: Page, address: str, home: Path, decided: Workspace
 ):
     at = workspace_with(home, risk="small_cells", utility="hellinger", max_risk="0.0025")
-    page.set_viewport_size({"width": 800, "height": 800})
-    open_at(page, address, at, "explore")
-    page.get_by_text("is recommended").first.wait_for()
-    map_drawn(page)
-    chart, card = page.evaluate(_BOX, ".js-plotly-plot"), page.evaluate(_BOX, ".st-key-card")
+    window.set_viewport_size({"width": 800, "height": 800})
+    open_at(window, address, at, "explore")
+    window.get_by_text("is recommended").first.wait_for()
+    map_drawn(window)
+    chart, card = window.evaluate(_BOX, ".js-plotly-plot"), window.evaluate(_BOX, ".st-key-card")
     assert card["bottom"] - card["height"] >= chart["bottom"] and min(chart["width"], card["width"]) > 650
-    more = page.get_by_test_id("stPopover").get_by_text("More", exact=True).bounding_box()
+    more = window.get_by_test_id("stPopover").get_by_text("More", exact=True).bounding_box()
     assert more is not None and more["height"] < 60, "the words of the button stand below each other"
-    open_at(page, address, decided, "board")
-    map_drawn(page)
-    assert page.get_by_text("Figures beyond the tolerances").count() and page.evaluate(_CUT_OFF) == []
-    open_at(page, address, decided, "recommend")
-    assert button(page, "Run on fresh replicates").count() == 1 and page.evaluate(_CUT_OFF) == []
+    open_at(window, address, decided, "board")
+    map_drawn(window)
+    assert window.get_by_text("Figures beyond the tolerances").count() and window.evaluate(_CUT_OFF) == []
+    open_at(window, address, decided, "recommend")
+    assert button(window, "Run on fresh replicates").count() == 1 and window.evaluate(_CUT_OFF) == []

@@ -32,17 +32,17 @@ GENEROUS = 60.0
 
 
 @pytest.fixture
-def timed(page: Page) -> Callable[[str, Callable[[], None]], None]:
+def timed(window: Page) -> Callable[[str, Callable[[], None]], None]:
     """Run an interaction until the page is quiet, and print its time."""
 
     def run(what: str, act: Callable[[], None]) -> None:
         begin = time.perf_counter()
         act()
-        page.wait_for_timeout(50)
-        page.wait_for_selector("[data-testid=stApp][data-test-script-state=notRunning]")
+        window.wait_for_timeout(50)
+        window.wait_for_selector("[data-testid=stApp][data-test-script-state=notRunning]")
         seconds = time.perf_counter() - begin
         print(f"10^6 candidates, {what}: {seconds:.2f} s", flush=True)
-        no_trouble(page)
+        no_trouble(window)
         assert seconds < GENEROUS, what
 
     return run
@@ -55,7 +55,7 @@ def a_large_study(at: Workspace) -> tuple[str, int]:
         return path.name, len(study.scenarios)
 
 
-def test_a_million_candidates(page: Page, address: str, home: Path, timed: Callable[[str, Callable[[], None]], None]):
+def test_a_million_candidates(window: Page, address: str, home: Path, timed: Callable[[str, Callable[[], None]], None]):
     from playwright.sync_api import TimeoutError
 
     from frontier_app.session import workspace
@@ -70,52 +70,52 @@ def test_a_million_candidates(page: Page, address: str, home: Path, timed: Calla
         at.note(data="czech", study=name)
     print(f"a study of 10^6 candidates made in {time.perf_counter() - begin:.1f} s")
 
-    timed("open the map", lambda: open_at(page, address, at, "explore"))
-    map_drawn(page)
-    page.get_by_text(f"{MANY:,} scenarios").first.wait_for()
-    drawn = page.evaluate("() => document.querySelector('.js-plotly-plot')._fullData.map(t => t.type)")
+    timed("open the map", lambda: open_at(window, address, at, "explore"))
+    map_drawn(window)
+    window.get_by_text(f"{MANY:,} scenarios").first.wait_for()
+    drawn = window.evaluate("() => document.querySelector('.js-plotly-plot')._fullData.map(t => t.type)")
     assert "heatmap" in drawn
 
     # A box over the middle of the map lists what is inside; the table gives one of them.
-    page.locator(".js-plotly-plot").hover()
-    page.locator(".modebar-btn[data-title*='Box Select']").click()
-    x, y, w, h = page.evaluate(
+    window.locator(".js-plotly-plot").hover()
+    window.locator(".modebar-btn[data-title*='Box Select']").click()
+    x, y, w, h = window.evaluate(
         """() => { const e = document.querySelector('.js-plotly-plot'), b = e.getBoundingClientRect(),
             s = e._fullLayout._size; return [b.left + s.l, b.top + s.t, s.w, s.h]; }"""
     )
 
-    listed = page.get_by_text("candidates; the 1,000 with the least risk are listed")
+    listed = window.get_by_text("candidates; the 1,000 with the least risk are listed")
 
     def box() -> None:
         for patience in (15_000, 15_000, PATIENCE):
-            page.mouse.move(x + 0.3 * w, y + 0.4 * h)
-            page.mouse.down()
-            page.mouse.move(x + 0.6 * w, y + 0.9 * h, steps=8)
-            page.wait_for_timeout(150)  # a hand is slower than Plotly's throttle; a busy machine may still miss it
-            page.mouse.up()
+            window.mouse.move(x + 0.3 * w, y + 0.4 * h)
+            window.mouse.down()
+            window.mouse.move(x + 0.6 * w, y + 0.9 * h, steps=8)
+            window.wait_for_timeout(150)  # a hand is slower than Plotly's throttle; a busy machine may still miss it
+            window.mouse.up()
             with suppress(TimeoutError):
                 listed.wait_for(timeout=patience)
                 return
         raise AssertionError("the box lists nothing")
 
     timed("draw a box", box)
-    settled(page)
-    grid = page.locator("[data-testid=stDataFrame] canvas").first
+    settled(window)
+    grid = window.locator("[data-testid=stDataFrame] canvas").first
     grid.scroll_into_view_if_needed()
     grid.focus()
 
     def pick() -> None:
-        page.keyboard.press("ArrowDown")
-        page.keyboard.press("Shift+Space")
-        page.get_by_role("button", name="Recommend this one").wait_for()
+        window.keyboard.press("ArrowDown")
+        window.keyboard.press("Shift+Space")
+        window.get_by_role("button", name="Recommend this one").wait_for()
 
     timed("choose a row of the table", pick)
-    settled(page)
-    assert id_at_hand(page).startswith("x")
+    settled(window)
+    assert id_at_hand(window).startswith("x")
 
     def bound() -> None:
-        page.get_by_text("Largest acceptable risk, α").click()
-        page.get_by_text("is recommended: ").first.wait_for()
+        window.get_by_text("Largest acceptable risk, α").click()
+        window.get_by_text("is recommended: ").first.wait_for()
 
     timed("switch the bound on", bound)
-    assert page.locator(".js-plotly-plot").count() == 1
+    assert window.locator(".js-plotly-plot").count() == 1

@@ -16,7 +16,7 @@ from tests.frontier_app import hostile_names
 from tests.frontier_app.finished_studies import FinishedStudies
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Browser, Page
+    from playwright.sync_api import Browser, Page, Request
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
 LIVE = """() => {
@@ -35,16 +35,21 @@ LIVE = """() => {
 
 
 def test_names_fetch_nothing_and_stay_text(
-    page: Page, address: str, home: Path, tmp_path_factory: pytest.TempPathFactory
+    window: Page, address: str, home: Path, tmp_path_factory: pytest.TempPathFactory
 ):
     asked: list[str] = []
-    page.context.on("request", lambda request: asked.append(request.url))
+
+    def note(request: Request) -> None:
+        asked.append(request.url)
+
+    window.context.on("request", note)
     with at_home(home):
         at = hostile_names.swept(tmp_path_factory.mktemp("hostile"), FinishedStudies(tmp_path_factory), 1)
-    for name in every_page(page, address, at):
-        said = page.get_by_test_id("stMain").inner_text()
+    for name in every_page(window, address, at):
+        said = window.get_by_test_id("stMain").inner_text()
         assert "evil.example" in said or name in ("plan", "sweep", "release", "glossary", "explore"), name
-        assert page.evaluate(LIVE) == [], name
+        assert window.evaluate(LIVE) == [], name
+    window.context.remove_listener("request", note)
     assert asked and not [url for url in asked if not url.startswith(("http://127.0.0.1:", "data:", "blob:"))]
 
 
@@ -93,9 +98,9 @@ def test_every_sign_is_shown_as_it_is(browser: Browser, tmp_path: Path):
             server.terminate()
 
 
-def test_a_table_to_edit_has_no_download_whose_cells_may_be_formulas(page: Page, address: str, home: Path):
-    open_at(page, address, workspace_with(home, swept=False))
-    page.get_by_test_id("stDataFrame").first.hover()
-    search = page.locator('[data-testid=stElementToolbarButton] [aria-label^="Search"]').first
+def test_a_table_to_edit_has_no_download_whose_cells_may_be_formulas(window: Page, address: str, home: Path):
+    open_at(window, address, workspace_with(home, swept=False))
+    window.get_by_test_id("stDataFrame").first.hover()
+    search = window.locator('[data-testid=stElementToolbarButton] [aria-label^="Search"]').first
     search.wait_for()
-    assert not page.locator('[aria-label^="Download as CSV"]').first.is_visible()
+    assert not window.locator('[aria-label^="Download as CSV"]').first.is_visible()

@@ -20,7 +20,6 @@ from tests.browser.steps import (
     button,
     environment,
     every_page,
-    keeping_to_itself,
     map_drawn,
     no_trouble,
     open_at,
@@ -29,7 +28,7 @@ from tests.browser.steps import (
 )
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Browser
+    from playwright.sync_api import Browser, Page
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
 
@@ -73,44 +72,40 @@ def test_two_browsers_never_see_each_others_data(browser: Browser, address: str,
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_every_page_keeps_to_this_server(
-    browser: Browser, address: str, home: Path, tmp_path: Path, scheme: Literal["light", "dark"]
+    window: Page, address: str, home: Path, tmp_path: Path, scheme: Literal["light", "dark"]
 ):
     """All pages and figures, a large cloud (WebGL), a picture, a download and an upload, in both schemes."""
     at, crowded = workspace_with(home), workspace_with(home, swept=False)
     with at_home(home):
         crowded.note(study=large(crowded, 4_000).name)
     (tmp_path / "people.csv").write_text("age,sex\n" + "young,f\nold,m\n" * 20)
-    context = browser.new_context(color_scheme=scheme, viewport={"width": 1280, "height": 900}, accept_downloads=True)
-    with keeping_to_itself(context, address):
-        page = context.new_page()
-        page.set_default_timeout(PATIENCE)
-        for _ in every_page(page, address, at):
-            no_trouble(page)
-        for one, figures in (
-            (at, ("Quantile", "Rates", "Pooled", "Labels", "Runs", "Measures")),
-            (crowded, ("Measures", "Map")),
-        ):
-            open_at(page, address, one, "explore")
-            for figure in figures:
-                page.get_by_test_id("stButtonGroup").get_by_role("radio", name=figure, exact=True).first.click()
-                settled(page)
-            map_drawn(page)
-        kinds = page.evaluate("() => document.querySelector('.js-plotly-plot')._fullData.map(one => one.type)")
-        assert "scattergl" in kinds, kinds
-        assert page.locator(".js-plotly-plot .no-webgl").count() == 0
-        page.locator(".js-plotly-plot").hover()
-        with page.expect_download() as picture:
-            page.locator(".modebar-btn[data-title*='Download']").click()
-        assert picture.value.path().stat().st_size > 10_000
-        page.goto(address)
-        page.locator("input[type=file]").first.set_input_files(tmp_path / "people.csv")
-        page.get_by_role("heading", name="people.csv").wait_for()
-        settled(page)
-        button(page, "Plan file").click()
-        with page.expect_download() as plan:
-            page.get_by_role("button", name="Save the plan").click()
-        assert 'name = "age"' in plan.value.path().read_text()
-    context.close()
+    window.emulate_media(color_scheme=scheme)
+    for _ in every_page(window, address, at):
+        no_trouble(window)
+    for one, figures in (
+        (at, ("Quantile", "Rates", "Pooled", "Labels", "Runs", "Measures")),
+        (crowded, ("Measures", "Map")),
+    ):
+        open_at(window, address, one, "explore")
+        for figure in figures:
+            window.get_by_test_id("stButtonGroup").get_by_role("radio", name=figure, exact=True).first.click()
+            settled(window)
+        map_drawn(window)
+    kinds = window.evaluate("() => document.querySelector('.js-plotly-plot')._fullData.map(one => one.type)")
+    assert "scattergl" in kinds, kinds
+    assert window.locator(".js-plotly-plot .no-webgl").count() == 0
+    window.locator(".js-plotly-plot").hover()
+    with window.expect_download() as picture:
+        window.locator(".modebar-btn[data-title*='Download']").click()
+    assert picture.value.path().stat().st_size > 10_000
+    window.goto(address)
+    window.locator("input[type=file]").first.set_input_files(tmp_path / "people.csv")
+    window.get_by_role("heading", name="people.csv").wait_for()
+    settled(window)
+    button(window, "Plan file").click()
+    with window.expect_download() as plan:
+        window.get_by_role("button", name="Save the plan").click()
+    assert 'name = "age"' in plan.value.path().read_text()
 
 
 def test_started_in_another_folder_the_server_is_on_this_machine_only(address: str):

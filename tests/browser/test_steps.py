@@ -22,28 +22,28 @@ _CHIPS_CUT_OFF = """() => [...document.querySelectorAll('[data-testid=stButtonGr
 _HEIGHT = "() => document.querySelector('[data-testid=stMain]').scrollHeight"
 
 
-def test_the_steps_of_a_wide_file_are_short(page: Page, address: str, home: Path) -> None:
+def test_the_steps_of_a_wide_file_are_short(window: Page, address: str, home: Path) -> None:
     at = workspace_with(home, "survey", swept=False)
     for name, most in _MOST.items():
-        open_at(page, address, at, name)
+        open_at(window, address, at, name)
         for scheme, (width, height) in product(_SCHEMES, _SIZES):
-            page.emulate_media(color_scheme=scheme)
-            page.set_viewport_size({"width": width, "height": height})
-            settled(page)
-            no_trouble(page)
-            assert page.evaluate(_HEIGHT) <= most, (name, scheme, width)
-    page.set_viewport_size({"width": 1280, "height": 800})
-    visit(page, "data")
-    page.get_by_text("Columns (300)").click()
-    page.get_by_text("analysed (").wait_for()
-    assert page.evaluate(_CHIPS_CUT_OFF) == [], "a chip reaches out of its row"
+            window.emulate_media(color_scheme=scheme)
+            window.set_viewport_size({"width": width, "height": height})
+            settled(window)
+            no_trouble(window)
+            assert window.evaluate(_HEIGHT) <= most, (name, scheme, width)
+    window.set_viewport_size({"width": 1280, "height": 800})
+    visit(window, "data")
+    window.get_by_text("Columns (300)").click()
+    window.get_by_text("analysed (").wait_for()
+    assert window.evaluate(_CHIPS_CUT_OFF) == [], "a chip reaches out of its row"
 
 
-def test_what_is_folded_stays_open_while_it_is_worked_in(page: Page, address: str, home: Path) -> None:
-    open_at(page, address, workspace_with(home, "czech", swept=False), "threat")
-    page.get_by_text("Who asks: the cover of the memo").click()
-    box = page.get_by_label("Survey", exact=True)
+def test_what_is_folded_stays_open_while_it_is_worked_in(window: Page, address: str, home: Path) -> None:
+    open_at(window, address, workspace_with(home, "czech", swept=False), "threat")
+    window.get_by_text("Who asks: the cover of the memo").click()
+    box = window.get_by_label("Survey", exact=True)
     box.fill("Car workers")
     box.press("Enter")
-    page.wait_for_timeout(300)
-    assert box.is_visible() and page.get_by_label("Vintage", exact=True).is_visible()
+    window.wait_for_timeout(300)
+    assert box.is_visible() and window.get_by_label("Vintage", exact=True).is_visible()
