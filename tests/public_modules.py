@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections import defaultdict
+from functools import cache
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -35,6 +36,7 @@ def offers_names(package: str) -> bool:
     return any(isinstance(node, ast.ImportFrom) and node.module != "__future__" for node in tree.body)
 
 
+@cache
 def imported() -> dict[str, set[str]]:
     """The modules and packages right below each package that code outside of it imports."""
     users: dict[str, set[str]] = defaultdict(set)

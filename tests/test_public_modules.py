@@ -6,12 +6,10 @@ import pytest
 
 from tests.public_modules import imported, listed, offers_names, packages
 
-USED = imported()
-
 
 @pytest.mark.parametrize("package", packages())
 def test_a_package_lists_what_it_is_for_others(package: str) -> None:
     names = listed(package)
     assert names is not None, f"{package}/__init__.py lists no __all__"
     if not offers_names(package):
-        assert {*names} == USED.get(package, set())
+        assert {*names} == imported().get(package, set())
