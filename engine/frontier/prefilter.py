@@ -1,4 +1,4 @@
-"""Drop rows that a few good rows of a sample dominate, before anything is sorted."""
+"""Drop rows that are dominated by a few good ones, or by any in a lower box, before anything is sorted."""
 
 from __future__ import annotations
 
@@ -7,16 +7,22 @@ import numpy as np
 from engine.frontier.maxima import Floats, Index, Mask, maxima_many, maxima_two
 
 _DIRECT = 4096
-"""Rows up to which sampling for a prefilter costs more than it saves."""
+"""Rows up to which a pass costs more than it saves."""
 
 _CHUNK = 32768
 """Rows handled at once: their buffers stay in the cache instead of being paged in afresh."""
 
 _CELLS = 4096
-"""Cells of the look-up grid for two columns."""
+"""Cells of the look-up grid for two columns, and of one column where there are more."""
 
-_WITNESSES = 64
-"""Most rows that everything is compared with where there are three and more columns."""
+_BOXES = 1 << 18
+"""Most boxes for three and more columns: what is looked up stays in the cache."""
+
+_BOXES_PER_ROW = 0.5
+"""Boxes in proportion to rows: filling and accumulating them should cost less than looking rows up."""
+
+_SAMPLE = 1024
+"""Rows whose frontier says where boxes are needed."""
 
 
 def prefilter_two(rows: Floats) -> Index:
@@ -80,75 +86,82 @@ def _grid_pass(rows: Floats) -> Mask | None:
 
 
 def prefilter_many(rows: Floats) -> Index:
-    """Indices of the rows of an ``(N, k)`` table that may be on the frontier; all others are dominated.
+    """Indices of the rows of an ``(N, k)`` table without NaN that may be on the frontier; all others are dominated.
 
-    Each pass picks up to 64 rows from the frontier of a strided sample, each the one that dominates most of what the
-    earlier ones left of the sample, and drops what they dominate.  Passes end when one drops less than half.
+    Each pass cuts what the one before left into finer boxes.  Passes end when one drops less than an eighth.
     """
     index, part = np.arange(len(rows)), rows
     while len(part) > _DIRECT:
-        witnesses = _witnesses(part)
-        if len(witnesses) == 0:
+        # As many intervals for each column but the last, whose least value is kept for every box.
+        width = int(min(_BOXES, _BOXES_PER_ROW * len(part)) ** (1 / (part.shape[1] - 1)))
+        if width < 3:
             break
-        survivors = np.concatenate(
-            [
-                begin + _not_dominated_by(part[begin : begin + _CHUNK], witnesses)
-                for begin in range(0, len(part), _CHUNK)
-            ]
-        )
-        halved = 2 * len(survivors) < len(part)
+        survivors = np.flatnonzero(_boxes_pass(part, width))
+        few_dropped = 8 * len(survivors) > 7 * len(part)
         index, part = index[survivors], part[survivors]
-        if not halved:
+        if few_dropped:
             break
     return index
 
 
-def _witnesses(rows: Floats) -> Floats:
-    """Up to 64 rows of a sample, best first, greedily covering as much of the sample as they can dominate."""
-    sample = rows[:: max(1, len(rows) // 2048)]
-    sample = sample[~np.isnan(sample).any(axis=1)]
-    if len(sample) == 0:
-        return sample
-    table = np.ascontiguousarray(sample.T)
-    front = sample[maxima_many(table)]
-    front = front[:: max(1, len(front) // 512)]
-    beats = np.ones((len(front), len(sample)), dtype=np.bool_)
-    for column in range(sample.shape[1]):
-        beats &= _reaches(front[:, column, None], table[column], column)
-    chosen: list[int] = []
-    gains = beats.sum(axis=1)
-    open_ = np.ones(len(sample), dtype=np.bool_)
-    # A witness costs a comparison of every surviving row; one that drops less than 0.5 % of the sample is not worth it.
-    worth = max(1, len(sample) // 200)
-    while len(chosen) < _WITNESSES:
-        best = int(gains.argmax())
-        if gains[best] < worth:
-            break
-        chosen.append(best)
-        taken = np.flatnonzero(open_ & beats[best])
-        open_[taken] = False
-        gains -= beats[:, taken].sum(axis=1)
-    return front[chosen]
+def _boxes_pass(rows: Floats, width: int) -> Mask:
+    """Return a mask of the rows that stay: those whose last column is below the least of all rows in lower boxes.
+
+    A lower box is one that precedes by an interval or more in every column but the last.  Intervals rise with values in
+    floating point too, so a row in a lower box is strictly smaller in all of those columns.
+    """
+    columns = rows.shape[1]
+    sample = rows[:: -(-len(rows) // _SAMPLE)]
+    sample = sample[maxima_many(np.ascontiguousarray(sample.T))]
+    cuts = [_intervals(sample[:, column], width) for column in range(columns - 1)]
+    box = np.zeros(len(rows), np.intp)
+    # Comparing with NaN is false: boxes without a lower one drop nothing.
+    least = np.full((width,) * (columns - 1), np.nan)
+    value = np.empty(min(_CHUNK, len(rows)))
+    cell = np.empty(len(value), np.intp)
+    for begin in range(0, len(rows), _CHUNK):
+        block, place = rows[begin : begin + _CHUNK], box[begin : begin + _CHUNK]
+        v, c = value[: len(block)], cell[: len(block)]
+        for column, (low, scale, interval) in enumerate(cuts):
+            _cells(block[:, column], low, scale, v)
+            np.copyto(c, v, casting="unsafe")
+            place *= width
+            place += interval[c]
+        np.fmin.at(least.reshape(-1), place, block[:, -1])
+    lower = np.full_like(least, np.nan)
+    lower[(slice(1, None),) * (columns - 1)] = least[(slice(None, -1),) * (columns - 1)]
+    for axis in range(columns - 1):
+        np.fmin.accumulate(lower, axis=axis, out=lower)
+    return np.logical_not(rows[:, -1] >= lower.ravel()[box])
 
 
-def _reaches(witness: Floats | np.float64, values: Floats, column: int) -> Mask:
-    """Return whether a witness is small enough in a column; strictly in the first, so that reaching in all
-    dominates."""
-    return np.asarray(witness < values if column == 0 else witness <= values)
+def _cells(values: Floats, low: float, scale: float, out: Floats) -> None:
+    """Write the equal cell of each value, still as a float, to ``out``; what lies outside goes to the cells at the
+    ends."""
+    with np.errstate(over="ignore"):
+        np.subtract(values, low, out=out)
+        np.multiply(out, scale, out=out)
+    np.clip(out, 0.0, _CELLS - 1.0, out=out)
 
 
-def _not_dominated_by(block: Floats, witnesses: Floats) -> Index:
-    """Positions in ``block`` of the rows that no witness dominates with a strictly smaller first column."""
-    table = np.ascontiguousarray(block.T)
-    left = np.arange(len(block))
-    for begin in range(0, len(witnesses), 4):
-        # Four at a time: moving the survivors together costs several comparisons.
-        stay = np.ones(len(left), dtype=np.bool_)
-        for witness in witnesses[begin : begin + 4]:
-            covered = _reaches(witness[0], table[0], 0)
-            for column in range(1, len(witness)):
-                covered &= _reaches(witness[column], table[column], column)
-            stay &= ~covered
-        survivors = np.flatnonzero(stay)
-        table, left = table.take(survivors, axis=1), left[survivors]
-    return left
+def _intervals(values: Floats, width: int) -> tuple[float, float, Index]:
+    """Origin and scale of the equal cells of a column, and the interval, ``0 .. width-1``, that each cell belongs to.
+
+    Intervals hold about as many of the ``values`` each; what lies above all of them is in the last interval.
+    """
+    finite = values[np.isfinite(values)]
+    if len(finite) == 0:
+        # Infinities alone: zero parts them.
+        finite = np.zeros(1)
+    low = float(finite.min())
+    with np.errstate(over="ignore", divide="ignore"):
+        scale = float((_CELLS - 2) / (finite.max() - low))
+    if not np.isfinite(scale) or scale == 0.0:
+        # One distinct value, or a range that floats cannot divide: every value at or below it shares cell 0.
+        scale = 1.0
+    cell = np.empty(len(finite))
+    _cells(finite, low, scale, cell)
+    upto = np.cumsum(np.bincount(cell.astype(np.intp), minlength=_CELLS))
+    interval = np.zeros(_CELLS, np.intp)
+    interval[1:] = upto[:-1] * (width - 1) // len(finite)
+    return low, scale, interval

@@ -8,8 +8,8 @@ is a preorder, so candidates with equal figures do not dominate one another and 
 
 The method is Kung, Luccio & Preparata (1975), *On Finding the Maxima of a Set of Vectors*, J. ACM 22, 469-476,
 doi 10.1145/321906.321910: O(N log N) for two and three columns and O(N log^(k-2) N) above.
-:mod:`engine.frontier.prefilter` drops what a few good rows dominate before :mod:`engine.frontier.maxima` sorts and
-divides the rest.
+:mod:`engine.frontier.prefilter` drops most of what is dominated before :mod:`engine.frontier.maxima` sorts and divides
+what is left.
 """
 
 from __future__ import annotations
@@ -60,9 +60,14 @@ def undominated(losses: ArrayLike) -> Mask:
     mask: Mask = np.zeros(count, dtype=np.bool_)
     if count == 0:
         return mask
-    index = prefilter_two(rows) if columns == 2 else prefilter_many(rows) if columns > 2 else np.arange(count)
-    candidates = rows[index]
+    index, candidates = np.arange(count), rows
+    if columns == 2:
+        index = prefilter_two(rows)
+        candidates = rows[index]
     index, candidates = _without_nan(index, candidates)
+    if columns > 2:
+        survivors = prefilter_many(candidates)
+        index, candidates = index[survivors], candidates[survivors]
     if len(index) == 0:
         return mask
     table = np.ascontiguousarray(candidates.T)

@@ -12,7 +12,7 @@ FEW = st.integers(0, 3).map(float)
 WHOLE = st.integers(-20, 20).map(float)
 ANY = st.floats(width=64, allow_nan=True, allow_infinity=True)
 ODD = st.one_of(FEW, st.sampled_from([math.nan, math.inf, -math.inf, 1e308, -1e308, 5e-324, -0.0]))
-COLUMNS, ROWS = st.integers(1, 5), st.integers(0, 40)
+COLUMNS, ROWS = st.integers(1, 6), st.integers(0, 40)
 
 
 def tables(elements, columns=COLUMNS, rows=ROWS):

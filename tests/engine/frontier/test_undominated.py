@@ -19,10 +19,10 @@ from tests.twins import frontier as twin
 @pytest.fixture
 def small_pieces(monkeypatch):
     """Thresholds so low that small tables go through prefilter passes, chunks, recursion and marriage."""
-    monkeypatch.setattr(maxima, "_PAIRS", 4)
-    monkeypatch.setattr(prefilter, "_DIRECT", 4)
-    monkeypatch.setattr(prefilter, "_CHUNK", 7)
-    monkeypatch.setattr(prefilter, "_CELLS", 8)
+    for name, value in {"_BLOCK": 2, "_PAIRS": 4, "_MEMBERS": 3, "_ASKED": 5}.items():
+        monkeypatch.setattr(maxima, name, value)
+    for name, value in {"_DIRECT": 4, "_CHUNK": 7, "_CELLS": 8, "_BOXES_PER_ROW": 200}.items():
+        monkeypatch.setattr(prefilter, name, value)
 
 
 @given(ANY_TABLE)
@@ -101,6 +101,7 @@ def test_large_tables_go_through_the_prefilter(columns):
 @pytest.mark.parametrize("columns", [3, 4])
 def test_every_pair_of_places_meets_in_the_sweep(monkeypatch, columns):
     monkeypatch.setattr(maxima, "_PAIRS", 4)
+    monkeypatch.setattr(maxima, "_BLOCK", 2)
     # Nothing dominates anything, the first column rising and the second falling, but i dominates j: same second value.
     size = 40
     for i in range(size):
