@@ -157,6 +157,8 @@ def _of_the_run(board: Findings) -> Iterator[Statement]:
     yield Statement(count, room, 1.0, True)
     if small > count and n > small - count:
         yield Statement(n - (small - count), room + room_of(small), 1.0, False)
+    if exposure.new_after:  # a combination that no original record has is an altered one
+        yield Statement(float(n - exposure.new_after), 0.0, 1.0, False)
     if exposure.bound and exposure.within_bound is not None:
         yield Statement(count, room, exposure.bound, exposure.within_bound)
 

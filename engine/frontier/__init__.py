@@ -5,6 +5,7 @@ __all__ = [
     "indistinguishable",
     "maxima",
     "neighbours",
+    "recall",
     "risk_utility_map",
     "selection",
     "summary",

@@ -9,6 +9,7 @@ from engine.plan.uses import no_use_sentence
 from engine.report.candidate_words import runs_within_words
 from engine.report.certainty import BEATS, better_ones, certainty, recommended, spread_words
 from engine.report.change_log import plan_change_rows
+from engine.report.claims import claims_summary, unsaid_words
 from engine.report.coarse_counts import is_at_least
 from engine.report.coherence import coherence
 from engine.report.decision_asked import decision_words
@@ -99,7 +100,7 @@ def distance_sentence(findings: Findings) -> str:
     value = figure(distance.hellinger) + (f", {as_if}" if as_if else "")
     if is_coarse(findings) and distance.hellinger_large is None:
         return (
-            f"That of the tabulated attributes is {value}. It is rounded to one significant digit, and the same "
+            f"That of the tabulated attributes is {value}. It has one significant digit, and the same "
             f"distance {without} is withheld, because {why}; {small}."
         )
     return f"That of the tabulated attributes is {value}; {without} it is {figure(distance.hellinger_large)}. {small}."
@@ -324,7 +325,8 @@ def publication(findings: Findings) -> list[str]:
     )
     return [
         f"Proposed wording: “{public_wording(findings)}”",
-        match_sentence(findings),
+        *(text for text in (claims_summary(findings), match_sentence(findings)) if text),
+        *unsaid_words(findings),
         *rate_words(findings),
         "Only somebody who holds the study key and the original data can make this release again; neither is in this "
         "bundle.",

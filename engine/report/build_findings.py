@@ -13,12 +13,14 @@ import numpy as np
 from engine.common.version import __version__
 from engine.decision.meant_run import meant_run
 from engine.decision.states import STATES, State
+from engine.measures.declared import sensitive
 from engine.mechanisms import mechanism
 from engine.models.columns import numeric_columns
 from engine.models.record_release import RecordRelease
 from engine.plan.lock import departures
 from engine.release.records import ReleasedTable
 from engine.report.audit import checks
+from engine.report.claims import claims
 from engine.report.context import ReportContext, measure_rows, report_context, the_map
 from engine.report.decision_history import late_rule_words, log_rows, recommendation
 from engine.report.describe import occupancy
@@ -37,7 +39,7 @@ from engine.report.facts import (
 from engine.report.findings import FORMAT, Findings
 from engine.report.ledger_words import ledger_facts
 from engine.report.logged import change_text, plan_changes
-from engine.report.other_keys import altered_in, key_set, unswapped_keys, worst_few
+from engine.report.other_keys import all_but_one, altered_in, key_set, unswapped_keys, worst_few
 from engine.report.parameters import (
     ROLE_WORDS,
     SWAP_TITLE,
@@ -74,6 +76,7 @@ def findings(study: Study, realisation: Remade, order: np.ndarray | None = None)
     fewest = int(risk.values.get("n_rule", 3))
     exposed_records = exposure(release, plan, fewest, context.exposed)
     coefficient_runs, analysis_runs = side_by_side(context, release)
+    losses = utility(release, plan, fewest)
     return Findings(
         format=FORMAT,
         cover=_cover(context),
@@ -83,13 +86,14 @@ def findings(study: Study, realisation: Remade, order: np.ndarray | None = None)
         recommendation=recommendation(context),
         measures=measure_rows(context, realisation),
         exposure=_with_bound(exposed_records, context, realisation),
-        utility=replace(utility(release, plan, fewest), coefficient_runs=coefficient_runs, analysis_runs=analysis_runs),
+        utility=replace(losses, coefficient_runs=coefficient_runs, analysis_runs=analysis_runs),
         map=the_map(context, realisation),
         checks=checks(realisation, release, plan, order),
         publish=_publish(context),
         certificate=_certificate(context, realisation),
         members_rate=_members_rate(plan, realisation),
         recognised=recognised(release, realisation, plan, fewest),
+        claims=claims(release, plan, losses.associations, float(realisation.changed.mean())),
     )
 
 
@@ -105,6 +109,8 @@ def recognised(release: RecordRelease, realisation: Remade, plan: Plan, fewest: 
         tables=tables_tell(found, plan),
         rare=found.finds_rare,
         rare_of=found.of,
+        all_but_one=all_but_one(table, plan.keys, altered, fewest),
+        sensitive=sensitive(plan),
     )
 
 

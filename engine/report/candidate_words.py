@@ -105,27 +105,30 @@ def preferred_words(findings: Findings) -> str:
 
 def _compared(findings: Findings, others: list[CandidateRow]) -> list[str]:
     """The recommended candidate beside others within the bound, those of which the same is said together."""
-    own, groups = recommended(findings), dict[str, list[str]]()
+    groups = dict[str, list[str]]()
     for row in others:
         groups.setdefault(_difference(row), []).append(row.letter)
     sentences = [f"Compared with {listed(letters)} it is {words}." for words, letters in groups.items()]
-    if findings.recommendation.by_utility:
-        sentences.append(
-            f"The rule prefers {own.letter} because its utility is the best on average{_utilities(findings, others)}."
-        )
-    return sentences
+    return [*sentences, _preference(findings, others)] if findings.recommendation.by_utility else sentences
 
 
-def _utilities(findings: Findings, others: list[CandidateRow]) -> str:
-    """The figures of utility of the recommended candidate and of others, in brackets; empty where they are withheld,
-    and where all others are clearly less useful."""
+def _preference(findings: Findings, others: list[CandidateRow]) -> str:
+    """Why the rule took this one of those within the bound: by which figures of utility, and what decides where they
+    are equal as they are shown."""
     own, title = recommended(findings), lower_first(findings.map.utility_title)
+    best = f"The rule prefers {own.letter} because its utility is the best on average"
     if own.utility is None or all(row.utility_clear for row in others):
-        return ""
+        return f"{best}."
     figures = {row.letter: utility_words(findings, row) for row in (own, *others)}
-    if len(set(figures.values())) == 1:
-        return f" ({title}, as rounded: {figures[own.letter]} for each)"
-    return f" ({title}: {listed(f'{letter} {words}' for letter, words in figures.items())})"
+    if len(set(figures.values())) > 1:
+        return f"{best} ({title}: {listed(f'{letter} {words}' for letter, words in figures.items())})."
+    decided = (
+        f"As rounded, their utility is equal ({title}: {figures[own.letter]} each). The rule took {own.letter}, which "
+        "is no worse before rounding; the difference is less than chance explains"
+    )
+    if is_one_digit_title(findings.map.utility_title) or findings.members_rate.step != "exact":
+        return f"{decided}, and its digits are withheld, as they would tell how many records were altered."
+    return f"{decided}."
 
 
 def utility_words(findings: Findings, row: CandidateRow) -> str:

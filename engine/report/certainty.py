@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 
 from engine.common.wording import listed, lower_first, plural
 from engine.report.exposed_counts import count_digits
-from engine.report.map_words import recall_words
+from engine.report.map_words import recall_basis, recall_words
 from engine.report.redaction import half_unit, is_count_title
-from engine.report.run_words import expected_words, fresh_within, on_frontier_words, standing_sentences, tells_share
+from engine.report.run_words import expected_words, fresh_beside, on_frontier_words, standing_sentences, tells_share
 from engine.report.words import about, figure
 
 if TYPE_CHECKING:
@@ -32,6 +32,8 @@ NOISE_WORDS = f"{_ERROR_WORDS} {_CLEAR_WORDS} {_UNCERTAIN_WORDS}"
 """What is said of standard errors and of what is clear."""
 BEATS = "is at least as safe and as useful, and better in one of the two"
 """What it means that a candidate dominates another one."""
+UNBEATEN = "no other is as safe and as useful, and better in one"
+"""What it means to be on the frontier, in short."""
 
 
 def recommended(findings: Findings) -> CandidateRow:
@@ -60,7 +62,7 @@ def certainty(findings: Findings) -> list[str]:
 def conclusion(findings: Findings) -> list[str]:
     """Whether the candidate is on the frontier, which place its run takes, how many runs meet the bound, and what
     chance hides."""
-    fresh, recall = fresh_within(findings), findings.map.recall
+    fresh, recall = fresh_beside(findings), findings.map.recall
     missed = [] if recall is None else [recall_words(recall)]
     return [frontier_words(findings), *standing_sentences(findings), *([fresh] if fresh else []), *missed]
 
@@ -78,7 +80,8 @@ def evidence(findings: Findings) -> list[str]:
     rate = findings.members_rate
     is_exact = (rate.step, rate.counts) == ("exact", "exact")
     sentences += [_spread_words(spread, is_exact) for spread in board_map.spreads if spread is not told]
-    return [sentence for sentence in (*sentences, fresh_runs(findings)) if sentence]
+    basis = "" if board_map.recall is None else recall_basis(board_map.recall)
+    return [sentence for sentence in (*sentences, basis, fresh_runs(findings)) if sentence]
 
 
 def _unequal_runs_words(findings: Findings) -> str:
@@ -106,7 +109,7 @@ def spread_words(findings: Findings) -> str:
         return ""
     text = (
         f"Over {findings.map.runs} runs of the candidate {figure(spread.least)} to {figure(spread.most)} unaltered "
-        "records are exposed"
+        "records stand in small cells (are exposed)"
     )
     most, digits = spread.most or 0.0, count_digits(findings)
     if digits is not None and abs(most - nothing) < half_unit(most, digits):
@@ -132,8 +135,7 @@ def frontier_words(findings: Findings) -> str:
     row = recommended(findings)
     if row.undominated:
         doubt = "with 95 % confidence" if row.clear else "but chance alone could change that"
-        beaten = "where no other beats it in both risk and utility"
-        return f"By averages candidate {row.letter} is on the frontier, {beaten}, {doubt}."
+        return f"By averages candidate {row.letter} is on the frontier ({UNBEATEN}), {doubt}."
     return f"By averages candidate {row.letter} is not on the frontier. {' '.join(better_ones(findings))}"
 
 
@@ -178,9 +180,5 @@ def fresh_runs(findings: Findings) -> str:
         False: "made after the recommendation was recorded",
         None: "made after the choice of finalists",
     }[findings.recommendation.rechecked_first]
-    parts = [
-        f"{lower_first(row.title)} {about(row.fresh, row.fresh_se)} (in the runs that led to the choice: "
-        f"{about(row.mean, row.se)})"
-        for row in rows
-    ]
-    return f"On fresh runs, {when}: {listed(parts)}."
+    parts = [f"{lower_first(row.title)} {about(row.fresh, row.fresh_se)} ({about(row.mean, row.se)})" for row in rows]
+    return f"On fresh runs, {when} (in brackets: in the runs that led to it): {listed(parts)}."

@@ -24,7 +24,7 @@ LOG_TEXTS: dict[Event, str] = {
     "returned": "The board returned the recommendation.",
 }
 """Entries that say nothing but their kind, word for word."""
-KEY_FIXED = "The study was begun: its plan was recorded, and the secret key that all chance follows from was fixed."
+KEY_FIXED = "The study was begun: its plan was recorded, and the secret key behind all chance was fixed."
 """The first entry, where it holds a digest of the key."""
 SWEEP = "The sweep of the candidates began."
 """The sweep, which has no entry of its own."""
@@ -41,6 +41,15 @@ CHANGE_TEXTS: dict[Event, str] = {
     "deviation": "A deviation from the approved plan",
 }
 """How an entry begins that says what was changed in the plan."""
+
+
+def locked_words(locked: str, logged: str) -> str:
+    """The lock of a plan; with its own time (both ISO) where it was made in an earlier minute than it was logged."""
+    if not locked or locked[:16] >= logged[:16]:
+        return LOG_TEXTS["locked"]
+    return (
+        f"The approval of the plan was recorded; it had been approved and locked on {locked[:10]} at {locked[11:16]}."
+    )
 
 
 def plan_change_rows(approved: Approved) -> tuple[tuple[str, str], ...]:

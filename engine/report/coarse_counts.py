@@ -96,7 +96,8 @@ def _exposure(findings: Findings, counts: Counts) -> Exposure:
     """Counts of the release; those of groups of an exchanged attribute are left out, and last those of all."""
     exposure, places = findings.exposure, PLACES[counts]
     if places is None:
-        return exposure
+        return replace(exposure, new_after=_new_told(exposure))
+    exposure = replace(exposure, new_after=None)
     if not places:
         return replace(
             exposure,
@@ -129,6 +130,15 @@ def _exposure(findings: Findings, counts: Counts) -> Exposure:
         matches_after=told(exposure.matches_after),
         groups=groups,
     )
+
+
+def _new_told(exposure: Exposure) -> int | None:
+    """Records with a new combination, all of which are altered: told where the exact counts beside it tell already that
+    at least as many are."""
+    new, small, unaltered = exposure.new_after, exposure.small_after, exposure.unaltered_after
+    if new is None or small is None or unaltered is None:
+        return None
+    return new if new <= small - unaltered else None
 
 
 def _map(board_map: Map, risk: int | None, utility: int | None) -> Map:

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from engine.data.microdata import Microdata
     from engine.models.record_release import RecordRelease
     from engine.plan import Plan
+    from engine.release.records import ReleasedTable
 
 _MOST_GROUPS = 12
 LEAST_OF_GROUP = 10
@@ -41,13 +42,14 @@ def exposure(release: RecordRelease, plan: Plan, fewest: int, exposed: float = 0
     shape = [data.domain.shape[j] for j in attributes]
     cells, cell_sizes = sizes([data.codes[j] for j in attributes], shape, n)
     small = cell_sizes < fewest
-    after, masks, small_after, matches = [], [], [], []
+    after, masks, small_after, matches, new = [], [], [], [], []
     for table in release.tables:
         counts, released = sizes([table.codes(j) for j in attributes], shape, n)
         after.append(counts)
         small_after.append(int(np.count_nonzero(released < fewest)))
         masks.append((released < fewest) & ~release.changed(table, attributes))
         matches.append(float((1 / released[masks[-1]]).sum()))
+        new.append(_in_new_cells(data, table, attributes))
     unaltered = round(float(np.mean([mask.sum() for mask in masks])))
     unit = _unit(unaltered) if max(float(small.mean()), exposed) > SPARSE else 1
     groups = [row for j in attributes for row in _groups_of(data, j, small, masks, unit)]
@@ -71,7 +73,18 @@ def exposure(release: RecordRelease, plan: Plan, fewest: int, exposed: float = 0
         groups=tuple(groups[:_MOST_GROUPS]),
         matches_before=int(np.count_nonzero(cells < fewest)),
         matches_after=_to(unit, float(np.mean(matches))),
+        new_after=round(float(np.mean(new))) if unit == 1 else None,
     )
+
+
+def _in_new_cells(data: Microdata, table: ReleasedTable, attributes: Sequence[int]) -> int:
+    """Records of a released table in cells of some attributes that hold no original record."""
+    n = data.n_records
+    both = [np.concatenate((data.codes[j], table.codes(j))) for j in attributes]
+    cells, inverse = occupied(both, [data.domain.shape[j] for j in attributes], 2 * n)
+    held = np.zeros(len(cells), bool)
+    held[inverse[:n]] = True
+    return int(np.count_nonzero(~held[inverse[n:]]))
 
 
 def _groups_of(data: Microdata, j: int, small: np.ndarray, masks: Sequence[np.ndarray], unit: int) -> list[GroupRow]:

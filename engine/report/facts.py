@@ -160,6 +160,8 @@ class Exposure:
     withheld altogether.
     ``matches_before`` and ``matches_after`` are the right matches to expect in small cells of somebody who knows the
     keys of everybody and guesses at random among equal records (None in findings of an earlier version).
+    ``new_after`` records of the release have a combination of keys that no original record has (None: withheld, or not
+    counted by an earlier version); all of them are altered.
     """
 
     fewest: int
@@ -178,6 +180,7 @@ class Exposure:
     share_after: float | None = None
     matches_before: int | None = None
     matches_after: int | None = None
+    new_after: int | None = None
 
 
 @dataclass(frozen=True)
@@ -372,6 +375,18 @@ class Publish:
     wording: str
     extent: str
     include: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Claims:
+    """What was looked at, record by record, of the statements of the public paragraph: ``differing`` are the attributes
+    of which some record of the release has another value than in the original; ``weaker`` says whether of each of
+    these the strongest association with another attribute is weaker (None: none was compared), ``extent`` whether the
+    share of records changed lies in the range that is told (None: none is)."""
+
+    differing: tuple[str, ...]
+    weaker: bool | None = None
+    extent: bool | None = None
 
 
 @dataclass(frozen=True)

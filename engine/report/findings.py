@@ -13,6 +13,7 @@ from engine.report.facts import (
     Approved,
     Certificate,
     Check,
+    Claims,
     Cover,
     Design,
     Exposure,
@@ -49,6 +50,7 @@ class Findings:
     certificate: Certificate
     members_rate: MembersRate = field(default_factory=MembersRate)
     recognised: Recognised | None = None  # absent from bundles of earlier versions
+    claims: Claims | None = None  # the same
 
     def to_json(self) -> str:
         """As JSON text, every declared field and nothing else."""

@@ -18,6 +18,7 @@ from engine.report.change_log import (
     SWEEP_AGAIN,
     finalists_words,
     fresh_words,
+    locked_words,
 )
 from engine.study.decision_log import entries
 from engine.study.key_commitment import ENTRY
@@ -169,6 +170,8 @@ def _entry_text(log: Sequence[Entry], place: int, redact: Redactor) -> str:
     entry = log[place]
     if entry.event == "plan":
         return KEY_FIXED if entry.detail.get(ENTRY) else LOG_TEXTS["plan"]
+    if entry.event == "locked":
+        return locked_words(str(entry.detail.get("at", "")), entry.at)
     if entry.event == "submitted" and entry.detail.get("despite"):
         return DESPITE
     if entry.event == "rechecked":

@@ -122,10 +122,15 @@ def flags_words(utility: Utility) -> str:
     return " ".join(sentences)
 
 
+def flagged_tables(utility: Utility) -> list[str]:
+    """The tables, columns and analyses of which a figure is flagged, each once."""
+    rows = [row.table for row in utility.changes if row.flagged] or [loss.of for loss in utility.losses if loss.flagged]
+    return list(dict.fromkeys(rows))
+
+
 def flagged_places(utility: Utility, most: int = 6) -> str:
     """The tables, columns and analyses of which a figure is flagged; empty without any."""
-    rows = [row.table for row in utility.changes if row.flagged] or [loss.of for loss in utility.losses if loss.flagged]
-    places = list(dict.fromkeys(rows))
+    places = flagged_tables(utility)
     if not places:
         return ""
     more = f" and {len(places) - most:,} more" if len(places) > most else ""

@@ -6,6 +6,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from engine.common.wording import listed, plural
+from engine.frontier.recall import REDRAWS
 from engine.report.redaction import is_count_title, is_one_digit_title
 from engine.report.words import bar, bar_is_rounded, figure
 
@@ -21,12 +22,18 @@ FEWER_WORDS = (
 
 
 def counted_words(findings: Findings) -> str:
-    """How counts of exposed records relate to the frontier; empty where the risk is no such count."""
+    """How counts of exposed records relate to the frontier, and what they do not say; empty where the risk is no such
+    count."""
+    compared = compared_words(findings)
+    return f"{compared} {FEWER_WORDS}" if compared else ""
+
+
+def compared_words(findings: Findings) -> str:
+    """The first of the two, for the memo, whose first page says the second."""
     if not is_count_title(findings.map.risk_title):
         return ""
     return (
-        "Candidates are compared by the share of unaltered records that is exposed; the map shows how many these are. "
-        + FEWER_WORDS
+        "Candidates are compared by the share of unaltered records that is exposed; the map shows how many these are."
     )
 
 
@@ -37,13 +44,13 @@ def bars_words(findings: Findings) -> str:
         pairs = [(c.letter, getattr(c, axis), getattr(c, f"{axis}_se")) for c in findings.map.candidates]
         missing = [letter for letter, value, se in pairs if value is not None and bar(value, se) is None]
         drawn |= len(missing) < len(pairs)
-        without_bar += [f"the {axis} of {'all' if len(missing) == len(pairs) else listed(missing)}"] if missing else []
+        without_bar += [axis if len(missing) == len(pairs) else f"the {axis} of {listed(missing)}"] if missing else []
         rounded |= any(bar_is_rounded(value, se) for _, value, se in pairs)
     if not drawn:
         return "no bars of errors are drawn, as none is known, shown or larger than the rounding"
     sentence = "bars are two standard errors of the average" + (", rounded up where figures are rounded" * rounded)
     if without_bar:
-        sentence += f"; none is drawn for {listed(without_bar)}"
+        sentence += f"; none are drawn for {listed(without_bar)}"
     return sentence
 
 
@@ -55,7 +62,7 @@ def counts_words(findings: Findings) -> str:
     others = board_map.n_frontier - lettered
     further = [row.letter for row in rows if row.also_within]
     neighbours = [row.letter for row in rows if not row.recommended and not row.also_within]
-    sentences = ["A is the recommended candidate."]
+    sentences = []
     if len(neighbours) > 1:
         sentences.append(f"{listed(neighbours)} run from the safest to the most useful.")
     if further:
@@ -67,18 +74,19 @@ def counts_words(findings: Findings) -> str:
             f"{others} of the frontier {'has' if others == 1 else 'have'} no letter: those that cannot be told from a "
             "lettered one within the noise of the runs, and those farther along the frontier."
         )
-    sentences.append("Doing nothing is shown for comparison and is not among the candidates.")
     return " ".join(sentences)
 
 
 def rounded_words(findings: Findings) -> str:
     """That figures are rounded, where they are so far that candidates look equal or beaten that are not."""
-    if is_one_digit_title(findings.map.utility_title) or findings.members_rate.step != "exact":
-        return (
-            "Figures are rounded, those of utility to one or two digits: a candidate of the frontier may look beaten "
-            "by another one, and circles may lie on each other."
-        )
-    return ""
+    is_one_digit = is_one_digit_title(findings.map.utility_title)
+    if not is_one_digit and findings.members_rate.step == "exact":
+        return ""
+    digits = "one digit" if is_one_digit or findings.members_rate.step != "two digits" else "two digits"
+    return (
+        f"Figures of utility are rounded to {digits}: a candidate of the frontier may look beaten by another one, and "
+        "circles may lie on each other."
+    )
 
 
 def bound_title(findings: Findings) -> str:
@@ -92,32 +100,44 @@ def bound_line_words(findings: Findings) -> str:
     board_map = findings.map
     if board_map.bound_at is None:
         return ""
-    counted = is_count_title(board_map.risk_title)
-    line = (
-        f"The dashed line is the bound, as a share of all records about {figure(board_map.bound_at, 2)} of them; as "
-        "it is on the unaltered ones, it lies somewhat lower where many are altered"
-        if counted
-        else "The dashed line is the bound"
-    )
+    line = "The dashed line is the bound"
+    if is_count_title(board_map.risk_title):
+        n = findings.design.n_records
+        line = (
+            f"The dashed line is {100 * board_map.bound_at / n:.3g} % of all {n:,} records, about "
+            f"{figure(board_map.bound_at, 2)}; the bound is on the unaltered ones, so it lies somewhat lower where "
+            "many are altered"
+        )
     if board_map.bound_asked is None:
         return f"{line}."
     return (
-        f"{line}. The map shows averages over runs. A candidate meets the bound if {100 * board_map.bound_asked:.3g} % "
+        f"{line}. A candidate meets the bound if {100 * board_map.bound_asked:.3g} % "
         "of its single runs do; an average below the line is not enough, and the most useful candidate that meets the "
         "bound need not be on the frontier."
     )
 
 
 def recall_words(share: float) -> str:
-    """How much of the true frontier was found."""
+    """How much of the true frontier was not found."""
     if share == 1:
         return "Chance hides next to none of the candidates that are truly on the frontier."
     missed = 1 - share
     one_in = round(1 / missed)
-    part = f"{100 * missed:.2g} % of the truly best candidates are"
+    part = f"{100 * missed:.2g} % of the candidates that are truly on the frontier are"
     if 3 <= one_in <= 20:
-        part = f"one in {one_in} of the truly best candidates is"
+        part = f"one in {one_in} of the candidates that are truly on the frontier is"
     return f"At least about {part} probably missed by chance."
+
+
+def recall_basis(share: float) -> str:
+    """How that was reckoned."""
+    if share == 1:
+        return ""
+    return (
+        f"Missed by chance: of the candidates on the frontier {100 * share:.0f} % were found again and "
+        f"{100 * (1 - share):.2g} % were not, when all averages were drawn anew {REDRAWS} times with their standard "
+        "errors. The share truly missed is rather larger."
+    )
 
 
 def tables_words(findings: Findings) -> str:

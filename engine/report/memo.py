@@ -10,16 +10,18 @@ from engine.plan.uses import no_use_sentence
 from engine.report import answers, figures, like_with_like, loss_words
 from engine.report.candidate_words import on_frontier, standing_words, utility_words
 from engine.report.certainty import certainty, evidence, noise_words
+from engine.report.claims import statements, unsaid_words
 from engine.report.coarse_counts import PLACES
-from engine.report.coherence import check_words, coherence
+from engine.report.coherence import check_rows, coherence, idle_checks
 from engine.report.decision_asked import decision_words
-from engine.report.facts import EDITS
+from engine.report.exposed_words import harm_words, new_words
 from engine.report.ledger_words import earlier_sentences
 from engine.report.losses import worst
-from engine.report.map_words import bound_line_words, counted_words, counts_words, rounded_words
+from engine.report.map_words import bound_line_words, compared_words, counts_words, rounded_words
 from engine.report.page_one import page_one
 from engine.report.parameters import NOTHING, TABLES_TITLE, besides_words, parameter_rows
 from engine.report.rate_words import error_words, is_coarse, place_words, rate_words, relative_words, worst_change_rows
+from engine.report.recognised_words import all_but_one_words
 from engine.report.run_words import tells_share
 from engine.report.template_reader import document
 
@@ -39,7 +41,7 @@ _SENTENCES = (
         evidence,
         bound_line_words,
         coherence,
-        counted_words,
+        compared_words,
         counts_words,
         noise_words,
         rounded_words,
@@ -68,7 +70,8 @@ def names_of(findings: Findings) -> dict[str, Any]:
         "undeclared": _undeclared(findings),
         "unstated": _unstated(findings),
         "main_parameters": parameter_rows(findings.approved.parameters),
-        "check_words": check_words,
+        "check_rows": check_rows(findings.checks),
+        "idle_checks": idle_checks(findings.checks),
         "earlier_sentences": earlier_sentences(findings.approved.ledger),
         "largest_changes": partial(answers.largest_changes, findings),
         "utility_words": partial(utility_words, findings),
@@ -76,7 +79,6 @@ def names_of(findings: Findings) -> dict[str, Any]:
         "standing_words": partial(standing_words, findings),
         "on_frontier": on_frontier,
         "tells_shares": any(row.share is not None and tells_share(row) for row in findings.map.candidates),
-        "has_edit_rules": not any(check.name == EDITS for check in findings.checks),
         "has_declared": _has_declared(findings),
         "flagged_places": loss_words.flagged_places(findings.utility),
         **_losses(findings),
@@ -97,7 +99,13 @@ def _losses(findings: Findings) -> dict[str, Any]:
         "bound_check_words": like_with_like.bound_check_words(findings),
         "worst_losses": worst(findings.utility, 10),
         "worst_change_rows": worst_change_rows(findings.utility.changes),
+        "numbered_log": [(number, *row) for number, row in enumerate(findings.approved.changes, 1)],
+        "new_words": new_words(findings),
+        "harm_words": harm_words(findings),
+        "all_but_one_words": all_but_one_words(findings),
         "match_words": answers.match_sentence(findings),
+        "statements": statements(findings),
+        "unsaid_words": unsaid_words(findings),
         "RANKED": loss_words.RANKED,
         "unused_words": no_use_sentence(findings.utility.unused),
     }

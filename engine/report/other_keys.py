@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 _SIZES = (4, 3, 2)  # of the sets of few keys, beside that of all but one
 _MOST_SETS = 200
+_MOST_KEYS = 12
 
 
 def key_set(table: ContingencyTable, keys: Sequence[str], altered: Sequence[str], fewest: int) -> KeySet:
@@ -55,6 +56,16 @@ def altered_in(release: RecordRelease) -> tuple[str, ...]:
         for j, name in enumerate(release.data.domain.names)
         if any(bool((table.codes(j) != release.original.codes(j)).any()) for table in release.tables)
     )
+
+
+def all_but_one(
+    table: ContingencyTable, keys: Sequence[str], altered: Sequence[str], fewest: int
+) -> tuple[KeySet, ...]:
+    """The tables of all keys but one, for each key that may be left out; empty for fewer than three keys or so many
+    that no memo lists them."""
+    if not 2 < len(keys) <= _MOST_KEYS:
+        return ()
+    return tuple(key_set(table, [key for key in keys if key != out], altered, fewest) for out in keys)
 
 
 def worst_few(release: RecordRelease, keys: Sequence[str], fewest: int) -> tuple[KeySet, ...]:

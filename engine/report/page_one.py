@@ -22,16 +22,15 @@ from engine.report.like_with_like import bound_check_words
 from engine.report.loss_words import CHANGES_WITHHELD, beyond_words, names_tolerances
 from engine.report.rate_words import is_coarse
 from engine.report.recognised_words import learnt_words, recognised_sentences
-from engine.report.run_words import fresh_within
+from engine.report.run_words import fresh_beside
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from engine.report.facts import Cover
     from engine.report.findings import Findings
 
-NOT_STATED = "not stated"
-"""What stands for an entry that the analyst has not filled in."""
+NONE_STATED = "none"
+"""What stands for conditions where there are none."""
 COUNTED_ABOVE = (
     "The measure counts only unaltered records, so altering many lowers it by itself; the table above therefore also "
     "counts all records."
@@ -52,7 +51,7 @@ class PageOne:
 
 def page_one(findings: Findings) -> PageOne:
     """The first page, from findings alone."""
-    cover, recommendation, row = findings.cover, findings.recommendation, recommended(findings)
+    recommendation, row = findings.recommendation, recommended(findings)
     rows = [
         ("Why this one", _why(findings)),
         ("Risk", _sentences([_against_nothing(findings), spread_words(findings), bound_check_words(findings)])),
@@ -62,7 +61,7 @@ def page_one(findings: Findings) -> PageOne:
         ("Neighbours", _sentences(neighbour_sentences(findings))),
         ("How sure", _sentences(_how_sure(findings))),
         ("Fixed beforehand", _sentences(fixed_words(findings))),
-        ("Conditions", _sentences([_conditions(cover), presupposed_words(findings)])),
+        ("Conditions", _conditions(findings)),
     ]
     return PageOne(
         decision=f"{decision_words(findings)} Candidate {row.letter} {row.words}.",
@@ -87,22 +86,17 @@ def _worst_losses(findings: Findings) -> str:
     )
 
 
-def _conditions(cover: Cover) -> str:
-    """The conditions of the approval, or those that are proposed to the board before it."""
-    if not cover.conditions:
-        return "none" if cover.state in ("approved", "released") else NOT_STATED
-    return f"proposed: {cover.conditions}" if cover.state == "submitted" else cover.conditions
-
-
-def presupposed_words(findings: Findings) -> str:
-    """What an approval presupposes: the protection rests on it."""
-    facts = findings.recognised
-    silence = "that nothing is said in public about the method beyond the paragraph of section 8"
+def _conditions(findings: Findings) -> str:
+    """The conditions of the approval, or those that are proposed to the board before it; then what the protection rests
+    on in any case."""
+    cover, facts = findings.cover, findings.recognised
+    whose = "Set by the board" if cover.state in ("approved", "released") else "Proposed"
+    conditions = f"{whose}: {cover.conditions or NONE_STATED}".rstrip(".")
+    silence = "no more is said of the method in public than in section 8"
     if facts is None or facts.tables.published != "no":
-        return f"Approval presupposes {silence}."
-    return (
-        f"Approval presupposes that no two-way table of the original is published, which the plan says, and {silence}."
-    )
+        return f"{conditions}. In any case the figures of risk hold only if {silence}."
+    tables = "no two-way table of the original is published, as the plan says"
+    return f"{conditions}. In any case the figures of risk hold only if {tables}, and {silence}."
 
 
 def _against_nothing(findings: Findings) -> str:
@@ -118,8 +112,8 @@ def left_out(findings: Findings) -> str:
     others = [row for row in findings.measures if row.kind == "risk" and not row.chosen_by]
     text = (
         "The figures leave out the chance that somebody is in fact identified, what can be learnt about a person "
-        "without singling out a record, an intruder who knows more than the keys, and altered records that are taken "
-        "for true."
+        "without singling out a record, an intruder who knows more than the keys (what one is taken to know), and "
+        "altered records that are taken for true."
     )
     if not others:
         return f"{text} No other risk measure was used in the choice."
@@ -148,7 +142,7 @@ def _why(findings: Findings) -> str:
 
 def _how_sure(findings: Findings) -> list[str]:
     """The conclusion; what another row of the page says, and the evidence, stand elsewhere."""
-    fresh, on_frontier = fresh_within(findings), frontier_words(findings)
+    fresh, on_frontier = fresh_beside(findings), frontier_words(findings)
     said = {fresh} if _is_refuted(findings) else set()  # the head of the page says it then
     if not recommended(findings).undominated:  # the neighbours' row says it then
         said.add(on_frontier)

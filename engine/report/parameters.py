@@ -172,7 +172,7 @@ def run_words(plan: Plan, *, bounded: bool | None = None) -> str:
 
 def tolerance_words(at: TolerancePlan) -> str:
     """From where on a change of a figure is flagged, and whether the plan sets that."""
-    origin = "the program's own" if at == TolerancePlan() else "set by the plan"
+    origin = "the program's; the plan sets none" if at == TolerancePlan() else "set by the plan"
     return (
         f"{float(at.se):g} standard errors; {100 * float(at.change):g} % of figures from more than {at.min_n} records "
         f"({origin})"

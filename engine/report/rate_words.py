@@ -37,8 +37,8 @@ _COUNTS: dict[Counts, str] = {
 """How coarsely a release is told, within a sentence."""
 _UNTESTED = "the attacks are on the random swap, and none is on this method"
 BEYOND = (
-    "This holds for these pages and the files beside them alone. It does not hold for whoever also has tables of the "
-    "original or the released file: these tell the share more exactly, and both together still more so."
+    "This holds for these pages and the files beside them alone: tables of the original or the released file tell the "
+    "share more exactly, and both together still more so."
 )
 
 

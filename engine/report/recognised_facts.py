@@ -46,7 +46,9 @@ class Recognised:
     they are (None: it leaves none), ``few_keys`` for each size of a set the keys that expose most unaltered records in
     the release.  ``rare`` says whether somebody who knows that the method takes those at risk first finds altered ones
     among the rare better than by guessing (None: the method does not, or it was not worked out), ``rare_of`` whether
-    these are records or households.
+    these are records or households.  ``all_but_one`` are the sets of all keys but one, in the order of the key left out
+    (empty where there are few keys or very many, and in findings of an earlier version); ``sensitive`` are the
+    attributes that the plan declares sensitive.
     """
 
     fewest: int
@@ -56,3 +58,5 @@ class Recognised:
     tables: TablesTell
     rare: bool | None = None
     rare_of: str = "records"
+    all_but_one: tuple[KeySet, ...] = ()
+    sensitive: tuple[str, ...] = ()

@@ -65,6 +65,25 @@ def _counts(keys: KeySet, fewest: int) -> str:
     return f"{plural(keys.small, 'record')} {stand} in {small}, {alone}{right}"
 
 
+def all_but_one_words(findings: Findings) -> str:
+    """What somebody finds in the original who knows all keys but one; empty where that is unknown."""
+    facts = findings.recognised
+    if facts is None or not facts.all_but_one:
+        return ""
+    left_out = dict(zip(facts.nothing_done.keys, facts.all_but_one, strict=True))
+    exposing = [f"{name} ({keys.small:,})" for name, keys in left_out.items() if keys.small]
+    if not exposing:
+        return (
+            f"Whichever one of the {len(left_out)} keys is not known, no record stands in such combinations of the "
+            "others."
+        )
+    others = "" if len(exposing) == len(left_out) else "; without any other key there are none"
+    return (
+        "Records in such combinations for somebody who knows all keys but one, by the key that is not known: "
+        f"{listed(exposing)}{others}."
+    )
+
+
 def _few(facts: Recognised, altered: str) -> list[str]:
     sets = [keys for keys in facts.few_keys if len(keys.keys) <= _FEW]
     if not sets or not sets[0].small:

@@ -46,10 +46,7 @@ def none_exposed_words(findings: Findings) -> str:
         return ""
     if not (is_count_title(run.title, of_keys=True) and is_none(findings)):
         return ""
-    return (
-        f"{run.as_safe} of {run.of} runs that differ only in chance have no exposed record, and the one to be released "
-        "is one of them."
-    )
+    return f"{run.as_safe} of {run.of} runs have no exposed record, and the one to be released is one of them."
 
 
 def expected_words(findings: Findings) -> str:
@@ -74,14 +71,26 @@ def fresh_within(findings: Findings) -> str:
     return fresh_within_words(run.fresh_within, run.fresh, run.fresh_low, run.fresh_high, run.asked)
 
 
+def fresh_beside(findings: Findings) -> str:
+    """The same, in short where the sentence before it says it of the runs that led to the choice."""
+    run, text = findings.recommendation.run, fresh_within(findings)
+    if not text or run is None or not _within(run) or run.fresh_low is None or run.fresh_high is None:
+        return text
+    wanted = _wanted(run.asked)
+    return f"Of {run.fresh} fresh runs {run.fresh_within} do ({_limits(run.fresh_low, run.fresh_high)}); {wanted}."
+
+
 def fresh_within_words(within: int, runs: int, low: float, high: float, asked: float | None) -> str:
     """How many fresh runs meet the bound, what that says of all runs, and which share the plan asks for (None: its
     bound is on the mean)."""
-    wanted = "the bound is on their average" if asked is None else f"the plan asks for {100 * asked:.3g} %"
     return (
         f"{within} of {runs} fresh runs meet the bound on risk, so {_limits(low, high)} of all such runs do (95 % "
-        f"confidence); {wanted}."
+        f"confidence); {_wanted(asked)}."
     )
+
+
+def _wanted(asked: float | None) -> str:
+    return "the bound is on their average" if asked is None else f"the plan asks for {100 * asked:.3g} %"
 
 
 def key_sentences(findings: Findings) -> list[str]:
@@ -125,4 +134,10 @@ def _within(run: ReleasedRun) -> str:
 
 
 def _limits(low: float, high: float) -> str:
-    return f"{100 * low:.0f} to {100 * high:.0f} %"
+    """Both limits in percent; one that is not 0 or 1 is not rounded to it."""
+    return f"{_percent(low)} to {_percent(high)} %"
+
+
+def _percent(share: float) -> str:
+    rounded = f"{100 * share:.0f}"
+    return f"{100 * share:.1f}" if rounded in ("0", "100") and 0 < share < 1 else rounded

@@ -78,7 +78,7 @@ def test_the_rule_is_named_as_the_reason_where_it_chose(case: Case) -> None:
     findings = within(case.findings, 2, {})
     assert "The rule prefers" not in preferred_words(findings)
     rule = replace(findings.recommendation, recorded=True, by_utility=True)
-    assert "The rule prefers A because its utility is the best" in preferred_words(
+    assert "The rule took A, which is no worse before rounding" in preferred_words(
         replace(findings, recommendation=rule)
     )
 
@@ -90,8 +90,13 @@ def test_the_figures_by_which_the_rule_prefers_one_are_told(case: Case) -> None:
     assert f"on average (Hellinger distance: A {utility_words(findings, own)} and B 0.9)." in preferred_words(findings)
     same = {"utility": own.utility, "utility_se": own.utility_se}
     alike = replace(within(findings, 2, same), recommendation=findings.recommendation)
-    shown = f"(Hellinger distance, as rounded: {utility_words(findings, own)} for each)"
-    assert preferred_words(alike).endswith(f"because its utility is the best on average {shown}.")
+    shown = (
+        f"As rounded, their utility is equal (Hellinger distance: {utility_words(findings, own)} each). The rule took"
+    )
+    decided = preferred_words(alike)
+    assert shown in decided and "prefers" not in decided and decided.endswith("less than chance explains.")
+    coarse = replace(alike, members_rate=replace(alike.members_rate, step="flags"))
+    assert "and its digits are withheld, as they would tell" in preferred_words(coarse)
     withheld = replace(own, utility=None)
     rows = (withheld, *findings.map.candidates[1:])
     unseen = replace(findings, map=replace(findings.map, candidates=rows))
@@ -117,7 +122,7 @@ def test_the_table_of_section_six_tells_who_is_within_the_bound(case: Case) -> N
     text = html_text(memo(within(case.findings, 2, {})))
     assert "B is added for being within the bound too." in text and ">within the bound<" not in text
     assert text.count("within the bound: 12 of its 12 runs meet it</td>") == 2
-    assert "is not among the candidates" in text
+    assert "beside doing nothing" in text
 
 
 def test_without_a_bound_nothing_is_said_of_it(case: Case) -> None:

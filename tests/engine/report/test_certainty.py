@@ -107,7 +107,7 @@ def test_frontier_by_averages_and_by_single_runs_do_not_contradict_each_other(ca
     own = {"undominated": True, "clear": False, "share": 0.25, "shared_runs": 12}
     findings, _ = with_rows(case.findings, own)
     assert frontier_words(findings) == (
-        "By averages candidate A is on the frontier, where no other beats it in both risk and utility, "
+        "By averages candidate A is on the frontier (no other is as safe and as useful, and better in one), "
         "but chance alone could change that."
     )
     assert single_runs_words(findings) == (
@@ -181,7 +181,7 @@ def test_page_one_tells_the_spread_and_what_fewer_records_do_not_say(case: Case,
     spreads = (Spread("Unaltered records in small cells", 0.0, 1.0, most, 0.0),)
     findings = replace(findings, exposure=exposure, map=replace(findings.map, spreads=spreads))
     risk = dict(page_one(findings).rows)["Risk"]
-    assert f"0 to {most:g} unaltered records are exposed" in risk and words in risk
+    assert f"0 to {most:g} unaltered records stand in small cells (are exposed)" in risk and words in risk
     assert risk.count("altering many lowers it by itself; the table above therefore also counts all records.") == 1
 
 
@@ -201,7 +201,7 @@ def test_fresh_runs_are_counted_once_on_the_first_page(case: Case, high: float) 
     obstacle = ("Only 36 of 50 fresh runs meet the bound on risk, so ...",) if high < 0.9 else ()
     page = page_one(replace(case.findings, recommendation=replace(advice, run=run, obstacles=obstacle)))
     text = " ".join([*page.warnings, *(text for _, text in page.rows)])
-    assert text.count("36 of 50 fresh runs meet the bound on risk") == 1
+    assert text.count("50 fresh runs") == 1
 
 
 def test_only_words_that_stand_in_the_table_are_explained(case: Case) -> None:

@@ -179,7 +179,7 @@ def test_fresh_runs_that_meet_the_bound_are_counted_beside_what_the_plan_asks(tm
     run, column = report.recommendation.run, risk_utility_map(study).risk
     met = int((study.runs.of([index], "fresh").values[:, column] <= 0.5).sum())
     assert run is not None and (run.fresh, run.fresh_within) == (15, met)
-    words = f"{met} of 15 fresh runs meet the bound on risk, so "
+    words = f"Of 15 fresh runs {met} do ("
     (told,) = [sentence for sentence in conclusion(report) if sentence.startswith(words)]
     assert told.endswith("; the plan asks for 90 %.")
     old = json.loads(report.to_json())

@@ -9,6 +9,7 @@ from dataclasses import replace
 import pytest
 
 from engine.report import figures
+from engine.report.certainty import evidence
 from engine.report.findings import Findings
 from engine.report.html_file import html_text
 from engine.report.map_words import (
@@ -31,7 +32,7 @@ def test_the_bound_on_a_share_stands_on_the_map_as_a_number_of_records(case: Cas
     assert bound_title(case.findings) == "bound, asked of 90 % of single runs"
     words = bound_line_words(case.findings)
     assert "A candidate meets the bound if 90 % of its single runs do" in words
-    assert f"as a share of all records about {figure(0.5 * N, 2)} of them" in words
+    assert f"The dashed line is 50 % of all {N} records, about {figure(0.5 * N, 2)}; the bound is on the unalt" in words
     assert words in html_text(memo(case.findings)).replace("&#x27;", "'")
     assert any(words in str(section) for section in slides(case.findings).sections)
 
@@ -103,6 +104,14 @@ def test_figures_are_called_rounded_where_they_are(case: Case) -> None:
 
 def test_what_chance_hides_is_said_in_a_whole_sentence() -> None:
     missed = "probably missed by chance."
-    assert recall_words(0.83) == f"At least about one in 6 of the truly best candidates is {missed}"
-    assert recall_words(0.98) == f"At least about 2 % of the truly best candidates are {missed}"
-    assert recall_words(0.4).startswith("At least about 60 % of the truly best candidates are probably missed")
+    of = "of the candidates that are truly on the frontier"
+    assert recall_words(0.83) == f"At least about one in 6 {of} is {missed}"
+    assert recall_words(0.98) == f"At least about 2 % {of} are {missed}"
+    assert recall_words(0.4).startswith(f"At least about 60 % {of} are probably missed")
+
+
+def test_the_share_that_chance_hides_has_its_basis_in_section_six(case: Case) -> None:
+    board = replace(case.findings, map=replace(case.findings.map, recall=0.78))
+    text = " ".join(evidence(board))
+    assert "78 % were found again and 22 % were not, when all averages were drawn anew 100 times" in text
+    assert "found again" not in " ".join(evidence(replace(board, map=replace(board.map, recall=None))))

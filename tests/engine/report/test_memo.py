@@ -54,7 +54,7 @@ def test_what_nobody_checked_is_the_statement_of_the_plan(case: Case) -> None:
 def test_the_promise_on_the_rate_names_who_can_break_it(case: Case) -> None:
     rate = replace(case.findings.members_rate, policy="withheld", attacked=True, step="flags")
     *_, last = rate_words(replace(case.findings, members_rate=rate))
-    assert "It does not hold for whoever also has tables of the original or the released file" in last
+    assert "alone: tables of the original or the released file tell the share more exactly" in last
 
 
 @pytest.mark.parametrize(

@@ -14,9 +14,11 @@ from engine.plan.context import PUBLISHED_TABLES
 from engine.report.answers import ten_questions
 from engine.report.chair import ChairFacts, chair_facts
 from engine.report.findings import Findings
+from engine.report.html_file import html_text
+from engine.report.memo import memo
 from engine.report.questions import BoardQuestion
 from engine.report.recognised_facts import KeySet, Recognised, TablesTell
-from engine.report.recognised_words import recognised_sentences
+from engine.report.recognised_words import all_but_one_words, recognised_sentences
 from tests.engine.report.conftest import Case
 
 _ALL = KeySet(("A", "B", "C"), ("A",), 20, 8, 14)
@@ -107,8 +109,29 @@ def test_bundles_of_earlier_versions_open_and_say_nothing_of_it(case: Case) -> N
 
 def test_no_group_and_no_figure_of_detection_is_among_the_members_findings(case: Case) -> None:
     recognised = json.loads(case.findings.to_json())["recognised"]
-    assert set(recognised) == {"fewest", "nothing_done", "unswapped", "few_keys", "tables", "rare", "rare_of"}
+    names = {"fewest", "nothing_done", "unswapped", "few_keys", "tables", "rare", "rare_of", "all_but_one", "sensitive"}
+    assert set(recognised) == names
     assert all(value is None or isinstance(value, bool | str) for value in recognised["tables"].values())
     counts = [part for part in (recognised["nothing_done"], recognised["unswapped"], *recognised["few_keys"]) if part]
+    counts += recognised["all_but_one"]
     assert all(set(part) == {"keys", "exchanged", "small", "alone", "matches"} for part in counts)
     assert "altered_share" not in case.findings.to_json() and ThreatPlan().published_tables == "not known"
+
+
+def test_the_sensitive_answer_left_out_has_a_row_and_every_other_key_a_word(case: Case) -> None:
+    def text(**parts: object) -> str:
+        return html_text(memo(replace(case.findings, recognised=facts(**parts))))
+
+    sets = (KeySet(("B", "C"), (), 5, 1, 3), KeySet(("A", "C"), ("A",), 0, 0, 0), KeySet(("A", "B"), ("A",), 7, 2, 5))
+    assert "all but A, the sensitive answer" in text(all_but_one=sets, sensitive=("A",))
+    assert "the sensitive answer" not in text(all_but_one=sets)
+    assert "by the key that is not known: A (5) and C (7); without any other key there are none." in text(
+        all_but_one=sets
+    )
+    none = tuple(replace(keys, small=0, alone=0, matches=0) for keys in sets)
+    assert "Whichever one of the 3 keys is not known, no record stands" in text(all_but_one=none)
+    assert all_but_one_words(replace(case.findings, recognised=facts())) == ""
+    found = case.findings.recognised
+    assert found is not None and len(found.all_but_one) == len(case.study.plan.keys)
+    for out, keys in zip(case.study.plan.keys, found.all_but_one, strict=True):
+        assert out not in keys.keys and len(keys.keys) == len(case.study.plan.keys) - 1

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from engine.report.run_words import picked_words, place_sentence, standing_sentences
+from engine.report.run_words import fresh_within_words, picked_words, place_sentence, standing_sentences
 from tests.engine.report.conftest import Case
 
 
@@ -25,7 +25,7 @@ def test_runs_without_an_exposed_record_are_counted_as_such(case: Case) -> None:
     for changed, is_none in ((none, True), (replace(none, released=1.0), False), (replace(none, as_safe=1), False)):
         recommendation = replace(case.findings.recommendation, run=changed)
         first = standing_sentences(replace(case.findings, recommendation=recommendation, exposure=exposure))[0]
-        assert first.startswith("102 of 200 runs that differ only in chance have no exposed record") == is_none
+        assert first.startswith("102 of 200 runs have no exposed record") == is_none
 
 
 def test_a_rule_that_takes_the_first_run_is_not_called_a_choice_of_the_safest(case: Case) -> None:
@@ -37,3 +37,10 @@ def test_a_rule_that_takes_the_first_run_is_not_called_a_choice_of_the_safest(ca
         findings = replace(case.findings, recommendation=recommendation)
         assert ("not the safest" in picked_words(findings)) == is_said
         assert (picked_words(findings) in standing_sentences(findings)) == is_said
+
+
+def test_a_share_that_is_not_whole_is_not_rounded_to_the_whole() -> None:
+    """Of runs of which two missed the bound not all can meet it."""
+    assert "so 93 to 99.8 % of all such runs do" in fresh_within_words(98, 100, 0.9296, 0.9976, 0.9)
+    assert "so 96 to 100 % of all such runs do" in fresh_within_words(100, 100, 0.9638, 1.0, 0.9)
+    assert "so 0.2 to 7 % of all such runs do" in fresh_within_words(2, 100, 0.0024, 0.0704, 0.9)

@@ -262,9 +262,9 @@ def test_a_bar_within_the_rounding_of_its_figure_is_not_drawn_and_that_is_said(s
         }
         assert bars[first.letter] == (reach, 0.5)
         assert all(bars[c.letter] == (0.0016, 0.5) for c in rest)
-        none = f"none is drawn for the utility of {first.letter}" if rest else "none is drawn for the utility of all"
+        none = f"none are drawn for the utility of {first.letter}" if rest else "none are drawn for utility"
         assert (none in bars_words(shown)) == (reach is None)
-        assert "none is drawn" not in bars_words(replace(found, map=replace(found.map, candidates=plain)))
+        assert "none are drawn" not in bars_words(replace(found, map=replace(found.map, candidates=plain)))
 
 
 def test_a_count_that_falls_while_its_share_rises_is_no_gain_on_the_board(swept: Callable[..., Workspace]):

@@ -1,0 +1,43 @@
+"""Words on what the counts of exposed records stand for, and on combinations of keys that a release has made."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from engine.common.wording import listed, lower_first, plural
+from engine.report.coarse_counts import PLACES
+from engine.report.facts import EDITS
+
+if TYPE_CHECKING:
+    from engine.report.findings import Findings
+
+
+def harm_words(findings: Findings) -> str:
+    """Which measure stands for the harm that the plan declares, and what of the harm is not measured."""
+    chosen = [lower_first(row.title) for row in findings.measures if row.kind == "risk" and row.chosen_by]
+    others = [lower_first(row.title) for row in findings.measures if row.kind == "risk" and not row.chosen_by]
+    sensitive = findings.recognised.sensitive if findings.recognised else ()
+    stands = f"{listed(chosen)}: who finds somebody's record reads off the rest"
+    beside = f"; beside it, as they are measured too: {listed(others)}" if others else ""
+    learnt = "" if sensitive else "what is learnt without finding one, "
+    return f"{stands}{beside}. Not measured: {learnt}whether anybody tries, how grave it is."
+
+
+def new_words(findings: Findings) -> str:
+    """How many records of the release have a combination of keys that no original record has, and whether anybody
+    looked if it is possible; empty where counts of the release do not tell that there is one."""
+    exposure = findings.exposure
+    new, before, after = exposure.new_after, exposure.cells_before, exposure.cells_after
+    if new == 0:
+        return "Every record of the release has a combination that some original record has, too."
+    if new is not None:
+        records = f"{plural(new, 'record')} of the release {'has' if new == 1 else 'have'}"
+    elif after is not None and after > before and PLACES[findings.members_rate.counts] is None:
+        records = "Some records of the release (how many is withheld) have"
+    else:
+        return ""
+    if any(check.name == EDITS for check in findings.checks):
+        looked = "Nobody looked whether it is possible: no edit rules are declared."
+    else:
+        looked = "Section 7 tells whether it breaks an edit rule; nothing else was looked at."
+    return f"{records} a combination that no original record has. {looked}"

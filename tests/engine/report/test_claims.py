@@ -1,0 +1,88 @@
+"""The statements of the public paragraph are looked at on the file, and the memo says which hold and who judges the
+rest."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from engine.report.answers import ten_questions
+from engine.report.claims import BOARD, PROGRAM, claims, claims_summary, statements, unsaid_words
+from engine.report.facts import PairRow
+from engine.report.findings import Findings
+from engine.report.html_file import html_text
+from engine.report.memo import memo
+from engine.report.questions import BoardQuestion
+from tests.engine.report.conftest import Case
+from tests.engine.report.recount import release_of
+
+
+def claiming(case: Case, **parts: Any) -> Findings:
+    assert case.findings.claims is not None
+    return replace(case.findings, claims=replace(case.findings.claims, **parts))
+
+
+def test_the_attributes_that_differ_are_those_of_which_some_record_differs(case: Case) -> None:
+    data = case.realisation.data
+    differing = [
+        name for j, name in enumerate(data.domain.names) if not np.array_equal(case.realisation.codes(j), data.codes[j])
+    ]
+    assert case.findings.claims is not None
+    assert list(case.findings.claims.differing) == differing != []
+    says = {row.says: row for row in statements(case.findings)}
+    assert says["exchanged values"].found.startswith("Yes: in some records ")
+    nothing = {row.says: row for row in statements(claiming(case, differing=()))}["exchanged values"]
+    assert nothing.holds is False and "not so of it: exchanged values" in claims_summary(claiming(case, differing=()))
+
+
+@pytest.mark.parametrize(("after", "weaker"), [(0.1, True), (0.3, False), (None, None)])
+def test_the_strongest_association_of_an_altered_and_another_attribute_decides(case: Case, after, weaker) -> None:
+    """An association next to 0 grows by chance: the strongest one decides."""
+    altered = claims(release_of(case), case.study.plan, (), 0.1).differing
+    other = next(name for name in case.study.names if name not in altered)
+    rows = [
+        PairRow(altered[0], other, "Cramér's V", 0.2, after),
+        PairRow(altered[0], "far", "Cramér's V", 0.01, 0.04),
+        PairRow(altered[0], other, "contingency coefficient C", 0.2, 0.2),
+        PairRow(other, other, "Cramér's V", 0.2, 0.9),
+    ]
+    rows = rows if after is not None else rows[2:]
+    assert claims(release_of(case), case.study.plan, rows, 0.1).weaker is weaker
+
+
+@pytest.mark.parametrize(("share", "holds"), [(0.03, True), (0.07, False)])
+def test_a_range_that_the_share_leaves_is_not_called_true(case: Case, share: float, holds: bool) -> None:
+    publish = replace(case.study.plan.publish, rate_policy="range", rate_range="between 1 and 5 percent")
+    plan = replace(case.study.plan, publish=publish)
+    claimed = claims(release_of(case), plan, (), share)
+    told = replace(case.findings.publish, extent="between 1 and 5 percent")
+    rows = statements(replace(case.findings, claims=claimed, publish=told))
+    assert [row.holds for row in rows if row.says.startswith("the share of records")] == [holds]
+    assert claims(release_of(case), case.study.plan, (), share).extent is None
+
+
+def test_the_board_judges_what_no_program_can(case: Case) -> None:
+    plain = statements(case.findings)
+    assert all(row.by != BOARD for row in plain) and any(row.by == PROGRAM for row in plain)
+    told = replace(case.findings.publish, wording="Ask us.", title="Ages by A, public file")
+    own = statements(replace(claiming(case, differing=("A",)), publish=told))
+    assert own[-1].by == BOARD and "Ask us." in own[-1].says
+    assert any(row.holds is False and "name A, which was altered" in row.found for row in own)
+    text = " ".join(unsaid_words(case.findings))
+    assert "harms nobody in the file" in text and "the board does by approving" in text
+
+
+def test_the_memo_and_the_tenth_question_say_what_was_checked(case: Case) -> None:
+    text = html_text(memo(case.findings))
+    assert "What the paragraph states, checked on this file" in text and "leaves unsaid" in text
+    answer = next(a for a in ten_questions(case.findings) if a.question is BoardQuestion.PUBLIC)
+    assert claims_summary(case.findings) in answer.lines and "none of them is untrue" in claims_summary(case.findings)
+
+
+def test_findings_of_an_earlier_version_claim_nothing(case: Case) -> None:
+    earlier = replace(case.findings, claims=None)
+    assert statements(earlier) == [] and unsaid_words(earlier) == [] and claims_summary(earlier) == ""
+    assert "What the paragraph states" not in html_text(memo(earlier))
