@@ -100,7 +100,7 @@ def distance_sentence(findings: Findings) -> str:
     value = figure(distance.hellinger) + (f", {as_if}" if as_if else "")
     if is_coarse(findings) and distance.hellinger_large is None:
         return (
-            f"That of the tabulated attributes is {value}. It has one significant digit, and the same "
+            f"That of the tabulated attributes is {value}. It is rounded to one significant digit, and the same "
             f"distance {without} is withheld, because {why}; {small}."
         )
     return f"That of the tabulated attributes is {value}; {without} it is {figure(distance.hellinger_large)}. {small}."

@@ -269,6 +269,7 @@ def _bare(board: Findings) -> Findings:
         board.map, candidates=(row,), spreads=(), bound="at most 0.2 % of the unaltered records, in 90 % of runs"
     )
     exposure = replace(board.exposure, unaltered_after=0, small_after=0, bound=None, within_bound=None, groups=())
+    exposure = replace(exposure, new_after=None)
     empty = replace(board.utility, distance=replace(board.utility.distance, moved=None, moved_low=None))
     design = replace(board.design, n_records=1841)
     recommendation = replace(board.recommendation, run=None)
