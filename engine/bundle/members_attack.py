@@ -4,7 +4,7 @@ Two attacks, on ``board.json``, of which memo, tables, slides and pictures hold 
 
 * ``counts``: a count of unaltered records and a statement on their share (within the bound or beyond it, riskier than
   doing nothing or not) bound how many records are unaltered; so do a quantile of the runs and how many of them meet the
-  bound, exposed records that are altered or not, and distances.
+  bound, of every candidate with as many altered records, exposed records that are altered or not, and distances.
 * ``changes``: figures before and after, or how far they moved, tell how many records moved, as in
   :mod:`engine.models.rate_likelihood`: percentages, means, associations, correlations and coefficients of an exchanged
   attribute, percentages in classes, by flags or by the largest of a table (:mod:`engine.bundle.members_classes`), and
@@ -42,6 +42,9 @@ _HELLINGER = "Hellinger distance"
 
 _ON_AVERAGE = "on average over runs"
 _RUNS = 2.0  # standard deviations up to which a share of single runs may be asked to meet a bound
+_FEW, _FEW_COUNTS = 5.0, 200.0  # standard deviations within which counts are looked at, and the most counts
+_MISFIT = 0.02  # by how much a share of runs may differ from that of the distribution that is taken for it
+_OVER = 1.02  # variance over mean from which on counts are no rare events
 
 Interval = tuple[float, float]
 
@@ -203,6 +206,39 @@ def _of_share(
         if quantile is not None and 0 < quantile < 1:
             count = mean + float(norm.ppf(quantile)) * deviation
             yield Statement(count, room_of(mean) + 1.0, limit, is_within)
+    yield from counts_within(mean, deviation, share, limit, room_of(mean))
+
+
+def counts_within(
+    mean: float, deviation: float, share: tuple[float | None, float | None], limit: float, room: float
+) -> Iterator[Statement]:
+    """Counts are whole numbers: the largest that meets the bound is one of few, those up to which a share of the runs
+    within the limits counts.  At least that many over the bound are unaltered, and fewer than the next one over it."""
+    low, high = share
+    if low is None or high is None or mean + _FEW * deviation > _FEW_COUNTS or mean - room <= 0 or deviation <= 0:
+        return
+    counts = np.arange(math.ceil(mean + _FEW * deviation) + 1)
+    # of a larger mean fewer runs count up to a number
+    least, most = (_share_up_to(counts, about, deviation) for about in (mean + room, mean - room))
+    possible = counts[(most + _MISFIT >= low) & (least - _MISFIT <= high)]
+    if not len(possible):
+        return
+    yield Statement(float(possible[0]), 0.0, limit, True)
+    if possible[-1] < counts[-1]:  # beyond these counts none is told apart
+        yield Statement(float(possible[-1] + 1), 0.0, limit, False)
+
+
+def _share_up_to(counts: np.ndarray, mean: float, deviation: float) -> np.ndarray:
+    """The share of runs up to each of some counts: binomial, Poisson or negative binomial with this mean and standard
+    deviation."""
+    from scipy.stats import binom, nbinom, poisson
+
+    ratio = deviation**2 / mean
+    if ratio > _OVER:
+        return np.asarray(nbinom.cdf(counts, mean / (ratio - 1), 1 / ratio))
+    if ratio < 1 / _OVER:
+        return np.asarray(binom.cdf(counts, max(1, round(mean / (1 - ratio))), min(1 - ratio, 1.0)))
+    return np.asarray(poisson.cdf(counts, mean))
 
 
 def _of_candidates(board: Findings) -> Iterator[Statement]:

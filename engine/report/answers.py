@@ -34,9 +34,9 @@ if TYPE_CHECKING:
     from engine.report.map_facts import CandidateRow
 
 
+_HELLINGER = "Hellinger distance"
 GROUPS_WITHHELD = (
-    "Groups are not told: so few of their records stand in small cells that groups and the released file together "
-    "could point to single persons."
+    "Groups are not told: so few of them are exposed that, beside the released file, they could point to persons."
 )
 """What stands where every group holds few exposed records, or leaves few outside."""
 
@@ -92,16 +92,21 @@ def average_words(findings: Findings) -> str:
 def distance_sentence(findings: Findings) -> str:
     """The Hellinger distance of the tabulated attributes with and without small cells, or why it is not shown."""
     distance, why = findings.utility.distance, withheld_why(findings)
-    small = f"{100 * distance.small_cells:.0f} % of the occupied cells are that small"
+    small = f"{100 * distance.small_cells:.0f} % of the occupied cells of the original are that small"
     without = f"without cells of fewer than {distance.fewest} records"
     if distance.hellinger is None:
         return f"That of the tabulated attributes is withheld ({why}), with and {without}; {small}."
     as_if = moved_words(distance)
     value = figure(distance.hellinger) + (f", {as_if}" if as_if else "")
+    of_all = all(row.analysed for row in findings.design.attributes)
+    is_shown = any(row.chosen_by and row.released is not None and row.title == _HELLINGER for row in findings.measures)
     if is_coarse(findings) and distance.hellinger_large is None:
+        of_tabulated = f"That of the tabulated attributes is {value}. "
+        if of_all and is_shown:  # the table says it
+            of_tabulated = f"That of the release is {as_if}. " if as_if else ""
         return (
-            f"That of the tabulated attributes is {value}. It is rounded to one significant digit, and the same "
-            f"distance {without} is withheld, because {why}; {small}."
+            f"{of_tabulated}It is rounded to one significant digit, and the same distance {without} is withheld, "
+            f"because {why}; {small}."
         )
     return f"That of the tabulated attributes is {value}; {without} it is {figure(distance.hellinger_large)}. {small}."
 

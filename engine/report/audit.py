@@ -53,8 +53,8 @@ def _row_order(order: np.ndarray | None, n_records: int) -> Check:
     if order is None:
         return Check(
             name,
-            "The order is drawn and checked with the public file. One that keeps anything of the original order is "
-            "refused, so the promise of a random order goes out with no such file.",
+            "The order is drawn and checked when the public file is made. A file that keeps anything of the original "
+            "order is not written.",
             None,
         )
     if not np.array_equal(np.sort(order), np.arange(n_records)):

@@ -76,7 +76,8 @@ def tried_words(findings: Findings) -> str:
     """Whether the plan tried larger shares of records than the recommended candidate's, and which methods."""
     own, methods = recommended(findings), dict(findings.approved.parameters).get(METHODS_TITLE)
     largest = f"The plan tried no larger share of records than candidate {own.letter}'s." if own.at_most_tried else ""
-    why = "The plan gives no reason." if largest or methods else ""
+    why = "It gives no reason for either." if largest and methods else "The plan gives no reason for that."
+    why = why if largest or methods else ""
     return " ".join(text for text in (largest, f"Methods tried: {methods}." if methods else "", why) if text)
 
 
@@ -121,10 +122,15 @@ def _preference(findings: Findings, others: list[CandidateRow]) -> str:
         return f"{best}."
     figures = {row.letter: utility_words(findings, row) for row in (own, *others)}
     if len(set(figures.values())) > 1:
-        return f"{best} ({title}: {listed(f'{letter} {words}' for letter, words in figures.items())})."
+        shown = listed(f"{letter} {words}" for letter, words in figures.items())
+        withheld = "; errors are withheld, as they would help to tell the share altered" * (own.utility_se is None)
+        return (
+            f"The rule goes by averages alone and prefers {own.letter}, whose utility is the best ({title}: {shown}"
+            f"{withheld})."
+        )
     decided = (
-        f"As rounded, their utility is equal ({title}: {figures[own.letter]} each). The rule took {own.letter}, which "
-        "is no worse before rounding; the difference is less than chance explains"
+        f"As rounded, their utility is equal ({title}: {figures[own.letter]} each). The rule, which goes by averages, "
+        f"took {own.letter}, which is no worse before rounding; the difference is less than chance explains"
     )
     if is_one_digit_title(findings.map.utility_title) or findings.members_rate.step != "exact":
         return f"{decided}, and its digits are withheld, as they would tell how many records were altered."

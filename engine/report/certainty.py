@@ -32,7 +32,7 @@ NOISE_WORDS = f"{_ERROR_WORDS} {_CLEAR_WORDS} {_UNCERTAIN_WORDS}"
 """What is said of standard errors and of what is clear."""
 BEATS = "is at least as safe and as useful, and better in one of the two"
 """What it means that a candidate dominates another one."""
-UNBEATEN = "no other is as safe and as useful, and better in one"
+UNBEATEN = "no other is at least as safe and as useful, and better in one"
 """What it means to be on the frontier, in short."""
 
 

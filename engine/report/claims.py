@@ -18,7 +18,7 @@ from engine.report.exposed_counts import is_none, is_rounded
 from engine.report.facts import ROW_ORDER, Claims
 from engine.report.loss_words import flagged_of, flagged_tables
 from engine.report.other_keys import altered_in
-from engine.report.public_wording import match_words
+from engine.report.public_wording import match_parts
 
 if TYPE_CHECKING:
     from engine.models.record_release import RecordRelease
@@ -117,8 +117,7 @@ def _names(text: str, name: str) -> bool:
 
 def _matches(findings: Findings) -> str:
     """What an apparent match means in this file; why users are told no more follows from what is left unsaid."""
-    text = match_words(findings.exposure, is_rounded(findings), is_none(findings))
-    return text.partition(" Users are")[0]
+    return match_parts(findings.exposure, is_rounded(findings), is_none(findings))[0]
 
 
 def _estimates(findings: Findings) -> str:
@@ -139,7 +138,7 @@ def _associations(findings: Findings, claimed: Claims) -> Statement:
         None: "No association of an exchanged and another attribute could be compared. True of the method.",
     }[claimed.weaker]
     if not findings.utility.models:
-        found = found.removesuffix(".") + "; models: none."
+        found = found.removesuffix(".") + "; models not checked, as none is declared."
     return Statement("weaker associations", found, PROGRAM, claimed.weaker)
 
 

@@ -127,7 +127,7 @@ def _exposure(findings: Findings, counts: Counts) -> Exposure:
         ones_after=told(exposure.ones_after),
         twos_after=told(exposure.twos_after),
         cells_after=told(exposure.cells_after),
-        matches_after=told(exposure.matches_after),
+        matches_after=rounded(exposure.matches_after, places),
         groups=groups,
     )
 

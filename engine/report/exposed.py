@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from engine.data.table import occupied
+from engine.report.exposed_counts import FEW_MATCHES, matches_follow
 from engine.report.facts import Exposure, GroupRow
 from engine.report.redaction import SPARSE
 
@@ -19,6 +21,7 @@ if TYPE_CHECKING:
     from engine.release.records import ReleasedTable
 
 _MOST_GROUPS = 12
+_SUM_ERROR = 1e-9
 LEAST_OF_GROUP = 10
 """The fewest records in small cells of which a group may be told, and the fewest that may be left outside of it."""
 
@@ -59,6 +62,15 @@ def exposure(release: RecordRelease, plan: Plan, fewest: int, exposed: float = 0
     def mean(size: int) -> int:
         return round(float(np.mean([np.count_nonzero(counts == size) for counts in after])))
 
+    def expected() -> float:
+        right = float(np.mean(matches))
+        if unit > 1 or right >= FEW_MATCHES:
+            return _to(unit, right)
+        all_small = round(float(np.mean(small_after)))
+        if len(release.tables) == 1 and matches_follow(all_small, unaltered, mean(1), mean(2)):
+            return round(right, 1)
+        return math.ceil(right - _SUM_ERROR)  # a decimal would tell which of the small cells holds true records
+
     return Exposure(
         fewest=fewest,
         small_before=int(small.sum()),
@@ -72,7 +84,7 @@ def exposure(release: RecordRelease, plan: Plan, fewest: int, exposed: float = 0
         cells_after=round(float(np.mean([len(counts) for counts in after]))),
         groups=tuple(groups[:_MOST_GROUPS]),
         matches_before=int(np.count_nonzero(cells < fewest)),
-        matches_after=_to(unit, float(np.mean(matches))),
+        matches_after=expected(),
         new_after=round(float(np.mean(new))) if unit == 1 else None,
     )
 

@@ -25,6 +25,17 @@ def count_digits(findings: Findings) -> int | None:
     return PLACES[findings.members_rate.counts] or (2 if is_rounded(findings) else None)
 
 
+FEW_MATCHES = 10
+"""From so many on, right matches of guesses are whole numbers."""
+
+
+def matches_follow(small: int, unaltered: int, ones: int, twos: int) -> bool:
+    """Whether the right matches in small cells of a release follow from the records ``small`` there, those of them that
+    are ``unaltered``, and the cells with one record and with two.  Otherwise an exact number would tell which of the
+    small cells hold the unaltered records."""
+    return unaltered in (0, small) or small in (ones, 2 * twos)
+
+
 Direction = Literal["fewer", "as many", "about as many", "more", "withheld"]
 """How the unaltered records in small cells of the release compare with those of the original."""
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from engine.common.wording import listed, lower_first, plural
 from engine.report.coarse_counts import PLACES
 from engine.report.facts import EDITS
+from engine.report.recognised_words import columns_beside_keys, needs_all_keys
 
 if TYPE_CHECKING:
     from engine.report.findings import Findings
@@ -17,10 +18,22 @@ def harm_words(findings: Findings) -> str:
     chosen = [lower_first(row.title) for row in findings.measures if row.kind == "risk" and row.chosen_by]
     others = [lower_first(row.title) for row in findings.measures if row.kind == "risk" and not row.chosen_by]
     sensitive = findings.recognised.sensitive if findings.recognised else ()
-    stands = f"{listed(chosen)}: who finds somebody's record reads off the rest"
+    stands = f"{listed(chosen)}: {_finder_words(findings)}"
     beside = f"; beside it, as they are measured too: {listed(others)}" if others else ""
     learnt = "" if sensitive else "what is learnt without finding one, "
     return f"{stands}{beside}. Not measured: {learnt}whether anybody tries, how grave it is."
+
+
+def _finder_words(findings: Findings) -> str:
+    """What somebody learns who finds a record."""
+    if columns_beside_keys(findings):
+        return "who finds somebody's record reads off the rest"
+    if needs_all_keys(findings):
+        return (
+            "who finds somebody's record knew all of it before, as it takes every column, and learns that the person "
+            "took part"
+        )
+    return "who finds somebody's record by some of the columns reads off the others"
 
 
 def new_words(findings: Findings) -> str:

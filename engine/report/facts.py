@@ -159,9 +159,9 @@ class Exposure:
     know how many records were altered: with the count beside it, it tells.  Counts after are None where they are
     withheld altogether.
     ``matches_before`` and ``matches_after`` are the right matches to expect in small cells of somebody who knows the
-    keys of everybody and guesses at random among equal records (None in findings of an earlier version).
-    ``new_after`` records of the release have a combination of keys that no original record has (None: withheld, or not
-    counted by an earlier version); all of them are altered.
+    keys of everybody and guesses at random among equal records (None in findings of an earlier version); to one decimal
+    where they are few and other counts tell it.
+    ``new_after`` altered records have a combination of keys that no original one has (None: withheld, or not counted).
     """
 
     fewest: int
@@ -179,7 +179,7 @@ class Exposure:
     within_bound: bool | None = None
     share_after: float | None = None
     matches_before: int | None = None
-    matches_after: int | None = None
+    matches_after: float | None = None
     new_after: int | None = None
 
 

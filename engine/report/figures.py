@@ -86,7 +86,7 @@ def frontier(findings: Findings) -> Picture | None:
     axes.plot([u for u, _ in steps], [r for _, r in steps], color=BLUE, linewidth=1, alpha=0.6, zorder=2)
     axes.scatter(
         [u for u, _ in frontier_points], [r for _, r in frontier_points], s=26, facecolor="white",
-        edgecolor=BLUE, zorder=3, label="frontier: no candidate is better in both",
+        edgecolor=BLUE, zorder=3, label="frontier: none is as good in both, better in one",
     )  # fmt: skip
     _candidates(axes, board_map.candidates)
     _letters(axes, findings)
@@ -121,8 +121,12 @@ def frontier(findings: Findings) -> Picture | None:
     )
 
 
+_OTHERS = "other lettered candidates"  # once in the legend
+
+
 def _candidates(axes: Any, candidates: Sequence[CandidateRow]) -> None:
     """The recommendation and its lettered neighbours, with the errors of their figures."""
+    others = [row for row in candidates if not row.recommended and row.utility is not None and row.risk is not None]
     for candidate in candidates:
         x, y = candidate.utility, candidate.risk
         if x is None or y is None:
@@ -132,7 +136,7 @@ def _candidates(axes: Any, candidates: Sequence[CandidateRow]) -> None:
             x, y, xerr=bar(x, candidate.utility_se), yerr=bar(y, candidate.risk_se),
             fmt="*" if is_recommended else "o", markersize=15 if is_recommended else 7, color=colour, ecolor=colour,
             elinewidth=1, zorder=5 if is_recommended else 4,
-            label=f"{candidate.letter}: recommended" if is_recommended else None,
+            label=f"{candidate.letter}: recommended" if is_recommended else _OTHERS if candidate is others[0] else None,
         )  # fmt: skip
 
 

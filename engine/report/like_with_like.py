@@ -13,14 +13,18 @@ too, in the same table.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 from engine.report.coarse_counts import rounded
-from engine.report.exposed_counts import is_none, is_rounded
+from engine.report.exposed_counts import FEW_MATCHES, is_none, is_rounded, matches_follow
 from engine.report.words import NONE
 
 if TYPE_CHECKING:
     from engine.report.findings import Findings
+
+
+MATCHES = "right matches to be expected if somebody guesses one record in each small combination"
+"""What is counted as a right match, as the name of its row."""
 
 
 RANGE_WHY = "the exact share would tell how many records were altered"
@@ -36,14 +40,9 @@ class SmallCellRow:
     share of records.
     """
 
-    records: Literal[
-        "all records",
-        "unaltered records",
-        "records alone in their combination",
-        "right matches of random guesses",
-    ]
+    records: str
     before: int
-    after: int | None
+    after: float | None
     share_before: float | None
     share_low: float | None
     share_high: float | None
@@ -82,17 +81,21 @@ def small_cell_rows(findings: Findings) -> list[SmallCellRow]:
         ),
     ]
     if exposed.matches_before is not None and exposed.matches_after is not None:
-        rows.append(
-            SmallCellRow(
-                "right matches of random guesses",
-                exposed.matches_before,
-                exposed.matches_after,
-                None,
-                None,
-                None,
-            )
-        )
+        after = exposed.matches_after
+        after = int(after) if float(after).is_integer() else after
+        records = MATCHES + (", rounded" if _is_rounded_match(findings) else "")
+        rows.append(SmallCellRow(records, exposed.matches_before, after, None, None, None))
     return rows
+
+
+def _is_rounded_match(findings: Findings) -> bool:
+    """Whether few right matches are told as a whole number although counts beside them are exact."""
+    exposed = findings.exposure
+    counts = (exposed.small_after, exposed.unaltered_after, exposed.ones_after, exposed.twos_after)
+    told = [value for value in counts if value is not None]
+    if len(told) < len(counts) or is_rounded(findings) or (exposed.matches_after or 0) >= FEW_MATCHES:
+        return False
+    return findings.design.tables > 1 or not matches_follow(*told)
 
 
 def share_words(row: SmallCellRow) -> str:

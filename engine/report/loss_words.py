@@ -31,11 +31,12 @@ def worst_losses(utility: Utility, most: int = 3) -> list[str]:
             replace(row, table=_analysis(row.table, predicted.get(row.table, ""))) if row.kind == "coefficient" else row
             for row in utility.changes
         ]
-        return worst_changes([row for row in changes if row.flagged], most) or worst_changes(changes, 1)
+        flagged = [row for row in changes if row.flagged]
+        return worst_changes(flagged, most, utility.tolerances) or worst_changes(changes, 1)
     losses = worst(utility, len(utility.losses))
-    flagged = [loss for loss in losses if loss.flagged][:most]
-    if flagged:
-        return [loss_words(loss, predicted.get(loss.of, "")) for loss in flagged]
+    beyond = [loss for loss in losses if loss.flagged][:most]
+    if beyond:
+        return [loss_words(loss, predicted.get(loss.of, "")) for loss in beyond]
     return [f"{loss_words(loss, predicted.get(loss.of, ''))}, within the tolerances" for loss in losses[:1]]
 
 

@@ -11,7 +11,10 @@ from engine.report.redaction import is_count_title, is_one_digit_title
 from engine.report.words import bar, bar_is_rounded, figure
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from engine.report.findings import Findings
+    from engine.report.map_facts import CandidateRow
 
 
 FEWER_WORDS = (
@@ -61,10 +64,7 @@ def counts_words(findings: Findings) -> str:
     lettered = sum(row.undominated for row in rows)
     others = board_map.n_frontier - lettered
     further = [row.letter for row in rows if row.also_within]
-    neighbours = [row.letter for row in rows if not row.recommended and not row.also_within]
-    sentences = []
-    if len(neighbours) > 1:
-        sentences.append(f"{listed(neighbours)} run from the safest to the most useful.")
+    sentences = [*_order_words(rows), *_beaten_by_nothing(findings)]
     if further:
         sentences.append(
             f"{listed(further)} {'is' if len(further) == 1 else 'are'} added for being within the bound too."
@@ -75,6 +75,41 @@ def counts_words(findings: Findings) -> str:
             "lettered one within the noise of the runs, and those farther along the frontier."
         )
     return " ".join(sentences)
+
+
+def _order_words(rows: Sequence[CandidateRow]) -> list[str]:
+    """In which order the neighbours of the recommended candidate have their letters."""
+    chosen = [row for row in rows if not row.also_within]
+    place = next((at for at, row in enumerate(chosen) if row.recommended), 0)
+    sentences = []
+    for beside, side in ((chosen[:place], "safety"), (chosen[place + 1 :], "use")):
+        letters = [row.letter for row in beside]
+        if len(letters) == 1:
+            sentences.append(f"{letters[0]} is the next one towards more {side}.")
+        elif letters:
+            order = "in this order" if side == "use" else "the nearest last"
+            sentences.append(f"{listed(letters)} are the next ones towards more {side}, {order}.")
+    return sentences
+
+
+def _beaten_by_nothing(findings: Findings) -> list[str]:
+    """That candidates of the frontier are riskier than doing nothing, which changes no figure and is no candidate; an
+    empty list where none is seen to be."""
+    board_map = findings.map
+    nothing, is_lower = board_map.nothing_risk, board_map.risk_better == "lower"
+    seen = [
+        risk
+        for _, risk in board_map.frontier
+        if nothing is not None and (risk > nothing if is_lower else risk < nothing)
+    ]
+    letters = [row.letter for row in board_map.candidates if row.undominated and row.riskier_than_nothing]
+    if not seen and not letters:
+        return []
+    named = f" (of lettered ones {listed(letters)})" if letters else ""
+    return [
+        "Doing nothing is not counted among the candidates: it beats those on the frontier that are riskier on "
+        f"average{named}, as it changes nothing."
+    ]
 
 
 def rounded_words(findings: Findings) -> str:

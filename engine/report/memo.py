@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from engine.plan.uses import no_use_sentence
 from engine.report import answers, figures, like_with_like, loss_words
 from engine.report.candidate_words import on_frontier, standing_words, utility_words
-from engine.report.certainty import certainty, evidence, noise_words
+from engine.report.certainty import UNBEATEN, certainty, evidence, noise_words
 from engine.report.claims import statements, unsaid_words
 from engine.report.coarse_counts import PLACES
 from engine.report.coherence import check_rows, coherence, idle_checks
@@ -24,6 +24,7 @@ from engine.report.rate_words import error_words, is_coarse, place_words, rate_w
 from engine.report.recognised_words import all_but_one_words
 from engine.report.run_words import tells_share
 from engine.report.template_reader import document
+from engine.report.unchanged_words import unchanged_words
 
 if TYPE_CHECKING:
     from engine.report.document import Document
@@ -107,6 +108,8 @@ def _losses(findings: Findings) -> dict[str, Any]:
         "statements": statements(findings),
         "unsaid_words": unsaid_words(findings),
         "RANKED": loss_words.RANKED,
+        "UNBEATEN": UNBEATEN,
+        "unchanged_words": unchanged_words(findings),
         "unused_words": no_use_sentence(findings.utility.unused),
     }
 
@@ -125,10 +128,14 @@ def _has_declared(findings: Findings) -> bool:
 def _undeclared(findings: Findings) -> list[str]:
     """What was not compared because the plan names none of it."""
     utility, numeric = findings.utility, findings.design.numeric
+    names_tables = dict(findings.approved.parameters).get(TABLES_TITLE, NOTHING) != NOTHING
+    # of named tables members may be told no attributes
+    has_large = names_tables if not utility.tables else any(len(table.attributes) > 2 for table in utility.tables)
     kinds = (
         ("means and correlations of numeric columns", numeric),
         ("regressions", utility.models or utility.coefficients),
-        ("tables that users make", dict(findings.approved.parameters).get(TABLES_TITLE, NOTHING) != NOTHING),
+        ("tables of three and more attributes", has_large),
+        ("tables that users make", names_tables),
         ("weighted figures", findings.design.has_weight),
     )
     return [kind for kind, there in kinds if not there]

@@ -29,8 +29,6 @@ if TYPE_CHECKING:
 
     from engine.report.findings import Findings
 
-NONE_STATED = "none"
-"""What stands for conditions where there are none."""
 COUNTED_ABOVE = (
     "The measure counts only unaltered records, so altering many lowers it by itself; the table above therefore also "
     "counts all records."
@@ -87,16 +85,18 @@ def _worst_losses(findings: Findings) -> str:
 
 
 def _conditions(findings: Findings) -> str:
-    """The conditions of the approval, or those that are proposed to the board before it; then what the protection rests
-    on in any case."""
+    """What the protection rests on in any case, and the conditions of the approval or those proposed before it."""
     cover, facts = findings.cover, findings.recognised
-    whose = "Set by the board" if cover.state in ("approved", "released") else "Proposed"
-    conditions = f"{whose}: {cover.conditions or NONE_STATED}".rstrip(".")
-    silence = "no more is said of the method in public than in section 8"
-    if facts is None or facts.tables.published != "no":
-        return f"{conditions}. In any case the figures of risk hold only if {silence}."
-    tables = "no two-way table of the original is published, as the plan says"
-    return f"{conditions}. In any case the figures of risk hold only if {tables}, and {silence}."
+    is_set = cover.state in ("approved", "released")
+    whose = "set by the board" if is_set else "proposed"
+    conditions = ["No more is said of the method in public than in section 8"]
+    if facts is not None and facts.tables.published == "no":
+        conditions.insert(0, "No two-way table of the original is published, as the plan says")
+    these = "these" if len(conditions) > 1 else "this"
+    needed = f"{_listed(conditions)} The figures of risk hold only under {these}."
+    if not cover.conditions:
+        return f"{needed} Beside {these} none is {whose}."
+    return f"{needed} {upper_first(whose)}, beside {these}: {cover.conditions.rstrip('.')}."
 
 
 def _against_nothing(findings: Findings) -> str:
@@ -165,6 +165,14 @@ def _numbered(sentences: Iterable[str]) -> str:
     if len(texts) < 2:
         return "".join(f"{text}." for text in texts)
     return "; ".join(f"({number}) {text}" for number, text in enumerate(texts, 1)) + "."
+
+
+def _listed(sentences: Iterable[str]) -> str:
+    """Sentences with their numbers; a single one has none."""
+    texts = list(sentences)
+    if len(texts) < 2:
+        return _sentences(texts)
+    return " ".join(f"({number}) {text}." for number, text in enumerate(texts, 1))
 
 
 def _sentences(sentences: Iterable[str]) -> str:

@@ -10,6 +10,7 @@ from engine.report.redaction import WITHHELD_WHY
 from engine.report.words import figure
 
 if TYPE_CHECKING:
+    from engine.report.facts import Tolerances
     from engine.report.findings import Findings
     from engine.report.rate_facts import ChangeRow, Counts, MembersRate, Range, Step
 
@@ -19,8 +20,8 @@ _STEPS: dict[Step, str] = {
     "rounded changes": "changes are told to the next 5 % and standard error, without the figures of the release",
     "classes": "the size of a change is told as a class, such as 5 to 10 %, without the figure of the release",
     "classes without figures": "the size of a change is told as a class, such as 5 to 10 %, without the figure itself",
-    "flags": "of a change they show only whether it is beyond the tolerances, and of the worst three a wide range such "
-    "as 2 to 20 standard errors",
+    "flags": "of a change they show only whether it is beyond the tolerances, and of the worst one in up to three "
+    "tables a wide range such as 2 to 20 standard errors",
     "worst": "of the worst three changes a wide class is told, such as 2 to 20 standard errors, and of others only in "
     "which tables some are beyond the tolerances",
     "tables": "of changes it is only told in which tables some are beyond the tolerances",
@@ -53,8 +54,8 @@ def rate_words(findings: Findings) -> list[str]:
                 "Members of the board are not told the share of records changed; Annex A tells the chair. So that "
                 f"nobody can work it out from these pages and tables.xlsx, {_STEPS[rate.step]}, "
                 f"{_COUNTS[rate.counts]}. We tested "
-                "whether it can be, from the counts and from the changes: the largest possible share is still at least "
-                "three times the smallest.",
+                "whether it can be, from the counts, those of single runs and their averages among them, and from the "
+                "changes: the largest possible share is still at least three times the smallest.",
                 BEYOND,
             ]
         case "withheld" if findings.design.swap:
@@ -132,8 +133,8 @@ def place_words(table: str, level: str, *, of_mean: bool = False) -> str:
     return f"{'mean of ' if of_mean else ''}{table}, {level}"
 
 
-def change_words(row: ChangeRow) -> str:
-    """One change in the end of a sentence."""
+def change_words(row: ChangeRow, at: Tolerances | None = None) -> str:
+    """One change in the end of a sentence; of one that is beyond the tolerances (``at``) by its value, that it is."""
     parts = []
     if row.relative is not None:
         parts.append(f"{relative_words(row.relative)} of its value")
@@ -144,7 +145,17 @@ def change_words(row: ChangeRow) -> str:
     if not parts:
         return f"{name}: {weighting}changes by {'more' if row.flagged else 'no more'} than the tolerances"
     before = "" if row.before is None else f"from {figure(row.before, 2)}, "
-    return f"{name}: {weighting}{before}changes by {', which is '.join(parts)}"
+    by_value = "" if at is None else _by_value(row, at)
+    return f"{name}: {weighting}{before}changes by {', which is '.join(parts)}{by_value}"
+
+
+def _by_value(row: ChangeRow, at: Tolerances) -> str:
+    """By what a change is beyond the tolerances whose class of standard errors lies within them, or nearly."""
+    errors = row.errors
+    if not row.flagged or row.relative is not None or errors is None or errors.high is None or errors.low >= at.se:
+        return ""
+    nearly = "" if errors.high <= at.se else f" or {at.se:.3g} of these errors"
+    return f", but by more than {100 * at.change:.3g} % of its value{nearly}" if errors.high < 2 * at.se else ""
 
 
 def worst_change_rows(rows: Iterable[ChangeRow]) -> list[ChangeRow]:
@@ -157,6 +168,6 @@ def worst_change_rows(rows: Iterable[ChangeRow]) -> list[ChangeRow]:
     return list(chosen.values())
 
 
-def worst_changes(rows: Iterable[ChangeRow], most: int = 3) -> list[str]:
-    """The first of these in words."""
-    return [change_words(row) for row in worst_change_rows(rows)[:most]]
+def worst_changes(rows: Iterable[ChangeRow], most: int = 3, at: Tolerances | None = None) -> list[str]:
+    """The first of these in words, with the tolerances that they are held against."""
+    return [change_words(row, at) for row in worst_change_rows(rows)[:most]]

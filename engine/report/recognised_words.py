@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 from engine.common.wording import listed, plural
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from engine.report.findings import Findings
     from engine.report.recognised_facts import KeySet, Recognised, TablesTell
 
@@ -26,10 +28,37 @@ def recognised_sentences(findings: Findings) -> list[str]:
     return [*sentences, tables_sentence(facts.tables, altered), *_rare(facts, altered)]
 
 
+def columns_beside_keys(findings: Findings) -> list[str]:
+    """The columns of the file that an intruder is not taken to know."""
+    design = findings.design
+    return [*(row.name for row in design.attributes if not row.key), *design.carried]
+
+
+def needs_all_keys(findings: Findings) -> bool:
+    """Whether all keys must be known to find anybody in a small combination of the original: on no set of all keys but
+    one is somebody in such a combination."""
+    facts = findings.recognised
+    return facts is not None and bool(facts.all_but_one) and not any(keys.small for keys in facts.all_but_one)
+
+
 def learnt_words(findings: Findings) -> str:
     """Which columns are keys, and which ones somebody learns who finds a record by them."""
-    keys, design = findings.threat.keys, findings.design
-    others = [*(row.name for row in design.attributes if not row.key), *design.carried]
+    keys, others = findings.threat.keys, columns_beside_keys(findings)
+    if needs_all_keys(findings) and findings.exposure.small_before:
+        left = (
+            "" if others else ", and nothing is left to read off but that the person took part, as all columns are keys"
+        )
+        exposed = findings.exposure.small_before
+        all_of_them = "The one exposed is" if exposed == 1 else f"All {exposed:,} are"
+        only = (
+            f"{all_of_them} exposed only to somebody who knows all {len(keys)} keys: whoever lacks any of them finds "
+            f"nobody in a small combination of the original{left}."
+        )
+        return f"{only} {_learnt(keys, others)}" if others else only
+    return _learnt(keys, others)
+
+
+def _learnt(keys: Sequence[str], others: Sequence[str]) -> str:
     known = f"Somebody who finds a record by all keys ({listed(keys)})"
     if not others:
         return "All columns are keys: somebody who knows only some of them and finds a record reads off the others."
@@ -49,6 +78,8 @@ def _unswapped(facts: Recognised, altered: str) -> list[str]:
         return [f"All keys are {altered}, so that none shows true values of everybody."]
     if not nothing.exchanged:
         return [f"No key is {altered}, so that all show true values: {_counts(nothing, facts.fewest)}."]
+    if facts.all_but_one and not any(keys.small for keys in facts.all_but_one):
+        return []  # said of every set of fewer keys already
     return [
         f"The attributes that are not {altered} are true in every record; on the keys among them "
         f"({listed(facts.unswapped.keys)}) {_counts(facts.unswapped, facts.fewest)}, in the release as in the original."
@@ -98,7 +129,7 @@ def _few(facts: Recognised, altered: str) -> list[str]:
 
 
 def tables_sentence(tables: TablesTell, altered: str) -> str:
-    """What published two-way tables of the original tell, a sentence for each claim."""
+    """What published two-way tables of the original tell, claim after claim."""
     openings = {
         "yes": "Two-way tables of the original are published.",
         "no": "By the plan, two-way tables of the original are not published.",
@@ -110,15 +141,12 @@ def tables_sentence(tables: TablesTell, altered: str) -> str:
     beside = f"{openings[tables.published]} {beside}"
     if tables.attributes is None:
         return f"{beside}tell something of the change that was not worked out."
-    claims = [
-        (tables.attributes, f"tell which attributes were {altered}."),
-        (
-            tables.extent,
-            f"tell the number of {altered} records to less than a factor of three.",
-        ),
-        (tables.records, f"point to {altered} records better than guessing does."),
-    ]
-    sentences = [claim for tells, claim in claims if tells]
+    told = (
+        (tables.attributes, f"tell which attributes were {altered}"),
+        (tables.extent, f"bound the number of {altered} records to less than a factor of three"),
+        (tables.records, f"point to {altered} records better than guessing does"),
+    )
+    claims = [claim for tells, claim in told if tells]
     open_ = [
         words
         for tells, words in (
@@ -131,11 +159,11 @@ def tables_sentence(tables: TablesTell, altered: str) -> str:
         f" Whether they tell {listed(open_)} was not worked out, since the attack reckons with uniform draws of the "
         "random swap."
     )
-    if not sentences and not open_:
+    if not claims and not open_:
         return f"{beside}tell neither which attributes were {altered} nor how many records."
-    if not sentences:
+    if not claims:
         return f"{beside}{'not tell' if would else 'do not tell'} which attributes were {altered}." + unknown
-    return f" They {would}".join((f"{beside}{sentences[0]}", *sentences[1:])) + (unknown if open_ else "")
+    return f"{beside}{listed(claims)}." + (unknown if open_ else "")
 
 
 def _rare(facts: Recognised, altered: str) -> list[str]:

@@ -134,10 +134,9 @@ def _within(run: ReleasedRun) -> str:
 
 
 def _limits(low: float, high: float) -> str:
-    """Both limits in percent; one that is not 0 or 1 is not rounded to it."""
+    """Both limits in percent, to one digit after the point; an end of 0 or 100 has none."""
     return f"{_percent(low)} to {_percent(high)} %"
 
 
 def _percent(share: float) -> str:
-    rounded = f"{100 * share:.0f}"
-    return f"{100 * share:.1f}" if rounded in ("0", "100") and 0 < share < 1 else rounded
+    return f"{100 * share:.0f}" if share in (0, 1) else f"{100 * share:.1f}"

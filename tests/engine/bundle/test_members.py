@@ -135,7 +135,8 @@ def test_memo_slides_and_workbook_hold_the_coarse_figures_alone(case: Swept) -> 
 def test_the_memo_says_which_step_was_used_and_claims_no_more(case: Swept) -> None:
     told, _ = told_to_members(case.findings, case.share)
     first, second = rate_words(told)
-    assert "worst three" in first and "from the counts and from the changes" in first
+    assert "worst three" in first
+    assert "from the counts, those of single runs and their averages among them, and from the changes" in first
     assert "at least three times the" in first and "for these pages and the files beside them alone" in second
     assert first in repr(memo(told).sections)
 
@@ -150,6 +151,9 @@ def test_the_distance_is_told_as_coarsely_in_section_five_as_on_the_map(case: Sw
     others = [other for other in told.measures if other.kind == "utility" and other is not row]
     assert others and all(other.released is None and other.mean is None for other in others)
     text = " ".join(repr(memo(told).sections).split())
+    assert "cell in common). It is rounded to one significant digit" in text and f"{row.released:g}" in text
+    some = replace(told.design, attributes=tuple(replace(a, analysed=False) for a in told.design.attributes))
+    text = " ".join(repr(memo(replace(told, design=some)).sections).split())
     assert f"attributes is {row.released:g}. It is rounded to one significant digit" in text
 
 

@@ -78,21 +78,24 @@ def test_the_rule_is_named_as_the_reason_where_it_chose(case: Case) -> None:
     findings = within(case.findings, 2, {})
     assert "The rule prefers" not in preferred_words(findings)
     rule = replace(findings.recommendation, recorded=True, by_utility=True)
-    assert "The rule took A, which is no worse before rounding" in preferred_words(
-        replace(findings, recommendation=rule)
-    )
+    told = preferred_words(replace(findings, recommendation=rule))
+    assert "The rule, which goes by averages, took A, which is no worse before rounding" in told
 
 
 def test_the_figures_by_which_the_rule_prefers_one_are_told(case: Case) -> None:
     findings = within(case.findings, 2, {"utility": 0.9, "utility_se": None})
     findings = replace(findings, recommendation=replace(findings.recommendation, by_utility=True))
     own = recommended(findings)
-    assert f"on average (Hellinger distance: A {utility_words(findings, own)} and B 0.9)." in preferred_words(findings)
+    distances = f"(Hellinger distance: A {utility_words(findings, own)} and B 0.9"
+    text = "The rule goes by averages alone and prefers A, whose utility is the best"
+    assert f"{text} {distances})." in preferred_words(findings)
+    own_only = tuple(replace(row, utility_se=None) if row.recommended else row for row in findings.map.candidates)
+    without_error = preferred_words(replace(findings, map=replace(findings.map, candidates=own_only)))
+    assert "; errors are withheld, as they would help to tell the share altered)." in without_error
     same = {"utility": own.utility, "utility_se": own.utility_se}
     alike = replace(within(findings, 2, same), recommendation=findings.recommendation)
-    shown = (
-        f"As rounded, their utility is equal (Hellinger distance: {utility_words(findings, own)} each). The rule took"
-    )
+    equal = f"As rounded, their utility is equal (Hellinger distance: {utility_words(findings, own)} each)."
+    shown = f"{equal} The rule, which goes by averages, took"
     decided = preferred_words(alike)
     assert shown in decided and "prefers" not in decided and decided.endswith("less than chance explains.")
     coarse = replace(alike, members_rate=replace(alike.members_rate, step="flags"))
@@ -112,6 +115,8 @@ def test_page_one_says_that_no_larger_share_was_tried_and_which_methods_were(cas
     most = "The plan tried no larger share of records than candidate A's."
     assert most in tried(True) and most not in tried(False)
     assert all("Methods tried: random swapping." in tried(is_most) for is_most in (True, False))
+    assert tried(True).endswith("It gives no reason for either.")
+    assert tried(False).endswith("The plan gives no reason for that.")
     rates = case.study.plan.space.rates
     rows = {row.letter: row for row in case.findings.map.candidates}
     assert {row.at_most_tried for row in rows.values()} <= {True, False} and len(rates) > 1
@@ -122,7 +127,7 @@ def test_the_table_of_section_six_tells_who_is_within_the_bound(case: Case) -> N
     text = html_text(memo(within(case.findings, 2, {})))
     assert "B is added for being within the bound too." in text and ">within the bound<" not in text
     assert text.count("within the bound: 12 of its 12 runs meet it</td>") == 2
-    assert "beside doing nothing" in text
+    assert "candidates were tried; doing nothing is none of them." in text
 
 
 def test_without_a_bound_nothing_is_said_of_it(case: Case) -> None:

@@ -107,7 +107,7 @@ def test_frontier_by_averages_and_by_single_runs_do_not_contradict_each_other(ca
     own = {"undominated": True, "clear": False, "share": 0.25, "shared_runs": 12}
     findings, _ = with_rows(case.findings, own)
     assert frontier_words(findings) == (
-        "By averages candidate A is on the frontier (no other is as safe and as useful, and better in one), "
+        "By averages candidate A is on the frontier (no other is at least as safe and as useful, and better in one), "
         "but chance alone could change that."
     )
     assert single_runs_words(findings) == (

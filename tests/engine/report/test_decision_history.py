@@ -148,7 +148,7 @@ def test_the_place_of_the_released_run_and_the_key_are_told(case: Case) -> None:
     place, within = standing_sentences(case.findings)
     (key,) = key_sentences(case.findings)
     assert place.startswith("Of 12 runs that differ only in chance, the one to be released is ")
-    assert within.startswith("12 of the 12 runs meet the bound on risk, so 74 to 100 % of all such runs do")
+    assert within.startswith("12 of the 12 runs meet the bound on risk, so 73.5 to 100 % of all such runs do")
     assert expected_words(case.findings).endswith("The average, not this one run, shows what the method does.")
     assert key == "The secret key that all chance follows from was fixed before the sweep."
     assert ten_questions(case.findings)[7].lines[1] == key
@@ -192,7 +192,7 @@ def test_too_few_fresh_runs_within_the_bound_are_an_obstacle_with_its_figures() 
     share = ShareWithin(36, 50, 0.575, 0.838)
     obstacle = Obstacle(ObstacleKind.FRESH_TOO_RARELY_WITHIN, share=share, probability=Fraction(9, 10))
     assert obstacle_words(obstacle) == (
-        "only 36 of 50 fresh runs meet the bound on risk, so 57 to 84 % of all such runs do (95 % confidence); the "
+        "only 36 of 50 fresh runs meet the bound on risk, so 57.5 to 83.8 % of all such runs do (95 % confidence); the "
         "plan asks for 90 %."
     )
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -53,3 +54,25 @@ def test_without_groups_the_first_page_says_why_and_the_memo_has_no_empty_table(
     assert "Who stays most exposed" not in html_text(memo(findings))
     none = replace(findings, exposure=replace(exposed, unaltered_after=0))
     assert exposed_groups(none) == ["No unaltered record stands in a small cell."]
+
+
+@pytest.mark.parametrize(
+    ("sizes", "right"),
+    [
+        # the small cells are pairs: their number and the unaltered records tell the half
+        ((4, 2, 2), 1.5),
+        # one record is alone, and a half would tell that it is a true one: rounded up
+        ((4, 2, 1), 2),
+    ],
+)
+def test_few_right_matches_have_a_decimal_where_other_counts_tell_it(sizes: tuple[int, ...], right: float) -> None:
+    before = np.repeat(np.arange(3), sizes)
+    after = before.copy()
+    after[[0, 4]] = after[[4, 0]]  # one of the first pair takes part in a swap with a common record
+    attribute = SimpleNamespace(name="A", size=3, levels=("0", "1", "2"))
+    domain = SimpleNamespace(indices=lambda _: (0,), shape=(3,), attributes=(attribute,))
+    data = SimpleNamespace(n_records=len(before), domain=domain, codes=(before,))
+    table = SimpleNamespace(codes=lambda _: after)
+    release = SimpleNamespace(data=data, tables=(table,), changed=lambda *_: before != after)
+    plan = SimpleNamespace(keys=("A",), tolerances=SimpleNamespace(min_n=45))
+    assert exposure(release, plan, 3).matches_after == right  # type: ignore[arg-type]

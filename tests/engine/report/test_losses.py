@@ -356,7 +356,11 @@ def test_page_one_names_the_first_of_the_list_in_section_five(case: Case) -> Non
         ChangeRow("percentage", "A × C", "u", False, None, None, None, Range(0, 2), False),
     ]
     told = replace(case.findings, utility=replace(case.findings.utility, changes=tuple(rows), losses=()))
-    table = next(t for t in tables_of(memo(told)) if t.caption.startswith("The worst change of each table"))
+    table = next(
+        t
+        for t in tables_of(memo(told))
+        if t.caption.startswith("The worst changes, of a table, column or analysis one")
+    )
     assert [row[0] for row in table.rows] == ["A × B, x", "x × y, Pearson's r", "A × C, u"]
     assert [text.partition(": ")[0] for text in worst_losses(told.utility)] == ["A × B, x"], "the flagged ones alone"
     assert not any("of itself" in text for text in worst_losses(told.utility))
@@ -383,3 +387,15 @@ def test_page_one_tells_how_many_figures_are_beyond_the_tolerances_and_names_tho
 
 def tables_of(document: Document) -> list[Grid]:
     return [part for section in document.sections for part in section.elements if isinstance(part, Grid)]
+
+
+def test_a_change_that_is_beyond_by_its_value_says_so(case: Case) -> None:
+    def words(*, flagged: bool, high: float) -> str:
+        row = ChangeRow("percentage", "A × B", "x", False, None, None, None, Range(0, high), flagged)
+        return worst_losses(replace(case.findings.utility, changes=(row,), losses=()))[0]
+
+    assert words(flagged=True, high=2) == (
+        "A × B, x: changes by less than 2 standard errors, but by more than 10 % of its value or 1.96 of these errors"
+    )
+    assert words(flagged=True, high=1.5).endswith("1.5 standard errors, but by more than 10 % of its value")
+    assert words(flagged=False, high=2).endswith("less than 2 standard errors")

@@ -9,9 +9,10 @@ from dataclasses import replace
 import pytest
 
 from engine.report import figures
-from engine.report.certainty import evidence
+from engine.report.certainty import UNBEATEN, evidence
 from engine.report.findings import Findings
 from engine.report.html_file import html_text
+from engine.report.map_facts import CandidateRow
 from engine.report.map_words import (
     bars_words,
     bound_line_words,
@@ -115,3 +116,42 @@ def test_the_share_that_chance_hides_has_its_basis_in_section_six(case: Case) ->
     text = " ".join(evidence(board))
     assert "78 % were found again and 22 % were not, when all averages were drawn anew 100 times" in text
     assert "found again" not in " ".join(evidence(replace(board, map=replace(board.map, recall=None))))
+
+
+def test_neighbours_are_named_by_their_side_of_the_recommended_candidate(case: Case) -> None:
+    own = next(row for row in case.findings.map.candidates if row.recommended)
+    others = {name: replace(own, letter=name, recommended=False) for name in "BCD"}
+
+    def told(*rows: CandidateRow) -> str:
+        return counts_words(replace(case.findings, map=replace(case.findings.map, candidates=rows)))
+
+    text = told(own, *others.values())
+    assert "B, C and D are the next ones towards more use, in this order." in text and "safest" not in text
+    text = told(others["B"], others["C"], own, others["D"])
+    assert "B and C are the next ones towards more safety, the nearest last." in text
+    assert "D is the next one towards more use." in text
+
+
+def test_a_candidate_of_the_frontier_that_doing_nothing_beats_is_named(case: Case) -> None:
+    board_map = case.findings.map
+    rows = tuple(replace(row, riskier_than_nothing=False) for row in board_map.candidates)
+    calm = replace(board_map, candidates=rows, nothing_risk=5.0, frontier=((0.1, 3.0), (0.05, 5.0)))
+    assert "Doing nothing" not in counts_words(replace(case.findings, map=calm))
+    above = replace(calm, frontier=((0.1, 3.0), (0.05, 5.2)))
+    beaten = (
+        "Doing nothing is not counted among the candidates: it beats those on the frontier that are riskier on average"
+    )
+    assert f"{beaten}, as it changes nothing." in counts_words(replace(case.findings, map=above))
+    own = replace(rows[0], undominated=True, riskier_than_nothing=True)
+    named = replace(calm, candidates=(own, *rows[1:]))
+    assert f"{beaten} (of lettered ones {own.letter}), as" in counts_words(replace(case.findings, map=named))
+
+
+def test_the_frontier_is_defined_alike_in_text_and_legend(case: Case, monkeypatch: pytest.MonkeyPatch) -> None:
+    own = next(row for row in case.findings.map.candidates if row.recommended)
+    rows = (own, replace(own, letter="B", recommended=False), replace(own, letter="C", recommended=False))
+    _, labels = drawn(replace(case.findings, map=replace(case.findings.map, candidates=rows)), monkeypatch)
+    assert "frontier: none is as good in both, better in one" in labels
+    assert labels.count("other lettered candidates") == 1
+    assert f"are on the frontier: by averages {UNBEATEN}." in " ".join(html_text(memo(case.findings)).split())
+    assert UNBEATEN == "no other is at least as safe and as useful, and better in one"

@@ -21,8 +21,13 @@ def text_of(findings: Findings) -> str:
 
 
 def test_a_unique_record_of_a_whole_population_is_not_called_harmless(case: Case) -> None:
-    wanted = "surely alone in the population only if the file holds everybody: see the design above."
-    assert wanted in text_of(case.findings)
+    wanted = "surely alone in the population only if the file holds everybody: the program cannot tell; "
+    design = case.findings.design
+    stated = replace(case.findings, design=replace(design, design="everybody of one plant"))
+    assert wanted + "the design above says who is in the file." in text_of(stated)
+    assert wanted + "the plan does not say who is in the file." in text_of(
+        replace(case.findings, design=replace(design, design=""))
+    )
 
 
 def test_declared_analyses_are_spoken_of_where_there_are_any(case: Case) -> None:
@@ -48,7 +53,8 @@ def test_what_nobody_checked_is_the_statement_of_the_plan(case: Case) -> None:
     threat = replace(case.findings.threat, public_files=("none known",))
     cover = replace(case.findings.cover, overlaps="none")
     text = text_of(replace(case.findings, threat=threat, cover=cover))
-    assert "the plan states: none known" in text and "the plan states: none.</td>" in text
+    assert "the agency states: none known; the program looks nowhere itself" in text
+    assert "Of such releases the agency states: none; the program looks nowhere itself." in text
 
 
 def test_the_promise_on_the_rate_names_who_can_break_it(case: Case) -> None:

@@ -66,16 +66,17 @@ def test_a_plan_that_is_not_locked_is_not_called_fixed(case: Case) -> None:
 @pytest.mark.parametrize(
     ("state", "conditions", "wanted"),
     [
-        ("draft", "", "Proposed: none."),
-        ("submitted", "a warning to users", "Proposed: a warning to users."),
-        ("approved", "a warning to users", "Set by the board: a warning to users."),
-        ("approved", "", "Set by the board: none."),
+        ("draft", "", "Beside this none is proposed."),
+        ("submitted", "a warning to users", "Proposed, beside this: a warning to users."),
+        ("approved", "a warning to users", "Set by the board, beside this: a warning to users."),
+        ("approved", "", "Beside this none is set by the board."),
     ],
 )
 def test_conditions_are_those_of_the_approval_or_proposed_before_it(case: Case, state, conditions, wanted) -> None:
     cover = replace(case.findings.cover, state=state, conditions=conditions)
     text = rows_of(replace(case.findings, cover=cover))["Conditions"]
-    assert text.startswith(f"{wanted} In any case the figures of risk hold only if ")
+    silence = "No more is said of the method in public than in section 8."
+    assert text == f"{silence} The figures of risk hold only under this. {wanted}"
 
 
 def test_an_approval_presupposes_silence_and_no_published_tables_where_the_plan_says_so(case: Case) -> None:
@@ -85,10 +86,11 @@ def test_an_approval_presupposes_silence_and_no_published_tables_where_the_plan_
     for published in ("yes", "no", "not known"):
         tables = replace(facts.tables, published=published)
         texts[published] = rows_of(replace(case.findings, recognised=replace(facts, tables=tables)))["Conditions"]
-    assert "no two-way table of the original is published, as the plan says" in texts["no"]
+    assert texts["no"].startswith("(1) No two-way table of the original is published, as the plan says. (2) No more ")
+    assert texts["no"].endswith("hold only under these. Beside these none is proposed.")
     assert all("two-way" not in texts[published] for published in ("yes", "not known"))
     assert all(
-        "only if" in text and "no more is said of the method in public than in section 8." in text
+        "hold only under" in text and "No more is said of the method in public than in section 8." in text
         for text in texts.values()
     )
 

@@ -41,6 +41,6 @@ def test_a_rule_that_takes_the_first_run_is_not_called_a_choice_of_the_safest(ca
 
 def test_a_share_that_is_not_whole_is_not_rounded_to_the_whole() -> None:
     """Of runs of which two missed the bound not all can meet it."""
-    assert "so 93 to 99.8 % of all such runs do" in fresh_within_words(98, 100, 0.9296, 0.9976, 0.9)
-    assert "so 96 to 100 % of all such runs do" in fresh_within_words(100, 100, 0.9638, 1.0, 0.9)
-    assert "so 0.2 to 7 % of all such runs do" in fresh_within_words(2, 100, 0.0024, 0.0704, 0.9)
+    assert "so 93.0 to 99.8 % of all such runs do" in fresh_within_words(98, 100, 0.9296, 0.9976, 0.9)
+    assert "so 96.4 to 100 % of all such runs do" in fresh_within_words(100, 100, 0.9638, 1.0, 0.9)
+    assert "so 0.2 to 7.0 % of all such runs do" in fresh_within_words(2, 100, 0.0024, 0.0704, 0.9)
