@@ -101,3 +101,19 @@ def test_a_small_share_is_not_broken_over_lines(case: Case) -> None:
     rows = tuple(replace(row, share=0.001, shared_runs=None) for row in case.findings.map.candidates)
     text = html_text(memo(replace(case.findings, map=replace(case.findings.map, candidates=rows))))
     assert "under\u00a01\u00a0%" in text
+
+
+def test_what_was_not_compared_names_larger_tables_and_the_log_promises_no_names(case: Case) -> None:
+    text = text_of(case.findings)
+    assert "Not compared, because the plan declares none: tables of three and more attributes" in text
+    (table,) = case.findings.utility.tables
+    large = replace(table, attributes=("A", "B", "C"))
+    of_large = replace(case.findings, utility=replace(case.findings.utility, tables=(large,)))
+    assert "tables of three and more attributes" not in text_of(of_large)
+    assert "% of the occupied cells of the original are that small" in text
+    assert "is named where it acted" not in text and "The analyst's annex names who acted." in text
+
+
+def test_models_that_nobody_declared_are_not_called_checked(case: Case) -> None:
+    utility = replace(case.findings.utility, models=())
+    assert "; models not checked, as none is declared." in text_of(replace(case.findings, utility=utility))
