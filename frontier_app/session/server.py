@@ -17,6 +17,7 @@ from streamlit.starlette import App
 from frontier_app.session import access, page_html
 from frontier_app.session.guard import Guard, Receive, Scope, Send
 from frontier_app.session.settings import PRIVACY
+from frontier_app.session.static_files import StaticFiles
 
 SCRIPT = Path(__file__).resolve().parents[1] / "app" / "main.py"
 AHEAD = "frontier_app.app.ahead"
@@ -29,7 +30,7 @@ class Dashboard(App):
     mark = ""
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        await Guard(super().__call__, self.mark)(scope, receive, send)
+        await Guard(StaticFiles(super().__call__), self.mark)(scope, receive, send)
 
 
 def main() -> None:

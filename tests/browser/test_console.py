@@ -1,18 +1,22 @@
-"""The browser's console stays empty: nothing is asked for that is not there."""
+"""The browser's console stays empty: nothing is asked for that is not there, or told ahead that is not needed."""
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
+from frontier_app.session import page_html
 from tests.browser.steps import PAGES, open_at, workspace_with
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
+_SCRIPTS = """() => performance.getEntriesByType('resource').map(entry => new URL(entry.name).pathname)
+    .filter(path => path.endsWith('.js'))"""
 
 
 def test_no_page_leaves_an_error_in_the_console(window: Page, address: str, home: Path):
@@ -21,7 +25,11 @@ def test_no_page_leaves_an_error_in_the_console(window: Page, address: str, home
     window.on(
         "response", lambda answer: missed.append(f"{answer.status} {answer.url}") if answer.status >= 400 else None
     )
-    window.on("console", lambda said: missed.append(said.text) if said.type == "error" else None)
+    window.on("console", lambda said: missed.append(said.text) if said.type in ("error", "warning") else None)
     for name in PAGES:
         open_at(window, address, at, name)
+        if name in page_html.COMPONENTS:
+            asked = window.evaluate(_SCRIPTS)
+            told = re.findall(r'(?:src|href)="\.?(/static/js/[^"]+)"', page_html.html(name))
+            assert told and sorted(set(asked) - set(told)) == []
     assert not missed

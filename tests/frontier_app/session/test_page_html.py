@@ -29,7 +29,7 @@ def answer(path: str) -> tuple[int, str]:
 def test_every_page_below_the_top_says_where_the_server_is():
     for name in PAGES:
         if name != "data":
-            assert answer(f"/{name}") == (200, page_html.html())
+            assert answer(f"/{name}") == (200, page_html.html(name))
     assert answer("/explore/_stcore/health")[0] == 404
 
 

@@ -1,0 +1,71 @@
+"""Streamlit's scripts are sent in one piece, to be kept by the browser, and nothing else is read from the disk."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from typing import Any
+
+import pytest
+
+from frontier_app.session import page_html, static_files
+from frontier_app.session.static_files import StaticFiles, files, scripts_of
+
+SCRIPTS = "/static/js/"
+
+
+def answer(path: str, method: str = "GET") -> list[dict[str, Any]]:
+    """The messages of the answer to a request; an empty list where it was handed on."""
+    sent: list[dict[str, Any]] = []
+
+    async def receive() -> dict[str, Any]:
+        return {"type": "http.request", "body": b"", "more_body": False}
+
+    async def send(message: Any) -> None:
+        sent.append(message)
+
+    async def inner(*_: Any) -> None:
+        """Answer nothing."""
+
+    scope = {"type": "http", "method": method, "path": path, "query_string": b"", "headers": [], "root_path": ""}
+    asyncio.run(StaticFiles(inner)(scope, receive, send))
+    return sent
+
+
+def test_every_script_is_sent_whole_and_may_be_kept():
+    assert len(files()) > 100
+    for address, path in files().items():
+        start, body = answer(address)
+        told = {name.decode(): value.decode() for name, value in start["headers"]}
+        assert start["status"] == 200 and body["body"] == path.read_bytes() and not body.get("more_body")
+        assert told["cache-control"] == "public, immutable, max-age=31536000"
+        assert told["content-type"].startswith("text/javascript") == (path.suffix == ".js")
+
+
+@pytest.mark.parametrize("path", ["/", "/explore", "/static/js/", "/static/js/../../index.html", "/static/js/none.js"])
+def test_all_else_is_handed_on(path):
+    assert answer(path) == []
+
+
+def test_what_is_no_request_for_a_file_is_handed_on():
+    assert answer(next(iter(files())), "POST") == []
+
+
+def test_a_component_brings_along_what_it_imports():
+    (chart,) = [address for address in files() if address.startswith(f"{SCRIPTS}PlotlyChart.")]
+    found = scripts_of(["PlotlyChart"])
+    assert chart in found and len(found) == len(set(found)) > 10
+    for address in found:
+        imported = re.findall(r'(?:from|import)"\./([\w.-]+\.js)"', files()[address].read_text(encoding="utf-8"))
+        assert {SCRIPTS + name for name in imported} <= set(found)
+    assert scripts_of(["NoSuchComponent"]) == []
+
+
+def test_every_component_told_ahead_is_one_of_streamlit():
+    for name, components in page_html.COMPONENTS.items():
+        for component in components:
+            assert scripts_of([component]), f"{name}: {component}"
+        told = re.findall(r'rel="modulepreload"[^>]* href="(/[^"]+)"', page_html.html(name))
+        assert len(told) > 20 and set(told) <= set(files())
+        assert len(told) + page_html.html().count('rel="modulepreload"') == page_html.html(name).count("modulepreload")
+    assert static_files.FOLDER.is_dir()
