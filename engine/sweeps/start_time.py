@@ -50,7 +50,7 @@ def start_time() -> StartTime:
 
 
 def main() -> None:
-    """Fill a tiny study in memory and print processor seconds: until a run was measured, and of everything."""
+    """Fill a tiny study in memory and write processor seconds: until a run was measured, and of everything."""
     from engine.plan import edit_plan
     from engine.plan.recode import code
     from engine.plan.samples import load
@@ -65,7 +65,7 @@ def main() -> None:
     Evaluator(question_of(plan, data), bytes(16)).run(groups[0], [1])
     worker = time.process_time()
     open_sweep(raw, plan, None).run(workers=1)
-    print(json.dumps([worker, time.process_time()]))
+    sys.stdout.write(json.dumps([worker, time.process_time()]))
 
 
 if __name__ == "__main__":
