@@ -5,7 +5,7 @@ which is nowhere (an error in the browser's console), and only then at the top. 
 it asks there at once.
 
 Streamlit's page asks for the script of a chart when it meets the first one.  The map needs five megabytes of them,
-which are told in the page, so that the browser fetches and compiles them while the server makes the map.
+which are told in the page, so that the browser fetches them and runs that of the chart while the server makes the map.
 """
 
 from __future__ import annotations
@@ -39,20 +39,25 @@ COMPONENTS = {
     )
 }
 """Streamlit's components on a page, of which the browser is told ahead."""
+CHART = "PlotlyChart"
+"""The component whose script takes half a second to run."""
+LARGE = 15_000
+"""Bytes from which on a script is told ahead: smaller ones come as fast when they are asked for, and would only stand
+before Streamlit's own."""
 
 
 @cache
 def html(name: str = "") -> str:
     """The page, at the address of one of the pages."""
     own = (static_files.FOLDER / "index.html").read_text(encoding="utf-8")
-    told = [
-        address
-        for address in static_files.scripts_of(COMPONENTS.get(name, ()))
-        if PurePosixPath(address).name not in own
-    ]
-    links = "".join(f'<link rel="modulepreload" fetchpriority="low" crossorigin href="{address}">' for address in told)
     own = own.replace("<head>", f"<head><script>{SCRIPT}</script>", 1)
-    return own.replace("</head>", f"{links}</head>", 1)
+    sizes = static_files.scripts_of(COMPONENTS.get(name, ()))
+    ahead = [one for one, size in sizes.items() if size >= LARGE and PurePosixPath(one).name not in own]
+    told = "".join(f'<link rel="modulepreload" fetchpriority="low" crossorigin href="{one}">' for one in ahead)
+    # below Streamlit's own script, and so run after it
+    chart = [one for one in ahead if PurePosixPath(one).name.startswith(f"{CHART}.")]
+    run = "".join(f'<script type="module" crossorigin src="{one}"></script>' for one in chart)
+    return own.replace("</head>", f"{told}{run}</head>", 1)
 
 
 async def _answer(request: Request) -> HTMLResponse:

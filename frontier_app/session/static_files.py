@@ -33,19 +33,20 @@ def files() -> dict[str, Path]:
     return {_HASHED + path.relative_to(FOLDER / "static").as_posix(): path for path in (FOLDER / "static").glob("*/*")}
 
 
-def scripts_of(components: Iterable[str]) -> list[str]:
-    """The addresses of the scripts of Streamlit's components (the beginnings of their files' names), each with all that
-    it imports; what this version of Streamlit does not have is left out."""
+def scripts_of(components: Iterable[str]) -> dict[str, int]:
+    """The scripts of Streamlit's components (the beginnings of their files' names), each with all that it imports, as
+    bytes by address; what this version of Streamlit does not have is left out."""
     folder = f"{_HASHED}js/"
     by_name = {address.removeprefix(folder): path for address, path in files().items() if address.startswith(folder)}
-    found: dict[str, None] = {}
+    found: dict[str, int] = {}
     ahead = [name for wanted in components for name in by_name if name.startswith(f"{wanted}.")]
     while ahead:
         name = ahead.pop()
         if name in by_name and name not in found:
-            found[name] = None
-            ahead += _IMPORTED.findall(by_name[name].read_text(encoding="utf-8"))
-    return [folder + name for name in found]
+            text = by_name[name].read_bytes()
+            found[name] = len(text)
+            ahead += _IMPORTED.findall(text.decode())
+    return {folder + name: size for name, size in found.items()}
 
 
 class StaticFiles:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import base64
 import hashlib
 import inspect
@@ -15,6 +14,7 @@ import streamlit
 from streamlit.starlette import App
 
 from frontier_app.session import guard, page_html
+from tests.asgi import run
 
 
 def asked(headers: list[tuple[bytes, bytes]], kind: str = "http") -> tuple[list[dict[str, Any]], bool]:
@@ -35,7 +35,7 @@ def asked(headers: list[tuple[bytes, bytes]], kind: str = "http") -> tuple[list[
     async def send(message: Any) -> None:
         sent.append(dict(message))
 
-    asyncio.run(guard.Guard(inner, "a mark")({"type": kind, "headers": headers}, receive, send))
+    run(guard.Guard(inner, "a mark")({"type": kind, "headers": headers}, receive, send))
     return sent, reached
 
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import asyncio
 from typing import Any
 
 from starlette.applications import Starlette
 
 from frontier_app.session import page_html
 from frontier_app.session.navigation import PAGES
+from tests.asgi import run
 
 
 def answer(path: str) -> tuple[int, str]:
@@ -22,7 +22,7 @@ def answer(path: str) -> tuple[int, str]:
         sent.append(message)
 
     scope = {"type": "http", "method": "GET", "path": path, "query_string": b"", "headers": [], "root_path": ""}
-    asyncio.run(Starlette(routes=page_html.routes())(scope, receive, send))
+    run(Starlette(routes=page_html.routes())(scope, receive, send))
     return sent[0]["status"], b"".join(message.get("body", b"") for message in sent).decode()
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import re
 from typing import Any
 
@@ -10,6 +9,7 @@ import pytest
 
 from frontier_app.session import page_html, static_files
 from frontier_app.session.static_files import StaticFiles, files, scripts_of
+from tests.asgi import run
 
 SCRIPTS = "/static/js/"
 
@@ -28,7 +28,7 @@ def answer(path: str, method: str = "GET") -> list[dict[str, Any]]:
         """Answer nothing."""
 
     scope = {"type": "http", "method": method, "path": path, "query_string": b"", "headers": [], "root_path": ""}
-    asyncio.run(StaticFiles(inner)(scope, receive, send))
+    run(StaticFiles(inner)(scope, receive, send))
     return sent
 
 
@@ -54,18 +54,20 @@ def test_what_is_no_request_for_a_file_is_handed_on():
 def test_a_component_brings_along_what_it_imports():
     (chart,) = [address for address in files() if address.startswith(f"{SCRIPTS}PlotlyChart.")]
     found = scripts_of(["PlotlyChart"])
-    assert chart in found and len(found) == len(set(found)) > 10
-    for address in found:
+    assert chart in found and len(found) > 10
+    for address, size in found.items():
         imported = re.findall(r'(?:from|import)"\./([\w.-]+\.js)"', files()[address].read_text(encoding="utf-8"))
-        assert {SCRIPTS + name for name in imported} <= set(found)
-    assert scripts_of(["NoSuchComponent"]) == []
+        assert {SCRIPTS + name for name in imported} <= set(found) and size == files()[address].stat().st_size
+    assert scripts_of(["NoSuchComponent"]) == {}
 
 
-def test_every_component_told_ahead_is_one_of_streamlit():
+def test_a_page_tells_the_large_scripts_of_its_components_and_runs_that_of_the_chart():
     for name, components in page_html.COMPONENTS.items():
         for component in components:
             assert scripts_of([component]), f"{name}: {component}"
-        told = re.findall(r'rel="modulepreload"[^>]* href="(/[^"]+)"', page_html.html(name))
-        assert len(told) > 20 and set(told) <= set(files())
-        assert len(told) + page_html.html().count('rel="modulepreload"') == page_html.html(name).count("modulepreload")
-    assert static_files.FOLDER.is_dir()
+        text = page_html.html(name)
+        told = re.findall(r'rel="modulepreload"[^>]* href="(/[^"]+)"', text)
+        assert len(told) > 5 and all(files()[one].stat().st_size >= page_html.LARGE for one in told)
+        (run,) = re.findall(r'<script type="module"[^>]* src="(/[^"]+)"', text)
+        assert run.startswith(f"{SCRIPTS}PlotlyChart.") and text.index(run) > text.index("/index.")
+    assert "fetchpriority" not in page_html.html("plan") and static_files.FOLDER.is_dir()
