@@ -76,7 +76,7 @@ def tried_words(findings: Findings) -> str:
     """Whether the plan tried larger shares of records than the recommended candidate's, and which methods."""
     own, methods = recommended(findings), dict(findings.approved.parameters).get(METHODS_TITLE)
     largest = f"The plan tried no larger share of records than candidate {own.letter}'s." if own.at_most_tried else ""
-    why = "It gives no reason for either." if largest and methods else "The plan gives no reason for that."
+    why = f"The plan gives no reason for {'either choice' if largest and methods else 'that'}."
     why = why if largest or methods else ""
     return " ".join(text for text in (largest, f"Methods tried: {methods}." if methods else "", why) if text)
 

@@ -64,7 +64,8 @@ def fresh_words(runs: int, others: int, *, afterwards: bool, again: bool = False
     """Fresh runs of the recommended candidate and of ``others``, made ``afterwards`` or before it was recommended;
     ``again`` where the study held as many of it already."""
     if again:
-        return f"{plural(runs, 'fresh run')} of the recommended candidate were asked for: the study held them already."
+        whose = "the recommended candidate" if afterwards else "the candidate that was recommended later"
+        return f"{plural(runs, 'fresh run')} of {whose} were asked for again: the study held them already."
     beside = f", and so {'was' if others == 1 else 'were'} {plural(others, 'other candidate')}" if others else ""
     drawn = f"was run again {plural(runs, 'time')} on fresh draws"
     if afterwards:

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from engine.report.findings import Findings
 
 
-MATCHES = "right matches to be expected if somebody guesses one record in each small combination"
+MATCHES = "right matches to be expected if somebody guesses a record for each person in a small combination"
 """What is counted as a right match, as the name of its row."""
 
 

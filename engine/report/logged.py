@@ -189,11 +189,10 @@ def _fresh_text(log: Sequence[Entry], place: int) -> str:
     entry = log[place]
     candidates, runs = entry.detail.get("candidates", ()), int(entry.detail.get("replicates", 0))
     chosen = next((earlier for earlier in reversed(log[:place]) if earlier.event == "chosen"), None)
-    if chosen and _rechecks([entry], chosen):
-        label = chosen.detail.get("candidate")
-        again = max((_runs_of(earlier, label) for earlier in log[:place]), default=0) >= runs
-        return fresh_words(runs, len(candidates) - 1, afterwards=True, again=again)
     following = next((later for later in log[place:] if later.event == "chosen"), None)
-    if following and _rechecks([entry], following):
-        return fresh_words(runs, len(candidates) - 1, afterwards=False)
+    for about, afterwards in ((chosen, True), (following, False)):
+        if about and _rechecks([entry], about):
+            label = about.detail.get("candidate")
+            again = max((_runs_of(earlier, label) for earlier in log[:place]), default=0) >= runs
+            return fresh_words(runs, len(candidates) - 1, afterwards=afterwards, again=again)
     return finalists_words(runs, len(candidates))

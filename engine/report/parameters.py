@@ -93,7 +93,7 @@ def runs_words(plan: Plan) -> str:
     if space.adaptive or space.search:
         often = f"{space.screen} times, and up to {space.replicates} times while it may be on the frontier"
         if most > space.replicates:
-            often += f", up to {most} times while the choice within the bound depends on it"
+            often += f", up to {most} times while its runs leave open whether it may be chosen"
         return f"{often}; those on the frontier {space.replicates} times again on fresh draws"
     return f"{space.replicates} times"
 

@@ -46,7 +46,7 @@ def learnt_words(findings: Findings) -> str:
     keys, others = findings.threat.keys, columns_beside_keys(findings)
     if needs_all_keys(findings) and findings.exposure.small_before:
         left = (
-            "" if others else ", and nothing is left to read off but that the person took part, as all columns are keys"
+            "" if others else ". As all columns are keys, who finds a record so learns only that the person took part"
         )
         exposed = findings.exposure.small_before
         all_of_them = "The one exposed is" if exposed == 1 else f"All {exposed:,} are"

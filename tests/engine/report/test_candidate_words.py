@@ -115,7 +115,7 @@ def test_page_one_says_that_no_larger_share_was_tried_and_which_methods_were(cas
     most = "The plan tried no larger share of records than candidate A's."
     assert most in tried(True) and most not in tried(False)
     assert all("Methods tried: random swapping." in tried(is_most) for is_most in (True, False))
-    assert tried(True).endswith("It gives no reason for either.")
+    assert tried(True).endswith("The plan gives no reason for either choice.")
     assert tried(False).endswith("The plan gives no reason for that.")
     rates = case.study.plan.space.rates
     rows = {row.letter: row for row in case.findings.map.candidates}

@@ -141,7 +141,7 @@ def test_half_a_right_match_is_not_told_as_none(case: Case):
     findings = replace(case.findings, exposure=replace(exposed, matches_before=3, matches_after=0.5))
     row = small_cell_rows(findings)[-1]
     assert (row.records, row.before, row.after) == (MATCHES, 3, 0.5)
-    assert "guesses one record in each small combination" in row.records
+    assert "guesses a record for each person in a small combination" in row.records
     assert MATCHES + "</td><td>3</td><td>0.5</td>" in re.sub(
         r"<t[dh][^>]*>", "<td>", html_text(memo(findings))
     ).replace("</th>", "</td>")

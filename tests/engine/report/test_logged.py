@@ -69,6 +69,8 @@ def test_fresh_runs_before_any_recommendation_name_who_was_recommended_later(tmp
     label = log[0].detail["candidate"]
     fresh = replace(log[0], event="rechecked", detail={"candidates": [label, "x00000"], "replicates": 12})
     assert _fresh_text([fresh, *log], 0) == fresh_words(12, 1, afterwards=False)
+    twice = _fresh_text([fresh, fresh, *log], 1)
+    assert twice == fresh_words(12, 1, afterwards=False, again=True) and "recommended later" in twice
     others = replace(fresh, detail={"candidates": ["x00000"], "replicates": 12})
     assert _fresh_text([others, *log], 0) == finalists_words(12, 1)
 

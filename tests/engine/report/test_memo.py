@@ -41,9 +41,7 @@ def test_declared_analyses_are_spoken_of_where_there_are_any(case: Case) -> None
 
 
 def test_the_intruder_of_the_plan_is_told_apart_from_that_of_the_figures(case: Case) -> None:
-    apart = (
-        "The intruder of the plan (section 2) may know fewer of them, which the table of other keys in section 4 covers"
-    )
+    apart = "Whoever knows fewer of them is covered by the table of other keys in section 4"
     assert apart in text_of(case.findings)
     nobody = replace(case.findings, threat=replace(case.findings.threat, intruder=""))
     assert apart not in text_of(nobody)

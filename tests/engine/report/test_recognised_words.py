@@ -150,8 +150,8 @@ def test_where_all_keys_are_needed_nothing_is_said_to_be_read_off(case: Case) ->
     needed = replace(bare, threat=threat, exposure=exposed, recognised=facts(all_but_one=nobody))
     assert learnt_words(needed) == (
         f"All 5 are exposed only to somebody who knows all {len(keys)} keys: whoever lacks any of them finds nobody in "
-        "a small combination of the original, and nothing is left to read off but that the person took part, as all "
-        "columns are keys."
+        "a small combination of the original. As all columns are keys, who finds a record so learns only that the "
+        "person took part."
     )
     assert "reads off" not in harm_words(needed) and "learns that the person took part" in harm_words(needed)
     assert not any("true in every record" in sentence for sentence in recognised_sentences(needed))

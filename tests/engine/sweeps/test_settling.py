@@ -244,7 +244,7 @@ def test_another_key_is_another_study_and_settles_for_itself(tmp_path: Path):
 def test_the_plan_says_how_often_a_candidate_may_be_run():
     from engine.report.parameters import runs_words
 
-    assert "up to 100 times while the choice within the bound depends on it" in runs_words(bounded(*SPENDS))
+    assert "up to 100 times while its runs leave open whether it may be chosen" in runs_words(bounded(*SPENDS))
     assert "100" not in runs_words(plan_of(space=SPACE))
 
 
