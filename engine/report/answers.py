@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from engine.common.wording import listed, lower_first, plural, upper_first
 from engine.plan.uses import no_use_sentence
 from engine.report.candidate_words import runs_within_words
-from engine.report.certainty import BEATS, better_ones, certainty, recommended, spread_words
+from engine.report.certainty import BEATS, UNBEATEN, better_ones, certainty, recommended, spread_words
 from engine.report.change_log import plan_change_rows
 from engine.report.claims import claims_summary, unsaid_words
 from engine.report.coarse_counts import is_at_least
@@ -370,8 +370,8 @@ def summary(findings: Findings) -> list[str]:
     sentences = [
         opening,
         risk_sentence(findings),
-        f"It was taken from {plural(findings.map.n_candidates, 'candidate')}, {findings.map.n_frontier:,} of which no "
-        "other beats in both risk and utility.",
+        f"It was taken from {plural(findings.map.n_candidates, 'candidate')}, {findings.map.n_frontier:,} of them on "
+        f"the frontier ({UNBEATEN}).",
         FLAGS_WITHHELD
         if flagged is None
         else f"Of {eligible:,} figures that users would compute and that the release can change, {flagged:,} change by "

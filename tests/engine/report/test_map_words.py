@@ -9,6 +9,7 @@ from dataclasses import replace
 import pytest
 
 from engine.report import figures
+from engine.report.answers import summary
 from engine.report.certainty import UNBEATEN, evidence
 from engine.report.findings import Findings
 from engine.report.html_file import html_text
@@ -154,4 +155,5 @@ def test_the_frontier_is_defined_alike_in_text_and_legend(case: Case, monkeypatc
     assert "frontier: none is as good in both, better in one" in labels
     assert labels.count("other lettered candidates") == 1
     assert f"are on the frontier: by averages {UNBEATEN}." in " ".join(html_text(memo(case.findings)).split())
+    assert any(f"on the frontier ({UNBEATEN})" in sentence for sentence in summary(case.findings))
     assert UNBEATEN == "no other is at least as safe and as useful, and better in one"
