@@ -138,6 +138,7 @@ _MARGINS = "least squares on two-way tables of original and release"
 _LOGIT = "logit of the swapped attribute on the others, fitted to the release"
 _COST = "ten milliseconds; grows with occupied cells times the square of the model's terms"
 _ALTERED = "no record is altered"
+_SUPPOSED = " The attack supposes the random swap, whatever made the candidate."
 
 RATE_ERROR = Measure(
     name="rate_error",
@@ -150,7 +151,7 @@ RATE_ERROR = Measure(
     source=_MARGINS,
     meaning=(
         "How far off, as a share of the true rate, somebody is who estimates the share of altered records from "
-        "two-way tables of the original and of the release. Near 0 the rate is no secret."
+        "two-way tables of the original and of the release. Near 0 the rate is no secret." + _SUPPOSED
     ),
     over="all",
     compute=rate_error,
@@ -170,7 +171,7 @@ DETECTION_AUC = Measure(
     source=_LOGIT + "; area under the ROC curve (Hanley and McNeil 1982, doi:10.1148/radiology.143.1.7063747)",
     meaning=(
         "The probability that an altered record looks more unusual than an unaltered one to somebody who compares "
-        "the swapped value with the one that the other values predict; 0.5 is guessing."
+        "the swapped value with the one that the other values predict; 0.5 is guessing." + _SUPPOSED
     ),
     over="all",
     compute=detection_auc,
@@ -193,7 +194,7 @@ DETECTION_PRECISION = Measure(
     source=_LOGIT + "; precision among the first",
     meaning=(
         "The share of altered records among those that look most unusual to somebody who compares the swapped value "
-        "with the one that the other values predict. Guessing reaches the rate."
+        "with the one that the other values predict. Guessing reaches the rate." + _SUPPOSED
     ),
     over="all",
     compute=detection_precision,
@@ -216,6 +217,7 @@ SMALL_CELLS_RECOGNISED = Measure(
     meaning=(
         "The mean probability that a record in a small cell (fewer than n_rule together) is unaltered, for somebody "
         "with the release and published two-way tables of the original. Eq. 6 counts what only the agency knows."
+        + _SUPPOSED
     ),
     over="keys",
     compute=small_cells_recognised,

@@ -298,3 +298,8 @@ def test_a_model_too_large_for_the_data_is_refused_before_anything_is_fitted():
     small = Small(tuple(map(tuple, rng.integers(0, 40, (3000, 3)).tolist())), (40, 40, 40))
     with pytest.raises(UsageError, match="terms, must have at most 2,000"):
         figure("detection_auc", release(small, "SUU", []), small)
+
+
+@pytest.mark.parametrize("name", ["rate_error", "detection_auc", "detection_precision", "small_cells_recognised"])
+def test_an_attack_says_that_it_supposes_the_random_swap(name: str) -> None:
+    assert "supposes the random swap, whatever made the candidate" in call(name).meaning
