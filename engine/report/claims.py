@@ -105,7 +105,7 @@ def _extent(findings: Findings, claimed: Claims) -> Statement:
         return Statement(f"the share of records concerned is {extent}", found, PROGRAM, claimed.extent)
     own = f"{findings.publish.title} {findings.publish.wording}".replace("_", " ")
     named = [name for name in claimed.differing if _names(own, name.replace("_", " "))]
-    found = "Yes: no public file tells variables or share."
+    found = "Yes: no file that may be public tells either."
     if named:
         found = f"The share is not told; but the title or the plan's own words name {listed(named)}, which was altered."
     return Statement("what is not published", found, AT_EXPORT, not named)
@@ -137,9 +137,8 @@ def _associations(findings: Findings, claimed: Claims) -> Statement:
         False: "Not wholly: the strongest of some exchanged attribute is no weaker (Cramér's V). True of the method.",
         None: "No association of an exchanged and another attribute could be compared. True of the method.",
     }[claimed.weaker]
-    if not findings.utility.models:
-        found = found.removesuffix(".") + "; models not checked, as none is declared."
-    return Statement("weaker associations", found, PROGRAM, claimed.weaker)
+    models = "Coefficients not checked." if findings.utility.models else "Models not checked, as none is declared."
+    return Statement("weaker associations", f"{found} {models}", PROGRAM, claimed.weaker)
 
 
 def unsaid_words(findings: Findings) -> list[str]:

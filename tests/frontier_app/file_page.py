@@ -6,6 +6,7 @@ from pathlib import Path
 
 from streamlit.testing.v1 import AppTest
 
+from engine.plan import Plan
 from frontier_app.session.workspace import Workspace
 from tests.frontier_app.conftest import APP, launched
 
@@ -50,8 +51,10 @@ def to_part(made: AppTest, part: str) -> AppTest:
     return switch.set_value(part).run()
 
 
-def plan_of(made: AppTest):
-    return made.session_state["frontier"].plan
+def plan_of(made: AppTest) -> Plan:
+    plan = made.session_state["frontier"].plan
+    assert plan is not None
+    return plan
 
 
 def workspace_of(made: AppTest) -> Workspace:

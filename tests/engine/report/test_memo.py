@@ -114,4 +114,5 @@ def test_what_was_not_compared_names_larger_tables_and_the_log_promises_no_names
 
 def test_models_that_nobody_declared_are_not_called_checked(case: Case) -> None:
     utility = replace(case.findings.utility, models=())
-    assert "; models not checked, as none is declared." in text_of(replace(case.findings, utility=utility))
+    assert "Models not checked, as none is declared." in text_of(replace(case.findings, utility=utility))
+    assert "Coefficients not checked." in text_of(case.findings)

@@ -12,8 +12,9 @@ from streamlit.testing.v1 import AppTest
 from engine.data.io.readers import read_table
 from engine.plan import Plan, first_plan, plan_from_toml, plan_to_toml
 from frontier_app.pages.file import column_rows
-from tests.frontier_app.conftest import APP, launched, to_page
+from tests.frontier_app.conftest import to_page
 from tests.frontier_app.elements import has_button, press
+from tests.frontier_app.file_page import open_file, plan_of
 
 ROWS = [("fm"[i % 2], str(1 + i % 3), f"n{i % 4}", "xy"[i % 7 % 2]) for i in range(120)]
 
@@ -37,12 +38,7 @@ def opened(tmp_path: Path, plan: Plan | str, rows: Sequence[tuple[str, ...]] | N
             for i, (sex, job, _, region) in enumerate(ROWS)
         ]
     path = write(tmp_path / "new.csv", "sex,job,region,pet", rows)
-    made = AppTest.from_file(str(APP), default_timeout=60)
-    made.query_params["w"] = launched(None)
-    made.run()
-    made.text_input(key="open-path-text").set_value(str(path))
-    next(b for b in made.button if b.label.startswith("Open this file")).click().run()
-    return with_plan(made, plan if isinstance(plan, str) else plan_to_toml(plan))
+    return with_plan(open_file(path), plan if isinstance(plan, str) else plan_to_toml(plan))
 
 
 def with_plan(made: AppTest, toml: str) -> AppTest:
@@ -53,12 +49,6 @@ def with_plan(made: AppTest, toml: str) -> AppTest:
     made.session_state["frontier"] = replace(now, plan=plan, base=plan, version=now.version + 1, file_view=view)
     now.workspace.save_plan(toml)
     return made.run()
-
-
-def plan_of(made: AppTest) -> Plan:
-    plan = made.session_state["frontier"].plan
-    assert plan is not None
-    return plan
 
 
 def words(made: AppTest) -> str:

@@ -12,8 +12,9 @@ from engine.plan import MechanismPlan, Plan, plan_from_toml, plan_to_toml
 from engine.plan.places import HOUSEHOLD_SWAP, lacks_exchange, places_of
 from engine.plan.samples import load, write
 from engine.release.spec import RANDOM_SWAP
-from tests.frontier_app.conftest import APP, launched, to_page
+from tests.frontier_app.conftest import APP, to_page
 from tests.frontier_app.elements import press
+from tests.frontier_app.file_page import open_file, to_part
 
 PLACES = ("region", "district", "municipality")
 
@@ -78,16 +79,16 @@ def test_profiles_are_lists_from_strict_to_lax() -> None:
     assert not made.exception and not made.error
 
 
+def _census(folder: Path) -> AppTest:
+    """A census opened on File, and the column that numbers its households picked."""
+    write("census", folder / "census.csv")
+    made = to_part(open_file(folder / "census.csv"), "households")
+    return _with(made, "selectbox", "file-unit-").set_value("household").run()
+
+
 def test_a_file_is_asked_for_its_households_and_places(tmp_path: Path) -> None:
-    write("census", tmp_path / "census.csv")
-    made = AppTest.from_file(str(APP), default_timeout=60)
-    made.query_params["w"] = launched(None)
-    made.run()
-    made.text_input(key="open-path-text").set_value(str(tmp_path / "census.csv"))
-    next(button for button in made.button if button.label.startswith("Open this file")).click().run()
+    made = _census(tmp_path)
     assert places_of(_plan(made)) == ()
-    _with(made, "button_group", "file-part-").set_value("households").run()
-    _with(made, "selectbox", "file-unit-").set_value("household").run()
     assert _with(made, "multiselect", "file-places-").value == list(PLACES), "what the records suggest is chosen"
     press(made, "file-use-households")
     assert not made.exception and not made.error
@@ -97,14 +98,7 @@ def test_a_file_is_asked_for_its_households_and_places(tmp_path: Path) -> None:
 
 
 def test_the_exchange_of_households_can_be_declined(tmp_path: Path) -> None:
-    write("census", tmp_path / "census.csv")
-    made = AppTest.from_file(str(APP), default_timeout=60)
-    made.query_params["w"] = launched(None)
-    made.run()
-    made.text_input(key="open-path-text").set_value(str(tmp_path / "census.csv"))
-    next(button for button in made.button if button.label.startswith("Open this file")).click().run()
-    _with(made, "button_group", "file-part-").set_value("households").run()
-    _with(made, "selectbox", "file-unit-").set_value("household").run()
+    made = _census(tmp_path)
     assert any(button.key == "file-no-households" for button in made.button), "no answer is needed before"
     _with(made, "multiselect", "file-places-").set_value([]).run()
     press(made, "file-use-households")
