@@ -20,6 +20,7 @@ from engine.common.wording import in_digits
 from engine.data.domain import Domain
 from engine.data.table import ContingencyTable
 from engine.release.spec import AttributeSpec, ReleaseSpec, Structure
+from engine.release.specs import Specs
 
 MOST_SPECS = 2_000_000
 """A space larger than this is refused rather than enumerated."""
@@ -67,7 +68,7 @@ class Space:
     with the reason why no pair of these records can satisfy it.
     """
 
-    specs: tuple[AttributeSpec, ...]
+    specs: Specs
     legal: int
     feasible: int
     merged: tuple[tuple[AttributeSpec, AttributeSpec], ...]
@@ -88,9 +89,9 @@ class Space:
         """The number of specs that no pair of these records can satisfy."""
         return len(self.impossible)
 
-    def even_part(self, n: int) -> list[AttributeSpec]:
+    def even_part(self, n: int) -> Specs:
         """At most ``n`` of the specs to run, spread evenly over them."""
-        return list(self.specs[:: max(1, -(-self.distinct // n))])
+        return self.specs[:: max(1, -(-self.distinct // n))]
 
 
 def counts(d: int) -> tuple[int, int, int]:
@@ -267,7 +268,7 @@ def build(
             distinct.append(spec)
         elif first[key] != spec:
             merged.append((spec, first[key]))
-    return Space(tuple(distinct), legal, feasible, tuple(merged), tuple(impossible))
+    return Space(Specs.of(distinct, table.domain.names), legal, feasible, tuple(merged), tuple(impossible))
 
 
 def pair_bound(structure: Structure, table: ContingencyTable) -> tuple[int, int]:

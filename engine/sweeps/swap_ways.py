@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 from itertools import product
 
+import numpy as np
+
 from engine.common.errors import UsageError
 from engine.data.table import ContingencyTable
 from engine.mechanisms import mechanism
@@ -99,11 +101,10 @@ def without_impossible(space: Space, rule: str, ways: Sequence[Way], table: Cont
     if only_roles or too_many_to_look_at(len(space.specs), ways):
         return space
     looked_at: dict[object, str] = {}
-    specs: list[AttributeSpec] = []
     impossible = list(space.impossible)
-    for spec in space.specs:
+    works = np.ones(len(space.specs), bool)
+    for i, spec in enumerate(space.specs):
         if words := obstacle_in_all(spec, rule, ways, table, looked_at):
             impossible.append((spec, Impossibility(ImpossibilityKind.ALL_PAIRS_REFUSED, words)))
-        else:
-            specs.append(spec)
-    return replace(space, specs=tuple(specs), impossible=tuple(impossible))
+            works[i] = False
+    return replace(space, specs=space.specs.take(works), impossible=tuple(impossible))
