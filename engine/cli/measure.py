@@ -5,10 +5,10 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING
 
-from engine.cli.arguments import measures, workers
+from engine.cli.arguments import measures
 from engine.cli.parser import DATA_HELP, add_command
+from engine.cli.run_options import add_run_options, run_options
 from engine.common.output import say
-from engine.common.progress import Ticker, announce
 
 if TYPE_CHECKING:
     from engine.cli.parser import Commands
@@ -27,7 +27,7 @@ def add_commands(commands: Commands) -> None:
         help="measures to add; `frontier measures` lists them",
     )
     measure.add_argument("--key-file", metavar="PATH", help="the study key (default: STUDY.key)")
-    measure.add_argument("--workers", type=workers, metavar="N", help="processes (default: as many as pay off)")
+    add_run_options(measure)
 
 
 def run_measure(args: argparse.Namespace) -> None:
@@ -36,12 +36,10 @@ def run_measure(args: argparse.Namespace) -> None:
     from engine.study.keys import key_path, read_key
     from engine.study.study import Study
     from engine.sweeps.added_measures import add_measures
-    from engine.sweeps.runner import RunOptions
 
+    options = run_options(args)
     raw, _ = open_data(args.data)
     with Study.open(args.study) as study:
         key = read_key(key_path(study.path, args.key_file))
-        ticker = Ticker()
-        options = RunOptions(workers=args.workers, on_progress=ticker, on_time_left=ticker.time_left, announce=announce)
         added = add_measures(study, raw, key, args.measures, **options)
     say(f"added {', '.join(added)}" if added else "the study has these measures already")

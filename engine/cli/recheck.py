@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 from engine.cli.arguments import whole_number
 from engine.cli.objectives import add_objective_options, map_of
 from engine.cli.parser import DATA_HELP, add_command
+from engine.cli.run_options import add_run_options, run_options
 from engine.cli.show import print_table
 from engine.common.output import say
-from engine.common.progress import Ticker
 from engine.common.wording import plural
 
 if TYPE_CHECKING:
@@ -32,6 +32,7 @@ def add_commands(commands: Commands) -> None:
         "--replicates", type=whole_number, default=100, metavar="N", help="fresh runs per scenario (default 100)"
     )
     recheck.add_argument("--key-file", metavar="PATH", help="the study key (default: STUDY.key)")
+    add_run_options(recheck)
     add_objective_options(recheck)
 
 
@@ -45,13 +46,13 @@ def run_recheck(args: argparse.Namespace) -> None:
     from engine.study.study import Study
     from engine.sweeps.recheck import recheck
 
+    options = run_options(args)
     raw, _ = open_data(args.data)
     with Study.open(args.study) as study:
         view = map_of(study, args)
         places = [study.find(text)[0].index for text in args.candidate or ()] or finalists(study, view)
         key = read_key(key_path(study.path, args.key_file))
-        ticker = Ticker()
-        recheck(study, raw, key, places, args.replicates, on_progress=ticker, on_time_left=ticker.time_left)
+        recheck(study, raw, key, places, args.replicates, **options)
         fresh_view = map_of(study, args, fresh=True)
         labels = {view.scenarios[place].label for place in places}
         tables = []

@@ -6,11 +6,12 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from engine.cli.arguments import whole_number, workers
+from engine.cli.arguments import whole_number
 from engine.cli.parser import DATA_HELP, add_command
 from engine.cli.plan_options import add_plan_options, plan_of
+from engine.cli.run_options import add_run_options, run_options
 from engine.common.output import say
-from engine.common.progress import Ticker, announce
+from engine.common.progress import announce
 
 if TYPE_CHECKING:
     from engine.cli.parser import Commands
@@ -26,12 +27,7 @@ def add_commands(commands: Commands) -> None:
     add_plan_options(sweep)
     sweep.add_argument("--replicates", type=whole_number, metavar="N", help="runs per scenario (default 20)")
     sweep.add_argument("--key-file", metavar="PATH", help="the study key (default: STUDY.key, made when absent)")
-    sweep.add_argument("--workers", type=workers, metavar="N", help="processes (default: as many as pay off)")
-    sweep.add_argument(
-        "--cluster",
-        metavar="ADDRESS",
-        help="work on the Dask cluster whose scheduler is at tls://HOST:PORT (or tcp://127.0.0.1:PORT on this machine)",
-    )
+    add_run_options(sweep)
     sweep.add_argument("--extend", action="store_true", help="add rates, specs or replicates to a study")
     sweep.add_argument(
         "--deviation",
@@ -66,10 +62,9 @@ def run_sweep(args: argparse.Namespace) -> None:
     from engine.release.results import RunStatus
     from engine.study.earlier_studies import Predecessors
     from engine.study.study import Study
-    from engine.sweeps.runner import RunOptions
-    from engine.sweeps.sweep import check_options, open_sweep
+    from engine.sweeps.sweep import open_sweep
 
-    path = Path(args.study)
+    path, options = Path(args.study), run_options(args)
     study_plan = None
     if path.exists():
         with Study.open(path) as old:
@@ -78,15 +73,6 @@ def run_sweep(args: argparse.Namespace) -> None:
     plan = plan_of(args, raw, sample_plan, study_plan)
     if args.extend and study_plan is not None:
         plan = extended_plan(study_plan, plan)
-    ticker = Ticker()
-    options = RunOptions(
-        workers=args.workers,
-        cluster=args.cluster,
-        on_progress=ticker,
-        on_time_left=ticker.time_left,
-        announce=announce,
-    )
-    check_options(options)
     opened = open_sweep(
         raw,
         plan,

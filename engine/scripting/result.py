@@ -308,19 +308,25 @@ class Sweep(Sequence[Candidate]):
 
     @public(VIEW)
     def recheck(
-        self, data: Data, candidates: Sequence[str] = (), *, replicates: int = 20, **view: Unpack[View]
+        self,
+        data: Data,
+        candidates: Sequence[str] = (),
+        *,
+        replicates: int = 20,
+        workers: int = 1,
+        **view: Unpack[View],
     ) -> pd.DataFrame:
         """Run candidates on fresh replicates, and return their figures there with the columns of :meth:`to_frame`.
 
         Who looks best among many was partly lucky: these figures did not lead to the choice.  ``candidates`` are ids,
-        by default those on the frontier and what was chosen last.
+        by default those on the frontier and what was chosen last; ``workers`` is as in :func:`sweep`.
 
         Example::
 
             swaps.recheck(df, [best.id], replicates=50)
         """
         indices = [self.study.find(label)[0].index for label in candidates] or finalists(self.study, self._map(view))
-        recheck(self.study, records_of(data)[0], key_of(self.study), indices, replicates)
+        recheck(self.study, records_of(data)[0], key_of(self.study), indices, replicates, workers=workers)
         warn_of_undefined(self.study, "fresh")
         fresh = risk_utility_map(self.study, fresh=True, **view)
         frame = self._candidates_frame(fresh, fresh=True)

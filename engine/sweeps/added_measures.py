@@ -92,7 +92,8 @@ def _fill(
                     note if note.measure is None else note._replace(measure=columns[note.measure])
                     for note in outcome.notes
                 ]
-                study.runs.update(columns, outcome.rows, notes, table)
+                if len(outcome.rows):
+                    study.runs.update(columns, outcome.rows, notes, table)
                 done += len(outcome.rows)
                 pace.add(outcome)
                 if on_time_left:

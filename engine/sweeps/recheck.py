@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Unpack
 
 from engine.common.errors import EngineError, UsageError
 from engine.data.microdata import RawTable
@@ -12,11 +13,11 @@ from engine.study.decision_log import append
 from engine.study.lease import WriterTask
 from engine.study.study import Study
 from engine.sweeps.candidates import group, in_even_order
-from engine.sweeps.evaluator import question_of
+from engine.sweeps.evaluator import Outcome, question_of
 from engine.sweeps.pace import Pace
-from engine.sweeps.runner import FRESH_FROM, OnProgress, OnTimeLeft, missing_runs
-from engine.sweeps.sweep import check_same
-from engine.sweeps.workers import SerialExecutor, batch_size, task_batches
+from engine.sweeps.runner import FRESH_FROM, RunOptions, announce_compilation, missing_runs
+from engine.sweeps.sweep import check_options, check_same, open_executor
+from engine.sweeps.workers import batch_size, task_batches
 
 
 def recheck(
@@ -25,12 +26,14 @@ def recheck(
     key: bytes,
     indices: Sequence[int],
     replicates: int,
-    *,
-    on_progress: OnProgress | None = None,
-    on_time_left: OnTimeLeft | None = None,
+    **options: Unpack[RunOptions],
 ) -> None:
     """Run some scenarios (by index) on fresh replicates, kept apart from those that led to the choice; fresh runs that
-    the study holds already are not made again.  Stops early, keeping everything, when the study is cancelled."""
+    the study holds already are not made again.  Stops early, keeping everything, when the study is cancelled.
+
+    ``options`` say who does the work and who is told of it (:class:`~engine.sweeps.runner.RunOptions`).
+    """
+    check_options(options)
     if replicates < 2:
         raise UsageError(f"replicates == {replicates}, must be at least 2 for a standard error.")
     if replicates > MOST_REPLICATES:
@@ -44,20 +47,35 @@ def recheck(
         groups = in_even_order(group(specs, question.table))
         done = study.runs.replicates_done("fresh", FRESH_FROM - 1)
         missing = missing_runs(groups, done, replicates)
-        n_done, total = len(wanted) * replicates - missing.total(), len(wanted) * replicates
-        pace = Pace()
-        pace.expect(missing)
-        batches = task_batches(groups, done, replicates, FRESH_FROM - 1, batch_size(question, groups, done, replicates))
-        for outcome in SerialExecutor(question, key).run(batches):
-            n_done += study.runs.add(outcome.rows, outcome.notes, table="fresh")
-            pace.add(outcome)
-            if on_time_left:
-                on_time_left(pace.time_left(1, total - n_done))
-            if on_progress:
-                on_progress(n_done, total)
-            if study.lease.beat():
-                raise EngineError("stopped by request; what is done is kept")
+        fresh = _FreshRuns(len(wanted) * replicates - missing.total(), len(wanted) * replicates, options)
+        if missing.total():
+            fresh.pace.expect(missing)
+            size = batch_size(question, groups, done, replicates)
+            announce_compilation(options.get("announce"))
+            with open_executor(question, key, missing.total(), **options) as executor:
+                for outcome in executor.run(task_batches(groups, done, replicates, FRESH_FROM - 1, size)):
+                    fresh.add(study, outcome, executor.workers)
     finally:
         study.lease.release()
     labels = [study.scenarios[index].label for index in sorted(wanted)]
     append(study, "rechecked", {"candidates": labels, "replicates": replicates})
+
+
+class _FreshRuns:
+    """Fresh runs that are being stored, and who is told of them."""
+
+    def __init__(self, done: int, total: int, options: RunOptions) -> None:
+        self._done, self._total, self._options = done, total, options
+        self.pace = Pace()
+
+    def add(self, study: Study, outcome: Outcome, workers: int) -> None:
+        """Store the runs of a batch; :class:`EngineError` where somebody asked for an end."""
+        if len(outcome.rows):
+            self._done += study.runs.add(outcome.rows, outcome.notes, table="fresh")
+        self.pace.add(outcome)
+        if on_time_left := self._options.get("on_time_left"):
+            on_time_left(self.pace.time_left(workers, self._total - self._done))
+        if on_progress := self._options.get("on_progress"):
+            on_progress(self._done, self._total)
+        if study.lease.beat():
+            raise EngineError("stopped by request; what is done is kept")

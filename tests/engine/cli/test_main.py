@@ -208,6 +208,17 @@ def test_a_number_that_cannot_be_leaves_no_study(here: Path, capsys: pytest.Capt
     assert untouched(here) == before
 
 
+@pytest.mark.parametrize("words", [("recheck",), ("measure", "--measures", "false_zeros")])
+def test_a_cluster_is_refused_for_every_command_as_for_a_sweep(study: Path, capsys, words) -> None:
+    command = [*words, "s.study", "--data", "people.csv", "--cluster", "tcp://10.1.2.3:8786"]
+    before = untouched(study.parent)
+    assert run(*command) == 2
+    assert "is another host and not encrypted; use tls:// there" in said(capsys)
+    assert run(*command[:-1], "tls://grid:1", "--workers", "2") == 2
+    assert "a cluster has its own, so give one of the two" in said(capsys)
+    assert untouched(study.parent) == before
+
+
 def test_fresh_runs_are_not_more_than_have_numbers(study: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run("recheck", "s.study", "--data", "people.csv", "--replicates", "1000001") == 2
     assert "must be at most 1,000,000" in said(capsys)

@@ -9,13 +9,15 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
+import pyarrow as pa
 import pytest
 
+from engine.cli.main import main
 from engine.common.errors import EngineError
 from engine.study.study import Study
 from engine.sweeps import cluster as cluster_module
@@ -123,6 +125,34 @@ def test_an_encrypted_cluster(tmp_path, monkeypatch):
         grid.close()
     with sweep(RAW, plan_of(), study_at(tmp_path, "one"), workers=1) as study:
         assert found == table_of(study)
+
+
+def rechecked_and_measured(folder: Path, where: Sequence[str]) -> tuple[list[tuple], bytes, list[str]]:
+    """Runs, fresh runs and measures of a study after the three commands that draw, all working ``where`` is said."""
+    folder.mkdir()
+    data, study = str(folder / "d.csv"), str(study_at(folder, "s"))
+    columns = [column.values.take(pa.array(column.codes)).to_pylist() for column in RAW.columns.values()]
+    lines = [",".join(RAW.names), *map(",".join, zip(*columns, strict=True))]
+    (folder / "d.csv").write_text("\n".join(lines) + "\n")
+    assert main(["sweep", data, "--study", study, "--rates", "0.1,0.5", "--swap-sizes", "1", *where]) == 0
+    with Study.open(study) as swept:
+        chosen = [text for scenario in swept.scenarios[1:3] for text in ("--candidate", scenario.label)]
+    assert main(["recheck", study, "--data", data, "--replicates", "300", *chosen, *where]) == 0
+    assert main(["measure", study, "--data", data, "--measures", "false_zeros,k_anonymity", *where]) == 0
+    with Study.open(study) as done:
+        fresh = done.runs.results("fresh")
+        return table_of(done), fresh.replicate.tobytes() + fresh.values.tobytes(), list(map(str, done.measures))
+
+
+@pytest.mark.slow
+def test_fresh_runs_and_measures_made_on_a_cluster_equal_local_ones(grid, tmp_path):
+    grid.add()
+    on_cluster = rechecked_and_measured(tmp_path / "c", ["--cluster", grid.address])
+    assert on_cluster == rechecked_and_measured(tmp_path / "one", ["--workers", "1"])
+    assert on_cluster[2][-2:] == ["false_zeros", "k_anonymity"]
+    assert len(on_cluster[1]) == 600 * 8 * (1 + len(on_cluster[2]))
+    logs = grid.logs()
+    assert b"Registered to" in logs and KEY.hex().encode() not in logs and repr(KEY).encode() not in logs
 
 
 @pytest.mark.slow
