@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from itertools import combinations, product
+from itertools import chain, combinations
 from math import comb, prod
 
 import numpy as np
@@ -20,12 +20,18 @@ from engine.common.wording import in_digits
 from engine.data.domain import Domain
 from engine.data.table import ContingencyTable
 from engine.release.spec import AttributeSpec, ReleaseSpec, Structure
-from engine.release.specs import Specs
+from engine.release.specs import C, F, PairedSpecs, S, Specs, U
 
 MOST_SPECS = 2_000_000
 """A space larger than this is refused rather than enumerated."""
 MOST_ROLES = 1_000_000_000
 """And so is one whose specs have more roles than this in all; each takes a byte of memory."""
+_TRADED, _DIGITS = np.arange(128, dtype=np.uint8), np.zeros(128, np.int64)
+_TRADED[[S, C]] = C, S
+_DIGITS[[S, F, C, U]] = range(4)
+_ROLES_IN_A_WORD = 31
+_CHUNK = 50_000  # choices of attributes listed at once
+_BLOCK = 1 << 20  # roles looked at together
 
 
 class ImpossibilityKind(StrEnum):
@@ -48,6 +54,11 @@ class Impossibility:
     attribute: str = ""
 
 
+_OF_ROLES = (
+    ImpossibilityKind.NOTHING_SWAPPED,
+    ImpossibilityKind.ALL_SWAPPED,
+    ImpossibilityKind.ALL_OTHERS_FIXED,
+)
 _IMPOSSIBILITIES = {
     ImpossibilityKind.NOTHING_SWAPPED: "no attribute is marked S: nothing would be swapped",
     ImpossibilityKind.ALL_SWAPPED: "every attribute is swapped; exchanging whole records changes nothing",
@@ -71,8 +82,8 @@ class Space:
     specs: Specs
     legal: int
     feasible: int
-    merged: tuple[tuple[AttributeSpec, AttributeSpec], ...]
-    impossible: tuple[tuple[AttributeSpec, Impossibility], ...]
+    merged: PairedSpecs[AttributeSpec]
+    impossible: PairedSpecs[Impossibility]
 
     @property
     def distinct(self) -> int:
@@ -108,13 +119,13 @@ def counts(d: int) -> tuple[int, int, int]:
 
 def by_swap_sizes(
     names: Sequence[str], swap: Sequence[str], sizes: Iterable[int], fix: Sequence[str] = (), change: Sequence[str] = ()
-) -> Iterator[AttributeSpec]:
+) -> Specs:
     """Every choice of the given numbers of S attributes among ``swap``; the others are U, or F and C where fixed from
     outside."""
     outside = outside_roles(names, fix, change)
     wanted = set(swap)
     able = [j for j, name in enumerate(names) if name in wanted and name not in outside]
-    names, unswapped = tuple(names), "".join(outside.get(name, "U") for name in names)
+    unswapped = "".join(outside.get(name, "U") for name in names)
     sizes = tuple(sizes)
     for size in sizes:
         if size < 1 or size > len(able):
@@ -122,12 +133,16 @@ def by_swap_sizes(
                 f"swap size == {size}, must be between 1 and {len(able)}, the number of attributes that may be swapped."
             )
     check_listable(len(able), sizes, len(names))
-    for size in sizes:
-        for chosen in combinations(able, size):
-            roles = unswapped
-            for j in chosen:
-                roles = roles[:j] + "S" + roles[j + 1 :]
-            yield AttributeSpec(names, roles)
+    n_specs = [comb(len(able), size) for size in sizes]
+    roles = np.tile(_codes(unswapped), (sum(n_specs), 1))
+    at = 0
+    for size, n in zip(sizes, n_specs, strict=True):
+        chosen = chain.from_iterable(combinations(able, size))
+        for end in [*range(at + _CHUNK, at + n, _CHUNK), at + n]:
+            places = np.fromiter(chosen, np.int64, (end - at) * size).reshape(-1, size)
+            roles[np.arange(at, end)[:, None], places] = S
+            at = end
+    return Specs(names, roles)
 
 
 def can_list(n_specs: int, n_attributes: int) -> bool:
@@ -146,9 +161,7 @@ def check_listable(n_able: int, sizes: Sequence[int], n_attributes: int) -> None
         )
 
 
-def complete(
-    names: Sequence[str], swap: Sequence[str], fix: Sequence[str] = (), change: Sequence[str] = ()
-) -> Iterator[AttributeSpec]:
+def complete(names: Sequence[str], swap: Sequence[str], fix: Sequence[str] = (), change: Sequence[str] = ()) -> Specs:
     """Every role string with at least one S; attributes outside ``swap`` are never S, those fixed from outside keep F
     or C."""
     outside = outside_roles(names, fix, change)
@@ -162,9 +175,22 @@ def complete(
             "choose swap sizes",
             Remedy.SMALLER_SPACE,
         )
-    for roles in product(*choices):
-        if "S" in roles:
-            yield AttributeSpec(tuple(names), "".join(roles))
+    # role strings are numbers whose digits are the choices of each attribute, the last attribute's the lowest
+    place_values = [prod(map(len, choices[j + 1 :])) for j in range(len(choices))]
+    number = np.arange(size)
+    swaps = np.zeros(size, bool)
+    for digits, value in zip(choices, place_values, strict=True):
+        if "S" in digits:
+            swaps |= number // value % len(digits) == digits.index("S")
+    number = number[swaps]
+    roles = np.empty((len(number), len(names)), np.uint8)
+    for j, (digits, value) in enumerate(zip(choices, place_values, strict=True)):
+        roles[:, j] = _codes(digits)[number // value % len(digits)]
+    return Specs(names, roles)
+
+
+def _codes(roles: str) -> np.ndarray:
+    return np.frombuffer(roles.encode("ascii"), np.uint8)
 
 
 def outside_roles(names: Sequence[str], fix: Sequence[str], change: Sequence[str]) -> dict[str, str]:
@@ -244,31 +270,94 @@ def build(
     specs: Iterable[AttributeSpec], table: ContingencyTable, rule: str = "strict", carries: bool = False
 ) -> Space:
     """Sort specs into those to run, those merged into an earlier one, and those that can never work on this table."""
-    distinct: list[AttributeSpec] = []
-    merged: list[tuple[AttributeSpec, AttributeSpec]] = []
-    impossible: list[tuple[AttributeSpec, Impossibility]] = []
-    first: dict[str, AttributeSpec] = {}
-    legal = feasible = 0
+    every = Specs.of(specs, table.domain.names)
     narrow = [j for j, size in enumerate(table.levels_in_use) if size < 2]
-    for spec in specs:
-        roles = spec.roles
-        legal += 0 < roles.count("S") < len(roles)
-        reason = impossibility(spec, None, rule)
-        feasible += reason is None
-        if narrow and reason is None:
-            reason = _impossibility_of_levels(spec, narrow, rule)
-        if reason is not None:
-            impossible.append((spec, reason))
-            continue
-        key = roles
-        if "U" not in roles or ("C" not in roles and roles.count("U") == 1):  # all others equal themselves alone
-            key = canonical(spec).roles if may_merge(spec, table.domain, rule, carries) else "=" + roles
-        if key not in first:
-            first[key] = spec
-            distinct.append(spec)
-        elif first[key] != spec:
-            merged.append((spec, first[key]))
-    return Space(Specs.of(distinct, table.domain.names), legal, feasible, tuple(merged), tuple(impossible))
+    reasons = [Impossibility(kind) for kind in _OF_ROLES] + [Impossibility(ImpossibilityKind.ALL_OTHERS_ONE_CATEGORY)]
+    reasons += [Impossibility(ImpossibilityKind.ONE_CATEGORY, every.names[j]) for j in narrow]
+    reason_of = np.empty(len(every), np.int32)  # by place in reasons, -1 for none
+    numbers = np.empty((len(every), max(1, -(-len(every.names) // _ROLES_IN_A_WORD))), np.int64)
+    legal = feasible = 0
+    for part in _blocks(every.roles):
+        roles = every.roles[part]
+        reason_of[part], of_levels = _reasons(roles, narrow, rule)
+        swapped = (roles == S).sum(axis=1)
+        legal += int(((swapped > 0) & (swapped < roles.shape[1])).sum())
+        feasible += int(((reason_of[part] < 0) | of_levels).sum())
+        numbers[part] = _numbers(_merging(roles, table.domain, rule, carries))
+    possible = np.flatnonzero(reason_of < 0)
+    first = possible[_first_equal(numbers[possible])]
+    is_first = first == possible
+    again, earlier = possible[~is_first], first[~is_first]
+    differs = (every.roles[again] != every.roles[earlier]).any(axis=1)  # the same spec twice is one
+    impossible = np.flatnonzero(reason_of >= 0)
+    return Space(
+        every.take(possible[is_first]),
+        legal,
+        feasible,
+        PairedSpecs(every.take(again[differs]), every.take(earlier[differs])),
+        PairedSpecs(every.take(impossible), [reasons[i] for i in reason_of[impossible].tolist()]),
+    )
+
+
+def _blocks(roles: np.ndarray) -> Iterator[slice]:
+    """Parts of so many rows that what is computed of them stays in a processor's cache."""
+    step = max(1, _BLOCK // max(1, roles.shape[1]))
+    return (slice(start, start + step) for start in range(0, len(roles), step))
+
+
+def _reasons(roles: np.ndarray, narrow: Sequence[int], rule: str) -> tuple[np.ndarray, np.ndarray]:
+    """The :func:`impossibility` of each spec as a place in the list of reasons (-1: none), and a mask of the specs that
+    only the levels in use make impossible."""
+    swapped, free = (roles == S).sum(axis=1), ((roles == C) | (roles == U)).sum(axis=1)
+    of_roles = [swapped == 0, swapped == roles.shape[1], (free == 0) & (rule == "strict")]
+    by_levels = [(roles[:, j] == S) | (roles[:, j] == C) for j in narrow]
+    if narrow and rule == "strict":
+        by_levels.append(free == (roles[:, narrow] == U).sum(axis=1))
+    n = len(of_roles)
+    places = [*range(n), *range(n + 1, n + 1 + len(narrow)), n]
+    conditions = of_roles + by_levels
+    reason_of = np.select(conditions, places[: len(conditions)], -1)
+    return reason_of, reason_of >= n
+
+
+def _merging(roles: np.ndarray, domain: Domain, rule: str, carries: bool) -> np.ndarray:
+    """The roles, but of those that :func:`may_merge` the :func:`canonical` ones."""
+    if rule != "strict" or carries or domain.refusing:
+        return roles
+    exact = np.array([attribute.exact for attribute in domain.attributes])
+    one_kind = np.array([attribute.one_kind for attribute in domain.attributes])
+    fits = np.where(roles == F, exact, one_kind).all(axis=1)
+    n_free, has_change = (roles == U).sum(axis=1), (roles == C).any(axis=1)
+    fits &= (n_free == 0) | ((n_free == 1) & ~has_change)  # all others equal themselves alone
+    result = roles.copy()
+    own = roles[fits]
+    own[own == U] = C
+    trade = (own == C).argmax(axis=1) < (own == S).argmax(axis=1)
+    trade &= (own == C).any(axis=1)
+    own[trade] = _TRADED[own[trade]]
+    result[fits] = own
+    return result
+
+
+def _numbers(roles: np.ndarray) -> np.ndarray:
+    """Roles as numbers, two bits for each, in one or more words."""
+    n_words = max(1, -(-roles.shape[1] // _ROLES_IN_A_WORD))
+    numbers = np.zeros((len(roles), n_words), np.int64)
+    digits = _DIGITS[roles]
+    for j in range(roles.shape[1]):
+        word = numbers[:, j // _ROLES_IN_A_WORD]
+        word <<= 2
+        word |= digits[:, j]
+    return numbers
+
+
+def _first_equal(numbers: np.ndarray) -> np.ndarray:
+    """For each row the first one that equals it."""
+    key = numbers[:, 0]
+    for word in numbers.T[1:]:
+        key = np.unique(key, return_inverse=True)[1] * len(numbers) + np.unique(word, return_inverse=True)[1]
+    _, first, same = np.unique(key, return_index=True, return_inverse=True)
+    return first[same]
 
 
 def pair_bound(structure: Structure, table: ContingencyTable) -> tuple[int, int]:

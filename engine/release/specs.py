@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import overload
+from dataclasses import dataclass
+from typing import Generic, TypeVar, overload
 
 import numpy as np
 
-from engine.release.spec import AttributeSpec
+from engine.release.spec import ROLES, AttributeSpec
 
+_T = TypeVar("_T")
+S, F, C, U = ROLES.encode("ascii")
+"""The codes of the roles."""
 _CHUNK = 50_000  # specs whose text is made at once
 
 
@@ -89,3 +93,43 @@ class Specs(Sequence[AttributeSpec]):
     def take(self, indices: np.ndarray) -> Specs:
         """Return the specs at these indices, or where a mask is true, in that order."""
         return Specs(self.names, self.roles[indices])
+
+
+@dataclass(frozen=True, eq=False)
+class PairedSpecs(Sequence[tuple[AttributeSpec, _T]], Generic[_T]):
+    """Specs, each in a pair with what is said of it: a reason, or another spec."""
+
+    specs: Specs
+    partners: Sequence[_T]
+
+    def __len__(self) -> int:
+        return len(self.specs)
+
+    @overload
+    def __getitem__(self, index: int) -> tuple[AttributeSpec, _T]: ...
+
+    @overload
+    def __getitem__(self, index: slice) -> PairedSpecs[_T]: ...
+
+    def __getitem__(self, index: int | slice) -> tuple[AttributeSpec, _T] | PairedSpecs[_T]:
+        if isinstance(index, slice):
+            return PairedSpecs(self.specs[index], self.partners[index])
+        return self.specs[index], self.partners[index]
+
+    def __iter__(self) -> Iterator[tuple[AttributeSpec, _T]]:
+        return zip(self.specs, self.partners, strict=True)
+
+    def __eq__(self, other: object) -> bool:
+        return list(self) == list(other) if isinstance(other, Sequence) else NotImplemented
+
+    def with_more(self, pairs: Sequence[tuple[AttributeSpec, _T]]) -> PairedSpecs[_T]:
+        """Return these pairs, then more."""
+        roles = Specs.of([spec for spec, _ in pairs], self.specs.names).roles
+        specs = Specs(self.specs.names, np.concatenate([self.specs.roles, roles]))
+        return PairedSpecs(specs, [*self.partners, *(partner for _, partner in pairs)])
+
+    @classmethod
+    def of(cls, pairs: Iterable[tuple[AttributeSpec, _T]], names: Sequence[str] = ()) -> PairedSpecs[_T]:
+        """Return the given pairs; ``names`` are those of the specs where there are none."""
+        listed = list(pairs)
+        return cls(Specs.of([spec for spec, _ in listed], names), [partner for _, partner in listed])

@@ -21,6 +21,7 @@ from engine.plan import MechanismPlan, Plan
 from engine.release import space
 from engine.release.parameter import Setting
 from engine.release.spec import AttributeSpec, ReleaseSpec, Structure, multi_kind
+from engine.release.specs import Specs
 from engine.sweeps.swap_ways import swap_ways, without_impossible
 
 _GOLDEN = (5**0.5 - 1) / 2
@@ -53,16 +54,19 @@ def space_of(plan: Plan, data: Microdata, known: Collection[AttributeSpec] = ())
     """
     names, space_plan = data.domain.names, plan.space
     if space_plan.specs:
-        specs = [AttributeSpec.parse(text, names) for text in space_plan.specs]
-        specs = [_with_outside(spec, space_plan.fix, space_plan.change) for spec in specs]
-        for spec in specs:
+        written = [AttributeSpec.parse(text, names) for text in space_plan.specs]
+        written = [_with_outside(spec, space_plan.fix, space_plan.change) for spec in written]
+        for spec in written:
             _check_written(spec, data.table, plan)
+        specs = Specs.of(written)
     elif space_plan.all_specs:
-        specs = list(space.complete(names, plan.swap, space_plan.fix, space_plan.change))
+        specs = space.complete(names, plan.swap, space_plan.fix, space_plan.change)
     else:
         sizes = space_plan.swap_sizes or [size for size in (1, 2) if size <= len(plan.swap_candidates)]
-        specs = list(space.by_swap_sizes(names, plan.swap, sizes, space_plan.fix, space_plan.change))
-    specs.sort(key=lambda spec: spec not in known)
+        specs = space.by_swap_sizes(names, plan.swap, sizes, space_plan.fix, space_plan.change)
+    if known:
+        is_known = np.fromiter((spec in known for spec in specs), bool, len(specs))
+        specs = specs.take(np.argsort(~is_known, kind="stable"))
     built = space.build(specs, data.table, space_plan.rule, data.has_carried_columns)
     built = without_impossible(built, space_plan.rule, swap_ways(plan), data.table)
     if not built.specs:

@@ -101,10 +101,10 @@ def without_impossible(space: Space, rule: str, ways: Sequence[Way], table: Cont
     if only_roles or too_many_to_look_at(len(space.specs), ways):
         return space
     looked_at: dict[object, str] = {}
-    impossible = list(space.impossible)
+    refused = []
     works = np.ones(len(space.specs), bool)
     for i, spec in enumerate(space.specs):
         if words := obstacle_in_all(spec, rule, ways, table, looked_at):
-            impossible.append((spec, Impossibility(ImpossibilityKind.ALL_PAIRS_REFUSED, words)))
+            refused.append((spec, Impossibility(ImpossibilityKind.ALL_PAIRS_REFUSED, words)))
             works[i] = False
-    return replace(space, specs=space.specs.take(works), impossible=tuple(impossible))
+    return replace(space, specs=space.specs.take(works), impossible=space.impossible.with_more(refused))

@@ -197,7 +197,7 @@ def _explained(swaps: Space | Counted) -> None:
     if swaps.impossible:
         with st.popover(f"{text.plural(len(swaps.impossible), 'swap')} impossible", icon=":material/block:"):
             st.markdown("No two records can be exchanged this way.")
-            reasons = Counter(reason for _, reason in swaps.impossible).most_common()
+            reasons = Counter(swaps.impossible.partners).most_common()
             for reason, n in reasons[:_REASONS]:
                 st.markdown(markdown("- {:,}: {}", n, impossibility_text(reason)))
             if n_others := sum(n for _, n in reasons[_REASONS:]):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from engine.plan import SpacePlan
 from engine.release.space import Impossibility, ImpossibilityKind, Space
 from engine.release.spec import AttributeSpec, ReleaseSpec
-from engine.release.specs import Specs
+from engine.release.specs import PairedSpecs, Specs
 from engine.sweeps.remarks import (
     PredictedFailure,
     RemarkKind,
@@ -25,7 +25,7 @@ FIXED = Impossibility(ImpossibilityKind.ALL_OTHERS_FIXED)
 def remarks_of(n: int) -> list[tuple[RemarkKind, str]]:
     """Kinds and sentences where so many specs are merged and as many impossible."""
     plan = SMALL.plan(space=SpacePlan(rates=("0.1", "0.5"), replicates=1))
-    space = Space(Specs.of([SPEC]), 1, 1, ((SPEC, OTHER),) * n, ((SPEC, FIXED),) * n)
+    space = Space(Specs.of([SPEC]), 1, 1, PairedSpecs.of([(SPEC, OTHER)] * n), PairedSpecs.of([(SPEC, FIXED)] * n))
     return [(remark.kind, remark_text(remark)) for remark in space_remarks(plan, space, 8)]
 
 
