@@ -1,3 +1,14 @@
 """Files, and the coded records that a study sees of them."""
 
-__all__ = ["domain", "edit_rules", "frames", "grouped_columns", "io", "labels", "microdata", "table", "units"]
+__all__ = [
+    "domain",
+    "edit_rules",
+    "frames",
+    "grouped_columns",
+    "io",
+    "labels",
+    "microdata",
+    "streamed",
+    "table",
+    "units",
+]

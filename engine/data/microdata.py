@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -14,6 +14,7 @@ from engine.common.errors import EngineError
 from engine.data.domain import Domain
 from engine.data.grouped_columns import GroupedColumns
 from engine.data.labels import NO_LABELS, ColumnLabels
+from engine.data.streamed import AbsentRecords, Streamed, StreamedCells, StreamedColumns
 from engine.data.table import ContingencyTable, occupied
 from engine.data.units import Units
 
@@ -48,13 +49,15 @@ class RawTable:
     never a path; ``read_seconds`` is how long reading it took, by the clock, 0 where nobody looked.
 
     Of a very wide file only some columns are in memory (:class:`~engine.data.grouped_columns.GroupedColumns`): go
-    through them in file order, or :meth:`keep_in_memory` those that are asked for in another one.
+    through them in file order, or :meth:`keep_in_memory` those that are asked for in another one.  Of records that are
+    read by streaming only what ``streamed`` holds is in memory.
     """
 
     columns: Mapping[str, RawColumn]
     n_records: int
     source: str
     read_seconds: float = field(default=0.0, compare=False)
+    streamed: Streamed | None = None
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -74,24 +77,46 @@ class RawTable:
 
     def about(self, name: str) -> ColumnLabels:
         """The labels of a column."""
+        if self.streamed is not None:
+            return NO_LABELS
         return self.columns.about(name) if isinstance(self.columns, GroupedColumns) else self.columns[name].about
+
+    @property
+    def distinct(self) -> RawTable:
+        """A table of rows that has all combinations of values that occur: of streamed records their distinct rows, else
+        the records themselves."""
+        return self if self.streamed is None else self.streamed.rows
+
+    @property
+    def multiplicity(self) -> np.ndarray | None:
+        """The number of records of each row of :attr:`distinct`; None where each row is one."""
+        return None if self.streamed is None else self.streamed.counts
 
     def content_digest(self) -> bytes:
         """A digest of names, values and order of all records (32 bytes); keyed by the study before it is stored
-        anywhere."""
-        return self._digest
+        anywhere.  That of streamed records is another one, of the columns that attributes need."""
+        return self._digest if self.streamed is None else self.streamed.digest
 
     @cached_property
     def _digest(self) -> bytes:
         digest = hashlib.blake2b(digest_size=32)
         for column in self.columns.values():
             digest.update(repr((column.name, str(column.values.type))).encode())
-            _digest_values(digest, column.values)
+            digest_values(digest, column.values)
             digest.update(np.ascontiguousarray(column.codes, dtype="<i4").data)
         return digest.digest()
 
 
-def _digest_values(digest: hashlib.blake2b, values: pa.Array) -> None:
+def streamed_table(streamed: Streamed, names: tuple[str, ...]) -> RawTable:
+    """The table of streamed records: all their columns by name, in memory no more than ``streamed`` holds."""
+    source: str = streamed.rows.source
+    absent: Any = AbsentRecords(source)
+    counted = {name: replace(column, codes=absent) for name, column in streamed.rows.columns.items()}
+    n_records = int(streamed.counts.sum())
+    return RawTable(StreamedColumns(names, counted, source), n_records, source, streamed=streamed)
+
+
+def digest_values(digest: hashlib.blake2b, values: pa.Array) -> None:
     """Add distinct values to a digest; text and numbers by their bytes, so that millions of them cost no copies."""
     import pyarrow as pa
 
@@ -119,6 +144,9 @@ class Microdata:
     ``raw`` keeps every raw column.  ``carried`` columns stay with their record; ``dropped`` ones are never exported;
     ``weight``, ``id`` and ``unit``, the column that numbers the units (households) to which records belong, follow
     their record and are released only where the plan includes them, of the latter two new numbers.
+
+    Of records that are read by streaming only the table is in memory: :attr:`codes`, :attr:`cell_of_record` and
+    :attr:`units` are refused (:class:`EngineError`).
     """
 
     domain: Domain
@@ -129,12 +157,15 @@ class Microdata:
     weight: str | None = None
     id: str | None = None
     unit: str | None = None
+    streamed: StreamedCells | None = None
 
     def __post_init__(self) -> None:
         if self.raw.n_records < 2:
             raise EngineError(
                 f"the data hold {'one record' if self.raw.n_records else 'no record'}; swapping needs at least two"
             )
+        if self.streamed is not None:
+            return
         for attribute, codes in zip(self.domain.attributes, self.codes, strict=True):
             if len(codes) != self.raw.n_records:
                 raise EngineError(
@@ -150,6 +181,9 @@ class Microdata:
 
     @cached_property
     def _table(self) -> tuple[ContingencyTable, np.ndarray]:
+        if self.streamed is not None:
+            absent: Any = self.codes
+            return self.streamed.table, absent
         cells, inverse = occupied(self.codes, self.domain.shape, self.n_records)
         counts = np.bincount(inverse, minlength=len(cells)).astype(np.int64)
         return ContingencyTable(self.domain, cells, counts), inverse

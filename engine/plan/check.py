@@ -28,7 +28,7 @@ from engine.plan.mismatches import (
     UnusedLevels,
 )
 from engine.plan.types import Plan
-from engine.plan.view import AttributeView, missing_mask, view_of
+from engine.plan.view import AttributeView, missing_mask, n_records, view_of
 
 
 def check_plan(plan: Plan, table: RawTable) -> list[str]:
@@ -89,10 +89,10 @@ def column_mismatches(plan: Plan, table: RawTable) -> Iterator[AbsentColumn | Ne
         yield AbsentColumn(column, claims[column], tuple(table.names))
     yield from _absent_from_uses(plan, table, assigned.absent)
     for column in assigned.unassigned:
-        yield NewColumn(column, table.columns[column].about.label)
+        yield NewColumn(column, table.about(column).label)
     for column in assigned.unseen(plan.data):
         use = "carried" if column in assigned.carried else "dropped"
-        yield NewColumn(column, table.columns[column].about.label, use)
+        yield NewColumn(column, table.about(column).label, use)
 
 
 def _absent_from_uses(plan: Plan, table: RawTable, known: Iterable[str]) -> Iterator[AbsentColumn]:
@@ -108,14 +108,14 @@ def _absent_from_uses(plan: Plan, table: RawTable, known: Iterable[str]) -> Iter
 
 def _unread(plan: Plan, attribute: AttributePlan, table: RawTable) -> NotNumbers | None:
     """The values that cannot be cut, where the attribute is cut by numbers."""
-    column = table.columns[attribute.view[0]]
+    column = table.distinct.columns[attribute.view[0]]
     counted = (*plan.data.missing, *attribute.missing, *attribute.skip)
     bad = ~missing_mask(column, counted) & np.isnan(numbers(column.values))
     if not bad.any():
         return None
     values = tuple(text for text, is_bad in zip(texts(column.values), bad, strict=True) if is_bad)
-    n_records = int(np.count_nonzero(np.append(bad, False)[column.codes]))
-    return NotNumbers(attribute.name, column.name, values, n_records)
+    n_bad = n_records(np.append(bad, False)[column.codes], table.multiplicity)
+    return NotNumbers(attribute.name, column.name, values, n_bad)
 
 
 def _of_levels(plan: Plan, attribute: AttributePlan, table: RawTable, view: AttributeView) -> Iterator[Mismatch]:
@@ -141,10 +141,10 @@ def _new_values(
 ) -> Iterator[NewLevel | NewMissingCode]:
     """The values of an attribute that none of its levels holds."""
     # A combination of several columns has no label and is no code.
-    about = table.columns[attribute.view[0]].about if len(attribute.view) == 1 else ColumnLabels()
+    about = table.about(attribute.view[0]) if len(attribute.view) == 1 else ColumnLabels()
     elsewhere = {code for part in plan.attributes for code in part.missing}
     declared = {*attribute.levels, *(raw for _, values in attribute.merge for raw in values)}
-    for value, n_records in zip(view.outside, view.n_outside, strict=True):
+    for value, n_outside in zip(view.outside, view.n_outside, strict=True):
         missing = value in elsewhere or says_missing(about, value, declared)
         kind = NewMissingCode if missing else NewLevel
-        yield kind(attribute.name, value, n_records, about.label_of.get(value, ""))
+        yield kind(attribute.name, value, n_outside, about.label_of.get(value, ""))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -11,7 +12,8 @@ from engine.common.errors import EngineError, UsageError, did_you_mean
 from engine.data.domain import Attribute, Domain
 from engine.data.edit_rules import EditRule
 from engine.data.microdata import Microdata, RawTable
-from engine.data.table import occupied
+from engine.data.streamed import AbsentRecords, StreamedCells
+from engine.data.table import ContingencyTable, occupied
 from engine.plan.attribute import AttributePlan
 from engine.plan.column_assignment import check_assignment
 from engine.plan.column_lists import count
@@ -41,14 +43,26 @@ def code(table: RawTable, plan: Plan) -> Microdata:
                 view.levels,
                 view.kinds,
                 attribute_plan.columns,
-                _exact(attribute_plan, table, view, coded),
+                _exact(attribute_plan, table.distinct, view, coded),
             )
         )
         codes.append(coded)
     domain = Domain(tuple(attributes), tuple(rule for rule in plan.edits if rule.refuse))
     check_edits(domain, plan.edits)
     single = (plan.data.weight, plan.data.id, plan.data.unit)
-    return Microdata(domain, tuple(codes), table, assigned.carried, assigned.dropped, *single)
+    uses = (assigned.carried, assigned.dropped, *single)
+    if table.streamed is None:
+        return Microdata(domain, tuple(codes), table, *uses)
+    absent: Any = AbsentRecords(table.source)
+    return Microdata(domain, absent, table, *uses, streamed=_cells_of_rows(domain, codes, table.streamed.counts))
+
+
+def _cells_of_rows(domain: Domain, codes: Sequence[np.ndarray], counts: np.ndarray) -> StreamedCells:
+    """The table of records of which distinct rows are coded, with the records of each."""
+    cells, cell_of_row = occupied(codes, domain.shape, len(counts))
+    of_cells = np.zeros(len(cells), np.int64)
+    np.add.at(of_cells, cell_of_row, counts)
+    return StreamedCells(ContingencyTable(domain, cells, of_cells), cell_of_row)
 
 
 def named_columns(plan: Plan, names: Collection[str]) -> set[str]:

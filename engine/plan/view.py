@@ -26,7 +26,8 @@ class AttributeView:
 
     ``levels`` and ``kinds`` are those of the future attribute; ``level_of`` has one level code per observed combination
     of raw values (-1: outside the declared levels; -2: missing and refused) and ``rows`` each record's combination.
-    ``outside`` are the values outside the declared levels and ``n_outside`` their numbers of records.
+    ``outside`` are the values outside the declared levels and ``n_outside`` their numbers of records.  ``counts`` are
+    the numbers of records that the rows stand for, None where each is one.
     """
 
     levels: tuple[str, ...]
@@ -35,12 +36,18 @@ class AttributeView:
     rows: np.ndarray
     outside: tuple[str, ...] = ()
     n_outside: tuple[int, ...] = ()
+    counts: np.ndarray | None = None
 
     @property
     def n_refused_missing(self) -> int:
         """Records whose value is missing where the plan refuses that."""
         refused = self.level_of == -2
-        return int(np.count_nonzero(refused[self.rows])) if refused.any() else 0
+        return n_records(refused[self.rows], self.counts) if refused.any() else 0
+
+
+def n_records(rows: np.ndarray, counts: np.ndarray | None) -> int:
+    """Number of records in a mask of ``rows``, each of which stands for its count of records or for one."""
+    return int(np.count_nonzero(rows) if counts is None else counts[rows].sum())
 
 
 def missing_mask(column: RawColumn, codes: Sequence[str]) -> np.ndarray:
@@ -56,29 +63,32 @@ def n_missing(column: RawColumn, mask: np.ndarray) -> int:
 
 def view_of(attribute: AttributePlan, table: RawTable, missing: Sequence[str]) -> AttributeView:
     """The view of ``attribute`` on ``table``, whose columns must be there; ``missing`` are plan-wide codes."""
-    codes = (*missing, *attribute.missing)
-    if len(attribute.view) == 1:
-        return _single(attribute, table.columns[attribute.view[0]], codes)
-    return _joint(attribute, [table.columns[name] for name in attribute.view], codes)
+    codes, counts = (*missing, *attribute.missing), table.multiplicity
+    columns = [table.distinct.columns[name] for name in attribute.view]
+    if len(columns) == 1:
+        return _single(attribute, columns[0], codes, counts)
+    return _joint(attribute, columns, codes, counts)
 
 
-def _single(attribute: AttributePlan, column: RawColumn, codes: Sequence[str]) -> AttributeView:
+def _single(
+    attribute: AttributePlan, column: RawColumn, codes: Sequence[str], counts: np.ndarray | None
+) -> AttributeView:
     # One combination per distinct value and a last one for null, which code -1 finds by itself.
     mask = missing_mask(column, codes)
     if attribute.cut:
-        level_of, levels, cut_kinds = _cut(attribute, column, mask)
-        return _finish(attribute, levels, cut_kinds, np.append(level_of, -2), column.codes)
+        level_of, levels, cut_kinds = _cut(attribute, column, mask, counts)
+        return _finish(attribute, levels, cut_kinds, np.append(level_of, -2), column.codes, counts)
     labels: list[str | None] = [
         None if missing else text for text, missing in zip(texts(column.values), mask, strict=True)
     ]
     kinds: list[LevelKind] = [
         "missing" if label is None else "skip" if label in attribute.skip else "value" for label in labels
     ]
-    return _labelled(attribute, [*labels, None], [*kinds, "missing"], column.codes)
+    return _labelled(attribute, [*labels, None], [*kinds, "missing"], column.codes, counts)
 
 
 def _cut(
-    attribute: AttributePlan, column: RawColumn, mask: np.ndarray
+    attribute: AttributePlan, column: RawColumn, mask: np.ndarray, counts: np.ndarray | None
 ) -> tuple[np.ndarray, list[str], list[LevelKind]]:
     """Level codes of a cut column's distinct values (-2 where missing), then levels and kinds without "missing"."""
     labels = list(attribute.cut_labels)
@@ -91,10 +101,10 @@ def _cut(
     parsed = numbers(column.values)
     bad = remaining & np.isnan(parsed)
     if bad.any():
-        n_records = int(np.count_nonzero(np.append(bad, False)[column.codes]))
+        n_bad = n_records(np.append(bad, False)[column.codes], counts)
         raise EngineError(
             f"column '{column.name}' is cut by numbers, but {count(int(bad.sum()), 'value')} "
-            f"({count(n_records, 'record')}) cannot be read as one; "
+            f"({count(n_bad, 'record')}) cannot be read as one; "
             "list them under skip or missing, or use merge instead of cut"
         )
     level_of[remaining] = np.searchsorted(np.array(attribute.cut, dtype=float), parsed[remaining], side="right")
@@ -102,7 +112,9 @@ def _cut(
     return level_of, [*labels, *attribute.skip], kinds
 
 
-def _joint(attribute: AttributePlan, columns: Sequence[RawColumn], codes: Sequence[str]) -> AttributeView:
+def _joint(
+    attribute: AttributePlan, columns: Sequence[RawColumn], codes: Sequence[str], counts: np.ndarray | None
+) -> AttributeView:
     sizes = [len(column.values) + 1 for column in columns]
     combinations, rows = occupied(
         [column.codes.astype(np.int64) + 1 for column in columns], sizes, len(columns[0].codes)
@@ -131,11 +143,15 @@ def _joint(attribute: AttributePlan, columns: Sequence[RawColumn], codes: Sequen
             raise EngineError(
                 f"attribute '{attribute.name}': two combinations of values both read '{read}'; view one column instead"
             )
-    return _labelled(attribute, labels, kinds, rows)
+    return _labelled(attribute, labels, kinds, rows, counts)
 
 
 def _labelled(
-    attribute: AttributePlan, labels: Sequence[str | None], kinds: Sequence[LevelKind], rows: np.ndarray
+    attribute: AttributePlan,
+    labels: Sequence[str | None],
+    kinds: Sequence[LevelKind],
+    rows: np.ndarray,
+    counts: np.ndarray | None,
 ) -> AttributeView:
     """Levels from one label and kind per combination (label None: missing), after ``merge`` and in declared order."""
     merged = {raw: level for level, values in attribute.merge for raw in values}
@@ -165,17 +181,18 @@ def _labelled(
         missing = label is None or kind_of[label] == "missing"
         level_of[i] = -2 if label is None or (missing and attribute.on_missing == "refuse") else code.get(label, -1)
     all_kinds = [_VALUE] * n_value + [_SKIP] * (len(levels) - n_value) + [_MISSING] * (len(all_levels) - len(levels))
-    view = _finish(attribute, all_levels, all_kinds, level_of, rows)
-    return replace(view, outside=outside, n_outside=_records_of(outside, final, rows)) if outside else view
+    view = _finish(attribute, all_levels, all_kinds, level_of, rows, counts)
+    return replace(view, outside=outside, n_outside=_records_of(outside, final, view)) if outside else view
 
 
-def _records_of(levels: Sequence[str], labels: Sequence[str | None], rows: np.ndarray) -> tuple[int, ...]:
+def _records_of(levels: Sequence[str], labels: Sequence[str | None], view: AttributeView) -> tuple[int, ...]:
     """Numbers of records of some levels, given each combination's label and each record's combination (-1: the
     last)."""
     n_of = dict.fromkeys(levels, 0)
-    for label, n_records in zip(labels, np.bincount(rows % len(labels), minlength=len(labels)).tolist(), strict=True):
+    counts = np.bincount(view.rows % len(labels), view.counts, len(labels))
+    for label, n in zip(labels, counts.tolist(), strict=True):
         if label in n_of:
-            n_of[label] += n_records
+            n_of[label] += int(n)
     return tuple(n_of.values())
 
 
@@ -185,6 +202,7 @@ def _finish(
     kinds: Sequence[LevelKind],
     level_of: np.ndarray,
     rows: np.ndarray,
+    counts: np.ndarray | None,
 ) -> AttributeView:
     if attribute.on_missing == "level":
         if MISSING_LEVEL in levels:
@@ -194,7 +212,7 @@ def _finish(
             )
         level_of = np.where(level_of == -2, len(levels), level_of)
         levels, kinds = (*levels, MISSING_LEVEL), (*kinds, "missing")
-    return AttributeView(tuple(levels), tuple(kinds), level_of, rows)
+    return AttributeView(tuple(levels), tuple(kinds), level_of, rows, counts=counts)
 
 
 def in_order(labels: Sequence[str]) -> list[str]:

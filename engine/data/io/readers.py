@@ -113,8 +113,8 @@ def _read_csv(path: Path) -> RawTable:
                 continue
             raise EngineError(sniff.diagnose(path, names, delimiter)) from None
     n_records = len(columns[0].codes)
-    unclosed = n_records > 0 and _ends_in_quotes(path, columns, delimiter)
-    if unclosed or any(_holds_nul(column.values) for column in columns):
+    unclosed = n_records > 0 and ends_in_quotes(path, _last_text(columns[-1]), delimiter)
+    if unclosed or any(holds_nul(column.values) for column in columns):
         raise EngineError(sniff.diagnose(path, names, delimiter))
     if n_records == 0:
         raise NoRecords(f"file '{path.name}' has a header but no records; it needs at least one line below the header")
@@ -124,7 +124,11 @@ def _read_csv(path: Path) -> RawTable:
     return RawTable({column.name: column for column in columns}, n_records, path.name)
 
 
-def _open_csv(path: Path, names: Sequence[str], delimiter: str, chunk_size: int, *, only_these: bool) -> Any:
+def open_csv(
+    path: Path, names: Sequence[str], delimiter: str, chunk_size: int, only_these: Sequence[str] | None = None
+) -> Any:
+    """A reader of batches of a CSV file's columns, or of some of them, each dictionary-coded text; ``names`` are all
+    columns of the file or those asked for."""
     import pyarrow as pa
     from pyarrow import csv
 
@@ -135,12 +139,12 @@ def _open_csv(path: Path, names: Sequence[str], delimiter: str, chunk_size: int,
         parse_options=csv.ParseOptions(delimiter=delimiter, newlines_in_values=True),
         convert_options=csv.ConvertOptions(
             column_types=dict.fromkeys(names, text),
-            include_columns=list(names) if only_these else None,
+            include_columns=None if only_these is None else list(only_these),
             strings_can_be_null=False,
             quoted_strings_can_be_null=False,
         ),
     )
-    if reader.schema.names != list(names):
+    if reader.schema.names != list(names if only_these is None else only_these):
         reader.close()
         raise pa.ArrowInvalid("header read differently")
     return reader
@@ -151,7 +155,7 @@ def _csv_columns(path: Path, names: list[str], delimiter: str, chunk_size: int) 
 
     chunks: list[list[tuple[pa.Array, np.ndarray]]] = [[] for _ in names]
     try:
-        reader = _open_csv(path, names, delimiter, chunk_size, only_these=False)
+        reader = open_csv(path, names, delimiter, chunk_size)
     except pa.ArrowInvalid as error:
         if "Empty CSV" in str(error):
             return [RawColumn(name, pa.array([], pa.string()), np.zeros(0, dtype=np.int8)) for name in names]
@@ -174,7 +178,7 @@ def _some_of_csv(path: Path, names: Sequence[str], delimiter: str, chunk_size: i
     import pyarrow as pa
 
     chunks: list[list[tuple[pa.Array, np.ndarray]]] = [[] for _ in names]
-    with _open_csv(path, names, delimiter, chunk_size, only_these=True) as reader:
+    with open_csv(path, names, delimiter, chunk_size, names) as reader:
         while batches := list(islice(reader, _TOGETHER)):
             for column_chunks, column in zip(chunks, pa.Table.from_batches(batches).columns, strict=True):
                 coded = column.unify_dictionaries().combine_chunks()
@@ -184,17 +188,21 @@ def _some_of_csv(path: Path, names: Sequence[str], delimiter: str, chunk_size: i
     return columns
 
 
-def _holds_nul(values: pa.Array) -> bool:
+def holds_nul(values: pa.Array) -> bool:
     """Return whether a text has a zero byte, as text in UTF-16 has."""
     import pyarrow.compute as pc
 
     return bool(pc.any(pc.match_substring(values, "\0")).as_py())
 
 
-def _ends_in_quotes(path: Path, columns: list[RawColumn], delimiter: str) -> bool:
-    """Return whether the last field's quote is never closed: then it may hold many records, and the reader says
-    nothing."""
-    last = columns[-1].values[int(columns[-1].codes[-1])].as_py()
+def _last_text(column: RawColumn) -> str:
+    text: str = column.values[int(column.codes[-1])].as_py()
+    return text
+
+
+def ends_in_quotes(path: Path, last: str, delimiter: str) -> bool:
+    """Return whether the quote of the ``last`` field is never closed: then it may hold many records, and the reader
+    says nothing."""
     end = ('"' + last.replace('"', '""')).encode()
     with path.open("rb") as file:
         size = file.seek(0, 2)
@@ -207,7 +215,7 @@ def _read_parquet(path: Path) -> RawTable:
     from pyarrow import parquet
 
     before = file_state(path)
-    with _corrupt(path), arrow_file(path) as source, parquet.ParquetFile(source) as file:
+    with parquet_errors(path), arrow_file(path) as source, parquet.ParquetFile(source) as file:
         schema = file.schema_arrow
         names = schema.names
         check_names(path.name, names)
@@ -216,7 +224,7 @@ def _read_parquet(path: Path) -> RawTable:
         if not names:
             raise EngineError(f"file '{path.name}' has no columns")
         for column in schema:
-            _refuse_type(path.name, column)
+            refuse_type(path.name, column)
         n_records = file.metadata.num_rows
         if len(names) > WIDE and n_records * len(names) > LARGE:
             reread = Reread(path.absolute(), before, _some_of_parquet)
@@ -227,12 +235,12 @@ def _read_parquet(path: Path) -> RawTable:
 def _some_of_parquet(path: Path, names: Sequence[str]) -> list[RawColumn]:
     from pyarrow import parquet
 
-    with _corrupt(path), arrow_file(path) as source, parquet.ParquetFile(source) as file:
+    with parquet_errors(path), arrow_file(path) as source, parquet.ParquetFile(source) as file:
         return [column for _, column in _parquet_columns(path.name, file, names)]
 
 
 @contextmanager
-def _corrupt(path: Path) -> Iterator[None]:
+def parquet_errors(path: Path) -> Iterator[None]:
     """Turn errors of the Parquet reader into a sentence."""
     import pyarrow as pa
 
@@ -246,7 +254,8 @@ def _corrupt(path: Path) -> Iterator[None]:
         ) from None
 
 
-def _refuse_type(file: str, column: Any) -> None:
+def refuse_type(file: str, column: Any) -> None:
+    """Refuse (:class:`EngineError`) a column of a schema that holds no plain values."""
     import pyarrow as pa
 
     arrow_type = column.type

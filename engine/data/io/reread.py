@@ -43,15 +43,20 @@ class Reread:
             self._check()
 
     def _check(self) -> None:
-        try:
-            now = file_state(self.path)
-        except OSError as error:
-            raise EngineError(
-                f"file '{self.path.name}' cannot be read again: {os.strerror(error.errno or 0)}; its columns are read "
-                "when they are needed, so leave it where it is while you work on it"
-            ) from None
-        if now != self.before:
-            raise EngineError(
-                f"file '{self.path.name}' has changed since it was opened; open it again, and leave it as it is while "
-                "you work on it"
-            )
+        check_unchanged(self.path, self.before)
+
+
+def check_unchanged(path: Path, before: FileState) -> None:
+    """Refuse (:class:`EngineError`) a file that has changed or gone since it was ``before``."""
+    try:
+        now = file_state(path)
+    except OSError as error:
+        raise EngineError(
+            f"file '{path.name}' cannot be read again: {os.strerror(error.errno or 0)}; its columns are read "
+            "when they are needed, so leave it where it is while you work on it"
+        ) from None
+    if now != before:
+        raise EngineError(
+            f"file '{path.name}' has changed since it was opened; open it again, and leave it as it is while "
+            "you work on it"
+        )

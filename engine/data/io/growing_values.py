@@ -1,0 +1,96 @@
+"""The distinct values of a column that is read in batches."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from engine.common.errors import EngineError
+from engine.common.raw_values import index_codes
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+MOST_VALUES = 20_000_000
+"""Distinct values of a column that is coded by streaming."""
+_MOST_TEXT = 1 << 30  # bytes
+
+
+class GrowingValues:
+    """All values of a column that were seen so far, in order of first appearance; ``known`` ones come first."""
+
+    def __init__(self, name: str, source: str, known: pa.Array | None = None) -> None:
+        self.name, self.source = name, source
+        self._values = known
+
+    @property
+    def values(self) -> pa.Array:
+        """The distinct values."""
+        import pyarrow as pa
+
+        return pa.array([], pa.string()) if self._values is None else self._values
+
+    def add(self, dictionary: pa.Array, indices: np.ndarray) -> np.ndarray:
+        """The code of each value of a ``dictionary`` that ``indices`` (-1: null) use, shape ``(len(dictionary) + 1,)``:
+        -1 at the end, for null.  Values that were not there yet are added in the order in which records have them."""
+        import pyarrow as pa
+
+        code_of = np.full(len(dictionary) + 1, -1, np.int32)
+        if not len(dictionary):
+            return code_of
+        if self._values is not None and self._values.type != dictionary.type:
+            raise EngineError(
+                f"'{self.source}': column '{self.name}' has the type {dictionary.type} in one part and "
+                f"{self._values.type} in another; write all parts with the same types"
+            )
+        known = dictionary.slice(0, 0) if self._values is None else self._values
+        joined = pa.concat_arrays([known, dictionary]).dictionary_encode()
+        if len(joined.dictionary) == len(known):
+            code_of[:-1] = index_codes(joined.indices)[len(known) :]
+            return code_of
+        used = _in_order_of_use(len(dictionary), indices)
+        joined = pa.concat_arrays([known, dictionary.take(pa.array(used))]).dictionary_encode()
+        code_of[used] = index_codes(joined.indices)[len(known) :]
+        self._values = joined.dictionary
+        self._check_size()
+        return code_of
+
+    def _check_size(self) -> None:
+        if len(self.values) > MOST_VALUES or self.values.nbytes > _MOST_TEXT:
+            raise EngineError(
+                f"column '{self.name}' has more than {min(len(self.values) - 1, MOST_VALUES):,} distinct values, too "
+                "many to code while streaming; carry or drop it, or put classes of it into the file in its place"
+            )
+
+
+def _in_order_of_use(n_values: int, indices: np.ndarray) -> np.ndarray:
+    """The values that occur, in the order in which they first do."""
+    n = len(indices)
+    first = np.full(n_values + 1, n, np.int64)  # the last one for null
+    first[indices[::-1]] = np.arange(n - 1, -1, -1)
+    first = first[:-1]
+    order = np.argsort(first, kind="stable")
+    result: np.ndarray = order[: int(np.count_nonzero(first < n))].astype(np.int32)
+    return result
+
+
+def local_codes(source: str, name: str, values: pa.Array) -> tuple[pa.Array, np.ndarray]:
+    """A column of a batch as a dictionary, which may hold values that do not occur, and 32-bit indices, -1 for null."""
+    import pyarrow as pa
+
+    if pa.types.is_null(values.type):
+        return pa.array([], pa.string()), np.full(len(values), -1, np.int32)
+    if not pa.types.is_dictionary(values.type):
+        try:
+            values = values.dictionary_encode()
+        except pa.ArrowNotImplementedError:
+            raise EngineError(
+                f"'{source}': column '{name}' has the unsupported type {values.type}; store it as text or number"
+            ) from None
+    indices = values.indices
+    if indices.type != pa.int32():
+        indices = indices.cast(pa.int32())
+    if indices.null_count:
+        indices = indices.fill_null(-1)
+    return values.dictionary, index_codes(indices)

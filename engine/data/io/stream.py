@@ -1,0 +1,136 @@
+"""Files and folders of files that are read by streaming: all records in order, some at a time, never all in memory.
+
+A folder holds parts of one data set, all CSV or all Parquet files with the same columns; they are read in the order of
+their names.  Folders called ``key=value`` inside it add a text column ``key``, after those of the files.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from engine.data.io import parts
+from engine.data.io.arrow_columns import plain_values
+from engine.data.io.growing_values import GrowingValues, local_codes
+from engine.data.io.parts import Part, Unit, check_alike, files_of, open_part
+from engine.data.io.reread import FileState, check_unchanged, file_state
+from engine.data.microdata import RawColumn
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+BATCH = 1 << 20
+"""Records of a batch, at most."""
+
+
+@dataclass(frozen=True)
+class BatchColumn:
+    """One dictionary-coded column of a batch: ``indices`` of its records into ``code_of``, whose last entry -1 stands
+    for null; ``values`` are all values of the column that were seen so far in this pass."""
+
+    values: pa.Array
+    indices: np.ndarray
+    code_of: np.ndarray
+
+    @property
+    def codes(self) -> np.ndarray:
+        """The code of each record among ``values``, -1 for null."""
+        codes: np.ndarray = self.code_of[self.indices]
+        return codes
+
+
+@dataclass(frozen=True)
+class Batch:
+    """Consecutive records: their dictionary-coded columns by name, and those that were asked for as they are.
+
+    ``columns[name].codes`` count the values of a column in order of first appearance in the whole pass, so two passes
+    over an unchanged source give the same codes.
+    """
+
+    n_records: int
+    coded: Mapping[str, BatchColumn]
+    plain: Mapping[str, pa.Array] = field(default_factory=dict)
+
+    @property
+    def columns(self) -> dict[str, RawColumn]:
+        """The dictionary-coded columns, with the values seen so far."""
+        return {name: RawColumn(name, column.values, column.codes) for name, column in self.coded.items()}
+
+
+@dataclass(frozen=True)
+class RecordStream:
+    """The records of a file or of a folder's files, read when they are asked for.
+
+    ``names`` are all columns in file order, those that folders' names add at the end; ``source`` is a short label,
+    never a path.  ``states`` say whether a file was changed since it was opened.
+    """
+
+    path: Path
+    names: tuple[str, ...]
+    parts: tuple[Part, ...]
+    states: tuple[FileState, ...]
+    source: str
+
+    def units(self) -> list[Unit]:
+        """The pieces of the source that can be read by themselves, in order: they depend on its files alone."""
+        return [unit for index, part in enumerate(self.parts) for unit in parts.units_of(part, index)]
+
+    @property
+    def n_bytes(self) -> int:
+        """Size of all files, in bytes."""
+        return sum(state[0] for state in self.states)
+
+    @property
+    def n_records(self) -> int | None:
+        """Number of records where the files tell it (Parquet), else None."""
+        known = [unit.n_records for unit in self.units()]
+        return None if None in known else sum(n for n in known if n is not None)
+
+    def batches(
+        self,
+        names: Sequence[str],
+        plain: Sequence[str] = (),
+        units: Sequence[Unit] | None = None,
+        known: Mapping[str, pa.Array] | None = None,
+    ) -> Iterator[Batch]:
+        """All records in order, at most :data:`BATCH` at a time.
+
+        Columns of ``names`` are dictionary-coded; those of ``plain`` are given as they are, for columns with very many
+        values.  ``units`` are the pieces to read, by default all.  ``known`` are values of columns with which to begin,
+        such as those of an earlier pass: then pieces that are read in another order have the same codes.  Raises
+        :class:`EngineError` for damaged files and for files that have changed since they were opened.
+        """
+        known = known or {}
+        values = {name: GrowingValues(name, self.source, known.get(name)) for name in names}
+        for unit in self.units() if units is None else units:
+            part = self.parts[unit.part]
+            self._check(unit.part)
+            for arrays, n_records in parts.read_unit(part, unit, [*dict.fromkeys((*names, *plain))], BATCH):
+                coded = {}
+                for name in names:
+                    dictionary, indices = local_codes(self.source, name, arrays[name])
+                    code_of = values[name].add(dictionary, indices)
+                    coded[name] = BatchColumn(values[name].values, indices, code_of)
+                yield Batch(n_records, coded, {name: plain_values(arrays[name]) for name in plain})
+            self._check(unit.part)
+
+    def _check(self, part: int) -> None:
+        check_unchanged(self.parts[part].path, self.states[part])
+
+
+def open_stream(path: str | Path) -> RecordStream:
+    """Open a file ending in ``.csv``, ``.tsv`` or ``.parquet``, or a folder of such files, to be read by streaming.
+
+    Looks at the header of each file alone.  A folder that holds anything else is a :class:`UsageError`; parts whose
+    columns differ are an :class:`EngineError`.
+    """
+    path = Path(path)
+    files = files_of(path)
+    states = tuple(file_state(file) for file, _ in files)
+    opened = [open_part(file, added) for file, added in files]
+    check_alike(opened)
+    return RecordStream(path.absolute(), opened[0].all_names, tuple(opened), states, path.name)

@@ -1,0 +1,88 @@
+"""Records that are read by streaming: their distinct rows on some columns stay in memory, with counts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NoReturn
+
+import numpy as np
+
+from engine.common.errors import EngineError
+
+if TYPE_CHECKING:
+    from engine.data.io.stream import RecordStream
+    from engine.data.microdata import RawColumn, RawTable
+    from engine.data.table import ContingencyTable
+
+
+@dataclass(frozen=True)
+class Streamed:
+    """The first pass over a ``stream``: the distinct ``rows`` of the columns that attributes need as a table of raw
+    columns, the number of records of each, and the digest of the records on these columns."""
+
+    stream: RecordStream
+    rows: RawTable
+    counts: np.ndarray
+    digest: bytes
+
+
+@dataclass(frozen=True)
+class StreamedCells:
+    """The coded ``table`` of streamed records, and the cell of each of their distinct rows, shape ``(n_rows,)``."""
+
+    table: ContingencyTable
+    cell_of_row: np.ndarray
+
+
+class AbsentRecords:
+    """Codes of records that are not in memory: any use of them is an :class:`EngineError` that says so."""
+
+    def __init__(self, source: str) -> None:
+        self._source = source
+
+    def _refuse(self, *_: Any, **__: Any) -> NoReturn:
+        raise EngineError(
+            f"the records of '{self._source}' are read by streaming and are not in memory, and this needs them; "
+            "use measures and mechanisms that need counts alone, or a file that fits into memory"
+        )
+
+    __len__ = __iter__ = __getitem__ = __array__ = _refuse
+    __lt__ = __le__ = __gt__ = __ge__ = __add__ = __sub__ = __mul__ = _refuse
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return self._refuse()
+
+
+class StreamedColumns(Mapping[str, "RawColumn"]):
+    """The columns of streamed records, in file order.  Those that were counted have their values, and codes that are
+    :class:`AbsentRecords`; any other is an :class:`EngineError`."""
+
+    def __init__(self, names: tuple[str, ...], counted: Mapping[str, RawColumn], source: str) -> None:
+        self._names, self._counted, self._source = names, dict(counted), source
+
+    def __len__(self) -> int:
+        return len(self._names)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._names)
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._names
+
+    @property
+    def counted(self) -> tuple[str, ...]:
+        """Names of the columns that were counted, in file order."""
+        return tuple(name for name in self._names if name in self._counted)
+
+    def __getitem__(self, name: str) -> RawColumn:
+        if name not in self._names:
+            raise KeyError(name)
+        if name not in self._counted:
+            raise EngineError(
+                f"column '{name}' of '{self._source}' belongs to no attribute and is not in memory, since its records "
+                "are read by streaming; this needs it, so leave out what does, or use a file that fits into memory"
+            )
+        return self._counted[name]

@@ -1,0 +1,121 @@
+"""A streamed source has the cell table that its records have in memory, and no records."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from engine.common.errors import EngineError
+from engine.data.cell_lookup import CellLookup
+from engine.data.io.readers import read_table
+from engine.data.io.stream import open_stream
+from engine.data.microdata import Microdata
+from engine.plan import plan_from_toml
+from engine.plan.recode import code
+from engine.plan.tabulate import tabulate
+from tests.streamed_sources import FORMS, records, small_pieces, write_source
+
+PLAN = plan_from_toml(
+    """
+[data]
+carry = ["note"]
+[[attribute]]
+name = "age"
+cut = [25, 55]
+[[attribute]]
+name = "job"
+on_missing = "level"
+merge = { other = ["guard"] }
+[[attribute]]
+name = "sex"
+columns = ["sex", "income"]
+"""
+)
+
+
+def streamed(path: Path) -> Microdata:
+    return code(tabulate(open_stream(path), PLAN), PLAN)
+
+
+@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(
+    form=st.sampled_from(FORMS),
+    n=st.integers(2, 400),
+    seed=st.integers(0, 99),
+    cuts=st.lists(st.integers(0, 400), max_size=4),
+    pieces=st.tuples(st.integers(1, 300), st.integers(1, 300), st.integers(256, 4096)),
+    group=st.integers(1, 300),
+)
+def test_the_table_is_that_of_the_records_in_memory(
+    tmp_path_factory: pytest.TempPathFactory,
+    form: str,
+    n: int,
+    seed: int,
+    cuts: list[int],
+    pieces: tuple[int, int, int],
+    group: int,
+) -> None:
+    folder, table = tmp_path_factory.mktemp("source"), records(n, seed)
+    path = write_source(folder, form, table, [min(cut, n) for cut in cuts], group)
+    whole = code(read_table(write_source(folder, form.split()[0], table, [])), PLAN)
+    with small_pieces(*pieces):
+        data = streamed(path)
+        lookup = CellLookup(data)
+        stream = open_stream(path)
+        cells = [lookup.cells_of(batch) for batch in stream.batches(lookup.columns, known=lookup.values)]
+    assert data.domain == whole.domain
+    assert np.array_equal(data.table.cells, whole.table.cells)
+    assert np.array_equal(data.table.counts, whole.table.counts)
+    assert data.n_records == n
+    assert np.array_equal(np.concatenate(cells), whole.cell_of_record)
+
+
+@pytest.mark.parametrize(
+    "use",
+    [
+        lambda data: data.codes[0],
+        lambda data: len(data.codes),
+        lambda data: data.cell_of_record + 1,
+        lambda data: np.bincount(data.cell_of_record),
+        lambda data: data.raw.columns["age"].codes >= 0,
+        lambda data: data.raw.columns["age"].codes.min(),
+        lambda data: np.asarray(data.raw.columns["age"].codes),
+    ],
+)
+def test_records_that_are_not_in_memory_are_refused_in_words(
+    tmp_path: Path, use: Callable[[Microdata], object]
+) -> None:
+    data = streamed(write_source(tmp_path, "csv", records(50), []))
+    with pytest.raises(EngineError, match=r"the records of 'people\.csv' are read by streaming and are not in memory"):
+        use(data)
+
+
+def test_a_column_of_no_attribute_is_not_in_memory(tmp_path: Path) -> None:
+    data = streamed(write_source(tmp_path, "csv", records(50), []))
+    assert data.raw.names == ("age", "job", "sex", "income", "note")
+    with pytest.raises(EngineError, match=r"column 'note' of 'people\.csv' belongs to no attribute"):
+        _ = data.raw.columns["note"]
+
+
+def test_errors_count_records_and_not_distinct_rows(tmp_path: Path) -> None:
+    path = tmp_path / "a.csv"
+    path.write_text("age,job,sex,income,note\n" + "x,a,f,1,n\n" * 7 + "30,a,f,1,n\n")
+    with pytest.raises(EngineError, match=r"1 value \(7 records\) cannot be read as one"):
+        streamed(path)
+
+
+def test_a_record_unlike_those_of_the_first_pass_is_refused(tmp_path: Path) -> None:
+    first, second = tmp_path / "a.csv", tmp_path / "b.csv"
+    head = "age,job,sex,income,note\n20,a,f,1,n\n60,b,m,1,n\n"
+    first.write_text(head)
+    for line in ("20,b,f,1,n\n", "20,c,f,1,n\n"):
+        second.write_text(head + line)
+        lookup = CellLookup(streamed(first))
+        with pytest.raises(EngineError, match=r"'a\.csv' holds a record that it did not hold when it was counted"):
+            for batch in open_stream(second).batches(lookup.columns, known=lookup.values):
+                lookup.cells_of(batch)
