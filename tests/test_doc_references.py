@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.__main__ import INTRODUCTION
+from benchmarks.__main__ import INTRODUCTION, sections
 
 ROOT = Path(__file__).parents[1]
 PAGES = sorted(path for path in [*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md")] if path.name != "CHANGELOG.md")
@@ -109,6 +109,7 @@ def test_the_page_on_performance_is_that_of_the_benchmarks() -> None:
     text = (ROOT / "docs" / "performance.md").read_text(encoding="utf-8")
     there = {path.stem for path in (ROOT / "benchmarks").glob("[a-z]*.py")}
     assert text.startswith(INTRODUCTION) and set(re.findall(r"^## (\w+)$", text, re.MULTILINE)) == there
+    assert all(text.count(section) == 1 for section in sections(text).values()) and set(sections(text)) == there
 
 
 def test_the_versions_of_python_are_said_alike() -> None:
