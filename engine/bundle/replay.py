@@ -23,7 +23,7 @@ from engine.plan import plan_from_toml
 from engine.plan.column_assignment import check_assignment
 from engine.plan.recode import code
 from engine.release.results import RunStatus
-from engine.release.spec import AttributeSpec, ReleaseSpec, short_ids
+from engine.release.spec import AttributeSpec, ReleaseSpec
 from engine.study.key_commitment import check_commitment, commitment_in
 from engine.study.keys import read_key
 from engine.sweeps.evaluator import question_of
@@ -115,7 +115,7 @@ def _contradicted_entries(manifest: dict[str, Any], remade: Remade, spec: Releas
     ]
     # A label is the beginning of the spec's digest, long enough to be told from the others of its study.
     if len(label) < 4 or not f"x{spec.digest()}".startswith(label) or not replicate.isdecimal():
-        differs.insert(0, f"candidate is {short_ids([spec])[0]}..., the manifest says {manifest['candidate']!r}")
+        differs.insert(0, f"candidate is x{spec.digest()[:3]}..., the manifest says {manifest['candidate']!r}")
     return differs
 
 

@@ -24,7 +24,12 @@ def sums_of(rows: np.ndarray) -> list[int]:
 
 def sum_of(values: Sequence[Any]) -> int:
     """The sum of a row of texts and numbers."""
-    return crc32("\0".join(map(str, values)).encode("utf-8", "surrogatepass"))
+    return sum_of_text("\0".join(map(str, values)))
+
+
+def sum_of_text(text: str) -> int:
+    """The sum of a row whose values, as texts, are joined by the character of code 0."""
+    return crc32(text.encode("utf-8", "surrogatepass"))
 
 
 def is_whole(value: object, least: int = 0, most: int = 2**53) -> bool:

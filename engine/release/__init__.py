@@ -2,14 +2,17 @@
 
 __all__ = [
     "batch",
+    "ids",
     "order_trace",
     "parameter",
     "records",
+    "release_specs",
     "results",
     "scenarios",
     "selection",
     "space",
     "space_size",
     "spec",
+    "specs",
     "touched",
 ]

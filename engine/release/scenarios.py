@@ -6,6 +6,7 @@ import json
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import islice
 from typing import Any, Literal, overload
 
@@ -13,7 +14,9 @@ import numpy as np
 
 from engine.common.errors import UsageError
 from engine.common.stored_values import from_json, sum_of
-from engine.release.spec import ROLES, RULES, AttributeSpec, ReleaseSpec, rate_text
+from engine.release.release_specs import Procedure, ReleaseSpecs
+from engine.release.spec import ROLES, RULES, ReleaseSpec, rate_text
+from engine.release.specs import Specs
 
 CODED = ("mechanism", "rate", "rule", "roles", "params")
 """Columns of a scenario besides its label."""
@@ -37,23 +40,32 @@ class Scenarios(Sequence[Scenario]):
     Labels are an array, all else codes into the few different values that occur.
     """
 
-    def __init__(
-        self, names: tuple[str, ...], arrays: dict[str, np.ndarray], specs: Sequence[ReleaseSpec] | None = None
-    ) -> None:
+    def __init__(self, names: tuple[str, ...], arrays: dict[str, np.ndarray]) -> None:
         self._labels = arrays["label"]
         self._order = arrays.get("order")
         self._codes = {name: arrays[name] for name in CODED}
         self._values = {name: tuple(arrays[f"{name} values"].tolist()) for name in CODED}
         self._names = names
-        self._attributes: dict[int, AttributeSpec] = {}  # by code, as they are met
-        self._specs = specs  # by index, where they are at hand
+
+    @classmethod
+    def of_specs(cls, labels: np.ndarray, specs: ReleaseSpecs) -> Scenarios:
+        """Return the scenarios of these specs and labels (texts of dtype S), as :meth:`of_rows` reads them back."""
+        arrays = {"label": labels if len(labels) else np.zeros(0, "S1")}
+        for name in CODED:
+            codes, values = specs.procedure_codes, [_stored(procedure, name) for procedure in specs.procedures]
+            if name == "roles":
+                codes, values = specs.spec_codes, list(specs.specs.texts())
+            arrays[name], appearing = _as_they_appear(codes, values)
+            arrays[f"{name} values"] = np.array(appearing, np.str_)
+        scenarios = cls(specs.specs.names, arrays)
+        vars(scenarios)["specs"] = specs  # at hand already
+        return scenarios
 
     @classmethod
     def of_rows(
         cls,
         names: tuple[str, ...],
         rows: Iterable[tuple[Any, ...]],
-        specs: Sequence[ReleaseSpec] | None = None,
         *,
         sums: bool = False,
     ) -> Scenarios:
@@ -80,7 +92,7 @@ class Scenarios(Sequence[Scenario]):
         arrays = {"label": np.array(labels or np.zeros(0, "S1"))}
         for name in CODED:
             arrays |= {name: np.concatenate(parts[name]), f"{name} values": np.array(list(where[name]), np.str_)}
-        return cls(names, arrays, specs)
+        return cls(names, arrays)
 
     def arrays(self) -> dict[str, np.ndarray]:
         """Return the arrays that they are made of, to be stored: ``Scenarios(names, arrays)`` are the same."""
@@ -93,9 +105,8 @@ class Scenarios(Sequence[Scenario]):
         return len(self._labels)
 
     def __iter__(self) -> Iterator[Scenario]:
-        codes = zip(*(column.tolist() for column in self._codes.values()), strict=True)
-        for index, (label, own_codes) in enumerate(zip(self.labels(), codes, strict=True)):
-            yield Scenario(index, label, self._spec(index, *own_codes))
+        for index, (label, spec) in enumerate(zip(self.labels(), self.specs, strict=True)):
+            yield Scenario(index, label, spec)
 
     def __eq__(self, other: object) -> bool:
         return list(self) == list(other) if isinstance(other, Sequence) else NotImplemented
@@ -114,6 +125,24 @@ class Scenarios(Sequence[Scenario]):
         """The mechanism of one scenario, without making it."""
         result: str = self._values["mechanism"][self._codes["mechanism"][index]]
         return result
+
+    @cached_property
+    def specs(self) -> ReleaseSpecs:
+        """The specs of all, by index."""
+        columns = ("mechanism", "rate", "rule", "params")
+        sizes = [max(1, len(self._values[name])) for name in columns]
+        combined = np.ravel_multi_index([self._codes[name] for name in columns], sizes)
+        used, codes = np.unique(combined, return_inverse=True)
+        parts = zip(*(places.tolist() for places in np.unravel_index(used, sizes)), strict=True)
+        texts = ([self._values[name][place] for name, place in zip(columns, row, strict=True)] for row in parts)
+        procedures = [Procedure(name, rate, rule, _params(params)) for name, rate, rule, params in texts]
+        specs = Specs.of_texts(self._names, self._values["roles"])
+        return ReleaseSpecs(specs, procedures, self._codes["roles"], codes.astype(np.int32))
+
+    @property
+    def label_texts(self) -> np.ndarray:
+        """The labels of all, by index, as texts of dtype S."""
+        return self._labels
 
     def labels(self) -> list[str]:
         """The labels of all, by index."""
@@ -140,27 +169,7 @@ class Scenarios(Sequence[Scenario]):
         return self._order
 
     def _made(self, index: int) -> Scenario:
-        label = self._labels[index].decode()
-        return Scenario(index, label, self._spec(index, *(codes.item(index) for codes in self._codes.values())))
-
-    def _spec(self, index: int, mechanism: int, rate: int, rule: int, roles: int, params: int) -> ReleaseSpec:
-        """The spec of one scenario from its codes."""
-        if self._specs is not None:
-            return self._specs[index]
-        values = self._values
-        attributes = self._attributes.get(roles)
-        if attributes is None:
-            attributes = self._attributes[roles] = AttributeSpec(self._names, values["roles"][roles])
-        # what is stored was checked when it was added, and checking takes most of the time to make a spec
-        spec = object.__new__(ReleaseSpec)
-        vars(spec).update(
-            attributes=attributes,
-            rate=values["rate"][rate],
-            rule=values["rule"][rule],
-            mechanism=values["mechanism"][mechanism],
-            params=_params(values["params"][params]),
-        )
-        return spec
+        return Scenario(index, self._labels[index].decode(), self.specs[index])
 
 
 SweepState = Literal["new", "running", "cancelled", "finished", "failed"]
@@ -190,6 +199,22 @@ class Choice:
     why: str
     state: str
     record: dict[str, Any]
+
+
+def _stored(procedure: Procedure, name: str) -> str:
+    """A part of a procedure as it is stored; none for the roles, which are no part of it."""
+    return params_text(procedure.params) if name == "params" else str(getattr(procedure, name, ""))
+
+
+def _as_they_appear(codes: np.ndarray, values: Sequence[str]) -> tuple[np.ndarray, list[str]]:
+    """Codes into the different values that occur, in order of appearance, in place of those into ``values``; and
+    these."""
+    used, first = np.unique(codes, return_index=True)
+    used = used[np.argsort(first)]
+    known: dict[str, int] = {}
+    renumbered = np.zeros(len(values), np.int32)
+    renumbered[used] = [known.setdefault(values[code], len(known)) for code in used.tolist()]
+    return renumbered[codes], list(known)
 
 
 def _check_values(names: tuple[str, ...], values: Mapping[str, Iterable[Any]]) -> None:

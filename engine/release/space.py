@@ -19,7 +19,8 @@ from engine.common.errors import Remedy, UsageError, did_you_mean
 from engine.common.wording import in_digits
 from engine.data.domain import Domain
 from engine.data.table import ContingencyTable
-from engine.release.spec import AttributeSpec, ReleaseSpec, Structure
+from engine.release.release_specs import ReleaseSpecs
+from engine.release.spec import AttributeSpec, Structure
 from engine.release.specs import C, F, PairedSpecs, S, Specs, U
 
 MOST_SPECS = 2_000_000
@@ -385,7 +386,6 @@ def scenarios(
     rates: Iterable[str],
     rule: str = "strict",
     ways: Sequence[tuple[tuple[str, str], ...]] = ((),),
-) -> list[ReleaseSpec]:
+) -> ReleaseSpecs:
     """All release specs: every spec in every way (parameters of the random swap) at every rate."""
-    rates = list(rates)
-    return [ReleaseSpec(spec, rate, rule, params=way) for spec in specs for way in ways for rate in rates]
+    return ReleaseSpecs.product(specs, rates, rule, ways)

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
 from functools import lru_cache
@@ -34,6 +34,8 @@ MOST_REPLICATES = 1_000_000
 """Most runs of a scenario: fresh ones are numbered from there on."""
 MOST_SCENARIOS = 1_000_000_000
 """Most scenarios of a study."""
+DIGEST_BYTES = 10
+"""Length of a scenario's digest."""
 
 
 @lru_cache(maxsize=256, typed=True)
@@ -252,12 +254,12 @@ class ReleaseSpec:
     def canonical(self) -> str:
         """Canonical text: equal for equal scenarios, whatever way they were written."""
         # a large space has hundreds of thousands of scenarios with few ways and few splits each
-        way = _way_text(self.mechanism, self.rate, self.rule, self.params)
-        return f'{way[:-1]}, "spec": {_roles_text(self.attributes)}}}'
+        procedure = procedure_text(self.mechanism, self.rate, self.rule, self.params)
+        return f'{procedure[:-1]}, "spec": {_roles_text(self.attributes)}}}'
 
     def digest(self) -> str:
         """Hexadecimal digest from which short ids are cut."""
-        return hashlib.blake2b(self.canonical().encode(), digest_size=10).hexdigest()
+        return hashlib.blake2b(self.canonical().encode(), digest_size=DIGEST_BYTES).hexdigest()
 
     def structure(self, multi_kind: Sequence[int] = (), ruled: Sequence[int] = ()) -> Structure:
         """The stream structure; ``multi_kind`` are the places of attributes in which more than one kind of level
@@ -293,7 +295,7 @@ class ReleaseSpec:
 
 
 @lru_cache(maxsize=1024)
-def _way_text(mechanism: str, rate: str, rule: str, params: tuple[tuple[str, str], ...]) -> str:
+def procedure_text(mechanism: str, rate: str, rule: str, params: tuple[tuple[str, str], ...]) -> str:
     """All of a canonical text but the attribute spec, which is last in the order of names."""
     record: dict[str, object] = {"mech": mechanism, "rate": rate, "rule": rule}
     if params:
@@ -304,25 +306,3 @@ def _way_text(mechanism: str, rate: str, rule: str, params: tuple[tuple[str, str
 @lru_cache(maxsize=1024)
 def _roles_text(spec: AttributeSpec) -> str:
     return json.dumps(dict(zip(spec.names, spec.roles, strict=True)), sort_keys=True)
-
-
-def short_ids(specs: Sequence[ReleaseSpec], taken: dict[str, str] | None = None) -> list[str]:
-    """Short ids such as ``x7f3``, in order; see :func:`ids_of`."""
-    return ids_of([spec.digest() for spec in specs], {} if taken is None else taken)
-
-
-def ids_of(digests: Iterable[str], taken: dict[str, str]) -> list[str]:
-    """A short id for each digest: its shortest prefix (three digits on) that is free, after an x.
-
-    ``taken`` maps ids already given to digests; it is extended in place, so ids given once never change.
-    """
-    ids = []
-    for digest in digests:
-        for length in range(3, len(digest) + 1):
-            short = "x" + digest[:length]
-            if taken.setdefault(short, digest) == digest:
-                ids.append(short)
-                break
-        else:
-            raise UsageError(f"two different scenarios share the digest {digest}; report this")
-    return ids

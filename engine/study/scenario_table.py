@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+
+import numpy as np
 
 from engine.common.errors import UsageError, did_you_mean
-from engine.common.stored_values import is_whole, sum_of
+from engine.common.stored_values import is_whole, sum_of_text
+from engine.release.ids import short_ids
+from engine.release.release_specs import ReleaseSpecs
 from engine.release.scenarios import Scenario, Scenarios, params_text
-from engine.release.spec import ReleaseSpec, ids_of
+from engine.release.spec import ReleaseSpec
 from engine.study import aggregate_cache
 from engine.study.aggregate_cache import AggregateCache
 from engine.study.database import Database
@@ -65,25 +69,29 @@ class ScenarioTable:
         if len(scenarios) == self.count():
             self._scenarios = scenarios
 
-    def add(self, specs: Sequence[ReleaseSpec]) -> None:
-        """Add those specs that the study does not hold yet; labels given once never change."""
+    def add(self, specs: Sequence[ReleaseSpec]) -> np.ndarray:
+        """Add those specs that the study does not hold yet; labels given once never change.  Returns the index of each
+        spec in the study."""
+        asked = ReleaseSpecs.of(specs, self._subject.names)
         with self._lease.change() as db:
-            taken = {s.label: s.spec.digest() for s in self.read()}
-            start, known = len(taken), set(taken.values())
-            new = {digest: spec for spec in specs if (digest := spec.digest()) not in known}
-            rows = [
-                (index, label, spec.mechanism, spec.rate, spec.rule, spec.attributes.roles, params_text(spec.params))
-                for index, (spec, label) in enumerate(zip(new.values(), ids_of(new, taken), strict=True), start)
-            ]
-            if rows:
-                aggregate_cache.invalidate(db, "scenario")
+            self.refresh()
+            known = self._scenarios
+            if known is None:
+                known = self.read() if self.count() else Scenarios.of_rows(self._subject.names, [])
+            start = len(known)
+            place = {digest: index for index, digest in enumerate(known.specs.digest_bytes())}
+            indices = np.array([place.setdefault(digest, len(place)) for digest in asked.digest_bytes()], np.int64)
+            appearing, first = np.unique(indices, return_index=True)
+            new = asked if len(appearing) == len(asked) and not start else asked.take(first[appearing >= start])
+            if not len(new):
+                return indices
+            labels = short_ids(new.digests, known.labels())
+            aggregate_cache.invalidate(db, "scenario")
             sums = self._subject.has_sums
             marks = ", ".join("?" * (7 + sums))
-            db.executemany(
-                f"insert into scenario values ({marks})", [(*row, sum_of(row)) for row in rows] if sums else rows
-            )
-        first = start == 0
-        self._scenarios = Scenarios.of_rows(self._subject.names, rows, list(new.values())) if first else None
+            db.executemany(f"insert into scenario values ({marks})", _rows(start, labels, new, sums))
+        self._scenarios = Scenarios.of_specs(np.concatenate([known.label_texts, labels]), known.specs.joined(new))
+        return indices
 
     def find(self, text: str) -> tuple[Scenario, int | None]:
         """Return the scenario, and the replicate if one is named, of an id such as ``x7f3`` or ``x7f3/12``;
@@ -101,3 +109,18 @@ class ScenarioTable:
         if replicate.isdecimal():
             return scenarios[index], int(replicate)
         raise UsageError(f"candidate '{text}': the replicate '{replicate}' must be a whole number, such as {label}/1.")
+
+
+def _rows(start: int, labels: np.ndarray, specs: ReleaseSpecs, sums: bool) -> Iterator[tuple[object, ...]]:
+    """Rows of the table from an index on, with their check sums where a study has them."""
+    procedures = [(part.mechanism, part.rate, part.rule, params_text(part.params)) for part in specs.procedures]
+    roles = list(specs.specs.texts())
+    codes = zip(labels.tolist(), specs.spec_codes.tolist(), specs.procedure_codes.tolist(), strict=True)
+    for index, (label_text, spec, procedure) in enumerate(codes, start):
+        label, role_text, (mechanism, rate, rule, params) = label_text.decode(), roles[spec], procedures[procedure]
+        row = (index, label, mechanism, rate, rule, role_text, params)
+        if sums:  # as sum_of(row), written out for a row takes several times as long
+            text = f"{index}\0{label}\0{mechanism}\0{rate}\0{rule}\0{role_text}\0{params}"
+            yield (*row, sum_of_text(text))
+        else:
+            yield row

@@ -20,6 +20,7 @@ from engine.models.columns import numeric_columns
 from engine.plan import MechanismPlan, Plan
 from engine.release import space
 from engine.release.parameter import Setting
+from engine.release.release_specs import ReleaseSpecs
 from engine.release.spec import AttributeSpec, ReleaseSpec, Structure, multi_kind
 from engine.release.specs import Specs
 from engine.sweeps.swap_ways import swap_ways, without_impossible
@@ -45,7 +46,7 @@ class Group:
         return self.scenarios[0][1].mechanism
 
 
-def space_of(plan: Plan, data: Microdata, known: Collection[AttributeSpec] = ()) -> space.Space:
+def space_of(plan: Plan, data: Microdata, known: Specs | None = None) -> space.Space:
     """The plan's release space over these data: specs to run, merged ones, impossible ones.  Of a space that is
     searched it is what the search starts from.
 
@@ -64,8 +65,9 @@ def space_of(plan: Plan, data: Microdata, known: Collection[AttributeSpec] = ())
     else:
         sizes = space_plan.swap_sizes or [size for size in (1, 2) if size <= len(plan.swap_candidates)]
         specs = space.by_swap_sizes(names, plan.swap, sizes, space_plan.fix, space_plan.change)
-    if known:
-        is_known = np.fromiter((spec in known for spec in specs), bool, len(specs))
+    if known is not None and known.names == names:
+        texts = set(known.texts())
+        is_known = np.fromiter((text in texts for text in specs.texts()), bool, len(specs))
         specs = specs.take(np.argsort(~is_known, kind="stable"))
     built = space.build(specs, data.table, space_plan.rule, data.has_carried_columns)
     built = without_impossible(built, space_plan.rule, swap_ways(plan), data.table)
@@ -104,28 +106,32 @@ def _check_written(spec: AttributeSpec, table: ContingencyTable, plan: Plan) -> 
 def scenarios_of(
     plan: Plan,
     data: Microdata,
-    known: Collection[ReleaseSpec] = (),
+    known: Sequence[ReleaseSpec] = (),
     *,
     listed: bool = True,
     tell: Callable[[str], object] | None = None,
-) -> tuple[list[ReleaseSpec], space.Space | None]:
+) -> tuple[ReleaseSpecs, space.Space | None]:
     """All scenarios of a plan over these data, and the space of the random swap where that is among its mechanisms.
 
     Every other mechanism is tried once here, so that data which do not allow it are refused before anything is run.
     Where the plan searches, the random swap has none yet: it gets them while it is searched.  ``listed`` false leaves
     it out, where its swaps are only counted.  ``tell`` is told what mechanisms say of their candidates.
     """
-    specs: list[ReleaseSpec] = []
-    listed_space = None
+    specs, listed_space = ReleaseSpecs.of([], data.domain.names), None
     if plan.swaps_at_random and not plan.space.search and listed:
-        listed_space = space_of(plan, data, {spec.attributes for spec in known if spec.by_roles})
+        listed_space = space_of(plan, data, _run(ReleaseSpecs.of(known, data.domain.names)))
         ways = swap_ways(plan)
-        specs += space.scenarios(listed_space.specs, plan.space.rates, plan.space.rule, ways)
+        specs = ReleaseSpecs.product(listed_space.specs, plan.space.rates, plan.space.rule, ways)
+    others: dict[ReleaseSpec, None] = {}
     for declared in plan.mechanisms:
-        if mechanism(declared.name).by_roles:
-            continue
-        specs += record_scenarios(declared, plan, data, tell)
-    return list(dict.fromkeys(specs)), listed_space
+        if not mechanism(declared.name).by_roles:
+            others |= dict.fromkeys(record_scenarios(declared, plan, data, tell))
+    return specs.joined(ReleaseSpecs.of(others)), listed_space
+
+
+def _run(known: ReleaseSpecs) -> Specs:
+    """The attribute specs that were run by roles."""
+    return known.specs.take(np.unique(known.spec_codes[known.by_roles]))
 
 
 def record_scenarios(

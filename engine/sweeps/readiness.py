@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -14,6 +14,7 @@ from engine.measures import MeasureCall
 from engine.measures.planned import check_bounded, deciding_column
 from engine.plan import Plan, check_plan
 from engine.plan.recode import code
+from engine.release.release_specs import ReleaseSpecs
 from engine.release.space import Space
 from engine.release.spec import ReleaseSpec
 from engine.sweeps.candidates import scenarios_of
@@ -31,7 +32,7 @@ class Ready:
 
     data: Microdata
     question: Question
-    specs: list[ReleaseSpec]
+    specs: ReleaseSpecs
     space: Space | None
     remarks: tuple[str, ...] = ()
 
@@ -40,7 +41,7 @@ def ready(
     raw: RawTable,
     plan: Plan,
     calls: Sequence[MeasureCall] | None = None,
-    known: Collection[ReleaseSpec] = (),
+    known: Sequence[ReleaseSpec] = (),
     *,
     listed: bool = True,
 ) -> Ready:

@@ -191,9 +191,7 @@ def run_search(runner: Runner, search: Search) -> SearchReport:
     def look(specs: list[AttributeSpec]) -> np.ndarray:
         """Losses of all specs so far (specs × rates and ways × objectives), at the first replicates only."""
         wanted = space.scenarios(specs, space_plan.rates, space_plan.rule, search.ways)
-        study.scenario_table.add(wanted)
-        index_of = {s.spec: s.index for s in study.scenarios}
-        indices_of_specs = [index_of[spec] for spec in wanted]
+        indices_of_specs = study.scenario_table.add(wanted).tolist()
         indices.extend(indices_of_specs[i : i + n_each] for i in range(0, len(indices_of_specs), n_each))
         runner.bring(indices_of_specs, space_plan.screen)
         runs = np.full(len(study.scenarios), space_plan.screen)

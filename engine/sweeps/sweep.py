@@ -134,7 +134,7 @@ def open_sweep(
         ledger = _ledger(path, old, raw, plan, earlier, key)
         if old is None:
             check_seen(plan.data, raw.names)
-        made = ready(raw, plan, old.measures if old else None, {s.spec for s in old.scenarios} if old else ())
+        made = ready(raw, plan, old.measures if old else None, old.scenarios.specs if old else ())
         study_key = _key_of(path, old, key)
         if old is None:
             create = Study.create_in_memory if path is None else partial(Study.create, path)
@@ -226,11 +226,12 @@ def _created(raw: RawTable, plan: Plan, made: Ready, key: bytes, create: Callabl
 def _check_growth(study: Study, plan: Plan, made: Ready, extend: bool, deviation: str) -> None:
     """Refuse a plan that a study cannot go on with."""
     check_change(study, plan, why=deviation, grow=extend)
-    missing = {s.spec for s in study.scenarios if not _searched(s.spec, plan)} - set(made.specs)
+    specs, planned = study.scenarios.specs, set(made.specs.digest_bytes())
+    left_out = [specs[index] for index, digest in enumerate(specs.digest_bytes()) if digest not in planned]
+    missing = [spec for spec in left_out if not _searched(spec, plan)]
     if missing:
         raise UsageError(
-            f"a study is only added to; the new plan leaves out {len(missing)} of its scenarios, such as "
-            f"'{next(iter(missing))}'"
+            f"a study is only added to; the new plan leaves out {len(missing)} of its scenarios, such as '{missing[0]}'"
         )
 
 
@@ -238,8 +239,8 @@ def _search(study: Study, plan: Plan, data: Microdata, key: bytes) -> Search | N
     """The search that a plan asks for, with what the study holds already."""
     if not (plan.space.search and plan.swaps_at_random):
         return None
-    known = [s.spec.attributes for s in study.scenarios if s.spec.by_roles]
-    return search_of(plan, data, key, list(dict.fromkeys(known)))
+    specs = study.scenarios.specs
+    return search_of(plan, data, key, list(dict.fromkeys(spec.attributes for spec in specs.take(specs.by_roles))))
 
 
 def _searched(spec: ReleaseSpec, plan: Plan) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
@@ -108,7 +108,7 @@ def _nothing() -> None:
     """Say that nothing is left to draw."""
 
 
-def counted(plan: Plan, data: Microdata) -> tuple[Space | Counted | None, list[ReleaseSpec]]:
+def counted(plan: Plan, data: Microdata) -> tuple[Space | Counted | None, Sequence[ReleaseSpec]]:
     """The space of the random swap or its count, if it is tried, and the scenarios of all other mechanisms."""
     now = state.get()
     asks = (plan.data, plan.keys, plan.analyse, plan.analyses, plan.edits, plan.measures, plan.mechanisms)
@@ -129,7 +129,7 @@ def remarks_on(plan: Plan, data: Microdata) -> tuple[str, ...]:
 class _Tried(NamedTuple):
     """The scenarios of other mechanisms, each of which is tried once, the seconds that this took, and remarks."""
 
-    specs: list[ReleaseSpec]
+    specs: Sequence[ReleaseSpec]
     seconds: float
     remarks: tuple[str, ...]
 
@@ -254,7 +254,7 @@ def _foreseen(plan: Plan, swaps: Space | Counted, data: Microdata, n_scenarios: 
             _more(len(failing))
 
 
-def _time(plan: Plan, data: Microdata, swaps: Space | Counted | None, others: list[ReleaseSpec]) -> None:
+def _time(plan: Plan, data: Microdata, swaps: Space | Counted | None, others: Sequence[ReleaseSpec]) -> None:
     """Say how long a sweep takes, from a probe: at once where a probe costs next to nothing, else when it is asked
     for."""
     now, timed = state.get(), _timed(plan)
@@ -281,7 +281,7 @@ def _time(plan: Plan, data: Microdata, swaps: Space | Counted | None, others: li
         st.markdown(markdown(":material/timer: **{}** on this machine, from a probe", took))
 
 
-def _dear(plan: Plan, data: Microdata, others: list[ReleaseSpec]) -> str:
+def _dear(plan: Plan, data: Microdata, others: Sequence[ReleaseSpec]) -> str:
     """The reason why a probe would keep the page waiting; empty where it would not."""
     on_records = [one.measure for one in map(call, plan.measures) if one.measure.on_records]
     if any(not measure.quick for measure in on_records) or (on_records and data.n_records > _FEW_RECORDS):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import partial
 
 import streamlit as st
@@ -34,7 +35,7 @@ def section(plan: Plan, data: Microdata, wrong: bool) -> None:
     """Download the plan as it stands in the inputs; ``wrong`` says that they are not a plan yet."""
     st.markdown(WHAT)
     swaps: Space | Counted | None = None
-    others: list[ReleaseSpec] = []
+    others: Sequence[ReleaseSpec] = []
     try:
         swaps, others = plan_size.counted(plan, data)
         state.get().memo.get("document", plan, lambda: plan_document(plan) and None)
@@ -56,7 +57,7 @@ def section(plan: Plan, data: Microdata, wrong: bool) -> None:
 
 
 def _content(
-    plan: Plan, data: Microdata, swaps: Space | Counted | None, others: list[ReleaseSpec], rates: bool
+    plan: Plan, data: Microdata, swaps: Space | Counted | None, others: Sequence[ReleaseSpec], rates: bool
 ) -> bytes:
     """The file, made when it is asked for."""
     return document_bytes(plan_document(plan, plan_counts(plan, data, swaps, others), rates=rates), ".docx")

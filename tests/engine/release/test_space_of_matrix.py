@@ -18,6 +18,7 @@ from engine.plan.recode import code
 from engine.release import space
 from engine.release.space import Space, build, by_swap_sizes, complete
 from engine.release.spec import AttributeSpec
+from engine.release.specs import Specs
 from engine.sweeps.candidates import space_of
 from tests.examples import examples
 from tests.small_tables import expand
@@ -108,7 +109,7 @@ def test_of_equal_specs_a_known_one_counts() -> None:
     plan = small.plan(space=SpacePlan(all_specs=True))
     data = code(small.raw(), plan)
     known = {small.spec("FCS"), small.spec("UUS")}
-    plain, resumed = space_of(plan, data), space_of(plan, data, known)
+    plain, resumed = space_of(plan, data), space_of(plan, data, Specs.of(known))
     assert small.spec("FSC") in plain.specs and small.spec("FCS") not in plain.specs
     assert list(resumed.specs[:2]) == [small.spec("FCS"), small.spec("UUS")]
     specs = sorted(twin.complete(plan.names, plan.swap), key=lambda spec: spec not in known)

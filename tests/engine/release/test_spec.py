@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from engine.common.errors import UsageError
-from engine.release.spec import AttributeSpec, ReleaseSpec, pairs_wanted, percent, rate_text, short_ids
+from engine.release.spec import AttributeSpec, ReleaseSpec, pairs_wanted, percent, rate_text
 
 NAMES = ("Age", "Marital status", "Race", "a:b")
 
@@ -145,34 +145,14 @@ def test_places_and_names_by_role():
     assert str(release) == "Age:S Marital status:F Race:S a:b:C at 10 %"
 
 
-# -- ids -------------------------------------------------------------------------------------------------------------
+# -- digests ---------------------------------------------------------------------------------------------------------
 
 
-def many(n: int = 3000) -> list[ReleaseSpec]:
-    names = ("A", "B", "C", "D", "E", "F")
-    roles = ["".join("SFCU"[i // 4**j % 4] for j in range(6)) for i in range(n)]
-    return [ReleaseSpec(AttributeSpec(names, r), "0.02") for r in roles]
-
-
-def test_ids_are_short_unique_and_stable():
-    specs = many()
-    ids = short_ids(specs)
-    assert len(set(ids)) == len(ids)
-    assert all(label[0] == "x" and len(label) >= 4 for label in ids)
-    assert sum(len(label) > 5 for label in ids) < len(ids) / 10 and min(map(len, ids)) == 4
-    assert short_ids(specs) == ids
-    # given once, an id stays, whatever comes after; and the same spec asked for again has the same id
-    taken: dict[str, str] = {}
-    assert short_ids(specs[:100], taken) == ids[:100]
-    assert short_ids(specs[50:], taken) == ids[50:]
-    assert ReleaseSpec(specs[7].attributes, "0.020").digest() == specs[7].digest()
-
-
-def test_the_id_of_a_known_spec():
-    """Pinned: ids are written down in decisions, so a spec must keep its id from version to version."""
-    spec = ReleaseSpec(AttributeSpec(("A", "B"), "SU"), "0.1")
+def test_the_canonical_text_of_a_known_spec():
+    """Pinned: ids are cut from its digest and written down in decisions."""
+    spec = ReleaseSpec(AttributeSpec(("A", "B"), "SU"), "0.10")
     assert spec.canonical() == '{"mech": "random_swap", "rate": "0.1", "rule": "strict", "spec": {"A": "S", "B": "U"}}'
-    assert short_ids([spec]) == ["xdbb"]
+    assert spec.digest().startswith("dbb") and spec.digest() == ReleaseSpec(spec.attributes, "0.1").digest()
 
 
 def test_digests_differ_by_everything_that_matters():
