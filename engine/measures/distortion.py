@@ -15,6 +15,7 @@ import numpy as np
 from engine.common.cache import Cache
 from engine.common.errors import UsageError
 from engine.measures.base import Measure
+from engine.measures.compiled_sums import distance_sums, x_log_x
 from engine.measures.pairs import largest_over_pairs, mean_over_pairs, pair_margins
 from engine.release.batch import ReleaseBatch
 
@@ -42,7 +43,9 @@ def hellinger(batch: Tables) -> np.ndarray:
 
     Squared differences are summed, since ``1 - sum sqrt(pq)`` cancels near zero.
     """
-    return np.sqrt(batch.total(_root_changes(batch)) / (2 * batch.n_records))
+    sums = distance_sums(batch)
+    root_changes = batch.total(_root_changes(batch)) if sums is None else sums.root_changes
+    return np.sqrt(root_changes / (2 * batch.n_records))
 
 
 def _root_changes(batch: Tables) -> np.ndarray:
@@ -52,7 +55,9 @@ def _root_changes(batch: Tables) -> np.ndarray:
 def total_variation(batch: Tables) -> np.ndarray:
     """Total variation distance, eq. 10: ``sum |p - q| / 2``.  In [0, 1]; lower is better; at most the share of changed
     records."""
-    return batch.total(np.abs(batch.after - batch.before)) / (2 * batch.n_records)
+    sums = distance_sums(batch)
+    moved = batch.total(np.abs(batch.after - batch.before)) if sums is None else sums.moved
+    return moved / (2 * batch.n_records)
 
 
 def moved_between(distance: float) -> tuple[float, float]:
@@ -87,12 +92,9 @@ def _to_digits(share: float, digits: int, towards: Callable[[float], float]) -> 
 
 def entropy_change(batch: Tables) -> np.ndarray:
     """Change of Shannon entropy, eq. 11, ``h(post) - h(pre)`` in natural units.  Signed; nearer to zero is better."""
-    return batch.total(_x_log_x(batch.before) - _x_log_x(batch.after)) / batch.n_records
-
-
-def _x_log_x(counts: np.ndarray) -> np.ndarray:
-    result: np.ndarray = counts * np.log(np.maximum(counts, 1))
-    return result
+    sums = distance_sums(batch)
+    less = batch.total(x_log_x(batch.before) - x_log_x(batch.after)) if sums is None else sums.x_log_x
+    return less / batch.n_records
 
 
 def false_zeros(batch: ReleaseBatch) -> np.ndarray:

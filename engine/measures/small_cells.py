@@ -6,6 +6,7 @@ import numpy as np
 
 from engine.common.errors import UsageError
 from engine.measures.base import Measure
+from engine.measures.compiled_sums import small_cell_sums
 from engine.release.batch import ReleaseBatch
 
 
@@ -15,10 +16,12 @@ def small_cells(batch: ReleaseBatch, n_rule: int) -> np.ndarray:
     A cell is small when its released count is 1 to ``n_rule - 1``.  In [0, 1]; higher is riskier; NaN when no record is
     unaltered.
     """
-    small_before = batch.before < n_rule
-    small_after = (batch.after > 0) & (batch.after < n_rule)
-    base = int(batch.original[batch.original < n_rule].sum())
-    at_risk = base - batch.total(batch.before * small_before) + batch.total(batch.kept * small_after)
+    sums = small_cell_sums(batch, n_rule)
+    if sums is None:
+        small_before = batch.before < n_rule
+        small_after = (batch.after > 0) & (batch.after < n_rule)
+        sums = batch.total(batch.kept * small_after) - batch.total(batch.before * small_before)
+    at_risk = int(batch.original[batch.original < n_rule].sum()) + sums
     unaltered = batch.n_records - batch.changed
     result: np.ndarray = np.divide(at_risk, unaltered, out=np.full(len(batch), np.nan), where=unaltered > 0)
     return result
