@@ -79,12 +79,12 @@ def _distance_sums(batch: ReleaseBatch) -> DistanceSums | None:
     global _tables
     ends, before, after = map(_whole, (batch.ends, batch.before, batch.after))
     longest = int(np.diff(ends, prepend=0).max())
-    sums, moved = np.empty((2, len(batch))), np.empty(len(batch), np.int64)
+    sums = np.empty((3, len(batch)))
     squares, terms = np.empty(longest), np.empty(longest)
     while True:
-        too_large = sum_kernels.distance_sums(ends, before, after, *_tables, squares, terms, sums, moved)
+        too_large = sum_kernels.distance_sums(ends, before, after, *_tables, squares, terms, sums)
         if too_large < 0:
-            return DistanceSums(sums[0], moved, sums[1])
+            return DistanceSums(*sums)
         if too_large > LARGEST:
             return None
         _tables = _Tables.up_to(int(too_large))

@@ -83,10 +83,9 @@ def distance_sums(
     squares: np.ndarray,
     terms: np.ndarray,
     sums: np.ndarray,
-    moved: np.ndarray,
 ) -> Integer:
-    """Fill, for each candidate, the rows of ``sums`` with its squared changes of roots and with its x log x before less
-    after, and ``moved`` with its changes of counts in size.
+    """Fill the rows of ``sums`` for each candidate: its squared changes of roots, its changes of counts in size, and
+    its x log x before less after.
 
     ``roots`` and ``x_log_x`` are tables by count; ``squares`` and ``terms``, as long as the longest candidate, are
     scratch.  Returns a count that the tables are too short for; -1 where there is none.
@@ -106,8 +105,8 @@ def distance_sums(
             terms[j] = x_log_x[was] - x_log_x[is_now]
             changes += abs(is_now - was)
         sums[0, i] = sum_of_part(squares, n, lefts, rights)
-        sums[1, i] = sum_of_part(terms, n, lefts, rights)
-        moved[i] = changes
+        sums[2, i] = sum_of_part(terms, n, lefts, rights)
+        sums[1, i] = changes
         begin = ends[i]
     return -1
 
