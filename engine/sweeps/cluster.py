@@ -22,9 +22,10 @@ import time
 import uuid
 import warnings
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import FIRST_COMPLETED, Future, wait
+from concurrent.futures import Future
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
+from queue import Empty, SimpleQueue
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -33,6 +34,7 @@ import numpy as np
 from engine.common.errors import EngineError, Remedy, UsageError
 from engine.common.streams import STREAM_VERSION
 from engine.common.version import __version__
+from engine.sweeps.cluster_batches import ClusterBatches
 from engine.sweeps.evaluator import Evaluator, Outcome, Question, stream_keys
 from engine.sweeps.registered import check_travel
 from engine.sweeps.workers import Executor, TaskBatch
@@ -149,25 +151,31 @@ class ClusterExecutor:
 
     def run(self, batches: Iterable[TaskBatch]) -> Iterator[Outcome]:
         """Return every outcome as it comes; an empty one whenever nothing came for a while."""
-        waiting_for_room = iter(batches)
+        waiting = ClusterBatches(batches, 4 + len(self._question.calls))
         # its futures fetch one result each: a worker that is frozen keeps its own, and nobody else's wait for them
         executor = self._client.get_executor(pure=False)
-        out: set[Future[Outcome | str]] = set()
+        done: SimpleQueue[Future[Outcome | str]] = SimpleQueue()
+        out = 0
         self._heard = time.monotonic()
         try:
             while True:
-                while len(out) < self._most() and (batch := next(waiting_for_room, None)) is not None:
+                most = self._most()
+                while out < most and (batch := waiting.next(self.workers, most)) is not None:
                     message = TaskMessage(batch, [stream_keys(task, self._question, self._key) for task in batch])
-                    out.add(executor.submit(run_message, self._loaded, message, versions()))
+                    executor.submit(run_message, self._loaded, message, versions()).add_done_callback(done.put)
+                    out += 1
                 if not out:
                     break
-                done, out = wait(out, _POLL, FIRST_COMPLETED)
-                if not done:
+                try:
+                    outcome = _outcome(done.get(timeout=_POLL))
+                except Empty:
                     self._say_what_it_waits_for()
                     yield _NOTHING
-                for future in done:
-                    self._heard, self._told = time.monotonic(), ""
-                    yield _outcome(future)
+                    continue
+                out -= 1
+                self._heard, self._told = time.monotonic(), ""
+                waiting.learn(outcome)
+                yield outcome
         finally:
             if out:
                 with suppress(Exception):

@@ -1,0 +1,89 @@
+"""Batches for a cluster: joined until one takes about a second, for handing one out costs milliseconds.
+
+On one machine a batch of some hundred candidates costs a commit.  On a cluster it also costs its scheduler and the
+process that fills the study a few milliseconds each, however long it takes, and hundreds of workers would wait for
+both.  How batches are joined changes no bit of any result.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterable
+
+from engine.sweeps.evaluator import Outcome, Task
+from engine.sweeps.workers import TaskBatch
+
+SECONDS = 1.0
+"""Processor time that a message's work shall take: hundreds of times what handing it out costs.  That much is done
+again where a worker dies, and a worker goes on for so long after a sweep was cancelled."""
+_LAST = 4  # messages, at least, that each thread still gets: so all end at about the same time
+_MOST_BYTES = 256_000_000  # results that may be on their way at once, since this process may write more slowly
+_FIGURE = 8  # bytes
+_GROWTH = 8  # times as many candidates in a message as in those before, at most: the first batches mislead
+
+
+class ClusterBatches:
+    """The batches that are still to be handed out.  ``width`` is the number of columns of their rows."""
+
+    def __init__(self, batches: Iterable[TaskBatch], width: int) -> None:
+        self._batches = deque(batches)
+        self._left = sum(map(candidates, self._batches))
+        self._width = width
+        self._spent: dict[str, tuple[int, float]] = {}  # runs and processor seconds by mechanism
+        self._largest = 0
+
+    def learn(self, outcome: Outcome) -> None:
+        """Learn from a message that has come back what its candidates took."""
+        effort = outcome.effort
+        if effort is None or not len(outcome.rows) or effort.first:
+            return
+        runs, seconds = self._spent.get(effort.mechanism, (0, 0.0))
+        self._spent[effort.mechanism] = runs + len(outcome.rows), seconds + effort.processor
+        self._largest = max(self._largest, len(outcome.rows))
+
+    def next(self, threads: int, messages: int) -> TaskBatch | None:
+        """The work of the next message where the cluster has so many threads and at most so many messages are out; None
+        where nothing is left."""
+        if not self._batches:
+            return None
+        joined = list(self._batches.popleft())
+        name, size = joined[0][0].mechanism, candidates(joined)
+        most = self._most(name, threads, messages)
+        while self._batches and self._batches[0][0][0].mechanism == name:
+            more = candidates(self._batches[0])
+            if size + more > most:
+                break
+            _join(joined, self._batches.popleft())
+            size += more
+        self._left -= size
+        return joined
+
+    def _most(self, name: str, threads: int, messages: int) -> int:
+        """Candidates of a mechanism in one message, where several batches make it."""
+        runs, seconds = self._spent.get(name, (0, 0.0))
+        if not seconds:
+            return 0
+        return int(
+            min(
+                SECONDS * runs / seconds,
+                self._left / (_LAST * threads),
+                _MOST_BYTES / (_FIGURE * self._width * messages),
+                _GROWTH * self._largest,
+            )
+        )
+
+
+def candidates(batch: TaskBatch) -> int:
+    """Number of runs of a batch."""
+    return sum(len(group.scenarios) * len(replicates) for group, replicates in batch)
+
+
+def _join(joined: TaskBatch, batch: TaskBatch) -> None:
+    """Append a batch; further replicates of the last group go with the others, so that it is prepared once."""
+    for group, replicates in batch:
+        last, before = joined[-1]
+        task: Task = (group, tuple(replicates))
+        if group is last:
+            joined[-1] = (group, (*before, *replicates))
+        else:
+            joined.append(task)

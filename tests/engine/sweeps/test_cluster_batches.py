@@ -1,0 +1,92 @@
+"""Batches that are joined for a cluster: the same work, in messages as long as they should be."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import pairwise
+
+import numpy as np
+import pytest
+
+from engine.plan import MechanismPlan
+from engine.sweeps import cluster_batches
+from engine.sweeps.cluster_batches import ClusterBatches, candidates
+from engine.sweeps.evaluator import Effort, Evaluator, Outcome
+from engine.sweeps.workers import TaskBatch, task_batches
+from tests.engine.small_studies import a_task, plan_of
+from tests.small_tables import KEY
+
+REPLICATES = 200
+
+
+def batches_of(**parts) -> Iterator[TaskBatch]:
+    _, tasks = a_task(plan_of(**parts))
+    groups = [group for group, _ in tasks]
+    return task_batches(groups, np.zeros(100, int), REPLICATES, 0, 40)
+
+
+def took(batch: TaskBatch, each: float, *, first: bool = False) -> Outcome:
+    """The outcome of a batch whose runs took so many seconds each."""
+    runs = candidates(batch)
+    return Outcome(np.zeros((runs, 6)), [], Effort(batch[0][0].mechanism, 9.0, runs * each, first))
+
+
+def handed_out(
+    made: ClusterBatches, each: float, threads: int = 2, messages: int = 6, *, first: bool = False
+) -> list[TaskBatch]:
+    """All messages, each of which has come back before the next goes out."""
+    batches: list[TaskBatch] = []
+    while (batch := made.next(threads, messages)) is not None:
+        batches.append(batch)
+        made.learn(took(batch, each, first=first))
+    return batches
+
+
+def runs_of(batches: list[TaskBatch]) -> list[tuple[int, int]]:
+    return [(i, r) for batch in batches for group, numbers in batch for r in numbers for i, _ in group.scenarios]
+
+
+@pytest.mark.parametrize("each", [1e-5, 1e-2, 5.0])
+def test_every_run_goes_out_once_whatever_runs_take(each):
+    plain = list(batches_of())
+    joined = handed_out(ClusterBatches(plain, 6), each)
+    assert sorted(runs_of(joined)) == sorted(runs_of(plain)) and len(set(runs_of(joined))) == 4000
+    assert len(joined) == len(plain) if each == 5.0 else len(joined) < 0.75 * len(plain)
+
+
+def test_messages_take_a_second_and_no_worker_is_left_with_a_long_one_at_the_end():
+    sizes = [candidates(batch) for batch in handed_out(ClusterBatches(batches_of(), 6), 1e-2)]
+    assert max(sizes) <= 100 and sizes[5] >= 80, "a hundred runs of a hundredth of a second, in whole batches"
+    quick = [candidates(batch) for batch in handed_out(ClusterBatches(batches_of(), 6), 1e-6)]
+    assert quick[1] <= 8 * quick[0] and max(quick) <= sum(quick) / 8
+    assert quick[-1] == 40 and len(quick) < len(sizes)
+
+
+def test_results_under_way_are_bounded():
+    few = handed_out(ClusterBatches(batches_of(), 6), 1e-6, messages=4_000_000)
+    assert max(map(candidates, few)) == 40, "so many messages that each may bring few bytes"
+
+
+def test_what_a_process_loads_first_says_nothing_of_the_runs():
+    assert len(handed_out(ClusterBatches(batches_of(), 6), 1e-6, first=True)) == len(list(batches_of()))
+
+
+def test_replicates_of_one_group_are_one_task_and_mechanisms_are_not_mixed():
+    made = batches_of(mechanisms=(MechanismPlan.of("random_swap", {}), MechanismPlan.of("rds", {"s": ["3", "9"]})))
+    joined = handed_out(ClusterBatches(made, 6), 1e-4)
+    assert {len({group.mechanism for group, _ in batch}) for batch in joined} == {1}
+    for batch in joined:
+        assert all(before[0] is not after[0] for before, after in pairwise(batch))
+
+
+def test_joined_batches_give_the_same_bits(monkeypatch):
+    monkeypatch.setattr(cluster_batches, "_LAST", 1)
+    question, _ = a_task(plan_of())
+
+    def rows(batches: list[TaskBatch]) -> bytes:
+        evaluator = Evaluator(question, KEY)
+        found = np.concatenate([evaluator.run_all(batch).rows for batch in batches])
+        return found[np.lexsort((found[:, 1], found[:, 0]))].tobytes()
+
+    joined = handed_out(ClusterBatches(batches_of(), 6), 1e-5)
+    assert len(joined) < 20 and rows(joined) == rows(list(batches_of()))
