@@ -1,0 +1,67 @@
+"""Rows are shuffled through buckets on disk: every order is equally likely, and the secret alone decides it."""
+
+from __future__ import annotations
+
+from collections import Counter
+from math import factorial
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from scipy.stats import chisquare
+
+from engine.bundle.external_shuffle import MOST_BUCKETS, ExternalShuffle, buckets_for
+from engine.common.streams import derive
+from tests.small_tables import KEY
+
+SCHEMA = pa.schema([("row", pa.int32()), ("text", pa.string())])
+
+
+def shuffled(folder: Path, n_rows: int, secret: bytes, n_buckets: int, batch: int) -> list[int]:
+    """The new order of rows 0 to ``n_rows - 1`` that are added ``batch`` at a time."""
+    shuffle = ExternalShuffle(folder, SCHEMA, secret, n_buckets)
+    for start in range(0, n_rows, batch):
+        numbers = range(start, min(start + batch, n_rows))
+        rows = [pa.array(numbers, pa.int32()), pa.array([str(number) if number % 3 else None for number in numbers])]
+        shuffle.add(pa.record_batch(rows, schema=SCHEMA))
+    assert shuffle.n_rows == n_rows
+    order: list[int] = []
+    for table in shuffle.shuffled():
+        assert table["text"].to_pylist() == [str(n) if n % 3 else None for n in table["row"].to_pylist()]
+        order += table["row"].to_pylist()
+    assert list(folder.iterdir()) == []
+    return order
+
+
+@pytest.mark.parametrize(("n_rows", "n_buckets"), [(3, 2), (4, 3), (4, 1)])
+def test_every_order_is_equally_likely(tmp_path: Path, n_rows: int, n_buckets: int) -> None:
+    found = Counter(
+        tuple(shuffled(tmp_path, n_rows, derive(KEY, "shuffle", (run,)), n_buckets, 3)) for run in range(1_500)
+    )
+    assert chisquare([*found.values(), *[0] * (factorial(n_rows) - len(found))]).pvalue > 1e-6
+
+
+def test_every_row_comes_once_from_all_over_the_file(tmp_path: Path) -> None:
+    order = np.array(shuffled(tmp_path, 200_000, KEY, 5, 70_000))
+    assert np.array_equal(np.sort(order), np.arange(200_000))
+    assert abs(np.corrcoef(order, np.arange(200_000))[0, 1]) < 0.01
+    assert np.count_nonzero(np.diff(order) == 1) < 10
+
+
+def test_the_secret_decides_and_batches_do_not(tmp_path: Path) -> None:
+    order = shuffled(tmp_path, 100_000, KEY, 3, 100_000)
+    assert shuffled(tmp_path, 100_000, KEY, 3, 9_999) == order
+    assert shuffled(tmp_path, 100_000, derive(KEY, "other"), 3, 100_000) != order
+
+
+def test_no_rows_are_no_rows(tmp_path: Path) -> None:
+    assert shuffled(tmp_path, 0, KEY, 4, 1) == []
+
+
+def test_buckets_are_as_many_as_memory_asks_and_files_allow() -> None:
+    assert buckets_for(0, 16) == buckets_for(1_000, 16) == 1
+    assert buckets_for(100_000_000, 16) == 24
+    assert buckets_for(1_400_000_000, 40) == MOST_BUCKETS
+    with pytest.raises(ValueError, match="must be 1 to"):
+        ExternalShuffle(Path(), SCHEMA, KEY, 0)
