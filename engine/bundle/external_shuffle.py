@@ -3,11 +3,11 @@
 Each row goes to one of ``B`` buckets on disk, drawn uniformly and independently of everything else; at the end every
 bucket is read, put in a uniformly random order, and the buckets follow each other.
 
-Why each of the ``N!`` orders of ``N`` rows is equally likely.  Take one order of the rows and numbers of rows
-``k_1 + ... + k_B = N``.  The rows come out in this order with buckets of these sizes just where the first ``k_1`` of them
-went to the first bucket, the next ``k_2`` to the second, and so on, which has the chance ``B ** -N``; and where each
-bucket was put in the one order that is asked, ``1 / (k_1! ... k_B!)``.  Neither depends on the order that was taken, and
-so neither does their sum over all sizes.
+Why each of the ``N!`` orders of ``N`` rows is equally likely.  Take one order of the rows and sizes of buckets
+``k_1 + ... + k_B = N``.  The rows come out in this order with buckets of these sizes just where the first ``k_1`` of
+them went to the first bucket, the next ``k_2`` to the second, and so on, which has the chance ``B ** -N``; and where
+each bucket was put in the one order that is asked, which has the chance ``1 / (k_1! ... k_B!)``.  Neither depends on
+the order that was taken, and so neither does their sum over all sizes.
 
 Numbers of buckets are drawn in blocks of rows, so that the order follows from the secret, the rows and the number of
 buckets alone, and not from the batches in which the rows come.

@@ -42,3 +42,28 @@ def deal(
             places[i] = grouped[next_place[cell]]
             next_place[cell] += 1
         unseen[cell] -= 1
+
+
+@kernel
+def deal_groups(
+    cell_of_group: np.ndarray,
+    sizes: np.ndarray,
+    unseen: np.ndarray,
+    next_place: np.ndarray,
+    end: np.ndarray,
+    grouped: np.ndarray,
+    state: np.ndarray,
+    group_of_place: np.ndarray,
+) -> None:
+    """Deal the places of cells to groups of equal records as to records that come by group after group, and note the
+    group that has each place; other arguments are as :func:`deal` takes them."""
+    for group in range(len(cell_of_group)):
+        cell = cell_of_group[group]
+        for _ in range(sizes[group]):
+            left = end[cell] - next_place[cell]
+            if left == 0:
+                break
+            if left == unseen[cell] or below(state, unseen[cell]) < left:
+                group_of_place[grouped[next_place[cell]]] = group
+                next_place[cell] += 1
+            unseen[cell] -= 1

@@ -108,14 +108,22 @@ class CellRuns:
 
     def remake(self, group: Group, derived: bytes) -> tuple[np.ndarray, dict[tuple[int, ...], int]]:
         """The row of a group of one candidate, and the counts of all cells of its table by level codes."""
+        row, made = self.remake_table(group, derived)
+        return row, dict(zip(map(tuple, made.cells.tolist()), made.counts.tolist(), strict=True))
+
+    def remake_table(self, group: Group, derived: bytes) -> tuple[np.ndarray, ContingencyTable]:
+        """The row of a group of one candidate, and its table."""
         self.clear()
         self._draw(_GroupLayout(group, self.index), 1, derived)
         table, index = self.index.table, self.index
-        counts = dict(zip(map(tuple, table.cells.tolist()), table.counts.tolist(), strict=True))
+        counts = np.zeros(index.n_cells, np.int64)
+        counts[: len(table)] = table.counts
         cell, _, after, _ = self._touched.cells
-        codes = np.column_stack([unpack(index.words[cell], at) for at in index.layout])
-        counts.update(zip(map(tuple, codes.tolist()), after.tolist(), strict=True))
-        return self._measure().rows[0], {levels: count for levels, count in counts.items() if count}
+        counts[cell] = after
+        left = np.flatnonzero(counts)
+        codes = np.column_stack([unpack(index.words[left], at) for at in index.layout]).astype(np.int32)
+        order = np.lexsort(codes.T[::-1])
+        return self._measure().rows[0], ContingencyTable(table.domain, codes[order], counts[left][order])
 
     def _draw(self, layout: _GroupLayout, replicate: int, derived: bytes) -> None:
         """Draw one replicate of a group; its candidates wait to be measured."""

@@ -8,7 +8,8 @@ A file is written aside, read back and only then given its name.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -21,32 +22,44 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 _ROWS = 1 << 18  # records turned into lines at a time
-_GROUP = 1 << 20  # records in a row group of Parquet
+ROW_GROUP = 1 << 20
+"""Records in a row group of Parquet."""
 _SPECIAL = ',"\r\n'
 
 
 def write_csv(path: str | Path, columns: Mapping[str, pa.Array | pa.ChunkedArray]) -> None:
     """Write equally long ``columns`` as UTF-8 CSV with a header, commas and ``\\n`` line ends."""
+    n_records = one_length(columns)
+    with csv_file(path, list(columns)) as write:
+        for start in range(0, n_records, _ROWS):
+            write([values.slice(start, _ROWS) for values in columns.values()])
+
+
+@contextmanager
+def csv_file(
+    path: str | Path, names: Sequence[str]
+) -> Iterator[Callable[[Sequence[pa.Array | pa.ChunkedArray]], None]]:
+    """A new CSV file, as :func:`write_csv` writes it, and the function that writes its next records, column by
+    column."""
     import pyarrow as pa
 
-    n_records = one_length(columns)
-    alone = len(columns) == 1
     # A lone empty value would be an empty line, which readers skip; quotes keep it a record.
-    nothing = '""' if alone else ""
-    ends = [","] * (len(columns) - 1) + ["\n"]
+    nothing = '""' if len(names) == 1 else ""
+    ends = [","] * (len(names) - 1) + ["\n"]
     written = hashlib.sha256()
     with aside(path) as temporary:
         with temporary.open("wb") as file:
-            header = (",".join(_header_text(name) for name in columns) + "\n").encode()
-            file.write(header)
-            written.update(header)
-            for start in range(0, n_records, _ROWS):
-                slices = [values.slice(start, _ROWS) for values in columns.values()]
-                lines = _joined_lines(
-                    pa, [_lines(values, nothing, end) for values, end in zip(slices, ends, strict=True)]
-                )
-                file.write(lines)
-                written.update(lines)
+
+            def write_bytes(content: bytes | memoryview) -> None:
+                file.write(content)
+                written.update(content)
+
+            def write(columns: Sequence[pa.Array | pa.ChunkedArray]) -> None:
+                lines = [_lines(values, nothing, end) for values, end in zip(columns, ends, strict=True)]
+                write_bytes(_joined_lines(pa, lines))
+
+            write_bytes((",".join(_header_text(name) for name in names) + "\n").encode())
+            yield write
         check_bytes(temporary, Path(path).name, written.digest())
 
 
@@ -87,17 +100,31 @@ def write_parquet(path: str | Path, columns: Mapping[str, pa.Array | pa.ChunkedA
 
     A stored dictionary could hold values that no record has any more, so none is taken over.
     """
+    n_records = one_length(columns)
+    types = {name: values.type for name, values in columns.items()}
+    with parquet_file(path, types, lambda part: check_parquet(part, Path(path).name, columns)) as write:
+        for start in range(0, max(n_records, 1), ROW_GROUP):
+            write([values.slice(start, ROW_GROUP) for values in columns.values()])
+
+
+@contextmanager
+def parquet_file(
+    path: str | Path, types: Mapping[str, pa.DataType], check: Callable[[Path], None]
+) -> Iterator[Callable[[Sequence[pa.Array | pa.ChunkedArray]], None]]:
+    """A new Parquet file, as :func:`write_parquet` writes it, and the function that writes its next row group, column
+    by column; ``check`` reads the finished file back and refuses it where it is not what was to be written."""
     import pyarrow as pa
     from pyarrow import parquet
 
-    n_records = one_length(columns)
-    types = {name: values.type for name, values in columns.items()}
     plain_types = {name: k.value_type if pa.types.is_dictionary(k) else k for name, k in types.items()}
     schema = pa.schema(list(plain_types.items()))
     with aside(path) as temporary:
         written: dict[str, Any] = {"store_schema": False, "compression": "snappy", "version": "2.6"}
         with arrow_file(temporary, "wb") as sink, parquet.ParquetWriter(sink, schema, **written) as file:
-            for start in range(0, max(n_records, 1), _GROUP):
-                arrays = [plain_values(values.slice(start, _GROUP)) for values in columns.values()]
-                file.write_table(pa.table(arrays, schema=schema), row_group_size=_GROUP)
-        check_parquet(temporary, Path(path).name, columns)
+
+            def write(columns: Sequence[pa.Array | pa.ChunkedArray]) -> None:
+                arrays = [plain_values(values) for values in columns]
+                file.write_table(pa.table(arrays, schema=schema), row_group_size=ROW_GROUP)
+
+            yield write
+        check(temporary)

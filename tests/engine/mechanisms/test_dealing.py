@@ -12,7 +12,7 @@ from scipy.stats import chisquare
 
 from engine.common.errors import EngineError
 from engine.common.streams import derive
-from engine.mechanisms.dealing import Deal
+from engine.mechanisms.dealing import Deal, deal_rows
 from engine.mechanisms.random_swap import records_of_pairs
 from tests.engine.mechanisms.compiled_and_plain import compiled_and_plain
 from tests.small_tables import KEY
@@ -21,7 +21,7 @@ FILE = np.array([0, 1, 0, 0, 1, 2, 0, 2, 1])
 PAIRS = np.array([[0, 1], [1, 0], [2, 1]])
 """Two of the four records of cell 0, all three of cell 1, one of the two of cell 2."""
 N_OUTCOMES = 12 * 6 * 2
-RUNS = 20_000
+RUNS = 8_000
 
 
 def records_dealt(derived: bytes, pairs: np.ndarray, cells: np.ndarray) -> np.ndarray:
@@ -29,6 +29,23 @@ def records_dealt(derived: bytes, pairs: np.ndarray, cells: np.ndarray) -> np.nd
     places = Deal(derived, pairs, np.bincount(cells)).places(cells)
     records = np.full(pairs.size, -1)
     records[places[places >= 0]] = np.flatnonzero(places >= 0)
+    return records.reshape(-1, 2)
+
+
+RAW_ROWS = np.array([0, 2, 1, 0, 2, 4, 1, 3, 2])
+"""Raw rows of the records: two of them in cell 0, one in cell 1, two in cell 2."""
+CELL_OF_ROW = np.array([0, 0, 1, 2, 2])
+
+
+def records_dealt_by_rows(derived: bytes, pairs: np.ndarray, cells: np.ndarray) -> np.ndarray:
+    """The same by raw rows, :data:`RAW_ROWS`."""
+    assert np.array_equal(CELL_OF_ROW[RAW_ROWS], cells)
+    deal = deal_rows(derived, pairs, CELL_OF_ROW, np.bincount(RAW_ROWS))
+    places = deal.places(RAW_ROWS)
+    deal.check_complete()
+    records = np.full(pairs.size, -1)
+    records[places[places >= 0]] = np.flatnonzero(places >= 0)
+    assert np.array_equal(RAW_ROWS[records], deal.cell_of_place)
     return records.reshape(-1, 2)
 
 
@@ -52,6 +69,10 @@ def chance(rule: Callable[[bytes, np.ndarray, np.ndarray], np.ndarray]) -> float
 
 def test_every_ordered_sample_is_equally_likely() -> None:
     assert chance(records_dealt) > 1e-6
+
+
+def test_every_ordered_sample_is_equally_likely_by_raw_rows() -> None:
+    assert chance(records_dealt_by_rows) > 1e-6
 
 
 def test_the_rule_in_memory_has_the_same_law() -> None:
@@ -92,10 +113,11 @@ def test_batches_and_a_second_pass_change_nothing(size: int) -> None:
 def test_the_slow_twin_deals_the_same() -> None:
     script = """
 import json, numpy as np
-from engine.mechanisms.dealing import Deal
+from engine.mechanisms.dealing import Deal, deal_rows
 cells = np.random.default_rng(3).integers(0, 7, 500)
 pairs = np.random.default_rng(4).integers(0, 7, (60, 2))
-print(json.dumps(Deal(bytes(32), pairs, np.bincount(cells)).places(cells).tolist()))
+by_rows = deal_rows(bytes(32), pairs, np.arange(14) // 2, np.full(14, 30)).cell_of_place
+print(json.dumps([*Deal(bytes(32), pairs, np.bincount(cells)).places(cells).tolist(), *(-1 - by_rows).tolist()]))
 """
     compiled, plain = compiled_and_plain(script)
     assert compiled == plain
@@ -106,7 +128,7 @@ def test_samples_of_each_size_are_uniform() -> None:
     for size in range(1, 5):
         pairs = np.array([[0] * size + [1] * (4 - size), [1] * 4]).T.copy()
         cells = np.array([0] * 4 + [1] * (8 - size))
-        found = Counter()
+        found: Counter[tuple[int, ...]] = Counter()
         for run in range(3_000):
             records = records_dealt(derive(KEY, "sizes", (size, run)), pairs, cells)
             found[tuple(records[:size, 0].tolist())] += 1

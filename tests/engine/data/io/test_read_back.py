@@ -131,7 +131,7 @@ def test_a_parquet_file_that_holds_something_else(tmp_path: Path, monkeypatch: p
 
 
 def test_a_parquet_file_of_all_types_reads_back(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(writers, "_GROUP", 2)
+    monkeypatch.setattr(writers, "ROW_GROUP", 2)
     columns = {
         "nan": pa.array([float("nan"), -0.0, 0.0, None]),
         "small": pa.array([1.5, float("nan"), None, 2], pa.float32()),
