@@ -13,6 +13,7 @@ from engine.bundle.export_source import ExportSource
 from engine.bundle.files import sha256, table_names, write_tables
 from engine.bundle.manifest import INTERNAL, RELEASE, iso, made_with, write_manifest
 from engine.bundle.provenance import LOG
+from engine.bundle.streamed_source import StreamedSource
 from engine.common.raw_values import as_text, numbers
 from engine.common.spreadsheets import as_cells
 from engine.common.streams import STREAM_VERSION
@@ -25,6 +26,7 @@ from engine.release.spec import pairs_wanted
 from engine.report.unit_counts import unit_columns, units_changed, with_units
 from engine.report.write import write_analyst
 from engine.study.decision_log import START, entries
+from engine.study.study import Study
 from engine.sweeps.remake import carriers_of, released_columns
 
 if TYPE_CHECKING:
@@ -50,30 +52,40 @@ def write(
     (folder / RELEASE).mkdir()
     internal.mkdir(mode=0o700)
     digests, notes = write_tables(folder / RELEASE, source.tables, source.formats, source.labels)
-    log = [entry.to_dict() for entry in entries(source.study)]
     unshuffled = _unshuffled(source, internal)
     _write_map(source, internal)
-    _write_candidates(source, internal)
-    _write_json(internal / LOG, log)
-    _write_json(
-        internal / ATTACK, attack or {"made": False, "why": "an attack is made before a public or a members' export"}
-    )
-    (internal / "plan.toml").write_text(plan_to_toml(source.study.plan), encoding="utf-8")
-    (internal / "REPLAY.txt").write_text(_REPLAY.format(lock=made_with()["lock"]), encoding="utf-8")
     write_analyst(source.study, source.remade, internal)
+    content = {**_manifest(source), "sha256": digests, "sha256_unshuffled": unshuffled, "notes": notes}
+    write_internal(source, internal, content, attack, bundles)
+    return digests
+
+
+def write_internal(
+    source: ExportSource | StreamedSource,
+    folder: Path,
+    content: dict[str, Any],
+    attack: dict[str, Any] | None,
+    bundles: Mapping[str, str] | None,
+) -> None:
+    """Write what every internal folder holds of its study, and the manifest with this ``content`` and the digests of
+    all files in the folder; other arguments are those of :func:`write`."""
+    log = [entry.to_dict() for entry in entries(source.study)]
+    _write_candidates(source.study, folder)
+    _write_json(folder / LOG, log)
+    _write_json(
+        folder / ATTACK, attack or {"made": False, "why": "an attack is made before a public or a members' export"}
+    )
+    (folder / "plan.toml").write_text(plan_to_toml(source.study.plan), encoding="utf-8")
+    (folder / "REPLAY.txt").write_text(_REPLAY.format(lock=made_with()["lock"]), encoding="utf-8")
     # last, since the manifest and its seal cover all that lies beside them
     content = {
-        **_manifest(source),
+        **content,
         "log": log[-1]["digest"] if log else START,
-        "sha256": digests,
-        "sha256_unshuffled": unshuffled,
-        "internal": {path.name: sha256(path) for path in sorted(internal.iterdir())},
+        "internal": {path.name: sha256(path) for path in sorted(folder.iterdir())},
         "bundles": dict(bundles or {}),
-        "notes": notes,
     }
     secrets = {"derived_key": source.remade.derived.hex(), "row_order_secret": source.rows.secret.hex()}
-    write_manifest(internal, content, secrets)
-    return digests
+    write_manifest(folder, content, secrets)
 
 
 _REPLAY = """This bundle is replayed with
@@ -93,6 +105,17 @@ and files of households, where the plan names a unit, by --unit HOUSEHOLD in pla
 
 def _manifest(source: ExportSource) -> dict[str, Any]:
     """The manifest without digests and secrets."""
+    remade = source.remade
+    return {
+        **manifest_fields(source, _n_without_partner(source)),
+        **_households(source),
+        "tables": len(remade.tables),
+        "drawn_anew": [name for name in source.data.raw.columns if any(t.is_renumbered(name) for t in remade.tables)],
+    }
+
+
+def manifest_fields(source: ExportSource | StreamedSource, n_without_partner: int | None) -> dict[str, Any]:
+    """What the manifest of every export says of its realisation, of which so many records found no partner."""
     spec, remade = source.scenario.spec, source.remade
     chosen = [
         d for d in source.study.choices.all() if (d.label, d.replicate) == (source.scenario.label, source.replicate)
@@ -105,12 +128,9 @@ def _manifest(source: ExportSource) -> dict[str, Any]:
         "rate": spec.rate,
         "rule": spec.rule,
         "status": RunStatus(remade.status).word,
-        "records_changed": int(remade.changed.sum()),
-        "records_without_partner": _n_without_partner(source),
+        "records_changed": remade.n_changed,
+        "records_without_partner": n_without_partner,
         "n_records": source.data.n_records,
-        **_households(source),
-        "tables": len(remade.tables),
-        "drawn_anew": [name for name in source.data.raw.columns if any(t.is_renumbered(name) for t in remade.tables)],
         "figures": {name: None if value != value else value for name, value in remade.figures.items()},
         "decision": {"rule": chosen[-1].rule, "why": chosen[-1].why, "at": iso(chosen[-1].at)} if chosen else None,
         "plan": plan_to_toml(source.study.plan),
@@ -190,11 +210,10 @@ def _write_map(source: ExportSource, folder: Path) -> None:
         write_parquet(folder / f"flags{end}.parquet", columns)
 
 
-def _write_candidates(source: ExportSource, folder: Path) -> None:
+def _write_candidates(study: Study, folder: Path) -> None:
     """Every candidate, dominated ones too: what it is, its runs, means and standard errors."""
     import pyarrow as pa
 
-    study = source.study
     summary = summarise(study.runs.results(), [call.measure for call in study.measures], len(study.scenarios))
     scenarios = list(study.scenarios)
     columns: dict[str, pa.Array] = {

@@ -7,13 +7,14 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any, Unpack
 
-from engine.bundle import analyst, leaks, members, public
+from engine.bundle import analyst, leaks, members, public, streamed_analyst
 from engine.bundle.allow_list import check_files
 from engine.bundle.attack import attack
 from engine.bundle.export_source import ExportOptions, ExportSource, export_source
 from engine.bundle.files import SUMS, sha256, write_sums
 from engine.bundle.folder import check_new, new_folder
 from engine.bundle.refusal import Refused
+from engine.bundle.streamed_source import StreamedSource, streamed_source
 from engine.bundle.tiers import ALL, Tier, tiers_of
 from engine.common.errors import EngineError, Remedy, UsageError
 from engine.common.messages import Message, Report
@@ -65,10 +66,13 @@ def export(
         candidate = _approved(study, candidate)
         _check_approved(study, include)
     _check_not_withheld(study)
-    source = export_source(study, raw, candidate, include=(*study.plan.publish.include, *include), **options)
+    make = export_source if raw.streamed is None else streamed_source
+    if raw.streamed is not None:
+        _check_streamed(tiers)
+    source = make(study, raw, candidate, include=(*study.plan.publish.include, *include), **options)
     if (seal_text := seal_words(study)) != WHOLE:
         say(Message("note", seal_text[:1].lower() + seal_text[1:]))
-    if {Tier.PUBLIC, Tier.MEMBER} & set(tiers):
+    if isinstance(source, ExportSource) and {Tier.PUBLIC, Tier.MEMBER} & set(tiers):
         _check_range(source)
     for message in _warnings(source, tiers):
         say(message)
@@ -137,6 +141,24 @@ def _unchanged_since_approval(study: Study) -> None:
         )
 
 
+def _check_streamed(tiers: tuple[Tier, ...]) -> None:
+    """Refuse bundles that are made from all records in memory, or that nobody may get before these were attacked."""
+    for tier in tiers:
+        if tier is not Tier.ANALYST:
+            raise UsageError(
+                f"the data are read by streaming, and a bundle for {_READERS[tier]} {_NEEDS[tier]}; export the "
+                "analyst's bundle (tier analyst), whose folder release holds what is released"
+            )
+
+
+_READERS = {Tier.CHAIR: "the chair", Tier.MEMBER: "members", Tier.PUBLIC: "the public"}
+_NEEDS = {
+    Tier.CHAIR: "counts changes among all records in memory",
+    Tier.MEMBER: "tells figures of all records in memory, and attacks the release with them first",
+    Tier.PUBLIC: "is attacked first with all records in memory",
+}
+
+
 def _check_range(source: ExportSource) -> None:
     """Refuse to tell a range that does not hold the share of this release: the rate of a complete random swap, else
     the share of records changed."""
@@ -152,7 +174,7 @@ def _check_range(source: ExportSource) -> None:
         )
 
 
-def _warnings(source: ExportSource, tiers: tuple[Tier, ...]) -> list[Message]:
+def _warnings(source: ExportSource | StreamedSource, tiers: tuple[Tier, ...]) -> list[Message]:
     """Warnings before anything leaves: of households that the swap tore apart, of a document that cannot be made here,
     and of other releases of the same data, which undo each other."""
     messages = [Message("warning", str(warning)) for warning in torn_by(source.data, source.scenario.spec)]
@@ -180,9 +202,9 @@ def _warnings(source: ExportSource, tiers: tuple[Tier, ...]) -> list[Message]:
     return messages
 
 
-def _write(source: ExportSource, out: Path, tier: str, tiers: tuple[Tier, ...], say: Report) -> Path:
+def _write(source: ExportSource | StreamedSource, out: Path, tier: str, tiers: tuple[Tier, ...], say: Report) -> Path:
     attack_result: dict[str, Any] | None = None
-    if {Tier.PUBLIC, Tier.MEMBER} & set(tiers):
+    if isinstance(source, ExportSource) and {Tier.PUBLIC, Tier.MEMBER} & set(tiers):
         say(Message("step", "attacking the release itself"))
         attack_result = attack(source)
     search = leaks.search_of(source, out)
@@ -194,7 +216,10 @@ def _write(source: ExportSource, out: Path, tier: str, tiers: tuple[Tier, ...], 
             say(Message("step", f"writing the {reader} bundle"))
             folder = hidden / reader if tier == ALL else hidden
             folder.mkdir(exist_ok=True)
-            digests[reader] = _WRITERS[reader](source, folder, attack_result, sums) or {}
+            if isinstance(source, StreamedSource):
+                digests[reader] = streamed_analyst.write(source, folder, attack_result)
+            else:
+                digests[reader] = _WRITERS[reader](source, folder, attack_result, sums) or {}
             write_sums(folder)
             sums[reader.value] = sha256(folder / SUMS)
             check_files(folder, reader)

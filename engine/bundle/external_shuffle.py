@@ -42,19 +42,17 @@ def buckets_for(n_rows: int, row_bytes: int) -> int:
 class ExternalShuffle:
     """Rows in an order in which each is as likely as any other.
 
-    ``folder`` is an existing private folder for the buckets, which its owner removes; ``schema`` holds no
-    dictionary-coded column.  :meth:`add` all rows, then go once through :meth:`shuffled`.
+    ``folder`` is an existing private folder for the buckets, which its owner removes.  :meth:`add` all rows, of one
+    schema without dictionary-coded columns, then go once through :meth:`shuffled`.
     """
 
-    def __init__(self, folder: Path, schema: pa.Schema, secret: bytes, n_buckets: int) -> None:
-        from pyarrow import ipc
-
+    def __init__(self, folder: Path, secret: bytes, n_buckets: int) -> None:
         if not 1 <= n_buckets <= MOST_BUCKETS:
             raise ValueError(f"{n_buckets} buckets, must be 1 to {MOST_BUCKETS}")
-        self._secret, self._schema = secret, schema
+        self._secret = secret
         self._paths = [folder / f"{bucket}.rows" for bucket in range(n_buckets)]
-        self._files = [arrow_file(path, "wb") for path in self._paths]
-        self._writers: list[Any] = [ipc.new_stream(file, schema) for file in self._files]
+        self._files: list[Any] = []
+        self._writers: list[Any] = []
         self._n_rows = 0
         self._block = np.empty(0, np.uint8)
 
@@ -66,11 +64,15 @@ class ExternalShuffle:
     def add(self, rows: pa.RecordBatch) -> None:
         """Take the next rows."""
         import pyarrow as pa
+        from pyarrow import ipc
 
+        if not self._n_rows:
+            self._files = [arrow_file(path, "wb") for path in self._paths]
+            self._writers = [ipc.new_stream(file, rows.schema) for file in self._files]
         bucket = self._buckets(rows.num_rows)
         order = np.argsort(bucket, kind="stable")
         partitioned, first = rows.take(pa.array(order)), 0
-        for number, size in enumerate(np.bincount(bucket, minlength=len(self._writers)).tolist()):
+        for number, size in enumerate(np.bincount(bucket, minlength=len(self._paths)).tolist()):
             if size:
                 self._writers[number].write_batch(partitioned.slice(first, size))
             first += size
@@ -81,7 +83,7 @@ class ExternalShuffle:
         from pyarrow import ipc
 
         self.close()
-        for number, path in enumerate(self._paths):
+        for number, path in enumerate(self._paths if self._n_rows else ()):
             with arrow_file(path) as file, ipc.open_stream(file) as stored:
                 rows = stored.read_all().combine_chunks()
             path.unlink()
@@ -102,7 +104,7 @@ class ExternalShuffle:
         while needed:
             if not len(self._block):
                 rng = generator(derive(self._secret, "bucket of a row", (self._n_rows // _BLOCK,)))
-                self._block = rng.integers(0, len(self._writers), _BLOCK, dtype=np.uint8)
+                self._block = rng.integers(0, len(self._paths), _BLOCK, dtype=np.uint8)
             part, self._block = self._block[:needed], self._block[needed:]
             parts.append(part)
             needed -= len(part)

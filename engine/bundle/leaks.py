@@ -26,6 +26,7 @@ from engine.bundle.fields import check_fields
 from engine.bundle.manifest import RELEASE
 from engine.bundle.old_numbers import OldNumbers, old_numbers_of
 from engine.bundle.refusal import Refused
+from engine.bundle.streamed_source import StreamedSource
 from engine.bundle.tiers import Tier
 from engine.bundle.unpack import Part, parts_of
 from engine.common.os_support import hostname
@@ -33,6 +34,8 @@ from engine.common.raw_values import texts
 from engine.common.resources import home
 from engine.common.streams import key_commitment
 
+Source = ExportSource | StreamedSource
+"""The source of an export."""
 LONG = 8
 """The fewest letters of a name that is searched in all bytes."""
 _COMMON_WORDS = """administrator localhost localdomain statistics statistician statistical researcher research analyst
@@ -78,10 +81,10 @@ class Search:
 
     secrets: tuple[Secret, ...]
     old_numbers: tuple[OldNumbers, ...]
-    source: ExportSource
+    source: Source
 
 
-def search_of(source: ExportSource, out: Path) -> Search:
+def search_of(source: Source, out: Path) -> Search:
     """Everything secret about one export."""
     about = source.study.about
     secrets = [
@@ -102,7 +105,9 @@ def search_of(source: ExportSource, out: Path) -> Search:
     for kind, name in (("data", Path(source.raw.source).stem), ("study", source.study.path.stem)):
         if not name.isalpha():  # a plain word, such as employment, is no name in a text about employment
             secrets += _secrets_of_name(f"the name of the {kind} file", name, exempt)
-    return Search(tuple(dict.fromkeys(secrets)), old_numbers_of(source), source)
+    # ids of streamed records were compared with carried columns while the records came by
+    old_numbers = old_numbers_of(source) if isinstance(source, ExportSource) else ()
+    return Search(tuple(dict.fromkeys(secrets)), old_numbers, source)
 
 
 def local_names(exempt: frozenset[str] = frozenset()) -> list[Secret]:
@@ -149,7 +154,7 @@ def _refused(tier: Tier, where: str, what: str) -> Refused:
     return Refused(f"the {tier} bundle was refused: {where} holds {what}; nothing was written", f"{tier}: {what}")
 
 
-def _allowed_texts(source: ExportSource, tier: Tier) -> tuple[str, ...]:
+def _allowed_texts(source: Source, tier: Tier) -> tuple[str, ...]:
     """Texts of the plan in which names may stand: a survey is often named like the file it came in, and its contact may
     be the person who made the bundle.  The public bundle holds no file's name, whatever the title is."""
     about, publish = source.study.plan.about, source.study.plan.publish
@@ -204,12 +209,10 @@ def _secrets_of_path(path: Path) -> list[Secret]:
     return secrets
 
 
-def _words_of_release(source: ExportSource) -> frozenset[str]:
+def _words_of_release(source: Source) -> frozenset[str]:
     """Words that the release itself holds: a name that is one of them says nothing."""
-    words: set[str] = set()
-    for name in source.columns:
-        column = source.raw.columns[name]
-        words.add(name.casefold())
+    words = {name.casefold() for name in source.columns}
+    for column in source.known_columns:
         words |= set(re.findall(r"\w+", column.about.label.casefold()))
         words |= {w for _, label in column.about.values for w in re.findall(r"\w+", label.casefold())}
         if len(column.values) <= 10_000:

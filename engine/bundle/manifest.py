@@ -55,7 +55,7 @@ _REQUIRED = (
 _TYPES: dict[str, Any] = {
     **dict.fromkeys(("candidate", "mechanism", "spec", "rate", "rule", "status", "plan"), str),
     **dict.fromkeys(("fingerprint", "log", "seal", "version"), str),
-    **dict.fromkeys(("records_changed", "n_records", "tables"), int),
+    **dict.fromkeys(("records_changed", "n_records", "tables", "shuffle_buckets"), int),
     **dict.fromkeys(("sha256", "internal", "bundles"), dict[str, str]),
     **dict.fromkeys(("include", "formats", "drawn_anew"), list[str]),
     "figures": dict[str, float | None],

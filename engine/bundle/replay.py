@@ -2,31 +2,39 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
+from engine.bundle.chosen_run import CLOSE
 from engine.bundle.contents import why_unopened
-from engine.bundle.export_source import CLOSE
-from engine.bundle.files import labels_of, sha256, tables_of, write_tables
+from engine.bundle.files import Tables, labels_of, sha256, tables_of, write_tables
 from engine.bundle.folder import new_folder, scratch_folder
 from engine.bundle.integrity import analyst_in, read_intact
 from engine.bundle.manifest import INTERNAL, RELEASE, made_with
 from engine.bundle.provenance import LOG, read_log
 from engine.bundle.row_order import Rows
+from engine.bundle.streamed_analyst import BUCKETS
+from engine.bundle.streamed_release import write_streamed
 from engine.common.errors import Remedy, UsageError
 from engine.common.streams import fingerprint
 from engine.common.untrusted import is_plain
+from engine.data.io.stream import RecordStream
+from engine.data.labels import ColumnLabels
 from engine.data.microdata import Microdata, RawTable
 from engine.measures import call
-from engine.plan import plan_from_toml
+from engine.plan import Plan, plan_from_toml
 from engine.plan.column_assignment import check_assignment
 from engine.plan.recode import code
+from engine.plan.tabulate import tabulate
 from engine.release.results import RunStatus
 from engine.release.spec import AttributeSpec, ReleaseSpec
 from engine.study.key_commitment import check_commitment, commitment_in
 from engine.study.keys import read_key
 from engine.sweeps.evaluator import question_of
+from engine.sweeps.remade_cells import RemadeCells, remake_cells
 from engine.sweeps.remake import Remade, remake, stream_of
 
 
@@ -40,7 +48,7 @@ class Replay:
 
 
 def replay(
-    path: str | Path, raw: RawTable, out: str | Path | None = None, *, key_file: str | Path | None = None
+    path: str | Path, raw: RawTable | RecordStream, out: str | Path | None = None, *, key_file: str | Path | None = None
 ) -> Replay:
     """Remake the release of a manifest from the data and compare it file by file, with the files themselves when the
     bundle's folder is given; ``out`` keeps the remade files in a new folder.  ``key_file`` is the study key: one that
@@ -53,9 +61,10 @@ def replay(
     path = Path(path)
     manifest = read_intact(path)
     derived, secret = bytes.fromhex(manifest["derived_key"]), bytes.fromhex(manifest["row_order_secret"])
+    plan = plan_from_toml(manifest["plan"])
+    raw = tabulate(raw, plan)
     if manifest["fingerprint"] != fingerprint(derived, raw.content_digest()):
         raise UsageError(f"the manifest belongs to other data than '{raw.source}': their fingerprints differ")
-    plan = plan_from_toml(manifest["plan"])
     check_assignment(plan.data, raw.names)
     data = code(raw, plan)
     attributes = AttributeSpec.parse(manifest["spec"], data.domain.names)
@@ -63,12 +72,20 @@ def replay(
     spec = ReleaseSpec(attributes, manifest["rate"], manifest["rule"], manifest["mechanism"], params)
     if key_file is not None:
         _check_key(path, manifest, read_key(Path(key_file)), spec, data)
-    remade = remake(data, question_of(plan, data, [call(text) for text in manifest["figures"]]), spec, derived)
+    question = question_of(plan, data, [call(text) for text in manifest["figures"]])
+    remade: Remade | RemadeCells
+    write: Callable[[Path], dict[str, str]]
+    if BUCKETS in manifest:
+        remade = cells = remake_cells(data, question, spec, derived)
+        write = partial(_write_streamed, manifest, cells, plan, secret)
+    else:
+        remade = records = remake(data, question, spec, derived)
+        tables = tables_of(records, Rows(secret, data.n_records), manifest["include"])
+        labels = labels_of(records, next(iter(tables.values())))
+        write = partial(_write_tables, manifest, tables, labels)
     differs = [*_contradicted_entries(manifest, remade, spec), *_different_figures(manifest["figures"], remade.figures)]
-    tables = tables_of(remade, Rows(secret, data.n_records), manifest["include"])
-    labels = labels_of(remade, next(iter(tables.values())))
     with scratch_folder() as folder:
-        digests, _ = write_tables(folder, tables, manifest["formats"], labels)
+        digests = write(folder)
     files = sorted({*digests, *manifest["sha256"]})
     equal = [name for name in files if digests.get(name) == manifest["sha256"].get(name)]
     platform = _platform_differences(manifest) if len(equal) < len(files) else ""
@@ -79,9 +96,22 @@ def replay(
     if out is not None:
         with new_folder(Path(out)) as (hidden, finish):
             (hidden / RELEASE).mkdir()
-            write_tables(hidden / RELEASE, tables, manifest["formats"], labels)
+            write(hidden / RELEASE)
             finish()
     return Replay(manifest["candidate"], same, tuple(differs))
+
+
+def _write_tables(
+    manifest: dict[str, Any], tables: Tables, labels: dict[str, ColumnLabels], folder: Path
+) -> dict[str, str]:
+    return write_tables(folder, tables, manifest["formats"], labels)[0]
+
+
+def _write_streamed(
+    manifest: dict[str, Any], remade: RemadeCells, plan: Plan, secret: bytes, folder: Path
+) -> dict[str, str]:
+    include, formats = tuple(manifest["include"]), manifest["formats"]
+    return write_streamed(folder, remade, plan, include, formats, secret, manifest[BUCKETS]).digests
 
 
 def _check_key(path: Path, manifest: dict[str, Any], key: bytes, spec: ReleaseSpec, data: Microdata) -> None:
@@ -100,12 +130,12 @@ def _check_key(path: Path, manifest: dict[str, Any], key: bytes, spec: ReleaseSp
         )
 
 
-def _contradicted_entries(manifest: dict[str, Any], remade: Remade, spec: ReleaseSpec) -> list[str]:
+def _contradicted_entries(manifest: dict[str, Any], remade: Remade | RemadeCells, spec: ReleaseSpec) -> list[str]:
     """Entries of the manifest that the remade release contradicts."""
     label, _, replicate = str(manifest["candidate"]).partition("/")
     actual = {
         "status": RunStatus(remade.status).word,
-        "records_changed": int(remade.changed.sum()),
+        "records_changed": remade.n_changed,
         "n_records": remade.data.n_records,
     }
     differs = [

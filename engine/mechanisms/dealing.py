@@ -17,8 +17,8 @@ drawn without bias.  The same stream and the same file give the same records, wh
 
 A record shows its partner's raw values, of which one cell may hold several.  :func:`deal_rows` therefore deals twice:
 first the places of cells to their distinct raw rows, as to records that come by row after row, so that the raw values
-at each place are known before the file is read; then the places of raw rows to records.  Given how many places a raw row
-has, its records are again each ordered sample alike, so the two steps together have the law of one.
+at each place are known before the file is read; then the places of raw rows to records.  Given how many places a raw
+row has, its records are again each ordered sample alike, so the two steps together have the law of one.
 """
 
 from __future__ import annotations

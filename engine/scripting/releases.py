@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from engine.bundle.export_source import check_figures
+from engine.bundle.chosen_run import check_figures
 from engine.bundle.row_order import Rows, new_secret
 from engine.common.errors import UsageError
 from engine.frontier.risk_utility_map import RiskUtilityMap, check_realisation

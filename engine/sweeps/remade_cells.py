@@ -60,8 +60,8 @@ def remake_cells(data: Microdata, question: Question, spec: ReleaseSpec, derived
     batched, group = mechanism(spec.mechanism).batched, group_of(spec, data.table)
     if batched is None or group.structure is None:
         raise UsageError(
-            f"the data are read by streaming, and '{spec.mechanism}' draws over records in memory; export a candidate of "
-            "the random swap"
+            f"the data are read by streaming, and '{spec.mechanism}' draws over records in memory; export a "
+            "candidate of the random swap"
         )
     row, table = CellRuns(question.table, question.calls, question.plan, None).remake_table(group, derived)
     wanted = pairs_wanted(spec.rate, data.n_records)[1]

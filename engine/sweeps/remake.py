@@ -41,6 +41,11 @@ class Remade:
                 mask |= table.codes(j) != self.data.codes[j]
         return mask
 
+    @property
+    def n_changed(self) -> int:
+        """Number of these records."""
+        return int(self.changed.sum())
+
     def codes(self, attribute: int, table: int = 0) -> np.ndarray:
         """Released level codes of one attribute in one table, in the original order of records."""
         return self.tables[table].codes(attribute)

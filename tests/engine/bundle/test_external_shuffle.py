@@ -20,7 +20,7 @@ SCHEMA = pa.schema([("row", pa.int32()), ("text", pa.string())])
 
 def shuffled(folder: Path, n_rows: int, secret: bytes, n_buckets: int, batch: int) -> list[int]:
     """The new order of rows 0 to ``n_rows - 1`` that are added ``batch`` at a time."""
-    shuffle = ExternalShuffle(folder, SCHEMA, secret, n_buckets)
+    shuffle = ExternalShuffle(folder, secret, n_buckets)
     for start in range(0, n_rows, batch):
         numbers = range(start, min(start + batch, n_rows))
         rows = [pa.array(numbers, pa.int32()), pa.array([str(number) if number % 3 else None for number in numbers])]
@@ -64,4 +64,4 @@ def test_buckets_are_as_many_as_memory_asks_and_files_allow() -> None:
     assert buckets_for(100_000_000, 16) == 24
     assert buckets_for(1_400_000_000, 40) == MOST_BUCKETS
     with pytest.raises(ValueError, match="must be 1 to"):
-        ExternalShuffle(Path(), SCHEMA, KEY, 0)
+        ExternalShuffle(Path(), KEY, 0)

@@ -1,0 +1,204 @@
+"""Records that are read by streaming are released with the pairs of the study, each record once, and read back."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from itertools import pairwise
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from pyarrow import csv, parquet
+
+from engine.bundle import streamed_release
+from engine.bundle.external_shuffle import ExternalShuffle
+from engine.bundle.second_pass import SecondPass
+from engine.bundle.streamed_release import StreamedRelease, write_streamed
+from engine.common.errors import EngineError
+from engine.common.streams import derive
+from engine.data.io.stream import open_stream
+from engine.data.io.writers import write_csv, write_parquet
+from engine.plan import plan_from_toml
+from engine.plan.recode import code
+from engine.plan.tabulate import tabulate
+from engine.release.spec import AttributeSpec, ReleaseSpec
+from engine.sweeps.evaluator import question_of
+from engine.sweeps.remade_cells import RemadeCells, remake_cells
+from tests.small_tables import KEY
+from tests.streamed_sources import FORMS, records, small_pieces, write_source
+
+PLAN = plan_from_toml(
+    """
+[data]
+carry = ["note"]
+[[attribute]]
+name = "age"
+cut = [25, 55]
+[[attribute]]
+name = "job"
+on_missing = "level"
+merge = { other = ["guard"] }
+[[attribute]]
+name = "sex"
+columns = ["sex", "income"]
+"""
+)
+N = 600
+SECRET = derive(KEY, "order")
+
+
+def remade_of(path: Path, roles: str = "SSU", rate: str = "0.2") -> RemadeCells:
+    """A realisation of a source: age and job are exchanged by default."""
+    data = code(tabulate(open_stream(path), PLAN), PLAN)
+    spec = ReleaseSpec(AttributeSpec(data.domain.names, roles), rate)
+    return remake_cells(data, question_of(PLAN, data), spec, derive(KEY, "run"))
+
+
+def released(folder: Path, remade: RemadeCells, *formats: str, secret: bytes = SECRET) -> StreamedRelease:
+    folder.mkdir()
+    return write_streamed(folder, remade, PLAN, (), formats or ("parquet",), secret)
+
+
+def rows_of(table: pa.Table) -> list[tuple[object, ...]]:
+    return list(zip(*(table[name].to_pylist() for name in table.column_names), strict=True))
+
+
+def exchanged_by_hand(original: pa.Table, pairs: np.ndarray, names: tuple[str, ...]) -> list[tuple[object, ...]]:
+    """The records, in file order, after both of each pair have taken what the other had in some columns."""
+    columns = {name: original[name].to_pylist() for name in original.column_names}
+    for first, second in pairs.tolist():
+        for name in names:
+            column = columns[name]
+            column[first], column[second] = column[second], column[first]
+    return list(zip(*columns.values(), strict=True))
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("roles", ["SSU", "UUS", "USC"])
+def test_every_record_is_released_once_with_what_its_partner_had(tmp_path: Path, form: str, roles: str) -> None:
+    original = records(N)
+    path = write_source(tmp_path, form, original, [100, 450], 128)
+    remade = remade_of(path, roles)
+    with small_pieces(70, 100, 2048):
+        release = released(tmp_path / "out", remade)
+    if "csv" in form:
+        original = csv.read_csv(
+            write_source(tmp_path / "out", "csv", original, []),
+            convert_options=csv.ConvertOptions(column_types=dict.fromkeys(original.column_names, pa.string())),
+        )
+    swapped = {"SSU": ("age", "job"), "UUS": ("sex", "income"), "USC": ("job",)}[roles]
+    assert len(release.pairs) == len(remade.pairs) == 60
+    expected = exchanged_by_hand(original, release.pairs, swapped)
+    written = parquet.read_table(tmp_path / "out" / "release.parquet")
+    assert Counter(rows_of(written)) == Counter(expected)
+    assert Counter(rows_of(written)) != Counter(rows_of(original))
+    assert rows_of(written) != expected
+
+
+def test_records_of_pairs_lie_in_the_cells_of_the_study(tmp_path: Path) -> None:
+    path = write_source(tmp_path, "parquet", records(N), [])
+    remade = remade_of(path)
+    release = released(tmp_path / "out", remade)
+    in_memory = code(tabulate(_read(path), PLAN), PLAN)
+    assert np.array_equal(in_memory.cell_of_record[release.pairs], remade.pairs)
+    assert len(np.unique(release.pairs)) == release.pairs.size
+
+
+def _read(path: Path):  # type: ignore[no-untyped-def]
+    from engine.data.io.readers import read_table
+
+    return read_table(path)
+
+
+def test_files_are_the_bytes_that_the_same_columns_give_in_memory(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(streamed_release, "buckets_for", lambda n_rows, row_bytes: 7)
+    path = write_source(tmp_path, "parquet", records(N), [])
+    release = released(tmp_path / "out", remade_of(path), "csv", "parquet")
+    assert release.n_buckets == 7
+    table = parquet.read_table(tmp_path / "out" / "release.parquet")
+    columns = {name: table[name] for name in table.column_names}
+    write_parquet(tmp_path / "whole.parquet", columns)
+    write_csv(tmp_path / "whole.csv", columns)
+    for kind in ("csv", "parquet"):
+        assert (tmp_path / f"whole.{kind}").read_bytes() == (tmp_path / "out" / f"release.{kind}").read_bytes()
+    assert sorted(file.name for file in (tmp_path / "out").iterdir()) == ["release.csv", "release.parquet"]
+
+
+def test_the_secret_decides_the_order_and_pieces_do_not(tmp_path: Path) -> None:
+    path = write_source(tmp_path, "parquet", records(N), [], 100)
+    remade = remade_of(path)
+    first = released(tmp_path / "a", remade)
+    with small_pieces(33, 100, 2048):
+        assert released(tmp_path / "b", remade).digests == first.digests
+    other = released(tmp_path / "c", remade, secret=derive(KEY, "another"))
+    assert other.digests != first.digests
+    assert np.array_equal(other.pairs, first.pairs)
+    notes = parquet.read_table(tmp_path / "a" / "release.parquet")["note"].to_pylist()
+    assert sum(int(b[1:]) == int(a[1:]) + 1 for a, b in pairwise(notes)) < 10
+
+
+def _losing(self: SecondPass) -> Iterator[pa.RecordBatch]:
+    for number, batch in enumerate(ROWS(self)):
+        yield batch.slice(1) if number == 0 else batch
+
+
+def _doubling(self: SecondPass) -> Iterator[pa.RecordBatch]:
+    for number, batch in enumerate(ROWS(self)):
+        yield batch
+        if number == 0:
+            yield batch.slice(0, 1)
+
+
+def _replacing(self: SecondPass) -> Iterator[pa.RecordBatch]:
+    for number, batch in enumerate(ROWS(self)):
+        first = batch.slice(0, 1).to_pylist()[0]
+        others = (k for k in range(batch.num_rows) if batch["job"][k].as_py() != first["job"])
+        if number == 0:
+            yield batch.slice(0, 1)
+            other = next(others)
+            yield pa.concat_batches([batch.slice(1, other - 1), batch.slice(0, 1), batch.slice(other + 1)])
+        else:
+            yield batch
+
+
+def _staying(self: SecondPass) -> Iterator[pa.RecordBatch]:
+    self._swapped.pop("job")
+    yield from ROWS(self)
+
+
+ROWS = SecondPass.rows
+
+
+@pytest.mark.parametrize("mutant", [_losing, _doubling, _replacing, _staying])
+@pytest.mark.parametrize("kind", ["csv", "parquet"])
+def test_a_release_that_is_not_the_one_measured_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, mutant: object, kind: str
+) -> None:
+    remade = remade_of(write_source(tmp_path, "parquet", records(N), []))
+    monkeypatch.setattr(SecondPass, "rows", mutant)
+    with pytest.raises(EngineError, match=f"'release.{kind}' does not hold the table that was measured"):
+        released(tmp_path / "out", remade, kind)
+
+
+def test_a_source_that_was_changed_after_it_was_counted_is_refused(tmp_path: Path) -> None:
+    path = write_source(tmp_path, "csv", records(N), [])
+    remade = remade_of(path)
+    path.write_bytes(path.read_bytes()[:-30])
+    with pytest.raises(EngineError, match="changed since it was opened"):
+        released(tmp_path / "out", remade)
+    assert list((tmp_path / "out").iterdir()) == []
+
+
+def test_buckets_are_removed_whatever_happens(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(self: ExternalShuffle, rows: pa.RecordBatch) -> None:
+        raise OSError(28, "No space left on device")
+
+    remade = remade_of(write_source(tmp_path, "parquet", records(N), []))
+    monkeypatch.setattr(ExternalShuffle, "add", full)
+    with pytest.raises(OSError, match="No space"):
+        released(tmp_path / "out", remade)
+    assert list((tmp_path / "out").iterdir()) == []
