@@ -68,7 +68,7 @@ def write_streamed(
         try:
             for rows in second_pass.rows():
                 shuffle.add(rows)
-            _write_files(folder, formats, second_pass, shuffle.shuffled())
+            write_files(folder, formats, second_pass, shuffle.shuffled())
         finally:
             shuffle.close()
     finally:
@@ -80,7 +80,7 @@ def write_streamed(
     return StreamedRelease(digests, second_pass.pairs, buckets, second_pass.ids.found())
 
 
-def _write_files(folder: Path, formats: Sequence[str], second_pass: SecondPass, rows: Iterator[pa.Table]) -> None:
+def write_files(folder: Path, formats: Sequence[str], second_pass: SecondPass, rows: Iterator[pa.Table]) -> None:
     """Write all rows, as they come, in every format at once."""
     with ExitStack() as files:
         parquet: _Write | None = None
