@@ -1,8 +1,9 @@
 """What the release of a nation's file costs: the second pass, the shuffle on disk and reading back, beside a copy.
 
-``python benchmarks/nation_export.py [RECORDS]`` makes up so many records (a million when not told) like those of the
-sample ``cps8d``, 8 attributes of text and a carried number, as a Parquet file in the folder for temporary files, and
-exports 10 % of them in pairs as Parquet.  All files are removed at the end.
+``python benchmarks/nation_export.py [RECORDS]`` makes up so many records (a million when not told) like those of CPS-8D
+where the shared folder holds it, else of the sample ``fair``: 8 attributes of text and a carried number.  They lie as a
+Parquet file in the folder for temporary files; a tenth of them is released in pairs, as Parquet.  All files are removed
+at the end.
 """
 
 from __future__ import annotations
@@ -21,18 +22,17 @@ if __name__ == "__main__":
     # Run as a file, only this folder is searched; the engine and the twins are one above.
     sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from engine.data.io.stream import open_stream
-from engine.plan.tabulate import tabulate
-
-from benchmarks._tables import CALLS, KEY
+from benchmarks._tables import CALLS, KEY, first_table
 from engine.bundle.external_shuffle import ExternalShuffle, buckets_for
 from engine.bundle.second_pass import SecondPass
 from engine.bundle.streamed_release import check_written, write_files
+from engine.common.streams import derive
+from engine.data.io.stream import open_stream
 from engine.data.io.writers import parquet_file
 from engine.data.microdata import RawTable
 from engine.plan import AttributePlan, DataPlan, Plan
 from engine.plan.recode import code
-from engine.plan.samples import load
+from engine.plan.tabulate import tabulate
 from engine.release.spec import AttributeSpec, ReleaseSpec
 from engine.sweeps.evaluator import Question
 from engine.sweeps.remade_cells import remake_cells
@@ -48,15 +48,16 @@ def make_up(path: Path, n_records: int) -> None:
     """Records whose attributes are those of a random record of the sample, with a number of their own."""
     import pyarrow as pa
 
-    raw = load("cps8d")[0]
-    rng = np.random.default_rng(5)
-    columns = {name: column for name, column in raw.columns.items()}
-    types = {name: column.values.type for name, column in columns.items()} | {"weight": pa.float64()}
+    table, rng = first_table(), np.random.default_rng(5)
+    attributes = table.domain.attributes[:8]
+    values = {a.name: pa.array(a.levels) for a in attributes}
+    types = {name: texts.type for name, texts in values.items()} | {"weight": pa.float64()}
+    ends = np.cumsum(table.counts)
     with parquet_file(path, types) as write:
         for start in range(0, n_records, _BATCH):
             n = min(_BATCH, n_records - start)
-            like = rng.integers(0, raw.n_records, n)
-            arrays = [column.values.take(pa.array(column.codes[like].astype(np.int32))) for column in columns.values()]
+            like = table.cells[np.searchsorted(ends, rng.integers(0, ends[-1], n), side="right")]
+            arrays = [texts.take(pa.array(like[:, j])) for j, texts in enumerate(values.values())]
             write([*arrays, pa.array(np.round(rng.gamma(2.0, 700.0, n), 2))])
 
 
@@ -93,7 +94,7 @@ def export(folder: Path, n_records: int) -> None:
     data = code(raw, plan)
     spec = ReleaseSpec(AttributeSpec(data.domain.names, "SS" + "U" * (len(data.domain) - 2)), RATE)
     question = Question(data.table, CALLS, plan)
-    remade = clock("pairs of cells, figures", lambda: remake_cells(data, question, spec, KEY))
+    remade = clock("pairs of cells, figures", lambda: remake_cells(data, question, spec, derive(KEY, "run")))
     second_pass = clock("pairs to raw rows", lambda: SecondPass(remade, ()))
     shuffle = ExternalShuffle(folder, KEY, buckets_for(n_records, second_pass.row_bytes))
     clock("second pass into buckets", lambda: [shuffle.add(rows) for rows in second_pass.rows()] and None)
@@ -101,9 +102,7 @@ def export(folder: Path, n_records: int) -> None:
     clock("buckets to Parquet", lambda: write_files(folder, ("parquet",), second_pass, shuffle.shuffled()))
     clock("reading back", lambda: check_written(folder / "release.parquet", remade.table, plan, second_pass.names))
     _print(clock.rows, n_records, path.stat().st_size, scratch, (folder / "release.parquet").stat().st_size)
-    print(
-        f"pairs {len(remade.pairs):,}, cells {len(data.table):,}, buckets {buckets_for(n_records, second_pass.row_bytes)}"
-    )
+    print(f"{len(remade.pairs):,} pairs of {len(data.table):,} cells, {len(shuffle)} buckets")
 
 
 def _print(rows: list[tuple[str, float, float]], n_records: int, size: int, scratch: int, written: int) -> None:

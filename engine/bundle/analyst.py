@@ -115,7 +115,7 @@ def _manifest(source: ExportSource) -> dict[str, Any]:
 
 
 def manifest_fields(source: ExportSource | StreamedSource, n_without_partner: int | None) -> dict[str, Any]:
-    """What the manifest of every export says of its realisation, of which so many records found no partner."""
+    """The fields on its realisation that the manifest of every export has; so many records found no partner."""
     spec, remade = source.scenario.spec, source.remade
     chosen = [
         d for d in source.study.choices.all() if (d.label, d.replicate) == (source.scenario.label, source.replicate)

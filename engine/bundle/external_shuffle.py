@@ -56,6 +56,10 @@ class ExternalShuffle:
         self._n_rows = 0
         self._block = np.empty(0, np.uint8)
 
+    def __len__(self) -> int:
+        """The number of buckets."""
+        return len(self._paths)
+
     @property
     def n_rows(self) -> int:
         """The number of rows that were added."""

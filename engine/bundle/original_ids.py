@@ -27,7 +27,7 @@ class _Seen:
 
 @dataclass
 class IdWatch:
-    """What was seen of ids in other columns, by name."""
+    """Counts of agreement between original ids and other columns, by the name of the column."""
 
     _columns: dict[str, _Seen] = field(default_factory=dict)
 

@@ -1,6 +1,7 @@
 """Files, and the coded records that a study sees of them."""
 
 __all__ = [
+    "cell_lookup",
     "domain",
     "edit_rules",
     "frames",

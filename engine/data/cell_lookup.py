@@ -32,7 +32,14 @@ class CellLookup:
         self._rows.add(coded, rows.n_records, [len(values) for values in self.values.values()])
 
     def cells_of(self, batch: Batch) -> np.ndarray:
-        """The cell of each record of a batch, an index into ``data.table``, shape ``(batch.n_records,)``, int32.
+        """The cell of each record of a batch, an index into ``data.table``, shape ``(batch.n_records,)``, int32; errors
+        are those of :meth:`rows_of`."""
+        result: np.ndarray = self._cell_of_row[self.rows_of(batch)]
+        return result
+
+    def rows_of(self, batch: Batch) -> np.ndarray:
+        """The distinct row of each record of a batch, an index into ``data.raw.streamed.rows``, shape
+        ``(batch.n_records,)``.
 
         Raises :class:`EngineError` for a record unlike any of the first pass.
         """
@@ -42,8 +49,7 @@ class CellLookup:
         rows = self._rows.find([(column.indices, column.code_of) for column in columns], batch.n_records)
         if len(rows) and int(rows.min()) < 0:
             raise self._changed()
-        result: np.ndarray = self._cell_of_row[rows]
-        return result
+        return rows
 
     def _changed(self) -> EngineError:
         return EngineError(

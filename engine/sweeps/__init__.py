@@ -13,6 +13,7 @@ __all__ = [
     "recodes",
     "record_evaluator",
     "release_warnings",
+    "remade_cells",
     "remake",
     "remarks",
     "runner",

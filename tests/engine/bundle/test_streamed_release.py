@@ -106,7 +106,7 @@ def test_records_of_pairs_lie_in_the_cells_of_the_study(tmp_path: Path) -> None:
     assert len(np.unique(release.pairs)) == release.pairs.size
 
 
-def _read(path: Path):  # type: ignore[no-untyped-def]
+def _read(path: Path):
     from engine.data.io.readers import read_table
 
     return read_table(path)
