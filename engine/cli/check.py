@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, TextIO
 
 from engine.cli.parser import DATA_HELP, add_command
 from engine.cli.remedies import OPTIONS
+from engine.cli.source_options import add_stream_option, source_of
 from engine.common.errors import Remedy, UsageError, did_you_mean
 from engine.common.os_support import write_private
 from engine.common.output import say, write_file_text
@@ -38,6 +39,7 @@ def add_check_command(plans: Commands) -> None:
         help="settle what is listed, one by its name or all of a kind (repeatable), such as new=drop or "
         "level:job:7=merge:other; with --out",
     )
+    add_stream_option(check)
     check.add_argument("--out", metavar="FILE", help="write the plan that was settled to FILE (- prints it)")
 
 
@@ -47,7 +49,7 @@ def run_plan_check(args: argparse.Namespace) -> int:
     from engine.plan import plan_to_toml, read_plan
     from engine.plan.check import mismatches
     from engine.plan.recode import code
-    from engine.plan.samples import open_data
+    from engine.plan.tabulate import tabulate
     from engine.sweeps.readiness import plan_problems
     from engine.sweeps.unit_warnings import torn_units
 
@@ -55,7 +57,8 @@ def run_plan_check(args: argparse.Namespace) -> int:
         raise UsageError("--fix and --out belong together: one says how to settle what differs, one where to write it")
     if args.out and args.out != "-" and Path(args.out).exists():
         raise UsageError(f"'{Path(args.out).name}' exists already; name another file with --out")
-    plan, raw = read_plan(args.plan), open_data(args.data)[0]
+    plan = read_plan(args.plan)
+    raw = tabulate(source_of(args)[0], plan)
     for text in args.fix:
         plan = _settled(plan, raw, text)
     stream = sys.stderr if args.out == "-" else sys.stdout

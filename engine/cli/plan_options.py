@@ -12,6 +12,7 @@ from engine.common.errors import UsageError, did_you_mean
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from engine.data.io.stream import RecordStream
     from engine.data.microdata import RawTable
     from engine.plan import Plan
     from engine.plan.context import SingleUse
@@ -155,7 +156,12 @@ def _add_mechanisms_and_measures(group: argparse._ArgumentGroup) -> None:
     )
 
 
-def plan_of(args: argparse.Namespace, raw: RawTable, sample_plan: Plan | None, study_plan: Plan | None = None) -> Plan:
+def plan_of(
+    args: argparse.Namespace,
+    raw: RawTable | RecordStream,
+    sample_plan: Plan | None,
+    study_plan: Plan | None = None,
+) -> Plan:
     """The plan that the options describe: from a file, else the study's own, else the sample's, else a first guess;
     then edited."""
     from engine.plan import MechanismPlan, edit_plan, guess_plan, read_plan
@@ -172,7 +178,7 @@ def plan_of(args: argparse.Namespace, raw: RawTable, sample_plan: Plan | None, s
         base = sample_plan
     else:
         base = guess_plan(
-            raw,
+            _in_memory(raw),
             attributes=args.attributes,
             carry=args.carry or (),
             drop=args.drop or (),
@@ -214,7 +220,23 @@ def plan_of(args: argparse.Namespace, raw: RawTable, sample_plan: Plan | None, s
         replicates=replicates,
         max_risk=args.max_risk,
     )
-    return plan if args.places is None else _exchanging(plan, raw, args.places, keep_measures=args.measures is not None)
+    return (
+        plan
+        if args.places is None
+        else _exchanging(plan, _in_memory(raw), args.places, keep_measures=args.measures is not None)
+    )
+
+
+def _in_memory(raw: RawTable | RecordStream) -> RawTable:
+    """The records that a plan is guessed from."""
+    from engine.data.microdata import RawTable
+
+    if not isinstance(raw, RawTable):
+        raise UsageError(
+            f"'{raw.source}' is read by streaming, so no plan can be guessed from its records; give one with --plan, "
+            "made from a part of the data with `frontier plan init`"
+        )
+    return raw
 
 
 def first_plan_of(args: argparse.Namespace, raw: RawTable) -> Plan:

@@ -10,6 +10,7 @@ from engine.cli.objectives import add_objective_options, map_of
 from engine.cli.parser import DATA_HELP, add_command
 from engine.cli.run_options import add_run_options, run_options
 from engine.cli.show import print_table
+from engine.cli.source_options import add_stream_option, table_of
 from engine.common.output import say
 from engine.common.wording import plural
 
@@ -32,6 +33,7 @@ def add_commands(commands: Commands) -> None:
         "--replicates", type=whole_number, default=100, metavar="N", help="fresh runs per scenario (default 100)"
     )
     recheck.add_argument("--key-file", metavar="PATH", help="the study key (default: STUDY.key)")
+    add_stream_option(recheck)
     add_run_options(recheck)
     add_objective_options(recheck)
 
@@ -39,7 +41,6 @@ def add_commands(commands: Commands) -> None:
 def run_recheck(args: argparse.Namespace) -> None:
     """Run finalists on fresh replicates; list their figures in the sweep and on the fresh runs."""
     from engine.decision.choice import finalists
-    from engine.plan.samples import open_data
     from engine.report.candidate_table import scenario_rows
     from engine.report.unit_counts import with_units
     from engine.study.keys import key_path, read_key
@@ -47,8 +48,8 @@ def run_recheck(args: argparse.Namespace) -> None:
     from engine.sweeps.recheck import recheck
 
     options = run_options(args)
-    raw, _ = open_data(args.data)
     with Study.open(args.study) as study:
+        raw = table_of(args, study)
         view = map_of(study, args)
         places = [study.find(text)[0].index for text in args.candidate or ()] or finalists(study, view)
         key = read_key(key_path(study.path, args.key_file))

@@ -24,6 +24,7 @@ OPTIONS = {
     Remedy.FEWER_SWAPS: "--swap A,B or --search",
     Remedy.FIRST_PLAN: "`frontier plan init DATA`",
     Remedy.ID_COLUMN: "--id {column}, --carry {column} or --drop {column}",
+    Remedy.IN_MEMORY: "--no-stream",
     Remedy.KEY_FILE: "--key-file PATH",
     Remedy.LOCK: "`frontier plan lock`",
     Remedy.MECHANISMS: "`frontier mechanisms`",
@@ -43,6 +44,7 @@ OPTIONS = {
     Remedy.SETTLE_COLUMNS: "`frontier plan check PLAN DATA --fix new=carry --out NEW`",
     Remedy.SMALLER_SPACE: "--search, --fix, --change, --swap or --swap-sizes",
     Remedy.SPACE: "--spec, --swap-sizes or --all-specs",
+    Remedy.STREAM: "--stream",
     Remedy.SWEEP: "`frontier sweep`",
     Remedy.TAKE_BACK: "`frontier decide --state returned`",
 }

@@ -10,7 +10,9 @@ from typing import TYPE_CHECKING
 from engine.cli.arguments import whole_number
 from engine.cli.parser import DATA_HELP, add_command
 from engine.cli.plan_options import add_plan_options, plan_of
+from engine.cli.source_options import add_stream_option, source_of
 from engine.common.output import say
+from engine.common.progress import announce
 from engine.common.wording import rough_duration
 
 if TYPE_CHECKING:
@@ -26,24 +28,26 @@ def add_commands(commands: Commands) -> None:
     space = add_command(commands, "space", run_space, "count the candidates of a plan and estimate the time of a sweep")
     space.add_argument("data", metavar="DATA", help=DATA_HELP)
     add_plan_options(space)
+    add_stream_option(space)
     space.add_argument("--replicates", type=whole_number, metavar="N", help="runs per scenario")
 
 
 def run_space(args: argparse.Namespace) -> None:
     """Count candidates and estimate the time."""
     from engine.plan.recode import code
-    from engine.plan.samples import open_data
     from engine.release.space import Space
     from engine.release.space_size import n_specs
     from engine.sweeps.adaptive import most_runs
     from engine.sweeps.candidates import scenarios_of
     from engine.sweeps.probe import estimate, probed
     from engine.sweeps.space_count import space_or_count
+    from engine.sweeps.streamed_source import table_for
     from engine.sweeps.swap_ways import per_spec
 
     began = time.perf_counter()
-    raw, sample_plan = open_data(args.data)
-    plan = plan_of(args, raw, sample_plan)
+    source, sample_plan = source_of(args)
+    plan = plan_of(args, source, sample_plan)
+    raw = table_for(source, plan, announce=announce)
     data = code(raw, plan)
     read = time.perf_counter() - began
     asked, table, counted = plan.space, data.table, space_or_count(plan, data)

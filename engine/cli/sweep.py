@@ -10,6 +10,7 @@ from engine.cli.arguments import whole_number
 from engine.cli.parser import DATA_HELP, add_command
 from engine.cli.plan_options import add_plan_options, plan_of
 from engine.cli.run_options import add_run_options, run_options
+from engine.cli.source_options import add_stream_option, source_of
 from engine.common.output import say
 from engine.common.progress import announce
 
@@ -28,6 +29,7 @@ def add_commands(commands: Commands) -> None:
     sweep.add_argument("--replicates", type=whole_number, metavar="N", help="runs per scenario (default 20)")
     sweep.add_argument("--key-file", metavar="PATH", help="the study key (default: STUDY.key, made when absent)")
     add_run_options(sweep)
+    add_stream_option(sweep)
     sweep.add_argument("--extend", action="store_true", help="add rates, specs or replicates to a study")
     sweep.add_argument(
         "--deviation",
@@ -58,10 +60,10 @@ def _add_earlier(sweep: argparse.ArgumentParser) -> None:
 def run_sweep(args: argparse.Namespace) -> None:
     """Run a sweep, or resume it."""
     from engine.plan import extended_plan
-    from engine.plan.samples import open_data
     from engine.release.results import RunStatus
     from engine.study.earlier_studies import Predecessors
     from engine.study.study import Study
+    from engine.sweeps.streamed_source import table_for
     from engine.sweeps.sweep import open_sweep
 
     path, options = Path(args.study), run_options(args)
@@ -69,10 +71,13 @@ def run_sweep(args: argparse.Namespace) -> None:
     if path.exists():
         with Study.open(path) as old:
             study_plan = old.plan
-    raw, sample_plan = open_data(args.data)
-    plan = plan_of(args, raw, sample_plan, study_plan)
+            source, sample_plan = source_of(args, old)
+    else:
+        source, sample_plan = source_of(args)
+    plan = plan_of(args, source, sample_plan, study_plan)
     if args.extend and study_plan is not None:
         plan = extended_plan(study_plan, plan)
+    raw = table_for(source, plan, announce=announce)
     opened = open_sweep(
         raw,
         plan,

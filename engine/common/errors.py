@@ -35,6 +35,7 @@ class Remedy(Enum):
     FEWER_SWAPS = "swap fewer attributes, or search"
     FIRST_PLAN = "write a first plan"
     ID_COLUMN = "say what a column of distinct values is"
+    IN_MEMORY = "read records into memory"
     KEY_FILE = "name the key file"
     LOCK = "write an approval into a plan"
     MECHANISMS = "list the mechanisms"
@@ -54,6 +55,7 @@ class Remedy(Enum):
     SETTLE_COLUMNS = "decide on columns that a plan does not name"
     SMALLER_SPACE = "describe a smaller space"
     SPACE = "describe the space"
+    STREAM = "read records by streaming"
     SWEEP = "make a study"
     TAKE_BACK = "take a recommendation back"
 

@@ -69,6 +69,10 @@ class RawTable:
         if isinstance(self.columns, GroupedColumns):
             self.columns.keep_in_memory(names)
 
+    def in_memory(self, name: str) -> bool:
+        """Return whether the values of a column can be had: of streamed records only those of attributes."""
+        return self.streamed is None or name in self.streamed.rows.columns
+
     def n_values(self, name: str) -> int:
         """The number of distinct values of a column."""
         if isinstance(self.columns, GroupedColumns):

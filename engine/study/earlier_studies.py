@@ -89,9 +89,10 @@ def is_of_data(study: Study, raw: RawTable, keys: Sequence[bytes] = ()) -> bool 
     about = study.about
     if about["n_records"] != raw.n_records:
         return False
+    streamed = None if raw.streamed is None else list(raw.streamed.rows.names)  # other columns, another digest
     at_hand = key_at_hand(study)
     for key in keys if at_hand is None else (at_hand,):
-        if key_check(key) == about["key_check"]:
+        if key_check(key) == about["key_check"] and about.get("streamed") == streamed:
             return bool(fingerprint(key, raw.content_digest()) == about["fingerprint"])
     columns = {column for attribute in study.plan.attributes for column in attribute.columns}
     return None if columns <= set(raw.names) else False

@@ -22,6 +22,7 @@ _KINDS: dict[str, tuple[Callable[[Any], bool], str]] = {
     "plan": (lambda value: isinstance(value, str), "a plan"),
     "attributes": (is_texts, "a list of names"),
     "measures": (is_texts, "a list of measures"),
+    "streamed": (is_texts, "a list of columns"),
     "levels": (lambda value: isinstance(value, list) and all(map(is_whole, value)), "a list of numbers"),
     "original": (
         lambda value: isinstance(value, dict) and all(figure is None or is_number(figure) for figure in value.values()),

@@ -18,6 +18,7 @@ __all__ = [
     "remarks",
     "runner",
     "space_count",
+    "streamed_source",
     "swap_ways",
     "sweep",
     "unit_warnings",

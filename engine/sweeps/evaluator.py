@@ -28,6 +28,7 @@ from engine.sweeps.candidates import Group, group_of, setting_of
 from engine.sweeps.cell_evaluator import CellRuns, Measured, count_figures
 from engine.sweeps.record_evaluator import RecordRuns
 from engine.sweeps.registered import Registered, register_parts, registered_parts
+from engine.sweeps.streamed_source import check_countable
 
 Task = tuple[Group, Sequence[int]]
 """A group of scenarios and the replicates at which to run it."""
@@ -109,6 +110,8 @@ def _on_worker(
 def question_of(plan: Plan, data: Microdata, calls: Sequence[MeasureCall] | None = None) -> Question:
     """The question that a plan asks of its data; ``calls`` asks for some measures only."""
     calls = planned_calls(plan) if calls is None else tuple(calls)
+    if data.streamed is not None:
+        check_countable(plan, data.raw.source, calls)
     over_records = any(mechanism(declared.name).batched is None for declared in plan.mechanisms)
     records = over_records or any(c.measure.on_records for c in calls)
     analyses.check(plan, data, [str(c.values["analysis"]) for c in calls if "analysis" in c.values])

@@ -69,7 +69,11 @@ def check_single_columns(data: Microdata) -> None:
     unit that is missing in some record."""
     if data.unit is not None:
         _ = data.units  # which refuses such a record
-    if data.weight is not None and np.isnan(numbers(data.raw.columns[data.weight].values)).all():
+    if (
+        data.weight is not None
+        and data.raw.in_memory(data.weight)
+        and np.isnan(numbers(data.raw.columns[data.weight].values)).all()
+    ):
         raise UsageError(f"weight names column '{data.weight}', which holds no numbers; a weight is a number")
 
 

@@ -176,7 +176,10 @@ class LooseRecodes(ReleaseWarning):
 
 
 def release_warnings(data: Microdata, plan: Plan) -> list[ReleaseWarning]:
-    """Return all warnings about a release of these data, before anything is run."""
+    """Return all warnings about a release of these data, before anything is run.
+
+    Of records that are read by streaming no carried column is looked at, and no pair of columns.
+    """
     return [*carried_identifiers(data), *finer_than_counted(data, plan.keys), *loose_recodes(data, plan)]
 
 
@@ -223,7 +226,7 @@ def carried_identifiers(data: Microdata) -> list[Identifier]:
     """Columns, carried or in a block, that differ in nearly every record: their values are released as they are, and a
     public bundle that holds one that tells records apart is refused."""
     warnings, carried, n_records = [], set(data.carried), data.n_records
-    for name in released_names(data):
+    for name in filter(data.raw.in_memory, released_names(data)):
         if not _differs(data.raw.n_values(name), n_records):
             continue
         column = data.raw.columns[name]
@@ -267,6 +270,8 @@ def loose_recodes(data: Microdata, plan: Plan, known: Dependencies | None = None
 
     ``known`` is an earlier look through all columns of the file, which is what takes the time.
     """
+    if data.streamed is not None:
+        return []
     attribute_of = {column: part.name for part in data.domain.attributes for column in part.columns}
     # partners that agree on such an attribute agree on its column, and on all that this decides
     exact = {

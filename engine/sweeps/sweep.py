@@ -38,6 +38,7 @@ from engine.sweeps.release_warnings import ReleaseWarning, release_warnings
 from engine.sweeps.remarks import Remark, method_remarks, remark_text, space_remarks
 from engine.sweeps.runner import Announce, Cancelled, Runner, RunOptions, announce_compilation, no_collection
 from engine.sweeps.search import Search, run_search, search_of
+from engine.sweeps.streamed_source import check_way_of_reading
 from engine.sweeps.unit_warnings import torn_units
 from engine.sweeps.workers import Executor, check_workers, default_workers, open_local_executor
 
@@ -258,6 +259,7 @@ def _about(raw: RawTable, data: Microdata, question: Question, key: bytes) -> di
         "measures": [str(c) for c in question.calls],
         "fingerprint": fingerprint(key, raw.content_digest()),
         "key_check": key_check(key),
+        **({} if raw.streamed is None else {"streamed": list(raw.streamed.rows.names)}),
     }
 
 
@@ -269,6 +271,7 @@ def check_same(study: Study, raw: RawTable, key: bytes) -> None:
             f"the key is not the one that study '{study.name}' was made with; name the right file", Remedy.KEY_FILE
         )
     check_key(study, key)
+    check_way_of_reading(study, raw)
     if about["fingerprint"] != fingerprint(key, raw.content_digest()):
         detail = f"{about['n_records']:,} records of '{about['source']}'"
         raise UsageError(

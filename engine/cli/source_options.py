@@ -1,0 +1,40 @@
+"""The option that says how data are read, and the data it gives."""
+
+from __future__ import annotations
+
+import argparse
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from engine.data.io.stream import RecordStream
+    from engine.data.microdata import RawTable
+    from engine.plan import Plan
+    from engine.study.study import Study
+
+
+def add_stream_option(parser: argparse.ArgumentParser) -> None:
+    """Add how the data are read."""
+    parser.add_argument(
+        "--stream",
+        action=argparse.BooleanOptionalAction,
+        default=None,
+        help="read the data by streaming: count the records and keep none in memory (default: folders of parts, large "
+        "files, and studies that were made so)",
+    )
+
+
+def source_of(args: argparse.Namespace, study: Study | None = None) -> tuple[RawTable | RecordStream, Plan | None]:
+    """The data that the arguments name, read as they say, else as ``study`` was made: with the plan of a sample."""
+    from engine.plan.sources import open_source
+
+    stream = args.stream
+    if stream is None and study is not None:
+        stream = "streamed" in study.about
+    return open_source(args.data, stream)
+
+
+def table_of(args: argparse.Namespace, study: Study) -> RawTable:
+    """The records, or the counts of them, for a study that was made of them."""
+    from engine.sweeps.streamed_source import table_for
+
+    return table_for(source_of(args, study)[0], study.plan, study.measures)

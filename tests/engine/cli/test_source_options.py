@@ -1,0 +1,51 @@
+"""The command line on folders of parts: plans, spaces and studies of a stream, and words for what needs records."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from engine.cli.main import main
+from engine.study.study import Study
+from tests.engine.sweeps.test_streamed_source import PLAN
+from tests.streamed_sources import records, write_source
+
+
+@pytest.fixture
+def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    write_source(tmp_path, "parquet folder", records(300), [100], group=60)
+    (tmp_path / "plan.toml").write_text(PLAN.format(data="", more="", measures=""))
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def test_a_folder_is_checked_counted_and_swept(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["plan", "check", "plan.toml", "--data", "people"]) == 0
+    assert main(["space", "people", "--plan", "plan.toml"]) == 0
+    assert "300 records in 30 occupied cells" in capsys.readouterr().out
+    for _ in range(2):  # the second resumes it, the plan being the study's own
+        sweep = ["sweep", "people", "--study", "a.study", "--workers", "1"]
+        assert main([*sweep, *([] if Path("a.study").exists() else ["--plan", "plan.toml"])]) == 0
+        assert "'people' is read by streaming" in capsys.readouterr().err
+    assert main(["measure", "a.study", "--data", "people", "--measures", "total_variation"]) == 0
+    assert main(["recheck", "a.study", "--data", "people", "--replicates", "2"]) == 0
+    with Study.open(place / "a.study") as study:
+        assert study.about["streamed"] == ["age", "job", "sex"]
+
+
+def test_a_study_of_a_stream_asks_for_its_way_of_reading(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (place / "people.csv").write_bytes(write_source(place, "csv", records(300), []).read_bytes())
+    assert main(["sweep", "people.csv", "--stream", "--plan", "plan.toml", "--study", "a.study"]) == 0
+    assert main(["measure", "a.study", "--data", "people.csv", "--measures", "total_variation"]) == 0
+    capsys.readouterr()
+    asked = ["measure", "a.study", "--data", "people.csv", "--no-stream", "--measures", "entropy"]
+    assert main(asked) == 2
+    assert "was made by streaming and 'people.csv' is in memory; read it by streaming (--stream)" in (
+        capsys.readouterr().err
+    )
+
+
+def test_a_plan_is_not_guessed_from_a_stream(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["space", "people"]) == 2
+    assert "no plan can be guessed from its records; give one with --plan" in capsys.readouterr().err

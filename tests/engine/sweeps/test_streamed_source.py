@@ -1,0 +1,153 @@
+"""Sweeps of streamed sources: the same rows as with all records in memory, and refusals before anything is read."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from engine.common.errors import EngineError, UsageError
+from engine.data.io.readers import read_table
+from engine.data.io.stream import RecordStream, open_stream
+from engine.data.microdata import RawTable
+from engine.plan import Plan, plan_from_toml
+from engine.study.earlier_studies import is_of_data
+from engine.study.study import Study
+from engine.sweeps.added_measures import add_measures
+from engine.sweeps.readiness import plan_problems
+from engine.sweeps.streamed_source import table_for
+from engine.sweeps.sweep import open_sweep, sweep
+from tests.engine.small_studies import keyed, table_of
+from tests.small_tables import KEY
+from tests.streamed_sources import FORMS, records, small_pieces, write_source
+
+PLAN = """
+[data]
+carry = ["note", "income"]
+{data}
+[[attribute]]
+name = "age"
+cut = [25, 55]
+[[attribute]]
+name = "job"
+on_missing = "level"
+[[attribute]]
+name = "sex"
+[[edit]]
+name = "no young guards"
+forbid = {{ age = ["<25"], job = ["guard"] }}
+{more}
+[space]
+rates = [0.05, 0.2]
+swap_sizes = [1, 2]
+replicates = 2
+[measures]
+names = ["small_cells", "hellinger", "largest_two_way"{measures}]
+"""
+
+
+def plan_of(data: str = "", more: str = "", measures: Sequence[str] = ()) -> Plan:
+    return plan_from_toml(PLAN.format(data=data, more=more, measures="".join(f', "{name}"' for name in measures)))
+
+
+def swept(path: Path, data: RawTable | RecordStream) -> Study:
+    return sweep(table_for(data, plan_of()), plan_of(), keyed(path), workers=1)
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_a_study_of_a_stream_has_the_rows_of_one_in_memory(tmp_path: Path, form: str) -> None:
+    table = records(600)
+    source = write_source(tmp_path, form, table, [90, 400], group=110)
+    whole = read_table(write_source(tmp_path, form.split()[0], table, []))
+    with (
+        small_pieces(64, 200, 4096),
+        swept(tmp_path / "streamed.study", open_stream(source)) as streamed,
+        swept(tmp_path / "whole.study", whole) as in_memory,
+    ):
+        assert table_of(streamed) == table_of(in_memory)
+        assert streamed.original == in_memory.original
+        assert streamed.about["streamed"] == ["age", "job", "sex"]
+        assert "streamed" not in in_memory.about
+        assert {**streamed.about, **dict.fromkeys(("source", "fingerprint", "created", "streamed"))} == {
+            **in_memory.about,
+            **dict.fromkeys(("source", "fingerprint", "created", "streamed")),
+        }
+
+
+def test_a_study_is_gone_on_with_in_the_way_in_which_it_was_made(tmp_path: Path) -> None:
+    path = write_source(tmp_path, "csv", records(300), [])
+    counted, whole = table_for(open_stream(path), plan_of()), read_table(path)
+    with swept(tmp_path / "s.study", open_stream(path)) as study:
+        with pytest.raises(UsageError, match=r"study 's\.study' was made by streaming and 'people\.csv' is in memory"):
+            open_sweep(whole, None, study)
+        assert add_measures(study, counted, KEY, ["total_variation"], workers=1) == ["total_variation"]
+        assert is_of_data(study, counted) is True
+        assert is_of_data(study, whole) is None
+    with (
+        swept(tmp_path / "m.study", whole) as study,
+        pytest.raises(UsageError, match=r"was made with all records in memory and 'people\.csv' is read by streaming"),
+    ):
+        open_sweep(counted, None, study)
+
+
+def test_other_records_of_a_stream_are_refused(tmp_path: Path) -> None:
+    table = records(300)
+    path = write_source(tmp_path, "csv", table, [])
+    with swept(tmp_path / "s.study", open_stream(path)) as study:
+        write_source(tmp_path, "csv", records(300, seed=2), [])
+        with pytest.raises(UsageError, match=r"was made on other data.*the values differ"):
+            open_sweep(table_for(open_stream(path), plan_of()), None, study)
+
+
+@pytest.mark.parametrize(
+    ("plan", "words"),
+    [
+        (plan_of(measures=["pmse"]), "measure 'pmse' of the plan needs them"),
+        (plan_of(measures=["pmse", "specks"]), "measures 'pmse' and 'specks' of the plan need"),
+        (plan_of('unit = "hid"'), "unit 'hid' of the plan needs them"),
+        (
+            plan_of(more='[[mechanism]]\nname = "rds"\n[[mechanism]]\nname = "dds"', measures=["pmse"]),
+            "measure 'pmse' and mechanisms 'rds' and 'dds' of the plan need them",
+        ),
+        (
+            plan_of(more='[[analysis]]\nname = "wages"\nformula = "log(income) ~ sex"'),
+            "analysis 'wages' of the plan needs them",
+        ),
+    ],
+)
+def test_what_needs_records_is_named_and_refused_before_anything_is_read(
+    tmp_path: Path, plan: Plan, words: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    source = open_stream(write_source(tmp_path, "csv", records(50), []))
+    monkeypatch.setattr(RecordStream, "batches", None)  # which nothing may ask for
+    with pytest.raises(
+        UsageError, match=r"'people\.csv' is read by streaming, so its records are not in memory"
+    ) as error:
+        table_for(source, plan)
+    assert words in str(error.value)
+
+
+def test_measures_that_need_records_are_refused_when_they_are_added(tmp_path: Path) -> None:
+    path = write_source(tmp_path, "csv", records(300), [])
+    with swept(tmp_path / "s.study", open_stream(path)) as study:
+        counted = table_for(open_stream(path), plan_of())
+        with pytest.raises(UsageError, match="measure 'pmse' of the plan needs them"):
+            add_measures(study, counted, KEY, ["pmse"], workers=1)
+
+
+def test_a_plan_is_checked_against_a_stream(tmp_path: Path) -> None:
+    counted = table_for(open_stream(write_source(tmp_path, "csv folder", records(300), [100])), plan_of())
+    assert plan_problems(plan_of(), counted) == []
+    assert "'old'" in plan_problems(plan_of(more='[[edit]]\nname = "e"\nforbid = { age = ["old"] }'), counted)[0]
+
+
+def test_a_source_is_told_to_be_streamed(tmp_path: Path) -> None:
+    path = write_source(tmp_path, "csv", records(30), [])
+    told: list[str] = []
+    table_for(read_table(path), plan_of(), announce=told.append)
+    assert not told
+    table_for(open_stream(path), plan_of(), announce=told.append)
+    assert told == ["'people.csv' is read by streaming: its records are counted, and are not kept in memory"]
+    with pytest.raises(EngineError, match="without a use in the plan"):
+        table_for(open_stream(path), plan_from_toml('[[attribute]]\nname = "age"\n'))
