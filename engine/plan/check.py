@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Container, Iterable, Iterator
 
 import numpy as np
 
@@ -55,6 +55,7 @@ def _found(plan: Plan, table: RawTable) -> Iterator[Mismatch]:
             return
         absent += [mismatch.column] if isinstance(mismatch, AbsentColumn) else []
     levels: dict[str, tuple[str, ...]] = {}
+    codes = {code for attribute in plan.attributes for code in attribute.missing}
     table.keep_in_memory(column for attribute in plan.attributes for column in attribute.columns)
     for attribute in plan.attributes:
         if not set(absent).isdisjoint(attribute.columns):
@@ -68,7 +69,7 @@ def _found(plan: Plan, table: RawTable) -> Iterator[Mismatch]:
             yield Clash(str(error), attribute.name)
             continue
         levels[attribute.name] = view.levels
-        yield from _of_levels(plan, attribute, table, view)
+        yield from _of_levels(attribute, table, view, codes)
     for rule in plan.edits:
         for name, forbidden in rule.forbid:
             for level in forbidden:
@@ -84,9 +85,9 @@ def column_mismatches(plan: Plan, table: RawTable) -> Iterator[AbsentColumn | Ne
     except EngineError as error:
         yield Clash(str(error))
         return
-    claims = dict(plan.data.claims())
+    claims, names = dict(plan.data.claims()), tuple(table.names)
     for column in assigned.absent:
-        yield AbsentColumn(column, claims[column], tuple(table.names))
+        yield AbsentColumn(column, claims[column], names)
     yield from _absent_from_uses(plan, table, assigned.absent)
     for column in assigned.unassigned:
         yield NewColumn(column, table.about(column).label)
@@ -118,11 +119,13 @@ def _unread(plan: Plan, attribute: AttributePlan, table: RawTable) -> NotNumbers
     return NotNumbers(attribute.name, column.name, values, n_bad)
 
 
-def _of_levels(plan: Plan, attribute: AttributePlan, table: RawTable, view: AttributeView) -> Iterator[Mismatch]:
+def _of_levels(
+    attribute: AttributePlan, table: RawTable, view: AttributeView, codes: Container[str]
+) -> Iterator[Mismatch]:
     if not view.levels:
         yield NoValues(attribute.name)
         return
-    yield from _new_values(plan, attribute, table, view)
+    yield from _new_values(attribute, table, view, codes)
     if attribute.levels or attribute.cut:
         counts = np.bincount(view.level_of[view.rows] + 2, minlength=len(view.levels) + 2)
         unused = tuple(
@@ -137,14 +140,13 @@ def _of_levels(plan: Plan, attribute: AttributePlan, table: RawTable, view: Attr
 
 
 def _new_values(
-    plan: Plan, attribute: AttributePlan, table: RawTable, view: AttributeView
+    attribute: AttributePlan, table: RawTable, view: AttributeView, codes: Container[str]
 ) -> Iterator[NewLevel | NewMissingCode]:
-    """The values of an attribute that none of its levels holds."""
+    """The values of an attribute that none of its levels holds; ``codes`` are what stands for missing in any."""
     # A combination of several columns has no label and is no code.
     about = table.about(attribute.view[0]) if len(attribute.view) == 1 else ColumnLabels()
-    elsewhere = {code for part in plan.attributes for code in part.missing}
     declared = {*attribute.levels, *(raw for _, values in attribute.merge for raw in values)}
     for value, n_outside in zip(view.outside, view.n_outside, strict=True):
-        missing = value in elsewhere or says_missing(about, value, declared)
+        missing = value in codes or says_missing(about, value, declared)
         kind = NewMissingCode if missing else NewLevel
         yield kind(attribute.name, value, n_outside, about.label_of.get(value, ""))

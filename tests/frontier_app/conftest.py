@@ -10,10 +10,11 @@ from typing import Any
 import pytest
 import streamlit as st
 from streamlit.testing.v1 import AppTest
+from streamlit.util import calc_hash
 
 from engine.plan import edit_plan, samples
 from frontier_app.session import access, workspace
-from frontier_app.session.navigation import script
+from frontier_app.session.navigation import PAGES, script
 from frontier_app.session.workspace import Workspace
 from frontier_app.wording import markup
 from tests.frontier_app.finished_studies import FinishedStudies
@@ -46,9 +47,10 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def to_page(made: AppTest, name: str) -> AppTest:
-    """The app on another page; its first run tells Streamlit which pages there are."""
+    """The app on another page, at once as by its address, or after the pages that it showed before."""
     if not made._registered_pages:
-        made.run()
+        made._page_hash = calc_hash("" if name == next(iter(PAGES)) else name)
+        return made.run()
     return made.switch_page(script(name)).run()
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
+from typing import Any, ClassVar
 
 import pytest
 
@@ -192,3 +192,24 @@ def test_the_plan_of_an_earlier_study_which_does_not_say_what_it_saw_is_read_as_
     seen = replace(WAVES, data=with_seen(WAVES.data, ("A", "rep1")))
     assert seen == WAVES and not plan_differences(WAVES, seen)
     assert with_seen(seen.data, ("A", "rep1", "rep2")).seen == ("rep1",), "another file does not change it"
+
+
+class _Watched(AttributePlan):
+    """An attribute that counts how often somebody asks for its codes for missing."""
+
+    asked: ClassVar[int] = 0
+
+    def __getattribute__(self, name: str) -> Any:
+        _Watched.asked += name == "missing"
+        return super().__getattribute__(name)
+
+
+def test_each_attribute_is_looked_at_as_often_however_many_there_are() -> None:
+    asked = []
+    for n in (20, 80):
+        table = table_of(**{f"c{i}": ["a", "b", "a"] for i in range(n)})
+        plan = Plan(DataPlan(tuple(_Watched(f"c{i}", missing=("-9",)) for i in range(n))))
+        _Watched.asked = 0
+        assert check_plan(plan, table) == []
+        asked.append(_Watched.asked / n)
+    assert asked[0] == asked[1] > 0
