@@ -42,6 +42,14 @@ def pytest_configure(config: pytest.Config) -> None:
     settings.load_profile(config.getoption("--hypothesis-profile") or examples.fitting(config.getoption("-m")))
 
 
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
+    """Half as many processes again as there are processors: tests in a browser, and those of processes that are killed
+    or waited for, leave a processor idle for a third of their time."""
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return cores + (cores + 1) // 2
+
+
 def pytest_collection_finish() -> None:
     """What is loaded by now stays to the end: no search for garbage goes through it again."""
     gc.freeze()
