@@ -7,7 +7,7 @@ exist.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from itertools import chain, combinations
@@ -19,6 +19,7 @@ from engine.common.errors import Remedy, UsageError, did_you_mean
 from engine.common.wording import in_digits
 from engine.data.domain import Domain
 from engine.data.table import ContingencyTable
+from engine.release.equal_roles import as_numbers, blocks, first_equal, n_words
 from engine.release.release_specs import ReleaseSpecs
 from engine.release.spec import AttributeSpec, Structure
 from engine.release.specs import C, F, PairedSpecs, S, Specs, U
@@ -27,12 +28,9 @@ MOST_SPECS = 2_000_000
 """A space larger than this is refused rather than enumerated."""
 MOST_ROLES = 1_000_000_000
 """And so is one whose specs have more roles than this in all; each takes a byte of memory."""
-_TRADED, _DIGITS = np.arange(128, dtype=np.uint8), np.zeros(128, np.int64)
+_TRADED = np.arange(128, dtype=np.uint8)
 _TRADED[[S, C]] = C, S
-_DIGITS[[S, F, C, U]] = range(4)
-_ROLES_IN_A_WORD = 31
 _CHUNK = 50_000  # choices of attributes listed at once
-_BLOCK = 1 << 20  # roles looked at together
 
 
 class ImpossibilityKind(StrEnum):
@@ -276,17 +274,17 @@ def build(
     reasons = [Impossibility(kind) for kind in _OF_ROLES] + [Impossibility(ImpossibilityKind.ALL_OTHERS_ONE_CATEGORY)]
     reasons += [Impossibility(ImpossibilityKind.ONE_CATEGORY, every.names[j]) for j in narrow]
     reason_of = np.empty(len(every), np.int32)  # by place in reasons, -1 for none
-    numbers = np.empty((len(every), max(1, -(-len(every.names) // _ROLES_IN_A_WORD))), np.int64)
+    numbers = np.empty((len(every), n_words(len(every.names))), np.int64)
     legal = feasible = 0
-    for part in _blocks(every.roles):
+    for part in blocks(every.roles):
         roles = every.roles[part]
         reason_of[part], of_levels = _reasons(roles, narrow, rule)
         swapped = (roles == S).sum(axis=1)
         legal += int(((swapped > 0) & (swapped < roles.shape[1])).sum())
         feasible += int(((reason_of[part] < 0) | of_levels).sum())
-        numbers[part] = _numbers(_merging(roles, table.domain, rule, carries))
+        numbers[part] = as_numbers(_merging(roles, table.domain, rule, carries))
     possible = np.flatnonzero(reason_of < 0)
-    first = possible[_first_equal(numbers[possible])]
+    first = possible[first_equal(numbers[possible])]
     is_first = first == possible
     again, earlier = possible[~is_first], first[~is_first]
     differs = (every.roles[again] != every.roles[earlier]).any(axis=1)  # the same spec twice is one
@@ -298,12 +296,6 @@ def build(
         PairedSpecs(every.take(again[differs]), every.take(earlier[differs])),
         PairedSpecs(every.take(impossible), [reasons[i] for i in reason_of[impossible].tolist()]),
     )
-
-
-def _blocks(roles: np.ndarray) -> Iterator[slice]:
-    """Parts of so many rows that what is computed of them stays in a processor's cache."""
-    step = max(1, _BLOCK // max(1, roles.shape[1]))
-    return (slice(start, start + step) for start in range(0, len(roles), step))
 
 
 def _reasons(roles: np.ndarray, narrow: Sequence[int], rule: str) -> tuple[np.ndarray, np.ndarray]:
@@ -338,27 +330,6 @@ def _merging(roles: np.ndarray, domain: Domain, rule: str, carries: bool) -> np.
     own[trade] = _TRADED[own[trade]]
     result[fits] = own
     return result
-
-
-def _numbers(roles: np.ndarray) -> np.ndarray:
-    """Roles as numbers, two bits for each, in one or more words."""
-    n_words = max(1, -(-roles.shape[1] // _ROLES_IN_A_WORD))
-    numbers = np.zeros((len(roles), n_words), np.int64)
-    digits = _DIGITS[roles]
-    for j in range(roles.shape[1]):
-        word = numbers[:, j // _ROLES_IN_A_WORD]
-        word <<= 2
-        word |= digits[:, j]
-    return numbers
-
-
-def _first_equal(numbers: np.ndarray) -> np.ndarray:
-    """For each row the first one that equals it."""
-    key = numbers[:, 0]
-    for word in numbers.T[1:]:
-        key = np.unique(key, return_inverse=True)[1] * len(numbers) + np.unique(word, return_inverse=True)[1]
-    _, first, same = np.unique(key, return_index=True, return_inverse=True)
-    return first[same]
 
 
 def pair_bound(structure: Structure, table: ContingencyTable) -> tuple[int, int]:

@@ -15,7 +15,7 @@ from engine.data.edit_rules import EditRule
 from engine.data.table import ContingencyTable
 from engine.plan import SpacePlan
 from engine.plan.recode import code
-from engine.release import space
+from engine.release import equal_roles, space
 from engine.release.space import Space, build, by_swap_sizes, complete
 from engine.release.spec import AttributeSpec
 from engine.release.specs import Specs
@@ -99,7 +99,7 @@ def test_large_spaces_are_made_part_by_part(monkeypatch: pytest.MonkeyPatch) -> 
     expected = twin.build(twin.complete(names, names), table, "strict", False)
     for size in (1, 7, 64):
         monkeypatch.setattr(space, "_CHUNK", size)
-        monkeypatch.setattr(space, "_BLOCK", size)
+        monkeypatch.setattr(equal_roles, "_BLOCK", size)
         assert_same(build(complete(names, names), table), expected)
         assert by_swap_sizes(names, names, (1, 3, 2)) == list(twin.by_swap_sizes(names, names, (1, 3, 2)))
 
