@@ -29,6 +29,7 @@ def swapped(records: np.ndarray, roles: str, wanted: int, seed: int):
     return pairs, changed, released
 
 
+@pytest.mark.slow
 @given(
     st.lists(st.tuples(*[st.integers(0, 2)] * 3), min_size=2, max_size=24),
     st.sampled_from(["SUU", "SSU", "SFU", "SCU", "SUC", "CSF"]),

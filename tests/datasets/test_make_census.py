@@ -65,6 +65,7 @@ def test_the_full_size_is_that_of_a_census() -> None:
         generator()["census"]("huge")
 
 
+@pytest.mark.slow
 def test_its_plan_tries_targeted_swaps_of_households() -> None:
     table, plan = load("census")
     data = code(table, plan)

@@ -78,6 +78,7 @@ def test_recodes_of_the_survey_are_proposed(n: int) -> None:
     assert len(false) <= MOST_FALSE, false
 
 
+@pytest.mark.slow
 def test_skips_and_roles_of_the_survey_are_proposed() -> None:
     table, truth, found = made()
     proposals = propose(table, None, found)
@@ -130,6 +131,7 @@ def swept(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, RawTable, Pla
     return folder, table, plan, decisions
 
 
+@pytest.mark.slow
 def test_from_file_to_frontier_in_few_decisions(swept: tuple[Path, RawTable, Plan, int]) -> None:
     folder, table, plan, decisions = swept
     assert decisions <= MOST_DECISIONS

@@ -17,6 +17,7 @@ from engine.data.labels import NO_LABELS, ColumnLabels
 NS = "{ddi:codebook:2_5}"
 
 
+@pytest.mark.slow
 def test_frequencies_are_those_of_the_released_file(every: Path) -> None:
     table = pq.read_table(every / "public" / "release.parquet")
     book = ElementTree.parse(every / "public" / "codebook.xml")

@@ -36,6 +36,7 @@ def approved_with(folder: Path, n: int, key: bytes | None) -> RawTable:
     return raw
 
 
+@pytest.mark.slow
 def test_the_attack_on_small_keys_draws_by_weight_and_under_the_rules_too(tmp_path: Path) -> None:
     raw = approved_with(tmp_path, 600, np.random.default_rng(42).bytes(16))
     with Study.open(tmp_path / "household.study") as study:
@@ -47,6 +48,7 @@ def test_the_attack_on_small_keys_draws_by_weight_and_under_the_rules_too(tmp_pa
     assert tables["not_known"] == ("records are drawn by 1/count to the power 1", "edit rules refuse pairs")
 
 
+@pytest.mark.slow
 def test_it_is_exported_and_replayed_without_a_record_that_breaks_the_rule_anew(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -210,6 +210,7 @@ def in_subprocess(script: str, **environment: str):
     return json.loads(done.stdout.splitlines()[-1])
 
 
+@pytest.mark.slow
 def test_bits_are_the_same_without_compilation():
     if not compiled.COMPILED:
         pytest.skip(f"{compiled.WHY_NOT}; install numba and leave FRONTIER_NUMBA unset")

@@ -234,6 +234,7 @@ def test_rules_on_attributes_that_stay_leave_the_published_stream_alone(small, d
     assert len(streams) == 1 and isinstance(random_swap.prepare(ruled.structure, ruled.table), Prepared)
 
 
+@pytest.mark.slow
 def test_plain_python_gives_the_compiled_pairs():
     code = (
         "from tests.engine.mechanisms import test_restricted_swap as t; asked = t.one_of_each(); print(["

@@ -189,6 +189,7 @@ def test_nothing_asked_is_the_original(data: Microdata, compatible: str, i: int)
     assert "no household begins a swap" in str(drawn.diagnostics["warning"])
 
 
+@pytest.mark.slow
 @given(persons_in_households(), given_parameters(), st.sampled_from(SIMILAR), st.integers(0, 99), st.randoms())
 def test_the_order_of_rows_and_the_numbers_of_households_only_permute_the_result(
     data: Microdata, parameters: dict[str, str], similar: str, i: int, random: Any
@@ -213,6 +214,7 @@ def test_the_order_of_rows_and_the_numbers_of_households_only_permute_the_result
     assert (before.begun == after.begun).all() and (before.failed[new] == after.failed).all()
 
 
+@pytest.mark.slow
 def test_plain_python_gives_the_compiled_swaps():
     code = (
         "from tests.engine.mechanisms import test_targeted as t; import numpy as np; rng = np.random.default_rng(1); "

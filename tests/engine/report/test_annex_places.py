@@ -7,6 +7,8 @@ import zipfile
 from dataclasses import replace
 from pathlib import Path
 
+import pytest
+
 from engine.bundle.allow_list import _ALLOWED
 from engine.decision.choice import choose
 from engine.plan import MechanismPlan
@@ -21,6 +23,7 @@ from engine.sweeps.sweep import sweep
 PLACES = ("region", "district", "municipality")
 
 
+@pytest.mark.slow
 def test_annex_a_and_its_workbook_tell_of_places(tmp_path: Path) -> None:
     raw, plan = load("census")
     exchange = MechanismPlan.of(

@@ -61,6 +61,7 @@ def test_a_column_that_is_not_offered_leads_to_where_that_is_mended(
         assert not made.exception and made.session_state["frontier"].file_view.part == part
 
 
+@pytest.mark.slow
 def test_one_pass_accepts_all_suggestions_and_is_taken_back_as_one(opened: AppTest) -> None:
     switch = next(group for group in opened.button_group if str(group.key).startswith("file-part"))
     made = switch.set_value("suggestions").run()

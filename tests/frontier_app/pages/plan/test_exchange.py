@@ -6,6 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import pytest
 from streamlit.testing.v1 import AppTest
 
 from engine.plan import MechanismPlan, Plan, plan_from_toml, plan_to_toml
@@ -34,6 +35,7 @@ def _with(made: AppTest, kind: str, part: str) -> Any:
     return found
 
 
+@pytest.mark.slow
 def test_looking_at_the_pages_changes_nothing_in_the_plan() -> None:
     made = _opened()
     for page in ("threat", "plan", "data"):
@@ -42,6 +44,7 @@ def test_looking_at_the_pages_changes_nothing_in_the_plan() -> None:
         assert _plan(made) == load("census")[1]
 
 
+@pytest.mark.slow
 def test_a_hand_written_grid_keeps_what_the_inputs_do_not_ask_for() -> None:
     made = _opened()
     plan = _plan(made)
@@ -56,6 +59,7 @@ def test_a_hand_written_grid_keeps_what_the_inputs_do_not_ask_for() -> None:
     assert not made.exception and dict(_plan(made).mechanisms[0].grid) == dict(written.mechanisms[0].grid)
 
 
+@pytest.mark.slow
 def test_the_page_plan_asks_in_words_of_the_field_and_counts_at_once() -> None:
     made = to_page(_opened(), "plan")
     labels = [one.label for one in (*made.text_input, *made.multiselect, *made.button_group)]
@@ -69,6 +73,7 @@ def test_the_page_plan_asks_in_words_of_the_field_and_counts_at_once() -> None:
     assert scenarios.value == "8", "two ways to find partners, two for those at risk, two of drawing the others"
 
 
+@pytest.mark.slow
 def test_profiles_are_lists_from_strict_to_lax() -> None:
     made = to_page(_opened(), "plan")
     _with(made, "multiselect", "-0-similar-1").set_value(["hhsize", "tenure"]).run()
@@ -86,6 +91,7 @@ def _census(folder: Path) -> AppTest:
     return _with(made, "selectbox", "file-unit-").set_value("household").run()
 
 
+@pytest.mark.slow
 def test_a_file_is_asked_for_its_households_and_places(tmp_path: Path) -> None:
     made = _census(tmp_path)
     assert places_of(_plan(made)) == ()
