@@ -9,13 +9,14 @@ from typing import Any
 from engine.common.errors import EngineError, UsageError
 from engine.common.os_support import expanded
 from engine.common.resources import home
-from engine.data.io.readers import read_table
+from engine.data.io.stream import RecordStream
 from engine.data.microdata import RawTable
 from engine.plan import Plan, first_plan, plan_to_toml, read_plan
 from engine.plan.codebook import with_labels
 from engine.plan.codebook_file import read_codebook
 from engine.plan.column_assignment import with_seen
 from engine.plan.samples import open_data
+from engine.plan.sources import open_source
 from engine.study.keys import key_path, read_key
 from engine.study.study import Study
 from engine.sweeps.sweep import check_same
@@ -40,7 +41,7 @@ def open_upload(name: str, content: Any, size: int) -> None:
     at = workspace.create()
     try:
         path = at.save_upload(name, content)
-        raw, _ = open_data(str(path))
+        raw, _ = _records(str(path))
     except BaseException:
         at.delete()
         raise
@@ -54,10 +55,22 @@ def open_path(text: str) -> None:
     Only for who started the server: it reads with that person's rights.
     """
     path = _own_path(text)
-    raw = read_table(path)
+    raw, _ = _records(str(path))
     at = workspace.create()
     at.note(data=str(path), study=None)
     _begin_first(at, raw)
+
+
+def _records(text: str) -> tuple[RawTable, Plan | None]:
+    """Records in memory, with the plan of a sample; refuses what is only read by streaming."""
+    source, plan = open_source(text)
+    if isinstance(source, RecordStream):
+        what = "a folder" if Path(text).is_dir() else "larger than a page can hold in memory"
+        raise UsageError(
+            f"'{source.source}' is {what}; plan it on a part of its records here, sweep the whole with `frontier sweep "
+            "DATA --plan PLAN --study STUDY`, and open that study with `frontier app STUDY`"
+        )
+    return source, plan
 
 
 def _check_size(size: int) -> None:
@@ -107,7 +120,7 @@ def open_workspace(at: Workspace) -> None:
     error = ""
     if about["data"]:
         try:
-            raw, sample_plan = open_data(about["data"])
+            raw, sample_plan = _records(about["data"])
             raw = _labelled(at, raw)
         except EngineError as problem:
             error, sample_plan = remedies.error_text(problem), None
@@ -182,7 +195,7 @@ def _add_data(data: str) -> None:
     """Open data for the study at work; refuses data that it was not made on."""
     at, path = state.get().workspace, own_study()
     assert at is not None and path is not None
-    raw, _ = open_data(data)
+    raw, _ = _records(data)
     with Study.open(path) as study:
         check_same(study, raw, read_key(key_path(path)))
     at.note(data=data)

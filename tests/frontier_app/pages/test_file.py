@@ -10,7 +10,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from engine.common.resources import user_folder
-from engine.plan import plan_to_toml
+from engine.plan import plan_to_toml, sources
 from frontier_app.session.workspace import Workspace
 from tests.frontier_app.conftest import APP, launched, to_page
 from tests.frontier_app.elements import press
@@ -24,6 +24,7 @@ from tests.frontier_app.file_page import (
     words_of,
     workspace_of,
 )
+from tests.streamed_sources import records, write_source
 
 
 def test_a_path_is_opened_and_stands_in_no_address(tmp_path: Path) -> None:
@@ -61,13 +62,21 @@ def test_without_the_owners_address_no_path_is_read(tmp_path: Path) -> None:
         ("", "No path is given"),
         ("people.csv", "does not begin at the top"),
         ("{}/none.csv", "does not exist"),
-        ("{}", "is a folder"),
+        ("{}/nothing", "holds no"),
+        ("{}/parts", "'parts' is a folder; plan it on a part of its records here"),
+        ("{}/large.csv", "'large.csv' is larger than a page can hold in memory"),
         ("{}/odd.doc", "supported are"),
         ("{}/empty.sav", "is empty"),
         ("{}/broken.sav", "no readable .sav file"),
     ],
 )
-def test_what_cannot_be_opened_is_said_and_nothing_is_left_behind(tmp_path: Path, typed: str, said: str) -> None:
+def test_what_cannot_be_opened_is_said_and_nothing_is_left_behind(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, typed: str, said: str
+) -> None:
+    monkeypatch.setattr(sources, "MOST_VALUES", 1000)
+    (tmp_path / "nothing").mkdir()
+    write_source(tmp_path, "csv folder", records(20), [10]).rename(tmp_path / "parts")
+    write_source(tmp_path, "csv", records(100), []).rename(tmp_path / "large.csv")
     for name, content in (("odd.doc", b"x"), ("empty.sav", b""), ("broken.sav", b"$FL2" + b"\0" * 400)):
         (tmp_path / name).write_bytes(content)
     made = start()
