@@ -5,12 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
-import pyarrow as pa
 
 from engine.common.errors import EngineError
 from engine.data.distinct_rows import DistinctRows
 
 if TYPE_CHECKING:
+    import pyarrow as pa
+
     from engine.data.io.stream import Batch
     from engine.data.microdata import Microdata
 
