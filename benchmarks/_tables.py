@@ -17,8 +17,8 @@ from engine.plan import AttributePlan, DataPlan, Plan
 from engine.plan.recode import code
 from engine.plan.samples import load
 from engine.release import space
-from engine.sweeps.candidates import Group, group
 from engine.sweeps.evaluator import Question
+from engine.sweeps.groups import Groups, group
 from tests.shared import folder
 
 KEY = bytes(range(16))
@@ -63,11 +63,11 @@ def narrowed(table: ContingencyTable, attributes: Sequence[int]) -> ContingencyT
     return ContingencyTable(Domain(tuple(table.domain.attributes[j] for j in attributes)), cells, counts)
 
 
-def small_swaps(table: ContingencyTable, rates: Sequence[str], swap: Sequence[str] | None = None) -> list[Group]:
+def small_swaps(table: ContingencyTable, rates: Sequence[str], swap: Sequence[str] | None = None) -> Groups:
     """All swaps of one and two attributes."""
     names = table.domain.names
     specs = space.build(space.by_swap_sizes(names, swap or names, (1, 2)), table).specs
-    return group(list(enumerate(space.scenarios(specs, rates))), table)
+    return group(space.scenarios(specs, rates), table)
 
 
 def first_table() -> ContingencyTable:

@@ -32,8 +32,8 @@ from engine.plan.recode import code
 from engine.plan.samples import load
 from engine.release.space import by_swap_sizes
 from engine.release.spec import AttributeSpec, ReleaseSpec, pairs_wanted
-from engine.sweeps.candidates import group
 from engine.sweeps.evaluator import Evaluator, question_of
+from engine.sweeps.groups import group
 from tests.shared import folder
 from tests.twins import measures as measures_twin
 from tests.twins import random_swap as twin
@@ -67,7 +67,7 @@ def seconds(action: Callable[[], object], repeats: int = 5) -> float:
 
 def candidate(evaluator: Evaluator, specs: Sequence[ReleaseSpec]) -> float:
     """Seconds per candidate, drawn, exchanged and measured; every spec at every rate, 20 replicates each."""
-    groups = group(list(enumerate(specs)), evaluator.question.table)
+    groups = group(specs, evaluator.question.table)
 
     def run() -> None:
         for one in groups:

@@ -29,9 +29,10 @@ from engine.data.table import ContingencyTable
 from engine.mechanisms import random_swap
 from engine.release import space
 from engine.release.spec import multi_kind, pairs_wanted
+from engine.release.specs import S
 from engine.release.touched import TouchedBuffer, split_masks
-from engine.sweeps.candidates import Group, group
-from engine.sweeps.evaluator import Evaluator, Task
+from engine.sweeps.evaluator import Evaluator
+from engine.sweeps.groups import TaskBatch, group
 from engine.sweeps.workers import open_local_executor
 
 START, REPEATS = 8.0, 4
@@ -66,7 +67,7 @@ def parts(table: ContingencyTable) -> None:
         each = np.array([seconds(lambda: evaluator.run_all([task])) / 20 for task in tasks])  # noqa: B023
         whole = float(each.mean())
         several = multi_kind(table)
-        structures = [one.scenarios[0][1].structure(several) for one in groups]
+        structures = [one.specs[0].structure(several) for one in groups]
         prepare = seconds(lambda: [random_swap.prepare(s, table) for s in structures]) / len(groups)  # noqa: B023
         prepared = [random_swap.prepare(s, table) for s in structures]
         streams = [[random_swap.stream(KEY, s, table, r) for r in numbers] for s in structures]
@@ -77,7 +78,7 @@ def parts(table: ContingencyTable) -> None:
 
         drawing = seconds(draw) / (10 * len(groups))
         index, touched = evaluator.index, TouchedBuffer()
-        masks = [split_masks(index, [one.scenarios[0][1].attributes]) for one in groups]
+        masks = [split_masks(index, one.specs.specs.roles[one.specs.spec_codes[:1]] == S) for one in groups]
         stops, one_stop = np.array([wanted], np.int64), np.ones((1, 1), bool)
 
         def exchange() -> None:
@@ -87,7 +88,7 @@ def parts(table: ContingencyTable) -> None:
 
         exchange()
         exchanging = seconds(exchange) / (10 * len(groups))
-        swapped = [one.scenarios[0][1].attributes.having("S") for one in groups]
+        swapped = [one.specs[0].attributes.having("S") for one in groups]
         over_records.candidate(swapped[0], wanted, state())
         records = np.array([seconds(lambda: over_records.candidate(s, wanted, state()), 2) for s in swapped])  # noqa: B023
         median = float(np.median(records / each))
@@ -109,16 +110,14 @@ def sharing(table: ContingencyTable, most: int = 600) -> None:
     """The whole release space: splits and rates share their pairs; beside every candidate on its own."""
     names = table.domain.names
     specs = space.build(space.complete(names, names), table).specs
-    groups = group(list(enumerate(space.scenarios(specs, RATES))), table)
-    total = sum(len(one.scenarios) for one in groups)
+    groups = group(space.scenarios(specs, RATES), table)
+    total = sum(len(one) for one in groups)
     chosen = [groups[i] for i in np.unique(np.linspace(0, len(groups) - 1, most).astype(int))]
     evaluator = Evaluator(asked(table), KEY)
     together = [(one, (1,)) for one in chosen]
-    alone = [
-        (Group(one.structure, (member,)), (1,)) for one in chosen[:: max(1, most // 60)] for member in one.scenarios
-    ]
+    alone = [(one.part(slice(k, k + 1)), (1,)) for one in chosen[:: max(1, most // 60)] for k in range(len(one))]
     evaluator.run_all(alone[:3])
-    n = sum(len(one.scenarios) for one in chosen)
+    n = sum(len(one) for one in chosen)
     shared = seconds(lambda: evaluator.run_all(together)) / n
     unshared = seconds(lambda: evaluator.run_all(alone), 2) / len(alone)
     print(f"\nthe whole release space: {total:,} scenarios in {len(groups):,} structures, a sample of {n:,}")
@@ -149,13 +148,13 @@ def machine_gain(seconds: float = 2.0) -> float:
 def workers(table: ContingencyTable, candidates: int = 10_000) -> None:
     """Two processes beside one over the same tasks, by the clock on the wall; starting them is left out."""
     groups = small_swaps(table, RATES)
-    replicates = -(-candidates // sum(len(one.scenarios) for one in groups))
-    bundles = [[(one, tuple(range(1, replicates + 1)))] for one in groups]
+    replicates = -(-candidates // sum(len(one) for one in groups))
+    bundles = [TaskBatch([(one, range(1, replicates + 1))]) for one in groups]
     question, times, found, gains = asked(table), [], [], [machine_gain()]
     for count in (1, 2):
         begun: list[float] = []
 
-        def tasks(begun: list[float] = begun) -> Iterator[list[Task]]:
+        def tasks(begun: list[float] = begun) -> Iterator[TaskBatch]:
             # until every process has started and loaded its kernels, figures are thrown away
             ready = time.perf_counter() + START
             yield from takewhile(lambda _: time.perf_counter() < ready, cycle(bundles))

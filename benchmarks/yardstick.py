@@ -31,8 +31,8 @@ from engine.data.table import ContingencyTable
 from engine.release.results import RunStatus
 from engine.release.spec import pairs_wanted
 from engine.study.study import Study
-from engine.sweeps.candidates import group
 from engine.sweeps.evaluator import Evaluator
+from engine.sweeps.groups import group
 from tests.shared import folder
 
 WHOLE_PROCESSOR, WHOLE_CLOCK, FIRST, ONE = 2.0, 1.5, 1.5, 1.3
@@ -116,7 +116,7 @@ def whole(table: ContingencyTable, yardstick: Yardstick, place: Path) -> None:
     print(f"  first candidates stored after {first:.2f} s (<= {FIRST} s: {word(first <= FIRST)})")
     with Study.open(place / str(ROUNDS - 1) / "space.study") as study:
         ours = rows_of(study)
-        groups = len(group([(s.index, s.spec) for s in study.scenarios], table))
+        groups = len(group(study.scenarios.specs, table))
         failed = int((study.runs.results().status == RunStatus.FAILED).sum())
     theirs = spaces[-1]
     short = int((theirs.rows[:, 2] < 2 * np.array(wanted)[theirs.rows[:, 1].astype(int)]).sum())

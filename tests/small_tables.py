@@ -18,9 +18,10 @@ from engine.mechanisms import random_swap
 from engine.plan import AttributePlan, DataPlan, Plan
 from engine.release.batch import CellIndex, ReleaseBatch, TouchedCells, release_batch
 from engine.release.spec import AttributeSpec, ReleaseSpec, Structure, multi_kind, pairs_wanted
+from engine.release.specs import S, Specs
 from engine.release.touched import TouchedBuffer, split_masks
-from engine.sweeps.candidates import Group, group
 from engine.sweeps.evaluator import Evaluator, Question
+from engine.sweeps.groups import Groups, group
 
 Record = tuple[int, ...]
 KEY = bytes(range(16))
@@ -111,7 +112,9 @@ def exchange(
     Returns per split ``(ends, cell, before, after, kept)`` as a batch holds them, one part per stop.
     """
     touched = TouchedBuffer()
-    touched.exchange(index, pairs, stops, split_masks(index, splits), np.ones((len(splits), len(stops)), bool))
+    touched.exchange(
+        index, pairs, stops, split_masks(index, Specs.of(splits).roles == S), np.ones((len(splits), len(stops)), bool)
+    )
     results, begin = [], 0
     for ends in touched.ends.reshape(len(splits), len(stops)):
         results.append((ends - begin, *(row[begin : ends[-1]].copy() for row in touched.cells)))
@@ -166,9 +169,9 @@ def releases(small: Small, several: Sequence[tuple[str, Sequence[tuple[int, int]
     return batch_of(index, parts, changed, [small.spec(roles) for roles, _ in several])
 
 
-def groups(asked: Question, specs: Sequence[ReleaseSpec]) -> list[Group]:
+def groups(asked: Question, specs: Sequence[ReleaseSpec]) -> Groups:
     """Scenarios by structure, numbered in the order given."""
-    return group(list(enumerate(specs)), asked.table)
+    return group(specs, asked.table)
 
 
 def rows(asked: Question, specs: Sequence[ReleaseSpec], replicates: Sequence[int], key: bytes = KEY) -> np.ndarray:

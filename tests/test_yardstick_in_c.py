@@ -16,8 +16,8 @@ from engine.plan.recode import code
 from engine.plan.samples import load
 from engine.release import space
 from engine.release.spec import pairs_wanted
-from engine.sweeps.candidates import group
 from engine.sweeps.evaluator import Evaluator
+from engine.sweeps.groups import group
 
 RATES = ("0.02", "0.1")
 
@@ -45,7 +45,7 @@ def both(yardstick):
     table = code(raw, plan).table
     names = table.domain.names
     specs = space.scenarios(space.build(space.complete(names, names), table).specs, RATES)
-    groups = group(list(enumerate(specs)), table)
+    groups = group(specs, table)
     rows = Evaluator(asked(table), KEY).run_all([(one, (1,)) for one in groups]).rows
     at = rows[:, 0].astype(int)
     numbers = numbers_of([spec.attributes.roles for spec in specs])

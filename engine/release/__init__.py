@@ -2,6 +2,7 @@
 
 __all__ = [
     "batch",
+    "equal_roles",
     "ids",
     "order_trace",
     "parameter",

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import numpy as np
 
 from engine.release.batch import CellIndex, ReleaseBatch, TouchedCells, release_batch
-from engine.release.spec import AttributeSpec
 
 
 class TouchedBuffer:
@@ -99,6 +96,7 @@ class TouchedBuffer:
         return release_batch(index.cells(failing), TouchedCells(self.ends, *self.cells), changed, swaps)
 
 
-def split_masks(index: CellIndex, splits: Sequence[AttributeSpec]) -> np.ndarray:
-    """The masks of several splits' swapped attributes, shape ``(splits, words)``."""
-    return np.array([index.mask(spec.having("S")) for spec in splits])
+def split_masks(index: CellIndex, swaps: np.ndarray) -> np.ndarray:
+    """The masks of several splits' swapped attributes, shape ``(splits, words)``; ``swaps`` says of each split which
+    attributes those are."""
+    return np.array([index.mask(np.flatnonzero(row).tolist()) for row in swaps])

@@ -6,6 +6,7 @@ __all__ = [
     "baseline",
     "candidates",
     "evaluator",
+    "groups",
     "pace",
     "probe",
     "readiness",

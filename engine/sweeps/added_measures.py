@@ -13,16 +13,15 @@ from engine.common.errors import EngineError
 from engine.data.microdata import RawTable
 from engine.measures import MeasureCall, call
 from engine.plan.recode import code
-from engine.release.spec import ReleaseSpec
 from engine.study.lease import WriterTask
 from engine.study.runs import TABLES, RunTable
 from engine.study.study import Study
-from engine.sweeps.candidates import Group, group, in_even_order
 from engine.sweeps.evaluator import Question, question_of
+from engine.sweeps.groups import Groups, TaskBatch, group, in_even_order
 from engine.sweeps.pace import Pace
 from engine.sweeps.runner import RunOptions, announce_compilation
 from engine.sweeps.sweep import check_options, check_same, open_executor
-from engine.sweeps.workers import BATCH_SIZE, TaskBatch, records_batch_size
+from engine.sweeps.workers import BATCH_SIZE, records_batch_size
 
 
 def add_measures(
@@ -79,13 +78,13 @@ def _fill(
     """Fill columns of these ``runs`` (scenario, replicate; by table) with the measures of a question."""
     done, total = 0, sum(map(len, runs.values()))
     on_progress, on_time_left = options.get("on_progress"), options.get("on_time_left")
-    mechanism_of = [s.spec.mechanism for s in study.scenarios]
+    codes, mechanisms = study.scenarios.coded("mechanism")
+    groups = in_even_order(group(study.scenarios.specs, question.table))
     announce_compilation(options.get("announce"))
     with open_executor(question, key, total, **options) as executor:
         pace = Pace()
-        pace.expect(Counter(mechanism_of[index] for keys in runs.values() for index in keys[:, 0].tolist()))
+        pace.expect(Counter(mechanisms[code] for keys in runs.values() for code in codes[keys[:, 0]].tolist()))
         for table, keys in runs.items():
-            groups = in_even_order(group([(s.index, s.spec) for s in study.scenarios], question.table))
             size = BATCH_SIZE if not question.on_records else records_batch_size(len(keys))
             for outcome in executor.run(_batches(groups, keys, size)):
                 notes = [
@@ -104,17 +103,17 @@ def _fill(
                     raise EngineError("cancelled; the study is as it was before")
 
 
-def _batches(groups: Sequence[Group], runs: np.ndarray, size: int) -> Iterator[TaskBatch]:
+def _batches(groups: Groups, runs: np.ndarray, size: int) -> Iterator[TaskBatch]:
     """Batches of tasks, of roughly ``size`` candidates, that remake exactly these runs (scenario, replicate)."""
     replicates_of: dict[int, list[int]] = {}
     for index, replicate in runs.tolist():
         replicates_of.setdefault(index, []).append(replicate)
     for shared in groups:
-        by_replicates: dict[tuple[int, ...], list[tuple[int, ReleaseSpec]]] = {}
-        for index, spec in shared.scenarios:
+        by_replicates: dict[tuple[int, ...], list[int]] = {}
+        for place, index in enumerate(shared.indices.tolist()):
             if index in replicates_of:
-                by_replicates.setdefault(tuple(replicates_of[index]), []).append((index, spec))
-        for replicates, scenarios in by_replicates.items():
-            step = max(1, size // len(scenarios))
+                by_replicates.setdefault(tuple(replicates_of[index]), []).append(place)
+        for replicates, places in by_replicates.items():
+            step, part = max(1, size // len(places)), shared.part(np.array(places))
             for first in range(0, len(replicates), step):
-                yield [(Group(shared.structure, tuple(scenarios)), replicates[first : first + step])]
+                yield TaskBatch([(part, replicates[first : first + step])])

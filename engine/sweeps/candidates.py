@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import product
 from typing import Any
 
@@ -21,29 +21,10 @@ from engine.plan import MechanismPlan, Plan
 from engine.release import space
 from engine.release.parameter import Setting
 from engine.release.release_specs import ReleaseSpecs
-from engine.release.spec import AttributeSpec, ReleaseSpec, Structure, multi_kind
+from engine.release.spec import AttributeSpec, ReleaseSpec
 from engine.release.specs import Specs
+from engine.sweeps.groups import fit_key
 from engine.sweeps.swap_ways import swap_ways, without_impossible
-
-_GOLDEN = (5**0.5 - 1) / 2
-_NEIGHBOURHOODS = 64  # runs of neighbours of a mechanism: their rows lie together in the study, which stores them fast
-
-
-@dataclass(frozen=True)
-class Group:
-    """Scenarios that share work, each with its index in the study.
-
-    Scenarios of a mechanism with a batched draw share a ``structure``, and so their pairs.  Those of another one (no
-    structure) share its fit.
-    """
-
-    structure: Structure | None
-    scenarios: tuple[tuple[int, ReleaseSpec], ...]
-
-    @property
-    def mechanism(self) -> str:
-        """The name of the mechanism of all scenarios."""
-        return self.scenarios[0][1].mechanism
 
 
 def space_of(plan: Plan, data: Microdata, known: Specs | None = None) -> space.Space:
@@ -187,74 +168,3 @@ def _worked_on(plan: Plan, data: Microdata) -> tuple[tuple[int, ...], tuple[str,
     """The places of the plan's keys and its numeric columns, on which mechanisms work."""
     numeric = tuple(column for column in numeric_columns(plan, data) if column not in data.single_uses)
     return tuple(data.domain.indices(plan.keys)), numeric
-
-
-def fit_key(made: Mechanism, texts: Sequence[tuple[str, str]]) -> tuple[str, ...]:
-    """Key of a fit: scenarios that agree on it share the fit."""
-    return (made.name, *(value for name, value in texts if name in made.fit))
-
-
-def sharing(
-    scenarios: Sequence[tuple[int, ReleaseSpec]], table: ContingencyTable
-) -> list[list[tuple[int, ReleaseSpec]]]:
-    """Scenarios by the work that they share, in the order in which each kind first appears; see :class:`Group`."""
-    splits_apart = {*multi_kind(table), *table.domain.ruled}
-    by_work: dict[Any, list[tuple[int, ReleaseSpec]]] = {}
-    by_roles: dict[Any, list[tuple[int, ReleaseSpec]]] = {}  # the list in which all rates of a spec meet
-    for index, spec in scenarios:
-        if spec.by_roles:
-            roles = (spec.attributes.roles, spec.rule, spec.params)
-            shared = by_roles.get(roles)
-            if shared is None:
-                work = (*_unsplit(spec.attributes.roles, splits_apart), spec.rule, spec.params)
-                shared = by_roles[roles] = by_work.setdefault(work, [])
-            shared.append((index, spec))
-        else:
-            by_work.setdefault(fit_key(mechanism(spec.mechanism), spec.params), []).append((index, spec))
-    return list(by_work.values())
-
-
-def _unsplit(roles: str, splits_apart: Collection[int]) -> tuple[str, str]:
-    """Roles without the split of S∪C, but for whether C is empty; and that split on attributes with several kinds of
-    levels and those of refusing edit rules (``splits_apart``).  Equal for specs of one :class:`Structure`."""
-    if "C" not in roles:
-        return roles, ""
-    return roles.replace("S", "C"), "".join([str(j) + "," for j in sorted(splits_apart) if roles[j] == "S"])
-
-
-def group_of(spec: ReleaseSpec, table: ContingencyTable) -> Group:
-    """The group of one scenario alone, as number 0."""
-    return group([(0, spec)], table)[0]
-
-
-def group(scenarios: Sequence[tuple[int, ReleaseSpec]], table: ContingencyTable) -> list[Group]:
-    """Scenarios by structure, in the order in which structures first appear."""
-    several_kinds = multi_kind(table)
-    groups = []
-    for shared in sharing(scenarios, table):
-        _, spec = shared[0]
-        batched = mechanism(spec.mechanism).batched is not None
-        structure = spec.structure(several_kinds, table.domain.ruled) if batched else None
-        groups.append(Group(structure, tuple(shared)))
-    return groups
-
-
-def even_order(n: int) -> np.ndarray:
-    """An order of ``n`` things of which every beginning is spread over all of them."""
-    return np.argsort(np.arange(1, n + 1) * _GOLDEN % 1)
-
-
-def in_even_order(groups: Sequence[Group]) -> list[Group]:
-    """Groups in an order of which every beginning tells what the rest will take: runs of neighbours, spread over the
-    groups of each mechanism, and some of each mechanism first."""
-    by_mechanism: dict[str, list[Group]] = {}
-    for shared in groups:
-        by_mechanism.setdefault(shared.mechanism, []).append(shared)
-    placed: list[tuple[float, list[Group]]] = []
-    for of_one in by_mechanism.values():
-        n = min(_NEIGHBOURHOODS, len(of_one))
-        ends = np.arange(n + 1) * len(of_one) // n
-        for rank, at in enumerate(even_order(n).tolist()):
-            placed.append((rank / n, of_one[ends[at] : ends[at + 1]]))
-    placed.sort(key=lambda part: part[0])
-    return [shared for _, part in placed for shared in part]

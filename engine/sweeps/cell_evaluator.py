@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Sequence
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -20,8 +21,9 @@ from engine.release.batch import CellIndex, ReleaseBatch, unpack
 from engine.release.records import ReleasedTable
 from engine.release.results import Note, NoteKind, RunStatus
 from engine.release.spec import ReleaseSpec, pairs_wanted
+from engine.release.specs import S
 from engine.release.touched import TouchedBuffer, split_masks
-from engine.sweeps.candidates import Group
+from engine.sweeps.groups import Group
 
 _CELLS = 50_000  # touched cells measured together: enough to forget the calls, few enough to stay in the cache
 
@@ -42,23 +44,27 @@ class _GroupLayout:
         table = index.table
         self.records = batched.records
         self.prepared = batched.prepare(group.structure, table)
-        wanted = {rate: pairs_wanted(rate, table.n_records) for rate in {spec.rate for _, spec in group.scenarios}}
-        self.rates = sorted(wanted, key=lambda rate: wanted[rate][1])
-        self.wanted = np.array([wanted[rate][1] for rate in self.rates], np.int64)
-        self.nothing = np.array([wanted[rate][0] == 0 for rate in self.rates])
-        splits = {spec.attributes.roles: spec.attributes for _, spec in group.scenarios}
-        row = {roles: i for i, roles in enumerate(splits)}
-        self.swapped = split_masks(index, list(splits.values()))
+        self.group, specs = group, group.specs
+        procedures, stops = np.unique(specs.procedure_codes, return_inverse=True)  # they differ in their rates alone
+        numbers = [pairs_wanted(specs.procedures[code].rate, table.n_records) for code in procedures.tolist()]
+        order = np.argsort([n_pairs for _, n_pairs in numbers], kind="stable")
+        self.wanted = np.array([n_pairs for _, n_pairs in numbers], np.int64)[order]
+        self.nothing = np.array([to_swap == 0 for to_swap, _ in numbers])[order]
+        codes, splits = np.unique(specs.spec_codes, return_inverse=True)
+        swaps = specs.specs.roles[codes] == S
+        self.swapped = split_masks(index, swaps)
         # scenario of each candidate by split and stop, -1 where the group has no such member
-        scenarios = np.full((len(splits), len(self.rates)), -1, np.int64)
-        column = {rate: k for k, rate in enumerate(self.rates)}
-        for scenario, spec in group.scenarios:
-            scenarios[row[spec.attributes.roles], column[spec.rate]] = scenario
+        scenarios = np.full((len(codes), len(order)), -1, np.int64)
+        scenarios[splits, np.argsort(order)[stops]] = group.indices
         self.is_member = scenarios >= 0
         self.split_of, self.stop_of = np.nonzero(self.is_member)
         self.scenarios = scenarios[self.is_member]
-        self.spec_of = dict(group.scenarios)
-        self.swaps = np.array([[role == "S" for role in roles] for roles in splits])[self.split_of]
+        self.swaps = swaps[self.split_of]
+
+    @cached_property
+    def spec_of(self) -> dict[int, ReleaseSpec]:
+        """The spec of each scenario, by its index."""
+        return dict(self.group.scenarios)
 
 
 class _Unmeasured:

@@ -36,8 +36,9 @@ from engine.common.streams import STREAM_VERSION
 from engine.common.version import __version__
 from engine.sweeps.cluster_batches import ClusterBatches
 from engine.sweeps.evaluator import Evaluator, Outcome, Question, stream_keys
+from engine.sweeps.groups import TaskBatch
 from engine.sweeps.registered import check_travel
-from engine.sweeps.workers import Executor, TaskBatch
+from engine.sweeps.workers import Executor
 
 _PATIENCE = 10.0  # seconds until a scheduler that does not answer counts as unreachable
 _POLL = 0.5  # seconds without a result after which the sweep looks whether somebody cancelled it

@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Iterable
 
-from engine.sweeps.evaluator import Outcome, Task
-from engine.sweeps.workers import TaskBatch
+from engine.sweeps.evaluator import Outcome
+from engine.sweeps.groups import Task, TaskBatch
 
 SECONDS = 1.0
 """Processor time that a message's work shall take: hundreds of times what handing it out costs.  That much is done
@@ -46,7 +46,7 @@ class ClusterBatches:
         where nothing is left."""
         if not self._batches:
             return None
-        joined = list(self._batches.popleft())
+        joined = TaskBatch(self._batches.popleft())
         name, size = joined[0][0].mechanism, candidates(joined)
         most = self._most(name, threads, messages)
         while self._batches and self._batches[0][0][0].mechanism == name:
@@ -75,7 +75,7 @@ class ClusterBatches:
 
 def candidates(batch: TaskBatch) -> int:
     """Number of runs of a batch."""
-    return sum(len(group.scenarios) * len(replicates) for group, replicates in batch)
+    return sum(len(group) * len(replicates) for group, replicates in batch)
 
 
 def _join(joined: TaskBatch, batch: TaskBatch) -> None:

@@ -24,14 +24,12 @@ from engine.release.batch import CellIndex, ReleaseBatch
 from engine.release.records import ReleasedTable
 from engine.release.results import Note, RunStatus
 from engine.release.spec import ReleaseSpec
-from engine.sweeps.candidates import Group, group_of, setting_of
+from engine.sweeps.candidates import setting_of
 from engine.sweeps.cell_evaluator import CellRuns, Measured, count_figures
+from engine.sweeps.groups import Group, Task, group_of
 from engine.sweeps.record_evaluator import RecordRuns
 from engine.sweeps.registered import Registered, register_parts, registered_parts
 from engine.sweeps.streamed_source import check_countable
-
-Task = tuple[Group, Sequence[int]]
-"""A group of scenarios and the replicates at which to run it."""
 
 
 class Effort(NamedTuple):
@@ -130,7 +128,7 @@ def stream_keys(task: Task, question: Question, key: bytes) -> list[bytes]:
         assert made.batched is not None
         stream = made.batched.streams(key, group.structure, question.table)
         return [stream(replicate) for replicate in replicates]
-    return [made.stream(key, spec, question.table, number) for number in replicates for _, spec in group.scenarios]
+    return [made.stream(key, spec, question.table, number) for number in replicates for spec in group.specs]
 
 
 class Realisation(NamedTuple):

@@ -15,8 +15,9 @@ from engine.mechanisms import mechanism
 from engine.plan import Plan
 from engine.release.space import Space, scenarios
 from engine.release.spec import ReleaseSpec
-from engine.sweeps.candidates import Group, even_order, group, scenarios_of, sharing
+from engine.sweeps.candidates import scenarios_of
 from engine.sweeps.evaluator import Evaluator, question_of
+from engine.sweeps.groups import Groups, even_order, group
 from engine.sweeps.search import search_of
 from engine.sweeps.space_count import Counted
 from engine.sweeps.start_time import start_time
@@ -68,15 +69,16 @@ def estimate(
     stopwatch(evaluator.prepare)  # what each process makes for itself, without what it loads for that
     again = stopwatch.processor - once
     spent = _SPENT_ON_RECORDS if question.on_records else _SPENT
-    kinds: dict[str, list[list[tuple[int, ReleaseSpec]]]] = {}
-    for shared in sharing(list(enumerate(specs)), question.table):
-        kinds.setdefault(shared[0][1].mechanism, []).append(shared)
+    groups = group(specs, question.table)
+    kinds: dict[str, list[int]] = {}
+    for at, name in enumerate(groups.mechanisms):
+        kinds.setdefault(name, []).append(at)
     fits = drawn = 0.0  # processor seconds
-    for name, shares in kinds.items():
-        known = sum(map(len, shares))
+    for name, places in kinds.items():
+        known = int(groups.sizes[places].sum())
         meant = known + (total - len(specs) if mechanism(name).by_roles else 0)  # no other mechanism is known in part
-        indices = np.unique(np.linspace(0, len(shares) - 1, probes).astype(int))
-        chosen = group([scenario for i in indices[even_order(len(indices))] for scenario in shares[i]], question.table)
+        indices = np.unique(np.linspace(0, len(places) - 1, probes).astype(int))
+        chosen = groups.take(np.array(places)[indices[even_order(len(indices))]])
         fit, run = _each(evaluator, chosen, plan.space.replicates, spent / len(kinds), stopwatch)
         fits += meant * fit
         drawn += meant * plan.space.replicates * run
@@ -134,7 +136,7 @@ def probed(plan: Plan, space: Space | Counted | None, others: Sequence[ReleaseSp
 
 
 def _each(
-    evaluator: Evaluator, chosen: Sequence[Group], replicates: int, spent: float, stopwatch: _Stopwatch
+    evaluator: Evaluator, chosen: Groups, replicates: int, spent: float, stopwatch: _Stopwatch
 ) -> tuple[float, float]:
     """Processor seconds of the fit per scenario, and of a run, of some groups that are run as a sweep runs them until
     so many seconds are ``spent``.
@@ -145,11 +147,11 @@ def _each(
     began = time.perf_counter()
     evaluator.run(chosen[0], [1])
     few = int(spent / 3 / max(1e-9, time.perf_counter() - began))
-    none_done = np.zeros(1 + max(index for shared in chosen for index, _ in shared.scenarios), np.int64)
+    none_done = np.zeros(1 + chosen.indices.max(), np.int64)
     done, scenarios, fits, runs = 0, 0, 0.0, 0.0
     began = time.perf_counter()
-    for shared in chosen:
-        batch = next(task_batches([shared], none_done, max(1, min(replicates, few))))
+    for k, shared in enumerate(chosen):
+        batch = next(task_batches(chosen[k : k + 1], none_done, max(1, min(replicates, few))))
         if shared.structure is None:
             evaluator.forget_fit()
         taken = stopwatch(partial(evaluator.run_all, batch))
@@ -158,8 +160,8 @@ def _each(
             fits += max(0.0, taken - run)
             taken = run
         runs += taken
-        done += sum(len(part.scenarios) * len(numbers) for part, numbers in batch)
-        scenarios += len(shared.scenarios)
+        done += sum(len(part) * len(numbers) for part, numbers in batch)
+        scenarios += len(shared)
         if time.perf_counter() - began > spent:
             break
     return fits / scenarios, runs / done

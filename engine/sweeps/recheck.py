@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Unpack
 
+import numpy as np
+
 from engine.common.errors import EngineError, UsageError
 from engine.data.microdata import RawTable
 from engine.plan.recode import code
@@ -12,8 +14,8 @@ from engine.release.spec import MOST_REPLICATES
 from engine.study.decision_log import append
 from engine.study.lease import WriterTask
 from engine.study.study import Study
-from engine.sweeps.candidates import group, in_even_order
 from engine.sweeps.evaluator import Outcome, question_of
+from engine.sweeps.groups import group, in_even_order
 from engine.sweeps.pace import Pace
 from engine.sweeps.runner import FRESH_FROM, RunOptions, announce_compilation, missing_runs
 from engine.sweeps.sweep import check_options, check_same, open_executor
@@ -43,8 +45,8 @@ def recheck(
     study.acquire_lease(task=WriterTask.RECHECK)
     try:
         question = question_of(study.plan, code(raw, study.plan), study.measures)
-        specs = [(s.index, s.spec) for s in study.scenarios if s.index in wanted]
-        groups = in_even_order(group(specs, question.table))
+        chosen = np.array(sorted(wanted), np.int64)
+        groups = in_even_order(group(study.scenarios.specs.take(chosen), question.table, chosen))
         done = study.runs.replicates_done("fresh", FRESH_FROM - 1)
         missing = missing_runs(groups, done, replicates)
         fresh = _FreshRuns(len(wanted) * replicates - missing.total(), len(wanted) * replicates, options)

@@ -23,8 +23,9 @@ from engine.release.batch import Cells, ReleaseBatch, TouchedCells, release_batc
 from engine.release.records import ReleasedTable
 from engine.release.results import Note, NoteKind
 from engine.release.spec import ReleaseSpec
-from engine.sweeps.candidates import Group, fit_key, setting_of
+from engine.sweeps.candidates import setting_of
 from engine.sweeps.cell_evaluator import Measured
+from engine.sweeps.groups import Group, fit_key
 
 
 def batch_of(release: RecordRelease, places: Sequence[int]) -> ReleaseBatch:
@@ -141,11 +142,12 @@ class RecordRuns:
         and in each member by member."""
         rows: list[list[float]] = []
         notes: list[Note] = []
+        scenarios = group.scenarios
         with one_thread():  # fits are matrix products: with more threads their last bits would follow the machine
             draws = self._draws(group)
             at = iter(keys)
             for replicate in replicates:
-                for (scenario, spec), draw in zip(group.scenarios, draws, strict=True):
+                for (scenario, spec), draw in zip(scenarios, draws, strict=True):
                     head = (scenario, replicate)
                     rows.append(self._measure(head, spec, draw(next(at)), notes))
         return Measured(np.array(rows, float), notes)
@@ -164,7 +166,7 @@ class RecordRuns:
 
     def _draws(self, group: Group) -> list[Callable[[bytes], Drawn]]:
         """Functions that draw a replicate of each scenario from its derived key; the scenarios share a fit."""
-        settings = [setting_of(spec, self.plan, self.original.data) for _, spec in group.scenarios]
+        settings = [setting_of(spec, self.plan, self.original.data) for spec in group.specs]
         made = mechanism(group.mechanism)
         fit = fit_key(made, settings[0].texts)
         if self._fitted is None or self._fitted[0] != fit:

@@ -12,9 +12,9 @@ from engine.data.table import ContingencyTable
 from engine.mechanisms import mechanism
 from engine.release.results import RunStatus
 from engine.release.spec import ReleaseSpec, pairs_wanted
-from engine.sweeps.candidates import group_of
 from engine.sweeps.cell_evaluator import CellRuns
 from engine.sweeps.evaluator import Question
+from engine.sweeps.groups import group_of
 
 _PAIRS = 1 << 20  # compared at a time
 

@@ -15,8 +15,8 @@ import numpy as np
 from engine.release.spec import MOST_REPLICATES
 from engine.study.runs import RunTable
 from engine.study.study import Study
-from engine.sweeps.candidates import Group, group, in_even_order
 from engine.sweeps.evaluator import Question
+from engine.sweeps.groups import Groups, group, in_even_order
 from engine.sweeps.pace import Pace, TimeLeft
 from engine.sweeps.workers import Executor, batch_size, task_batches
 
@@ -68,11 +68,9 @@ class Runner:
         """
         table: RunTable = "fresh" if fresh else "realisation"
         before = FRESH_FROM - 1 if fresh else 0
-        scenarios = self.study.scenarios
-        with no_collection():
-            chosen = scenarios if places is None else (scenarios[place] for place in places)
-            groups = group([(s.index, s.spec) for s in chosen], self.question.table)
-            groups = in_even_order(groups)
+        specs = self.study.scenarios.specs
+        chosen = np.arange(len(specs)) if places is None else np.array(places, np.int64)
+        groups = in_even_order(group(specs.take(chosen), self.question.table, chosen))
         done = self.study.runs.replicates_done(table, before)
         self._pace.expect(missing_runs(groups, done, replicates))
         size = batch_size(self.question, groups, done, replicates)
@@ -107,11 +105,13 @@ class Runner:
         return total
 
 
-def missing_runs(groups: Sequence[Group], done: np.ndarray, replicates: int) -> Counter[str]:
+def missing_runs(groups: Groups, done: np.ndarray, replicates: int) -> Counter[str]:
     """Runs to come by mechanism, where the study holds so many (``done``) of each scenario."""
     missing: Counter[str] = Counter()
-    for shared in groups:
-        missing[shared.mechanism] += sum(max(0, replicates - int(done[index])) for index, _ in shared.scenarios)
+    to_come = np.maximum(0, replicates - done[groups.indices])
+    by_procedure = np.bincount(groups.specs.procedure_codes, to_come, len(groups.specs.procedures))
+    for procedure, runs in zip(groups.specs.procedures, by_procedure.tolist(), strict=True):
+        missing[procedure.mechanism] += int(runs)
     return missing
 
 

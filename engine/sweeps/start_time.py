@@ -54,14 +54,15 @@ def main() -> None:
     from engine.plan import edit_plan
     from engine.plan.recode import code
     from engine.plan.samples import load
-    from engine.sweeps.candidates import group, scenarios_of
+    from engine.sweeps.candidates import scenarios_of
     from engine.sweeps.evaluator import Evaluator, question_of
+    from engine.sweeps.groups import group
     from engine.sweeps.sweep import open_sweep
 
     raw, plan = load("czech")
     plan = edit_plan(plan, swap_sizes=[1], rates=["0.1"], replicates=2)
     data = code(raw, plan)
-    groups = group(list(enumerate(scenarios_of(plan, data)[0])), data.table)
+    groups = group(scenarios_of(plan, data)[0], data.table)
     Evaluator(question_of(plan, data), bytes(16)).run(groups[0], [1])
     worker = time.process_time()
     open_sweep(raw, plan, None).run(workers=1)

@@ -7,7 +7,7 @@ where, when, how often and in which order batches run changes no bit of any outc
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Future, ProcessPoolExecutor, wait
 from contextlib import contextmanager
 from multiprocessing import get_context, parent_process
@@ -17,8 +17,9 @@ from typing import Protocol
 import numpy as np
 
 from engine.common.errors import EngineError, Remedy, UsageError
-from engine.sweeps.candidates import Group
-from engine.sweeps.evaluator import Evaluator, Outcome, Question, Task
+from engine.mechanisms import mechanism
+from engine.sweeps.evaluator import Evaluator, Outcome, Question
+from engine.sweeps.groups import Groups, TaskBatch
 from engine.sweeps.registered import can_travel, check_travel
 
 BATCH_SIZE = 400
@@ -30,8 +31,6 @@ ON_RECORDS = 100
 
 MOST_WORKERS = 61 if os.name == "nt" else 1024
 """Most processes of a sweep; Windows waits for no more."""
-
-TaskBatch = list[Task]
 
 
 class Executor(Protocol):
@@ -148,13 +147,12 @@ def _work(tasks: TaskBatch) -> Outcome:
     return _evaluator.run_all(tasks)
 
 
-def batch_size(question: Question, groups: Sequence[Group], done: np.ndarray, replicates: int) -> int:
+def batch_size(question: Question, groups: Groups, done: np.ndarray, replicates: int) -> int:
     """Candidates per batch of :func:`task_batches`: fewer where a measure looks at records, which takes up to seconds,
     so that all workers end at about the same time, and stop soon when they are to stop."""
     if not question.on_records:
         return BATCH_SIZE
-    missing = sum(max(0, replicates - int(done[index])) for shared in groups for index, _ in shared.scenarios)
-    return records_batch_size(missing)
+    return records_batch_size(int(np.maximum(0, replicates - done[groups.indices]).sum()))
 
 
 def records_batch_size(runs: int) -> int:
@@ -163,7 +161,7 @@ def records_batch_size(runs: int) -> int:
 
 
 def task_batches(
-    groups: Sequence[Group], done: np.ndarray, replicates: int, before: int = 0, size: int | None = None
+    groups: Groups, done: np.ndarray, replicates: int, before: int = 0, size: int | None = None
 ) -> Iterator[TaskBatch]:
     """Tasks that bring every scenario of the groups to a number of replicates, in batches of roughly ``size``
     candidates (None: :data:`BATCH_SIZE`), each of one mechanism.
@@ -172,27 +170,33 @@ def task_batches(
     group have are left out.  Replicates are numbered from ``before`` + 1.
     """
     size = BATCH_SIZE if size is None else size
-    batch: TaskBatch = []
-    collected = 0
-    for group in groups:
-        replicates_done = [int(done[index]) for index, _ in group.scenarios]
-        start = min(replicates_done)
-        if start >= replicates:
+    batch, collected, last = TaskBatch(), 0, ""
+    fewest, most = _extremes(done[groups.indices], groups.bounds)
+    for k, name in enumerate(groups.mechanisms):
+        if fewest[k] >= replicates:
             continue
-        if max(replicates_done) >= replicates:
-            unfinished = zip(group.scenarios, replicates_done, strict=True)
-            group = Group(group.structure, tuple(scenario for scenario, n in unfinished if n < replicates))
-        if batch and group.mechanism != batch[0][0].mechanism:
+        shared = groups[k]
+        if most[k] >= replicates:
+            shared = shared.part(done[shared.indices] < replicates)
+        if batch and name != last:
             yield batch
-            batch, collected = [], 0
-        size_of_replicate = len(group.scenarios) * (ON_RECORDS if group.structure is None else 1)
+            batch, collected = TaskBatch(), 0
+        last = name
+        size_of_replicate = len(shared) * (ON_RECORDS if mechanism(name).batched is None else 1)
         step = max(1, size // size_of_replicate)
-        for first in range(start + 1, replicates + 1, step):
+        for first in range(fewest[k] + 1, replicates + 1, step):
             numbers = range(before + first, before + min(first + step, replicates + 1))
-            batch.append((group, tuple(numbers)))
+            batch.append((shared, numbers))
             collected += len(numbers) * size_of_replicate
             if collected >= size:
                 yield batch
-                batch, collected = [], 0
+                batch, collected = TaskBatch(), 0
     if batch:
         yield batch
+
+
+def _extremes(done: np.ndarray, bounds: np.ndarray) -> tuple[list[int], list[int]]:
+    """The smallest and the largest number of each group of scenarios."""
+    if not len(done):
+        return [], []
+    return np.minimum.reduceat(done, bounds[:-1]).tolist(), np.maximum.reduceat(done, bounds[:-1]).tolist()

@@ -12,10 +12,10 @@ import numpy as np
 from engine.plan import Plan, SpacePlan
 from engine.plan.recode import code
 from engine.study.study import Study
-from engine.sweeps.candidates import group, scenarios_of
+from engine.sweeps.candidates import scenarios_of
 from engine.sweeps.evaluator import Question, question_of
+from engine.sweeps.groups import TaskBatch, group
 from engine.sweeps.sweep import sweep
-from engine.sweeps.workers import TaskBatch
 from tests.small_tables import KEY, Small
 
 ROOT = Path(__file__).parents[2]
@@ -67,7 +67,7 @@ def a_task(plan: Plan, replicates: tuple[int, ...] = (1, 2)) -> tuple[Question, 
     """The question of a plan on these records, and a bundle of all its tasks."""
     asked = question_of(plan, code(RAW, plan))
     specs, _ = scenarios_of(plan, code(RAW, plan))
-    return asked, [(one, replicates) for one in group(list(enumerate(specs)), asked.table)]
+    return asked, TaskBatch((one, replicates) for one in group(specs, asked.table))
 
 
 def wait_for(process: subprocess.Popen[str], at_least: int) -> None:

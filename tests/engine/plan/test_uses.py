@@ -10,8 +10,9 @@ from engine.measures.planned import planned_calls
 from engine.plan import AnalysisPlan, AttributePlan, DataPlan, Plan, TablePlan, edit_plan
 from engine.plan.recode import code
 from engine.plan.uses import in_no_use, no_use_sentence
-from engine.sweeps.candidates import group, scenarios_of
+from engine.sweeps.candidates import scenarios_of
 from engine.sweeps.evaluator import Evaluator, question_of
+from engine.sweeps.groups import group
 from tests.engine.proposals import table_of
 
 RAW = table_of(
@@ -58,7 +59,7 @@ def test_an_exchange_of_what_nobody_tabulates_is_seen_by_a_default_measure() -> 
     question = question_of(PLAN, data)
     names = list(map(str, question.calls))
     specs = scenarios_of(PLAN, data)[0]
-    rows = Evaluator(question, bytes(16)).run_all([(g, [1]) for g in group(list(enumerate(specs)), data.table)]).rows
+    rows = Evaluator(question, bytes(16)).run_all([(g, [1]) for g in group(specs, data.table)]).rows
     for row in rows:
         spec = specs[int(row[0])].attributes
         if spec.names_having("S") == ("work",):

@@ -27,7 +27,8 @@ from engine.release.space import (
     scenarios,
 )
 from engine.release.spec import AttributeSpec, ReleaseSpec, multi_kind
-from engine.sweeps.candidates import group, space_of
+from engine.sweeps.candidates import space_of
+from engine.sweeps.groups import group
 from engine.sweeps.remarks import PredictedFailure, predicted_failures
 from tests.examples import examples
 from tests.small_tables import Small, expand, roles_for, run, smalls
@@ -292,7 +293,7 @@ def test_scenarios_and_groups():
     assert [(s.attributes.roles, s.rate) for s in made][:3] == [("SUU", "0.01"), ("SUU", "0.1"), ("USU", "0.01")]
     table = full_table(3)
     shared = scenarios([AttributeSpec(names(3), roles) for roles in ("SCU", "CSU", "SUC")], ["0.1", "0.5"])
-    groups = group(list(enumerate(shared)), table)
+    groups = group(shared, table)
     assert [[place for place, _ in one.scenarios] for one in groups] == [[0, 1, 2, 3], [4, 5]]
     assert all(one.structure is not None and one.structure.constrained for one in groups)
 
@@ -306,7 +307,7 @@ def test_scenarios_share_work_exactly_where_their_structures_are_equal(small, da
     by_structure: dict[object, list[int]] = {}
     for place, spec in enumerate(made):
         by_structure.setdefault(spec.structure(multi_kind(table)), []).append(place)
-    groups = group(list(enumerate(made)), table)
+    groups = group(made, table)
     assert {one.structure: [place for place, _ in one.scenarios] for one in groups} == by_structure
     assert [one.structure for one in groups] == list(by_structure)
 

@@ -9,19 +9,23 @@ import numpy as np
 import pytest
 
 from engine.plan import MechanismPlan
+from engine.plan.recode import code
 from engine.sweeps import cluster_batches
+from engine.sweeps.candidates import scenarios_of
 from engine.sweeps.cluster_batches import ClusterBatches, candidates
 from engine.sweeps.evaluator import Effort, Evaluator, Outcome
-from engine.sweeps.workers import TaskBatch, task_batches
-from tests.engine.small_studies import a_task, plan_of
+from engine.sweeps.groups import TaskBatch, group
+from engine.sweeps.workers import task_batches
+from tests.engine.small_studies import RAW, a_task, plan_of
 from tests.small_tables import KEY
 
 REPLICATES = 200
 
 
 def batches_of(**parts) -> Iterator[TaskBatch]:
-    _, tasks = a_task(plan_of(**parts))
-    groups = [group for group, _ in tasks]
+    plan = plan_of(**parts)
+    data = code(RAW, plan)
+    groups = group(scenarios_of(plan, data)[0], data.table)
     return task_batches(groups, np.zeros(100, int), REPLICATES, 0, 40)
 
 
@@ -43,7 +47,7 @@ def handed_out(
 
 
 def runs_of(batches: list[TaskBatch]) -> list[tuple[int, int]]:
-    return [(i, r) for batch in batches for group, numbers in batch for r in numbers for i, _ in group.scenarios]
+    return [(i, r) for batch in batches for one, numbers in batch for r in numbers for i in one.indices.tolist()]
 
 
 @pytest.mark.parametrize("each", [1e-5, 1e-2, 5.0])
@@ -74,7 +78,7 @@ def test_what_a_process_loads_first_says_nothing_of_the_runs():
 def test_replicates_of_one_group_are_one_task_and_mechanisms_are_not_mixed():
     made = batches_of(mechanisms=(MechanismPlan.of("random_swap", {}), MechanismPlan.of("rds", {"s": ["3", "9"]})))
     joined = handed_out(ClusterBatches(made, 6), 1e-4)
-    assert {len({group.mechanism for group, _ in batch}) for batch in joined} == {1}
+    assert {len({one.mechanism for one, _ in batch}) for batch in joined} == {1}
     for batch in joined:
         assert all(before[0] is not after[0] for before, after in pairwise(batch))
 

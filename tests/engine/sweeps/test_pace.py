@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import heapq
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
+from engine.release.release_specs import ReleaseSpecs
 from engine.release.spec import AttributeSpec, ReleaseSpec
 from engine.sweeps import pace as pace_module
-from engine.sweeps.candidates import Group, in_even_order
 from engine.sweeps.evaluator import Effort, Outcome
+from engine.sweeps.groups import Group, Groups, SplitKept, in_even_order
 from engine.sweeps.pace import Pace, TimeLeft
 
 FACTOR = 1.5
@@ -35,33 +36,31 @@ def grows_busy(moment: float) -> float:
     return 1.0 if moment < 10 else 4.0
 
 
-def groups() -> list[Group]:
+def groups() -> Groups:
     """Groups of swaps of one to four attributes, in the order of their number, and a few of a slow mechanism."""
-    made: list[Group] = []
+    made: list[ReleaseSpec] = []
     for size in range(1, 5):
         for k in range(40):
-            spec = ReleaseSpec(AttributeSpec(NAMES, ("S" * size).ljust(8, "U")), f"0.{size}{k:02}")
-            made.append(Group(None, ((len(made), spec),)))
+            made.append(ReleaseSpec(AttributeSpec(NAMES, ("S" * size).ljust(8, "U")), f"0.{size}{k:02}"))
     for k in range(4):
-        spec = ReleaseSpec(AttributeSpec(NAMES, "SUUUUUUU"), "", mechanism="maps", params=(("k", str(k)),))
-        made.append(Group(None, ((len(made), spec),)))
-    return made
+        made.append(ReleaseSpec(AttributeSpec(NAMES, "SUUUUUUU"), "", mechanism="maps", params=(("k", str(k)),)))
+    return Groups(np.arange(len(made)), ReleaseSpecs.of(made), np.arange(len(made) + 1), SplitKept((), ()))
 
 
 def work(shared: Group) -> float:
     """Processor seconds of a run: more for more attributes, and far more for the slow mechanism."""
-    spec = shared.scenarios[0][1]
+    spec = shared.specs[0]
     return 2.0 if shared.mechanism == "maps" else 0.02 * 2 ** len(spec.attributes.names_having("S"))
 
 
-def batches(order: list[Group], replicates: int = 20, size: int = 5) -> Iterator[tuple[Group, int]]:
+def batches(order: Sequence[Group], replicates: int = 20, size: int = 5) -> Iterator[tuple[Group, int]]:
     for shared in order:
         for first in range(0, replicates, size):
             yield shared, min(size, replicates - first)
 
 
 def simulate(
-    order: list[Group],
+    order: Sequence[Group],
     slowdown: Callable[[float], float],
     monkeypatch: pytest.MonkeyPatch,
     *,

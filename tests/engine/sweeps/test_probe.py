@@ -17,8 +17,9 @@ from engine.plan import MechanismPlan, edit_plan
 from engine.plan.recode import code
 from engine.plan.samples import load
 from engine.sweeps import probe
-from engine.sweeps.candidates import Group, group, scenarios_of
+from engine.sweeps.candidates import scenarios_of
 from engine.sweeps.evaluator import Evaluator, question_of
+from engine.sweeps.groups import Group, group
 from engine.sweeps.probe import estimate
 from engine.sweeps.record_evaluator import RecordRuns
 from engine.sweeps.start_time import StartTime, start_time
@@ -70,12 +71,12 @@ def test_an_estimate_is_right_where_a_measure_looks_at_records(clock: Clock) -> 
     clock.prepared.clear()  # the sweep is another process
     question, start = question_of(plan, data), clock.now
     question.original()
-    groups = group(list(enumerate(scenarios_of(plan, data)[0])), data.table)
+    groups = group(scenarios_of(plan, data)[0], data.table)
     evaluator = Evaluator(question, bytes(16))
     for shared in groups:
         evaluator.run(shared, range(1, plan.space.replicates + 1))
     taken = clock.now - start
-    assert runs == sum(len(shared.scenarios) for shared in groups) * plan.space.replicates
+    assert runs == len(groups.indices) * plan.space.replicates
     assert taken / 1.5 < seconds < taken * 1.5, (seconds, taken)
 
 
@@ -89,8 +90,8 @@ def test_an_estimate_is_right_for_two_workers_that_share_the_batches(
     data = code(RAW, plan)
     _, seconds, *_ = estimate(plan, data)
     question = question_of(plan, data)
-    groups = group(list(enumerate(scenarios_of(plan, data)[0])), data.table)
-    none_done = np.zeros(sum(len(shared.scenarios) for shared in groups), np.int64)
+    groups = group(scenarios_of(plan, data)[0], data.table)
+    none_done = np.zeros(len(groups.indices), np.int64)
     size = batch_size(question, groups, none_done, plan.space.replicates)
     clock.prepared.clear()
     began = clock.now
@@ -124,7 +125,7 @@ def test_a_fit_counts_once_for_all_replicates(clock: Clock, monkeypatch: pytest.
     clock.prepared.clear()
     question, start = question_of(plan, data), clock.now
     question.original()
-    groups = group(list(enumerate(scenarios_of(plan, data)[0])), data.table)
+    groups = group(scenarios_of(plan, data)[0], data.table)
     evaluator = Evaluator(question, bytes(16))
     for shared in groups:
         for replicate in range(1, 21):
@@ -174,8 +175,8 @@ def test_the_start_of_a_process_takes_time() -> None:
 def test_candidates_that_are_measured_on_records_go_out_in_small_batches(clock: Clock) -> None:
     """In one batch of hundreds, one worker would do all while the others wait."""
     data = code(RAW, PLAN)
-    groups = group(list(enumerate(scenarios_of(PLAN, data)[0])), data.table)
-    done = np.zeros(sum(len(shared.scenarios) for shared in groups), np.int64)
+    groups = group(scenarios_of(PLAN, data)[0], data.table)
+    done = np.zeros(len(groups.indices), np.int64)
     by_counts = question_of(PLAN, data)
     on_records = question_of(replace(PLAN, measures=("slow",)), data)
     batches = {}

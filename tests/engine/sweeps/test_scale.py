@@ -26,8 +26,8 @@ from engine.study.map_reader import risk_utility_map
 from engine.study.runs import Runs
 from engine.study.study import Study
 from engine.sweeps import cell_evaluator
-from engine.sweeps.candidates import Group, group
-from engine.sweeps.evaluator import Evaluator, Question, Task
+from engine.sweeps.evaluator import Evaluator, Question
+from engine.sweeps.groups import Groups, TaskBatch, group
 from engine.sweeps.sweep import sweep
 from engine.sweeps.workers import open_local_executor
 from tests.small_tables import KEY, Small, exchange
@@ -52,10 +52,10 @@ def asked(table: ContingencyTable) -> Question:
     return Question(table, CALLS, Plan(DataPlan(tuple(AttributePlan(name) for name in table.domain.names))))
 
 
-def all_groups(table: ContingencyTable, rates=RATES) -> list[Group]:
+def all_groups(table: ContingencyTable, rates=RATES) -> Groups:
     names = table.domain.names
     specs = space.build(space.complete(names, names), table).specs
-    return group(list(enumerate(space.scenarios(specs, rates))), table)
+    return group(space.scenarios(specs, rates), table)
 
 
 @pytest.mark.parametrize("shape", [(3, 4, 2), (50, 40, 60, 2, 3, 7), (1, 9)])
@@ -90,7 +90,7 @@ def expected(dense) -> np.ndarray:
 
 @pytest.mark.slow
 def test_two_workers_give_the_bits_of_one(dense, expected):
-    bundles: list[list[Task]] = [[(one, (1, 2))] for one in all_groups(dense)]
+    bundles = [TaskBatch([(one, (1, 2))]) for one in all_groups(dense)]
     for workers in (1, 2):
         with open_local_executor(asked(dense), KEY, workers) as executor:
             rows = np.concatenate([outcome.rows for outcome in executor.run(bundles)])
@@ -106,16 +106,16 @@ def test_the_size_of_a_batch_changes_no_bit(dense, expected, cells, monkeypatch)
 
 def test_a_candidate_alone_has_the_bits_it_has_among_its_splits_and_rates(dense, expected):
     for one in islice(all_groups(dense), 0, None, 7):
-        for member in one.scenarios:
-            alone = Evaluator(asked(dense), KEY).run(Group(one.structure, (member,)), (2,)).rows
-            np.testing.assert_array_equal(alone[0], expected[2 * member[0] + 1])
+        for place, index in enumerate(one.indices.tolist()):
+            alone = Evaluator(asked(dense), KEY).run(one.part(slice(place, place + 1)), (2,)).rows
+            np.testing.assert_array_equal(alone[0], expected[2 * index + 1])
 
 
 def test_some_members_of_a_group_give_those_rows_and_no_others(dense, expected):
-    most = max(all_groups(dense), key=lambda one: len(one.scenarios))
-    some = Group(most.structure, most.scenarios[1::4])
+    most = max(all_groups(dense), key=len)
+    some = most.part(slice(1, None, 4))
     rows = in_order(Evaluator(asked(dense), KEY).run(some, (1,)).rows)
-    np.testing.assert_array_equal(rows, expected[[2 * place for place, _ in sorted(some.scenarios)]])
+    np.testing.assert_array_equal(rows, expected[2 * np.sort(some.indices)])
 
 
 # -- many attributes, few of the possible cells ----------------------------------------------------------------------
@@ -161,14 +161,14 @@ def test_sparse_tables_are_counted_right(shape):
 
 
 def all_groups_of(table, spec):
-    return group([(0, space.scenarios([spec], ["0.3"])[0])], table)[0].structure
+    return group(space.scenarios([spec], ["0.3"]), table)[0].structure
 
 
 def test_memory_follows_occupied_cells_and_not_the_product_of_levels():
     table = table_of((1000, 999, 500, 12) * 3, 2000)
     names = table.domain.names
     specs = space.build(space.by_swap_sizes(names, names[:4], (1, 2)), table).specs
-    groups = group(list(enumerate(space.scenarios(specs, RATES))), table)
+    groups = group(space.scenarios(specs, RATES), table)
     question = asked(table)
     tracemalloc.start()
     try:
