@@ -16,6 +16,7 @@ from engine.bundle.files import check_formats, write_tables
 from engine.bundle.folder import new_folder
 from engine.bundle.integrity import analyst_in, read_intact
 from engine.bundle.manifest import INTERNAL
+from engine.bundle.streamed_analyst import BUCKETS
 from engine.bundle.unpack import TooLarge, check_parquet
 from engine.common.errors import EngineError, UsageError, did_you_mean
 from engine.common.os_support import arrow_file
@@ -68,6 +69,11 @@ def apply(
     """
     bundle, out, formats = Path(bundle), Path(out), check_formats(formats)
     manifest = read_intact(bundle)
+    if BUCKETS in manifest:
+        raise UsageError(
+            f"'{bundle.name}' is of data that were read by streaming, whose pair map holds no ids; exchange the columns "
+            "of other files beside the data, as columns of one file, before the sweep"
+        )
     plan = plan_from_toml(manifest["plan"])
     maps = sorted((analyst_in(bundle) / INTERNAL).glob("pairs*.parquet"))
     if not maps:

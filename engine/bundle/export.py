@@ -62,13 +62,13 @@ def export(
     out, tiers = Path(out), tiers_of(tier)
     check_new(out)
     include = check_include(include)
+    if raw.streamed is not None:
+        _check_streamed(tiers)
     if Tier.PUBLIC in tiers:
         candidate = _approved(study, candidate)
         _check_approved(study, include)
     _check_not_withheld(study)
     make = export_source if raw.streamed is None else streamed_source
-    if raw.streamed is not None:
-        _check_streamed(tiers)
     source = make(study, raw, candidate, include=(*study.plan.publish.include, *include), **options)
     if (seal_text := seal_words(study)) != WHOLE:
         say(Message("note", seal_text[:1].lower() + seal_text[1:]))

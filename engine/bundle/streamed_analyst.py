@@ -44,7 +44,8 @@ def write(
     if release.ids is not None:
         column, what = release.ids
         raise Refused(
-            f"the {Tier.ANALYST} bundle was refused: column '{column}' holds {what}; nothing was written",
+            f"the {Tier.ANALYST} bundle was refused: column '{column}' holds {what}; nothing was written. Drop the "
+            "column in the plan",
             f"{Tier.ANALYST}: {what}",
         )
     records: dict[str, np.ndarray] = dict(zip((FIRST, SECOND), release.pairs.T, strict=True))
