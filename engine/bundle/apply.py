@@ -71,8 +71,8 @@ def apply(
     manifest = read_intact(bundle)
     if BUCKETS in manifest:
         raise UsageError(
-            f"'{bundle.name}' is of data that were read by streaming, whose pair map holds no ids; exchange the columns "
-            "of other files beside the data, as columns of one file, before the sweep"
+            f"'{bundle.name}' is of data that were read by streaming, and its pair map holds no ids; exchange columns "
+            "of other files as columns of the data themselves, before the sweep"
         )
     plan = plan_from_toml(manifest["plan"])
     maps = sorted((analyst_in(bundle) / INTERNAL).glob("pairs*.parquet"))

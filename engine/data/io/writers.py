@@ -25,6 +25,7 @@ _ROWS = 1 << 18  # records turned into lines at a time
 ROW_GROUP = 1 << 20
 """Records in a row group of Parquet."""
 _SPECIAL = ',"\r\n'
+_QUOTED = '[,"\\r\\n]'
 
 
 def write_csv(path: str | Path, columns: Mapping[str, pa.Array | pa.ChunkedArray]) -> None:
@@ -67,11 +68,23 @@ def _lines(values: pa.Array | pa.ChunkedArray, nothing: str, end: str) -> pa.Arr
     """Some records of a column as texts, quoted where needed and followed by ``end``; each distinct text is made
     once."""
     import pyarrow as pa
+    import pyarrow.compute as pc
 
-    coded = one_array(plain_values(values)).dictionary_encode()
-    texts = [_quoted(text, _SPECIAL) or nothing for text in as_text(coded.dictionary).to_pylist()]
-    lines = pa.array([text + end for text in texts] + [nothing + end], pa.large_string())
-    return pa.DictionaryArray.from_arrays(coded.indices.fill_null(len(texts)), lines).cast(pa.large_string())
+    coded = one_array(values)
+    if not pa.types.is_dictionary(coded.type) or len(coded.dictionary) > len(coded):
+        coded = one_array(plain_values(coded)).dictionary_encode()
+    kind = pa.large_string()
+    texts = as_text(coded.dictionary).cast(kind)
+    special = pc.match_substring_regex(texts, _QUOTED)
+    if pc.any(special).as_py():
+        doubled = pc.replace_substring(texts, '"', '""')
+        mark, between = pa.scalar('"', kind), pa.scalar("", kind)
+        texts = pc.if_else(special, pc.binary_join_element_wise(mark, doubled, mark, between), texts)
+    if nothing:
+        texts = pc.if_else(pc.equal(texts, ""), pa.scalar(nothing, kind), texts)
+    lines = pa.concat_arrays([texts, pa.array([nothing], kind)])
+    lines = pc.binary_join_element_wise(lines, pa.scalar(end, kind), pa.scalar("", kind))
+    return pa.DictionaryArray.from_arrays(coded.indices.fill_null(len(texts)), lines).cast(kind)
 
 
 def _joined_lines(pa: Any, columns: list[pa.Array]) -> memoryview:
