@@ -68,7 +68,8 @@ def parts(table: ContingencyTable) -> None:
         whole = float(each.mean())
         several = multi_kind(table)
         structures = [one.specs[0].structure(several) for one in groups]
-        prepare = seconds(lambda: [random_swap.prepare(s, table) for s in structures]) / len(groups)  # noqa: B023
+        prepare_next = random_swap.preparing(table)
+        prepare = seconds(lambda: [prepare_next(s) for s in structures]) / len(groups)  # noqa: B023
         prepared = [random_swap.prepare(s, table) for s in structures]
         streams = [[random_swap.stream(KEY, s, table, r) for r in numbers] for s in structures]
         pairs: list[np.ndarray] = []

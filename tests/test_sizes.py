@@ -13,6 +13,7 @@ MOST_PARAMETERS = 8
 KERNELS = {
     ("engine/mechanisms/donors.py", "swap_level"),
     ("engine/mechanisms/kernels.py", "draw_pairs"),
+    ("engine/mechanisms/preparing_kernels.py", "prepare_cells"),
     ("engine/mechanisms/restricted_kernels.py", "draw_restricted"),
     ("engine/mechanisms/nearest_partners.py", "find_partners"),
     ("engine/mechanisms/nearest_partners.py", "nearest"),

@@ -46,7 +46,7 @@ def _random_swap(source: ExportSource, moved: tuple[int, ...]) -> Redrawn | str:
     stops = sorted({pairs_wanted(rate, n)[1] for rate in rates} - {0})
     if not stops or swap.batched is None:
         return "nothing was swapped"
-    drawn, prepared = swap.batched, swap.batched.prepare(structure_of(spec, data.table), data.table)
+    drawn, prepared = swap.batched, swap.batched.preparing(data.table)(structure_of(spec, data.table))
 
     def donors_of(key: bytes) -> list[np.ndarray]:
         derived = swap.stream(key, spec, data.table, source.replicate)

@@ -26,6 +26,16 @@ KEY_BYTES = 16
 _COMMITMENT = b"swap-frontier study key 1\n"
 
 
+class Written:
+    """A part of a stream's name that has been written out already: its ``repr`` is that text."""
+
+    def __init__(self, part: object) -> None:
+        self._text = repr(part)
+
+    def __repr__(self) -> str:
+        return self._text
+
+
 def new_key() -> bytes:
     """A fresh study key: 128 bits from the operating system's secure source."""
     return secrets.token_bytes(KEY_BYTES)

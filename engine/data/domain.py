@@ -13,6 +13,7 @@ from typing import Literal
 import numpy as np
 
 from engine.common.errors import EngineError, UsageError, did_you_mean
+from engine.common.streams import Written
 from engine.common.wording import first_twice
 from engine.data.edit_rules import EditRule
 
@@ -102,6 +103,11 @@ class Domain:
 
     def __len__(self) -> int:
         return len(self.attributes)
+
+    @cached_property
+    def stream_part(self) -> Written:
+        """The attributes with their levels, as they stand in the name of a stream."""
+        return Written(tuple((a.name, a.levels, a.kinds) for a in self.attributes))
 
     @cached_property
     def ruled(self) -> tuple[int, ...]:

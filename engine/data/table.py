@@ -85,6 +85,12 @@ class Packing:
             mask[word] |= bit_mask << shift
         return mask
 
+    @cached_property
+    def masks(self) -> np.ndarray:
+        """The bits of each attribute in the words, shape ``(attributes,
+        n_words)``."""
+        return np.array([self.mask([j]) for j in range(len(self.fields))], np.int64).reshape(-1, self.n_words)
+
 
 @dataclass(frozen=True)
 class ContingencyTable:

@@ -61,12 +61,13 @@ class PreparedCells(Protocol):
 class BatchedDraw:
     """A draw of pairs of cells that all candidates of one structure share.
 
-    ``prepare(structure, table)`` does once what all replicates share.  ``stream(key, structure, table)`` gives the
-    derived key of a replicate by its number; a smaller rate takes the beginning of a larger one's pairs.
+    ``preparing(table)`` does, structure after structure, what all replicates of one share; it holds until the next
+    structure.  ``streams(key, structure, table)`` gives the derived key of a replicate by its number; a smaller rate
+    takes the beginning of a larger one's pairs.
     ``records(derived, pairs, cell_of_record)`` chooses the records, shape ``(pairs, 2)``.
     """
 
-    prepare: Callable[[Structure, ContingencyTable], PreparedCells]
+    preparing: Callable[[ContingencyTable], Callable[[Structure], PreparedCells]]
     streams: Callable[[bytes, Structure, ContingencyTable], Callable[[int], bytes]]
     records: Callable[[bytes, np.ndarray, np.ndarray], np.ndarray]
 

@@ -80,10 +80,6 @@ class CellIndex:
         if self.n_cells > 4 * len(self.table) + (1 << 20):
             self.reset()
 
-    def mask(self, attributes: Sequence[int]) -> np.ndarray:
-        """Words with all bits of some attributes set, shape ``(n_words,)``."""
-        return self.table.packing.mask(attributes)
-
     def cells(self, failing: np.ndarray | None = None) -> Cells:
         """All cells met so far, for a batch that refers to them; it holds until the index is trimmed."""
         return Cells(

@@ -184,8 +184,15 @@ class Structure:
     def stream_parts(self, domain: Domain) -> tuple[object, ...]:
         """Parts that identify the structure under a study key: attributes with their levels, then the constraint
         sets."""
-        attributes = tuple((a.name, a.levels, a.kinds) for a in domain.attributes)
-        published = (attributes, self.differ, self.equal, self.free, self.constrained, self.rule, self.same_kind)
+        published = (
+            domain.stream_part,
+            self.differ,
+            self.equal,
+            self.free,
+            self.constrained,
+            self.rule,
+            self.same_kind,
+        )
         if self.is_published:
             return published
         forbidden = tuple(rule.forbid for rule in domain.refusing) if self.ruled else ()

@@ -39,7 +39,7 @@ class TouchedBuffer:
         """Add the post-swap tables of several splits of one structure after each number of pairs in ``stops``
         (non-decreasing).
 
-        ``swapped`` masks the words of each split's S (see :meth:`CellIndex.mask`); ``wanted[split, stop]`` says which
+        ``swapped`` masks the words of each split's S (see :func:`split_masks`); ``wanted[split, stop]`` says which
         candidates are wanted, and these are added split by split.
         """
         from engine.common.compiled import wrapping
@@ -99,4 +99,4 @@ class TouchedBuffer:
 def split_masks(index: CellIndex, swaps: np.ndarray) -> np.ndarray:
     """The masks of several splits' swapped attributes, shape ``(splits, words)``; ``swaps`` says of each split which
     attributes those are."""
-    return np.array([index.mask(np.flatnonzero(row).tolist()) for row in swaps])
+    return np.asarray(swaps @ index.table.packing.masks)

@@ -4,8 +4,7 @@ with those of other groups."""
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
-from functools import cached_property
+from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -13,14 +12,16 @@ import numpy as np
 from engine.data.table import ContingencyTable
 from engine.measures import MeasureCall, evaluate, evaluate_records
 from engine.mechanisms import mechanism
+from engine.mechanisms.base import PreparedCells
 from engine.mechanisms.random_swap import exchanged
 from engine.models.record_release import RecordRelease
 from engine.plan import Plan
 from engine.plan.recode import edit_failures
 from engine.release.batch import CellIndex, ReleaseBatch, unpack
 from engine.release.records import ReleasedTable
+from engine.release.release_specs import Procedure
 from engine.release.results import Note, NoteKind, RunStatus
-from engine.release.spec import ReleaseSpec, pairs_wanted
+from engine.release.spec import ReleaseSpec, Structure, pairs_wanted
 from engine.release.specs import S
 from engine.release.touched import TouchedBuffer, split_masks
 from engine.sweeps.groups import Group
@@ -35,46 +36,73 @@ class Measured(NamedTuple):
     notes: list[Note]
 
 
-class _GroupLayout:
-    """Layout that all replicates of a group share: what to draw, and which candidates come of it in which order."""
+class _Stops(NamedTuple):
+    """Numbers of pairs after which a group's candidates stop, from the fewest on: the place of each procedure among
+    them, the pairs, and whether nothing is to be swapped."""
 
-    def __init__(self, group: Group, index: CellIndex) -> None:
-        batched = mechanism(group.mechanism).batched
-        assert group.structure is not None and batched is not None
-        table = index.table
-        self.records = batched.records
-        self.prepared = batched.prepare(group.structure, table)
-        self.group, specs = group, group.specs
-        procedures, stops = np.unique(specs.procedure_codes, return_inverse=True)  # they differ in their rates alone
-        numbers = [pairs_wanted(specs.procedures[code].rate, table.n_records) for code in procedures.tolist()]
-        order = np.argsort([n_pairs for _, n_pairs in numbers], kind="stable")
-        self.wanted = np.array([n_pairs for _, n_pairs in numbers], np.int64)[order]
-        self.nothing = np.array([to_swap == 0 for to_swap, _ in numbers])[order]
+    place: np.ndarray
+    wanted: np.ndarray
+    nothing: np.ndarray
+
+    @classmethod
+    def of(cls, procedures: Sequence[Procedure], used: np.ndarray, n_records: int) -> _Stops:
+        """Return those of the procedures that are ``used``; they differ in their rates alone."""
+        codes = np.flatnonzero(used)
+        numbers = np.array([pairs_wanted(procedures[code].rate, n_records) for code in codes.tolist()], np.int64)
+        order = np.argsort(numbers[:, 1], kind="stable")
+        place = np.full(len(used), -1, np.int64)
+        place[codes[order]] = np.arange(len(codes))
+        return cls(place, numbers[order, 1], numbers[order, 0] == 0)
+
+
+class _GroupLayout:
+    """Layout that all replicates of a group share: what to draw, and which candidates come of it in which order.
+
+    ``scenarios``, ``wanted`` pairs, ``nothing`` to swap and ``swaps`` have an entry for each candidate, ``stop_of`` its
+    place among the ``stops``.
+    """
+
+    def __init__(self, group: Group, index: CellIndex, stops: _Stops, prepared: PreparedCells) -> None:
+        self.prepared, self.stops, specs = prepared, stops.wanted, group.specs
         codes, splits = np.unique(specs.spec_codes, return_inverse=True)
         swaps = specs.specs.roles[codes] == S
         self.swapped = split_masks(index, swaps)
         # scenario of each candidate by split and stop, -1 where the group has no such member
-        scenarios = np.full((len(codes), len(order)), -1, np.int64)
-        scenarios[splits, np.argsort(order)[stops]] = group.indices
+        scenarios = np.full((len(codes), len(stops.wanted)), -1, np.int64)
+        scenarios[splits, stops.place[specs.procedure_codes]] = group.indices
         self.is_member = scenarios >= 0
-        self.split_of, self.stop_of = np.nonzero(self.is_member)
+        split_of, self.stop_of = self.is_member.nonzero()
         self.scenarios = scenarios[self.is_member]
-        self.swaps = swaps[self.split_of]
-
-    @cached_property
-    def spec_of(self) -> dict[int, ReleaseSpec]:
-        """The spec of each scenario, by its index."""
-        return dict(self.group.scenarios)
+        self.swaps = swaps[split_of]
+        self.wanted, self.nothing = stops.wanted[self.stop_of], stops.nothing[self.stop_of]
 
 
 class _Unmeasured:
-    """Candidates drawn and not yet measured, with the notes on them."""
+    """Candidates drawn and not yet measured: the draws with their layout, replicate and number of pairs, and what is
+    known of the candidates so far."""
 
     def __init__(self) -> None:
-        self.heads: list[np.ndarray] = []
-        self.swaps: list[np.ndarray] = []
+        self.draws: list[tuple[_GroupLayout, int, int]] = []
         self.record_figures: list[dict[int, float]] = []
         self.notes: list[Note] = []
+
+    def heads(self) -> np.ndarray:
+        """Scenario, replicate, status and changed records of each candidate."""
+        layouts, replicates, pairs = zip(*self.draws, strict=True)
+        sizes = [len(layout.scenarios) for layout in layouts]
+        wanted = np.concatenate([layout.wanted for layout in layouts])
+        nothing = np.concatenate([layout.nothing for layout in layouts])
+        stops = np.minimum(wanted, np.repeat(pairs, sizes))
+        heads = np.empty((len(wanted), 4), np.int64)
+        heads[:, 0] = np.concatenate([layout.scenarios for layout in layouts])
+        heads[:, 1] = np.repeat(replicates, sizes)
+        heads[:, 2] = np.where(nothing, RunStatus.NOOP, np.where(stops == wanted, RunStatus.OK, RunStatus.FAILED))
+        heads[:, 3] = 2 * stops
+        return heads
+
+    def swaps(self) -> np.ndarray:
+        """The attributes that each candidate swaps."""
+        return np.concatenate([layout.swaps for layout, _, _ in self.draws])
 
 
 class CellRuns:
@@ -92,6 +120,8 @@ class CellRuns:
         self._waiting = _Unmeasured()
         self._on_counts = [k for k, c in enumerate(calls) if not c.measure.on_records]
         self._on_records = [k for k, c in enumerate(calls) if c.measure.on_records]
+        self._preparing: dict[str, Callable[[Structure], PreparedCells]] = {}
+        self._stops: dict[tuple[tuple[Procedure, ...], bytes], _Stops] = {}
 
     def clear(self) -> None:
         """Forget candidates that wait to be measured."""
@@ -101,15 +131,15 @@ class CellRuns:
     def run(self, group: Group, replicates: Sequence[int], keys: Sequence[bytes]) -> Iterator[Measured]:
         """All members of a group at the given replicates, from their derived keys; what is not yielded here waits for
         :meth:`rest`, to be measured together with others, which changes no figure."""
-        layout = _GroupLayout(group, self.index)
+        layout = self._layout(group)
         for replicate, derived in zip(replicates, keys, strict=True):
-            self._draw(layout, replicate, derived)
+            self._draw(group, layout, replicate, derived)
             if len(self._touched) > _CELLS:
                 yield self._measure()
 
     def rest(self) -> Iterator[Measured]:
         """The candidates that wait to be measured."""
-        if self._waiting.heads:
+        if self._waiting.draws:
             yield self._measure()
 
     def remake(self, group: Group, derived: bytes) -> tuple[np.ndarray, dict[tuple[int, ...], int]]:
@@ -120,7 +150,7 @@ class CellRuns:
     def remake_table(self, group: Group, derived: bytes) -> tuple[np.ndarray, ContingencyTable]:
         """The row of a group of one candidate, and its table."""
         self.clear()
-        self._draw(_GroupLayout(group, self.index), 1, derived)
+        self._draw(group, self._layout(group), 1, derived)
         table, index = self.index.table, self.index
         counts = np.zeros(index.n_cells, np.int64)
         counts[: len(table)] = table.counts
@@ -131,31 +161,39 @@ class CellRuns:
         order = np.lexsort(codes.T[::-1])
         return self._measure().rows[0], ContingencyTable(table.domain, codes[order], counts[left][order])
 
-    def _draw(self, layout: _GroupLayout, replicate: int, derived: bytes) -> None:
+    def _layout(self, group: Group) -> _GroupLayout:
+        """The layout of a group; its cells are ready until the next one's."""
+        batched = mechanism(group.mechanism).batched
+        assert group.structure is not None and batched is not None
+        prepare = self._preparing.get(group.mechanism)
+        if prepare is None:
+            prepare = self._preparing[group.mechanism] = batched.preparing(self.index.table)
+        procedures = group.specs.procedures
+        used = np.zeros(len(procedures), bool)
+        used[group.specs.procedure_codes] = True
+        name = procedures, used.tobytes()
+        if name not in self._stops:
+            self._stops[name] = _Stops.of(procedures, used, self.index.table.n_records)
+        return _GroupLayout(group, self.index, self._stops[name], prepare(group.structure))
+
+    def _draw(self, group: Group, layout: _GroupLayout, replicate: int, derived: bytes) -> None:
         """Draw one replicate of a group; its candidates wait to be measured."""
-        pairs, told = layout.prepared.draw_told(derived, int(layout.wanted[-1]))
-        stops = np.minimum(layout.wanted, len(pairs))
+        pairs, told = layout.prepared.draw_told(derived, int(layout.stops[-1]))
+        stops = np.minimum(layout.stops, len(pairs))
         self._touched.exchange(self.index, pairs, stops, layout.swapped, layout.is_member)
-        status = np.where(
-            layout.nothing, RunStatus.NOOP, np.where(stops == layout.wanted, RunStatus.OK, RunStatus.FAILED)
-        )
-        heads = np.empty((len(layout.scenarios), 4), np.int64)
-        heads[:, 0] = layout.scenarios
-        heads[:, 1] = replicate
-        heads[:, 2] = status[layout.stop_of]
-        heads[:, 3] = 2 * stops[layout.stop_of]
-        self._waiting.heads.append(heads)
-        self._waiting.swaps.append(layout.swaps)
+        self._waiting.draws.append((layout, replicate, len(pairs)))
         if told is not None:
             for scenario, k in zip(layout.scenarios.tolist(), layout.stop_of, strict=True):
-                if diagnostics := told.diagnostics(int(stops[k]), int(layout.wanted[k])):
+                if diagnostics := told.diagnostics(int(stops[k]), int(layout.stops[k])):
                     text = json.dumps(diagnostics, ensure_ascii=False)
                     self._waiting.notes.append(Note(scenario, replicate, NoteKind.DIAGNOSTICS, None, text))
         if self._on_records:
-            assert self.original is not None
-            records = layout.records(derived, pairs, self.original.data.cell_of_record)
+            batched = mechanism(group.mechanism).batched
+            assert self.original is not None and batched is not None
+            records = batched.records(derived, pairs, self.original.data.cell_of_record)
+            spec_of = dict(group.scenarios)
             for scenario, k in zip(layout.scenarios.tolist(), layout.stop_of, strict=True):
-                self._measure_records(scenario, replicate, records[: stops[k]], layout.spec_of[scenario])
+                self._measure_records(scenario, replicate, records[: stops[k]], spec_of[scenario])
 
     def _measure_records(self, scenario: int, replicate: int, pairs: np.ndarray, spec: ReleaseSpec) -> None:
         """Figures and notes of the measures that need records, on one candidate."""
@@ -172,9 +210,9 @@ class CellRuns:
     def _measure(self) -> Measured:
         """Measure the candidates that wait; what is undefined says so among the notes."""
         waiting, notes = self._waiting, self._waiting.notes
-        heads = np.concatenate(waiting.heads)
+        heads = waiting.heads()
         failing = failing_cells(self.index, self.plan)
-        batch = self._touched.batch(self.index, heads[:, 3], np.concatenate(waiting.swaps), failing)
+        batch = self._touched.batch(self.index, heads[:, 3], waiting.swaps(), failing)
         figures = count_figures(self.calls, batch, self.index.table, self.plan)
         for k in self._on_counts:
             for row in np.flatnonzero(np.isnan(figures[:, k])).tolist():

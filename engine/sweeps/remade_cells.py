@@ -65,7 +65,7 @@ def remake_cells(data: Microdata, question: Question, spec: ReleaseSpec, derived
         )
     row, table = CellRuns(question.table, question.calls, question.plan, None).remake_table(group, derived)
     wanted = pairs_wanted(spec.rate, data.n_records)[1]
-    pairs, _ = batched.prepare(group.structure, data.table).draw_told(derived, wanted)
+    pairs, _ = batched.preparing(data.table)(group.structure).draw_told(derived, wanted)
     names = map(str, question.calls)
     figures = dict(zip(names, map(float, row[4:]), strict=True))
     return RemadeCells(data, spec, pairs, table, RunStatus(int(row[2])), figures, derived)

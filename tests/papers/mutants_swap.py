@@ -7,7 +7,7 @@ from unittest.mock import patch
 
 import numpy as np
 
-from engine.mechanisms.random_swap import Prepared
+from engine.mechanisms.published_swap import Prepared
 from engine.release.spec import AttributeSpec
 from tests.papers import czech, rows_decision
 from tests.papers.listing import CPS, CPS_THERE, CZECH_THERE

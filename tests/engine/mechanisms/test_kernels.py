@@ -221,7 +221,7 @@ def test_bits_are_the_same_without_compilation():
 
 TRACED = """
 import json, sys
-from engine.mechanisms import kernels, random_swap
+from engine.mechanisms import kernels, published_swap
 from tests.engine.mechanisms.laws import CASES
 from tests.small_tables import run
 
@@ -238,7 +238,7 @@ for name in sys.argv[1:] or CASES:
     case = CASES[name]
     for replicate in range(1, 12):
         run(case.small, case.roles, "1" if case.rate is None else case.rate, case.rule, replicate)
-random_swap._RUNS_KEPT = 0
+published_swap._RUNS_KEPT = 0
 for replicate in range(1, 3):
     run(CASES["depleted"].small, CASES["depleted"].roles, "1", "strict", replicate)
 sys.settrace(None)

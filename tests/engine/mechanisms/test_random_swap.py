@@ -13,7 +13,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from engine.data.domain import LevelKind
-from engine.mechanisms import random_swap
+from engine.mechanisms import published_swap, random_swap
 from engine.release.batch import CellIndex, unpack
 from engine.release.results import RunStatus
 from engine.release.spec import ReleaseSpec, multi_kind
@@ -189,13 +189,13 @@ def test_remembering_runs_of_classes_never_changes_a_draw(case, room):
     structure = ReleaseSpec(small.spec(roles), "1", rule).structure(multi_kind(table))
     wanted = table.n_records // 2
     keys = [random_swap.stream(KEY, structure, table, replicate) for replicate in range(1, 6)]
-    fresh = [random_swap.prepare_published(structure, table).draw(key, wanted).tolist() for key in keys]
+    fresh = [random_swap.prepare(structure, table).draw(key, wanted).tolist() for key in keys]
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(random_swap, "_RUNS_KEPT", room)
-        prepared = random_swap.prepare_published(structure, table)
-        assert prepared.spare <= room
+        patch.setattr(published_swap, "_RUNS_KEPT", room)
+        prepared = random_swap.prepare(structure, table)
+        assert isinstance(prepared, published_swap.Prepared) and prepared.spare <= room
         assert [prepared.draw(key, wanted).tolist() for key in keys] == fresh
-    remembering = random_swap.prepare_published(structure, table)
+    remembering = random_swap.prepare(structure, table)
     assert [remembering.draw(keys[i], wanted).tolist() for i in (4, 2, 0, 3, 1, 1)] == [
         fresh[i] for i in (4, 2, 0, 3, 1, 1)
     ]

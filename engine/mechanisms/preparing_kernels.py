@@ -1,0 +1,166 @@
+"""The cells of a table made ready for one structure of the random swap, in one compiled call.
+
+The order of cells is part of the stream: by the columns of the stratum, then by those of S∪C, and by their place in the
+table where these are equal.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from engine.common.compiled import Integer, kernel
+from engine.mechanisms.kernels import number_positions
+
+
+@kernel
+def sort_by(
+    columns: np.ndarray,
+    chosen: np.ndarray,
+    sizes: np.ndarray,
+    order: np.ndarray,
+    other: np.ndarray,
+    keys: np.ndarray,
+    begins: np.ndarray,
+) -> None:
+    """Fill ``order`` with the places of rows in the order of the ``chosen`` columns, the first one first; equal rows
+    stay in their order.
+
+    ``columns`` has a row for each column and ``sizes`` its number of values.  Counting sorts go from the last columns
+    to the first, each over as many columns as have fewer combinations than ``begins`` has room for.  ``other`` and
+    ``keys``, as long as ``order``, and ``begins``, longer than every size, are scratch.
+    """
+    m = len(order)
+    order[:] = np.arange(m)
+    end = len(chosen)
+    while end > 0:
+        first = end - 1
+        size = np.int64(sizes[chosen[first]])
+        while first > 0 and size * sizes[chosen[first - 1]] < len(begins):
+            first -= 1
+            size *= sizes[chosen[first]]
+        for i in range(m):
+            keys[i] = columns[chosen[first], i]
+        for j in range(first + 1, end):
+            factor, column = sizes[chosen[j]], columns[chosen[j]]
+            for i in range(m):
+                keys[i] = keys[i] * factor + column[i]
+        begins[: size + 1] = 0
+        for i in range(m):
+            begins[keys[i] + 1] += 1
+        for v in range(size):
+            begins[v + 1] += begins[v]
+        for i in range(m):
+            row = order[i]
+            v = keys[row]
+            other[begins[v]] = row
+            begins[v] += 1
+        order[:] = other
+        end = first
+
+
+@kernel
+def find_classes(
+    order: np.ndarray,
+    words: np.ndarray,
+    masks: np.ndarray,
+    kinds: np.ndarray,
+    class_of: np.ndarray,
+    class_start: np.ndarray,
+    first_class: np.ndarray,
+    last_class: np.ndarray,
+) -> int:
+    """Fill each sorted cell's class, each class's first cell (one more entry at the end), and for each class the range
+    of classes of its stratum; returns how many classes there are.
+
+    Cells of a stratum agree on the words under ``masks[0]`` and on the rows of ``kinds``, those of a class also under
+    ``masks[1]``.
+    """
+    n = 0
+    stratum = 0
+    class_of[0] = class_start[0] = first_class[0] = 0
+    for i in range(1, len(order)):
+        a, b = order[i - 1], order[i]
+        new_stratum = new_class = False
+        for w in range(words.shape[1]):
+            differs = words[a, w] ^ words[b, w]
+            new_stratum |= (differs & masks[0, w]) != 0
+            new_class |= (differs & masks[1, w]) != 0
+        for j in range(len(kinds)):
+            new_stratum |= kinds[j, a] != kinds[j, b]
+        if new_stratum or new_class:
+            n += 1
+            class_start[n] = i
+            if new_stratum:
+                for k in range(stratum, n):
+                    last_class[k] = n
+                stratum = n
+            first_class[n] = stratum
+        class_of[i] = n
+    n += 1
+    class_start[n] = len(order)
+    for k in range(stratum, n):
+        last_class[k] = n
+    return n
+
+
+@kernel
+def prepare_cells(
+    columns: np.ndarray,
+    sizes: np.ndarray,
+    counts: np.ndarray,
+    words: np.ndarray,
+    bits: np.ndarray,
+    equal: np.ndarray,
+    kinds: np.ndarray,
+    differ: np.ndarray,
+    free: np.ndarray,
+    must_differ: bool,
+    shift: Integer,
+    order: np.ndarray,
+    other: np.ndarray,
+    keys: np.ndarray,
+    begins: np.ndarray,
+    class_of: np.ndarray,
+    class_start: np.ndarray,
+    first_class: np.ndarray,
+    last_class: np.ndarray,
+    values: np.ndarray,
+    others: np.ndarray,
+    start: np.ndarray,
+    limit: np.ndarray,
+    guide: np.ndarray,
+    memo: np.ndarray,
+) -> tuple[int, int, int]:
+    """Fill what :func:`engine.mechanisms.kernels.draw_pairs` takes of one structure.
+
+    ``columns`` are the codes of the table's cells and the kinds of their levels, a row each; ``words`` the cells packed
+    and ``bits`` the bits of each attribute in them.  ``equal``, ``kinds`` and ``differ`` are the rows of ``columns`` to
+    sort by; with ``must_differ`` a pair must also differ on one of the attributes ``free``, which lie in one word.
+
+    Returns the number of classes, and of the runs of cells that any one of them may have the sum and the most.
+    """
+    m, n_words = words.shape
+    sort_by(columns, np.concatenate((equal, kinds, differ)), sizes, order, other, keys, begins)
+    masks = np.zeros((3, n_words), np.int64)
+    for j in equal:
+        masks[0] |= bits[j]
+    for j in differ:
+        masks[1] |= bits[j]
+    for j in free:
+        masks[2] |= bits[j]
+    n_classes = find_classes(order, words, masks, columns[kinds], class_of, class_start, first_class, last_class)
+    for j in range(len(differ)):
+        column = columns[differ[j]]
+        for k in range(n_classes):
+            values[k, j] = column[order[class_start[k]]]
+    for i in range(m):
+        others[i] = words[order[i], 0] & masks[2, 0] if must_differ else i
+        other[i] = counts[order[i]]
+    number_positions(other, start, limit, guide, shift)
+    total = most = 0
+    for k in range(n_classes):
+        memo[k] = -1
+        runs = (last_class[k] - first_class[k]) // 2 + 1
+        total += runs
+        most = max(most, runs)
+    return n_classes, total, most

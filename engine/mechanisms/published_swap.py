@@ -1,0 +1,175 @@
+"""The random swap as published (Gomatam, Karr and Sanil 2005, Appendix A), over the cells of a table.
+
+:class:`Preparing` makes the cells ready for one structure after the other; :meth:`Prepared.draw` draws pairs of cells
+from a replicate's stream, of which a lower rate takes the beginning.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from engine.common.streams import kernel_state
+from engine.data.table import ContingencyTable
+from engine.release.spec import Structure
+
+_RUNS_KEPT = 1 << 20  # most runs remembered per structure (16 MB); what does not fit is looked up again
+_GUIDE = 4  # entries per cell of the table that leads from positions to cells
+_KEYS = 1 << 16  # combinations of levels that are sorted at once, at most
+
+
+@dataclass
+class Prepared:
+    """One structure's cells in drawing order, and what the draw remembers.
+
+    Fields are as :func:`engine.mechanisms.kernels.draw_pairs` takes them; positions are 32 bits wide wherever records
+    are few enough, because what stays in the processor's nearest cache is read several times faster.
+    """
+
+    order: np.ndarray
+    class_of: np.ndarray
+    class_start: np.ndarray
+    first_class: np.ndarray
+    last_class: np.ndarray
+    values: np.ndarray
+    others: np.ndarray
+    start: np.ndarray
+    guide: np.ndarray
+    shift: int
+    runs: np.ndarray
+    spare: int
+    reach: np.ndarray
+    offset: np.ndarray
+    memo: np.ndarray
+    used: np.ndarray
+
+    def draw(self, derived: bytes, wanted: int) -> np.ndarray:
+        """Pairs of table cells in drawing order, shape ``(pairs, 2)``; fewer than ``wanted`` when no feasible pair is
+        left."""
+        from engine.common.compiled import wrapping
+        from engine.mechanisms import kernels
+
+        pairs = np.empty((wanted, 2), np.int64)
+        with wrapping():
+            n_pairs = kernels.draw_pairs(
+                wanted,
+                self.order,
+                self.class_of,
+                self.class_start,
+                self.first_class,
+                self.last_class,
+                self.values,
+                self.others,
+                self.start,
+                self.guide,
+                self.shift,
+                self.runs,
+                self.spare,
+                self.reach,
+                self.offset,
+                self.memo,
+                self.used,
+                kernel_state(derived),
+                pairs,
+            )
+        return pairs[:n_pairs]
+
+    def draw_told(self, derived: bytes, wanted: int) -> tuple[np.ndarray, None]:
+        """The same; the published draw has nothing to tell."""
+        return self.draw(derived, wanted), None
+
+
+class Preparing:
+    """Makes a table's cells ready for one structure after the other, in arrays that are used again: what was prepared
+    holds until the next structure."""
+
+    def __init__(self, table: ContingencyTable) -> None:
+        from engine.mechanisms import preparing_kernels
+
+        self._prepare = preparing_kernels.prepare_cells
+        self._table = table
+        domain, m, d = table.domain, len(table), len(table.domain)
+        n = table.n_records
+        self._width = width = np.int32 if n < 2**31 else np.int64
+        codes = table.cells.T.astype(np.int32)
+        kinds = [attribute.kind_codes[codes[j]] for j, attribute in enumerate(domain.attributes)]
+        self._columns = np.ascontiguousarray([*codes, *kinds], np.int32).reshape(2 * d, m)
+        self._counts, self._words = (np.require(part, np.int64, ["C", "W"]) for part in (table.counts, table.words))
+        self._sizes = np.array([*domain.shape, *([3] * d)], np.int64)
+        self._few_levels_first = sorted(range(d), key=lambda j: (domain.shape[j], j))
+        self._shift = max(0, n.bit_length() - (_GUIDE * m).bit_length())
+        keys = max(int(self._sizes.max(initial=1)), min(_KEYS, 2 * m)) + 2
+        self._order, self._class_of = np.empty(m, np.int64), np.empty(m, np.int64)
+        self._scratch = np.empty(m, np.int64), np.empty(m, np.int32), np.empty(keys, np.int64)
+        self._classes = np.empty(m + 1, np.int64), np.empty(m, np.int64), np.empty(m, np.int64)
+        self._values, self._others = np.empty(m * d, np.int64), np.empty(m, np.int64)
+        self._start, self._limit = np.empty(m + 1, width), np.empty(m, width)
+        self._guide, self._memo = np.empty((n >> self._shift) + 1, np.int32), np.empty((m, 4), width)
+        self._runs, self._reach, self._offset = np.empty((0, 2), np.int32), np.empty(0, width), np.empty(0, width)
+
+    def __call__(self, structure: Structure) -> Prepared:
+        """Sort the cells by stratum and class for a structure.
+
+        Strata are equal on F and on the kinds of levels of ``same_kind``; classes are equal on S∪C.  Attributes with
+        fewer levels sort first, so that the classes a record may meet lie in few runs.
+        """
+        d, m, table = len(self._table.domain), len(self._order), self._table
+        differ = [j for j in self._few_levels_first if j in structure.differ]
+        kinds = [d + j for j in structure.same_kind]
+        class_start, first_class, last_class = self._classes
+        other, keys, begins = self._scratch
+        in_kernel = structure.needs_free_difference and table.packing.n_words == 1
+        values = self._values[: m * len(differ)].reshape(m, len(differ))
+        n_classes, n_runs, most = self._prepare(
+            self._columns,
+            self._sizes,
+            self._counts,
+            self._words,
+            table.packing.masks,
+            np.array(structure.equal, np.int64),
+            np.array(kinds, np.int64),
+            np.array(differ, np.int64),
+            np.array(structure.free, np.int64),
+            in_kernel,
+            self._shift,
+            self._order,
+            other,
+            keys,
+            begins,
+            self._class_of,
+            class_start,
+            first_class,
+            last_class,
+            values,
+            self._others,
+            self._start,
+            self._limit,
+            self._guide,
+            self._memo,
+        )
+        if structure.needs_free_difference and not in_kernel:
+            self._others[:] = table.group_numbers(structure.free)[self._order]
+        spare = min(_RUNS_KEPT, n_runs + 1)
+        room = spare + most
+        if room > len(self._runs):
+            self._runs = np.empty((room, 2), np.int32)
+            self._reach, self._offset = np.empty(room, self._width), np.empty(room, self._width)
+        return Prepared(
+            order=self._order,
+            class_of=self._class_of,
+            class_start=class_start[: n_classes + 1],
+            first_class=first_class[:n_classes],
+            last_class=last_class[:n_classes],
+            values=values[:n_classes],
+            others=self._others,
+            start=self._start,
+            guide=self._guide,
+            shift=self._shift,
+            runs=self._runs[:room],
+            spare=spare,
+            reach=self._reach[:room],
+            offset=self._offset[:room],
+            memo=self._memo[:n_classes],
+            used=np.zeros(2, np.int64),
+        )
