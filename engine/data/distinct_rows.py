@@ -3,16 +3,45 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
-from engine.data.table import Packing
-
-_FIRST = 1 << 12  # slots
+_ROOM = 1 << 11  # rows at first
+_DIRECT = 1 << 18  # combinations up to which each has a slot of its own, which stays in the processor's cache
+_CHUNK = 1 << 14  # records whose keys stay there too
+_WORD = 1 << 62
 _ONE = np.ones(1, np.int64)
 
 CodedColumn = tuple[np.ndarray, np.ndarray]
 """Indices of records into codes, and these codes; index -1 means the last one.  Code -1 stands for null."""
+
+
+@dataclass(frozen=True)
+class _Layout:
+    """Layout of codes in machine words, in mixed radix: column ``j`` has ``capacities[j]`` codes, null among them, and
+    is multiplied with a stride in one of ``n_words`` words, the first of which holds so many ``combinations``."""
+
+    capacities: tuple[int, ...]
+    places: tuple[tuple[int, int], ...]
+    n_words: int
+    combinations: int
+
+    @classmethod
+    def of(cls, capacities: Sequence[int]) -> _Layout:
+        """The layout of columns with so many codes each."""
+        places, word, stride = [], 0, 1
+        for capacity in capacities:
+            if stride * capacity > _WORD:
+                word, stride = word + 1, 1
+            places.append((word, stride))
+            stride *= capacity
+        return cls(tuple(capacities), tuple(places), word + 1, stride)
+
+    @property
+    def is_direct(self) -> bool:
+        """Return whether a key is itself the slot of its row."""
+        return self.n_words == 1 and self.combinations <= _DIRECT
 
 
 class DistinctRows:
@@ -23,9 +52,8 @@ class DistinctRows:
 
     def __init__(self, n_columns: int) -> None:
         self.n_rows = 0
-        self._sizes = [1] * n_columns
-        self._counts = np.zeros(_FIRST // 2, np.int64)
-        self._lay_out([2] * n_columns)
+        self._counts = np.zeros(_ROOM, np.int64)
+        self._lay_out(_Layout.of([1] * n_columns))
 
     @property
     def counts(self) -> np.ndarray:
@@ -34,8 +62,9 @@ class DistinctRows:
 
     def codes(self, column: int) -> np.ndarray:
         """The code of each row on one column, shape ``(n_rows,)``, int32; -1 is null."""
-        word, shift, mask = self._packing.fields[column]
-        result: np.ndarray = ((self._row_keys[: self.n_rows, word] >> shift) & mask).astype(np.int32) - 1
+        word, stride = self._layout.places[column]
+        of_rows = self._row_keys[: self.n_rows, word] // stride % self._layout.capacities[column]
+        result: np.ndarray = of_rows.astype(np.int32) - 1
         return result
 
     def add(
@@ -46,9 +75,17 @@ class DistinctRows:
         ``sizes`` are the numbers of values that each column has so far, ``weights`` those of the records, by default 1.
         """
         wanted = [size + 1 for size in sizes]
-        if any(want > capacity for want, capacity in zip(wanted, self._capacities, strict=True)):
-            self._lay_out([2 * want if want > old else old for want, old in zip(wanted, self._capacities, strict=True)])
-        return self._number(self._keys(columns, n), _ONE if weights is None else weights)
+        old = self._layout.capacities
+        if any(want > capacity for want, capacity in zip(wanted, old, strict=True)):
+            spare = 2 if self.n_rows else 1
+            self._lay_out(
+                _Layout.of([spare * want if want > have else have for want, have in zip(wanted, old, strict=True)])
+            )
+        out = np.empty(n, np.int32)
+        for start in range(0, n, _CHUNK):
+            chunk = slice(start, start + _CHUNK)
+            self._number(self._keys(columns, chunk, n), _ONE if weights is None else weights[chunk], out[chunk])
+        return out
 
     def find(self, columns: Sequence[CodedColumn], n: int) -> np.ndarray:
         """The row of each of ``n`` records, shape ``(n,)``, int32; -1 where no row was added that is like it.  Codes
@@ -57,73 +94,78 @@ class DistinctRows:
         from engine.data import row_kernels
 
         out = np.empty(n, np.int32)
-        keys = self._keys(columns, n)
-        if not COMPILED:
-            return np.array([self._row_of.get(key.tobytes(), -1) for key in keys], np.int32)
-        with wrapping():
-            row_kernels.find_rows(keys, self._slots, self._row_keys, self._shift, out)
+        for start in range(0, n, _CHUNK):
+            chunk = slice(start, start + _CHUNK)
+            keys = self._keys(columns, chunk, n)
+            if COMPILED:
+                with wrapping():
+                    row_kernels.find_rows(keys, self._slots, self._row_keys, self._shift, out[chunk])
+            else:
+                out[chunk] = [self._row_of.get(key.tobytes(), -1) for key in keys]
         return out
 
-    def _keys(self, columns: Sequence[CodedColumn], n: int) -> np.ndarray:
+    def _keys(self, columns: Sequence[CodedColumn], chunk: slice, n: int) -> np.ndarray:
+        """The keys of some of ``n`` records, shape ``(records, n_words)``."""
         from engine.common.compiled import COMPILED
         from engine.data import row_kernels
 
-        keys = np.zeros((self._packing.n_words, n), np.int64)
-        for (indices, codes), (word, shift, _) in zip(columns, self._packing.fields, strict=True):
-            shifted = (codes.astype(np.int64) + 1) << shift
+        keys = np.zeros((min(chunk.stop, n) - chunk.start, self._layout.n_words), np.int64)
+        for (indices, codes), (word, stride) in zip(columns, self._layout.places, strict=True):
+            parts = (codes.astype(np.int64) + 1) * stride
             if COMPILED:
-                row_kernels.pack(keys[word], indices, shifted)
+                row_kernels.pack(keys[:, word], indices[chunk], parts)
             else:
-                keys[word] |= shifted[indices]
-        return np.ascontiguousarray(keys.T)
+                keys[:, word] += parts[indices[chunk]]
+        return keys
 
-    def _number(self, keys: np.ndarray, weights: np.ndarray) -> np.ndarray:
+    def _number(self, keys: np.ndarray, weights: np.ndarray, out: np.ndarray) -> None:
+        """Write the rows of some keys to ``out``, and add up their weights."""
         from engine.common.compiled import COMPILED, wrapping
         from engine.data import row_kernels
 
-        out = np.empty(len(keys), np.int32)
         if not COMPILED:
-            return self._number_plainly(keys, weights)
+            self._number_plainly(keys, weights, out)
+            return
         at = 0
         with wrapping():
             while True:
                 table = (self._slots, self._row_keys, self._counts)
-                at, self.n_rows = row_kernels.number_rows(keys, weights, at, self.n_rows, table, self._shift, out)
+                if self._layout.is_direct:
+                    at, self.n_rows = row_kernels.number_by_key(keys, weights, at, self.n_rows, table, out)
+                else:
+                    at, self.n_rows = row_kernels.number_rows(keys, weights, at, self.n_rows, table, self._shift, out)
                 if at == len(keys):
-                    return out
+                    return
                 self._grow()
 
-    def _number_plainly(self, keys: np.ndarray, weights: np.ndarray) -> np.ndarray:
+    def _number_plainly(self, keys: np.ndarray, weights: np.ndarray, out: np.ndarray) -> None:
         """The same without compiled code."""
         distinct, first, inverse = np.unique(keys, axis=0, return_index=True, return_inverse=True)
         number = np.empty(len(distinct), np.int64)
         for k in np.argsort(first).tolist():
             key = distinct[k].tobytes()
             if key not in self._row_of:
-                while self.n_rows >= len(self._counts):
+                if self.n_rows == len(self._counts):
                     self._grow()
                 self._row_of[key] = self.n_rows
                 self._row_keys[self.n_rows] = distinct[k]
                 self.n_rows += 1
             number[k] = self._row_of[key]
-        rows = number[inverse.reshape(-1)].astype(np.int32)
-        np.add.at(self._counts, rows, weights if len(weights) > 1 else weights[0])
-        return rows
+        out[:] = number[inverse.reshape(-1)]
+        np.add.at(self._counts, out, weights if len(weights) > 1 else weights[0])
 
     def _grow(self) -> None:
         """Make room for twice as many rows."""
-        room = 2 * len(self._counts)
-        self._counts = np.concatenate([self._counts, np.zeros(room - len(self._counts), np.int64)])
+        self._counts = np.concatenate([self._counts, np.zeros_like(self._counts)])
         self._fill(self._row_keys[: self.n_rows])
 
-    def _lay_out(self, capacities: list[int]) -> None:
-        """Pack rows so that each column has room for so many codes, null among them."""
-        columns = [self.codes(j) for j in range(len(capacities))] if self.n_rows else []
-        self._capacities = [1 << (capacity - 1).bit_length() for capacity in capacities]
-        self._packing = Packing.of(self._capacities)
-        keys = np.zeros((self.n_rows, self._packing.n_words), np.int64)
-        for codes, (word, shift, _) in zip(columns, self._packing.fields, strict=False):
-            keys[:, word] |= (codes.astype(np.int64) + 1) << shift
+    def _lay_out(self, layout: _Layout) -> None:
+        """Pack the rows anew."""
+        columns = [self.codes(j) for j in range(len(layout.capacities))] if self.n_rows else []
+        self._layout = layout
+        keys = np.zeros((self.n_rows, layout.n_words), np.int64)
+        for codes, (word, stride) in zip(columns, layout.places, strict=False):
+            keys[:, word] += (codes.astype(np.int64) + 1) * stride
         self._fill(keys)
 
     def _fill(self, keys: np.ndarray) -> None:
@@ -132,12 +174,15 @@ class DistinctRows:
         from engine.data import row_kernels
 
         room = len(self._counts)
-        self._row_keys = np.empty((room, keys.shape[1]), np.int64)
+        self._row_keys = np.zeros((room, keys.shape[1]), np.int64)
         self._row_keys[: len(keys)] = keys
         self._row_of = {} if COMPILED else {key.tobytes(): row for row, key in enumerate(keys)}
-        self._slots = np.full(2 * room, -1, np.int32)
-        self._shift = np.uint64(64 - (2 * room - 1).bit_length())
+        if self._layout.is_direct:
+            self._slots, self._shift = np.full(self._layout.combinations, -1, np.int32), np.uint64(0)
+            self._slots[keys[:, 0]] = np.arange(len(keys))
+            return
+        self._slots, self._shift = np.full(2 * room, -1, np.int32), np.uint64(64 - (2 * room - 1).bit_length())
         if COMPILED and len(keys):
-            counts, out = np.zeros(room, np.int64), np.empty(len(keys), np.int32)
+            table, out = (self._slots, self._row_keys, np.zeros(room, np.int64)), np.empty(len(keys), np.int32)
             with wrapping():
-                row_kernels.number_rows(keys, _ONE, 0, 0, (self._slots, self._row_keys, counts), self._shift, out)
+                row_kernels.number_rows(keys, _ONE, 0, 0, table, self._shift, out)

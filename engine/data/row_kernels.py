@@ -1,4 +1,4 @@
-"""Inner loops that number the distinct rows of packed keys in a hash table with linear probing."""
+"""Inner loops that number the distinct rows of packed keys: by the key itself, or in a hash table."""
 
 from __future__ import annotations
 
@@ -10,28 +10,59 @@ _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 
 
 @kernel
-def pack(keys: np.ndarray, indices: np.ndarray, shifted: np.ndarray) -> None:
-    """Add a column's field to keys, shape ``(n,)``: ``shifted[indices[i]]``, where -1 means the last entry."""
+def pack(keys: np.ndarray, indices: np.ndarray, parts: np.ndarray) -> None:
+    """Add a column's part to keys, shape ``(n,)``: ``parts[indices[i]]``, where -1 means the last entry."""
+    last = len(parts) - 1
     for i in range(len(indices)):
-        keys[i] |= shifted[indices[i]]
+        index = indices[i]
+        keys[i] += parts[index] if index >= 0 else parts[last]
 
 
 @kernel
-def slot_of(words: np.ndarray, row_keys: np.ndarray, rows: np.ndarray, shift: np.uint64) -> np.int64:
-    """The slot of ``rows`` that holds the row with the key ``words``, or the free one where it belongs."""
+def number_by_key(
+    keys: np.ndarray,
+    weights: np.ndarray,
+    start: int,
+    n_rows: int,
+    table: tuple[np.ndarray, np.ndarray, np.ndarray],
+    out: np.ndarray,
+) -> tuple[int, int]:
+    """:func:`number_rows` where a key of one word is itself the slot."""
+    rows, row_keys, counts = table
+    same_weight = len(weights) == 1
+    for i in range(start, len(keys)):
+        key = keys[i, 0]
+        row = rows[key]
+        if row < 0:
+            if n_rows == len(counts):
+                return i, n_rows
+            row = np.int32(n_rows)
+            rows[key] = row
+            row_keys[row, 0] = key
+            counts[row] = 0
+            n_rows += 1
+        counts[row] += weights[0] if same_weight else weights[i]
+        out[i] = row
+    return len(keys), n_rows
+
+
+@kernel
+def slot_of(keys: np.ndarray, i: int, row_keys: np.ndarray, rows: np.ndarray, shift: np.uint64) -> np.int64:
+    """The slot of ``rows`` that holds the row with the key ``keys[i]``, or the free one where it belongs; taken slots
+    lie one after another."""
     mixed = np.uint64(0)
-    for w in range(len(words)):
-        mixed = (mixed ^ np.uint64(words[w])) * _GOLDEN
-        mixed ^= mixed >> np.uint64(29)
+    for w in range(keys.shape[1]):
+        mixed = (mixed ^ np.uint64(keys[i, w])) * _GOLDEN
+        mixed ^= mixed >> np.uint64(32)
     slot = np.int64((mixed * _GOLDEN) >> shift)
-    last = len(rows) - 1
+    last = np.int64(len(rows) - 1)
     while True:
         row = rows[slot]
         if row < 0:
             return slot
         same = True
-        for w in range(len(words)):
-            if row_keys[row, w] != words[w]:
+        for w in range(keys.shape[1]):
+            if row_keys[row, w] != keys[i, w]:
                 same = False
                 break
         if same:
@@ -56,26 +87,27 @@ def number_rows(
     the table is full, and the number of rows.
     """
     rows, row_keys, counts = table
-    most = min(len(rows) // 2, len(counts))
-    step = 0 if len(weights) == 1 else 1
+    same_weight = len(weights) == 1
     for i in range(start, len(keys)):
-        slot = slot_of(keys[i], row_keys, rows, shift)
+        slot = slot_of(keys, i, row_keys, rows, shift)
         row = rows[slot]
         if row < 0:
-            if n_rows == most:
+            if n_rows == len(counts):
                 return i, n_rows
-            row = n_rows
+            row = np.int32(n_rows)
             rows[slot] = row
-            row_keys[row] = keys[i]
+            for w in range(keys.shape[1]):
+                row_keys[row, w] = keys[i, w]
             counts[row] = 0
             n_rows += 1
-        counts[row] += weights[i * step]
+        counts[row] += weights[0] if same_weight else weights[i]
         out[i] = row
     return len(keys), n_rows
 
 
 @kernel
 def find_rows(keys: np.ndarray, rows: np.ndarray, row_keys: np.ndarray, shift: np.uint64, out: np.ndarray) -> None:
-    """The row of each key, -1 where there is none."""
+    """The row of each key, -1 where there is none; ``shift`` 0 says that the key is the slot."""
     for i in range(len(keys)):
-        out[i] = rows[slot_of(keys[i], row_keys, rows, shift)]
+        slot = keys[i, 0] if shift == 0 else slot_of(keys, i, row_keys, rows, shift)
+        out[i] = rows[slot]

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 MOST_VALUES = 20_000_000
 """Distinct values of a column that is coded by streaming."""
 _MOST_TEXT = 1 << 30  # bytes
+_FEW = 1 << 12  # records
 
 
 class GrowingValues:
@@ -66,10 +67,14 @@ class GrowingValues:
 
 def _in_order_of_use(n_values: int, indices: np.ndarray) -> np.ndarray:
     """The values that occur, in the order in which they first do."""
-    n = len(indices)
-    first = np.full(n_values + 1, n, np.int64)  # the last one for null
-    first[indices[::-1]] = np.arange(n - 1, -1, -1)
-    first = first[:-1]
+    n, start, length = len(indices), 0, _FEW
+    first = np.full(n_values, n, np.int64)
+    while start < n and (first == n).any():  # mostly all of them occur among the first records
+        part = indices[start : start + length]
+        of_part = np.full(n_values + 1, n, np.int64)  # the last one for null
+        of_part[part[::-1]] = np.arange(start + len(part) - 1, start - 1, -1)
+        first = np.minimum(first, of_part[:-1])
+        start, length = start + length, 2 * length
     order = np.argsort(first, kind="stable")
     result: np.ndarray = order[: int(np.count_nonzero(first < n))].astype(np.int32)
     return result
