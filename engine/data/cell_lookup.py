@@ -27,6 +27,9 @@ class CellLookup:
         rows = data.raw.streamed.rows
         self.columns = rows.names
         self.values: dict[str, pa.Array] = {name: column.values for name, column in rows.columns.items()}
+        self._code_of = {
+            name: np.append(codes, np.int32(-1)) for name, codes in data.raw.streamed.representatives.items()
+        }
         self._source, self._cell_of_row = rows.source, data.streamed.cell_of_row.astype(np.int32)
         coded = [(column.codes.astype(np.int32), _identity(len(column.values))) for column in rows.columns.values()]
         self._rows = DistinctRows(len(coded))
@@ -47,7 +50,11 @@ class CellLookup:
         columns = [batch.coded[name] for name in self.columns]
         if any(len(batch.coded[name].values) > len(values) for name, values in self.values.items()):
             raise self._changed()
-        rows = self._rows.find([(column.indices, column.code_of) for column in columns], batch.n_records)
+        coded = []
+        for name, column in zip(self.columns, columns, strict=True):
+            code_of = self._code_of.get(name)
+            coded.append((column.indices, column.code_of if code_of is None else code_of[column.code_of]))
+        rows = self._rows.find(coded, batch.n_records)
         if len(rows) and int(rows.min()) < 0:
             raise self._changed()
         return rows

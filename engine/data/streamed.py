@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
@@ -19,12 +19,15 @@ if TYPE_CHECKING:
 @dataclass(frozen=True)
 class Streamed:
     """The first pass over a ``stream``: the distinct ``rows`` of the columns that attributes need as a table of raw
-    columns, the number of records of each, and the digest of the records on these columns."""
+    columns, the number of records of each, and the digest of the records on these columns.  Of the columns in
+    ``representatives`` a row tells no more than the class of its value, by the first value of that class: they hold the
+    code of it for each value."""
 
     stream: RecordStream
     rows: RawTable
     counts: np.ndarray
     digest: bytes
+    representatives: Mapping[str, np.ndarray] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

@@ -2,15 +2,54 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from engine.data.io.counting import Counted, count
+import numpy as np
+
+from engine.common.raw_values import nan_mask, numbers, text_mask
+from engine.data.io.counting import Counted, count, first_rows
 from engine.data.io.stream import RecordStream
+from engine.data.io.value_classes import Classify
 from engine.data.microdata import RawTable, streamed_table
 from engine.data.streamed import Streamed
+from engine.plan.attribute import AttributePlan
 from engine.plan.types import Plan
 
-Counter = Callable[[RecordStream, tuple[str, ...]], Counted]
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+
+@dataclass(frozen=True)
+class CutClasses:
+    """Classes of a column that an ``attribute`` cuts by numbers: missing values, skipped ones, those that are no
+    numbers, and the intervals; ``missing`` are plan-wide codes."""
+
+    attribute: AttributePlan
+    missing: tuple[str, ...]
+
+    @property
+    def n_classes(self) -> int:
+        """Number of classes."""
+        return 3 + len(self.attribute.skip) + len(self.attribute.cut)
+
+    def __call__(self, values: pa.Array) -> np.ndarray:
+        """The class of each value."""
+        mask = nan_mask(values) | text_mask(values, (*self.missing, *self.attribute.missing))
+        parsed = numbers(values)
+        edges = np.array(self.attribute.cut, dtype=float)
+        classes = 2 + len(self.attribute.skip) + np.searchsorted(edges, parsed, side="right")
+        classes[np.isnan(parsed)] = 1
+        for i, skip in enumerate(self.attribute.skip):
+            classes[text_mask(values, [skip])] = 2 + i
+        classes[mask] = 0
+        return classes
+
+
+MANY_ROWS = 100_000
+"""Distinct rows among the first records of a source beyond which columns that are cut are counted by intervals."""
+Counter = Callable[[RecordStream, tuple[str, ...], Mapping[str, Classify]], Counted]
 """Counts the distinct rows of a source on some columns: here, or on the workers of a cluster."""
 
 
@@ -20,13 +59,29 @@ def counted_columns(plan: Plan, names: tuple[str, ...]) -> tuple[str, ...]:
     return tuple(name for name in names if name in needed)
 
 
+def cut_classes(plan: Plan, names: tuple[str, ...]) -> dict[str, CutClasses]:
+    """The columns among ``names`` of which a plan tells intervals of numbers and no single values."""
+    return {
+        attribute.columns[0]: CutClasses(attribute, plan.data.missing)
+        for attribute in plan.attributes
+        if attribute.cut and len(attribute.columns) == 1 and attribute.view == attribute.columns
+        if attribute.columns[0] in names
+    }
+
+
 def tabulate(data: RawTable | RecordStream, plan: Plan, counter: Counter = count) -> RawTable:
     """The table of a source for a plan: of a stream one that holds counts and no records, else the table itself.
 
-    Reads the whole source once.  Raises :class:`EngineError` for damaged files, for records that differ in too many
-    combinations of values, and for a source without records.
+    Reads the whole source once.  Columns that the plan cuts are counted by their intervals where their values make too
+    many rows (:data:`MANY_ROWS`), else value by value.  Raises :class:`EngineError` for damaged files, for records that
+    differ in too many combinations of values, and for a source without records.
     """
     if isinstance(data, RawTable):
         return data
-    counted = counter(data, counted_columns(plan, data.names))
-    return streamed_table(Streamed(data, counted.rows, counted.counts, counted.digest), data.names)
+    names = counted_columns(plan, data.names)
+    classify = cut_classes(plan, names)
+    if classify and first_rows(data, names) <= MANY_ROWS:
+        classify = {}
+    counted = counter(data, names, classify)
+    streamed = Streamed(data, counted.rows, counted.counts, counted.digest, counted.representatives)
+    return streamed_table(streamed, data.names)

@@ -16,6 +16,7 @@ from engine.data.io.readers import read_table
 from engine.data.io.stream import open_stream
 from engine.data.microdata import Microdata
 from engine.plan import plan_from_toml
+from engine.plan import tabulate as tabulation
 from engine.plan.recode import code
 from engine.plan.tabulate import tabulate
 from tests.streamed_sources import FORMS, records, small_pieces, write_source
@@ -119,3 +120,65 @@ def test_a_record_unlike_those_of_the_first_pass_is_refused(tmp_path: Path) -> N
         with pytest.raises(EngineError, match=r"'a\.csv' holds a record that it did not hold when it was counted"):
             for batch in open_stream(second).batches(lookup.columns, known=lookup.values):
                 lookup.cells_of(batch)
+
+
+CUT = plan_from_toml(
+    """
+[data]
+carry = ["note", "age"]
+[[attribute]]
+name = "income"
+cut = [1000, 2000.5]
+skip = ["1500"]
+missing = ["2001"]
+on_missing = "level"
+[[attribute]]
+name = "job"
+on_missing = "level"
+[[attribute]]
+name = "sex"
+"""
+)
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_cut_columns_are_counted_by_intervals_where_their_values_make_too_many_rows(
+    tmp_path: Path, form: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    table = records(900)
+    path = write_source(tmp_path, form, table, [100, 101, 500], group=150)
+    whole = code(read_table(write_source(tmp_path, form.split()[0], table, [])), CUT)
+    by_value = tabulate(open_stream(path), CUT)
+    monkeypatch.setattr(tabulation, "MANY_ROWS", 300)
+    with small_pieces(70, 200, 4096):
+        by_interval = tabulate(open_stream(path), CUT)
+        assert by_interval.streamed is not None and by_value.streamed is not None
+        assert list(by_interval.streamed.representatives) == ["income"]
+        assert by_interval.streamed.rows.n_records < 60 < 800 < by_value.streamed.rows.n_records
+        data = code(by_interval, CUT)
+        lookup = CellLookup(data)
+        cells = [lookup.cells_of(batch) for batch in open_stream(path).batches(lookup.columns, known=lookup.values)]
+    assert data.domain == whole.domain  # exactness of attributes among it
+    assert np.array_equal(data.table.cells, whole.table.cells)
+    assert np.array_equal(data.table.counts, whole.table.counts)
+    assert np.array_equal(np.concatenate(cells), whole.cell_of_record)
+    assert by_interval.n_values("income") == by_value.n_values("income")
+
+
+def test_a_change_within_an_interval_changes_the_digest(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tabulation, "MANY_ROWS", 0)
+    path, digests = tmp_path / "a.csv", set()
+    for incomes in ((100, 200, 100), (100, 200, 200), (100, 201, 100)):
+        path.write_text("age,job,sex,income,note\n" + "".join(f"1,a,f,{income},n\n" for income in incomes))
+        digests.add(tabulate(open_stream(path), CUT).content_digest())
+    assert len(digests) == 3
+
+
+def test_errors_of_cut_columns_count_all_records_of_an_interval(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tabulation, "MANY_ROWS", 0)
+    path = tmp_path / "a.csv"
+    path.write_text("age,job,sex,income,note\n" + "1,a,f,x,n\n" * 3 + "1,a,f,y,n\n1,a,f,5,n\n")
+    with pytest.raises(EngineError, match=r"2 values \(4 records\) cannot be read as one"):
+        code(tabulate(open_stream(path), CUT), CUT)

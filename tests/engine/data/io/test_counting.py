@@ -50,7 +50,7 @@ def test_the_digest_follows_the_records_and_not_batches_or_threads(tmp_path: Pat
     digests = set()
     for batch, threads in ((50, 1), (1000, 3), (333, 2)):
         with small_pieces(batch, 500, 4096):
-            digests.add(count(open_stream(path), NAMES, threads).digest)
+            digests.add(count(open_stream(path), NAMES, threads=threads).digest)
     assert len(digests) == 1
     other = tmp_path / "other"
     other.mkdir()
