@@ -44,7 +44,7 @@ def run_space(args: argparse.Namespace) -> None:
     from engine.sweeps.streamed_source import table_for
     from engine.sweeps.swap_ways import per_spec
 
-    began = time.perf_counter()
+    loaded, began = time.process_time(), time.perf_counter()
     source, sample_plan = source_of(args)
     plan = plan_of(args, source, sample_plan)
     raw = table_for(source, plan, announce=announce)
@@ -58,7 +58,7 @@ def run_space(args: argparse.Namespace) -> None:
         f"attributes, {table.n_below(3):,} of them with one or two records"
     )
     _say_warnings(data, plan, list(dict.fromkeys(said)))
-    rates, (specs, n_scenarios) = _amounts(plan), probed(plan, counted, others)
+    rates, (specs, n_scenarios) = _amounts(plan), probed(plan, data, counted, others)
     n_listed, parts = n_scenarios, []
     if counted:
         if isinstance(counted, Space):
@@ -74,7 +74,7 @@ def run_space(args: argparse.Namespace) -> None:
         n_scenarios += n_searched * per_spec(plan)
     parts += [f"{n:,} of {name}" for name, n in Counter(spec.mechanism for spec in others).items()]
     say(f"scenarios: {n_scenarios:,} ({'; '.join(parts)})")
-    estimated = estimate(plan, data, specs=specs, total=n_listed, read=read)
+    estimated = estimate(plan, data, specs=specs, total=n_listed, read=read, started=loaded)
     at_most = "at most " if asked.adaptive or asked.search else ""
     replicates = f"{asked.screen} to {asked.replicates}" if at_most else f"{asked.replicates}"
     say(f"runs: {at_most}{estimated.runs:,} ({replicates} replicates of each scenario)")

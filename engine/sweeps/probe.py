@@ -13,21 +13,26 @@ import numpy as np
 from engine.data.microdata import Microdata
 from engine.mechanisms import mechanism
 from engine.plan import Plan
-from engine.release.space import Space, scenarios
-from engine.release.spec import ReleaseSpec
+from engine.release.equal_roles import first_of_structure
+from engine.release.release_specs import ReleaseSpecs
+from engine.release.space import Space
+from engine.release.spec import ReleaseSpec, multi_kind
+from engine.release.specs import Specs
 from engine.sweeps.candidates import scenarios_of
 from engine.sweeps.evaluator import Evaluator, question_of
 from engine.sweeps.groups import Groups, even_order, group
+from engine.sweeps.listing_time import listing_time
 from engine.sweeps.search import search_of
-from engine.sweeps.space_count import Counted
-from engine.sweeps.start_time import start_time
+from engine.sweeps.space_count import Counted, space_or_count
+from engine.sweeps.start_time import StartTime, start_time
 from engine.sweeps.swap_ways import swap_ways
 from engine.sweeps.workers import default_workers, task_batches
 
-_SPENT = 0.3  # seconds, shared by the mechanisms, after which a probe looks at no further group
+_SPENT = 0.1  # seconds, shared by the mechanisms, after which a probe looks at no further group
 _SPENT_ON_RECORDS = 3.0  # where a measure looks at records: candidates differ much in what that takes
 _STORED = 12e-6  # seconds to store a run: sweeps of 10^5 to 10^6 runs took 10 to 14 µs more for each than drawing it
 _PROBED = 500  # swaps of given numbers of attributes that an estimate chooses from
+_PROBES = 24  # groups of each mechanism that an estimate looks at, at most
 
 
 class Estimate(NamedTuple):
@@ -45,25 +50,34 @@ class Estimate(NamedTuple):
 def estimate(
     plan: Plan,
     data: Microdata,
-    probes: int = 24,
     specs: Sequence[ReleaseSpec] | None = None,
     total: int | None = None,
     read: float = 0.0,
+    started: float | None = None,
 ) -> Estimate:
     """The time of a sweep, from a probe of a few groups of each mechanism and the start of a process.
 
-    ``specs`` are the plan's scenarios over these data, where they are known already, or an even part of ``total`` ones
-    of which no two specs share work.  ``read`` are the seconds that reading and coding the records took, which a sweep
-    does anew.
+    ``specs`` are some of the plan's ``total`` scenarios over these data, as :func:`probed` chooses them; the sweep is
+    taken to be like them.  ``read`` are the seconds that reading and coding the records took, which a sweep does anew.
+    ``started`` are the processor seconds in which this process was started and loaded its modules, where it was started
+    in order to estimate; else another one is started to measure that.
     """
     question = question_of(plan, data)
-    specs = scenarios_of(plan, data)[0] if specs is None else specs
+    if specs is None:
+        specs, listed = probed(plan, data, space_or_count(plan, data), scenarios_of(plan, data, listed=False)[0])
+        total = listed if total is None else total
     total = len(specs) if total is None else total
     if plan.space.search and plan.swaps_at_random:
         search = search_of(plan, data, bytes(16))
-        specs = [*specs, *scenarios(search.start(), plan.space.rates, plan.space.rule, search.ways)]
+        specs = ReleaseSpecs.of(
+            [*specs, *ReleaseSpecs.product(search.start(), plan.space.rates, plan.space.rule, search.ways)]
+        )
         total += search.budget * len(plan.space.rates) * len(search.ways)
-    start, evaluator, stopwatch = start_time(), Evaluator(question, bytes(16)), _Stopwatch()
+    # records bring libraries of their own, which were loaded elsewhere
+    start = start_time() if started is None or question.data is not None else None
+    began = time.thread_time()
+    evaluator, stopwatch = Evaluator(question, bytes(16)), _Stopwatch()
+    loaded = time.thread_time() - began  # all in processor seconds
     stopwatch(question.original)  # which a sweep computes too
     once = stopwatch.processor
     stopwatch(evaluator.prepare)  # what each process makes for itself, without what it loads for that
@@ -73,20 +87,24 @@ def estimate(
     kinds: dict[str, list[int]] = {}
     for at, name in enumerate(groups.mechanisms):
         kinds.setdefault(name, []).append(at)
-    fits = drawn = 0.0  # processor seconds
+    fits, drawn = 0.0, 0.0  # processor seconds
     for name, places in kinds.items():
         known = int(groups.sizes[places].sum())
         meant = known + (total - len(specs) if mechanism(name).by_roles else 0)  # no other mechanism is known in part
-        indices = np.unique(np.linspace(0, len(places) - 1, probes).astype(int))
+        indices = np.unique(np.linspace(0, len(places) - 1, _PROBES).astype(int))
         chosen = groups.take(np.array(places)[indices[even_order(len(indices))]])
-        fit, run = _each(evaluator, chosen, plan.space.replicates, spent / len(kinds), stopwatch)
+        fit, run, first = _each(evaluator, chosen, plan.space.replicates, spent / len(kinds), stopwatch)
         fits += meant * fit
         drawn += meant * plan.space.replicates * run
+        loaded += first
+    listing = total * listing_time(question, specs, stopwatch)
     runs = total * plan.space.replicates
     workers = default_workers(runs, question)
     slow = stopwatch.slowdown
-    alone = start.sweep * start.slowdown + read + once * slow
-    processor = start.sweep + read / start.slowdown + once + drawn + _STORED * runs
+    if start is None:
+        start = StartTime((started or 0.0) + loaded, (started or 0.0) + loaded, slow)
+    alone = start.sweep * start.slowdown + read + (once + listing) * slow
+    processor = start.sweep + read / start.slowdown + once + listing + drawn + _STORED * runs
     if workers == 1:
         whole = again + fits + drawn
         return Estimate(runs, alone + slow * (whole + _STORED * runs), processor + again + fits, slow)
@@ -124,29 +142,49 @@ class _Stopwatch:
         return max(1.0, self.clock / self.processor) if self.processor else 1.0
 
 
-def probed(plan: Plan, space: Space | Counted | None, others: Sequence[ReleaseSpec]) -> tuple[list[ReleaseSpec], int]:
-    """The specs that :func:`estimate` looks at, and the number of scenarios that they stand for: all of them, but of
-    swaps of given numbers of attributes, of which no two share work, an even part."""
+def probed(
+    plan: Plan, data: Microdata, space: Space | Counted | None, others: Sequence[ReleaseSpec]
+) -> tuple[ReleaseSpecs, int]:
+    """The scenarios that :func:`estimate` looks at, and the number of those that they stand for: all of other
+    mechanisms; of swaps of given numbers of attributes, of which no two share work, an even part; of other swaps the
+    groups that share work, even parts of the small and of the large ones."""
+    scenarios = ReleaseSpecs.of(others, data.domain.names)
     if space is None:
-        return list(others), len(others)
+        return scenarios, len(others)
     ways = swap_ways(plan)
-    few = _PROBED if plan.space.swap_sizes else space.distinct
-    specs = scenarios(space.even_part(few), plan.space.rates, plan.space.rule, ways)
-    return [*specs, *others], space.distinct * len(plan.space.rates) * len(ways) + len(others)
+    if isinstance(space, Counted) or plan.space.swap_sizes:
+        specs = Specs.of(space.even_part(_PROBED))
+    else:
+        specs = _even_structures(space.specs, data)
+    swaps = ReleaseSpecs.product(specs, plan.space.rates, plan.space.rule, ways)
+    return swaps.joined(scenarios), space.distinct * len(plan.space.rates) * len(ways) + len(others)
+
+
+def _even_structures(specs: Specs, data: Microdata) -> Specs:
+    """The specs of some structures, each in the middle of one of as many equal parts of all structures by size."""
+    apart = sorted({*multi_kind(data.table), *data.domain.ruled})
+    _, structure, sizes = np.unique(first_of_structure(specs, apart), return_inverse=True, return_counts=True)
+    by_size = np.argsort(sizes, kind="stable")
+    n = min(_PROBES, len(sizes))
+    middle = by_size[(2 * np.arange(n) + 1) * len(sizes) // (2 * n)]
+    return specs.take(np.isin(structure, middle))
 
 
 def _each(
     evaluator: Evaluator, chosen: Groups, replicates: int, spent: float, stopwatch: _Stopwatch
-) -> tuple[float, float]:
-    """Processor seconds of the fit per scenario, and of a run, of some groups that are run as a sweep runs them until
-    so many seconds are ``spent``.
+) -> tuple[float, float, float]:
+    """Processor seconds of the fit per scenario, of a run, and of what is loaded before the first, of some groups that
+    are run as a sweep runs them until so many seconds are ``spent``.
 
     Replicates of a group share its preparation, and many candidates measured together take far less than one at a time.
     """
-    evaluator.run(chosen[0], [1])  # loads or compiles the kernels, which is not part of the rate
-    began = time.perf_counter()
-    evaluator.run(chosen[0], [1])
-    few = int(spent / 3 / max(1e-9, time.perf_counter() - began))
+    began = time.thread_time()
+    for shared in chosen if chosen[0].structure is not None and not evaluator.question.on_records else chosen[:1]:
+        evaluator.run(shared, [1])  # loads or compiles the kernels, which is not part of the rate
+    loading = time.thread_time() - began
+    each = stopwatch(partial(evaluator.run, chosen[0], [1]))
+    few = int(spent / len(chosen) / max(1e-9, each))
+    loaded = max(0.0, loading - each * len(chosen))
     none_done = np.zeros(1 + chosen.indices.max(), np.int64)
     done, scenarios, fits, runs = 0, 0, 0.0, 0.0
     began = time.perf_counter()
@@ -164,4 +202,4 @@ def _each(
         scenarios += len(shared)
         if time.perf_counter() - began > spent:
             break
-    return fits / scenarios, runs / done
+    return fits / scenarios, runs / done, loaded

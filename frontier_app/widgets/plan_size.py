@@ -268,7 +268,7 @@ def _time(plan: Plan, data: Microdata, swaps: Space | Counted | None, others: Se
             if not pressed:
                 return
         with elements.errors_shown(), st.spinner("Trying a few runs…"):
-            specs, total = probed(plan, swaps, others)
+            specs, total = probed(plan, data, swaps, others)
             seconds = now.memo.get(
                 "estimate",
                 timed,

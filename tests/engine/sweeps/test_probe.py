@@ -16,12 +16,14 @@ from engine.models.record_release import RecordRelease
 from engine.plan import MechanismPlan, edit_plan
 from engine.plan.recode import code
 from engine.plan.samples import load
+from engine.release.spec import AttributeSpec
 from engine.sweeps import probe
 from engine.sweeps.candidates import scenarios_of
 from engine.sweeps.evaluator import Evaluator, question_of
 from engine.sweeps.groups import Group, group
-from engine.sweeps.probe import estimate
+from engine.sweeps.probe import estimate, probed
 from engine.sweeps.record_evaluator import RecordRuns
+from engine.sweeps.space_count import space_or_count
 from engine.sweeps.start_time import StartTime, start_time
 from engine.sweeps.workers import batch_size, task_batches
 
@@ -191,3 +193,59 @@ def test_candidates_that_are_measured_on_records_go_out_in_small_batches(clock: 
     assert runs(batches[True]) == runs(batches[False])
     few = np.full_like(done, 2)
     assert batch_size(on_records, groups, few, 3) < batch_size(on_records, groups, done, 3)
+
+
+COMPLETE = edit_plan(SAMPLE_PLAN, all_specs=True, rates=["0.01", "0.1"], replicates=1)
+
+
+@pytest.fixture
+def by_structure(clock: Clock, monkeypatch: pytest.MonkeyPatch) -> Clock:
+    """A clock that only runs of structures move on: each takes 10 s, and each of its scenarios a second."""
+    run_all = Evaluator.run_all
+
+    def timed(self: Evaluator, tasks: list, keys: None = None) -> object:
+        outcome = run_all(self, tasks, keys)
+        clock.now += sum(len(numbers) * (10 + len(shared)) for shared, numbers in tasks)
+        return outcome
+
+    monkeypatch.setattr(Evaluator, "run_all", timed)
+    return clock
+
+
+def test_the_estimate_of_a_complete_space_looks_at_small_and_large_structures_alike(
+    by_structure: Clock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A structure has a few scenarios or hundreds, which it takes little longer to draw."""
+    monkeypatch.setattr(probe, "_SPENT", 1e9)
+    data = code(RAW, COMPLETE)
+    specs = scenarios_of(COMPLETE, data)[0]
+    groups = group(specs, data.table)
+    assert max(len(shared) for shared in groups) > 10 * min(len(shared) for shared in groups)
+    estimated = estimate(COMPLETE, data)
+    assert estimated.runs == len(specs)
+    assert estimated.processor == pytest.approx(10 * len(groups) + len(specs), rel=0.07)
+
+
+def test_a_process_that_was_started_to_estimate_starts_no_other(
+    by_structure: Clock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    data = code(RAW, COMPLETE)
+    without = estimate(COMPLETE, data).processor
+    monkeypatch.setattr(probe, "start_time", None)
+    assert estimate(COMPLETE, data, started=100.0).processor == pytest.approx(without + 100, rel=0.02)
+    monkeypatch.setattr(probe, "default_workers", lambda *_: 2)
+    assert estimate(COMPLETE, data, started=100.0).processor == pytest.approx(without + 300, rel=0.02)
+
+
+def test_an_estimate_makes_the_specs_that_it_looks_at_and_no_others(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(probe, "start_time", lambda: StartTime(0.0, 0.0, 1.0))
+    made: list[AttributeSpec] = []
+    monkeypatch.setattr(AttributeSpec, "__post_init__", lambda spec: made.append(spec))
+    data = code(RAW, COMPLETE)
+    swaps = space_or_count(COMPLETE, data)
+    assert swaps is not None
+    assert swaps.distinct > 2800 and not made
+    specs, total = probed(COMPLETE, data, swaps, ())
+    assert total == 2 * swaps.distinct and 24 <= len(specs.specs) < 400
+    estimate(COMPLETE, data, specs=specs, total=total)
+    assert len(made) < 10 * len(specs.specs)

@@ -172,7 +172,7 @@ def test_an_estimate_counts_the_candidates(path):
 
 def test_an_estimate_adds_up_over_mechanisms_and_parts(monkeypatch):
     """With a second for each candidate of a swap and ten for each of another mechanism."""
-    monkeypatch.setattr(probe, "_each", lambda _, chosen, *__: (0.0, 1.0 if chosen[0].structure else 10.0))
+    monkeypatch.setattr(probe, "_each", lambda _, chosen, *__: (0.0, 1.0 if chosen[0].structure else 10.0, 0.0))
     monkeypatch.setattr(probe, "default_workers", lambda *_: 1)
     monkeypatch.setattr(probe, "start_time", lambda: StartTime(0.0, 0.0, 1.0))
     monkeypatch.setattr(probe._Stopwatch, "slowdown", 1.0)
