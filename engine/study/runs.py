@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sqlite3
 from collections.abc import Iterable, Sequence
 from typing import Any, Literal
 
@@ -24,6 +25,7 @@ RunTable = Literal["realisation", "fresh"]
 """Runs of the sweep, or re-evaluations on fresh replicates."""
 TABLES: tuple[RunTable, ...] = ("realisation", "fresh")
 _HEAD = ("scenario", "replicate", "status", "changed")
+_VALUES = 900  # values of one statement: SQLite takes 999 in its older versions
 _CHUNK = 50_000  # rows read at once: Python's own objects for all of them would take many times the memory
 
 
@@ -55,14 +57,14 @@ class Runs:
         already stay as they are.  Returns how many it did not hold before."""
         width = 4 + len(self._subject.measures)
         data = self._matrix(rows, width)
+        data = data[np.lexsort((data[:, 1], data[:, 0]))]  # as they lie in the table: each page is looked up once
         sums = self._groups()
         names = [*_HEAD, *(f"m{k}" for k in range(len(self._subject.measures))), *(f"crc{first}" for first, _ in sums)]
-        full = _plain(data, [sums_of(_of_group(data, first, end)) for first, end in sums])
+        columns = _plain(data, [sums_of(_of_group(data, first, end)) for first, end in sums])
         with self._lease.change() as db:
             aggregate_cache.invalidate(db, table)
             before = db.total_changes
-            marks = ", ".join("?" * len(names))
-            db.executemany(f"insert or ignore into {table} ({', '.join(names)}) values ({marks})", full)
+            _insert(db, f"insert or ignore into {table} ({', '.join(names)})", columns)
             added = db.total_changes - before
             put_notes(db, notes, replace=False, sums=self._subject.has_sums)
         return added
@@ -95,8 +97,8 @@ class Runs:
         which the first two say which run it is."""
         keyed = rows[:, [0, 1, *range(4, rows.shape[1])]]
         setting = [f"m{k} = ?" for k in columns] + ([f"crc{columns[0]} = ?"] if self._subject.has_sums else [])
-        full = _plain(rows, [sums_of(keyed)] if self._subject.has_sums else [])
-        values = [(*figures, scenario, replicate) for scenario, replicate, _, _, *figures in full]
+        scenario, replicate, _, _, *figures = _plain(rows, [sums_of(keyed)] if self._subject.has_sums else [])
+        values = zip(*figures, scenario, replicate, strict=True)
         with self._lease.change() as db:
             aggregate_cache.invalidate(db, table)
             db.executemany(f"update {table} set {', '.join(setting)} where scenario = ? and replicate = ?", values)
@@ -268,9 +270,25 @@ def _of_group(data: np.ndarray, first: int, end: int) -> np.ndarray:
     return data[:, [*range(2 if first else 4), *range(4 + first, 4 + end)]]
 
 
-def _plain(rows: np.ndarray, sums: Sequence[Sequence[int]] = ()) -> list[tuple[Any, ...]]:
-    """Rows for SQLite: whole numbers first, undefined figures as nulls, check sums last."""
-    columns = [*rows[:, :4].astype(np.int64).T.tolist(), *rows[:, 4:].T.tolist()]
-    for k in 4 + np.flatnonzero(np.isnan(rows[:, 4:]).any(axis=0)):
+def _plain(rows: np.ndarray, sums: Sequence[Sequence[int]] = ()) -> list[Sequence[Any]]:
+    """Columns for SQLite: whole numbers first, undefined figures as nulls, check sums last."""
+    columns: list[Sequence[Any]] = [*rows[:, :4].astype(np.int64).T.tolist(), *rows[:, 4:].T.tolist()]
+    for k in (4 + np.flatnonzero(np.isnan(rows[:, 4:]).any(axis=0))).tolist():
         columns[k] = [None if v != v else v for v in columns[k]]
-    return list(zip(*columns, *sums, strict=True))
+    return [*columns, *sums]
+
+
+def _insert(db: sqlite3.Connection, statement: str, columns: Sequence[Sequence[Any]]) -> None:
+    """Insert rows, given as columns: many with each statement, which takes a third less time than one with each."""
+    width, n = len(columns), len(columns[0])
+    values: list[Any] = [None] * (width * n)
+    for k, column in enumerate(columns):
+        values[k::width] = column
+    marks, at = f"({', '.join('?' * width)})", 0
+    for together in (max(1, _VALUES // width), 1):
+        step = together * width
+        end = at + (len(values) - at) // step * step
+        db.executemany(
+            f"{statement} values {', '.join([marks] * together)}", (values[i : i + step] for i in range(at, end, step))
+        )
+        at = end
