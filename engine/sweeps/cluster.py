@@ -42,7 +42,7 @@ from engine.sweeps.workers import Executor
 
 _PATIENCE = 10.0  # seconds until a scheduler that does not answer counts as unreachable
 _POLL = 0.5  # seconds without a result after which the sweep looks whether somebody cancelled it
-_WAITING = 3  # batches handed out per thread of the cluster
+WAITING = 3  # batches handed out per thread of the cluster
 _ALONE = 3.0  # seconds without any worker after which the sweep says that it waits for one
 _SILENT = 60.0  # seconds after which it says that those who are there do not answer
 
@@ -193,7 +193,7 @@ class ClusterExecutor:
                 self._threads = sum(worker_threads(self._client).values())
             except OSError:  # it ended after its status was read
                 raise EngineError(_LOST) from None
-        return _WAITING * max(1, self._threads)
+        return WAITING * max(1, self._threads)
 
     def _say_what_it_waits_for(self) -> None:
         """Say whether nobody works or nobody answers while nothing comes."""
