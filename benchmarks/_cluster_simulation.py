@@ -11,7 +11,6 @@ from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from math import inf
-from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -69,6 +68,17 @@ class Simulated:
         return max(parts, key=lambda name: parts[name])
 
 
+@dataclass(frozen=True)
+class _Group:
+    """As much of a group of scenarios as is looked at where work is handed out."""
+
+    size: int
+    mechanism: str = "any"
+
+    def __len__(self) -> int:
+        return self.size
+
+
 class _Clock:
     """Real time, and processor time that all busy processes get alike."""
 
@@ -117,11 +127,8 @@ class _Cluster:
         self._writer, self._scheduler = Process(), Process()
         self._workers = [Process() for _ in range(workers)]
         self._most = WAITING * workers
-        group = SimpleNamespace(scenarios=range(batch), mechanism="any")
-        last = SimpleNamespace(scenarios=range(runs % batch), mechanism="any")
-        batches: list[Any] = [[(group, (1,))] for _ in range(runs // batch)] + (
-            [[(last, (1,))]] if runs % batch else []
-        )
+        sizes = [batch] * (runs // batch) + [runs % batch] * (runs % batch > 0)
+        batches: list[Any] = [[(_Group(size), (1,))] for size in sizes]
         self._waiting = ClusterBatches(batches, 8)
         self._free = deque([*range(workers)] * _AHEAD)
         self._unassigned: deque[int] = deque()

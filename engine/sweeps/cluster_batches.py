@@ -11,7 +11,7 @@ from collections import deque
 from collections.abc import Iterable
 
 from engine.sweeps.evaluator import Outcome
-from engine.sweeps.groups import Task, TaskBatch
+from engine.sweeps.groups import TaskBatch
 
 SECONDS = 1.0
 """Processor time that a message's work shall take: hundreds of times what handing it out costs.  That much is done
@@ -82,8 +82,7 @@ def _join(joined: TaskBatch, batch: TaskBatch) -> None:
     """Append a batch; further replicates of the last group go with the others, so that it is prepared once."""
     for group, replicates in batch:
         last, before = joined[-1]
-        task: Task = (group, tuple(replicates))
         if group is last:
             joined[-1] = (group, (*before, *replicates))
         else:
-            joined.append(task)
+            joined.append((group, replicates))
