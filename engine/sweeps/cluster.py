@@ -168,7 +168,7 @@ class ClusterExecutor:
                 if not out:
                     break
                 try:
-                    outcome = _outcome(done.get(timeout=_POLL))
+                    outcome = result_of(done.get(timeout=_POLL))
                 except Empty:
                     self._say_what_it_waits_for()
                     yield _NOTHING
@@ -188,11 +188,11 @@ class ClusterExecutor:
         if now - self._looked > 2:
             self._looked = now
             if self._client.status != "running":
-                raise EngineError(_LOST)
+                raise EngineError(LOST)
             try:
                 self._threads = sum(worker_threads(self._client).values())
             except OSError:  # it ended after its status was read
-                raise EngineError(_LOST) from None
+                raise EngineError(LOST) from None
         return WAITING * max(1, self._threads)
 
     def _say_what_it_waits_for(self) -> None:
@@ -208,12 +208,12 @@ class ClusterExecutor:
             self._told = text
 
 
-def _outcome(future: Future[Outcome | str]) -> Outcome:
-    """Outcome from a worker; :class:`EngineError` where it is no outcome."""
+def result_of(future: Future[Any]) -> Any:
+    """The result from a worker; :class:`EngineError` where it is a text, which says why there is none."""
     from distributed import KilledWorker
 
     if future.cancelled():  # it was given up, since there is no scheduler any more
-        raise EngineError(_LOST)
+        raise EngineError(LOST)
     error = future.exception()
     if isinstance(error, KilledWorker):
         raise EngineError(
@@ -224,14 +224,15 @@ def _outcome(future: Future[Outcome | str]) -> Outcome:
         raise EngineError(
             f"the cluster could not run a task ({type(error).__name__}); its scheduler and workers need {versions()}"
         )
-    outcome = future.result()
-    if isinstance(outcome, str):
-        raise EngineError(outcome)
-    return outcome
+    result = future.result()
+    if isinstance(result, str):
+        raise EngineError(result)
+    return result
 
 
 _NOTHING = Outcome(np.zeros((0, 4)), [])
-_LOST = "the cluster's scheduler does not answer any more; the same command goes on where this one stopped"
+LOST = "the cluster's scheduler does not answer any more; the same command goes on where this one stopped"
+"""What is said of a cluster that is there no longer."""
 
 
 def worker_threads(client: Any) -> dict[str, int]:
@@ -253,10 +254,20 @@ def open_cluster(
     question: Question, key: bytes, address: str, say: Callable[[str], None] | None = None
 ) -> Iterator[Executor]:
     """Workers of the cluster whose scheduler is at ``address``, for as long as the context lasts; ``say`` is told what
-    the sweep waits for.  Raises :class:`UsageError` for an address that may not be used or a missing package, and
-    :class:`EngineError` where no cluster answers, or one of other versions."""
-    address = check_address(address)
+    the sweep waits for.  Raises the errors of :func:`open_client`."""
     check_travel(question.registered, far=True)
+    with open_client(address) as client:
+        yield ClusterExecutor(client, question, key, say)
+
+
+@contextmanager
+def open_client(address: str) -> Iterator[Any]:
+    """Dask's client of the cluster whose scheduler is at ``address``, for as long as the context lasts.
+
+    Raises :class:`UsageError` for an address that may not be used or a missing package, and :class:`EngineError` where
+    no cluster answers, or one of other versions.
+    """
+    address = check_address(address)
     try:
         from distributed import Client
     except ImportError:
@@ -267,7 +278,7 @@ def open_cluster(
     client = _client(Client, address)
     try:
         worker_threads(client)
-        yield ClusterExecutor(client, question, key, say)
+        yield client
     finally:
         with suppress(Exception):
             client.close(timeout=2)

@@ -26,10 +26,10 @@ from engine.release.results import Note, RunStatus
 from engine.release.spec import ReleaseSpec
 from engine.sweeps.candidates import setting_of
 from engine.sweeps.cell_evaluator import CellRuns, Measured, count_figures
+from engine.sweeps.countable import check_countable
 from engine.sweeps.groups import Group, Task, group_of
 from engine.sweeps.record_evaluator import RecordRuns
 from engine.sweeps.registered import Registered, register_parts, registered_parts
-from engine.sweeps.streamed_source import check_countable
 
 
 class Effort(NamedTuple):

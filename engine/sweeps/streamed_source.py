@@ -1,20 +1,20 @@
-"""Refuse, before anything is read, what a plan asks of records that are read by streaming."""
+"""Streamed sources as plans and studies use them: counted once, here or on a cluster, and refused where records are
+needed."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
 from engine.common.errors import Remedy, UsageError
-from engine.common.wording import listed
 from engine.data.io.stream import RecordStream
 from engine.data.microdata import RawTable
 from engine.measures import MeasureCall
-from engine.measures.planned import planned_calls
-from engine.mechanisms import mechanism
 from engine.plan import Plan
 from engine.plan.column_assignment import check_assignment
-from engine.plan.tabulate import Counter, tabulate
+from engine.plan.tabulate import tabulate
 from engine.study.study import Study
+from engine.sweeps.cluster_counting import cluster_counter
+from engine.sweeps.countable import check_countable
 
 
 def table_for(
@@ -22,14 +22,14 @@ def table_for(
     plan: Plan,
     calls: Sequence[MeasureCall] | None = None,
     *,
-    counter: Counter | None = None,
+    cluster: str | None = None,
     announce: Callable[[str], None] | None = None,
 ) -> RawTable:
     """The table of a source for a plan: a stream is read once and counted, a table is given back as it is.
 
     A plan that asks for what needs records, in its measures or in ``calls`` in their place, is refused
-    (:class:`UsageError`) before the stream is read.  ``counter`` counts somewhere else than here; ``announce`` is told
-    that the source is streamed.
+    (:class:`UsageError`) before the stream is read.  ``cluster`` is the address of a Dask cluster whose workers read
+    and count it; ``announce`` is told that the source is streamed.
     """
     if isinstance(data, RawTable):
         return data
@@ -37,33 +37,7 @@ def table_for(
     check_assignment(plan.data, data.names)
     if announce:
         announce(f"'{data.source}' is read by streaming: its records are counted, and are not kept in memory")
-    return tabulate(data, plan) if counter is None else tabulate(data, plan, counter)
-
-
-def check_countable(plan: Plan, source: str, calls: Sequence[MeasureCall] | None = None) -> None:
-    """Refuse (:class:`UsageError`) a plan of which something needs the records of a streamed ``source``."""
-    asked: list[str] = []
-    names_asked: list[str] = []
-    measures = [str(call) for call in (planned_calls(plan) if calls is None else calls) if call.measure.on_records]
-    mechanisms = [part.name for part in plan.mechanisms if mechanism(part.name).batched is None]
-    analyses = [analysis.name for analysis in plan.analyses]
-    for what, several, names in (
-        ("measure", "measures", measures),
-        ("mechanism", "mechanisms", mechanisms),
-        ("analysis", "analyses", analyses),
-        ("unit", "units", [] if plan.data.unit is None else [plan.data.unit]),
-    ):
-        if names:
-            names_asked += names
-            quoted = listed(f"'{name}'" for name in names)
-            asked.append(f"{what if len(names) == 1 else several} {quoted}")
-    need = "needs" if len(names_asked) == 1 else "need"
-    if asked:
-        raise UsageError(
-            f"'{source}' is read by streaming, so its records are not in memory, and {listed(asked)} of the plan "
-            f"{need} them; leave this out, or read a file that fits into memory",
-            Remedy.IN_MEMORY,
-        )
+    return tabulate(data, plan) if cluster is None else tabulate(data, plan, cluster_counter(cluster, announce))
 
 
 def check_way_of_reading(study: Study, raw: RawTable) -> None:

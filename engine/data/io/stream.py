@@ -128,9 +128,9 @@ def open_stream(path: str | Path) -> RecordStream:
     Looks at the header of each file alone.  A folder that holds anything else is a :class:`UsageError`; parts whose
     columns differ are an :class:`EngineError`.
     """
-    path = Path(path)
+    path = Path(path).absolute()
     files = files_of(path)
     states = tuple(file_state(file) for file, _ in files)
     opened = [open_part(file, added) for file, added in files]
     check_alike(opened)
-    return RecordStream(path.absolute(), opened[0].all_names, tuple(opened), states, path.name)
+    return RecordStream(path, opened[0].all_names, tuple(opened), states, path.name)

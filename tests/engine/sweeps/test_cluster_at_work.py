@@ -26,6 +26,7 @@ from engine.sweeps.sweep import sweep
 from frontier_app.session.launch import free_port
 from tests.engine.small_studies import RAW, a_task, plan_of, table_of
 from tests.small_tables import KEY
+from tests.streamed_sources import records, write_source
 
 ROOT = Path(__file__).parents[3]
 
@@ -307,7 +308,7 @@ def test_a_killed_scheduler_makes_the_library_say_nothing(grid, tmp_path):
     grid.scheduler.kill()
     grid.scheduler.wait()
     grid.scheduler = None
-    assert process.communicate(timeout=60)[1] == cluster_module._LOST + "\n"
+    assert process.communicate(timeout=60)[1] == cluster_module.LOST + "\n"
 
 
 @pytest.mark.slow
@@ -355,3 +356,23 @@ def test_a_lost_scheduler_gets_one_sentence_and_nothing_is_lost(grid, tmp_path, 
         grid.workers[0].kill()
     with sweep(RAW, None, path, workers=1) as study:
         assert len(study.runs.results()) == 8000
+
+
+@pytest.mark.slow
+def test_a_folder_is_counted_and_swept_on_a_cluster_as_here(grid, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    write_source(tmp_path, "parquet folder", records(900), [100, 300], group=150)
+    Path("plan.toml").write_text(
+        '[data]\ncarry = ["note", "sex", "income"]\n[[attribute]]\nname = "age"\ncut = [25, 55]\n[[attribute]]\n'
+        'name = "job"\non_missing = "level"\n[space]\nrates = [0.1]\nswap_sizes = [1]\nreplicates = 3\n'
+        '[measures]\nnames = ["small_cells", "hellinger"]\n'
+    )
+    grid.add()
+    tables = []
+    for name, where in (("here.study", ["--workers", "1"]), ("there.study", ["--cluster", grid.address])):
+        Path(f"{name}.key").write_text(KEY.hex() + "\n")
+        assert main(["sweep", "people", "--plan", "plan.toml", "--study", name, "--after-all", *where]) == 0
+        with Study.open(name) as study:
+            tables.append((table_of(study), study.about["fingerprint"]))
+    assert tables[0] == tables[1]
+    assert b"people" not in grid.logs()
