@@ -15,8 +15,8 @@ from math import log, sqrt
 import numpy as np
 
 from engine.common import compiled
+from engine.common.random_words import below
 from engine.data.table import ContingencyTable
-from engine.mechanisms.kernels import below
 
 _U, _S, _F, _C = range(4)
 

@@ -13,11 +13,14 @@ MOST_PARAMETERS = 8
 KERNELS = {
     ("engine/mechanisms/donors.py", "swap_level"),
     ("engine/mechanisms/kernels.py", "draw_pairs"),
+    ("engine/mechanisms/kernels.py", "find_runs"),
     ("engine/mechanisms/preparing_kernels.py", "prepare_cells"),
     ("engine/mechanisms/restricted_kernels.py", "draw_restricted"),
     ("engine/mechanisms/nearest_partners.py", "find_partners"),
     ("engine/mechanisms/nearest_partners.py", "nearest"),
     ("engine/release/exchanges.py", "arrive"),
+    ("engine/release/exchanges.py", "exchange"),
+    ("engine/release/exchanges.py", "leave"),
 }
 """Compiled kernels: arrays come one by one, and a call in the innermost loop would cost."""
 

@@ -11,6 +11,7 @@ __all__ = [
     "parsing",
     "printable",
     "progress",
+    "random_words",
     "raw_values",
     "registry",
     "resources",

@@ -15,6 +15,7 @@ import shutil
 import sys
 import tempfile
 from collections.abc import Callable
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -81,6 +82,9 @@ COMPILED = _numba is not None
 """Whether kernels are compiled in this process; ``WHY_NOT`` says why not."""
 
 
+_NOTHING: Any = nullcontext()
+
+
 def kernel(function: _F) -> _F:
     """Compile ``function`` on its first call and keep the result on disk; without numba return it unchanged.
 
@@ -94,4 +98,4 @@ def kernel(function: _F) -> _F:
 
 def wrapping() -> Any:
     """A context in which plain NumPy integers may wrap around without a warning (compiled code never warns)."""
-    return np.errstate(over="ignore")
+    return _NOTHING if COMPILED else np.errstate(over="ignore")

@@ -23,6 +23,7 @@ STREAM_VERSION = 1
 rule."""
 
 KEY_BYTES = 16
+_ZERO, _ONE = bytes(32), bytes([1, *bytes(31)])
 _COMMITMENT = b"swap-frontier study key 1\n"
 
 
@@ -54,10 +55,9 @@ def derive(key: bytes, purpose: str, parts: Iterable[object] = ()) -> bytes:
 
 def kernel_state(derived: bytes) -> np.ndarray:
     """State of the in-kernel generator (xoshiro256**): four unsigned 64-bit words, never all zero."""
-    state = np.frombuffer(derived, dtype="<u8").astype(np.uint64)
-    if not state.any():  # one chance in 2**256; the generator would stand still
-        state[0] = np.uint64(1)
-    return state
+    if derived == _ZERO:  # one chance in 2**256; the generator would stand still
+        derived = _ONE
+    return np.frombuffer(derived, "<u8").astype(np.uint64)
 
 
 def generator(derived: bytes) -> np.random.Generator:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from engine.common.compiled import kernel
-from engine.mechanisms.kernels import below
+from engine.common.random_words import below
 
 
 @kernel

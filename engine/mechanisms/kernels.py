@@ -16,6 +16,9 @@ Positions.  Available records are addressed by positions ``0..start[-1]``, cell 
 ``start[c]`` up to before ``limit[c]`` are still available.  Once draws on used positions have cost as much as numbering
 anew, positions are numbered anew.
 
+Speed.  What is asked of a cell lies side by side in one row of ``cells`` and the generator's state in local variables;
+indices are unsigned, because compiled code looks at the sign of others each time.
+
 Everything that decides which random number is used for what is part of the stream: sort order, runs, ``RETRIES``, the
 rule for renumbering.  Changing any of it needs a new ``streams.STREAM_VERSION``.
 """
@@ -25,38 +28,10 @@ from __future__ import annotations
 import numpy as np
 
 from engine.common.compiled import Integer, kernel
+from engine.common.random_words import step_below
 
 RETRIES = 64
-_LOW = np.uint64(0xFFFFFFFF)
-_TWO32 = np.uint64(1 << 32)
-
-
-@kernel
-def next_word(s: np.ndarray) -> np.uint64:
-    """Next output of xoshiro256** (Blackman and Vigna 2018, doi 10.1145/3460772); ``s`` is its state of four words."""
-    x = s[1] * np.uint64(5)
-    result: np.uint64 = ((x << np.uint64(7)) | (x >> np.uint64(57))) * np.uint64(9)
-    t = s[1] << np.uint64(17)
-    s[2] ^= s[0]
-    s[3] ^= s[1]
-    s[1] ^= s[2]
-    s[0] ^= s[3]
-    s[2] ^= t
-    s[3] = (s[3] << np.uint64(45)) | (s[3] >> np.uint64(19))
-    return result
-
-
-@kernel
-def below(s: np.ndarray, n: Integer) -> np.int64:
-    """A uniform integer in ``0..n-1`` for ``1 <= n < 2**32``, without modulo bias (Lemire 2019, doi
-    10.1145/3230636)."""
-    bound = np.uint64(n)
-    m = (next_word(s) >> np.uint64(32)) * bound
-    if (m & _LOW) < bound:
-        threshold = (_TWO32 - bound) % bound
-        while (m & _LOW) < threshold:
-            m = (next_word(s) >> np.uint64(32)) * bound
-    return np.int64(m >> np.uint64(32))
+_ONE = np.uint64(1)
 
 
 @kernel
@@ -138,18 +113,47 @@ def number_positions(
 
 
 @kernel
-def cell_at(position: Integer, start: np.ndarray, guide: np.ndarray, shift: Integer) -> np.int64:
+def cell_at(position: Integer, cells: np.ndarray, guide: np.ndarray, shift: Integer) -> np.uint64:
     """The cell that holds a position."""
-    c = np.int64(guide[position >> shift])
-    while start[c + 1] <= position:
-        c += 1
+    c = np.uint64(guide[np.uint64(position >> shift)])
+    while cells[c + _ONE, 0] <= position:
+        c += _ONE
     return c
+
+
+@kernel
+def spread_values(values: np.ndarray, words: np.ndarray) -> tuple[bool, np.uint64, np.uint64]:
+    """The values of each class in one word, a group of bits for each column with a zero above it: ``(words, ones,
+    guards)`` with all bits of the groups, and those above.  No words where 64 bits do not hold them.
+
+    Two classes differ in every column when their difference by bits, with ``ones`` added, has all ``guards``.
+    """
+    ones = np.uint64(0)
+    guards = np.uint64(0)
+    at = 0
+    for j in range(values.shape[1]):
+        most = values[:, j].max()
+        bits = 1
+        while most >> bits > 0:
+            bits += 1
+        if at + bits >= 64:
+            return False, ones, guards
+        for k in range(len(values)):
+            words[k] |= np.uint64(values[k, j]) << np.uint64(at)
+        ones |= ((_ONE << np.uint64(bits)) - _ONE) << np.uint64(at)
+        guards |= _ONE << np.uint64(at + bits)
+        at += bits + 1
+    return True, ones, guards
 
 
 @kernel
 def find_runs(
     k: Integer,
     values: np.ndarray,
+    words: np.ndarray,
+    fits: bool,
+    ones: np.uint64,
+    guards: np.uint64,
     class_start: np.ndarray,
     first_class: np.ndarray,
     last_class: np.ndarray,
@@ -158,18 +162,21 @@ def find_runs(
     end: Integer,
 ) -> int:
     """Runs of cells whose class differs from class ``k`` on every column of ``values`` (one row per class), inside its
-    stratum.
+    stratum; ``words``, ``fits``, ``ones`` and ``guards`` are of :func:`spread_values`.
 
     Written to ``runs[at:end]`` as (first cell, cell after the last); returns how many, or -1 when they do not fit.
     """
     n = 0
     open_run = False
     for other in range(first_class[k], last_class[k]):
-        differs = True
-        for j in range(values.shape[1]):
-            if values[other, j] == values[k, j]:
-                differs = False
-                break
+        if fits:
+            differs = ((words[np.uint64(other)] ^ words[k]) + ones) & guards == guards
+        else:
+            differs = True
+            for j in range(values.shape[1]):
+                if values[other, j] == values[k, j]:
+                    differs = False
+                    break
         if differs and not open_run:
             if at + n >= end:
                 return -1
@@ -187,7 +194,7 @@ def find_runs(
 
 @kernel
 def measure_runs(
-    runs: np.ndarray, at: Integer, n_runs: Integer, start: np.ndarray, reach: np.ndarray, offset: np.ndarray
+    runs: np.ndarray, at: Integer, n_runs: Integer, cells: np.ndarray, reach: np.ndarray, offset: np.ndarray
 ) -> np.int64:
     """Number of positions in the runs ``at .. at + n_runs - 1``, used ones included.
 
@@ -196,64 +203,71 @@ def measure_runs(
     """
     total = np.int64(0)
     for r in range(at, at + n_runs):
-        offset[r] = start[runs[r, 0]] - total
-        total += start[runs[r, 1]] - start[runs[r, 0]]
+        offset[r] = cells[runs[r, 0], 0] - total
+        total += cells[runs[r, 1], 0] - cells[runs[r, 0], 0]
         reach[r] = total
     return total
 
 
 @kernel
-def run_at(number: Integer, at: Integer, n_runs: Integer, reach: np.ndarray) -> Integer:
+def run_at(number: Integer, at: Integer, n_runs: Integer, reach: np.ndarray) -> np.uint64:
     """The run that holds a position counted over the runs: the first whose ``reach`` is above ``number``."""
-    low = at
-    n = n_runs
-    while n > 1:
-        half = n >> 1
-        low += half * np.int64(reach[low + half - 1] <= number)
+    low = np.uint64(at)
+    n = np.uint64(n_runs)
+    while n > _ONE:
+        half = n >> _ONE
+        low += half * np.uint64(reach[low + half - _ONE] <= number)
         n -= half
     return low
 
 
 @kernel
 def count_partners(
-    runs: np.ndarray, at: Integer, n_runs: Integer, start: np.ndarray, limit: np.ndarray, others: np.ndarray, a: Integer
+    runs: np.ndarray, at: Integer, n_runs: Integer, cells: np.ndarray, own: Integer
 ) -> tuple[np.int64, np.int64]:
     """Count the available records of some runs exactly.
 
-    Returns ``(differing, feasible)``: all of them, which differ from cell ``a`` on S∪C, and those that differ from it
-    on U too where that is asked.
+    Returns ``(differing, feasible)``: all of them, which differ from a cell on S∪C, and those that differ from it on U
+    too where that is asked; ``own`` is its number among ``others``.
     """
     differing = np.int64(0)
     feasible = np.int64(0)
     for r in range(at, at + n_runs):
         for c in range(runs[r, 0], runs[r, 1]):
-            available = limit[c] - start[c]
+            available = cells[c, 1] - cells[c, 0]
             differing += available
-            if others[c] != others[a]:
+            if cells[c, 3] != own:
                 feasible += available
     return differing, feasible
 
 
 @kernel
 def partner_number(
-    number: Integer,
-    runs: np.ndarray,
-    at: Integer,
-    n_runs: Integer,
-    start: np.ndarray,
-    limit: np.ndarray,
-    others: np.ndarray,
-    a: Integer,
-) -> np.int64:
+    number: Integer, runs: np.ndarray, at: Integer, n_runs: Integer, cells: np.ndarray, own: Integer
+) -> np.uint64:
     """The cell of one of the feasible records that :func:`count_partners` counted, by its number among them."""
     for r in range(at, at + n_runs):
         for c in range(runs[r, 0], runs[r, 1]):
-            if others[c] != others[a]:
-                available = limit[c] - start[c]
+            if cells[c, 3] != own:
+                available = cells[c, 1] - cells[c, 0]
                 if number < available:
-                    return np.int64(c)
+                    return np.uint64(c)
                 number -= available
-    return np.int64(-1)
+    return np.uint64(len(cells) - 1)
+
+
+@kernel
+def cell_rows(class_of: np.ndarray, others: np.ndarray, first_start: np.ndarray) -> np.ndarray:
+    """First position, end of those available, class and number among ``others`` of each cell, and a row for the end."""
+    m = len(class_of)
+    cells = np.empty((m + 1, 4), first_start.dtype)
+    for c in range(m):
+        cells[c, 0] = first_start[c]
+        cells[c, 1] = first_start[c + 1]
+        cells[c, 2] = class_of[c]
+        cells[c, 3] = others[c]
+    cells[m, :] = first_start[m]
+    return cells
 
 
 @kernel
@@ -292,25 +306,34 @@ def draw_pairs(
     for classes that there is no room to remember.  ``pairs`` of shape ``(wanted, 2)`` receives the cells by their
     places in the table, in drawing order.
     """
-    m = len(order)
-    start = first_start
-    guide = first_guide
-    limit = first_start[1:].copy()
+    s0, s1, s2, s3 = s
+    nobody = np.uint64(len(order))
+    cells = cell_rows(class_of, others, first_start)
+    guide = first_guide.copy()
+    words = np.zeros(len(values), np.uint64)
+    is_spread = fits = False
+    ones = guards = _ONE
     numbering = np.int64(0)
-    available = np.int64(start[m])
+    positions = np.int64(first_start[nobody])
+    available = positions
     wasted = 0
-    n_pairs = 0
-    while n_pairs < wanted and available > 0:
+    n_pairs = np.uint64(0)
+    while n_pairs < np.uint64(wanted) and available > 0:
         # first record: uniform over what is neither swapped nor closed
-        position = below(s, start[m])
-        a = cell_at(position, start, guide, shift)
-        if position >= limit[a]:
+        position, s0, s1, s2, s3 = step_below(positions, s0, s1, s2, s3)
+        a = cell_at(position, cells, guide, shift)
+        if position >= cells[a, 1]:
             wasted += 1
         else:
             # runs of its class: remembered, or looked up now; reach and offset are those of the current numbering
-            k = np.int64(class_of[a])
+            k = np.uint64(cells[a, 2])
             if memo[k, 0] < 0:
-                n_found = find_runs(k, values, class_start, first_class, last_class, runs, used[0], spare)
+                if not is_spread:
+                    fits, ones, guards = spread_values(values, words)
+                    is_spread = True
+                n_found = find_runs(
+                    k, values, words, fits, ones, guards, class_start, first_class, last_class, runs, used[0], spare
+                )
                 if n_found >= 0:
                     memo[k, 0] = used[0]
                     memo[k, 1] = n_found
@@ -319,54 +342,58 @@ def draw_pairs(
             at = np.int64(memo[k, 0])
             if at < 0:
                 at = np.int64(spare)
-                n_runs = np.int64(find_runs(k, values, class_start, first_class, last_class, runs, at, len(runs)))
-                total = measure_runs(runs, at, n_runs, start, reach, offset)
+                found = find_runs(
+                    k, values, words, fits, ones, guards, class_start, first_class, last_class, runs, at, len(runs)
+                )
+                n_runs = np.int64(found)
+                total = measure_runs(runs, at, n_runs, cells, reach, offset)
             else:
                 n_runs = np.int64(memo[k, 1])
                 if memo[k, 2] != numbering:
                     memo[k, 2] = numbering
-                    memo[k, 3] = measure_runs(runs, at, n_runs, start, reach, offset)
+                    memo[k, 3] = measure_runs(runs, at, n_runs, cells, reach, offset)
                 total = np.int64(memo[k, 3])
 
             # second record: uniform over the runs until it is available and differs on some U attribute where it must
-            b: Integer = np.int64(-1)
+            own = cells[a, 3]
+            b = nobody
             tries = 0
             while total > 0 and tries < RETRIES:
                 tries += 1
-                number = below(s, total)
+                number, s0, s1, s2, s3 = step_below(total, s0, s1, s2, s3)
                 position = number + offset[run_at(number, at, n_runs, reach)]
-                c: Integer = cell_at(position, start, guide, shift)
-                if position >= limit[c]:
+                c = cell_at(position, cells, guide, shift)
+                if position >= cells[c, 1]:
                     wasted += 1
-                elif others[c] != others[a]:
+                elif cells[c, 3] != own:
                     b = c
                     break
 
             # the same law by counting; finding nobody closes the cell, or its whole class when nobody differs on S∪C
-            if b < 0:
-                differing, feasible = count_partners(runs, at, n_runs, start, limit, others, a)
+            if b == nobody:
+                differing, feasible = count_partners(runs, at, n_runs, cells, own)
                 if feasible > 0:
-                    b = partner_number(below(s, feasible), runs, at, n_runs, start, limit, others, a)
+                    number, s0, s1, s2, s3 = step_below(feasible, s0, s1, s2, s3)
+                    b = partner_number(number, runs, at, n_runs, cells, own)
                 elif differing > 0:
-                    available -= limit[a] - start[a]
-                    limit[a] = start[a]
+                    available -= cells[a, 1] - cells[a, 0]
+                    cells[a, 1] = cells[a, 0]
                 else:
-                    for c in range(class_start[k], class_start[k + 1]):
-                        available -= limit[c] - start[c]
-                        limit[c] = start[c]
-            if b >= 0:
+                    for closed in range(class_start[k], class_start[k + _ONE]):
+                        available -= cells[closed, 1] - cells[closed, 0]
+                        cells[closed, 1] = cells[closed, 0]
+            if b != nobody:
                 pairs[n_pairs, 0] = order[a]
                 pairs[n_pairs, 1] = order[b]
-                n_pairs += 1
-                limit[a] -= 1
-                limit[b] -= 1
+                n_pairs += _ONE
+                cells[a, 1] -= 1
+                cells[b, 1] -= 1
                 available -= 2
-        if wasted >= m:
-            left = limit - start[:m]
-            start = np.empty_like(first_start)
-            guide = np.empty_like(first_guide)
-            number_positions(left, start, limit, guide, shift)
+        if wasted >= len(order):
+            left = cells[:-1, 1] - cells[:-1, 0]
+            number_positions(left, cells[:, 0], cells[:, 1], guide, shift)
+            positions = np.int64(cells[nobody, 0])
             used[1] += 1
             numbering = np.int64(used[1])
             wasted = 0
-    return n_pairs
+    return np.int64(n_pairs)

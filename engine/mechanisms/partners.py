@@ -11,7 +11,7 @@ from __future__ import annotations
 import numpy as np
 
 from engine.common.compiled import Integer, kernel
-from engine.mechanisms.kernels import below
+from engine.common.random_words import below
 
 
 @kernel

@@ -24,7 +24,7 @@ class Prepared:
     """One structure's cells in drawing order, and what the draw remembers.
 
     Fields are as :func:`engine.mechanisms.kernels.draw_pairs` takes them; positions are 32 bits wide wherever records
-    are few enough, because what stays in the processor's nearest cache is read several times faster.
+    are few enough and ``others`` fit, because what stays in the processor's nearest cache is read several times faster.
     """
 
     order: np.ndarray
@@ -91,7 +91,8 @@ class Preparing:
         self._table = table
         domain, m, d = table.domain, len(table), len(table.domain)
         n = table.n_records
-        self._width = width = np.int32 if n < 2**31 else np.int64
+        narrow = n < 2**31 and (table.packing.n_words > 1 or table.packing.bits < 32)
+        self._width = width = np.int32 if narrow else np.int64
         codes = table.cells.T.astype(np.int32)
         kinds = [attribute.kind_codes[codes[j]] for j, attribute in enumerate(domain.attributes)]
         self._columns = np.ascontiguousarray([*codes, *kinds], np.int32).reshape(2 * d, m)
@@ -105,7 +106,8 @@ class Preparing:
         self._classes = np.empty(m + 1, np.int64), np.empty(m, np.int64), np.empty(m, np.int64)
         self._values, self._others = np.empty(m * d, np.int64), np.empty(m, np.int64)
         self._start, self._limit = np.empty(m + 1, width), np.empty(m, width)
-        self._guide, self._memo = np.empty((n >> self._shift) + 1, np.int32), np.empty((m, 4), width)
+        self._guide = np.empty((n >> self._shift) + 1, np.uint16 if m < 2**16 else np.int32)
+        self._memo = np.empty((m, 4), width)
         self._runs, self._reach, self._offset = np.empty((0, 2), np.int32), np.empty(0, width), np.empty(0, width)
 
     def __call__(self, structure: Structure) -> Prepared:

@@ -15,7 +15,8 @@ from __future__ import annotations
 import numpy as np
 
 from engine.common.compiled import Integer, kernel
-from engine.mechanisms.kernels import RETRIES, next_word
+from engine.common.random_words import next_word
+from engine.mechanisms.kernels import RETRIES
 
 FEASIBLE, ALIKE, NO_CHANGE, FAR, UNLIKE, REFUSED = range(6)
 """What keeps two cells from exchanging: nothing; they are equal on some attribute of S or C, or of different kinds

@@ -59,13 +59,14 @@ class CellIndex:
         self.words, self.rank = words, rank
         self.counts = np.zeros(size, np.int64)
         self.counts[: len(self.table)] = self.table.counts
-        self.arrived, self.fresh = np.zeros(size, np.int32), np.zeros(size + 1, np.int64)
 
     def _fill(self) -> None:
         bits = (2 * len(self.words)).bit_length()
         direct = self._bits <= min(_DIRECT_BITS, bits + 3)
         self.buckets = np.full(1 << (self._bits if direct else bits), -1, np.int32)
         self.bucket_shift = self._kernels.DIRECT if direct else 64 - bits
+        keys = len(self.buckets) if direct else len(self.words)
+        self.arrived, self.fresh = np.zeros(keys, np.int32), np.zeros(keys + 1, np.int64)
         with self._wrapping():
             self._kernels.fill_buckets(self.words, self.n_cells, self.buckets, self.bucket_shift)
 

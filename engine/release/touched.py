@@ -45,23 +45,22 @@ class TouchedBuffer:
         from engine.common.compiled import wrapping
         from engine.release import exchanges
 
-        most = min(2 * len(pairs), len(index.table))
-        source, known = np.empty(most, np.int64), np.empty(len(stops), np.int64)
-        removed, ends = np.empty((len(stops), most), np.int64), np.empty(wanted.shape, np.int64)
+        sources = np.empty((3 + len(stops), min(2 * len(pairs), len(index.table)) + 1), np.int64)
+        known, pair_words = np.empty(len(stops), np.int64), np.empty((len(pairs), 2), np.int64)
+        ends = np.empty(wanted.shape, np.int64)
+        done = 0
         with wrapping():
-            n_sources = exchanges.leave(pairs, stops, index.rank, source, removed, known)
-            done = 0
             while True:
-                done, index.n_cells, self._n = exchanges.arrive(
+                done, index.n_cells, self._n = exchanges.exchange(
                     pairs,
                     stops,
                     done,
                     swapped,
                     wanted,
                     index.rank,
-                    source,
-                    removed,
+                    sources,
                     known,
+                    pair_words,
                     index.words,
                     index.n_cells,
                     index.most_cells,
@@ -79,7 +78,6 @@ class TouchedBuffer:
                 index.make_room(2 * len(pairs) + 1)
                 arriving = np.minimum(2 * stops, min(index.n_cells + 2 * len(pairs), index.most_cells))
                 self._make_room(int(known.sum() + arriving.sum()) + 1)
-            exchanges.forget(index.rank, source, n_sources)
         self._ends.append(ends[wanted])
 
     def _make_room(self, more: int) -> None:

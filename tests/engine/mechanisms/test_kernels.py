@@ -20,6 +20,7 @@ from scipy.stats import chi2, chisquare
 
 from engine.common import compiled
 from engine.common.compiled import wrapping
+from engine.common.random_words import below, next_word
 from engine.common.streams import derive, fingerprint, generator, kernel_state, key_check, new_key
 from engine.data.domain import KINDS, LevelKind
 from engine.mechanisms import kernels, random_swap
@@ -58,14 +59,14 @@ def test_known_answers_of_the_generator():
     assert reference([1, 2, 3, 4], 4) == published
     state = np.array([1, 2, 3, 4], np.uint64)
     with wrapping():
-        assert [int(kernels.next_word(state)) for _ in range(4)] == published
+        assert [int(next_word(state)) for _ in range(4)] == published
 
 
 @given(st.lists(st.integers(0, MASK), min_size=4, max_size=4).filter(any))
 def test_the_generator_is_the_published_one(words):
     state = np.array(words, np.uint64)
     with wrapping():
-        assert [int(kernels.next_word(state)) for _ in range(20)] == reference(words, 20)
+        assert [int(next_word(state)) for _ in range(20)] == reference(words, 20)
 
 
 @given(st.lists(st.integers(0, MASK), min_size=4, max_size=4).filter(any), st.integers(1, (1 << 32) - 1))
@@ -78,14 +79,14 @@ def test_bounded_integers_are_lemires(words, bound):
             product = next(high) * bound
             while product & 0xFFFFFFFF < (1 << 32) % bound:
                 product = next(high) * bound
-            assert kernels.below(state, bound) == product >> 32
+            assert below(state, bound) == product >> 32
 
 
 @pytest.mark.parametrize("bound", [1, 2, 3, 5, 7, 11, 97, 641])
 def test_bounded_integers_are_uniform(bound):
     state = kernel_state(derive(KEY, "uniform", (bound,)))
     with wrapping():
-        counts = np.bincount([kernels.below(state, bound) for _ in range(40_000)], minlength=bound)
+        counts = np.bincount([below(state, bound) for _ in range(40_000)], minlength=bound)
     assert len(counts) == bound
     assert bound == 1 or chisquare(counts).pvalue > 1e-6
 
@@ -95,8 +96,8 @@ def test_bounded_integers_have_no_bias_where_it_would_be_worst():
     bound = 3 << 30
     state = kernel_state(derive(KEY, "bias"))
     with wrapping():
-        drawn = [kernels.below(state, bound) for _ in range(20_000)]
-        careless = [(int(kernels.next_word(state)) >> 32) * bound >> 32 for _ in range(20_000)]
+        drawn = [below(state, bound) for _ in range(20_000)]
+        careless = [(int(next_word(state)) >> 32) * bound >> 32 for _ in range(20_000)]
     assert chisquare(np.bincount(np.array(drawn) % 3, minlength=3)).pvalue > 1e-6
     assert chisquare(np.bincount(np.array(careless) % 3, minlength=3)).pvalue < 1e-12
 

@@ -20,11 +20,11 @@ from scipy.stats import chi2_contingency, chisquare
 from engine.common import compiled
 from engine.common.compiled import wrapping
 from engine.common.errors import EngineError, UsageError
+from engine.common.random_words import below
 from engine.common.streams import derive, kernel_state
 from engine.data.microdata import Microdata
 from engine.mechanisms import key_swaps, partners
 from engine.mechanisms.base import Drawn, Mechanism, table_stream
-from engine.mechanisms.kernels import below
 from engine.mechanisms.key_swaps import DDS, RDS
 from engine.models import location
 from engine.release.records import ReleasedTable
