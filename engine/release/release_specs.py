@@ -10,6 +10,7 @@ from typing import Any, NamedTuple, overload
 
 import numpy as np
 
+from engine.release.equal_roles import as_numbers, first_equal
 from engine.release.spec import DIGEST_BYTES, RANDOM_SWAP, AttributeSpec, ReleaseSpec, procedure_text
 from engine.release.specs import Specs
 
@@ -32,7 +33,7 @@ class Procedure(NamedTuple):
 
 class ReleaseSpecs(Sequence[ReleaseSpec]):
     """Release specs over the same names, in order: ``spec_codes`` and ``procedure_codes`` say which of ``specs`` and of
-    ``procedures`` each consists of (dtype int32). None of them changes."""
+    ``procedures`` each consists of (dtype int32).  None of them changes; specs may occur there several times."""
 
     def __init__(
         self,
@@ -75,21 +76,45 @@ class ReleaseSpecs(Sequence[ReleaseSpec]):
     def joined(self, *others: ReleaseSpecs) -> ReleaseSpecs:
         """Return these and then the others, over the same names."""
         parts = [part for part in (self, *others) if len(part)] or [self]
+        if any(part.specs.names != parts[0].specs.names for part in parts):
+            raise ValueError("release specs are over different names, must all be over the same")
         if all(part.specs is parts[0].specs and part.procedures is parts[0].procedures for part in parts):
             specs, procedures = parts[0].specs, parts[0].procedures
             spec_codes = [part.spec_codes for part in parts]
             procedure_codes = [part.procedure_codes for part in parts]
         else:
-            texts: dict[str, int] = {}
             known: dict[Procedure, int] = {}
-            spec_codes, procedure_codes = [], []
+            spec_codes, procedure_codes, n_specs = [], [], 0
             for part in parts:
-                places = [texts.setdefault(text, len(texts)) for text in part.specs.texts()]
-                spec_codes.append(np.array(places, np.int32)[part.spec_codes])
+                spec_codes.append(part.spec_codes + np.int32(n_specs))
+                n_specs += len(part.specs)
                 places = [known.setdefault(procedure, len(known)) for procedure in part.procedures]
                 procedure_codes.append(np.array(places, np.int32)[part.procedure_codes])
-            specs, procedures = Specs.of_texts(self.specs.names, list(texts)), tuple(known)
+            specs = Specs(parts[0].specs.names, np.concatenate([part.specs.roles for part in parts]))
+            procedures = tuple(known)
         return ReleaseSpecs(specs, procedures, np.concatenate(spec_codes), np.concatenate(procedure_codes))
+
+    def first_equal(self) -> np.ndarray:
+        """For each the place of the first one that equals it."""
+        specs = first_equal(as_numbers(self.specs.roles))
+        first: dict[Procedure, int] = {}
+        procedures = np.array([first.setdefault(part, code) for code, part in enumerate(self.procedures)], np.int64)
+        key = specs[self.spec_codes] * len(procedures) + procedures[self.procedure_codes]
+        _, first_of, same = np.unique(key, return_index=True, return_inverse=True)
+        return np.asarray(first_of[same])
+
+    def parts(self, size: int) -> Iterator[ReleaseSpecs]:
+        """Parts of so many, in order, each without the specs and procedures that it does not hold."""
+        return (self.take(slice(first, first + size)).compact() for first in range(0, len(self), size))
+
+    def compact(self) -> ReleaseSpecs:
+        """The same without specs and procedures that none has."""
+        specs, spec_codes = np.unique(self.spec_codes, return_inverse=True)
+        used, procedure_codes = np.unique(self.procedure_codes, return_inverse=True)
+        procedures = tuple(self.procedures[code] for code in used.tolist())
+        return ReleaseSpecs(
+            self.specs.take(specs), procedures, spec_codes.astype(np.int32), procedure_codes.astype(np.int32)
+        )
 
     def __len__(self) -> int:
         return len(self.spec_codes)
@@ -122,12 +147,8 @@ class ReleaseSpecs(Sequence[ReleaseSpec]):
         return f"<{len(self):,} release specs over {len(self.specs.names):,} attributes>"
 
     def __reduce__(self) -> tuple[Any, ...]:
-        # the other specs and procedures are those of other parts
-        specs, spec_codes = np.unique(self.spec_codes, return_inverse=True)
-        used, procedure_codes = np.unique(self.procedure_codes, return_inverse=True)
-        procedures = tuple(self.procedures[code] for code in used.tolist())
-        codes = spec_codes.astype(np.int32), procedure_codes.astype(np.int32)
-        return ReleaseSpecs, (self.specs.take(specs), procedures, *codes)
+        own = self.compact()
+        return ReleaseSpecs, (own.specs, own.procedures, own.spec_codes, own.procedure_codes)
 
     def _made(self, attributes: AttributeSpec, procedure: int) -> ReleaseSpec:
         # all parts were checked when they were added, and checking takes most of the time to make a spec
@@ -149,10 +170,8 @@ class ReleaseSpecs(Sequence[ReleaseSpec]):
         of_procedures = np.array([procedure.by_roles for procedure in self.procedures], bool)
         return np.asarray(of_procedures[self.procedure_codes])
 
-    @cached_property
     def digests(self) -> np.ndarray:
         """:meth:`ReleaseSpec.digest` of each, a row of ten bytes (uint8), in one pass."""
-        heads = [f'{procedure_text(*procedure)[:-1]}, "spec": '.encode() for procedure in self.procedures]
         names = self.specs.names
         quoted = {name: json.dumps(name) for name in sorted(names)}
         template = ", ".join(f'{text}: "?"' for text in quoted.values())
@@ -162,21 +181,16 @@ class ReleaseSpecs(Sequence[ReleaseSpec]):
             places[name] = at + len(text) + 3
             at += len(text) + 7  # a colon, a role in quotes, a comma, two spaces
         columns = [places[name] for name in names]
-        parts, step = [], max(1, _TEXT // len(template))
-        for first in range(0, len(self), step):
-            used, codes = np.unique(self.spec_codes[first : first + step], return_inverse=True)
-            matrix = np.tile(np.frombuffer(template.encode(), np.uint8), (len(used), 1))
-            matrix[:, columns] = self.specs.roles[used]
+        found = bytearray()
+        for part in self.parts(max(1, _TEXT // len(template))):
+            matrix = np.tile(np.frombuffer(template.encode(), np.uint8), (len(part.specs), 1))
+            matrix[:, columns] = part.specs.roles
             rows = matrix.view(f"V{len(template)}").ravel().tolist()
-            procedures = self.procedure_codes[first : first + step].tolist()
-            texts = zip(map(heads.__getitem__, procedures), map(rows.__getitem__, codes.tolist()), strict=True)
-            parts += [blake2b(head + row, digest_size=DIGEST_BYTES).digest() for head, row in texts]
-        return np.frombuffer(b"".join(parts), np.uint8).reshape(-1, DIGEST_BYTES)
-
-    def digest_bytes(self) -> list[bytes]:
-        """The digest of each."""
-        rows: list[bytes] = self.digests.view(f"V{DIGEST_BYTES}").ravel().tolist()
-        return rows
+            heads = [f'{procedure_text(*procedure)[:-1]}, "spec": '.encode() for procedure in part.procedures]
+            codes = zip(part.procedure_codes.tolist(), part.spec_codes.tolist(), strict=True)
+            texts = (heads[procedure] + rows[spec] for procedure, spec in codes)
+            found += b"".join([blake2b(text, digest_size=DIGEST_BYTES).digest() for text in texts])
+        return np.frombuffer(found, np.uint8).reshape(-1, DIGEST_BYTES)
 
 
 def _parts(spec: ReleaseSpec) -> tuple[AttributeSpec, Procedure]:

@@ -23,6 +23,9 @@ SCHEMA = (
     " roles text, params text, crc integer)"
 )
 
+_CHUNK = 50_000  # rows whose texts are in memory at once
+_INDEX = 64_000  # KiB in memory while rows are added, since their labels go all over an index
+
 
 def count_scenarios(database: Database) -> int:
     """Number of scenarios, without reading them."""
@@ -77,19 +80,21 @@ class ScenarioTable:
             self.refresh()
             known = self._scenarios
             if known is None:
-                known = self.read() if self.count() else Scenarios.of_rows(self._subject.names, [])
+                known = self._scenarios = self.read()
             start = len(known)
-            place = {digest: index for index, digest in enumerate(known.specs.digest_bytes())}
-            indices = np.array([place.setdefault(digest, len(place)) for digest in asked.digest_bytes()], np.int64)
-            appearing, first = np.unique(indices, return_index=True)
-            new = asked if len(appearing) == len(asked) and not start else asked.take(first[appearing >= start])
+            first = known.specs.joined(asked).first_equal()[start:]
+            is_new = first == np.arange(start, start + len(asked))
+            numbers = np.concatenate([np.arange(start), start + np.cumsum(is_new) - 1])
+            new, indices = asked.take(is_new).compact(), np.asarray(numbers[first])
             if not len(new):
                 return indices
-            labels = short_ids(new.digests, known.labels())
+            labels = short_ids(new.digests(), known.label_texts)
             aggregate_cache.invalidate(db, "scenario")
-            sums = self._subject.has_sums
+            sums, (usual,) = self._subject.has_sums, db.execute("pragma cache_size").fetchone()
+            db.execute(f"pragma cache_size = {-_INDEX}")
             marks = ", ".join("?" * (7 + sums))
             db.executemany(f"insert into scenario values ({marks})", _rows(start, labels, new, sums))
+            db.execute(f"pragma cache_size = {usual}")
         self._scenarios = Scenarios.of_specs(np.concatenate([known.label_texts, labels]), known.specs.joined(new))
         return indices
 
@@ -113,14 +118,20 @@ class ScenarioTable:
 
 def _rows(start: int, labels: np.ndarray, specs: ReleaseSpecs, sums: bool) -> Iterator[tuple[object, ...]]:
     """Rows of the table from an index on, with their check sums where a study has them."""
-    procedures = [(part.mechanism, part.rate, part.rule, params_text(part.params)) for part in specs.procedures]
-    roles = list(specs.specs.texts())
-    codes = zip(labels.tolist(), specs.spec_codes.tolist(), specs.procedure_codes.tolist(), strict=True)
-    for index, (label_text, spec, procedure) in enumerate(codes, start):
-        label, role_text, (mechanism, rate, rule, params) = label_text.decode(), roles[spec], procedures[procedure]
-        row = (index, label, mechanism, rate, rule, role_text, params)
-        if sums:  # as sum_of(row), written out for a row takes several times as long
-            text = f"{index}\0{label}\0{mechanism}\0{rate}\0{rule}\0{role_text}\0{params}"
-            yield (*row, sum_of_text(text))
-        else:
-            yield row
+    for number, part in enumerate(specs.parts(_CHUNK)):
+        procedures = [(one.mechanism, one.rate, one.rule, params_text(one.params)) for one in part.procedures]
+        roles, first = list(part.specs.texts()), number * _CHUNK
+        codes = zip(
+            labels[first : first + _CHUNK].tolist(),
+            part.spec_codes.tolist(),
+            part.procedure_codes.tolist(),
+            strict=True,
+        )
+        for index, (label_text, spec, procedure) in enumerate(codes, start + first):
+            label, role_text, (mechanism, rate, rule, params) = label_text.decode(), roles[spec], procedures[procedure]
+            row = (index, label, mechanism, rate, rule, role_text, params)
+            if sums:  # as sum_of(row), which takes several times as long
+                text = f"{index}\0{label}\0{mechanism}\0{rate}\0{rule}\0{role_text}\0{params}"
+                yield (*row, sum_of_text(text))
+            else:
+                yield row

@@ -227,8 +227,8 @@ def _created(raw: RawTable, plan: Plan, made: Ready, key: bytes, create: Callabl
 def _check_growth(study: Study, plan: Plan, made: Ready, extend: bool, deviation: str) -> None:
     """Refuse a plan that a study cannot go on with."""
     check_change(study, plan, why=deviation, grow=extend)
-    specs, planned = study.scenarios.specs, set(made.specs.digest_bytes())
-    left_out = [specs[index] for index, digest in enumerate(specs.digest_bytes()) if digest not in planned]
+    specs, n_planned = study.scenarios.specs, len(made.specs)
+    left_out = specs.take(made.specs.joined(specs).first_equal()[n_planned:] >= n_planned)
     missing = [spec for spec in left_out if not _searched(spec, plan)]
     if missing:
         raise UsageError(

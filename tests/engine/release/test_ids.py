@@ -24,8 +24,9 @@ def many(n: int = 3000) -> ReleaseSpecs:
     return ReleaseSpecs.of([ReleaseSpec(AttributeSpec(names, r), "0.02") for r in roles])
 
 
-def labels(specs: ReleaseSpecs, taken: list[str] | tuple[()] = ()) -> list[str]:
-    return [label.decode() for label in short_ids(specs.digests, taken).tolist()]
+def labels(specs: ReleaseSpecs, taken: list[str] | None = None) -> list[str]:
+    found = short_ids(specs.digests(), np.array(taken or np.zeros(0), np.bytes_))
+    return [label.decode() for label in found.tolist()]
 
 
 def test_ids_are_short_unique_and_stable():
@@ -66,7 +67,7 @@ def test_ids_given_at_once_are_those_given_one_by_one(n, n_known, chance, one_by
     rows = np.frombuffer(b"".join(digests[n_known:]), np.uint8).reshape(-1, 10)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(ids, "_ONE_BY_ONE", one_by_one)
-        found = short_ids(rows, expected[:n_known])
+        found = short_ids(rows, np.array(expected[:n_known] or np.zeros(0), np.bytes_))
     assert [label.decode() for label in found.tolist()] == expected[n_known:]
 
 

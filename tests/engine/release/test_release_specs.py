@@ -47,8 +47,10 @@ def test_codes_are_the_same_as_a_list(listed, others, part, chance):
     assert pickle.loads(pickle.dumps(some)) == some
     joined = specs.joined(ReleaseSpecs.of(others, NAMES), some)
     assert joined == [*listed, *others, *some]
-    assert len(set(joined.specs.texts())) == len(joined.specs), "each attribute spec once"
     assert len(set(joined.procedures)) == len(joined.procedures)
+    assert joined.first_equal().tolist() == [list(joined).index(spec) for spec in joined]
+    assert [spec for one in joined.parts(4) for spec in one] == list(joined) and joined.compact() == joined
+    assert all(len(one.specs) == len(set(one.spec_codes.tolist())) for one in joined.parts(4))
     assert specs.by_roles.tolist() == [spec.by_roles for spec in listed]
 
 
@@ -57,7 +59,7 @@ def test_codes_are_the_same_as_a_list(listed, others, part, chance):
 def test_digests_of_many_are_those_of_each(listed, at_once):
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(release_specs, "_TEXT", at_once)
-        digests = ReleaseSpecs.of(listed, NAMES).digests
+        digests = ReleaseSpecs.of(listed, NAMES).digests()
     assert [row.tobytes().hex() for row in digests] == [spec.digest() for spec in listed]
     assert digests.shape == (len(listed), 10)
 
@@ -73,6 +75,12 @@ def test_a_product_is_every_spec_in_every_way_at_every_rate():
         ReleaseSpecs.product(specs, ["2"])
     with pytest.raises(UsageError, match="rule == 'lax', must be strict or loose"):
         ReleaseSpecs.product(specs, ["0.1"], "lax")
+
+
+def test_specs_over_other_names_are_not_joined():
+    here, there = (ReleaseSpecs.product([AttributeSpec(names, "SU")], ["0.1"]) for names in (("A", "B"), ("B", "A")))
+    with pytest.raises(ValueError, match="release specs are over different names"):
+        here.joined(there)
 
 
 def test_a_part_travels_without_what_it_does_not_hold():

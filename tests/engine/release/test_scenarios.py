@@ -18,7 +18,7 @@ from tests.examples import examples
 def test_scenarios_of_specs_are_those_of_their_rows(listed, data):
     every = ReleaseSpecs.of(dict.fromkeys(listed), NAMES)
     specs = every.take(np.array(data.draw(st.permutations(range(len(every)))), int))
-    labels = short_ids(specs.digests)
+    labels = short_ids(specs.digests())
     rows = [
         (index, label.decode(), s.mechanism, s.rate, s.rule, s.attributes.roles, params_text(s.params))
         for index, (label, s) in enumerate(zip(labels.tolist(), specs, strict=True))
