@@ -13,7 +13,7 @@ from engine.bundle.contents import why_unopened
 from engine.bundle.files import Tables, labels_of, sha256, tables_of, write_tables
 from engine.bundle.folder import new_folder, scratch_folder
 from engine.bundle.integrity import analyst_in, read_intact
-from engine.bundle.manifest import INTERNAL, RELEASE, made_with
+from engine.bundle.manifest import INTERNAL, RELEASE, made_with, read_manifest
 from engine.bundle.provenance import LOG, read_log
 from engine.bundle.row_order import Rows
 from engine.bundle.streamed_analyst import BUCKETS
@@ -45,6 +45,11 @@ class Replay:
     candidate: str
     same: tuple[str, ...]
     differs: tuple[str, ...]
+
+
+def is_streamed(path: str | Path) -> bool:
+    """Return whether the release of a bundle or manifest is of data that were read by streaming."""
+    return BUCKETS in read_manifest(path)
 
 
 def replay(

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from engine.cli.parser import DATA_HELP, add_command
+from engine.cli.source_options import add_stream_option, table_of
 from engine.common.errors import UsageError
 from engine.common.output import say
 
@@ -44,6 +45,7 @@ def add_commands(commands: Commands) -> None:
     export.add_argument("--include", action="append", default=[], choices=_INCLUDE, help=include)
     export.add_argument("--same-order-as", metavar="BUNDLE", help="use the row order and ids of an analyst's bundle")
     export.add_argument("--allow-partial", action="store_true", help="export a failed run all the same")
+    add_stream_option(export)
 
     replay = add_command(commands, "replay", run_replay, "remake an exported release and compare it bit for bit")
     replay.add_argument("manifest", metavar="MANIFEST|BUNDLE", help="an analyst's bundle, or its manifest")
@@ -51,6 +53,7 @@ def add_commands(commands: Commands) -> None:
     replay.add_argument("--out", metavar="DIR", help="keep the remade files in a new folder")
     key_help = "the study key, to see that it was fixed before the sweep and that the release was drawn from it"
     replay.add_argument("--key-file", metavar="PATH", help=key_help)
+    add_stream_option(replay)
 
     verify = add_command(
         commands, "verify", run_verify, "check a bundle: its digests, its files and fields, the decision log"
@@ -94,11 +97,10 @@ def _formats(text: str | None) -> tuple[str, ...]:
 def run_export(args: argparse.Namespace) -> None:
     """Write one release as bundles."""
     from engine.bundle import export
-    from engine.plan.samples import open_data
     from engine.study.study import Study
 
-    raw, _ = open_data(args.data)
     with Study.open(args.study) as study:
+        raw = table_of(args, study)
         out = export(
             study,
             raw,
@@ -125,9 +127,11 @@ def run_export(args: argparse.Namespace) -> None:
 def run_replay(args: argparse.Namespace) -> int:
     """Remake an exported release; exit code 1 when it differs."""
     from engine.bundle import replay
-    from engine.plan.samples import open_data
+    from engine.bundle.replay import is_streamed
+    from engine.plan.sources import open_source
 
-    result = replay(args.manifest, open_data(args.data)[0], args.out, key_file=args.key_file)
+    stream = args.stream if args.stream is not None else is_streamed(args.manifest)
+    result = replay(args.manifest, open_source(args.data, stream)[0], args.out, key_file=args.key_file)
     for name in result.same:
         say(f"{name}: the same, bit for bit")
     if args.key_file is not None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from pathlib import Path
-from unittest import mock
 
 import numpy as np
 import pyarrow as pa
@@ -33,8 +32,9 @@ from tests.streamed_sources import records, small_pieces, write_source
 
 PLAN = """
 [data]
-carry = ["note", "weight"]
+carry = ["note"]
 id = "case"
+weight = "weight"
 [[attribute]]
 name = "age"
 cut = [25, 55]
@@ -74,8 +74,7 @@ def swept(folder: Path, **columns: pa.Array) -> tuple[Path, RawTable]:
     plan = plan_from_toml(PLAN)
     key_path(folder / "people.study").write_text(derive(KEY, "study").hex()[:32])
     raw = tabulate(open_stream(people(folder, **columns)), plan)
-    with mock.patch("engine.sweeps.sweep.release_warnings", return_value=[]):
-        sweep(raw, plan, folder / "people.study", workers=1).close()
+    sweep(raw, plan, folder / "people.study", workers=1).close()
     return folder, raw
 
 
@@ -92,7 +91,7 @@ def a_candidate(study: Study) -> str:
 @pytest.fixture(scope="module")
 def bundle(home: tuple[Path, RawTable]) -> Path:
     with Study.open(home[0] / "people.study") as opened, small_pieces(60, 100, 2048):
-        return export(opened, home[1], a_candidate(opened), home[0] / "bundle", include=("id",))
+        return export(opened, home[1], a_candidate(opened), home[0] / "bundle", include=("weight", "id"))
 
 
 def test_the_bundle_verifies(bundle: Path) -> None:

@@ -49,3 +49,23 @@ def test_a_study_of_a_stream_asks_for_its_way_of_reading(place: Path, capsys: py
 def test_a_plan_is_not_guessed_from_a_stream(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["space", "people"]) == 2
     assert "no plan can be guessed from its records; give one with --plan" in capsys.readouterr().err
+
+
+def test_a_release_of_a_folder_is_exported_verified_and_replayed(
+    place: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["sweep", "people", "--plan", "plan.toml", "--study", "a.study", "--workers", "1"]) == 0
+    with Study.open(place / "a.study") as study:
+        label = study.scenarios[0].label
+    export = ["export", "a.study", "--data", "people", "--candidate", label]
+    assert main([*export, "--out", "out"]) == 0
+    assert main(["verify", "out"]) == 0
+    capsys.readouterr()
+    assert main(["replay", "out", "--data", "people"]) == 0
+    assert capsys.readouterr().out.splitlines() == [
+        "release.csv: the same, bit for bit",
+        "release.parquet: the same, bit for bit",
+    ]
+    assert main([*export, "--out", "public", "--tier", "member"]) == 2
+    assert "export the analyst's bundle" in capsys.readouterr().err
+    assert not (place / "public").exists()
