@@ -1,14 +1,16 @@
-"""What the release of a nation's file costs: the second pass, the shuffle on disk and reading back, beside a copy.
+"""What the release of a nation's file costs: a second pass, a shuffle on disk and reading back, beside a copy.
 
 ``python benchmarks/nation_export.py [RECORDS]`` makes up so many records (a million when not told) like those of CPS-8D
-where the shared folder holds it, else of the sample ``fair``: 8 attributes of text and a carried number.  They lie as a
-Parquet file in the folder for temporary files; a tenth of them is released in pairs, as Parquet.  All files are removed
-at the end.
+where the shared folder holds it, else of the sample ``fair``: 8 attributes and a carried number.  They lie as a Parquet
+file in the folder for temporary files; a tenth of them is released in pairs, as Parquet.  The copy reads and writes the
+same columns by the same library, as they stand.  All files are removed at the end.
 """
 
 from __future__ import annotations
 
-import resource
+import json
+import os
+import subprocess
 import sys
 import tempfile
 import time
@@ -29,11 +31,12 @@ from engine.bundle.streamed_release import check_written, write_files
 from engine.common.streams import derive
 from engine.data.io.stream import open_stream
 from engine.data.io.writers import parquet_file
-from engine.data.microdata import RawTable
-from engine.plan import AttributePlan, DataPlan, Plan
+from engine.plan import AttributePlan, DataPlan, Plan, plan_to_toml
 from engine.plan.recode import code
 from engine.plan.tabulate import tabulate
+from engine.plan.types import SpacePlan
 from engine.release.spec import AttributeSpec, ReleaseSpec
+from engine.study.study import Study
 from engine.sweeps.evaluator import Question
 from engine.sweeps.remade_cells import remake_cells
 
@@ -42,10 +45,19 @@ MOST_MEMORY = 1.5e9
 """Target: bytes of memory."""
 MODELLED = (330_000_000, 1_400_000_000)
 _BATCH = 1 << 20
+_PAIR_BYTES = 40  # bytes of memory a pair, counted array by array
+_COMMAND = """
+import json, resource, sys, time
+from engine.cli.main import main
+began = time.perf_counter()
+assert main(sys.argv[1:]) == 0
+memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+print(json.dumps([time.perf_counter() - began, time.process_time(), memory]))
+"""
 
 
 def make_up(path: Path, n_records: int) -> None:
-    """Records whose attributes are those of a random record of the sample, with a number of their own."""
+    """Write records whose attributes are those of a random record of the sample, with a number of their own."""
     import pyarrow as pa
 
     table, rng = first_table(), np.random.default_rng(5)
@@ -58,11 +70,11 @@ def make_up(path: Path, n_records: int) -> None:
             n = min(_BATCH, n_records - start)
             like = table.cells[np.searchsorted(ends, rng.integers(0, ends[-1], n), side="right")]
             arrays = [texts.take(pa.array(like[:, j])) for j, texts in enumerate(values.values())]
-            write([*arrays, pa.array(np.round(rng.gamma(2.0, 700.0, n), 2))])
+            write([*arrays, pa.array(np.round(rng.gamma(2.0, 700.0, n)))])
 
 
 class _Clock:
-    """Steps with their seconds by the clock and of the processor."""
+    """Steps with their seconds by the clock and of the processors."""
 
     def __init__(self) -> None:
         self.rows: list[tuple[str, float, float]] = []
@@ -75,7 +87,6 @@ class _Clock:
 
 
 def _copy(source: Path, target: Path) -> None:
-    """The same columns read and written, as they stand, by the same library."""
     from pyarrow import parquet
 
     with parquet.ParquetFile(source) as file, parquet.ParquetWriter(target, file.schema_arrow) as writer:
@@ -83,50 +94,92 @@ def _copy(source: Path, target: Path) -> None:
             writer.write_batch(batch, row_group_size=_BATCH)
 
 
-def export(folder: Path, n_records: int) -> None:
-    """Time each step, and print it beside the copy."""
-    clock, path = _Clock(), folder / "people.parquet"
-    make_up(path, n_records)
+def steps(folder: Path, path: Path, plan: Plan) -> list[tuple[str, float, float]]:
+    """Time the copy and each step of an export."""
+    clock = _Clock()
     clock("copy of the file", lambda: _copy(path, folder / "copy.parquet"))
     (folder / "copy.parquet").unlink()
-    plan = Plan(DataPlan(tuple(AttributePlan(name) for name in open_stream(path).names[:-1]), carry=("weight",)))
-    raw: RawTable = clock("first pass: cells", lambda: tabulate(open_stream(path), plan))
-    data = code(raw, plan)
+    data = code(clock("first pass: cells", lambda: tabulate(open_stream(path), plan)), plan)
     spec = ReleaseSpec(AttributeSpec(data.domain.names, "SS" + "U" * (len(data.domain) - 2)), RATE)
     question = Question(data.table, CALLS, plan)
     remade = clock("pairs of cells, figures", lambda: remake_cells(data, question, spec, derive(KEY, "run")))
     second_pass = clock("pairs to raw rows", lambda: SecondPass(remade, ()))
-    shuffle = ExternalShuffle(folder, KEY, buckets_for(n_records, second_pass.row_bytes))
+    shuffle = ExternalShuffle(folder, KEY, buckets_for(data.n_records, second_pass.row_bytes))
     clock("second pass into buckets", lambda: [shuffle.add(rows) for rows in second_pass.rows()] and None)
+    shuffle.close()
     scratch = sum(file.stat().st_size for file in folder.glob("*.rows"))
     clock("buckets to Parquet", lambda: write_files(folder, ("parquet",), second_pass, shuffle.shuffled()))
-    clock("reading back", lambda: check_written(folder / "release.parquet", remade.table, plan, second_pass.names))
-    _print(clock.rows, n_records, path.stat().st_size, scratch, (folder / "release.parquet").stat().st_size)
-    print(f"{len(remade.pairs):,} pairs of {len(data.table):,} cells, {len(shuffle)} buckets")
-
-
-def _print(rows: list[tuple[str, float, float]], n_records: int, size: int, scratch: int, written: int) -> None:
-    copy = rows[0]
-    print(f"\nexport of {n_records:,} records ({size / 1e6:,.0f} MB of Parquet), {RATE} of them in pairs")
-    print(f"{'step':26} {'clock s':>8} {'CPU s':>8} {'ns/record':>10} {'MB/s':>7} {'of a copy':>9}")
-    whole = ("export, all steps", sum(row[1] for row in rows[1:]), sum(row[2] for row in rows[1:]))
-    for step, clock, busy in (*rows, whole):
-        print(
-            f"{step:26} {clock:8.2f} {busy:8.2f} {1e9 * busy / n_records:10.0f} {size / 1e6 / max(clock, 1e-9):7.0f} "
-            f"{busy / copy[2]:9.2f}"
-        )
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+    released = folder / "release.parquet"
+    clock("reading back", lambda: check_written(released, remade.table, plan, second_pass.names))
     print(
-        f"buckets {scratch / 1e6:,.0f} MB, release {written / 1e6:,.0f} MB; memory at most {peak / 1e6:,.0f} MB",
-        end=" ",
+        f"\n{data.n_records:,} records, {path.stat().st_size / 1e6:,.0f} MB of Parquet: {len(remade.pairs):,} pairs of "
+        f"{len(data.table):,} cells, {len(shuffle)} buckets of {scratch / 1e6:,.0f} MB in all, release "
+        f"{released.stat().st_size / 1e6:,.0f} MB"
     )
-    print(f"({'met' if peak <= MOST_MEMORY else 'missed'}: {MOST_MEMORY / 1e6:,.0f})")
+    released.unlink()
+    return clock.rows
+
+
+def command(folder: Path, path: Path, plan: Plan) -> tuple[float, float, float]:
+    """Seconds by the clock, of the processors, and bytes of memory at most of ``frontier export`` as a process."""
+    (folder / "plan.toml").write_text(plan_to_toml(plan), encoding="utf-8")
+    study = str(folder / "people.study")
+
+    def run(*arguments: str) -> tuple[float, float, float]:
+        words = [sys.executable, "-c", _COMMAND, *arguments]
+        here = {**os.environ, "PYTHONPATH": str(Path(__file__).resolve().parents[1])}
+        done = subprocess.run(words, capture_output=True, text=True, check=True, env=here)
+        clock, busy, memory = json.loads(done.stdout.splitlines()[-1])
+        return clock, busy, memory
+
+    run("sweep", str(path), "--stream", "--plan", str(folder / "plan.toml"), "--study", study, "--workers", "1")
+    with Study.open(study) as opened:
+        run_of = f"{opened.scenarios[0].label}/1"
+    export = ["export", study, "--data", str(path), "--candidate", run_of, "--out", str(folder / "out")]
+    return run(*export, "--formats", "parquet")
+
+
+def _model(rows: list[tuple[str, float, float]], cost: tuple[float, float, float], n_records: int) -> None:
+    """Larger files: time and disk in proportion to records, memory to pairs."""
+    clock, busy, memory = cost
+    base = memory - _PAIR_BYTES * float(RATE) / 2 * n_records
+    print(
+        f"model: clock {1e9 * clock / n_records:.0f} ns and CPU {1e9 * busy / n_records:.0f} ns a record; memory "
+        f"{base / 1e6:,.0f} MB and {_PAIR_BYTES} bytes a pair"
+    )
+    for n in MODELLED:
+        sizes = " and ".join(
+            f"{(base + _PAIR_BYTES * rate / 2 * n) / 1e6:,.0f} MB at {100 * rate:g} %" for rate in (0.01, float(RATE))
+        )
+        print(
+            f"  {n:13,} records: {n * clock / n_records / 60:.0f} minutes by the clock, "
+            f"{n * busy / n_records / 60:.0f} of the processors; memory {sizes}"
+        )
 
 
 def main(n_records: int = 10**6) -> None:
-    """Print the steps."""
-    with tempfile.TemporaryDirectory() as folder:
-        export(Path(folder), n_records)
+    """Print the steps, the whole command, and the model of larger files."""
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        path = folder / "people.parquet"
+        make_up(path, n_records)
+        attributes = open_stream(path).names[:-1]
+        space = SpacePlan(specs=(f"{attributes[0]}:S {attributes[1]}:S",), rates=(RATE,), replicates=1)
+        data = DataPlan(tuple(AttributePlan(name) for name in attributes), carry=("weight",))
+        plan = Plan(data, space=space, measures=tuple(map(str, CALLS)))
+        size = path.stat().st_size / 1e6
+        rows = steps(folder, path, plan)
+        cost = command(folder, path, plan)
+    rows.append(("export, all steps", sum(row[1] for row in rows[1:]), sum(row[2] for row in rows[1:])))
+    rows.append(("frontier export, the process", *cost[:2]))
+    print(f"{'step':29} {'clock s':>8} {'CPU s':>8} {'ns/record':>10} {'MB/s':>7} {'CPU of a copy':>14}")
+    for step, clock, busy in rows:
+        of_copy = busy / rows[0][2]
+        speed = size / max(clock, 1e-9)
+        print(f"{step:29} {clock:8.2f} {busy:8.2f} {1e9 * busy / n_records:10.0f} {speed:7.0f} {of_copy:14.2f}")
+    met = "met" if cost[2] <= MOST_MEMORY else "missed"
+    print(f"memory of the process at most {cost[2] / 1e6:,.0f} MB ({met}: {MOST_MEMORY / 1e6:,.0f})")
+    _model(rows, cost, n_records)
 
 
 if __name__ == "__main__":

@@ -1,7 +1,8 @@
 """The second pass over data that are read by streaming: their records with the values that they show, in file order.
 
 Which records take part in the pairs is dealt while they come by (:mod:`engine.mechanisms.dealing`), so that memory
-follows the pairs and the distinct raw rows.
+follows the pairs and the distinct raw rows.  These tell what each partner shows; of columns that were counted by
+intervals a pass between the two notes it.
 """
 
 from __future__ import annotations
@@ -37,12 +38,18 @@ class SecondPass:
         self._stream, self._lookup = streamed.stream, CellLookup(data)
         self._deal = deal_rows(remade.derived, remade.pairs, data.streamed.cell_of_row, streamed.counts)
         attributes = [data.domain.attributes[j] for j in remade.swapped]
-        self._swapped = {name: streamed.rows.columns[name].codes for a in attributes for name in a.columns}
+        columns = [*dict.fromkeys(name for attribute in attributes for name in attribute.columns)]
+        rows = streamed.rows.columns
+        self._unknown = [name for name in columns if name in streamed.representatives]
+        self._shown = {
+            name: rows[name].codes[self._deal.cell_of_place] for name in columns if name not in self._unknown
+        }
         self._values: dict[str, pa.Array] = {name: data.raw.columns[name].values for name in coded_names(data)}
         self._id = data.id
         self.names = released_names(data, include)
         self._carried = [name for name in self.names if name not in self._values and name != data.id]
-        self.pairs = np.full((len(remade.pairs), 2), -1, np.int64)
+        # half the memory, where records are few enough
+        self.pairs = np.empty((len(remade.pairs), 2), np.uint32 if data.n_records <= 1 << 32 else np.int64)
         self.ids = IdWatch()
 
     @property
@@ -57,6 +64,8 @@ class SecondPass:
         and carried ones as they are; no column of new ids."""
         import pyarrow as pa
 
+        if self._unknown:
+            self._collect()
         self._deal.restart()
         begun, record_of_place = 0, self.pairs.reshape(-1)
         plain = [*self._carried, *([] if self._id is None else [self._id])]
@@ -66,7 +75,6 @@ class SecondPass:
             place = places[paired]
             record_of_place[place] = begun + paired
             begun += batch.n_records
-            partner = self._deal.cell_of_place[place ^ 1]
             carried = {name: plain_values(batch.plain[name]) for name in self._carried}
             if self._id is not None:
                 self.ids.compare(plain_values(batch.plain[self._id]), carried)
@@ -74,12 +82,23 @@ class SecondPass:
             for name in self.names:
                 if name in self._values:
                     codes = batch.coded[name].codes
-                    if name in self._swapped:
-                        codes[paired] = self._swapped[name][partner]
+                    if name in self._shown:
+                        codes[paired] = self._shown[name][place ^ 1]
                     columns[name] = pa.array(smallest(codes, len(self._values[name])))
                 elif name in carried:
                     columns[name] = carried[name]
             yield pa.RecordBatch.from_pydict(columns)
+        self._deal.check_complete()
+
+    def _collect(self) -> None:
+        """Note the values at all places, in a pass of its own, of columns of which the first pass counted intervals."""
+        self._shown |= {name: np.empty(self.pairs.size, np.int32) for name in self._unknown}
+        self._deal.restart()
+        for batch in self._stream.batches(self._lookup.columns, known=self._lookup.values):
+            places = self._deal.places(self._lookup.rows_of(batch))
+            paired = np.flatnonzero(places >= 0)
+            for name in self._unknown:
+                self._shown[name][places[paired]] = batch.coded[name].codes[paired]
         self._deal.check_complete()
 
     def columns(self, rows: pa.Table, first: int) -> dict[str, pa.Array]:

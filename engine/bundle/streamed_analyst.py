@@ -49,7 +49,9 @@ def write(
             f"{Tier.ANALYST}: {what}",
         )
     records: dict[str, np.ndarray] = dict(zip((FIRST, SECOND), release.pairs.T, strict=True))
-    write_parquet(internal / "pairs.parquet", {name: pa.array(numbers) for name, numbers in records.items()})
+    write_parquet(
+        internal / "pairs.parquet", {name: pa.array(numbers, pa.int64()) for name, numbers in records.items()}
+    )
     content = {
         **manifest_fields(source, remade.n_without_partner),
         "tables": 1,

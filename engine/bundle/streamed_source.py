@@ -10,7 +10,7 @@ from pathlib import Path
 from engine.bundle.chosen_run import check_figures, chosen_run, secret_of
 from engine.bundle.files import check_formats
 from engine.bundle.row_order import Rows, new_secret
-from engine.common.errors import EngineError, UsageError
+from engine.common.errors import UsageError
 from engine.common.streams import fingerprint
 from engine.data.microdata import Microdata, RawColumn, RawTable
 from engine.release.scenarios import Scenario
@@ -72,16 +72,6 @@ def released_names(data: Microdata, include: tuple[str, ...]) -> tuple[str, ...]
     return tuple(name for name in data.raw.names if name not in unreleased)
 
 
-def _check_values(raw: RawTable) -> None:
-    """Refuse data of which some column was counted by intervals: partners exchange values, which are not known then."""
-    assert raw.streamed is not None, "the records are in memory"
-    for name in raw.streamed.representatives:
-        raise EngineError(
-            f"column '{name}' was counted by the intervals of its attribute, for its values make too many different "
-            "records, and an exchange needs the values; put classes of it into the file in its place to release it"
-        )
-
-
 def streamed_source(
     study: Study,
     raw: RawTable,
@@ -96,7 +86,6 @@ def streamed_source(
     """Remake one realisation of data that are read by streaming, as :func:`engine.bundle.export_source.export_source`
     does of data in memory."""
     formats = check_formats(formats)
-    _check_values(raw)
     for name in formats:
         if name not in FORMATS:
             raise UsageError(

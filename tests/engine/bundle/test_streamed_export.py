@@ -215,14 +215,3 @@ def test_a_plan_of_the_bundle_is_the_study_s(bundle: Path) -> None:
     stored = plan_from_toml((bundle / "internal" / "plan.toml").read_text(encoding="utf-8"))
     assert isinstance(stored, Plan)
     assert stored == plan_from_toml(PLAN)
-
-
-def test_what_was_counted_by_intervals_is_swept_and_not_exported(tmp_path: Path) -> None:
-    with mock.patch("engine.plan.tabulate.MANY_ROWS", 10):
-        _, raw = swept(tmp_path)
-    with (
-        Study.open(tmp_path / "people.study") as opened,
-        pytest.raises(EngineError, match="column 'age' was counted by the intervals of its attribute"),
-    ):
-        export(opened, raw, a_candidate(opened), tmp_path / "bundle")
-    assert not (tmp_path / "bundle").exists()
