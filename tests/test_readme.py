@@ -34,6 +34,10 @@ def test_every_command_of_the_readme_runs(tmp_path: Path) -> None:
     environment = {**os.environ, "FRONTIER_HOME": str(tmp_path / "home")}
     people = [f"{['young', 'old'][i % 2]},{'fm'[i % 3 == 0]},{'abc'[i % 3]}" for i in range(40)]
     (tmp_path / "mydata.csv").write_text("age,sex,work\n" + "\n".join(people) + "\n")
+    (tmp_path / "people").mkdir()
+    for half in (0, 1):
+        part = "age,sex,work\n" + "\n".join(people[half::2]) + "\n"
+        (tmp_path / "people" / f"part-{half}.csv").write_text(part)
     for words in commands():
         command = [sys.executable, "-m", "engine", *words[1:]]
         if words[1] in ("app", "demo"):

@@ -11,7 +11,10 @@ from engine.common.printable import printable
 if TYPE_CHECKING:
     Commands = argparse._SubParsersAction[argparse.ArgumentParser]
 
-DATA_HELP = "a sample's name (see `frontier datasets`) or a CSV, Parquet, SPSS, Stata or SAS file"
+DATA_HELP = (
+    "a sample's name (see `frontier datasets`) or a CSV, Parquet, SPSS, Stata or SAS file, or a folder of CSV or "
+)
+"Parquet files"
 
 
 class Parser(argparse.ArgumentParser):

@@ -11,6 +11,7 @@ from engine.cli.check import add_check_command
 from engine.cli.parser import DATA_HELP, add_command
 from engine.cli.plan_options import add_plan_options, first_plan_of, plan_of
 from engine.cli.propose import add_propose_command
+from engine.cli.source_options import first_records_of
 from engine.common.errors import EngineError, UsageError
 from engine.common.os_support import write_private
 from engine.common.output import say, write_file_text
@@ -54,9 +55,8 @@ def add_commands(commands: Commands) -> None:
 def run_plan_init(args: argparse.Namespace) -> None:
     """Write a first plan."""
     from engine.plan import plan_init_text, plan_to_toml, propose
-    from engine.plan.samples import open_data
 
-    raw, sample_plan = open_data(args.data)
+    raw, sample_plan = first_records_of(args)
     is_guess = sample_plan is None and args.plan is None
     plan = plan_of(args, raw, first_plan_of(args, raw) if is_guess else sample_plan)
     text = plan_init_text(plan, propose(raw, plan)) if is_guess else plan_to_toml(plan)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from engine.cli.arguments import names
 from engine.cli.parser import DATA_HELP, add_command
+from engine.cli.source_options import first_records_of
 from engine.common.errors import UsageError, did_you_mean
 from engine.common.os_support import write_private
 from engine.common.output import say, write_file_text
@@ -47,13 +48,12 @@ def add_propose_command(plans: Commands) -> None:
 def run_plan_propose(args: argparse.Namespace) -> None:
     """List what the records suggest; accept some of it and write the plan."""
     from engine.plan import dependencies, plan_to_toml, propose
-    from engine.plan.samples import open_data
 
     if args.accept and not args.out:
         raise UsageError("--accept changes a plan; say with --out where to write it (- prints it)")
     if args.out and args.out != "-" and Path(args.out).exists():
         raise UsageError(f"'{Path(args.out).name}' exists already; name another file with --out")
-    raw = open_data(args.data)[0]
+    raw = first_records_of(args)[0]
     plan, raw = _first_plan(args, raw)
     depending = dependencies(raw)
     if args.accept:

@@ -12,6 +12,9 @@ if TYPE_CHECKING:
     from engine.study.study import Study
 
 
+_FOR_A_PLAN = 500_000  # records
+
+
 def add_stream_option(parser: argparse.ArgumentParser) -> None:
     """Add how the data are read."""
     parser.add_argument(
@@ -31,6 +34,25 @@ def source_of(args: argparse.Namespace, study: Study | None = None) -> tuple[Raw
     if stream is None and study is not None:
         stream = "streamed" in study.about
     return open_source(args.data, stream)
+
+
+def first_records_of(args: argparse.Namespace) -> tuple[RawTable, Plan | None]:
+    """The data from which a plan is made, with the plan of a sample: of a source that is read by streaming the first
+    records, which is said."""
+    from engine.common.progress import announce
+    from engine.data.io.stream import first_records
+    from engine.data.microdata import RawTable
+    from engine.plan.sources import open_source
+
+    source, plan = open_source(args.data)
+    if isinstance(source, RawTable):
+        return source, plan
+    records = first_records(source, _FOR_A_PLAN)
+    announce(
+        f"'{source.source}' is read by streaming: this looks at its first {records.n_records:,} records alone, so "
+        "check the plan against all of them"
+    )
+    return records, plan
 
 
 def table_of(args: argparse.Namespace, study: Study) -> RawTable:

@@ -13,12 +13,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from engine.common.errors import NoRecords
+from engine.common.raw_values import smallest
 from engine.data.io import parts
 from engine.data.io.arrow_columns import plain_values
 from engine.data.io.growing_values import GrowingValues, local_codes
 from engine.data.io.parts import Part, Unit, check_alike, files_of, open_part
 from engine.data.io.reread import FileState, check_unchanged, file_state
-from engine.data.microdata import RawColumn
+from engine.data.microdata import RawColumn, RawTable
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -120,6 +122,30 @@ class RecordStream:
 
     def _check(self, part: int) -> None:
         check_unchanged(self.parts[part].path, self.states[part])
+
+
+def first_records(stream: RecordStream, most: int) -> RawTable:
+    """The first records of a source in memory, with all columns: those of its first batches, and ``most`` at most."""
+    codes: dict[str, list[np.ndarray]] = {name: [] for name in stream.names}
+    values: dict[str, pa.Array] = {}
+    left = most
+    for batch in stream.batches(stream.names):
+        for name, column in batch.coded.items():
+            codes[name].append(column.code_of[column.indices[:left]])
+            values[name] = column.values
+        left -= batch.n_records
+        if left <= 0:
+            break
+    if not values:
+        raise NoRecords(f"'{stream.source}' has columns but no records")
+    columns = {name: _whole_column(name, values[name], np.concatenate(codes[name])) for name in stream.names}
+    return RawTable(columns, len(columns[stream.names[0]].codes), stream.source)
+
+
+def _whole_column(name: str, values: pa.Array, codes: np.ndarray) -> RawColumn:
+    """A column with those of its values that occur."""
+    n_values = int(codes.max()) + 1 if len(codes) else 0
+    return RawColumn(name, values.slice(0, n_values), smallest(codes, n_values))
 
 
 def open_stream(path: str | Path) -> RecordStream:

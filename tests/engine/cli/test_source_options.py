@@ -69,3 +69,11 @@ def test_a_release_of_a_folder_is_exported_verified_and_replayed(
     assert main([*export, "--out", "public", "--tier", "member"]) == 2
     assert "export the analyst's bundle" in capsys.readouterr().err
     assert not (place / "public").exists()
+
+
+def test_a_plan_is_made_from_the_first_records_and_says_so(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["plan", "init", "people", "--drop", "note", "--out", "first.toml"]) == 0
+    assert "this looks at its first 300 records alone, so check the plan against all of them" in capsys.readouterr().err
+    assert main(["plan", "check", "first.toml", "--data", "people"]) == 0
+    assert "the plan fits the data" in capsys.readouterr().out
+    assert main(["plan", "propose", "people"]) == 0

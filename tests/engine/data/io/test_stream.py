@@ -12,7 +12,7 @@ from pyarrow import parquet
 
 from engine.common.errors import EngineError, UsageError
 from engine.data.io.readers import read_table
-from engine.data.io.stream import open_stream
+from engine.data.io.stream import first_records, open_stream
 from engine.data.microdata import RawTable
 from tests.streamed_sources import FORMS, records, refusal, small_pieces, write_source
 
@@ -140,3 +140,19 @@ def test_a_file_that_changes_after_it_was_opened_is_refused(tmp_path: Path) -> N
     path.write_text(path.read_text() + "20,clerk,f,1.0,n\n")
     with pytest.raises(EngineError, match=r"'people\.csv' has changed since it was opened"):
         next(source.batches(["age"]))
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_the_first_records_are_those_of_a_file_that_ends_there(tmp_path: Path, form: str) -> None:
+    table = records(300)
+    path = write_source(tmp_path, form, table, [50, 120], group=70)
+    (tmp_path / "short").mkdir()
+    short = read_table(write_source(tmp_path / "short", form.split()[0], table.slice(0, 130), []))
+    with small_pieces(40, 60, 2048):
+        first = first_records(open_stream(path), 130)
+        assert first_records(open_stream(path), 1000).n_records == 300
+    assert first.n_records == 130
+    for name in table.column_names:
+        assert first.columns[name].values.equals(short.columns[name].values)
+        assert np.array_equal(first.columns[name].codes, short.columns[name].codes)
+        assert first.columns[name].codes.dtype == short.columns[name].codes.dtype
