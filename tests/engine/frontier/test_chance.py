@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+import subprocess
+import sys
 from fractions import Fraction
 
 import numpy as np
@@ -11,7 +13,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import binom
 
-from engine.frontier.chance import FEWEST_RUNS, contest, first_within, run_quantiles, runs_needed, share_within
+from engine.frontier.chance import (
+    FEWEST_RUNS,
+    binomial_quantile,
+    contest,
+    first_within,
+    run_quantiles,
+    runs_needed,
+    share_within,
+)
 
 NINE_TENTHS = Fraction(9, 10)
 shares = st.fractions(Fraction(1, 50), Fraction(49, 50), max_denominator=50)
@@ -161,3 +171,19 @@ def test_the_best_is_eligible_by_its_exact_share(cases, probability):
         if runs[i] >= runs_needed(probability) and Fraction(int(within[i]), int(runs[i])) >= probability
     ]
     assert found.best == (eligible[0] if eligible else None)
+
+
+@pytest.mark.parametrize("runs", [1, 2, 9, 10, 20, 399, 1000, 100_000])
+@pytest.mark.parametrize("probability", [0.01, 0.3, 2 / 3, 0.8, 0.95, 0.999])
+def test_quantiles_of_binomial_counts_are_those_of_the_distribution(runs, probability):
+    for q in (0.025, 0.5, 0.975):
+        assert binomial_quantile(q, runs, probability) == binom.ppf(q, runs, probability)
+
+
+def test_ranks_load_no_library_of_distributions():
+    code = (
+        "import sys; from fractions import Fraction; from engine.frontier.chance import _ranks;"
+        "_ranks(20, Fraction(9, 10)); print('scipy.stats' in sys.modules)"
+    )
+    ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert ended.stdout.strip() == "False"
