@@ -18,6 +18,7 @@ from engine.study.study import Study
 from engine.sweeps.evaluator import Question
 from engine.sweeps.groups import Groups, group, in_even_order
 from engine.sweeps.pace import Pace, TimeLeft
+from engine.sweeps.results_writer import ResultsWriter
 from engine.sweeps.workers import Executor, batch_size, task_batches
 
 Announce = Callable[[str], None]
@@ -64,7 +65,7 @@ class Runner:
     def bring(self, places: Sequence[int] | None, replicates: int, *, fresh: bool = False) -> None:
         """Give these scenarios (None: all) at least so many replicates, or so many fresh ones.
 
-        Every batch of results is one transaction.  Raises :class:`Cancelled` when somebody asks for it.
+        Results are stored as :class:`ResultsWriter` says.  Raises :class:`Cancelled` when somebody asks for it.
         """
         table: RunTable = "fresh" if fresh else "realisation"
         before = FRESH_FROM - 1 if fresh else 0
@@ -74,12 +75,20 @@ class Runner:
         done = self.study.runs.replicates_done(table, before)
         self._pace.expect(missing_runs(groups, done, replicates))
         size = batch_size(self.question, groups, done, replicates)
-        for outcome in self._executor.run(task_batches(groups, done, replicates, before, size)):
-            if len(outcome.rows):
-                added = self.study.runs.add(outcome.rows, outcome.notes, table)
-                self.done = min(self.total, self.done + added)
-            self._pace.add(outcome)
-            self.report()
+        writer = ResultsWriter(self.study, table)
+        try:
+            for outcome in self._executor.run(task_batches(groups, done, replicates, before, size)):
+                self._pace.add(outcome)
+                writer.add(outcome)
+                if writer.is_due:
+                    self._store(writer)
+                    self.report()
+        finally:
+            self._store(writer)
+        self.report()
+
+    def _store(self, writer: ResultsWriter) -> None:
+        self.done = min(self.total, self.done + writer.store())
 
     def report(self) -> None:
         """Say how far it is, and stop when somebody asked for that."""

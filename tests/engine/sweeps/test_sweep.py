@@ -22,7 +22,7 @@ from engine.plan.column_assignment import with_seen
 from engine.plan.recode import code
 from engine.release.results import RunStatus
 from engine.study.keys import key_path, read_key
-from engine.sweeps import probe
+from engine.sweeps import probe, results_writer
 from engine.sweeps.candidates import scenarios_of
 from engine.sweeps.evaluator import Evaluator, question_of
 from engine.sweeps.probe import estimate
@@ -211,6 +211,7 @@ def test_measures_are_asked_once_however_written(path):
 def test_runs_over_records_are_reported_a_few_at_a_time_and_fitted_once(path, monkeypatch):
     plan = plan_of(mechanisms=(MechanismPlan.of("rds", {"s": ["3"]}),), space={"replicates": 20})
     fits, ticks = [], []
+    monkeypatch.setattr(results_writer, "AT_MOST", 0)
 
     def counted(setting):
         fits.append(1)
