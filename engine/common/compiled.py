@@ -14,8 +14,8 @@ import os
 import shutil
 import sys
 import tempfile
-from collections.abc import Callable
-from contextlib import nullcontext
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -94,6 +94,24 @@ def kernel(function: _F) -> _F:
         return function
     result: _F = _numba.njit(cache=True, nogil=True)(function)
     return result
+
+
+@contextmanager
+def without_linear_algebra() -> Iterator[None]:
+    """Context in which numba, where it has not loaded its functions yet, loads them without those that call SciPy's
+    linear algebra: that takes half of the time, and no kernel of the package calls any.
+
+    For processes that run no other kernels than those.
+    """
+    name = "scipy.linalg.cython_blas"
+    if _numba is None or name in sys.modules:
+        yield
+        return
+    sys.modules[name] = None  # type: ignore[assignment]  # as if it were not installed
+    try:
+        yield
+    finally:
+        del sys.modules[name]
 
 
 def wrapping() -> Any:

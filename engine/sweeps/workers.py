@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Iterator
 from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Future, ProcessPoolExecutor, wait
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from multiprocessing import get_context, parent_process
 from threading import Thread
 from typing import Protocol
@@ -101,7 +101,8 @@ def open_local_executor(question: Question, key: bytes, workers: int) -> Iterato
         return
     check_travel(question.registered)
     with ProcessPoolExecutor(workers, get_context("spawn"), _start_worker, (question, key)) as pool:
-        pool.submit(os.getpid)  # processes start with the first work: let them, while tasks are still being made
+        for _ in range(workers):  # each starts with work that finds nobody idle: let all, while tasks are being made
+            pool.submit(os.getpid)
         yield ProcessExecutor(pool, workers)
 
 
@@ -128,9 +129,13 @@ _evaluator: Evaluator | None = None
 
 
 def _start_worker(question: Question, key: bytes) -> None:
+    from engine.common.compiled import without_linear_algebra
+
     global _evaluator
     Thread(target=_end_with_parent, daemon=True).start()
-    _evaluator = Evaluator(question, key)
+    alone = question.data is None and not question.registered
+    with without_linear_algebra() if alone else nullcontext():
+        _evaluator = Evaluator(question, key)
     _evaluator.prepare()
 
 
