@@ -14,8 +14,8 @@ import os
 import shutil
 import sys
 import tempfile
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, nullcontext
+from collections.abc import Callable
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -72,16 +72,30 @@ def _find_numba() -> tuple[Any, str]:
     os.environ.setdefault("NUMBA_CACHE_DIR", str(cache_folder()))
     try:
         import numba
+
+        _load_without_blas()
     except Exception as error:  # a blocked DLL raises OSError, a mismatch of versions ImportError or SystemError
         return None, f"numba cannot be loaded ({type(error).__name__})"
     return numba, ""
 
 
+def _load_without_blas() -> None:
+    """Load the module of numba that loads SciPy's linear algebra only to see whether it is installed, without it: that
+    takes a tenth of a second in every process, and no kernel multiplies matrices.  Code that does loads it then."""
+    from numba.np import linalg
+
+    if ensure := getattr(linalg, "ensure_blas", None):
+        linalg.ensure_blas = lambda: None
+        try:
+            import numba.np.arraymath  # noqa: F401
+        finally:
+            linalg.ensure_blas = ensure
+
+
 _numba, WHY_NOT = _find_numba()
 COMPILED = _numba is not None
 """Whether kernels are compiled in this process; ``WHY_NOT`` says why not."""
-
-
+_kernels: list[Any] = []
 _NOTHING: Any = nullcontext()
 
 
@@ -93,25 +107,13 @@ def kernel(function: _F) -> _F:
     if _numba is None:
         return function
     result: _F = _numba.njit(cache=True, nogil=True)(function)
+    _kernels.append(result)
     return result
 
 
-@contextmanager
-def without_linear_algebra() -> Iterator[None]:
-    """Context in which numba, where it has not loaded its functions yet, loads them without those that call SciPy's
-    linear algebra: that takes half of the time, and no kernel of the package calls any.
-
-    For processes that run no other kernels than those.
-    """
-    name = "scipy.linalg.cython_blas"
-    if _numba is None or name in sys.modules:
-        yield
-        return
-    sys.modules[name] = None  # type: ignore[assignment]  # as if it were not installed
-    try:
-        yield
-    finally:
-        del sys.modules[name]
+def compiled_here() -> bool:
+    """Return whether this process compiled some kernel, rather than load each from where it is kept."""
+    return any(function.stats.cache_misses for function in _kernels)
 
 
 def wrapping() -> Any:

@@ -19,7 +19,7 @@ from engine.release.space import Space
 from engine.release.spec import ReleaseSpec, multi_kind
 from engine.release.specs import Specs
 from engine.sweeps.candidates import scenarios_of
-from engine.sweeps.evaluator import Evaluator, question_of
+from engine.sweeps.evaluator import Evaluator, Question, question_of
 from engine.sweeps.groups import Groups, even_order, group
 from engine.sweeps.listing_time import listing_time
 from engine.sweeps.search import search_of
@@ -30,7 +30,7 @@ from engine.sweeps.workers import default_workers, task_batches
 
 _SPENT = 0.1  # seconds, shared by the mechanisms, after which a probe looks at no further group
 _SPENT_ON_RECORDS = 3.0  # where a measure looks at records: candidates differ much in what that takes
-_STORED = 12e-6  # seconds to store a run: sweeps of 10^5 to 10^6 runs took 10 to 14 µs more for each than drawing it
+_STORED = 9e-6  # seconds to store a run: sweeps of 10^5 to 10^6 runs took 8 to 10 µs more for each than drawing it
 _PROBED = 500  # swaps of given numbers of attributes that an estimate chooses from
 _PROBES = 24  # groups of each mechanism that an estimate looks at, at most
 
@@ -74,45 +74,69 @@ def estimate(
         )
         total += search.budget * len(plan.space.rates) * len(search.ways)
     # records bring libraries of their own, which were loaded elsewhere
-    start = start_time() if started is None or question.data is not None else None
+    own_start = started is not None and question.data is None
+    start = None if own_start else start_time()
+    stopwatch = _Stopwatch()
+    work, compiled = _work(question, specs, total, stopwatch)
+    runs = total * plan.space.replicates
+    workers = default_workers(runs, question)
+    slow = stopwatch.slowdown
+    if start is None:
+        loaded = (started or 0.0) + work.loaded
+        start = start_time() if compiled else StartTime(loaded, loaded, slow)
+    alone = start.sweep * start.slowdown + read + (work.once + work.listing) * slow
+    processor = start.sweep + read / start.slowdown + work.once + work.listing + work.drawn + _STORED * runs
+    if workers == 1:
+        whole = work.again + work.fits + work.drawn
+        return Estimate(runs, alone + slow * (whole + _STORED * runs), processor + work.again + work.fits, slow)
+    # each worker makes every fit of which it runs a part, and loads numerical libraries where it looks at records
+    apart = (start.sweep if question.on_records else start.worker) + work.once + work.fits
+    crowd = _crowded(slow, workers)
+    seconds = alone + crowd * (apart + work.drawn / workers**0.8 + _STORED * runs)
+    return Estimate(runs, seconds, processor + workers * apart, crowd)
+
+
+class _Work(NamedTuple):
+    """Processor seconds of a sweep's parts: what is done ``once`` and made ``again`` by each process, ``fits``, runs
+    ``drawn``, scenarios listed, and kernels ``loaded`` by each process."""
+
+    once: float
+    again: float
+    fits: float
+    drawn: float
+    listing: float
+    loaded: float
+
+
+def _work(question: Question, specs: Sequence[ReleaseSpec], total: int, stopwatch: _Stopwatch) -> tuple[_Work, bool]:
+    """The parts of a sweep of ``total`` scenarios such as these, and whether kernels were compiled for that, which no
+    later process does."""
     began = time.thread_time()
-    evaluator, stopwatch = Evaluator(question, bytes(16)), _Stopwatch()
-    loaded = time.thread_time() - began  # all in processor seconds
-    stopwatch(question.original)  # which a sweep computes too
-    once = stopwatch.processor
-    stopwatch(evaluator.prepare)  # what each process makes for itself, without what it loads for that
-    again = stopwatch.processor - once
+    evaluator = Evaluator(question, bytes(16))
+    from engine.common.compiled import compiled_here  # loaded by now
+
+    loaded = time.thread_time() - began
+    once = stopwatch(question.original)  # which a sweep computes too
+    if compiled_here() and not question.on_records:
+        once = stopwatch(question.original)
+    again = stopwatch(evaluator.prepare)  # what each process makes for itself, without what it loads for that
     spent = _SPENT_ON_RECORDS if question.on_records else _SPENT
-    groups = group(specs, question.table)
+    groups, replicates = group(specs, question.table), question.plan.space.replicates
     kinds: dict[str, list[int]] = {}
     for at, name in enumerate(groups.mechanisms):
         kinds.setdefault(name, []).append(at)
-    fits, drawn = 0.0, 0.0  # processor seconds
+    fits, drawn = 0.0, 0.0
     for name, places in kinds.items():
         known = int(groups.sizes[places].sum())
         meant = known + (total - len(specs) if mechanism(name).by_roles else 0)  # no other mechanism is known in part
         indices = np.unique(np.linspace(0, len(places) - 1, _PROBES).astype(int))
         chosen = groups.take(np.array(places)[indices[even_order(len(indices))]])
-        fit, run, first = _each(evaluator, chosen, plan.space.replicates, spent / len(kinds), stopwatch)
+        fit, run, first = _each(evaluator, chosen, replicates, spent / len(kinds), stopwatch)
         fits += meant * fit
-        drawn += meant * plan.space.replicates * run
+        drawn += meant * replicates * run
         loaded += first
     listing = total * listing_time(question, specs, stopwatch)
-    runs = total * plan.space.replicates
-    workers = default_workers(runs, question)
-    slow = stopwatch.slowdown
-    if start is None:
-        start = StartTime((started or 0.0) + loaded, (started or 0.0) + loaded, slow)
-    alone = start.sweep * start.slowdown + read + (once + listing) * slow
-    processor = start.sweep + read / start.slowdown + once + listing + drawn + _STORED * runs
-    if workers == 1:
-        whole = again + fits + drawn
-        return Estimate(runs, alone + slow * (whole + _STORED * runs), processor + again + fits, slow)
-    # each worker makes every fit of which it runs a part, and loads numerical libraries where it looks at records
-    apart = (start.sweep if question.on_records else start.worker) + once + fits
-    crowd = _crowded(slow, workers)
-    seconds = alone + crowd * (apart + drawn / workers**0.8 + _STORED * runs)
-    return Estimate(runs, seconds, processor + workers * apart, crowd)
+    return _Work(once, again, fits, drawn, listing, loaded), compiled_here()
 
 
 def _crowded(slow: float, workers: int) -> float:

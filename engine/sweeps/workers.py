@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Iterator
 from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Future, ProcessPoolExecutor, wait
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager
 from multiprocessing import get_context, parent_process
 from threading import Thread
 from typing import Protocol
@@ -129,13 +129,9 @@ _evaluator: Evaluator | None = None
 
 
 def _start_worker(question: Question, key: bytes) -> None:
-    from engine.common.compiled import without_linear_algebra
-
     global _evaluator
     Thread(target=_end_with_parent, daemon=True).start()
-    alone = question.data is None and not question.registered
-    with without_linear_algebra() if alone else nullcontext():
-        _evaluator = Evaluator(question, key)
+    _evaluator = Evaluator(question, key)
     _evaluator.prepare()
 
 

@@ -1,4 +1,4 @@
-"""Where compiled code is kept."""
+"""Where compiled code is kept, and what loading it brings along."""
 
 from __future__ import annotations
 
@@ -6,6 +6,8 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+
+import pytest
 
 from tests import needs
 
@@ -57,3 +59,32 @@ def test_a_cache_that_others_can_change_is_passed_over(tmp_path: Path) -> None:
     (tmp_path / "home" / "Library" / "Caches" / "swap-frontier").mkdir(parents=True)
     (tmp_path / "home" / "Library" / "Caches" / "swap-frontier").chmod(0o777)
     assert found(tmp_path, XDG_CACHE_HOME="cache", HOME="home").parent == tmp_path / "tmp"
+
+
+def test_kernels_are_compiled_once_without_scipy_and_code_that_needs_it_finds_it(tmp_path: Path) -> None:
+    pytest.importorskip("numba")
+    program = """
+import sys
+from engine.common.compiled import compiled_here, kernel
+
+@kernel
+def next_one(number):
+    return number + 1
+
+assert next_one(2) == 3
+print(compiled_here())
+print("scipy.linalg" in sys.modules)
+
+from numba.np import arraymath, linalg
+linalg.ensure_blas()  # which compiling a product of matrices calls
+print("scipy.linalg" in sys.modules and arraymath._HAVE_BLAS)
+"""
+    (tmp_path / "program.py").write_text(program, encoding="utf-8")
+    environment = {**os.environ, "PYTHONPATH": str(ROOT), "FRONTIER_CACHE": str(tmp_path / "cache")}
+    environment = {
+        name: value for name, value in environment.items() if name not in ("NUMBA_CACHE_DIR", "FRONTIER_NUMBA")
+    }
+    command = [sys.executable, str(tmp_path / "program.py")]
+    for is_first in (True, False):
+        done = subprocess.run(command, env=environment, capture_output=True, encoding="utf-8", check=True)
+        assert done.stdout.split() == [str(is_first), "False", "True"]

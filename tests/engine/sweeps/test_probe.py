@@ -10,6 +10,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
+from engine.common import compiled
 from engine.measures import MEASURES, Measure, register
 from engine.measures.base import Figure
 from engine.models.record_release import RecordRelease
@@ -231,6 +232,10 @@ def test_a_process_that_was_started_to_estimate_starts_no_other(
 ) -> None:
     data = code(RAW, COMPLETE)
     without = estimate(COMPLETE, data).processor
+    monkeypatch.setattr(compiled, "compiled_here", lambda: True)
+    monkeypatch.setattr(probe, "start_time", lambda: StartTime(1000.0, 0.0, 1.0))
+    assert estimate(COMPLETE, data, started=100.0).processor == pytest.approx(without + 1000, rel=0.02), "but anew"
+    monkeypatch.setattr(compiled, "compiled_here", lambda: False)
     monkeypatch.setattr(probe, "start_time", None)
     assert estimate(COMPLETE, data, started=100.0).processor == pytest.approx(without + 100, rel=0.02)
     monkeypatch.setattr(probe, "default_workers", lambda *_: 2)
