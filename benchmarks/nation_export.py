@@ -46,6 +46,7 @@ MOST_MEMORY = 1.5e9
 MODELLED = (330_000_000, 1_400_000_000)
 _BATCH = 1 << 20
 _PAIR_BYTES = 40  # bytes of memory a pair, counted array by array
+_ROW_BYTES = 24  # bytes of a row in a bucket, as SecondPass.row_bytes reckons them
 _COMMAND = """
 import json, resource, sys, time
 from engine.cli.main import main
@@ -139,17 +140,25 @@ def command(folder: Path, path: Path, plan: Plan) -> tuple[float, float, float]:
     return run(*export, "--formats", "parquet")
 
 
-def _model(rows: list[tuple[str, float, float]], cost: tuple[float, float, float], n_records: int) -> None:
-    """Larger files: time and disk in proportion to records, memory to pairs."""
+def _model(cost: tuple[float, float, float], n_records: int) -> None:
+    """Larger files: time in proportion to records, memory to pairs and to the largest bucket, held three times."""
     clock, busy, memory = cost
-    base = memory - _PAIR_BYTES * float(RATE) / 2 * n_records
+
+    def of_bucket(n: int) -> float:
+        return 3 * _ROW_BYTES * n / buckets_for(n, _ROW_BYTES)
+
+    def of_pairs(n: int, rate: float) -> float:
+        return _PAIR_BYTES * rate / 2 * n
+
+    base = memory - of_pairs(n_records, float(RATE)) - of_bucket(n_records)
     print(
         f"model: clock {1e9 * clock / n_records:.0f} ns and CPU {1e9 * busy / n_records:.0f} ns a record; memory "
-        f"{base / 1e6:,.0f} MB and {_PAIR_BYTES} bytes a pair"
+        f"{base / 1e6:,.0f} MB, {_PAIR_BYTES} bytes a pair, and three buckets"
     )
     for n in MODELLED:
         sizes = " and ".join(
-            f"{(base + _PAIR_BYTES * rate / 2 * n) / 1e6:,.0f} MB at {100 * rate:g} %" for rate in (0.01, float(RATE))
+            f"{(base + of_pairs(n, rate) + of_bucket(n)) / 1e6:,.0f} MB at {100 * rate:g} %"
+            for rate in (0.01, float(RATE))
         )
         print(
             f"  {n:13,} records: {n * clock / n_records / 60:.0f} minutes by the clock, "
@@ -179,7 +188,7 @@ def main(n_records: int = 10**6) -> None:
         print(f"{step:29} {clock:8.2f} {busy:8.2f} {1e9 * busy / n_records:10.0f} {speed:7.0f} {of_copy:14.2f}")
     met = "met" if cost[2] <= MOST_MEMORY else "missed"
     print(f"memory of the process at most {cost[2] / 1e6:,.0f} MB ({met}: {MOST_MEMORY / 1e6:,.0f})")
-    _model(rows, cost, n_records)
+    _model(cost, n_records)
 
 
 if __name__ == "__main__":

@@ -11,7 +11,7 @@ import numpy as np
 
 from engine.bundle.export_source import ExportSource
 from engine.bundle.files import sha256, table_names, write_tables
-from engine.bundle.manifest import INTERNAL, RELEASE, iso, made_with, write_manifest
+from engine.bundle.manifest import BUCKETS, INTERNAL, RELEASE, iso, made_with, write_manifest
 from engine.bundle.provenance import LOG
 from engine.bundle.streamed_source import StreamedSource
 from engine.common.raw_values import as_text, numbers
@@ -76,7 +76,9 @@ def write_internal(
         folder / ATTACK, attack or {"made": False, "why": "an attack is made before a public or a members' export"}
     )
     (folder / "plan.toml").write_text(plan_to_toml(source.study.plan), encoding="utf-8")
-    (folder / "REPLAY.txt").write_text(_REPLAY.format(lock=made_with()["lock"]), encoding="utf-8")
+    (folder / "REPLAY.txt").write_text(
+        _REPLAY.format(lock=made_with()["lock"]) + ("" if BUCKETS in content else _APPLY), encoding="utf-8"
+    )
     # last, since the manifest and its seal cover all that lies beside them
     content = {
         **content,
@@ -95,7 +97,8 @@ _REPLAY = """This bundle is replayed with
 where BUNDLE is the folder that holds this bundle and DATA the original file. Every released file must come out
 bit for bit under the same packages (digest {lock}) and platform; elsewhere the figures agree
 within 1e-9, and the replay says what differs. The seed annex must lie beside the manifest.
-Other files of the same records are brought in line with the release by
+"""
+_APPLY = """Other files of the same records are brought in line with the release by
 
     frontier apply BUNDLE --data OTHER --id CASEID --out FOLDER
 

@@ -15,8 +15,7 @@ from engine.bundle.apply_units import NEW, OLD, check_units, of_units, released_
 from engine.bundle.files import check_formats, write_tables
 from engine.bundle.folder import new_folder
 from engine.bundle.integrity import analyst_in, read_intact
-from engine.bundle.manifest import INTERNAL
-from engine.bundle.streamed_analyst import BUCKETS
+from engine.bundle.manifest import BUCKETS, INTERNAL
 from engine.bundle.unpack import TooLarge, check_parquet
 from engine.common.errors import EngineError, UsageError, did_you_mean
 from engine.common.os_support import arrow_file

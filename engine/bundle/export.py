@@ -217,7 +217,7 @@ def _write(source: ExportSource | StreamedSource, out: Path, tier: str, tiers: t
             folder = hidden / reader if tier == ALL else hidden
             folder.mkdir(exist_ok=True)
             if isinstance(source, StreamedSource):
-                digests[reader] = streamed_analyst.write(source, folder, attack_result)
+                digests[reader] = streamed_analyst.write(source, folder, say)
             else:
                 digests[reader] = _WRITERS[reader](source, folder, attack_result, sums) or {}
             write_sums(folder)

@@ -29,6 +29,8 @@ MANIFEST = "manifest.json"
 SEEDS = "seed-annex.json"
 SECRETS = ("derived_key", "row_order_secret")
 """The secrets in the seed annex: the key of this one realisation and the secret of the row order."""
+BUCKETS = "shuffle_buckets"
+"""The field that tells a release of streamed records: into how many buckets its rows were dealt."""
 
 _REQUIRED = (
     "format",
@@ -55,7 +57,7 @@ _REQUIRED = (
 _TYPES: dict[str, Any] = {
     **dict.fromkeys(("candidate", "mechanism", "spec", "rate", "rule", "status", "plan"), str),
     **dict.fromkeys(("fingerprint", "log", "seal", "version"), str),
-    **dict.fromkeys(("records_changed", "n_records", "tables", "shuffle_buckets"), int),
+    **dict.fromkeys(("records_changed", "n_records", "tables", BUCKETS), int),
     **dict.fromkeys(("sha256", "internal", "bundles"), dict[str, str]),
     **dict.fromkeys(("include", "formats", "drawn_anew"), list[str]),
     "figures": dict[str, float | None],

@@ -13,10 +13,9 @@ from engine.bundle.contents import why_unopened
 from engine.bundle.files import Tables, labels_of, sha256, tables_of, write_tables
 from engine.bundle.folder import new_folder, scratch_folder
 from engine.bundle.integrity import analyst_in, read_intact
-from engine.bundle.manifest import INTERNAL, RELEASE, made_with, read_manifest
+from engine.bundle.manifest import BUCKETS, INTERNAL, RELEASE, made_with, read_manifest
 from engine.bundle.provenance import LOG, read_log
 from engine.bundle.row_order import Rows
-from engine.bundle.streamed_analyst import BUCKETS
 from engine.bundle.streamed_release import write_streamed
 from engine.common.errors import Remedy, UsageError
 from engine.common.streams import fingerprint

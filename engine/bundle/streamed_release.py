@@ -16,6 +16,7 @@ from engine.bundle.external_shuffle import ExternalShuffle, buckets_for
 from engine.bundle.files import sha256
 from engine.bundle.second_pass import SecondPass
 from engine.common.errors import EngineError
+from engine.common.messages import Message, Report
 from engine.data.io.stream import open_stream
 from engine.data.io.writers import ROW_GROUP, csv_file, parquet_file
 from engine.data.table import ContingencyTable
@@ -51,13 +52,15 @@ def write_streamed(
     formats: Sequence[str],
     secret: bytes,
     n_buckets: int | None = None,
+    tell: Report | None = None,
 ) -> StreamedRelease:
     """Write the release of one realisation into an existing folder, its rows in the order of a secret.
 
     ``n_buckets`` are those of an earlier export in whose order the rows are to stand, else as many as memory asks for.
     Every file is read back: its table must be the one that was measured (:class:`EngineError`).  Buckets lie in a
-    folder of their own beside the files meanwhile.
+    folder of their own beside the files meanwhile.  ``tell`` gets messages on progress.
     """
+    say = tell or (lambda message: None)
     second_pass = SecondPass(remade, include)
     n_records = remade.data.n_records
     buckets = n_buckets or buckets_for(n_records, second_pass.row_bytes)
@@ -66,8 +69,10 @@ def write_streamed(
     try:
         shuffle = ExternalShuffle(scratch, secret, buckets)
         try:
+            say(Message("step", "reading the records a second time"))
             for rows in second_pass.rows():
                 shuffle.add(rows)
+            say(Message("step", "writing the release in its new order"))
             write_files(folder, formats, second_pass, shuffle.shuffled())
         finally:
             shuffle.close()
@@ -75,6 +80,7 @@ def write_streamed(
         shutil.rmtree(scratch)
     paths = [folder / f"release.{name}" for name in formats]
     for path in paths:
+        say(Message("step", f"reading '{path.name}' back"))
         check_written(path, remade.table, plan, second_pass.names)
     digests = {path.name: sha256(path) for path in sorted(paths)}
     return StreamedRelease(digests, second_pass.pairs, buckets, second_pass.ids.found())

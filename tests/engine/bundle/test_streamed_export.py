@@ -88,6 +88,17 @@ def a_candidate(study: Study) -> str:
     return f"{study.scenarios[3].label}/2"
 
 
+def test_steps_are_told(home: tuple[Path, RawTable], study: Study, tmp_path: Path) -> None:
+    told: list[str] = []
+    export(study, home[1], a_candidate(study), tmp_path / "out", formats=("csv",), tell=lambda m: told.append(m.text))
+    assert told == [
+        "writing the analyst bundle",
+        "reading the records a second time",
+        "writing the release in its new order",
+        "reading 'release.csv' back",
+    ]
+
+
 @pytest.fixture(scope="module")
 def bundle(home: tuple[Path, RawTable]) -> Path:
     with Study.open(home[0] / "people.study") as opened, small_pieces(60, 100, 2048):
@@ -209,6 +220,12 @@ def test_original_ids_in_a_carried_column_refuse_the_bundle(tmp_path: Path, note
     with Study.open(folder / "people.study") as study, pytest.raises(Refused, match=f"column 'note' holds {what}"):
         export(study, raw, a_candidate(study), folder / "out", formats=("parquet",))
     assert not (folder / "out").exists()
+
+
+def test_its_words_promise_nothing_that_streaming_does_not_give(bundle: Path) -> None:
+    assert "frontier apply" not in (bundle / "internal" / "REPLAY.txt").read_text(encoding="utf-8")
+    attack = json.loads((bundle / "internal" / "self-attack.json").read_text(encoding="utf-8"))
+    assert attack == {"made": False, "why": "attacks need all records in memory, and these are read by streaming"}
 
 
 def test_a_plan_of_the_bundle_is_the_study_s(bundle: Path) -> None:

@@ -20,6 +20,7 @@ from engine.bundle.second_pass import SecondPass
 from engine.bundle.streamed_release import StreamedRelease, write_streamed
 from engine.common.errors import EngineError
 from engine.common.streams import derive
+from engine.data.io.readers import read_table
 from engine.data.io.stream import open_stream
 from engine.data.io.writers import write_csv, write_parquet
 from engine.plan import plan_from_toml
@@ -125,15 +126,18 @@ def test_records_of_pairs_lie_in_the_cells_of_the_study(tmp_path: Path) -> None:
     path = write_source(tmp_path, "parquet", records(N), [])
     remade = remade_of(path)
     release = released(tmp_path / "out", remade)
-    in_memory = code(tabulate(_read(path), PLAN), PLAN)
+    in_memory = code(read_table(path), PLAN)
     assert np.array_equal(in_memory.cell_of_record[release.pairs], remade.pairs)
     assert len(np.unique(release.pairs)) == release.pairs.size
 
 
-def _read(path: Path):
-    from engine.data.io.readers import read_table
-
-    return read_table(path)
+def test_columns_have_the_names_and_types_that_they_have_in_memory(tmp_path: Path) -> None:
+    path = write_source(tmp_path, "parquet", records(N), [])
+    released(tmp_path / "out", remade_of(path))
+    schema = parquet.read_schema(tmp_path / "out" / "release.parquet")
+    in_memory = {name: column.values.type for name, column in read_table(path).columns.items()}
+    assert dict(zip(schema.names, schema.types, strict=True)) == in_memory
+    assert schema.metadata is None
 
 
 def test_files_are_the_bytes_that_the_same_columns_give_in_memory(
