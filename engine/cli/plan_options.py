@@ -164,7 +164,7 @@ def plan_of(
 ) -> Plan:
     """The plan that the options describe: from a file, else the study's own, else the sample's, else a first guess;
     then edited."""
-    from engine.plan import MechanismPlan, edit_plan, guess_plan, read_plan
+    from engine.plan import MechanismPlan, edit_plan, read_plan
     from engine.plan.column_assignment import check_seen
 
     first_plan_options = {name: getattr(args, name) for name in FIRST_PLAN}
@@ -177,16 +177,7 @@ def plan_of(
     elif sample_plan is not None:
         base = sample_plan
     else:
-        base = guess_plan(
-            _in_memory(raw),
-            attributes=args.attributes,
-            carry=args.carry or (),
-            drop=args.drop or (),
-            weight=args.weight,
-            id=args.id,
-            unit=args.unit,
-            cut=dict(args.cut or ()),
-        )
+        base = _guessed(args, raw)
         first_plan_options = {}
     used = [f"--{name}" for name, value in first_plan_options.items() if value]
     if used and study_plan is None:
@@ -224,6 +215,22 @@ def plan_of(
         plan
         if args.places is None
         else _exchanging(plan, _in_memory(raw), args.places, keep_measures=args.measures is not None)
+    )
+
+
+def _guessed(args: argparse.Namespace, raw: RawTable | RecordStream) -> Plan:
+    """The first guess at a plan, with the uses of columns that the options name."""
+    from engine.plan import guess_plan
+
+    return guess_plan(
+        _in_memory(raw),
+        attributes=args.attributes,
+        carry=args.carry or (),
+        drop=args.drop or (),
+        weight=args.weight,
+        id=args.id,
+        unit=args.unit,
+        cut=dict(args.cut or ()),
     )
 
 

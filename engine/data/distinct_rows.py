@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 
 _ROOM = 1 << 11  # rows at first
-_DIRECT = 1 << 18  # combinations up to which each has a slot of its own, which stays in the processor's cache
-_CHUNK = 1 << 14  # records whose keys stay there too
+_DIRECT = 1 << 22  # combinations up to which each has a slot of its own, in 16 MB
+_CHUNK = 1 << 14  # records whose keys stay in the processor's cache
 _WORD = 1 << 62
 _ONE = np.ones(1, np.int64)
 
@@ -99,7 +99,7 @@ class DistinctRows:
             keys = self._keys(columns, chunk, n)
             if COMPILED:
                 with wrapping():
-                    row_kernels.find_rows(keys, self._slots, self._row_keys, self._shift, out[chunk])
+                    row_kernels.find_rows(keys, self._table, self._shift, out[chunk])
             else:
                 out[chunk] = [self._row_of.get(key.tobytes(), -1) for key in keys]
         return out
@@ -129,14 +129,15 @@ class DistinctRows:
         at = 0
         with wrapping():
             while True:
-                table = (self._slots, self._row_keys, self._counts)
                 if self._layout.is_direct:
-                    at, self.n_rows = row_kernels.number_by_key(keys, weights, at, self.n_rows, table, out)
+                    _, rows, row_keys = self._table
+                    at, self.n_rows = row_kernels.number_by_key(keys, at, self.n_rows, rows, row_keys, out)
                 else:
-                    at, self.n_rows = row_kernels.number_rows(keys, weights, at, self.n_rows, table, self._shift, out)
+                    at, self.n_rows = row_kernels.number_rows(keys, at, self.n_rows, self._table, self._shift, out)
                 if at == len(keys):
-                    return
+                    break
                 self._grow()
+            row_kernels.add_weights(out, weights, self._counts)
 
     def _number_plainly(self, keys: np.ndarray, weights: np.ndarray, out: np.ndarray) -> None:
         """The same without compiled code."""
@@ -178,11 +179,13 @@ class DistinctRows:
         self._row_keys[: len(keys)] = keys
         self._row_of = {} if COMPILED else {key.tobytes(): row for row, key in enumerate(keys)}
         if self._layout.is_direct:
-            self._slots, self._shift = np.full(self._layout.combinations, -1, np.int32), np.uint64(0)
-            self._slots[keys[:, 0]] = np.arange(len(keys))
+            slots, self._shift = np.full(self._layout.combinations, -1, np.int32), np.uint64(0)
+            slots[keys[:, 0]] = np.arange(len(keys))
+            self._table = np.zeros(0, np.uint64), slots, self._row_keys
             return
-        self._slots, self._shift = np.full(2 * room, -1, np.int32), np.uint64(64 - (2 * room - 1).bit_length())
+        n_slots = 2 * room if COMPILED else 0
+        self._table = np.zeros(n_slots, np.uint64), np.full(n_slots, -1, np.int32), self._row_keys
+        self._shift = np.uint64(64 - (2 * room - 1).bit_length())
         if COMPILED and len(keys):
-            table, out = (self._slots, self._row_keys, np.zeros(room, np.int64)), np.empty(len(keys), np.int32)
             with wrapping():
-                row_kernels.number_rows(keys, _ONE, 0, 0, table, self._shift, out)
+                row_kernels.number_rows(keys, 0, 0, self._table, self._shift, np.empty(len(keys), np.int32))

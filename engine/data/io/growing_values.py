@@ -16,6 +16,7 @@ MOST_VALUES = 20_000_000
 """Distinct values of a column that is coded by streaming."""
 _MOST_TEXT = 1 << 30  # bytes
 _FEW = 1 << 12  # records
+_CLOSE = 1 << 16  # between the least and the largest of whole numbers
 
 
 class GrowingValues:
@@ -50,7 +51,13 @@ class GrowingValues:
         if len(joined.dictionary) == len(known):
             code_of[:-1] = index_codes(joined.indices)[len(known) :]
             return code_of
-        used = _in_order_of_use(len(dictionary), indices)
+        occurs = np.zeros(len(dictionary) + 1, bool)
+        occurs[indices] = True
+        code_of[:-1] = index_codes(joined.indices)[len(known) :]
+        if not (occurs[:-1] & (code_of[:-1] >= len(known))).any():
+            code_of[code_of >= len(known)] = -1  # values that do not occur
+            return code_of
+        used, code_of[:] = _in_order_of_use(len(dictionary), indices), -1
         joined = pa.concat_arrays([known, dictionary.take(pa.array(used))]).dictionary_encode()
         code_of[used] = index_codes(joined.indices)[len(known) :]
         self._values = joined.dictionary
@@ -86,6 +93,8 @@ def local_codes(source: str, name: str, values: pa.Array) -> tuple[pa.Array, np.
 
     if pa.types.is_null(values.type):
         return pa.array([], pa.string()), np.full(len(values), -1, np.int32)
+    if pa.types.is_integer(values.type) and (coded := _by_subtraction(values)) is not None:
+        return coded
     if not pa.types.is_dictionary(values.type):
         try:
             values = values.dictionary_encode()
@@ -99,3 +108,23 @@ def local_codes(source: str, name: str, values: pa.Array) -> tuple[pa.Array, np.
     if indices.null_count:
         indices = indices.fill_null(-1)
     return values.dictionary, index_codes(indices)
+
+
+def _by_subtraction(values: pa.Array) -> tuple[pa.Array, np.ndarray] | None:
+    """:func:`local_codes` of whole numbers that lie close together, which is many times faster; None of others."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    ends = pc.min_max(values)
+    low, high = ends["min"].as_py(), ends["max"].as_py()
+    if low is None or high - low >= min(_CLOSE, len(values)):
+        return None
+    kind = values.type.to_pandas_dtype()
+    numbers = np.frombuffer(values.buffers()[1], kind, len(values), values.offset * np.dtype(kind).itemsize)
+    # differences of 64 bits without a sign are right whatever the type
+    first = np.array([low], kind).astype(np.uint64)
+    indices = (numbers.astype(np.uint64) - first).astype(np.int32)
+    dictionary = pa.array((np.arange(high - low + 1, dtype=np.uint64) + first).astype(kind), values.type)
+    if values.null_count:
+        indices[~values.is_valid().to_numpy(zero_copy_only=False)] = -1
+    return dictionary, indices
