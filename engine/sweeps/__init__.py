@@ -5,6 +5,8 @@ __all__ = [
     "added_measures",
     "baseline",
     "candidates",
+    "cluster",
+    "cluster_batches",
     "evaluator",
     "groups",
     "pace",
