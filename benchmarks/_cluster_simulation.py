@@ -149,7 +149,7 @@ class _Cluster:
         if self._writer.busy:
             return
         costs = self._costs
-        if self._out < self._most and (batch := self._waiting.next(len(self._workers), self._most)) is not None:
+        if self._out < self._most and (batch := self._waiting.next(len(self._workers))) is not None:
             runs = cluster_batches.candidates(batch)
             self._out += 1
             self._messages += 1

@@ -161,7 +161,7 @@ class ClusterExecutor:
         try:
             while True:
                 most = self._most()
-                while out < most and (batch := waiting.next(self.workers, most)) is not None:
+                while out < most and (batch := waiting.next(self.workers)) is not None:
                     message = TaskMessage(batch, [stream_keys(task, self._question, self._key) for task in batch])
                     executor.submit(run_message, self._loaded, message, versions()).add_done_callback(done.put)
                     out += 1
