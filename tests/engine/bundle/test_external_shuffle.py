@@ -12,7 +12,7 @@ import pytest
 from scipy.stats import chisquare
 
 from engine.bundle.external_shuffle import MOST_BUCKETS, ExternalShuffle, buckets_for
-from engine.common.streams import derive
+from engine.common.streams import derive, generator
 from tests.small_tables import KEY
 
 SCHEMA = pa.schema([("row", pa.int32()), ("text", pa.string())])
@@ -34,12 +34,45 @@ def shuffled(folder: Path, n_rows: int, secret: bytes, n_buckets: int, batch: in
     return order
 
 
+def chance(folder: Path, n_rows: int, n_buckets: int) -> float:
+    """The chance of orders as uneven as those of many secrets, were all orders alike."""
+    found = Counter(
+        tuple(shuffled(folder, n_rows, derive(KEY, "shuffle", (run,)), n_buckets, 3)) for run in range(1_500)
+    )
+    return float(chisquare([*found.values(), *[0] * (factorial(n_rows) - len(found))]).pvalue)
+
+
 @pytest.mark.parametrize(("n_rows", "n_buckets"), [(3, 2), (4, 3), (4, 1)])
 def test_every_order_is_equally_likely(tmp_path: Path, n_rows: int, n_buckets: int) -> None:
-    found = Counter(
-        tuple(shuffled(tmp_path, n_rows, derive(KEY, "shuffle", (run,)), n_buckets, 3)) for run in range(1_500)
-    )
-    assert chisquare([*found.values(), *[0] * (factorial(n_rows) - len(found))]).pvalue > 1e-6
+    assert chance(tmp_path, n_rows, n_buckets) > 1e-6
+
+
+class _InFileOrder:
+    """Random numbers for the buckets, and none for the order in a bucket."""
+
+    def __init__(self, derived: bytes) -> None:
+        self.integers = generator(derived).integers
+
+    def permutation(self, n: int) -> np.ndarray:
+        return np.arange(n)
+
+
+class _InTurn:
+    """Random orders in buckets to which rows go in turn."""
+
+    def __init__(self, derived: bytes) -> None:
+        self.permutation = generator(derived).permutation
+
+    def integers(self, low: int, high: int, n: int, dtype: type) -> np.ndarray:
+        return (np.arange(n) % high).astype(dtype)
+
+
+@pytest.mark.parametrize("wrong", [_InFileOrder, _InTurn])
+def test_a_shuffle_that_is_nearly_right_is_told_apart(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, wrong: type
+) -> None:
+    monkeypatch.setattr("engine.bundle.external_shuffle.generator", wrong)
+    assert chance(tmp_path, 4, 2) < 1e-9
 
 
 def test_every_row_comes_once_from_all_over_the_file(tmp_path: Path) -> None:
