@@ -9,6 +9,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 
@@ -20,6 +21,7 @@ from engine.mechanisms import mechanism
 from engine.plan import Dependencies, Plan
 from engine.plan.dependencies import decided_among
 from engine.release.spec import AttributeSpec
+from engine.release.specs import F, S, Specs
 
 MEND_IDENTIFIER = (
     "drop it, or put classes of it into the file in its place; declare it as the id only if it numbers the records"
@@ -309,15 +311,24 @@ def _may_part(plan: Plan, first: str | None, second: str | None, binding: Collec
 def _random_swap_may_part(plan: Plan, first: str | None, second: str | None, binding: Collection[str]) -> bool:
     """Return whether a random swap that the plan asks for may exchange one of two attributes without the other."""
     space_plan = plan.space
-    if space_plan.specs:
-        for text in space_plan.specs:
-            spec = AttributeSpec.parse(text, plan.names)
-            swapped, fixed = set(spec.names_having("S")), {*spec.names_having("F"), *space_plan.fix}
-            if (first in swapped) != (second in swapped) and fixed.isdisjoint(binding):
-                return True
-        return False
+    if space_plan.specs and set(space_plan.fix).isdisjoint(binding):
+        specs = _written(space_plan.specs, plan.names)
+        first_swapped, second_swapped = (_with_role(specs, S, [name]) for name in (first, second))
+        return bool(((first_swapped != second_swapped) & ~_with_role(specs, F, binding)).any())
     if not set(space_plan.fix).isdisjoint(binding):
         return False
     swappable = {first, second} & set(plan.swap_candidates)
     swaps_some = not space_plan.swap_sizes or space_plan.swap_sizes[0] < len(plan.swap_candidates)
     return len(swappable) == 1 or (bool(swappable) and swaps_some)
+
+
+@lru_cache(maxsize=4)
+def _written(texts: tuple[str, ...], names: tuple[str, ...]) -> Specs:
+    """The specs that a plan writes out; reading thousands for each of many pairs of columns would take long."""
+    return Specs.of([AttributeSpec.parse(text, names) for text in texts])
+
+
+def _with_role(specs: Specs, role: int, names: Collection[str | None]) -> np.ndarray:
+    """A mask of the specs in which some of these attributes has a role; None is no attribute."""
+    places = [specs.names.index(name) for name in names if name is not None]
+    return np.asarray((specs.roles[:, places] == role).any(axis=1))
