@@ -20,7 +20,6 @@ from engine.release.spec import ReleaseSpec
 from engine.sweeps.candidates import scenarios_of
 from engine.sweeps.evaluator import Question, question_of
 from engine.sweeps.remarks import widest_first
-from engine.sweeps.runner import no_collection
 from engine.sweeps.search import NONE_TO_START, search_of
 from engine.sweeps.space_count import counted
 
@@ -57,10 +56,7 @@ def ready(
     if calls is None:
         _check_bound(plan, question)
     remarks: list[str] = []
-    with no_collection():
-        specs, space = scenarios_of(
-            plan, data, known, listed=listed or counted(plan, data) is None, tell=remarks.append
-        )
+    specs, space = scenarios_of(plan, data, known, listed=listed or counted(plan, data) is None, tell=remarks.append)
     return Ready(data, question, specs, space, widest_first(remarks))
 
 

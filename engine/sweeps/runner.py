@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import gc
 import os
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TypedDict
 
@@ -122,19 +120,6 @@ def missing_runs(groups: Groups, done: np.ndarray, replicates: int) -> Counter[s
     for procedure, runs in zip(groups.specs.procedures, by_procedure.tolist(), strict=True):
         missing[procedure.mechanism] += int(runs)
     return missing
-
-
-@contextmanager
-def no_collection() -> Iterator[None]:
-    """Leave out the search for circular garbage: among the hundreds of thousands of objects of a large space there is
-    none, and searching them again and again takes longer than making them."""
-    was = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was:
-            gc.enable()
 
 
 def announce_compilation(announce: Announce | None) -> None:

@@ -36,7 +36,7 @@ from engine.sweeps.evaluator import Question
 from engine.sweeps.readiness import Ready, ready
 from engine.sweeps.release_warnings import ReleaseWarning, release_warnings
 from engine.sweeps.remarks import Remark, method_remarks, remark_text, space_remarks
-from engine.sweeps.runner import Announce, Cancelled, Runner, RunOptions, announce_compilation, no_collection
+from engine.sweeps.runner import Announce, Cancelled, Runner, RunOptions, announce_compilation
 from engine.sweeps.search import Search, run_search, search_of
 from engine.sweeps.streamed_source import check_way_of_reading
 from engine.sweeps.unit_warnings import torn_units
@@ -147,8 +147,7 @@ def open_sweep(
             _check_growth(study, plan, made, extend, deviation)
         if study.progress.state == "new":  # also where whoever made it was killed before its log was begun
             record_plan(study, why=deviation, by=by, ledger=ledger)
-        with no_collection():
-            study.scenario_table.add(made.specs)
+        study.scenario_table.add(made.specs)
         if old is not None:
             change_plan(study, plan, why=deviation, by=by, grow=extend)
     except BaseException:

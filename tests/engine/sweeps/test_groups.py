@@ -11,13 +11,17 @@ from hypothesis import strategies as st
 from engine.data.domain import Attribute, Domain, LevelKind
 from engine.data.edit_rules import EditRule
 from engine.data.table import ContingencyTable
+from engine.plan.recode import code
 from engine.release.release_specs import ReleaseSpecs
 from engine.release.spec import AttributeSpec, ReleaseSpec, multi_kind
 from engine.release.specs import Specs
 from engine.sweeps import workers
+from engine.sweeps.candidates import scenarios_of
 from engine.sweeps.groups import TaskBatch, group, group_of, in_even_order
 from engine.sweeps.runner import missing_runs
+from engine.sweeps.sweep import open_sweep
 from engine.sweeps.workers import task_batches
+from tests.engine.small_studies import RAW, plan_of
 from tests.examples import examples
 from tests.twins import groups as twin
 
@@ -104,3 +108,22 @@ def test_a_batch_travels_in_few_bytes():
     batch = next(task_batches(groups, np.zeros(512, np.int64), 1))
     assert sum(len(one) for one, _ in batch) >= 400
     assert len(pickle.dumps(batch)) < 10_000
+
+
+def test_no_release_spec_is_made_on_the_way_from_a_plan_to_batches(monkeypatch):
+    """A space of hundreds of thousands of scenarios is arrays throughout."""
+    plan = plan_of(space={"all_specs": True, "swap_sizes": ()})
+    expected, _ = scenarios_of(plan, code(RAW, plan))
+
+    def refuse(*_: object) -> None:
+        raise AssertionError("a release spec was made")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(ReleaseSpecs, "_made", refuse)
+        opened = open_sweep(RAW, plan, None)
+        specs = opened.study.scenarios.specs
+        groups = in_even_order(group(specs, opened.question.table))
+        batches = list(task_batches(groups, np.zeros(len(specs), np.int64), 2))
+        messages = [pickle.dumps(batch) for batch in batches]
+    opened.study.close()
+    assert specs == expected and len(messages) == len(batches) > 0
