@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from engine.common.errors import UsageError, did_you_mean
-from engine.common.stored_values import is_whole, sum_of_text
+from engine.common.stored_values import is_whole, sums_of_columns
 from engine.release.ids import short_ids
 from engine.release.release_specs import ReleaseSpecs
 from engine.release.scenarios import Scenario, Scenarios, params_text
@@ -118,20 +118,22 @@ class ScenarioTable:
 
 def _rows(start: int, labels: np.ndarray, specs: ReleaseSpecs, sums: bool) -> Iterator[tuple[object, ...]]:
     """Rows of the table from an index on, with their check sums where a study has them."""
-    for number, part in enumerate(specs.parts(_CHUNK)):
-        procedures = [(one.mechanism, one.rate, one.rule, params_text(one.params)) for one in part.procedures]
-        roles, first = list(part.specs.texts()), number * _CHUNK
-        codes = zip(
-            labels[first : first + _CHUNK].tolist(),
-            part.spec_codes.tolist(),
-            part.procedure_codes.tolist(),
-            strict=True,
+    for part in specs.parts(_CHUNK):
+        indices = range(start, start + len(part))
+        own, labels = labels[: len(part)].astype(np.str_).tolist(), labels[len(part) :]
+        roles = _chosen(list(part.specs.texts()), part.spec_codes)
+        fields = [(one.mechanism, one.rate, one.rule, params_text(one.params)) for one in part.procedures]
+        mechanisms, rates, rules, params = (
+            _chosen([row[k] for row in fields], part.procedure_codes) for k in range(len(fields[0]))
         )
-        for index, (label_text, spec, procedure) in enumerate(codes, start + first):
-            label, role_text, (mechanism, rate, rule, params) = label_text.decode(), roles[spec], procedures[procedure]
-            row = (index, label, mechanism, rate, rule, role_text, params)
-            if sums:  # as sum_of(row), which takes several times as long
-                text = f"{index}\0{label}\0{mechanism}\0{rate}\0{rule}\0{role_text}\0{params}"
-                yield (*row, sum_of_text(text))
-            else:
-                yield row
+        columns = [indices, own, mechanisms, rates, rules, roles, params]
+        if sums:
+            heads = _chosen(["\0".join(row[:3]) for row in fields], part.procedure_codes)
+            columns.append(sums_of_columns(map(str, indices), own, heads, roles, params))
+        yield from zip(*columns, strict=True)
+        start += len(part)
+
+
+def _chosen(values: Sequence[str], codes: np.ndarray) -> list[str]:
+    """The value of each code."""
+    return list(map(values.__getitem__, codes.tolist()))
