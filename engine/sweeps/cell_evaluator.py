@@ -23,7 +23,7 @@ from engine.release.release_specs import Procedure
 from engine.release.results import Note, NoteKind, RunStatus
 from engine.release.spec import ReleaseSpec, Structure, pairs_wanted
 from engine.release.specs import S
-from engine.release.touched import TouchedBuffer, split_masks
+from engine.release.touched import TouchedBuffer
 from engine.sweeps.groups import Group
 
 _CELLS = 50_000  # touched cells measured together: enough to forget the calls, few enough to stay in the cache
@@ -62,18 +62,24 @@ class _GroupLayout:
     place among the ``stops``.
     """
 
-    def __init__(self, group: Group, index: CellIndex, stops: _Stops, prepared: PreparedCells) -> None:
+    def __init__(
+        self, group: Group, row_of: np.ndarray, index: CellIndex, stops: _Stops, prepared: PreparedCells
+    ) -> None:
+        from engine.sweeps import layout_kernels
+
         self.prepared, self.stops, specs = prepared, stops.wanted, group.specs
-        codes, splits = np.unique(specs.spec_codes, return_inverse=True)
-        swaps = specs.specs.roles[codes] == S
-        self.swapped = split_masks(index, swaps)
-        # scenario of each candidate by split and stop, -1 where the group has no such member
-        scenarios = np.full((len(codes), len(stops.wanted)), -1, np.int64)
-        scenarios[splits, stops.place[specs.procedure_codes]] = group.indices
-        self.is_member = scenarios >= 0
-        split_of, self.stop_of = self.is_member.nonzero()
-        self.scenarios = scenarios[self.is_member]
-        self.swaps = swaps[split_of]
+        codes = np.array(specs.spec_codes, np.int64)
+        rows, n_splits = layout_kernels.find_splits(codes, row_of)
+        self.swapped, self.is_member, self.scenarios, self.stop_of, self.swaps = layout_kernels.lay_out(
+            specs.specs.roles[codes],
+            S,
+            index.table.packing.masks,
+            rows,
+            n_splits,
+            stops.place[specs.procedure_codes],
+            len(stops.wanted),
+            np.array(group.indices, np.int64),
+        )
         self.wanted, self.nothing = stops.wanted[self.stop_of], stops.nothing[self.stop_of]
 
 
@@ -121,6 +127,7 @@ class CellRuns:
         self._on_counts = [k for k, c in enumerate(calls) if not c.measure.on_records]
         self._on_records = [k for k, c in enumerate(calls) if c.measure.on_records]
         self._preparing: dict[str, Callable[[Structure], PreparedCells]] = {}
+        self._row_of = np.zeros(0, np.int64)
         self._stops: dict[tuple[tuple[Procedure, ...], bytes], _Stops] = {}
 
     def clear(self) -> None:
@@ -174,7 +181,9 @@ class CellRuns:
         name = procedures, used.tobytes()
         if name not in self._stops:
             self._stops[name] = _Stops.of(procedures, used, self.index.table.n_records)
-        return _GroupLayout(group, self.index, self._stops[name], prepare(group.structure))
+        if len(self._row_of) < len(group.specs.specs):
+            self._row_of = np.full(len(group.specs.specs), -1, np.int64)
+        return _GroupLayout(group, self._row_of, self.index, self._stops[name], prepare(group.structure))
 
     def _draw(self, group: Group, layout: _GroupLayout, replicate: int, derived: bytes) -> None:
         """Draw one replicate of a group; its candidates wait to be measured."""
