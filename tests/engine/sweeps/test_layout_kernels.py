@@ -1,0 +1,41 @@
+"""Candidates of a group by split and stop, against plain dicts."""
+
+from __future__ import annotations
+
+import numpy as np
+from hypothesis import given
+from hypothesis import strategies as st
+
+from engine.sweeps.layout_kernels import find_splits, lay_out
+from tests.examples import examples
+
+S, OTHER = ord("S"), ord("C")
+
+
+@given(st.data(), st.integers(1, 4), st.integers(1, 4), st.integers(1, 2))
+@examples(100)
+def test_candidates_are_laid_out_split_by_split(data, d, n_stops, width):
+    n_specs = data.draw(st.integers(1, 6))
+    places = [(code, stop) for code in range(n_specs) for stop in range(n_stops)]
+    chosen = data.draw(st.lists(st.sampled_from(places), min_size=1, unique=True))
+    swapped = [data.draw(st.lists(st.booleans(), min_size=d, max_size=d)) for _ in range(n_specs)]
+    masks = np.array([[(j % width == w) << j for w in range(width)] for j in range(d)], np.int64)
+    codes, stops = (np.array(column, np.int64) for column in zip(*chosen, strict=True))
+    indices = 100 + np.arange(len(chosen))
+    roles = np.array([[S if swaps else OTHER for swaps in swapped[code]] for code in codes], np.uint8)
+
+    row_of = np.full(n_specs, -1, np.int64)
+    rows, n_rows = find_splits(codes, row_of)
+    splits = list(dict.fromkeys(codes.tolist()))
+    assert rows.tolist() == [splits.index(code) for code in codes] and n_rows == len(splits)
+    assert (row_of == -1).all(), "the scratch is as it was"
+
+    words, is_member, scenarios, stop_of, swaps = lay_out(roles, S, masks, rows, n_rows, stops, n_stops, indices)
+    scenario_at = dict(zip(chosen, indices.tolist(), strict=True))
+    ordered = [(code, stop) for code in splits for stop in range(n_stops) if (code, stop) in scenario_at]
+    assert is_member.tolist() == [[(code, stop) in scenario_at for stop in range(n_stops)] for code in splits]
+    assert scenarios.tolist() == [scenario_at[place] for place in ordered]
+    assert stop_of.tolist() == [stop for _, stop in ordered]
+    assert swaps.tolist() == [swapped[code] for code, _ in ordered]
+    expected = [masks[swapped[code]].sum(axis=0).tolist() for code in splits]
+    assert words.tolist() == expected
