@@ -30,8 +30,9 @@ def check(prepared: Prepared, structure: Structure, small: Small) -> None:
     expected = twin.prepared(structure, table)
     assert {name: getattr(prepared, name).tolist() for name in _LISTED} == {name: expected[name] for name in _LISTED}
     assert same_numbers(prepared.others.tolist(), expected["apart"])
-    found = [int(cell_at(p, prepared.start, prepared.guide, prepared.shift)) for p in range(table.n_records)]
-    assert found == twin.cell_of_position(expected["start"])
+    starts = prepared.start[:, None]
+    cells = [int(cell_at(p, starts, prepared.guide, prepared.shift)) for p in range(table.n_records)]
+    assert cells == twin.cell_of_position(expected["start"])
     assert (prepared.memo == -1).all() and prepared.used.tolist() == [0, 0]
     assert len(prepared.runs) == len(prepared.reach) == len(prepared.offset) > prepared.spare
 
