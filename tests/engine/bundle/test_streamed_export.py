@@ -30,6 +30,8 @@ from engine.sweeps.sweep import sweep
 from tests.small_tables import KEY
 from tests.streamed_sources import records, small_pieces, write_source
 
+pytestmark = pytest.mark.slow  # a study and whole bundles
+
 PLAN = """
 [data]
 carry = ["note"]

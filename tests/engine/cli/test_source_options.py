@@ -51,6 +51,7 @@ def test_a_plan_is_not_guessed_from_a_stream(place: Path, capsys: pytest.Capture
     assert "no plan can be guessed from its records; give one with --plan" in capsys.readouterr().err
 
 
+@pytest.mark.slow
 def test_a_release_of_a_folder_is_exported_verified_and_replayed(
     place: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

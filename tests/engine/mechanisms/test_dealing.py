@@ -110,6 +110,7 @@ def test_batches_and_a_second_pass_change_nothing(size: int) -> None:
     assert np.array_equal(np.concatenate(parts), whole)
 
 
+@pytest.mark.slow
 def test_the_slow_twin_deals_the_same() -> None:
     script = """
 import json, numpy as np
