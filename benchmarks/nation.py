@@ -1,10 +1,10 @@
 """What a nation's file costs until it is a table of cells: the first pass by streaming, beside the parser alone.
 
-``python benchmarks/nation.py [RECORDS]`` makes up so many records (a hundred million when not told) whose eight attributes
-are those of records of CPS-8D where the shared folder holds it, else of the sample ``fair``.  They lie as several
-Parquet files with row groups of a million records in the folder for temporary files, and the first tenth of them also
-as a CSV file; all are removed at the end.  Each figure is that of a process of its own; the parser alone reads the same
-columns of the same pieces with as many threads, and counts nothing.
+``python benchmarks/nation.py [RECORDS]`` makes up so many records (a hundred million when not told) whose eight
+attributes are those of records of CPS-8D where the shared folder holds it, else of the sample ``fair``.  They lie as
+several Parquet files with row groups of a million records in the folder for temporary files, and the first tenth of
+them also as a CSV file; all are removed at the end.  Each figure is that of a process of its own; the parser alone
+reads the same columns of the same pieces with as many threads, and counts nothing.
 """
 
 from __future__ import annotations
