@@ -14,7 +14,7 @@ from __future__ import annotations
 import hashlib
 import hmac
 import secrets
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 import numpy as np
 
@@ -49,8 +49,24 @@ def derive(key: bytes, purpose: str, parts: Iterable[object] = ()) -> bytes:
     realisation. Parts are hashed by ``repr`` with a separator that cannot occur inside one, so distinct lists never
     collide.
     """
-    text = "\x1f".join([str(STREAM_VERSION), purpose, *map(repr, parts)])
-    return hashlib.blake2b(text.encode(), key=key, digest_size=32, person=b"swap-frontier").digest()
+    return _hashed(key, "\x1f".join([str(STREAM_VERSION), purpose, *map(repr, parts)])).digest()
+
+
+def derived_by_last(key: bytes, purpose: str, parts: Iterable[object]) -> Callable[[object], bytes]:
+    """Keys of streams that differ in their last part, by that part: ``derive(key, purpose, (*parts, last))``, of which
+    what they have in common is hashed once."""
+    common = _hashed(key, "\x1f".join([str(STREAM_VERSION), purpose, *map(repr, parts), ""]))
+
+    def derived(last: object) -> bytes:
+        whole = common.copy()
+        whole.update(repr(last).encode())
+        return whole.digest()
+
+    return derived
+
+
+def _hashed(key: bytes, text: str) -> hashlib.blake2b:
+    return hashlib.blake2b(text.encode(), key=key, digest_size=32, person=b"swap-frontier")
 
 
 def kernel_state(derived: bytes) -> np.ndarray:

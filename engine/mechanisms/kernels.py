@@ -32,67 +32,8 @@ from engine.common.random_words import step_below
 
 RETRIES = 64
 _ONE = np.uint64(1)
-
-
-@kernel
-def sort_cells(keys: np.ndarray, sizes: np.ndarray) -> np.ndarray:
-    """Order of cells by the columns of ``keys``, first column first: stable counting sorts from the last column to the
-    first."""
-    m, width = keys.shape
-    order = np.arange(m)
-    other = np.empty(m, np.int64)
-    for back in range(width):
-        j = width - 1 - back
-        at = np.zeros(sizes[j] + 1, np.int64)
-        for i in range(m):
-            at[keys[i, j] + 1] += 1
-        for v in range(sizes[j]):
-            at[v + 1] += at[v]
-        for i in range(m):
-            v = keys[order[i], j]
-            other[at[v]] = order[i]
-            at[v] += 1
-        order, other = other, order
-    return order
-
-
-@kernel
-def classes(keys: np.ndarray, n_stratum: Integer) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    """Classes and strata of sorted keys.
-
-    Returns ``(class_of, class_start, first_class, last_class)``: each cell's class, each class's first cell (one more
-    entry at the end), and for each class the range of classes of its stratum.
-    """
-    m, width = keys.shape
-    class_of = np.zeros(m, np.int64)
-    class_start = np.zeros(m + 1, np.int64)
-    first_class = np.zeros(m, np.int64)
-    last_class = np.zeros(m, np.int64)
-    q = 0
-    stratum_first = 0
-    for i in range(1, m):
-        new_stratum = False
-        new_class = False
-        for j in range(width):
-            if keys[i, j] != keys[i - 1, j]:
-                new_class = True
-                if j < n_stratum:
-                    new_stratum = True
-                break
-        if new_class:
-            q += 1
-            class_start[q] = i
-            if new_stratum:
-                for k in range(stratum_first, q):
-                    last_class[k] = q
-                stratum_first = q
-            first_class[q] = stratum_first
-        class_of[i] = q
-    q += 1
-    class_start[q] = m
-    for k in range(stratum_first, q):
-        last_class[k] = q
-    return class_of, class_start[: q + 1], first_class[:q], last_class[:q]
+_TWO = np.uint64(2)
+_THREE = np.uint64(3)
 
 
 @kernel
@@ -116,7 +57,7 @@ def number_positions(
 def cell_at(position: Integer, cells: np.ndarray, guide: np.ndarray, shift: Integer) -> np.uint64:
     """The cell that holds a position."""
     c = np.uint64(guide[np.uint64(position >> shift)])
-    while cells[c + _ONE, 0] <= position:
+    while cells[(c + _ONE) << _TWO] <= position:
         c += _ONE
     return c
 
@@ -203,8 +144,8 @@ def measure_runs(
     """
     total = np.int64(0)
     for r in range(at, at + n_runs):
-        offset[r] = cells[runs[r, 0], 0] - total
-        total += cells[runs[r, 1], 0] - cells[runs[r, 0], 0]
+        offset[r] = cells[4 * runs[r, 0]] - total
+        total += cells[4 * runs[r, 1]] - cells[4 * runs[r, 0]]
         reach[r] = total
     return total
 
@@ -212,13 +153,15 @@ def measure_runs(
 @kernel
 def run_at(number: Integer, at: Integer, n_runs: Integer, reach: np.ndarray) -> np.uint64:
     """The run that holds a position counted over the runs: the first whose ``reach`` is above ``number``."""
-    low = np.uint64(at)
-    n = np.uint64(n_runs)
-    while n > _ONE:
-        half = n >> _ONE
-        low += half * np.uint64(reach[low + half - _ONE] <= number)
+    low = np.int64(at)
+    n = np.int64(n_runs)
+    while n > 1:
+        half = n >> 1
+        # half, or nothing where its end is above: shifted out, since of a condition compilers make a jump
+        short = np.int64(number - reach[np.uint64(low + half - 1)]) >> 58
+        low += half >> (short & 63)
         n -= half
-    return low
+    return np.uint64(low)
 
 
 @kernel
@@ -234,9 +177,9 @@ def count_partners(
     feasible = np.int64(0)
     for r in range(at, at + n_runs):
         for c in range(runs[r, 0], runs[r, 1]):
-            available = cells[c, 1] - cells[c, 0]
+            available = cells[4 * c + 1] - cells[4 * c]
             differing += available
-            if cells[c, 3] != own:
+            if cells[4 * c + 3] != own:
                 feasible += available
     return differing, feasible
 
@@ -248,25 +191,25 @@ def partner_number(
     """The cell of one of the feasible records that :func:`count_partners` counted, by its number among them."""
     for r in range(at, at + n_runs):
         for c in range(runs[r, 0], runs[r, 1]):
-            if cells[c, 3] != own:
-                available = cells[c, 1] - cells[c, 0]
+            if cells[4 * c + 3] != own:
+                available = cells[4 * c + 1] - cells[4 * c]
                 if number < available:
                     return np.uint64(c)
                 number -= available
-    return np.uint64(len(cells) - 1)
+    return np.uint64(len(cells) // 4 - 1)
 
 
 @kernel
 def cell_rows(class_of: np.ndarray, others: np.ndarray, first_start: np.ndarray) -> np.ndarray:
     """First position, end of those available, class and number among ``others`` of each cell, and a row for the end."""
     m = len(class_of)
-    cells = np.empty((m + 1, 4), first_start.dtype)
+    cells = np.empty(4 * m + 4, first_start.dtype)
     for c in range(m):
-        cells[c, 0] = first_start[c]
-        cells[c, 1] = first_start[c + 1]
-        cells[c, 2] = class_of[c]
-        cells[c, 3] = others[c]
-    cells[m, :] = first_start[m]
+        cells[4 * c] = first_start[c]
+        cells[4 * c + 1] = first_start[c + 1]
+        cells[4 * c + 2] = class_of[c]
+        cells[4 * c + 3] = others[c]
+    cells[4 * m :] = first_start[m]
     return cells
 
 
@@ -310,6 +253,7 @@ def draw_pairs(
     nobody = np.uint64(len(order))
     cells = cell_rows(class_of, others, first_start)
     guide = first_guide.copy()
+    kept = memo.reshape(4 * len(memo))
     words = np.zeros(len(values), np.uint64)
     is_spread = fits = False
     ones = guards = _ONE
@@ -322,12 +266,14 @@ def draw_pairs(
         # first record: uniform over what is neither swapped nor closed
         position, s0, s1, s2, s3 = step_below(positions, s0, s1, s2, s3)
         a = cell_at(position, cells, guide, shift)
-        if position >= cells[a, 1]:
+        at_a = a << _TWO
+        if position >= cells[at_a + _ONE]:
             wasted += 1
         else:
             # runs of its class: remembered, or looked up now; reach and offset are those of the current numbering
-            k = np.uint64(cells[a, 2])
-            if memo[k, 0] < 0:
+            k = np.uint64(cells[at_a + _TWO])
+            at_k = k << _TWO
+            if kept[at_k] < 0:
                 if not is_spread:
                     fits, ones, guards = spread_values(values, words)
                     is_spread = True
@@ -335,11 +281,11 @@ def draw_pairs(
                     k, values, words, fits, ones, guards, class_start, first_class, last_class, runs, used[0], spare
                 )
                 if n_found >= 0:
-                    memo[k, 0] = used[0]
-                    memo[k, 1] = n_found
-                    memo[k, 2] = -1
+                    kept[at_k] = used[0]
+                    kept[at_k + _ONE] = n_found
+                    kept[at_k + _TWO] = -1
                     used[0] += n_found
-            at = np.int64(memo[k, 0])
+            at = np.int64(kept[at_k])
             if at < 0:
                 at = np.int64(spare)
                 found = find_runs(
@@ -348,14 +294,14 @@ def draw_pairs(
                 n_runs = np.int64(found)
                 total = measure_runs(runs, at, n_runs, cells, reach, offset)
             else:
-                n_runs = np.int64(memo[k, 1])
-                if memo[k, 2] != numbering:
-                    memo[k, 2] = numbering
-                    memo[k, 3] = measure_runs(runs, at, n_runs, cells, reach, offset)
-                total = np.int64(memo[k, 3])
+                n_runs = np.int64(kept[at_k + _ONE])
+                if kept[at_k + _TWO] != numbering:
+                    kept[at_k + _TWO] = numbering
+                    kept[at_k + _THREE] = measure_runs(runs, at, n_runs, cells, reach, offset)
+                total = np.int64(kept[at_k + _THREE])
 
             # second record: uniform over the runs until it is available and differs on some U attribute where it must
-            own = cells[a, 3]
+            own = cells[at_a + _THREE]
             b = nobody
             tries = 0
             while total > 0 and tries < RETRIES:
@@ -363,9 +309,9 @@ def draw_pairs(
                 number, s0, s1, s2, s3 = step_below(total, s0, s1, s2, s3)
                 position = number + offset[run_at(number, at, n_runs, reach)]
                 c = cell_at(position, cells, guide, shift)
-                if position >= cells[c, 1]:
+                if position >= cells[(c << _TWO) + _ONE]:
                     wasted += 1
-                elif cells[c, 3] != own:
+                elif cells[(c << _TWO) + _THREE] != own:
                     b = c
                     break
 
@@ -376,23 +322,23 @@ def draw_pairs(
                     number, s0, s1, s2, s3 = step_below(feasible, s0, s1, s2, s3)
                     b = partner_number(number, runs, at, n_runs, cells, own)
                 elif differing > 0:
-                    available -= cells[a, 1] - cells[a, 0]
-                    cells[a, 1] = cells[a, 0]
+                    available -= cells[at_a + _ONE] - cells[at_a]
+                    cells[at_a + _ONE] = cells[at_a]
                 else:
                     for closed in range(class_start[k], class_start[k + _ONE]):
-                        available -= cells[closed, 1] - cells[closed, 0]
-                        cells[closed, 1] = cells[closed, 0]
+                        available -= cells[4 * closed + 1] - cells[4 * closed]
+                        cells[4 * closed + 1] = cells[4 * closed]
             if b != nobody:
                 pairs[n_pairs, 0] = order[a]
                 pairs[n_pairs, 1] = order[b]
                 n_pairs += _ONE
-                cells[a, 1] -= 1
-                cells[b, 1] -= 1
+                cells[at_a + _ONE] -= 1
+                cells[(b << _TWO) + _ONE] -= 1
                 available -= 2
         if wasted >= len(order):
-            left = cells[:-1, 1] - cells[:-1, 0]
-            number_positions(left, cells[:, 0], cells[:, 1], guide, shift)
-            positions = np.int64(cells[nobody, 0])
+            left = cells[1:-4:4] - cells[:-4:4]
+            number_positions(left, cells[::4], cells[1::4], guide, shift)
+            positions = np.int64(cells[nobody << _TWO])
             used[1] += 1
             numbering = np.int64(used[1])
             wasted = 0

@@ -6,7 +6,11 @@ from a replicate's stream, of which a lower rate takes the beginning.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
+from functools import cache
+from typing import Any
 
 import numpy as np
 
@@ -15,8 +19,18 @@ from engine.data.table import ContingencyTable
 from engine.release.spec import Structure
 
 _RUNS_KEPT = 1 << 20  # most runs remembered per structure (16 MB); what does not fit is looked up again
-_GUIDE = 4  # entries per cell of the table that leads from positions to cells
+_GUIDE = 8  # entries per cell of the table that leads from positions to cells
 _KEYS = 1 << 16  # combinations of levels that are sorted at once, at most
+
+
+@cache
+def _kernel() -> tuple[Callable[..., Any], Callable[[], AbstractContextManager[object]]]:
+    """The kernel of the draw and what it is called under, imported once: an import statement costs a tenth of a small
+    draw."""
+    from engine.common.compiled import wrapping
+    from engine.mechanisms import kernels
+
+    return kernels.draw_pairs, wrapping
 
 
 @dataclass
@@ -47,12 +61,10 @@ class Prepared:
     def draw(self, derived: bytes, wanted: int) -> np.ndarray:
         """Pairs of table cells in drawing order, shape ``(pairs, 2)``; fewer than ``wanted`` when no feasible pair is
         left."""
-        from engine.common.compiled import wrapping
-        from engine.mechanisms import kernels
-
+        draw_pairs, wrapping = _kernel()
         pairs = np.empty((wanted, 2), np.int64)
         with wrapping():
-            n_pairs = kernels.draw_pairs(
+            n_pairs = draw_pairs(
                 wanted,
                 self.order,
                 self.class_of,

@@ -12,7 +12,7 @@ from collections.abc import Callable
 import numpy as np
 
 from engine.common.errors import EngineError
-from engine.common.streams import Written, derive, generator
+from engine.common.streams import derive, derived_by_last, generator
 from engine.data.microdata import Microdata
 from engine.data.table import ContingencyTable
 from engine.mechanisms.base import BatchedDraw, Drawn, Mechanism
@@ -48,8 +48,7 @@ def prepare(structure: Structure, table: ContingencyTable) -> Prepared | Restric
 
 def streams(key: bytes, structure: Structure, table: ContingencyTable) -> Callable[[int], bytes]:
     """The derived keys of one structure's replicates by number: what they have in common is written out once."""
-    parts = [Written(part) for part in structure.stream_parts(table.domain)]
-    return lambda replicate: derive(key, NAME, (*parts, replicate))
+    return derived_by_last(key, NAME, structure.stream_parts(table.domain))
 
 
 def stream(key: bytes, structure: Structure, table: ContingencyTable, replicate: int) -> bytes:

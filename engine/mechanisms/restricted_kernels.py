@@ -25,6 +25,67 @@ OBSTACLES = 6
 
 
 @kernel
+def sort_cells(keys: np.ndarray, sizes: np.ndarray) -> np.ndarray:
+    """Order of cells by the columns of ``keys``, first column first: stable counting sorts from the last column to the
+    first."""
+    m, width = keys.shape
+    order = np.arange(m)
+    other = np.empty(m, np.int64)
+    for back in range(width):
+        j = width - 1 - back
+        at = np.zeros(sizes[j] + 1, np.int64)
+        for i in range(m):
+            at[keys[i, j] + 1] += 1
+        for v in range(sizes[j]):
+            at[v + 1] += at[v]
+        for i in range(m):
+            v = keys[order[i], j]
+            other[at[v]] = order[i]
+            at[v] += 1
+        order, other = other, order
+    return order
+
+
+@kernel
+def classes(keys: np.ndarray, n_stratum: Integer) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """Classes and strata of sorted keys.
+
+    Returns ``(class_of, class_start, first_class, last_class)``: each cell's class, each class's first cell (one more
+    entry at the end), and for each class the range of classes of its stratum.
+    """
+    m, width = keys.shape
+    class_of = np.zeros(m, np.int64)
+    class_start = np.zeros(m + 1, np.int64)
+    first_class = np.zeros(m, np.int64)
+    last_class = np.zeros(m, np.int64)
+    q = 0
+    stratum_first = 0
+    for i in range(1, m):
+        new_stratum = False
+        new_class = False
+        for j in range(width):
+            if keys[i, j] != keys[i - 1, j]:
+                new_class = True
+                if j < n_stratum:
+                    new_stratum = True
+                break
+        if new_class:
+            q += 1
+            class_start[q] = i
+            if new_stratum:
+                for k in range(stratum_first, q):
+                    last_class[k] = q
+                stratum_first = q
+            first_class[q] = stratum_first
+        class_of[i] = q
+    q += 1
+    class_start[q] = m
+    for k in range(stratum_first, q):
+        last_class[k] = q
+    return class_of, class_start[: q + 1], first_class[:q], last_class[:q]
+
+
+@kernel
 def below_wide(s: np.ndarray, n: Integer) -> np.int64:
     """A uniform integer in ``0..n-1`` for ``1 <= n < 2**63``: leading bits of a word, drawn anew while too large."""
     bits = np.uint64(0)

@@ -115,7 +115,7 @@ class Restricted:
 
 def prepare_restricted(structure: Structure, table: ContingencyTable) -> Restricted:
     """Sort a table's cells by stratum and class for one structure, with the weights of their records."""
-    from engine.mechanisms import kernels
+    from engine.mechanisms import restricted_kernels as kernels
 
     shape, attributes, cells = table.domain.shape, table.domain.attributes, table.cells
     kinds = [attributes[j].kind_codes[cells[:, j]] for j in structure.same_kind]

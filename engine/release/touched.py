@@ -11,6 +11,10 @@ class TouchedBuffer:
     """The touched cells of many candidates, one after the other, in room that is used again."""
 
     def __init__(self, room: int = 1 << 14) -> None:
+        from engine.common.compiled import wrapping
+        from engine.release import exchanges
+
+        self._exchange, self._wrapping = exchanges.exchange, wrapping
         self._cells = np.empty((4, room), np.int64)
         self._n = 0
         self._ends: list[np.ndarray] = []
@@ -42,16 +46,13 @@ class TouchedBuffer:
         ``swapped`` masks the words of each split's S (see :func:`split_masks`); ``wanted[split, stop]`` says which
         candidates are wanted, and these are added split by split.
         """
-        from engine.common.compiled import wrapping
-        from engine.release import exchanges
-
         sources = np.empty((3 + len(stops), min(2 * len(pairs), len(index.table)) + 1), np.int64)
         known, pair_words = np.empty(len(stops), np.int64), np.empty((len(pairs), 2), np.int64)
         ends = np.empty(wanted.shape, np.int64)
         done = 0
-        with wrapping():
+        with self._wrapping():
             while True:
-                done, index.n_cells, self._n = exchanges.exchange(
+                done, index.n_cells, self._n = self._exchange(
                     pairs,
                     stops,
                     done,

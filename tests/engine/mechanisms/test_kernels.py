@@ -21,7 +21,7 @@ from scipy.stats import chi2, chisquare
 from engine.common import compiled
 from engine.common.compiled import wrapping
 from engine.common.random_words import below, next_word
-from engine.common.streams import derive, fingerprint, generator, kernel_state, key_check, new_key
+from engine.common.streams import derive, derived_by_last, fingerprint, generator, kernel_state, key_check, new_key
 from engine.data.domain import KINDS, LevelKind
 from engine.mechanisms import kernels, random_swap
 from engine.release.spec import ReleaseSpec
@@ -113,6 +113,12 @@ def test_streams_differ_by_key_purpose_parts_and_replicate():
     assert new_key() != new_key() and len(new_key()) == 16
     assert key_check(KEY) != key_check(bytes(16)) and KEY.hex() not in key_check(KEY)
     assert fingerprint(KEY, b"x") != fingerprint(KEY, b"y") != fingerprint(bytes(16), b"y")
+
+
+def test_streams_that_differ_in_their_last_part_are_those_of_all_parts():
+    for parts in ((), ("a",), ("a", ("b", 1))):
+        derived = derived_by_last(KEY, "random_swap", parts)
+        assert [derived(last) for last in (1, 2, "c")] == [derive(KEY, "random_swap", (*parts, n)) for n in (1, 2, "c")]
 
 
 def test_what_a_stream_depends_on_and_what_not():
