@@ -98,8 +98,14 @@ LONG = {"replicates": 400}
 
 def in_small_messages(monkeypatch: pytest.MonkeyPatch) -> None:
     """Have a small sweep take many messages."""
-    monkeypatch.setattr("engine.sweeps.workers.BATCH_SIZE", 60)
+    in_small_batches(monkeypatch)
     monkeypatch.setattr("engine.sweeps.cluster_batches.SECONDS", 0.0)
+
+
+def in_small_batches(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Have a small sweep consist of many batches, and the results of each message stored by themselves."""
+    monkeypatch.setattr("engine.sweeps.workers.BATCH_SIZE", 60)
+    monkeypatch.setattr("engine.sweeps.results_writer.AT_MOST", 0.0)
 
 
 @pytest.mark.slow
@@ -164,7 +170,7 @@ def test_fresh_runs_and_measures_made_on_a_cluster_equal_local_ones(grid, tmp_pa
 
 @pytest.mark.slow
 def test_quick_batches_are_joined_and_the_study_is_the_same(grid, tmp_path, monkeypatch):
-    monkeypatch.setattr("engine.sweeps.workers.BATCH_SIZE", 60)
+    in_small_batches(monkeypatch)
     grid.add()
     ticks: list[tuple[int, int]] = []
     with sweep(
@@ -274,6 +280,7 @@ def members_of(grid: Grid) -> list[int]:
 SWEPT = """
 import sys
 import engine.sweeps.cluster_batches
+import engine.sweeps.results_writer
 import engine.sweeps.workers
 from engine.sweeps.sweep import sweep
 from tests.engine.small_studies import RAW, plan_of
@@ -281,6 +288,7 @@ from engine.common.errors import EngineError
 
 engine.sweeps.workers.BATCH_SIZE = 60
 engine.sweeps.cluster_batches.SECONDS = 0.0
+engine.sweeps.results_writer.AT_MOST = 0.0
 if __name__ == "__main__":
     try:
         sweep(RAW, plan_of(space={"replicates": 400}), sys.argv[1], cluster=sys.argv[2],
