@@ -1,8 +1,8 @@
 """Run a plan: draw every candidate, measure it, keep the figures.
 
 Work is cut into tasks of scenarios that share pairs.  A task is a pure function of the cell table, the study key and
-the replicates asked for, so where and in which order tasks run changes nothing; each task's rows are stored in one
-transaction, so a killed sweep resumes.
+the replicates asked for, so where and in which order tasks run changes nothing; rows of whole batches are stored in
+transactions, so a killed sweep resumes.
 """
 
 from __future__ import annotations
