@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from engine.data.io.readers import read_table
 from engine.data.microdata import Microdata, RawTable
-from engine.plan import dependencies, plan_from_toml
+from engine.plan import SpacePlan, dependencies, plan_from_toml
 from engine.plan.dependencies import decided_among
 from engine.plan.recode import code
 from engine.plan.samples import load
@@ -24,10 +24,16 @@ from engine.report.plan_counts import count_plan
 from engine.report.plan_document import plan_document
 from engine.study.keys import key_path
 from engine.sweeps.recodes import Recode, released_recodes
-from engine.sweeps.release_warnings import carried_identifiers, loose_recodes, release_warnings
+from engine.sweeps.release_warnings import (
+    _random_swap_may_part,
+    carried_identifiers,
+    loose_recodes,
+    release_warnings,
+)
 from engine.sweeps.remake import Remade
 from engine.sweeps.sweep import sweep
 from tests.engine.recoded import BLOCK, apart, survey
+from tests.small_tables import Small
 
 
 @pytest.fixture(scope="module")
@@ -196,3 +202,36 @@ def test_the_board_reads_what_is_wrong_and_not_how_the_analyst_mends_it(tmp_path
     assert len(said) == 2 and all(line.endswith("is refused.") or line.endswith("is so.") for line in said)
     assert said[0].startswith("Column 'INCOME' is carried and differs") and said[1].startswith("'AGE' decides 'AGEGRP'")
     assert not any("drop" in line or "File" in line for line in said)
+
+
+@given(st.data())
+@settings(max_examples=100, deadline=None)
+def test_specs_that_are_written_out_part_what_one_of_them_parts(data: st.DataObject) -> None:
+    small = Small(((0, 0, 0), (1, 1, 1)), (2, 2, 2))
+    texts = data.draw(st.lists(st.text("SFCU", min_size=3, max_size=3), min_size=1, max_size=4, unique=True))
+    written = [str(small.spec(text)) for text in texts if text != "UUU"]
+    plan = small.plan(space=SpacePlan(specs=tuple(written) or ("A:S",)))
+    specs = [AttributeSpec.parse(text, plan.names) for text in plan.space.specs]
+    first, second = (data.draw(st.sampled_from([*plan.names, None])) for _ in range(2))
+    binding = data.draw(st.sets(st.sampled_from(plan.names)))
+    expected = any(
+        (first in spec.names_having("S")) != (second in spec.names_having("S"))
+        and binding.isdisjoint(spec.names_having("F"))
+        for spec in specs
+    )
+    assert _random_swap_may_part(plan, first, second, binding) == expected
+
+
+def test_specs_that_are_written_out_are_read_once_for_all_pairs(monkeypatch: pytest.MonkeyPatch) -> None:
+    small = Small(((0, 0, 0), (1, 1, 1)), (2, 2, 2))
+    plan = small.plan(space=SpacePlan(specs=("A:S B:C", "B:S", "C:S B:F")))
+    parse, read = AttributeSpec.parse, list[str]()
+
+    def noted(text: str, names: tuple[str, ...]) -> AttributeSpec:
+        read.append(text)
+        return parse(text, names)
+
+    monkeypatch.setattr(AttributeSpec, "parse", noted)
+    for first, second in (("B", "C"), ("C", "A"), ("A", None)):
+        assert _random_swap_may_part(plan, first, second, ())
+    assert len(read) <= 3
