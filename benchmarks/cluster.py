@@ -101,7 +101,7 @@ def measured(raw: RawTable, plan: Plan, workers: int, *, joined: bool = True) ->
             folder = Path(made)
             opened = open_sweep(raw, plan, folder / "s.study", key=KEY)
             with (
-                opened.study as study,
+                opened.listed() as study,
                 grid(workers, folder) as parts,
                 open_executor(opened.question, opened.key, 0, cluster=parts.address) as executor,
             ):

@@ -20,6 +20,7 @@ from engine.data.microdata import Microdata, RawTable
 from engine.measures.declared import UnmeasuredUse, unmeasured_uses
 from engine.plan import Plan
 from engine.plan.column_assignment import check_seen
+from engine.release.release_specs import ReleaseSpecs
 from engine.release.spec import ReleaseSpec
 from engine.study import keys
 from engine.study.decision_log import entries
@@ -48,7 +49,8 @@ class OpenSweep:
     """A study with all that is needed to fill it: the question asked of its data, its key, and the search where the
     plan asks for one.
 
-    Of a new study ``remarks`` say what of its plan comes to nothing, and ``warnings`` what its releases would tell.
+    Of a new study ``remarks`` say what of its plan comes to nothing, and ``warnings`` what its releases would tell; its
+    scenarios are still ``unlisted``, for :meth:`run` lists them in the study while processes start.
     """
 
     study: Study
@@ -58,6 +60,13 @@ class OpenSweep:
     remarks: tuple[Remark, ...] = ()
     warnings: tuple[ReleaseWarning, ...] = ()
     unmeasured: tuple[UnmeasuredUse, ...] = ()
+    unlisted: ReleaseSpecs | None = None
+
+    def listed(self) -> Study:
+        """The study with its scenarios, where it is not filled."""
+        if self.unlisted is not None:
+            self.study.scenario_table.add(self.unlisted)
+        return self.study
 
     def tell(self, announce: Announce | None) -> None:
         """Announce remarks and warnings, if there is somebody to tell."""
@@ -68,7 +77,7 @@ class OpenSweep:
 
     def run(self, **options: Unpack[RunOptions]) -> None:
         """Draw and measure what the study does not hold yet (:func:`fill`)."""
-        fill(self.study, self.question, self.key, self.search, **options)
+        fill(self.study, self.question, self.key, self.search, self.unlisted, **options)
 
 
 def sweep(
@@ -147,8 +156,8 @@ def open_sweep(
             _check_growth(study, plan, made, extend, deviation)
         if study.progress.state == "new":  # also where whoever made it was killed before its log was begun
             record_plan(study, why=deviation, by=by, ledger=ledger)
-        study.scenario_table.add(made.specs)
         if old is not None:
+            study.scenario_table.add(made.specs)
             change_plan(study, plan, why=deviation, by=by, grow=extend)
     except BaseException:
         if old is not None and old is not target:
@@ -162,6 +171,7 @@ def open_sweep(
         (*_remarks(plan, made),) if old is None else (),
         tuple([*torn_units(made.data, plan), *release_warnings(made.data, plan)] if old is None else ()),
         tuple(unmeasured_uses(plan) if old is None else ()),
+        made.specs if old is None else None,
     )
 
 
@@ -287,10 +297,12 @@ def fill(
     question: Question,
     key: bytes,
     search: Search | None = None,
+    unlisted: ReleaseSpecs | None = None,
     **options: Unpack[RunOptions],
 ) -> None:
     """Draw and measure what a study does not hold yet; stops early, keeping everything, when the study is cancelled.
 
+    ``unlisted`` scenarios are all those of a new study, which lists them while the executor's processes start.
     A ``search`` adds its scenarios to the study as it goes.  In stages, ``total`` is the most that there may be to do
     by what is known; it falls as scenarios are settled.
     """
@@ -298,7 +310,9 @@ def fill(
     space = study.plan.space
     replicates = space.replicates
     staged, most = space.adaptive or space.search, most_runs(study.plan)
-    n_scenarios = len(study.scenarios) if search is None else max(space.budget, len(study.scenarios))
+    n_scenarios = len(study.scenarios) or len(unlisted or ())
+    if search is not None:
+        n_scenarios = max(space.budget, n_scenarios)
     total = most_to_do(study.plan, n_scenarios) if staged else replicates * n_scenarios
     study.acquire_lease(total, min(total, study.runs.count(up_to=most)))
     try:
@@ -309,6 +323,8 @@ def fill(
         if done < total or staged:
             announce_compilation(options.get("announce"))
             with open_executor(question, key, replicates * n_scenarios - done, **options) as executor:
+                if unlisted is not None:
+                    study.scenario_table.add(unlisted)
                 runner = Runner(study, question, executor, options)
                 runner.done, runner.total = done, total
                 if search is not None:

@@ -15,7 +15,7 @@ from tests.small_tables import KEY
 @pytest.mark.parametrize("values", [900, 20, 1])
 def test_runs_are_stored_as_they_are_whatever_their_order(values, monkeypatch):
     monkeypatch.setattr(runs_module, "_VALUES", values)
-    with open_sweep(RAW, plan_of(), None, key=KEY).study as study:
+    with open_sweep(RAW, plan_of(), None, key=KEY).listed() as study:
         width = len(study.measures)
         rng = np.random.default_rng(3)
         keys = [(s, r) for s in range(len(study.scenarios)) for r in range(1, 18)]
@@ -33,7 +33,7 @@ def test_runs_are_stored_as_they_are_whatever_their_order(values, monkeypatch):
 
 
 def test_of_one_run_given_twice_the_first_counts_and_later_measures_find_theirs():
-    with open_sweep(RAW, plan_of(), None, key=KEY).study as study:
+    with open_sweep(RAW, plan_of(), None, key=KEY).listed() as study:
         width = len(study.measures)
         row = [3.0, 2.0, 0.0, 4.0, *[0.25] * width]
         again = [*row[:4], *[0.5] * width]

@@ -121,7 +121,7 @@ def test_no_release_spec_is_made_on_the_way_from_a_plan_to_batches(monkeypatch):
     with monkeypatch.context() as patch:
         patch.setattr(ReleaseSpecs, "_made", refuse)
         opened = open_sweep(RAW, plan, None)
-        specs = opened.study.scenarios.specs
+        specs = opened.listed().scenarios.specs
         groups = in_even_order(group(specs, opened.question.table))
         batches = list(task_batches(groups, np.zeros(len(specs), np.int64), 2))
         messages = [pickle.dumps(batch) for batch in batches]

@@ -8,10 +8,12 @@ import time
 from dataclasses import replace
 from itertools import count, pairwise
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
+import engine.sweeps.sweep as sweep_module
 from engine.common.errors import EngineError, UsageError
 from engine.data.edit_rules import EditRule
 from engine.data.microdata import RawColumn, RawTable
@@ -22,6 +24,8 @@ from engine.plan.column_assignment import with_seen
 from engine.plan.recode import code
 from engine.release.results import RunStatus
 from engine.study.keys import key_path, read_key
+from engine.study.scenario_table import ScenarioTable
+from engine.study.study import Study
 from engine.sweeps import probe, results_writer
 from engine.sweeps.candidates import scenarios_of
 from engine.sweeps.evaluator import Evaluator, question_of
@@ -234,3 +238,36 @@ def test_a_study_records_which_columns_only_a_pattern_covered(tmp_path: Path) ->
         grown = study.plan
     with sweep(RAW, plan, tmp_path / "a.study", workers=1) as study:
         assert study.plan.data.seen == grown.data.seen, "a plan that says nothing of it goes on with the study"
+
+
+def test_scenarios_of_a_new_study_are_listed_while_processes_start(tmp_path, monkeypatch):
+    order: list[str] = []
+    begun, add = sweep_module.open_executor, ScenarioTable.add
+
+    def starts(*args: Any, **options: Any) -> Any:
+        order.append("processes")
+        return begun(*args, **options)
+
+    def lists(*args: Any) -> Any:
+        order.append("scenarios")
+        return add(*args)
+
+    path = keyed(tmp_path / "s.study")
+    with monkeypatch.context() as patch:
+        patch.setattr(sweep_module, "open_executor", starts)
+        patch.setattr(ScenarioTable, "add", lists)
+        assert swept(path, plan_of())
+    assert order == ["processes", "scenarios"]
+
+
+def test_a_sweep_whose_processes_do_not_start_goes_on_later(tmp_path, monkeypatch):
+    def refuses(*_: object, **__: object):
+        raise EngineError("no cluster answers")
+
+    path, other = keyed(tmp_path / "s.study"), keyed(tmp_path / "other.study")
+    with monkeypatch.context() as patch, pytest.raises(EngineError, match="no cluster answers"):
+        patch.setattr(sweep_module, "open_executor", refuses)
+        sweep(RAW, plan_of(), path)
+    with Study.open(path) as study:
+        assert study.progress.state == "failed" and len(study.scenarios) == 0
+    assert swept(path, plan_of()) == swept(other, plan_of())
