@@ -16,6 +16,7 @@ buckets alone, and not from the batches in which the rows come.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -96,11 +97,12 @@ class ExternalShuffle:
                 yield rows.take(pa.array(order))
 
     def close(self) -> None:
-        """Close the files of the buckets."""
-        while self._writers:
-            self._writers.pop().close()
-        while self._files:
-            self._files.pop().close()
+        """Close the files of the buckets, all of them even where a full disk makes one fail: some systems keep a file
+        that is open."""
+        with ExitStack() as closing:
+            for file in (*self._files, *self._writers):  # writers are closed first
+                closing.callback(file.close)
+            self._files, self._writers = [], []
 
     def _buckets(self, n_rows: int) -> np.ndarray:
         """The bucket of each of the next rows."""

@@ -59,6 +59,10 @@ class IdWatch:
 
 def _steps(values: pa.Array, compare: object) -> pa.Array:
     """Return whether each record compares so with the one before it; null where one of them is."""
+    import pyarrow as pa
+
+    if pa.types.is_float16(values.type):  # which Arrow does not compare
+        values = values.cast(pa.float32())
     result: pa.Array = compare(values.slice(1), values.slice(0, max(0, len(values) - 1)))  # type: ignore[operator]
     return result
 

@@ -4,9 +4,9 @@ back."""
 from __future__ import annotations
 
 import shutil
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -19,7 +19,9 @@ from engine.common.errors import EngineError
 from engine.common.messages import Message, Report
 from engine.data.io.stream import open_stream
 from engine.data.io.writers import ROW_GROUP, csv_file, parquet_file
+from engine.data.microdata import RawColumn
 from engine.data.table import ContingencyTable
+from engine.plan.attribute import AttributePlan
 from engine.plan.recode import code
 from engine.plan.tabulate import tabulate
 from engine.plan.types import DataPlan, Plan
@@ -29,6 +31,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 _LINES = 1 << 18  # records turned into lines of CSV at a time
+_NAN = "nan"  # as a CSV file has it
 _Write = Callable[["Sequence[pa.Array]"], None]
 
 
@@ -81,7 +84,7 @@ def write_streamed(
     paths = [folder / f"release.{name}" for name in formats]
     for path in paths:
         say(Message("step", f"reading '{path.name}' back"))
-        check_written(path, remade.table, plan, second_pass.names)
+        check_written(path, remade, plan, second_pass.names)
     digests = {path.name: sha256(path) for path in sorted(paths)}
     return StreamedRelease(digests, second_pass.pairs, buckets, second_pass.ids.found())
 
@@ -126,20 +129,32 @@ def _of_size(tables: Iterable[pa.Table], size: int) -> Iterator[pa.Table]:
         yield pa.concat_tables(waiting)
 
 
-def check_written(path: Path, measured: ContingencyTable, plan: Plan, names: Iterable[str]) -> None:
+def check_written(path: Path, remade: RemadeCells, plan: Plan, names: Iterable[str]) -> None:
     """Read a released file back by streaming: its records must give the table that was measured, cell for cell.
 
     ``plan`` is the study's and ``names`` are the released columns.
     """
     coded = {column for attribute in plan.attributes for column in (*attribute.columns, *attribute.view)}
     carried = tuple(name for name in names if name not in coded)
-    as_released = Plan(data=DataPlan(plan.attributes, plan.data.missing, carry=carried))
-    problem = _difference(code(tabulate(open_stream(path), as_released), as_released).table, measured)
+    attributes = plan.attributes
+    if path.suffix == ".csv":
+        attributes = tuple(_as_text(attribute, remade.data.raw.columns) for attribute in attributes)
+    as_released = Plan(data=DataPlan(attributes, plan.data.missing, carry=carried))
+    problem = _difference(code(tabulate(open_stream(path), as_released), as_released).table, remade.table)
     if problem:
         raise EngineError(
             f"the file '{path.name}' does not hold the table that was measured: {problem}. Nothing was written; is the "
             "disk full or damaged? Otherwise please report this"
         )
+
+
+def _as_text(attribute: AttributePlan, original: Mapping[str, RawColumn]) -> AttributePlan:
+    """An attribute of columns that stand in a text file: of a number that was NaN, and so missing, there is a text."""
+    import pyarrow as pa
+
+    if any(pa.types.is_floating(original[name].values.type) for name in attribute.view):
+        return replace(attribute, missing=(*attribute.missing, _NAN))
+    return attribute
 
 
 def _difference(written: ContingencyTable, measured: ContingencyTable) -> str:

@@ -13,8 +13,8 @@ if TYPE_CHECKING:
 
 DATA_HELP = (
     "a sample's name (see `frontier datasets`) or a CSV, Parquet, SPSS, Stata or SAS file, or a folder of CSV or "
+    "Parquet files"
 )
-"Parquet files"
 
 
 class Parser(argparse.ArgumentParser):

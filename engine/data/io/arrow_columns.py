@@ -18,6 +18,13 @@ def plain_values(values: pa.Array | pa.ChunkedArray) -> pa.Array | pa.ChunkedArr
     return values.cast(values.type.value_type) if pa.types.is_dictionary(values.type) else values
 
 
+def typed_values(values: pa.Array) -> pa.Array:
+    """:func:`plain_values`, and text in place of values without a type, which are all null."""
+    import pyarrow as pa
+
+    return values.cast(pa.string()) if pa.types.is_null(values.type) else plain_values(values)
+
+
 def one_array(values: pa.Array | pa.ChunkedArray) -> pa.Array:
     """The chunks of a column as one array."""
     import pyarrow as pa

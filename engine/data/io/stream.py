@@ -16,7 +16,7 @@ import numpy as np
 from engine.common.errors import NoRecords
 from engine.common.raw_values import smallest
 from engine.data.io import parts
-from engine.data.io.arrow_columns import plain_values
+from engine.data.io.arrow_columns import typed_values
 from engine.data.io.growing_values import GrowingValues, local_codes
 from engine.data.io.parts import Part, Unit, check_alike, files_of, open_part
 from engine.data.io.reread import FileState, check_unchanged, file_state
@@ -117,7 +117,7 @@ class RecordStream:
                     dictionary, indices = local_codes(self.source, name, arrays[name])
                     code_of = values[name].add(dictionary, indices)
                     coded[name] = BatchColumn(values[name].values, indices, code_of)
-                yield Batch(n_records, coded, {name: plain_values(arrays[name]) for name in plain})
+                yield Batch(n_records, coded, {name: typed_values(arrays[name]) for name in plain})
             self._check(unit.part)
 
     def _check(self, part: int) -> None:

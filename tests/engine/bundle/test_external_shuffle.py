@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from math import factorial
 from pathlib import Path
+from unittest import mock
 
 import numpy as np
 import pyarrow as pa
@@ -96,3 +97,16 @@ def test_buckets_are_as_many_as_memory_asks_and_files_allow() -> None:
     assert buckets_for(1_400_000_000, 40) == MOST_BUCKETS
     with pytest.raises(ValueError, match="must be 1 to"):
         ExternalShuffle(Path(), KEY, 0)
+
+
+def test_all_files_are_closed_where_one_cannot_be_written_to_its_end(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shuffle = ExternalShuffle(tmp_path, KEY, 3)
+    shuffle.add(pa.record_batch([pa.array(range(9), pa.int32()), pa.array([""] * 9)], schema=SCHEMA))
+    files, full = list(shuffle._files), mock.Mock()
+    full.close.side_effect = OSError(28, "No space left on device")
+    monkeypatch.setattr(shuffle, "_writers", [*shuffle._writers[:2], full])
+    with pytest.raises(OSError, match="No space"):
+        shuffle.close()
+    assert all(file.closed for file in files)

@@ -47,6 +47,7 @@ def test_ids_are_found_as_they_are_and_in_their_order(ids: np.ndarray, made, wha
         pa.array(RNG.integers(0, 90, N)),
         pa.array([["a", "b", None][k] for k in RNG.integers(0, 3, N)]),
         pa.array([None] * N, pa.string()),
+        pa.array(RNG.integers(0, 90, N).astype(np.float16)),
         pa.array(np.ones(N)),
         pa.array(RNG.permutation(RISING + 1_000_000)),
     ],

@@ -230,3 +230,26 @@ def test_buckets_are_removed_whatever_happens(tmp_path: Path, monkeypatch: pytes
     with pytest.raises(OSError, match="No space"):
         released(tmp_path / "out", remade)
     assert list((tmp_path / "out").iterdir()) == []
+
+
+@pytest.mark.parametrize("edges", [(), (1.0,)])
+def test_numbers_that_are_missing_are_found_missing_in_a_text_file(tmp_path: Path, edges: tuple[float, ...]) -> None:
+    cut = f"cut = {list(edges)}" if edges else ""
+    plan = plan_from_toml(f'[[attribute]]\nname = "size"\non_missing = "level"\n{cut}\n[[attribute]]\nname = "sex"')
+    sizes = pa.array(np.tile([0.5, np.nan, 2.0, 2.0], 25), from_pandas=False)
+    parquet.write_table(pa.table({"size": sizes, "sex": ["f", "m"] * 50}), tmp_path / "people.parquet")
+    data = code(tabulate(open_stream(tmp_path / "people.parquet"), plan), plan)
+    spec = ReleaseSpec(AttributeSpec(data.domain.names, "SU"), "0.2")
+    remade = remake_cells(data, question_of(plan, data), spec, derive(KEY, "run"))
+    (tmp_path / "out").mkdir()
+    write_streamed(tmp_path / "out", remade, plan, (), ("csv",), SECRET)
+    assert (tmp_path / "out" / "release.csv").read_text().count("nan,") == 25
+
+
+def test_a_carried_column_that_holds_nothing_is_released_as_in_memory(tmp_path: Path) -> None:
+    path = tmp_path / "people.parquet"
+    parquet.write_table(records(N).set_column(4, "note", pa.nulls(N)), path)
+    remade = remade_of(path)
+    released(tmp_path / "out", remade, "csv", "parquet")
+    schema = parquet.read_schema(tmp_path / "out" / "release.parquet")
+    assert schema.field("note").type == read_table(path).columns["note"].values.type == pa.string()

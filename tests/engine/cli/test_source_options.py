@@ -78,3 +78,9 @@ def test_a_plan_is_made_from_the_first_records_and_says_so(place: Path, capsys: 
     assert main(["plan", "check", "first.toml", "--data", "people"]) == 0
     assert "the plan fits the data" in capsys.readouterr().out
     assert main(["plan", "propose", "people"]) == 0
+
+
+def test_the_help_names_folders_of_both_kinds(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        main(["sweep", "--help"])
+    assert "or a folder of CSV or Parquet files" in " ".join(capsys.readouterr().out.split())
