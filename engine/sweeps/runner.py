@@ -82,11 +82,15 @@ class Runner:
                     self._store(writer)
                     self.report()
         finally:
-            self._store(writer)
-        self.report()
+            added = self._store(writer)
+        if added:
+            self.report()
 
-    def _store(self, writer: ResultsWriter) -> None:
-        self.done = min(self.total, self.done + writer.store())
+    def _store(self, writer: ResultsWriter) -> int:
+        """Store what waits; returns how many runs are new."""
+        added = writer.store()
+        self.done = min(self.total, self.done + added)
+        return added
 
     def report(self) -> None:
         """Say how far it is, and stop when somebody asked for that."""

@@ -7,7 +7,6 @@ import csv
 import io
 import json
 from pathlib import Path
-from types import SimpleNamespace
 
 import pytest
 
@@ -106,7 +105,7 @@ def test_tables_stay_valid_and_names_with_line_ends_begin_no_line(
 
 def test_the_list_of_candidates_for_the_analyst_holds_no_formula(hostile: tuple[Path, Path, Path], tmp_path: Path):
     with Study.open(hostile[2]) as study:
-        _write_candidates(SimpleNamespace(study=study), tmp_path)  # type: ignore[arg-type]
+        _write_candidates(study, tmp_path)
     with (tmp_path / "candidates.csv").open(encoding="utf-8", newline="") as file:
         cells = [cell for row in csv.reader(file) for cell in row]
     assert any(cell.startswith("'=") for cell in cells) and not any(cell.startswith(("=", "+", "@")) for cell in cells)

@@ -30,8 +30,8 @@ def check(prepared: Prepared, structure: Structure, small: Small) -> None:
     expected = twin.prepared(structure, table)
     assert {name: getattr(prepared, name).tolist() for name in _LISTED} == {name: expected[name] for name in _LISTED}
     assert same_numbers(prepared.others.tolist(), expected["apart"])
-    starts = prepared.start[:, None]
-    cells = [int(cell_at(p, starts, prepared.guide, prepared.shift)) for p in range(table.n_records)]
+    rows = np.repeat(prepared.start, 4)  # a draw keeps four facts of a cell side by side, its start first
+    cells = [int(cell_at(p, rows, prepared.guide, prepared.shift)) for p in range(table.n_records)]
     assert cells == twin.cell_of_position(expected["start"])
     assert (prepared.memo == -1).all() and prepared.used.tolist() == [0, 0]
     assert len(prepared.runs) == len(prepared.reach) == len(prepared.offset) > prepared.spare
