@@ -66,6 +66,27 @@ def test_cells_of_several_words_are_prepared_as_by_the_twin(roles):
     check(Preparing(small.coded()[0])(structure), structure, small)
 
 
+@pytest.mark.parametrize("roles", ["SUUUU", "USFUU", "SSUUU", "CSUFU"])
+@pytest.mark.parametrize(
+    ("largest", "shift", "n_words", "bits"), [(8, 3, 1, 31), (9, 3, 1, 32), (9, 9, 1, 62), (9, 12, 2, 16)]
+)
+def test_wide_codes_give_the_draws_of_narrow_ones(roles, largest, shift, n_words, bits):
+    """Levels far apart fill words beyond 32 bits, and several words: cells in the same order have the same draws."""
+    rng = np.random.default_rng(4)
+    shape = (5, 6, 7, largest, 16)
+    codes = np.column_stack([np.minimum(rng.geometric(0.4, 200) - 1, size - 1) for size in shape])
+    narrow = Small(tuple(map(tuple, codes.tolist())), shape)
+    wide = Small(tuple(map(tuple, (codes << shift).tolist())), tuple(size << shift for size in shape))
+    packing = wide.coded()[0].packing
+    assert (packing.n_words, packing.bits) == (n_words, bits)
+    draws = []
+    for small in (narrow, wide):
+        prepared = Preparing(small.coded()[0])(structure_of(small, roles, "strict"))
+        draws.append([prepared.draw(derive(KEY, "test", [k]), 100).tolist() for k in range(3)])
+    assert draws[0] == draws[1]
+    assert all(draws[0])
+
+
 def test_where_all_must_agree_on_what_stays_nobody_meets():
     """A strict swap without C and U: a pair would have to differ on an attribute that there is not."""
     small = Small(((0, 0), (1, 0), (0, 1), (1, 1)) * 3, (2, 2))
