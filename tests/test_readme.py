@@ -36,7 +36,7 @@ def test_every_command_of_the_readme_runs(tmp_path: Path) -> None:
     (tmp_path / "mydata.csv").write_text("age,sex,work\n" + "\n".join(people) + "\n")
     (tmp_path / "people").mkdir()
     for half in (0, 1):
-        part = "age,sex,work\n" + "\n".join(people[half::2]) + "\n"
+        part = "age,sex,work\n" + "\n".join(people[half:]) + "\n"  # others than in the file, so another study's data
         (tmp_path / "people" / f"part-{half}.csv").write_text(part)
     for words in commands():
         command = [sys.executable, "-m", "engine", *words[1:]]

@@ -16,6 +16,7 @@ import sys
 import tempfile
 from collections.abc import Callable
 from contextlib import nullcontext
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -82,6 +83,8 @@ def _find_numba() -> tuple[Any, str]:
 def _load_without_blas() -> None:
     """Load the module of numba that loads SciPy's linear algebra only to see whether it is installed, without it: that
     takes a tenth of a second in every process, and no kernel multiplies matrices.  Code that does loads it then."""
+    if not (find_spec("numba.np.linalg") and find_spec("numba.np.arraymath")):
+        return  # another version of numba, which loads what it will
     from numba.np import linalg
 
     if ensure := getattr(linalg, "ensure_blas", None):

@@ -158,16 +158,20 @@ def _values_fit(plan: Plan, old: str, new: str, table: RawTable) -> bool:
         return True
     merged = {raw for _, values in part.merge for raw in values}
     declared = {*merged, *(level for level in part.levels if level not in dict(part.merge))}
+    if not table.in_memory(new):
+        return False
     present = set(texts(table.columns[new].values))
     return len(declared & present) >= len(declared) / 2
 
 
 def _of_new(mismatch: NewColumn, plan: Plan, table: RawTable) -> Iterator[Fix]:
     column = mismatch.column
-    seen = facts(table.columns[column], table.n_records)
     carried = f"{column} is carried: it stays with its record and is released"
     yield Fix("drop", "Drop it", f"{column} is dropped: it never leaves", _use(column, "drop"))
     yield Fix("carry", "Carry it", carried, _use(column, "carry"))
+    if not table.in_memory(column):
+        return
+    seen = facts(table.columns[column], table.n_records)
     if seen.looks_like_id and plan.data.id is None:
         yield Fix("id", "It is the id", f"{column} is the id", _use(column, "id"))
     if plan.data.unit is None and numbers_units(table.columns[column], seen):

@@ -35,9 +35,12 @@ def table_for(
         return data
     check_countable(plan, data.source, calls)
     check_assignment(plan.data, data.names)
-    if announce:
-        announce(f"'{data.source}' is read by streaming: its records are counted, and are not kept in memory")
-    return tabulate(data, plan) if cluster is None else tabulate(data, plan, cluster_counter(cluster, announce))
+    say = announce or (lambda text: None)
+    say(f"'{data.source}' is read by streaming: records are counted, none is kept; only analysts' bundles are made")
+    table = tabulate(data, plan) if cluster is None else tabulate(data, plan, cluster_counter(cluster, announce))
+    n_files = len(data.parts)
+    say(f"'{data.source}' holds {table.n_records:,} records in {n_files:,} file{'' if n_files == 1 else 's'}")
+    return table
 
 
 def check_way_of_reading(study: Study, raw: RawTable) -> None:

@@ -67,8 +67,8 @@ def _records(text: str) -> tuple[RawTable, Plan | None]:
     if isinstance(source, RecordStream):
         what = "a folder" if Path(text).is_dir() else "larger than a page can hold in memory"
         raise UsageError(
-            f"'{source.source}' is {what}; plan it on a part of its records here, sweep the whole with `frontier sweep "
-            "DATA --plan PLAN --study STUDY`, and open that study with `frontier app STUDY`"
+            f"'{source.source}' is {what}; the command frontier sweep makes its study, frontier app opens that "
+            "without the data, and frontier export writes the release; pages that need records take a part of them"
         )
     return source, plan
 

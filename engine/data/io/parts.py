@@ -87,6 +87,11 @@ def files_of(path: Path) -> list[tuple[Path, tuple[tuple[str, str | None], ...]]
                 f"folder '{path.name}' holds '{file.name}'; its files must end in {STREAMED[0]}, {STREAMED[1]} or "
                 f"{STREAMED[2]}, so move it elsewhere"
             )
+        if plain := next((step for step in steps[:-1] if "=" not in step), None):
+            raise UsageError(
+                f"folder '{path.name}' holds the folder '{plain}', whose name is not of the form key=value; parts lie "
+                "in the folder itself or in such folders, so move it elsewhere"
+            )
         files.append((file, tuple(_added(path, step) for step in steps[:-1] if "=" in step)))
     if not files:
         raise UsageError(

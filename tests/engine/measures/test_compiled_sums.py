@@ -15,7 +15,7 @@ from engine.release.batch import Cells, ReleaseBatch, TouchedCells, release_batc
 from tests.examples import examples
 
 MEASURES = (hellinger, total_variation, entropy_change, lambda batch: small_cells(batch, 3))
-needs_compiler = pytest.mark.skipif(not COMPILED, reason="numba is not there, so nothing is compiled")
+needs_compiler = pytest.mark.skipif(not COMPILED, reason="nothing is compiled here; install numba")
 
 
 def batch_of(lengths: list[int], largest: int, seed: int) -> ReleaseBatch:

@@ -11,7 +11,11 @@ from engine.common.errors import EngineError, UsageError
 from engine.data.io.readers import read_table
 from engine.data.io.stream import RecordStream, open_stream
 from engine.data.microdata import RawTable
-from engine.plan import Plan, plan_from_toml
+from engine.plan import Plan, plan_from_toml, plan_to_toml
+from engine.plan import tabulate as tabulation
+from engine.plan.check import mismatches
+from engine.plan.fixes import fixes
+from engine.plan.tabulate import tabulate
 from engine.study.earlier_studies import is_of_data
 from engine.study.study import Study
 from engine.sweeps.added_measures import add_measures
@@ -142,12 +146,35 @@ def test_a_plan_is_checked_against_a_stream(tmp_path: Path) -> None:
     assert "'old'" in plan_problems(plan_of(more='[[edit]]\nname = "e"\nforbid = { age = ["old"] }'), counted)[0]
 
 
+def test_what_a_plan_does_not_name_is_told_with_its_remedies(tmp_path: Path) -> None:
+    """Also of a column that is not in memory, since nothing was counted of it."""
+    plan = plan_from_toml('[data]\ncarry = ["note"]\n[[attribute]]\nname = "age"\n[[attribute]]\nname = "sexx"\n')
+    stream = open_stream(write_source(tmp_path, "csv folder", records(300), [100]))
+    counted = tabulate(stream, plan)
+    offered = {found.key: [fix.name for fix in fixes(found, plan, counted)] for found in mismatches(plan, counted)}
+    assert offered["new:income"] == ["drop", "carry"] and offered["absent:sexx"][0] == "rename:sex"
+
+
+def test_a_study_of_other_intervals_may_be_of_the_same_data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nobody takes it for one of other data: what is counted by intervals has another digest with other intervals."""
+    monkeypatch.setattr(tabulation, "MANY_ROWS", 1)
+    stream = open_stream(write_source(tmp_path, "csv folder", records(300), [100]))
+    one, other = plan_of(), plan_from_toml(plan_to_toml(plan_of()).replace("25", "30", 1))
+    assert one != other
+    with sweep(tabulate(stream, one), one, tmp_path / "first.study", workers=1) as study:
+        assert is_of_data(study, tabulate(stream, one)) is True
+        assert is_of_data(study, tabulate(stream, other)) is None
+
+
 def test_a_source_is_told_to_be_streamed(tmp_path: Path) -> None:
     path = write_source(tmp_path, "csv", records(30), [])
     told: list[str] = []
     table_for(read_table(path), plan_of(), announce=told.append)
     assert not told
     table_for(open_stream(path), plan_of(), announce=told.append)
-    assert told == ["'people.csv' is read by streaming: its records are counted, and are not kept in memory"]
+    assert told == [
+        "'people.csv' is read by streaming: records are counted, none is kept; only analysts' bundles are made",
+        "'people.csv' holds 30 records in 1 file",
+    ]
     with pytest.raises(EngineError, match="without a use in the plan"):
         table_for(open_stream(path), plan_from_toml('[[attribute]]\nname = "age"\n'))

@@ -63,7 +63,7 @@ def test_without_the_owners_address_no_path_is_read(tmp_path: Path) -> None:
         ("people.csv", "does not begin at the top"),
         ("{}/none.csv", "does not exist"),
         ("{}/nothing", "holds no"),
-        ("{}/parts", "'parts' is a folder; plan it on a part of its records here"),
+        ("{}/parts", "'parts' is a folder; the command frontier sweep makes its study"),
         ("{}/large.csv", "'large.csv' is larger than a page can hold in memory"),
         ("{}/odd.doc", "supported are"),
         ("{}/empty.sav", "is empty"),

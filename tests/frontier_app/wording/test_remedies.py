@@ -23,6 +23,8 @@ UNNEEDED = {
     Remedy.APPROVED_CANDIDATE,  # the page exports the recommended candidate, and no other
     Remedy.EARLIER,  # the page names all studies of the workspace
     Remedy.FIRST_PLAN,  # the page keeps the plan itself
+    Remedy.IN_MEMORY,  # pages keep records in memory
+    Remedy.STREAM,  # and read none by streaming
     Remedy.NO_CLUSTER,  # no page sweeps on a cluster
 }
 TERMINAL = {"session/launch.py"}

@@ -85,6 +85,7 @@ def test_folders_named_after_values_add_text_columns(tmp_path: Path) -> None:
     ("files", "words"),
     [
         ({}, "folder 'p' holds no data"),
+        ({"a.csv": "x\n1\n", "old/a.csv": "x\n1\n"}, "folder 'p' holds the folder 'old', whose name is not"),
         ({"a.csv": "x\n1\n", "b.txt": "x"}, "folder 'p' holds 'b.txt'; its files must end in .csv, .tsv or .parquet"),
         ({"a.csv": "x,y\n1,2\n", "b.csv": "x\n1\n"}, "file 'a.csv' has a column 'y', which 'b.csv' lacks"),
         ({"a.csv": "x,y\n1,2\n", "b.csv": "y,x\n1,2\n"}, "have their columns in another order"),
