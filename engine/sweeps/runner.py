@@ -82,7 +82,8 @@ class Runner:
                     self._store(writer)
                     self.report()
         finally:
-            added = self._store(writer)
+            if added := self._store(writer):
+                self.study.lease.beat(self.done)  # also where somebody interrupts
         if added:
             self.report()
 

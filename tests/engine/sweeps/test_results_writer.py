@@ -101,6 +101,6 @@ def test_results_that_wait_are_stored_where_the_workers_are_lost(tmp_path, clock
             sweep(RAW, plan_of(), path, workers=1)
     with Study.open(path) as study:
         assert len(study.runs.results()) == sum(stored) > stored[0]
-        assert study.progress.state == "failed"
+        assert (study.progress.state, study.progress.done) == ("failed", sum(stored))
     whole = swept(keyed(tmp_path / "whole.study"), plan_of())
     assert swept(path) == whole
