@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import NamedTuple
 
 from engine.bundle.integrity import read_intact
+from engine.bundle.row_order import Rows
 from engine.common.errors import EngineError, Remedy, UsageError
+from engine.common.streams import fingerprint
 from engine.data.microdata import Microdata, RawTable
 from engine.decision.meant_run import meant_run
 from engine.decision.states import decision_status
@@ -17,6 +21,8 @@ from engine.plan.recode import code
 from engine.release.scenarios import Scenario
 from engine.study.keys import key_path, read_key
 from engine.study.study import Study
+from engine.sweeps.remade_cells import RemadeCells
+from engine.sweeps.remake import Remade
 from engine.sweeps.sweep import check_same
 
 CLOSE = 1e-9
@@ -33,6 +39,33 @@ class ChosenRun(NamedTuple):
     key: bytes
     include: tuple[str, ...]
     stored: dict[str, float]
+
+
+@dataclass(frozen=True)
+class RemadeRun:
+    """A realisation of a study, ``remade`` down to records or to pairs of cells; ``rows`` holds the released order and
+    ``key`` is the study key."""
+
+    study: Study
+    raw: RawTable
+    data: Microdata
+    scenario: Scenario
+    replicate: int
+    remade: Remade | RemadeCells
+    rows: Rows
+    key: bytes
+    include: tuple[str, ...]
+    formats: tuple[str, ...]
+
+    @property
+    def candidate(self) -> str:
+        """The realisation's name in the study."""
+        return f"{self.scenario.label}/{self.replicate}"
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """Keyed fingerprint (HMAC) of the original, under the key of this realisation."""
+        return fingerprint(self.remade.derived, self.raw.content_digest())
 
 
 def chosen_run(

@@ -8,37 +8,21 @@ from functools import cached_property
 from pathlib import Path
 from typing import TypedDict
 
-from engine.bundle.chosen_run import check_figures, chosen_run, secret_of
+from engine.bundle.chosen_run import RemadeRun, check_figures, chosen_run, secret_of
 from engine.bundle.files import Tables, check_formats, labels_of, tables_of
 from engine.bundle.row_order import Rows, new_secret
-from engine.common.streams import fingerprint
 from engine.data.labels import ColumnLabels
-from engine.data.microdata import Microdata, RawColumn, RawTable
-from engine.release.scenarios import Scenario
+from engine.data.microdata import RawColumn, RawTable
 from engine.study.study import Study
 from engine.sweeps.evaluator import question_of
 from engine.sweeps.remake import Remade, remake, stream_of
 
 
 @dataclass(frozen=True)
-class ExportSource:
+class ExportSource(RemadeRun):
     """A realisation of a study, remade; ``rows`` is its order in the released files, ``key`` the study key."""
 
-    study: Study
-    raw: RawTable
-    data: Microdata
-    scenario: Scenario
-    replicate: int
     remade: Remade
-    rows: Rows
-    key: bytes
-    include: tuple[str, ...]
-    formats: tuple[str, ...]
-
-    @property
-    def candidate(self) -> str:
-        """The realisation's name in the study."""
-        return f"{self.scenario.label}/{self.replicate}"
 
     @cached_property
     def tables(self) -> Tables:
@@ -59,11 +43,6 @@ class ExportSource:
     def labels(self) -> dict[str, ColumnLabels]:
         """Labels of the released columns."""
         return labels_of(self.remade, self.columns)
-
-    @cached_property
-    def fingerprint(self) -> str:
-        """Keyed fingerprint (HMAC) of the original, under the key of this realisation."""
-        return fingerprint(self.remade.derived, self.raw.content_digest())
 
 
 class ExportOptions(TypedDict, total=False):

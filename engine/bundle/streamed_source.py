@@ -4,16 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from functools import cached_property
 from pathlib import Path
 
-from engine.bundle.chosen_run import check_figures, chosen_run, secret_of
+from engine.bundle.chosen_run import RemadeRun, check_figures, chosen_run, secret_of
 from engine.bundle.files import check_formats
 from engine.bundle.row_order import Rows, new_secret
 from engine.common.errors import UsageError
-from engine.common.streams import fingerprint
 from engine.data.microdata import Microdata, RawColumn, RawTable
-from engine.release.scenarios import Scenario
 from engine.study.study import Study
 from engine.sweeps.evaluator import question_of
 from engine.sweeps.remade_cells import RemadeCells, remake_cells
@@ -24,25 +21,11 @@ FORMATS = ("csv", "parquet")
 
 
 @dataclass(frozen=True)
-class StreamedSource:
+class StreamedSource(RemadeRun):
     """A realisation of a study, remade down to pairs of cells; ``rows`` holds the secret of the released order, ``key``
     is the study key."""
 
-    study: Study
-    raw: RawTable
-    data: Microdata
-    scenario: Scenario
-    replicate: int
     remade: RemadeCells
-    rows: Rows
-    key: bytes
-    include: tuple[str, ...]
-    formats: tuple[str, ...]
-
-    @property
-    def candidate(self) -> str:
-        """The realisation's name in the study."""
-        return f"{self.scenario.label}/{self.replicate}"
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -53,11 +36,6 @@ class StreamedSource:
     def known_columns(self) -> list[RawColumn]:
         """The released columns whose distinct values are in memory: those of attributes."""
         return [self.raw.columns[name] for name in self.columns if name in coded_names(self.data)]
-
-    @cached_property
-    def fingerprint(self) -> str:
-        """Keyed fingerprint (HMAC) of the original, under the key of this realisation."""
-        return fingerprint(self.remade.derived, self.raw.content_digest())
 
 
 def coded_names(data: Microdata) -> tuple[str, ...]:
