@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,7 +14,8 @@ from engine.common.os_support import arrow_file
 from engine.common.wording import first_twice
 from engine.data.io import sniff
 from engine.data.io.chunks import check_names
-from engine.data.io.readers import ends_in_quotes, holds_nul, open_csv, parquet_errors, refuse_type
+from engine.data.io.csv_batches import csv_batches
+from engine.data.io.readers import ends_in_quotes, holds_nul, parquet_errors, refuse_type
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -222,15 +224,13 @@ def _text(part: Part, names: Sequence[str]) -> Iterator[pa.RecordBatch]:
     reading = sorted(wanted, key=part.names.index)
     end = None
     try:
-        with open_csv(part.path, part.names, part.delimiter, _CSV_BLOCK, only_these=reading) as reader:
-            for batch in reader:
+        with closing(csv_batches(part.path, part.names, part.delimiter, _CSV_BLOCK, reading)) as batches:
+            for batch in batches:
                 if any(holds_nul(column.dictionary) for column in batch.columns):
                     raise pa.ArrowInvalid("a zero byte")
                 end = batch.column(last)[-1].as_py() if batch.num_rows else end
                 yield batch.select(list(names))
         if end is not None and ends_in_quotes(part.path, end, part.delimiter):
             raise pa.ArrowInvalid("an open quote")
-    except (pa.ArrowInvalid, UnicodeDecodeError) as error:
-        if "Empty CSV" in str(error):
-            return
+    except (pa.ArrowInvalid, UnicodeDecodeError):
         raise EngineError(sniff.diagnose(part.path, list(part.names), part.delimiter)) from None

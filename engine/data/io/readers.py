@@ -26,6 +26,7 @@ from engine.common.untrusted import kind_of
 from engine.data.grouped_columns import GroupedColumns
 from engine.data.io import sniff
 from engine.data.io.chunks import check_names, join_chunks
+from engine.data.io.csv_batches import csv_batches
 from engine.data.io.reader_process import read_apart
 from engine.data.io.reread import Reread, file_state
 from engine.data.microdata import RawColumn, RawTable
@@ -41,7 +42,6 @@ _CHUNK_OF_COLUMN = 1 << 10  # so that the parts of very many columns are not mos
 _MOST_CHUNK = 32 << 20
 _CHUNK_OF_GROUP = 3 << 20
 _TOGETHER = 8  # chunks
-_LONG_CHUNK = 256 << 20  # for records longer than a chunk
 WIDE = 2048
 """Columns of a file beyond which they are read when they are asked for, if it is large."""
 LARGE = 1 << 24
@@ -99,19 +99,14 @@ def _read_csv(path: Path) -> RawTable:
     grouped = len(names) > WIDE and before[0] > LARGE
     if grouped and not sniff.is_text(path):
         raise EngineError(sniff.diagnose(path, names, delimiter))
-    usual = max(_CHUNK_OF_GROUP, chunk_bytes(len(names)) // 4) if grouped else chunk_bytes(len(names))
-    for chunk_size in (usual, _LONG_CHUNK):
-        try:
-            if grouped:
-                columns = _some_of_csv(path, names[-1:], delimiter, chunk_size)
-            else:
-                columns = _csv_columns(path, names, delimiter, chunk_size)
-            break
-        except (pa.ArrowInvalid, UnicodeDecodeError) as error:
-            # The message quotes the record, so it is only looked at here, never shown.
-            if "straddl" in str(error) and chunk_size == usual:
-                continue
-            raise EngineError(sniff.diagnose(path, names, delimiter)) from None
+    block = max(_CHUNK_OF_GROUP, chunk_bytes(len(names)) // 4) if grouped else chunk_bytes(len(names))
+    try:
+        if grouped:
+            columns = _some_of_csv(path, names[-1:], delimiter, block)
+        else:
+            columns = _csv_columns(path, names, delimiter, block)
+    except (pa.ArrowInvalid, UnicodeDecodeError):
+        raise EngineError(sniff.diagnose(path, names, delimiter)) from None
     n_records = len(columns[0].codes)
     unclosed = n_records > 0 and ends_in_quotes(path, _last_text(columns[-1]), delimiter)
     if unclosed or any(holds_nul(column.values) for column in columns):
@@ -119,56 +114,17 @@ def _read_csv(path: Path) -> RawTable:
     if n_records == 0:
         raise NoRecords(f"file '{path.name}' has a header but no records; it needs at least one line below the header")
     if grouped:
-        reread = Reread(path.absolute(), before, partial(_some_of_csv, delimiter=delimiter, chunk_size=chunk_size))
+        reread = Reread(path.absolute(), before, partial(_some_of_csv, delimiter=delimiter, chunk_size=block))
         return RawTable(GroupedColumns(names, reread), n_records, path.name)
     return RawTable({column.name: column for column in columns}, n_records, path.name)
 
 
-def open_csv(
-    path: Path, names: Sequence[str], delimiter: str, chunk_size: int, only_these: Sequence[str] | None = None
-) -> Any:
-    """A reader of batches of a CSV file's columns, or of some of them, each dictionary-coded text; ``names`` are all
-    columns of the file or those asked for."""
-    import pyarrow as pa
-    from pyarrow import csv
-
-    text = pa.dictionary(pa.int32(), pa.string())
-    reader = csv.open_csv(
-        arrow_file(path),
-        read_options=csv.ReadOptions(block_size=chunk_size),
-        parse_options=csv.ParseOptions(delimiter=delimiter, newlines_in_values=True),
-        convert_options=csv.ConvertOptions(
-            column_types=dict.fromkeys(names, text),
-            include_columns=None if only_these is None else list(only_these),
-            strings_can_be_null=False,
-            quoted_strings_can_be_null=False,
-        ),
-    )
-    if reader.schema.names != list(names if only_these is None else only_these):
-        reader.close()
-        raise pa.ArrowInvalid("header read differently")
-    return reader
-
-
 def _csv_columns(path: Path, names: list[str], delimiter: str, chunk_size: int) -> list[RawColumn]:
-    import pyarrow as pa
 
     chunks: list[list[tuple[pa.Array, np.ndarray]]] = [[] for _ in names]
-    try:
-        reader = open_csv(path, names, delimiter, chunk_size)
-    except pa.ArrowInvalid as error:
-        if "Empty CSV" in str(error):
-            return [RawColumn(name, pa.array([], pa.string()), np.zeros(0, dtype=np.int8)) for name in names]
-        raise
-    with reader:
-        for batch in reader:
-            for column_chunks, column in zip(chunks, batch.columns, strict=True):
-                column_chunks.append(
-                    (
-                        column.dictionary,
-                        smallest(index_codes(column.indices), len(column.dictionary)),
-                    )
-                )
+    for batch in csv_batches(path, names, delimiter, chunk_size):
+        for column_chunks, column in zip(chunks, batch.columns, strict=True):
+            column_chunks.append((column.dictionary, smallest(index_codes(column.indices), len(column.dictionary))))
     # Popping frees a column's chunks as soon as it is joined.
     return [join_chunks(name, chunks.pop(0)) for name in names]
 
@@ -178,11 +134,11 @@ def _some_of_csv(path: Path, names: Sequence[str], delimiter: str, chunk_size: i
     import pyarrow as pa
 
     chunks: list[list[tuple[pa.Array, np.ndarray]]] = [[] for _ in names]
-    with open_csv(path, names, delimiter, chunk_size, names) as reader:
-        while batches := list(islice(reader, _TOGETHER)):
-            for column_chunks, column in zip(chunks, pa.Table.from_batches(batches).columns, strict=True):
-                coded = column.unify_dictionaries().combine_chunks()
-                column_chunks.append((coded.dictionary, smallest(index_codes(coded.indices), len(coded.dictionary))))
+    reader = csv_batches(path, names, delimiter, chunk_size, names)
+    while batches := list(islice(reader, _TOGETHER)):
+        for column_chunks, column in zip(chunks, pa.Table.from_batches(batches).columns, strict=True):
+            coded = column.unify_dictionaries().combine_chunks()
+            column_chunks.append((coded.dictionary, smallest(index_codes(coded.indices), len(coded.dictionary))))
     columns = [join_chunks(name, chunks.pop(0)) for name in names]
     pa.default_memory_pool().release_unused()
     return columns

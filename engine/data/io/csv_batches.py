@@ -1,0 +1,102 @@
+"""Batches of a CSV file's columns, the same values whatever the size of the blocks that are read."""
+
+from __future__ import annotations
+
+import io
+import os
+import threading
+from collections.abc import Generator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+LONG_BLOCK = 256 << 20
+"""Bytes of a block for records that are longer than the usual one."""
+
+
+class _WholeLineEnds(io.FileIO):
+    """A file of which no read ends on a ``\\r`` that a ``\\n`` follows.
+
+    The Arrow reader takes a ``\\n`` at the beginning of a block for the end of a line that the block before ended, and
+    drops it, although the two may stand in quotes and belong to a value.  It may still read ahead when its user is
+    done: closing waits for such a read.
+    """
+
+    def __init__(self, path: Path) -> None:
+        super().__init__(os.fsencode(path), "rb")
+        self._reading = threading.Lock()
+
+    def read(self, size: int | None = -1, /) -> bytes:
+        """At most ``size`` bytes, which are to be two at least; empty at the end of the file."""
+        with self._reading:
+            content = super().read(-1 if size is None or size < 0 else size - 1)
+            if content.endswith(b"\r"):
+                following = super().read(1)
+                if following == b"\n":
+                    return content + following
+                self.seek(-len(following), os.SEEK_CUR)
+            return content
+
+    def close(self) -> None:
+        """Close the file."""
+        with self._reading:
+            super().close()
+
+
+def csv_batches(
+    path: Path, names: Sequence[str], delimiter: str, block_size: int, only_these: Sequence[str] | None = None
+) -> Generator[pa.RecordBatch]:
+    """The columns of a CSV file, or those to read of them, each dictionary-coded text, in batches of records.
+
+    ``names`` are all columns of the file or those asked for.  Blocks have ``block_size`` bytes, and :data:`LONG_BLOCK`
+    from the first record on that is longer than one.  A file without records has no batches.
+    """
+    import pyarrow as pa
+
+    n_records = 0
+    try:
+        for batch in _batches(path, names, delimiter, block_size, only_these):
+            n_records += batch.num_rows
+            yield batch
+        return
+    except pa.ArrowInvalid as error:
+        # The message quotes the record, so it is only looked at here, never shown.
+        if "straddl" not in str(error) or block_size >= LONG_BLOCK:
+            raise
+    for batch in _batches(path, names, delimiter, LONG_BLOCK, only_these):
+        rest = batch.slice(n_records)
+        n_records -= batch.num_rows - rest.num_rows
+        if rest.num_rows:
+            yield rest
+
+
+def _batches(
+    path: Path, names: Sequence[str], delimiter: str, block_size: int, only_these: Sequence[str] | None
+) -> Generator[pa.RecordBatch]:
+    import pyarrow as pa
+    from pyarrow import csv
+
+    wanted, text = list(names if only_these is None else only_these), pa.dictionary(pa.int32(), pa.string())
+    options = {
+        "read_options": csv.ReadOptions(block_size=block_size),
+        "parse_options": csv.ParseOptions(delimiter=delimiter, newlines_in_values=True),
+        "convert_options": csv.ConvertOptions(
+            column_types=dict.fromkeys(names, text),
+            include_columns=None if only_these is None else wanted,
+            strings_can_be_null=False,
+            quoted_strings_can_be_null=False,
+        ),
+    }
+    with _WholeLineEnds(path) as source:
+        try:
+            reader = csv.open_csv(source, **options)
+        except pa.ArrowInvalid as error:
+            if "Empty CSV" in str(error):
+                return
+            raise
+        with reader:
+            if reader.schema.names != wanted:
+                raise pa.ArrowInvalid("header read differently")
+            yield from reader
