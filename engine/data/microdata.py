@@ -21,6 +21,18 @@ from engine.data.units import Units
 if TYPE_CHECKING:
     import pyarrow as pa
 
+MOST_RECORDS = (1 << 32) - 1
+"""Records of a data set: the largest number below which records are drawn without bias."""
+
+
+def check_number(n_records: int, source: str) -> None:
+    """Refuse (:class:`EngineError`) a ``source`` with more than :data:`MOST_RECORDS` records."""
+    if n_records > MOST_RECORDS:
+        raise EngineError(
+            f"'{source}' holds {n_records:,} records or more, and records are drawn evenly from at most "
+            f"{MOST_RECORDS:,}; study parts of the data, such as regions, each by itself"
+        )
+
 
 @dataclass(frozen=True)
 class RawColumn:
@@ -168,6 +180,7 @@ class Microdata:
             raise EngineError(
                 f"the data hold {'one record' if self.raw.n_records else 'no record'}; swapping needs at least two"
             )
+        check_number(self.raw.n_records, self.raw.source)
         if self.streamed is not None:
             return
         for attribute, codes in zip(self.domain.attributes, self.codes, strict=True):

@@ -29,6 +29,7 @@ from engine.common.errors import EngineError
 from engine.common.streams import derive, generator, kernel_state
 
 _MOST_RECORDS = 1 << 32  # of integers below this the kernel draws without bias
+_MOST_PAIRS = 1 << 30  # whose places have numbers of 32 bits
 
 
 class Deal:
@@ -43,6 +44,11 @@ class Deal:
 
         if int(counts.max(initial=0)) >= _MOST_RECORDS:
             raise EngineError(f"a cell holds {int(counts.max()):,} records, must be fewer than {_MOST_RECORDS:,}")
+        if len(pairs) >= _MOST_PAIRS:
+            raise EngineError(
+                f"the release has {len(pairs):,} pairs, and at most {_MOST_PAIRS - 1:,} are dealt to records that "
+                "stream by; choose a candidate of a lower rate"
+            )
         self.cell_of_place = pairs.reshape(-1).astype(np.int32, copy=False)
         taken = np.bincount(self.cell_of_place, minlength=len(counts))
         if len(taken) > len(counts) or bool((taken > counts).any()):

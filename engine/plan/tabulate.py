@@ -12,7 +12,7 @@ from engine.common.raw_values import nan_mask, numbers, text_mask
 from engine.data.io.counting import Counted, count, first_rows
 from engine.data.io.stream import RecordStream
 from engine.data.io.value_classes import Classify
-from engine.data.microdata import RawTable, streamed_table
+from engine.data.microdata import RawTable, check_number, streamed_table
 from engine.data.streamed import Streamed
 from engine.plan.attribute import AttributePlan
 from engine.plan.types import Plan
@@ -74,10 +74,11 @@ def tabulate(data: RawTable | RecordStream, plan: Plan, counter: Counter = count
 
     Reads the whole source once.  Columns that the plan cuts are counted by their intervals where their values make too
     many rows (:data:`MANY_ROWS`), else value by value.  Raises :class:`EngineError` for damaged files, for records that
-    differ in too many combinations of values, and for a source without records.
+    differ in too many combinations of values, and for a source without records or with too many.
     """
     if isinstance(data, RawTable):
         return data
+    check_number(data.n_records or 0, data.source)  # before it is read, where the files tell
     names = counted_columns(plan, data.names)
     classify = cut_classes(plan, names)
     if classify and first_rows(data, names) <= MANY_ROWS:

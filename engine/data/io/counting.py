@@ -19,7 +19,7 @@ from engine.data.io.growing_values import GrowingValues
 from engine.data.io.parts import Unit
 from engine.data.io.stream import RecordStream
 from engine.data.io.value_classes import Classify, ValueClasses
-from engine.data.microdata import RawColumn, RawTable, digest_values
+from engine.data.microdata import RawColumn, RawTable, check_number, digest_values
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -116,10 +116,13 @@ def merge(
     growing, rows = [GrowingValues(name, stream.source) for name in names], DistinctRows(len(names))
     classes = [ValueClasses(classify.get(name)) for name in names]
     digest = hashlib.blake2b(repr((stream.names, tuple(names))).encode(), digest_size=32)
+    n_records = 0
     for count in counts:
         digest.update(count.digest)
         if not len(count.counts):
             continue
+        n_records += int(count.counts.sum())
+        check_number(n_records, stream.source)
         columns, sizes = [], []
         for of, column, values, codes in zip(classes, growing, count.values, count.codes, strict=True):
             code_of = column.add(values, np.arange(len(values)))  # in order of first appearance already
@@ -127,7 +130,7 @@ def merge(
             columns.append((codes.astype(np.int32), of.classes(code_of)))
         rows.add(columns, len(count.counts), sizes, count.counts)
         _check_rows(rows, names, [column.values for column in growing])
-    if not int(rows.counts.sum()):
+    if not n_records:
         raise NoRecords(f"'{stream.source}' has columns but no records")
     of_rows, representatives = {}, {}
     for j, (name, of, column) in enumerate(zip(names, classes, growing, strict=True)):

@@ -149,3 +149,9 @@ def test_a_file_with_fewer_records_is_refused() -> None:
     deal.places(FILE[:-1])
     with pytest.raises(EngineError, match="changed meanwhile"):
         deal.check_complete()
+
+
+def test_more_pairs_than_places_have_numbers_are_refused():
+    pairs = np.broadcast_to(np.zeros((1, 2), np.int32), (1 << 30, 2))
+    with pytest.raises(EngineError, match="the release has 1,073,741,824 pairs, and at most 1,073,741,823 are dealt"):
+        Deal(derive(KEY, "pairs"), pairs, np.array([1 << 31]))

@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
+import pyarrow as pa
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from pyarrow import parquet
 
 from engine.common.errors import EngineError
+from engine.data import microdata
 from engine.data.cell_lookup import CellLookup
+from engine.data.io import parts
 from engine.data.io.readers import read_table
 from engine.data.io.stream import open_stream
 from engine.data.microdata import Microdata
@@ -182,3 +187,34 @@ def test_errors_of_cut_columns_count_all_records_of_an_interval(
     path.write_text("age,job,sex,income,note\n" + "1,a,f,x,n\n" * 3 + "1,a,f,y,n\n1,a,f,5,n\n")
     with pytest.raises(EngineError, match=r"2 values \(4 records\) cannot be read as one"):
         code(tabulate(open_stream(path), CUT), CUT)
+
+
+def test_files_that_say_they_hold_too_many_records_are_refused_before_they_are_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder, n_parts = tmp_path / "people", 257
+    folder.mkdir()
+    part = pa.table({name: pa.nulls(1 << 24, pa.int8()) for name in ("age", "job", "sex", "income", "note")})
+    parquet.write_table(part, folder / "000.parquet", row_group_size=1 << 24)
+    for number in range(1, n_parts):
+        shutil.copy(folder / "000.parquet", folder / f"{number:03}.parquet")
+    monkeypatch.setattr(parts, "read_unit", None)
+    message = "'people' holds 4,311,744,512 records or more, and records are drawn evenly from at most 4,294,967,295; "
+    with pytest.raises(EngineError, match=message):
+        tabulate(open_stream(folder), PLAN)
+
+
+def test_more_records_than_can_be_drawn_from_are_refused_while_they_are_counted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = write_source(tmp_path, "csv folder", records(500), [100, 200, 300])
+    monkeypatch.setattr(microdata, "MOST_RECORDS", 250)
+    with pytest.raises(EngineError, match="'people' holds 300 records or more"):
+        tabulate(open_stream(path), PLAN)
+
+
+def test_records_in_memory_have_the_same_limit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    table = read_table(write_source(tmp_path, "csv", records(500), []))
+    monkeypatch.setattr(microdata, "MOST_RECORDS", 499)
+    with pytest.raises(EngineError, match=r"'people\.csv' holds 500 records or more"):
+        code(table, PLAN)
