@@ -111,7 +111,7 @@ def steps(folder: Path, path: Path, plan: Plan) -> list[tuple[str, float, float]
     scratch = sum(file.stat().st_size for file in folder.glob("*.rows"))
     clock("buckets to Parquet", lambda: write_files(folder, ("parquet",), second_pass, shuffle.shuffled()))
     released = folder / "release.parquet"
-    clock("reading back", lambda: check_written(released, remade.table, plan, second_pass.names))
+    clock("reading back", lambda: check_written(released, remade, plan, second_pass.names))
     print(
         f"\n{data.n_records:,} records, {path.stat().st_size / 1e6:,.0f} MB of Parquet: {len(remade.pairs):,} pairs of "
         f"{len(data.table):,} cells, {len(shuffle)} buckets of {scratch / 1e6:,.0f} MB in all, release "

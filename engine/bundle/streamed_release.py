@@ -19,9 +19,7 @@ from engine.common.errors import EngineError
 from engine.common.messages import Message, Report
 from engine.data.io.stream import open_stream
 from engine.data.io.writers import ROW_GROUP, csv_file, parquet_file
-from engine.data.microdata import RawColumn
 from engine.data.table import ContingencyTable
-from engine.plan.attribute import AttributePlan
 from engine.plan.recode import code
 from engine.plan.tabulate import tabulate
 from engine.plan.types import DataPlan, Plan
@@ -31,7 +29,6 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 _LINES = 1 << 18  # records turned into lines of CSV at a time
-_NAN = "nan"  # as a CSV file has it
 _Write = Callable[["Sequence[pa.Array]"], None]
 
 
@@ -136,11 +133,10 @@ def check_written(path: Path, remade: RemadeCells, plan: Plan, names: Iterable[s
     """
     coded = {column for attribute in plan.attributes for column in (*attribute.columns, *attribute.view)}
     carried = tuple(name for name in names if name not in coded)
-    attributes = plan.attributes
-    if path.suffix == ".csv":
-        attributes = tuple(_as_text(attribute, remade.data.raw.columns) for attribute in attributes)
-    as_released = Plan(data=DataPlan(attributes, plan.data.missing, carry=carried))
-    problem = _difference(code(tabulate(open_stream(path), as_released), as_released).table, remade.table)
+    as_released = Plan(data=DataPlan(plan.attributes, plan.data.missing, carry=carried))
+    types = {name: remade.data.raw.columns[name].values.type for name in coded}
+    written = replace(open_stream(path), types=types if path.suffix == ".parquet" else _numbers(types))
+    problem = _difference(code(tabulate(written, as_released), as_released).table, remade.table)
     if problem:
         raise EngineError(
             f"the file '{path.name}' does not hold the table that was measured: {problem}. Nothing was written; is the "
@@ -148,13 +144,12 @@ def check_written(path: Path, remade: RemadeCells, plan: Plan, names: Iterable[s
         )
 
 
-def _as_text(attribute: AttributePlan, original: Mapping[str, RawColumn]) -> AttributePlan:
-    """An attribute of columns that stand in a text file: of a number that was NaN, and so missing, there is a text."""
+def _numbers(types: Mapping[str, pa.DataType]) -> dict[str, pa.DataType]:
+    """The types of columns that a CSV file is to be read with: its texts are the levels of others, but "nan" is a
+    missing number and "inf" a large one."""
     import pyarrow as pa
 
-    if any(pa.types.is_floating(original[name].values.type) for name in attribute.view):
-        return replace(attribute, missing=(*attribute.missing, _NAN))
-    return attribute
+    return {name: kind for name, kind in types.items() if pa.types.is_floating(kind)}
 
 
 def _difference(written: ContingencyTable, measured: ContingencyTable) -> str:

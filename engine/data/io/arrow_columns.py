@@ -25,6 +25,19 @@ def typed_values(values: pa.Array) -> pa.Array:
     return values.cast(pa.string()) if pa.types.is_null(values.type) else plain_values(values)
 
 
+def with_type(values: pa.Array, kind: pa.DataType | None) -> pa.Array:
+    """A column with values of a type; without one as it is.  An empty text stands for null in other types."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    plain = values if kind is None else plain_values(values)
+    if kind is None or plain.type == kind:
+        return values
+    if pa.types.is_string(plain.type):
+        plain = pc.if_else(pc.equal(plain, ""), pa.scalar(None, plain.type), plain)
+    return plain.cast(kind)
+
+
 def one_array(values: pa.Array | pa.ChunkedArray) -> pa.Array:
     """The chunks of a column as one array."""
     import pyarrow as pa

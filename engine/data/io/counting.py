@@ -57,6 +57,8 @@ def count_unit(
     stream: RecordStream, names: Sequence[str], unit: Unit, classify: Mapping[str, Classify] | None = None
 ) -> UnitCount:
     """Count the distinct rows of one piece on some columns, of those in ``classify`` by the classes of their values."""
+    import pyarrow as pa
+
     classify = classify or {}
     rows, digest = DistinctRows(len(names)), hashlib.blake2b(digest_size=32)
     classes = [ValueClasses(classify.get(name)) for name in names]
@@ -76,6 +78,7 @@ def count_unit(
         for j, (of, column) in enumerate(zip(classes, values, strict=False))
     )
     for name, column, of_rows in zip(names, values, codes, strict=False):
+        column = column if len(column) else pa.array([], pa.string())  # so in all versions, whatever the type
         digest.update(repr((name, str(column.type), len(column), len(of_rows))).encode())
         digest_values(digest, column)
         digest.update(of_rows.astype("<i4").data)

@@ -40,6 +40,7 @@ class GrowingValues:
 
         code_of = np.full(len(dictionary) + 1, -1, np.int32)
         if not len(dictionary):
+            self._values = dictionary if self._values is None else self._values  # a column of nulls has a type
             return code_of
         if self._values is not None and self._values.type != dictionary.type:
             raise EngineError(

@@ -16,7 +16,7 @@ import numpy as np
 from engine.common.errors import NoRecords
 from engine.common.raw_values import smallest
 from engine.data.io import parts
-from engine.data.io.arrow_columns import typed_values
+from engine.data.io.arrow_columns import typed_values, with_type
 from engine.data.io.growing_values import GrowingValues, local_codes
 from engine.data.io.parts import Part, Unit, check_alike, files_of, open_part
 from engine.data.io.reread import FileState, check_unchanged, file_state
@@ -68,7 +68,8 @@ class RecordStream:
     """The records of a file or of a folder's files, read when they are asked for.
 
     ``names`` are all columns in file order, those that folders' names add at the end; ``source`` is a short label,
-    never a path.  ``states`` say whether a file was changed since it was opened.
+    never a path.  ``states`` say whether a file was changed since it was opened.  ``types`` are those that columns are
+    coded with where a file has others: a format may lack a type.
     """
 
     path: Path
@@ -76,6 +77,7 @@ class RecordStream:
     parts: tuple[Part, ...]
     states: tuple[FileState, ...]
     source: str
+    types: Mapping[str, pa.DataType] = field(default_factory=dict)
 
     def units(self) -> list[Unit]:
         """The pieces of the source that can be read by themselves, in order: they depend on its files alone."""
@@ -114,7 +116,8 @@ class RecordStream:
             for arrays, n_records in parts.read_unit(part, unit, [*dict.fromkeys((*names, *plain))], BATCH):
                 coded = {}
                 for name in names:
-                    dictionary, indices = local_codes(self.source, name, arrays[name])
+                    column = with_type(arrays[name], self.types.get(name))
+                    dictionary, indices = local_codes(self.source, name, column)
                     code_of = values[name].add(dictionary, indices)
                     coded[name] = BatchColumn(values[name].values, indices, code_of)
                 yield Batch(n_records, coded, {name: typed_values(arrays[name]) for name in plain})

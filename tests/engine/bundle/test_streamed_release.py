@@ -232,18 +232,51 @@ def test_buckets_are_removed_whatever_happens(tmp_path: Path, monkeypatch: pytes
     assert list((tmp_path / "out").iterdir()) == []
 
 
+def released_values(folder: Path, values: pa.Array, options: str) -> tuple[pa.Table, str]:
+    """Hundred records with ``values`` in a first column, whose attribute has ``options``, streamed and released: as a
+    Parquet file has them, and the text of the CSV file."""
+    plan = plan_from_toml(f'[[attribute]]\nname = "size"\n{options}\n[[attribute]]\nname = "sex"')
+    parquet.write_table(pa.table({"size": values, "sex": ["f", "m"] * 50}), folder / "people.parquet")
+    data = code(tabulate(open_stream(folder / "people.parquet"), plan), plan)
+    spec = ReleaseSpec(AttributeSpec(data.domain.names, "SU"), "0.2")
+    remade = remake_cells(data, question_of(plan, data), spec, derive(KEY, "run"))
+    (folder / "out").mkdir()
+    write_streamed(folder / "out", remade, plan, (), ("csv", "parquet"), SECRET)
+    return parquet.read_table(folder / "out" / "release.parquet"), (folder / "out" / "release.csv").read_text()
+
+
 @pytest.mark.parametrize("edges", [(), (1.0,)])
 def test_numbers_that_are_missing_are_found_missing_in_a_text_file(tmp_path: Path, edges: tuple[float, ...]) -> None:
     cut = f"cut = {list(edges)}" if edges else ""
-    plan = plan_from_toml(f'[[attribute]]\nname = "size"\non_missing = "level"\n{cut}\n[[attribute]]\nname = "sex"')
     sizes = pa.array(np.tile([0.5, np.nan, 2.0, 2.0], 25), from_pandas=False)
-    parquet.write_table(pa.table({"size": sizes, "sex": ["f", "m"] * 50}), tmp_path / "people.parquet")
-    data = code(tabulate(open_stream(tmp_path / "people.parquet"), plan), plan)
-    spec = ReleaseSpec(AttributeSpec(data.domain.names, "SU"), "0.2")
-    remade = remake_cells(data, question_of(plan, data), spec, derive(KEY, "run"))
-    (tmp_path / "out").mkdir()
-    write_streamed(tmp_path / "out", remade, plan, (), ("csv",), SECRET)
-    assert (tmp_path / "out" / "release.csv").read_text().count("nan,") == 25
+    _, text = released_values(tmp_path, sizes, f'on_missing = "level"\n{cut}')
+    assert text.count("nan,") == 25
+
+
+@pytest.mark.parametrize("kind", [pa.float16(), pa.float32(), pa.float64()])
+def test_infinite_numbers_lie_in_the_outer_intervals_of_a_cut(tmp_path: Path, kind: pa.DataType) -> None:
+    sizes = pa.array([0.5, np.inf, -np.inf, None] * 25, pa.float64()).cast(kind)
+    written, text = released_values(tmp_path, sizes, 'on_missing = "level"\ncut = [1.0]')
+    assert Counter(written["size"].to_pylist()) == Counter(sizes.to_pylist())
+    assert text.count("\ninf,") == text.count("\n-inf,") == 25
+
+
+@pytest.mark.parametrize(
+    "kind",
+    [pa.timestamp("us", "Europe/Berlin"), pa.timestamp("ns", "+05:30"), pa.timestamp("s"), pa.time32("s"), pa.date64()],
+)
+def test_times_are_released_whose_type_a_parquet_file_holds_otherwise(tmp_path: Path, kind: pa.DataType) -> None:
+    days = pa.array([0, 1, None, 3] * 25, pa.int32())
+    values = days.cast(kind) if pa.types.is_time(kind) else days.cast(pa.date32()).cast(pa.timestamp("us")).cast(kind)
+    if pa.types.is_timestamp(kind) and kind.tz:
+        values = pc.assume_timezone(days.cast(pa.date32()).cast(pa.timestamp(kind.unit)), kind.tz)
+    written, _ = released_values(tmp_path, values, 'on_missing = "level"')
+    assert Counter(written["size"].cast(kind).to_pylist()) == Counter(values.to_pylist())
+
+
+def test_a_column_without_values_keeps_its_type(tmp_path: Path) -> None:
+    written, _ = released_values(tmp_path, pa.nulls(100, pa.int16()), 'on_missing = "level"')
+    assert written["size"].type == pa.int16() and written["size"].null_count == 100
 
 
 def test_a_carried_column_that_holds_nothing_is_released_as_in_memory(tmp_path: Path) -> None:

@@ -5,7 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 import numpy as np
+import pyarrow as pa
 import pytest
+from pyarrow import parquet
 
 from engine.common.errors import EngineError
 from engine.data.io import counting
@@ -74,3 +76,11 @@ def test_a_source_without_records_is_refused(tmp_path: Path) -> None:
     (tmp_path / "a.csv").write_text("x,y\n")
     with pytest.raises(EngineError, match="has columns but no records"):
         count(open_stream(tmp_path), ("x",))
+
+
+def test_the_digest_of_a_piece_without_values_is_that_of_the_first_version(tmp_path: Path) -> None:
+    table = pa.table({"a": pa.array([*[None] * 5, 1, 2], pa.int16()), "b": list("abcdefg")})
+    parquet.write_table(table, tmp_path / "a.parquet", row_group_size=5)
+    with small_pieces(1000, 1, 4096):
+        counted = count(open_stream(tmp_path / "a.parquet"), ("a", "b"))
+    assert counted.digest.hex() == "0a76616786277176f60bb0ba75c9f985fa22afb89a34b1fdc256bb8ce1acd6a3"
