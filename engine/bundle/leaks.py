@@ -93,7 +93,11 @@ def search_of(source: Source, out: Path) -> Search:
         Secret("the secret of the row order", forms_of_bytes(source.rows.secret), inside=True),
         Secret("a digest of the original", forms_of_bytes(source.raw.content_digest())),
         Secret("a fingerprint of the original", forms_of_bytes(bytes.fromhex(source.fingerprint)), inside=True),
-        Secret("the study's fingerprint of the original", _forms_of_hex(str(about["fingerprint"]))),
+        *(
+            Secret("the study's fingerprint of the original", _forms_of_hex(str(about[name])))
+            for name in ("fingerprint", "files")
+            if name in about
+        ),
         Secret("the check of the study key", _forms_of_hex(str(about["key_check"]))),
         Secret("the commitment to the study key", _forms_of_hex(key_commitment(source.key)), inside=True),
     ]

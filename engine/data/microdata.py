@@ -113,6 +113,13 @@ class RawTable:
         anywhere.  That of streamed records is another one, of the columns that attributes need."""
         return self._digest if self.streamed is None else self.streamed.digest
 
+    def files_digest(self) -> bytes | None:
+        """A digest of the bytes of the files of streamed records (32 bytes), of which :meth:`content_digest` covers
+        some columns alone; None where it covers all of them."""
+        if self.streamed is None or set(self.names) == set(self.streamed.rows.names):
+            return None
+        return self.streamed.stream.digest_of_files
+
     @cached_property
     def _digest(self) -> bytes:
         digest = hashlib.blake2b(digest_size=32)

@@ -34,7 +34,7 @@ _KINDS: dict[str, tuple[Callable[[Any], bool], str]] = {
     "n_cells": (is_whole, "a number of cells"),
     **{
         name: (lambda value: isinstance(value, str), "a text")
-        for name in ("source", "version", "fingerprint", "key_check")
+        for name in ("source", "version", "fingerprint", "files", "key_check")
     },
 }
 """Facts of a study, by name: the check of its value, and what the value has to be."""

@@ -259,6 +259,7 @@ def _searched(spec: ReleaseSpec, plan: Plan) -> bool:
 
 
 def _about(raw: RawTable, data: Microdata, question: Question, key: bytes) -> dict[str, Any]:
+    files = raw.files_digest()
     return {
         "source": raw.source,
         "n_records": data.n_records,
@@ -269,6 +270,7 @@ def _about(raw: RawTable, data: Microdata, question: Question, key: bytes) -> di
         "fingerprint": fingerprint(key, raw.content_digest()),
         "key_check": key_check(key),
         **({} if raw.streamed is None else {"streamed": list(raw.streamed.rows.names)}),
+        **({} if files is None else {"files": fingerprint(key, files)}),
     }
 
 
@@ -288,6 +290,13 @@ def check_same(study: Study, raw: RawTable, key: bytes) -> None:
             f"'{raw.source}'"
             + ("; the values differ" if about["n_records"] == raw.n_records else "")
             + "; give the records that were swept, in their order and with all their columns"
+        )
+    files = raw.files_digest() if "files" in about else None  # a study of an earlier version has none
+    if files is not None and about["files"] != fingerprint(key, files):
+        raise UsageError(
+            f"the files of '{raw.source}' are not those of which study '{study.name}' was made: the columns that its "
+            "attributes need hold the same, and something else has changed, of which columns may be released; give "
+            "the files that were swept, byte for byte"
         )
     study.key = key
 

@@ -6,8 +6,11 @@ their names.  Folders called ``key=value`` inside it add a text column ``key``, 
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -27,6 +30,7 @@ if TYPE_CHECKING:
 
 BATCH = 1 << 20
 """Records of a batch, at most."""
+_FILES_AT_ONCE = 2  # whose bytes are digested
 
 
 @dataclass(frozen=True)
@@ -93,6 +97,23 @@ class RecordStream:
         """Number of records where the files tell it (Parquet), else None."""
         known = [unit.n_records for unit in self.units()]
         return None if None in known else sum(n for n in known if n is not None)
+
+    @cached_property
+    def digest_of_files(self) -> bytes:
+        """A digest of all bytes of the files, in order, and of what their folders' names add (32 bytes): reads each
+        file once."""
+        digest = hashlib.blake2b(digest_size=32)
+        with ThreadPoolExecutor(_FILES_AT_ONCE) as executor:
+            for part, of_file in zip(self.parts, executor.map(self._digest_of, range(len(self.parts))), strict=True):
+                digest.update(of_file + repr(part.added).encode())
+        return digest.digest()
+
+    def _digest_of(self, part: int) -> bytes:
+        self._check(part)
+        with self.parts[part].path.open("rb") as file:
+            digest = hashlib.file_digest(file, lambda: hashlib.blake2b(digest_size=32)).digest()
+        self._check(part)
+        return digest
 
     def batches(
         self,

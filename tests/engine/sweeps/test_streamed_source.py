@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
+from unittest import mock
 
+import pyarrow as pa
 import pytest
 
 from engine.common.errors import EngineError, UsageError
@@ -21,7 +25,7 @@ from engine.study.study import Study
 from engine.sweeps.added_measures import add_measures
 from engine.sweeps.readiness import plan_problems
 from engine.sweeps.streamed_source import table_for
-from engine.sweeps.sweep import open_sweep, sweep
+from engine.sweeps.sweep import check_same, open_sweep, sweep
 from tests.engine.small_studies import keyed, table_of
 from tests.small_tables import KEY
 from tests.streamed_sources import FORMS, records, small_pieces, write_source
@@ -73,9 +77,9 @@ def test_a_study_of_a_stream_has_the_rows_of_one_in_memory(tmp_path: Path, form:
         assert streamed.original == in_memory.original
         assert streamed.about["streamed"] == ["age", "job", "sex"]
         assert "streamed" not in in_memory.about
-        assert {**streamed.about, **dict.fromkeys(("source", "fingerprint", "created", "streamed"))} == {
+        assert {**streamed.about, **dict.fromkeys(("source", "fingerprint", "created", "streamed", "files"))} == {
             **in_memory.about,
-            **dict.fromkeys(("source", "fingerprint", "created", "streamed")),
+            **dict.fromkeys(("source", "fingerprint", "created", "streamed", "files")),
         }
 
 
@@ -102,6 +106,48 @@ def test_other_records_of_a_stream_are_refused(tmp_path: Path) -> None:
         write_source(tmp_path, "csv", records(300, seed=2), [])
         with pytest.raises(UsageError, match=r"was made on other data.*the values differ"):
             open_sweep(table_for(open_stream(path), plan_of()), None, study)
+
+
+@pytest.mark.parametrize("form", ["csv", "parquet folder"])
+def test_files_of_which_a_column_of_no_attribute_was_changed_are_refused(tmp_path: Path, form: str) -> None:
+    table = records(300)
+    path = write_source(tmp_path, form, table, [100])
+    with swept(tmp_path / "s.study", open_stream(path)) as study:
+        for part in (path, *path.glob("*")):
+            os.utime(part, (1, 1))  # when a file was written tells nothing
+        check_same(study, table_for(open_stream(path), plan_of()), KEY)
+        moved = path.rename(tmp_path / f"moved{path.suffix}")
+        counted = table_for(open_stream(moved), plan_of())
+        check_same(study, counted, KEY)
+
+        (tmp_path / "other").mkdir()
+        notes = table.set_column(4, "note", pa.array([f"m{k}" for k in range(300)]))
+        other = table_for(open_stream(write_source(tmp_path / "other", form, notes, [100])), plan_of())
+        assert other.content_digest() == counted.content_digest()
+        with pytest.raises(UsageError, match=r"hold the same, and something else has changed.*byte for byte"):
+            check_same(study, other, KEY)
+
+        about = dict(study.about)
+        del about["files"]  # as a study of an earlier version
+        earlier = mock.patch.object(type(study), "about", property(lambda self: about))
+        with earlier:
+            check_same(study, other, KEY)
+
+
+def test_a_folder_name_of_which_no_attribute_was_made_counts_too(tmp_path: Path) -> None:
+    digests = set()
+    plan = replace(plan_of(), data=replace(plan_of().data, carry=("note", "income", "state")))
+    for state in ("01", "02"):
+        (tmp_path / state / f"state={state}").mkdir(parents=True)
+        write_source(tmp_path / state / f"state={state}", "csv", records(30), [])
+        digests.add(table_for(open_stream(tmp_path / state), plan).files_digest())
+    assert len(digests) == 2
+
+
+def test_a_study_of_all_columns_needs_no_digest_of_the_files(tmp_path: Path) -> None:
+    path = write_source(tmp_path, "csv", records(300).select(["age", "job", "sex"]), [])
+    plan = replace(plan_of(), data=replace(plan_of().data, carry=()))
+    assert table_for(open_stream(path), plan).files_digest() is None
 
 
 @pytest.mark.parametrize(
