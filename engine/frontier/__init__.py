@@ -3,7 +3,6 @@
 __all__ = [
     "chance",
     "indistinguishable",
-    "maxima",
     "neighbours",
     "recall",
     "risk_utility_map",

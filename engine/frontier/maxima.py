@@ -3,9 +3,9 @@
 H. T. Kung, F. Luccio and F. P. Preparata, *On Finding the Maxima of a Set of Vectors*, J. ACM 22, 469–476,
 doi 10.1145/321906.321910.
 
-Arrays hold losses without NaN, smaller is better in every row or column.  A three-column sweep runs all blocks of one
-depth of the recursion at once, so that Python loops over log N depths and never over rows; small pieces are compared
-pair by pair, 64 pairs in one operation on words of 64 bits.
+Arrays hold losses without NaN, smaller is better in every row or column; from three columns on their ranks stand in
+their stead.  A three-column sweep runs all blocks of one depth of the recursion at once, so that Python loops over
+depths and small pieces and never over rows; in small pieces every pair is compared, in words of bits.
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
-Mask = NDArray[np.bool_]
+from engine.frontier.pairs_in_bits import Floats, Mask, Ranks, covered_by_earlier, covered_in_bits, narrowed, ranked
+
 Index = NDArray[np.intp]
 
 _BLOCK = 2048
@@ -23,14 +23,8 @@ _BLOCK = 2048
 _PAIRS = 1 << 23
 """Number of pairs of two sides up to which comparing every pair beats dividing further."""
 
-_MEMBERS = 1024
-"""Most columns in one set of bits: with sets for every place in their order they still fit into the cache."""
-
-_ASKED = 1024
-"""Columns that look up their sets at once: what they look up stays in the cache."""
-
-_WORD, _BIT = np.arange(_MEMBERS) // 64, np.uint64(1) << (np.arange(_MEMBERS) % 64).astype(np.uint64)
-"""Where in a set of bits each member stands."""
+_LEAF = 3072
+"""Number of columns of a sweep up to which comparing every pair of them beats dividing further."""
 
 
 def maxima_two(first: Floats, second: Floats) -> Mask:
@@ -59,22 +53,42 @@ def maxima_two(first: Floats, second: Floats) -> Mask:
 
 def maxima_many(table: Floats) -> Mask:
     """Frontier mask of the columns of a ``(k, N)`` table without NaN, ``k >= 3``, ``N >= 1``."""
-    order = np.argsort(table[0])
-    ordered = table[0][order]
-    if (ordered[1:] == ordered[:-1]).any():
-        # Ties in the first column: only the full lexicographic order puts every dominating row before what it dominates
-        # and equal rows next to each other.  Without ties the plain sort, several times cheaper, already does.
-        order = np.lexsort(table[::-1])
-    table = table.take(order, axis=1)
-    fresh = np.ones(table.shape[1], dtype=np.bool_)
-    fresh[1:] = (table[:, 1:] != table[:, :-1]).any(axis=0)
-    distinct = _maxima_sorted(_pick(table, fresh))
-    mask = np.empty(table.shape[1], dtype=np.bool_)
+    ranks = np.stack([ranked(row) for row in table])
+    key = _lexicographic(ranks)
+    order = _inverse(key)
+    if order is None:
+        order = np.argsort(key)
+    ordered = key[order]
+    fresh = np.ones(len(order), dtype=np.bool_)
+    np.not_equal(ordered[1:], ordered[:-1], out=fresh[1:])
+    distinct = _maxima_sorted(ranks.take(order[fresh], axis=1))
+    mask = np.empty(len(order), dtype=np.bool_)
     mask[order] = distinct[np.cumsum(fresh) - 1]
     return mask
 
 
-def _maxima_sorted(table: Floats) -> Mask:
+def _lexicographic(ranks: Ranks) -> NDArray[np.int64]:
+    """A number for each column, by which columns are in lexicographic order and equal columns are equal.
+
+    That order puts every dominating column before what it dominates, and sorting one number is several times cheaper
+    than sorting by every row in turn.
+    """
+    key: NDArray[np.int64] = ranks[0].astype(np.int64)
+    values = int(ranks[0].max()) + 1
+    if values == len(key):  # the first row alone tells all columns apart
+        return key
+    for row in ranks[1:]:
+        more = int(row.max()) + 1
+        if values * more > np.iinfo(np.int64).max:
+            key = ranked(key).astype(np.int64)
+            values = int(key.max()) + 1
+        key *= more
+        key += row
+        values *= more
+    return key
+
+
+def _maxima_sorted(table: Ranks) -> Mask:
     """Frontier mask of a ``(k, N)`` table whose columns are distinct and in lexicographic order (the KLP recursion).
 
     Only an earlier column can dominate a later one, and since they are distinct it does so exactly when it is no larger
@@ -82,10 +96,8 @@ def _maxima_sorted(table: Floats) -> Mask:
     """
     count = table.shape[1]
     if count <= _BLOCK:
-        # The first row says no more than which column is earlier: in its stead stand places, one lower on the right.
-        above, below = table.copy(), table.copy()
-        above[0], below[0] = np.arange(count), np.arange(count) - 1
-        return ~_covered_in_bits(above, below)
+        rest = narrowed(table[1:])
+        return ~covered_by_earlier(rest, rest)
     if len(table) == 3:
         everyone = np.ones(count, dtype=np.bool_)
         return ~_swept(table[1], table[2], everyone, everyone)
@@ -98,48 +110,27 @@ def _maxima_sorted(table: Floats) -> Mask:
     return np.concatenate((left, right))
 
 
-def _covered_in_bits(above: Floats, below: Floats) -> Mask:
-    """:func:`_covered` by comparing every pair, 64 pairs in one operation on words of 64 bits.
-
-    For each row and each place in the order of some columns of ``above``, a set of bits tells which of them come up to
-    there.  A column of ``below`` looks up one set for each row; what is in all of them covers it.
-    """
-    hit = np.zeros(below.shape[1], np.bool_)
-    # Searching for values in their order is several times quicker.
-    turns = np.argsort(below, axis=1)
-    asked = np.take_along_axis(below, turns, axis=1)
-    place = np.empty(below.shape, np.intp)
-    most = min(_MEMBERS, above.shape[1])
-    sets = np.empty((len(above), most + 1, _WORD[most - 1] + 1), np.uint64)
-    for begin in range(0, above.shape[1], _MEMBERS):
-        members = above[:, begin : begin + _MEMBERS]
-        sets[:] = 0
-        for values, upto, turn, ask, at in zip(members, sets, turns, asked, place, strict=True):
-            order = np.argsort(values)
-            upto[np.arange(1, len(order) + 1), _WORD[order]] = _BIT[order]
-            np.bitwise_or.accumulate(upto, axis=0, out=upto)
-            at[turn] = np.searchsorted(values[order], ask, side="right")
-        for first in range(0, len(hit), _ASKED):
-            common = sets[0].take(place[0, first : first + _ASKED], axis=0)
-            for upto, at in zip(sets[1:], place[1:], strict=True):
-                common &= upto.take(at[first : first + _ASKED], axis=0)
-            hit[first : first + _ASKED] |= common.any(axis=1)
-    return hit
+def _stable_order(ranks: Ranks) -> Index:
+    """``np.argsort(ranks, kind="stable")``, several times quicker."""
+    order = _inverse(ranks)
+    return np.argsort(ranks * np.int64(len(ranks)) + np.arange(len(ranks))) if order is None else order
 
 
-def _stable_order(values: Floats) -> Index:
-    """``np.argsort(values, kind="stable")``, several times quicker where no two values are equal."""
-    order = np.argsort(values)
-    ordered = values[order]
-    return np.argsort(values, kind="stable") if (ordered[1:] == ordered[:-1]).any() else order
+def _inverse(ranks: Ranks | NDArray[np.int64]) -> Index | None:
+    """The order of ranks of which no two are equal, which takes no sorting; None where some are, or one is left out."""
+    if ranks.max(initial=0) >= len(ranks):
+        return None
+    order = np.full(len(ranks), -1)
+    order[ranks] = np.arange(len(ranks))
+    return order if order.min(initial=0) == 0 else None
 
 
-def _pick(table: Floats, mask: Mask) -> Floats:
+def _pick(table: Ranks, mask: Mask) -> Ranks:
     """Columns of ``table`` where ``mask`` is True; by places, since an irregular mask is several times slower."""
     return np.asarray(table.take(np.flatnonzero(mask), axis=1))
 
 
-def _covered(above: Floats, below: Floats) -> Mask:
+def _covered(above: Ranks, below: Ranks) -> Mask:
     """A mask of the columns of ``below`` ``(m, B)`` that have a column of ``above`` ``(m, A)`` no larger in every row,
     m >= 3."""
     answer = np.zeros(below.shape[1], dtype=np.bool_)
@@ -156,10 +147,10 @@ def _covered(above: Floats, below: Floats) -> Mask:
     return answer
 
 
-def _covered_inside(above: Floats, below: Floats) -> Mask:
+def _covered_inside(above: Ranks, below: Ranks) -> Mask:
     """:func:`_covered` after trimming, both sides non-empty: compare, sweep, or split on the first row and recurse."""
     if above.shape[1] * below.shape[1] <= _PAIRS:
-        return _covered_in_bits(above, below)
+        return covered_in_bits(above, below)
     if len(above) == 3:
         joint = np.concatenate((above, below), axis=1)
         # Stable, and `above` first: at equal values the row that may dominate comes before the row it may dominate.
@@ -189,48 +180,48 @@ def _covered_inside(above: Floats, below: Floats) -> Mask:
     return answer
 
 
-def _swept(first: Floats, second: Floats, source: Mask, target: Mask) -> Mask:
+def _swept(first: Ranks, second: Ranks, source: Mask, target: Mask) -> Mask:
     """A mask of the targets that have an *earlier* source no larger in both values; all arrays of shape ``(N,)``, in
     sweep order.
 
     The recursion over the sweep order (left half against right half, then each half) is run one depth at a time for all
     blocks together: O(N) per depth, O(N log N) in all, whatever the data.  ``order`` lists every block by its first
     value; inside a block the running least ``second`` of the left half's sources decides the right half's targets.
-    Padding to a power of two makes the blocks of a depth the rows of a matrix, and going down a depth a stable split of
-    every row in two.
+    Leaves of one width, as many as a power of two, make the blocks of a depth the rows of a matrix, and going down a
+    depth a stable split of every row in two.  In the leaves every pair is compared.
     """
     count = len(first)
-    depth = max(1, (count - 1).bit_length())
-    size = 1 << depth
+    depth = (-(-count // _LEAF) - 1).bit_length()
+    width = -(-count // (1 << depth))
+    size = width << depth
     nobody = np.int32(np.iinfo(np.int32).max)
-    order = np.arange(size, dtype=np.int32)
+    leaf = np.repeat(np.arange(1 << depth, dtype=np.int32), width)
+    order = np.arange(size)
     # Stable: at equal first values the earlier of two comes first and may still dominate the later.
     order[:count] = _stable_order(first)
-    by_second = np.argsort(second)
-    climbs = np.zeros(count, dtype=np.int32)
-    climbs[1:] = second[by_second][1:] != second[by_second][:-1]
-    rank = np.empty(size, dtype=np.int32)
-    rank[by_second] = np.cumsum(climbs)
-    rank[count:] = nobody
     # As a source, whoever is none ranks last; as a target, whoever is none ranks before everything.
-    gives = np.where(np.append(source, np.zeros(size - count, np.bool_)), rank, nobody)[order]
-    takes = np.where(np.append(target, np.zeros(size - count, np.bool_)), rank, np.int32(-1))[order]
+    gives, takes = np.full(size, nobody), np.full(size, np.int32(-1))
+    np.copyto(gives[:count], second, where=source)
+    np.copyto(takes[:count], second, where=target)
+    gives, takes = gives[order], takes[order]
     hit = np.zeros(size, dtype=np.bool_)
-    # The last four depths compare everything within blocks of 16: fifteen shifted comparisons do that at less cost.
-    near_gives, near_takes = (np.where(flags, rank[:count], none) for flags, none in ((source, nobody), (target, -1)))
-    for step in range(1, min(16, count)):
-        near = first[:-step] <= first[step:]
-        near &= near_gives[:-step] <= near_takes[step:]
-        hit[step:count] |= near
-    for level in range(depth - 1, 3, -1):
-        half = 1 << level
-        right = (order & np.int32(half)).astype(np.bool_)
+    for level in range(depth - 1, -1, -1):
+        half = width << level
+        right = (leaf[order] & np.int32(1 << level)).astype(np.bool_)
         best = np.minimum.accumulate(np.where(right, nobody, gives).reshape(-1, 2 * half), axis=1).ravel()
         beaten = right & (best <= takes)
         hit[order[beaten]] = True
-        if level > 4:
+        if level:
             # Places instead of masks: looking up by an irregular mask is several times slower.
             sides = (np.flatnonzero(~right).reshape(-1, half), np.flatnonzero(right).reshape(-1, half))
             indices = np.stack(sides, axis=1).ravel()
             order, gives, takes = order[indices], gives[indices], takes[indices]
+    both = np.stack((first, second))
+    for begin in range(0, count, width):
+        part = slice(begin, min(begin + width, count))
+        below = narrowed(both[:, part])
+        above = below.copy()
+        above[1, ~source[part]] = below[1].max() + 1
+        hit[part] |= covered_by_earlier(above, below)
+    hit[:count] &= target
     return hit[:count]

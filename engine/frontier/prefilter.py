@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from engine.frontier.maxima import Floats, Index, Mask, maxima_many, maxima_two
+from engine.frontier.maxima import Index, maxima_many, maxima_two
+from engine.frontier.pairs_in_bits import Floats, Mask
 
 _DIRECT = 4096
 """Rows up to which a pass costs more than it saves."""
@@ -96,7 +97,10 @@ def prefilter_many(rows: Floats) -> Index:
         width = int(min(_BOXES, _BOXES_PER_ROW * len(part)) ** (1 / (part.shape[1] - 1)))
         if width < 3:
             break
-        survivors = np.flatnonzero(_boxes_pass(part, width))
+        keep = _boxes_pass(part, width)
+        if keep is None:
+            break
+        survivors = np.flatnonzero(keep)
         few_dropped = 8 * len(survivors) > 7 * len(part)
         index, part = index[survivors], part[survivors]
         if few_dropped:
@@ -104,15 +108,19 @@ def prefilter_many(rows: Floats) -> Index:
     return index
 
 
-def _boxes_pass(rows: Floats, width: int) -> Mask:
-    """Return a mask of the rows that stay: those whose last column is below the least of all rows in lower boxes.
+def _boxes_pass(rows: Floats, width: int) -> Mask | None:
+    """A mask of the rows that stay: those whose last column is below the least of all rows in lower boxes.  None where
+    no row of a sample dominates another.
 
     A lower box is one that precedes by an interval or more in every column but the last.  Intervals rise with values in
     floating point too, so a row in a lower box is strictly smaller in all of those columns.
     """
     columns = rows.shape[1]
     sample = rows[:: -(-len(rows) // _SAMPLE)]
-    sample = sample[maxima_many(np.ascontiguousarray(sample.T))]
+    best = maxima_many(np.ascontiguousarray(sample.T))
+    if best.all():
+        return None  # there is little to drop
+    sample = sample[best]
     cuts = [_intervals(sample[:, column], width) for column in range(columns - 1)]
     box = np.zeros(len(rows), np.intp)
     # Comparing with NaN is false: boxes without a lower one drop nothing.

@@ -18,7 +18,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from engine.common.errors import UsageError
-from engine.frontier.maxima import Floats, Index, Mask, maxima_many, maxima_two
+from engine.frontier.maxima import Index, maxima_many, maxima_two
+from engine.frontier.pairs_in_bits import Floats, Mask
 from engine.frontier.prefilter import prefilter_many, prefilter_two
 
 
@@ -67,7 +68,8 @@ def undominated(losses: ArrayLike) -> Mask:
     index, candidates = _without_nan(index, candidates)
     if columns > 2:
         survivors = prefilter_many(candidates)
-        index, candidates = index[survivors], candidates[survivors]
+        if len(survivors) < len(candidates):
+            index, candidates = index[survivors], candidates[survivors]
     if len(index) == 0:
         return mask
     table = np.ascontiguousarray(candidates.T)
