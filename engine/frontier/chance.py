@@ -20,6 +20,8 @@ import numpy as np
 from engine.frontier.summary import CONFIDENCE, believed_errors, t_thresholds
 from engine.frontier.summary import FEWEST_RUNS as FEWEST_RUNS
 
+_FEW_RUNS = 100  # whole numbers for so many runs have a few hundred digits
+
 
 def runs_needed(probability: Fraction) -> int:
     """Return how many runs a quantile of single runs takes: at least one run in expectation beyond it, and never fewer
@@ -92,19 +94,35 @@ def _ranks(runs: int, probability: Fraction) -> tuple[int, int, int]:
     share = probability * runs
     middle = max(1, -(-share.numerator // share.denominator))
     tail = (1 - CONFIDENCE) / 2
-    low = binomial_quantile(tail, runs, float(probability))
-    high = binomial_quantile(1 - tail, runs, float(probability)) + 1
+    low = binomial_quantile(tail, runs, probability)
+    high = binomial_quantile(1 - tail, runs, probability) + 1
     return middle, min(low, middle), max(high, middle)
 
 
-def binomial_quantile(q: float, runs: int, probability: float) -> int:
+def binomial_quantile(q: float, runs: int, probability: Fraction) -> int:
     """Return the smallest count that at least the share ``q`` of binomial counts do not exceed."""
+    if runs <= _FEW_RUNS:
+        return _quantile_of_few(q, runs, probability)
     from scipy.special import bdtr, bdtrik  # scipy.stats takes three times as long to load
 
-    count = int(np.clip(np.ceil(np.nan_to_num(bdtrik(q, runs, probability))), 0, runs))
-    while count > 0 and bdtr(count - 1, runs, probability) >= q:
+    p = float(probability)
+    count = int(np.clip(np.ceil(np.nan_to_num(bdtrik(q, runs, p))), 0, runs))
+    while count > 0 and bdtr(count - 1, runs, p) >= q:
         count -= 1
-    while count < runs and bdtr(count, runs, probability) < q:
+    while count < runs and bdtr(count, runs, p) < q:
+        count += 1
+    return count
+
+
+def _quantile_of_few(q: float, runs: int, probability: Fraction) -> int:
+    """Return :func:`binomial_quantile` by whole numbers, exactly: a sweep of few runs then loads no scipy."""
+    met, missed = probability.numerator, probability.denominator - probability.numerator
+    wanted = Fraction(q) * probability.denominator**runs
+    ways = total = missed**runs
+    count = 0
+    while total < wanted and count < runs:
+        ways = ways * (runs - count) * met // ((count + 1) * missed)
+        total += ways
         count += 1
     return count
 

@@ -20,6 +20,7 @@ from engine.study.lease import Lease
 from engine.study.notes import drop_notes, put_notes
 from engine.study.scenario_table import count_scenarios
 from engine.study.subject import Subject
+from engine.study.written_runs import WrittenRuns
 
 RunTable = Literal["realisation", "fresh"]
 """Runs of the sweep, or re-evaluations on fresh replicates."""
@@ -44,6 +45,7 @@ class Runs:
 
     def __init__(self, database: Database, subject: Subject, lease: Lease, cache: AggregateCache) -> None:
         self._database, self._subject, self._lease, self._cache = database, subject, lease, cache
+        self._written = {table: WrittenRuns() for table in TABLES}
 
     # -- writing -----------------------------------------------------------------------------------------------------
 
@@ -63,10 +65,18 @@ class Runs:
         columns = _plain(data, [sums_of(_of_group(data, first, end)) for first, end in sums])
         with self._lease.change() as db:
             aggregate_cache.invalidate(db, table)
+            is_empty = db.execute(f"select 1 from {table} limit 1").fetchone() is None
             before = db.total_changes
             _insert(db, f"insert or ignore into {table} ({', '.join(names)})", columns)
             added = db.total_changes - before
             put_notes(db, notes, replace=False, sums=self._subject.has_sums)
+        written = self._written[table]
+        if is_empty:
+            written.begin()
+        if added == len(data):
+            written.add(data)
+        else:
+            written.forget()
         return added
 
     def _matrix(self, rows: np.ndarray | Iterable[Sequence[Any]], width: int) -> np.ndarray:
@@ -99,6 +109,7 @@ class Runs:
         setting = [f"m{k} = ?" for k in columns] + ([f"crc{columns[0]} = ?"] if self._subject.has_sums else [])
         scenario, replicate, _, _, *figures = _plain(rows, [sums_of(keyed)] if self._subject.has_sums else [])
         values = zip(*figures, scenario, replicate, strict=True)
+        self._written[table].forget()
         with self._lease.change() as db:
             aggregate_cache.invalidate(db, table)
             db.executemany(f"update {table} set {', '.join(setting)} where scenario = ? and replicate = ?", values)
@@ -112,11 +123,21 @@ class Runs:
         Cached as columns, since reading a million rows takes seconds; ``as_writer`` as in
         :meth:`~engine.study.aggregate_cache.AggregateCache.get`.
         """
-        return Results(
-            **self._cache.get(
-                f"{table} runs", lambda: self._read(table), self._database.data_version, as_writer=as_writer
-            )
+        arrays = self._cache.get(
+            f"{table} runs", lambda: self._all(table), self._database.data_version, as_writer=as_writer
         )
+        if as_writer:
+            self._written[table].forget()  # from now on they are cached
+        return Results(**arrays)
+
+    def _all(self, table: RunTable) -> dict[str, np.ndarray]:
+        """All runs: as this process has written them, if it is the one that did, else read."""
+        written = self._written[table]
+        columns = written.columns(len(self._subject.measures)) if len(written) == self.count(table) else None
+        if columns is None:
+            return self._read(table)
+        heads, values = columns
+        return {**dict(zip(_HEAD, heads, strict=True)), "values": values}
 
     def of(self, scenarios: Sequence[int], table: RunTable = "realisation") -> Results:
         """The runs of some scenarios (by index), ordered as in :meth:`results`: a study may hold millions of others."""
@@ -133,14 +154,13 @@ class Runs:
             cursor = self._database.connection.execute(
                 f"select {', '.join(wanted)} from {table} {where}order by scenario, replicate", values
             )
-            data, at = np.empty((n, 4 + m)), 0
+            heads, figures, at = np.empty((4, n), np.int64), np.empty((n, m), order="F"), 0
             while at < n and (rows := cursor.fetchmany(min(_CHUNK, n - at))):
-                data[at : at + len(rows)] = self._checked(rows, sums)
+                data = self._checked(rows, sums)
+                heads[:, at : at + len(rows)], figures[at : at + len(rows)] = data[:, :4].T, data[:, 4:]
                 at += len(rows)
-        data = data[:at]
-        heads = data[:, :4].astype(np.int64)
-        self._refuse_gaps(table, data)
-        return {**{name: heads[:, k] for k, name in enumerate(_HEAD)}, "values": data[:, 4:]}
+        self._refuse_gaps(table, figures[:at])
+        return {**dict(zip(_HEAD, heads[:, :at], strict=True)), "values": figures[:at]}
 
     def _checked(self, rows: Sequence[Sequence[Any]], sums: Sequence[tuple[int, int]]) -> np.ndarray:
         """Rows as figures, each with the sum it was written with, and of a kind that there is."""
@@ -189,8 +209,8 @@ class Runs:
             f" realisation as other where other.scenario = run.scenario and m{k} is not null)"
         )
 
-    def _refuse_gaps(self, table: RunTable, data: np.ndarray) -> None:
-        for k in np.flatnonzero(np.isnan(data[:, 4:]).any(axis=0)).tolist():
+    def _refuse_gaps(self, table: RunTable, values: np.ndarray) -> None:
+        for k in np.flatnonzero(np.isnan(values).any(axis=0)).tolist():
             if missing := self.gaps(table, k):
                 name, kind = self._subject.measures[k], "fresh runs" if table == "fresh" else "runs"
                 study = self._database.name

@@ -46,7 +46,7 @@ def space_of(plan: Plan, data: Microdata, known: Specs | None = None) -> space.S
     else:
         sizes = space_plan.swap_sizes or [size for size in (1, 2) if size <= len(plan.swap_candidates)]
         specs = space.by_swap_sizes(names, plan.swap, sizes, space_plan.fix, space_plan.change)
-    if known is not None and known.names == names:
+    if known and known.names == names:
         texts = set(known.texts())
         is_known = np.fromiter((text in texts for text in specs.texts()), bool, len(specs))
         specs = specs.take(np.argsort(~is_known, kind="stable"))

@@ -13,8 +13,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import binom
 
+from engine.frontier import chance
 from engine.frontier.chance import (
     FEWEST_RUNS,
+    _ranks,
     binomial_quantile,
     contest,
     first_within,
@@ -173,17 +175,24 @@ def test_the_best_is_eligible_by_its_exact_share(cases, probability):
     assert found.best == (eligible[0] if eligible else None)
 
 
-@pytest.mark.parametrize("runs", [1, 2, 9, 10, 20, 399, 1000, 100_000])
+@pytest.mark.parametrize("runs", [1, 2, 9, 10, 20, 100, 101, 399, 1000, 100_000])
 @pytest.mark.parametrize("probability", [0.01, 0.3, 2 / 3, 0.8, 0.95, 0.999])
 def test_quantiles_of_binomial_counts_are_those_of_the_distribution(runs, probability):
     for q in (0.025, 0.5, 0.975):
-        assert binomial_quantile(q, runs, probability) == binom.ppf(q, runs, probability)
+        assert binomial_quantile(q, runs, Fraction(probability)) == binom.ppf(q, runs, probability)
 
 
-def test_ranks_load_no_library_of_distributions():
+def test_ranks_of_few_runs_are_those_of_many(monkeypatch):
+    cases = [(runs, Fraction(share, 20)) for runs in range(1, 101) for share in (1, 10, 18, 19)]
+    few = [_ranks(*case) for case in cases]
+    monkeypatch.setattr(chance, "_FEW_RUNS", 0)
+    assert [_ranks(*case) for case in cases] == few
+
+
+def test_ranks_of_few_runs_load_no_scipy():
     code = (
         "import sys; from fractions import Fraction; from engine.frontier.chance import _ranks;"
-        "_ranks(20, Fraction(9, 10)); print('scipy.stats' in sys.modules)"
+        "_ranks(20, Fraction(9, 10)); print('scipy' in sys.modules)"
     )
     ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert ended.stdout.strip() == "False"
