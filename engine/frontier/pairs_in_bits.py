@@ -1,4 +1,4 @@
-"""Which vectors are covered by others, from comparing every pair of them, 64 pairs in one operation on words of bits.
+"""Vectors that are covered by others, from comparing every pair of them, 64 pairs in one operation on words of bits.
 
 Arrays hold ranks of losses, whole numbers from zero on, one column per vector; one *covers* another when it is no
 larger in every row.
@@ -124,7 +124,7 @@ def _common(sets: list[_Sets], asked: Ranks) -> NDArray[np.uint64]:
 
 
 def _any(sets: NDArray[np.uint64]) -> Mask:
-    """Which sets have a member; eight truth values are looked at as one word."""
+    """A mask of the sets that have a member; eight truth values are looked at as one word."""
     truths = np.not_equal(sets, 0).view(np.uint64)
     hit: Mask = truths[:, 0] != 0
     for column in range(1, truths.shape[1]):
