@@ -27,30 +27,42 @@ from __future__ import annotations
 
 import numpy as np
 
-from engine.common.compiled import Integer, kernel
+from engine.common.compiled import COMPILED, Integer, kernel
 from engine.common.random_words import step_below
 
+GUIDE_STEP = 8 if COMPILED else 1
+"""Entries of the guide table that are written at once: compiled code does that in one instruction, and a jump that the
+processor does not foresee costs more."""
 RETRIES = 64
+PATIENCE = 4
+"""Rejections after which a look tells whether anybody is left; RETRIES is part of the stream, this is not."""
 _ONE = np.uint64(1)
 _TWO = np.uint64(2)
 _THREE = np.uint64(3)
 
 
 @kernel
-def number_positions(
-    available: np.ndarray, start: np.ndarray, limit: np.ndarray, guide: np.ndarray, shift: Integer
-) -> None:
-    """Number the available records anew: fill ``start`` and ``limit``, and a guide table from positions to cells."""
-    start[0] = 0
-    g = 0
-    for c in range(len(available)):
-        start[c + 1] = start[c] + available[c]
-        limit[c] = start[c + 1]
-        end = ((start[c + 1] - 1) >> shift) + 1
-        while g < end:
-            guide[g] = c
-            g += 1
-    guide[g:] = len(available) - 1
+def number_positions(cells: np.ndarray, guide: np.ndarray, shift: Integer) -> np.int64:
+    """Number the available records of the rows of ``cells`` anew, and fill a guide table from positions to cells as far
+    as there are positions, and up to ``GUIDE_STEP`` entries more; returns how many positions there are."""
+    position = np.int64(0)
+    g = np.int64(0)
+    for c in range(len(cells) // 4 - 1):
+        at = np.uint64(c) << _TWO
+        available = cells[at + _ONE] - cells[at]
+        cells[at] = position
+        position += available
+        cells[at + _ONE] = position
+        end = ((position - 1) >> shift) + 1
+        while True:
+            for j in range(GUIDE_STEP):
+                guide[np.uint64(g + j)] = c
+            if g + GUIDE_STEP >= end:
+                break
+            g += GUIDE_STEP
+        g = end
+    cells[len(cells) - 4] = position
+    return position
 
 
 @kernel
@@ -200,30 +212,24 @@ def partner_number(
 
 
 @kernel
-def cell_rows(class_of: np.ndarray, others: np.ndarray, first_start: np.ndarray) -> np.ndarray:
-    """First position, end of those available, class and number among ``others`` of each cell, and a row for the end."""
-    m = len(class_of)
-    cells = np.empty(4 * m + 4, first_start.dtype)
-    for c in range(m):
-        cells[4 * c] = first_start[c]
-        cells[4 * c + 1] = first_start[c + 1]
-        cells[4 * c + 2] = class_of[c]
-        cells[4 * c + 3] = others[c]
-    cells[4 * m :] = first_start[m]
-    return cells
+def nobody_left(runs: np.ndarray, at: Integer, n_runs: Integer, cells: np.ndarray) -> bool:
+    """Whether no record of the runs is available."""
+    for r in range(at, at + n_runs):
+        for c in range(runs[r, 0], runs[r, 1]):
+            if cells[4 * c + 1] > cells[4 * c]:
+                return False
+    return True
 
 
 @kernel
 def draw_pairs(
     wanted: Integer,
     order: np.ndarray,
-    class_of: np.ndarray,
+    first_cells: np.ndarray,
     class_start: np.ndarray,
     first_class: np.ndarray,
     last_class: np.ndarray,
     values: np.ndarray,
-    others: np.ndarray,
-    first_start: np.ndarray,
     first_guide: np.ndarray,
     shift: Integer,
     runs: np.ndarray,
@@ -237,10 +243,11 @@ def draw_pairs(
 ) -> Integer:
     """Draw up to ``wanted`` pairs of cells; returns how many were drawn.
 
-    All cells are in sorted order, ``order`` is their place in the table.  ``values`` are the S∪C codes per class.
-    ``others`` is a number per cell, equal for two cells that must not meet although they differ on S∪C: those equal on
-    all U attributes where a pair must differ on one of them, and no two elsewhere.  ``first_start`` and ``first_guide``
-    are the first numbering of positions.
+    All cells are in sorted order, ``order`` is their place in the table.  ``first_cells`` has four numbers for each
+    cell: its first position, the end of those available, its class, and a number that two cells share which must not
+    meet although they differ on S∪C (those equal on all U attributes where a pair must differ on one of them, and no
+    two elsewhere); four more follow, the first of them the number of positions.  ``values`` are the S∪C codes per
+    class.  ``first_cells`` and ``first_guide`` are of the first numbering of positions, and stay.
 
     ``runs``, ``reach``, ``offset``, ``memo`` and ``used`` remember the runs of classes met before: what is remembered
     saves time and never changes a draw.  ``memo[k]`` = where the runs of class ``k`` begin or -1, how many, the
@@ -251,14 +258,14 @@ def draw_pairs(
     """
     s0, s1, s2, s3 = s
     nobody = np.uint64(len(order))
-    cells = cell_rows(class_of, others, first_start)
+    cells = first_cells.copy()
     guide = first_guide.copy()
     kept = memo.reshape(4 * len(memo))
     words = np.zeros(len(values), np.uint64)
     is_spread = fits = False
     ones = guards = _ONE
     numbering = np.int64(0)
-    positions = np.int64(first_start[nobody])
+    positions = np.int64(cells[nobody << _TWO])
     available = positions
     wasted = 0
     n_pairs = np.uint64(0)
@@ -303,8 +310,8 @@ def draw_pairs(
             # second record: uniform over the runs until it is available and differs on some U attribute where it must
             own = cells[at_a + _THREE]
             b = nobody
-            tries = 0
-            while total > 0 and tries < RETRIES:
+            tries = 0 if total > 0 else RETRIES
+            while tries < RETRIES:
                 tries += 1
                 number, s0, s1, s2, s3 = step_below(total, s0, s1, s2, s3)
                 position = number + offset[run_at(number, at, n_runs, reach)]
@@ -313,6 +320,12 @@ def draw_pairs(
                     wasted += 1
                 elif cells[(c << _TWO) + _THREE] != own:
                     b = c
+                    break
+                if tries == PATIENCE and nobody_left(runs, at, n_runs, cells):
+                    # all that is still to be drawn falls on used records, wherever that may be
+                    for _ in range(PATIENCE, RETRIES):
+                        number, s0, s1, s2, s3 = step_below(total, s0, s1, s2, s3)
+                    wasted += RETRIES - PATIENCE
                     break
 
             # the same law by counting; finding nobody closes the cell, or its whole class when nobody differs on S∪C
@@ -336,9 +349,7 @@ def draw_pairs(
                 cells[(b << _TWO) + _ONE] -= 1
                 available -= 2
         if wasted >= len(order):
-            left = cells[1:-4:4] - cells[:-4:4]
-            number_positions(left, cells[::4], cells[1::4], guide, shift)
-            positions = np.int64(cells[nobody << _TWO])
+            positions = number_positions(cells, guide, shift)
             used[1] += 1
             numbering = np.int64(used[1])
             wasted = 0

@@ -64,20 +64,20 @@ def find_classes(
     words: np.ndarray,
     masks: np.ndarray,
     kinds: np.ndarray,
-    class_of: np.ndarray,
+    cells: np.ndarray,
     class_start: np.ndarray,
     first_class: np.ndarray,
     last_class: np.ndarray,
 ) -> int:
-    """Fill each sorted cell's class, each class's first cell (one more entry at the end), and for each class the range
-    of classes of its stratum; returns how many classes there are.
+    """Fill each sorted cell's class (the third number of its row in ``cells``), each class's first cell (one more entry
+    at the end), and for each class the range of classes of its stratum; returns how many classes there are.
 
     Cells of a stratum agree on the words under ``masks[0]`` and on the rows of ``kinds``, those of a class also under
     ``masks[1]``.
     """
     n = 0
     stratum = 0
-    class_of[0] = class_start[0] = first_class[0] = 0
+    cells[2] = class_start[0] = first_class[0] = 0
     for i in range(1, len(order)):
         a, b = order[i - 1], order[i]
         new_stratum = new_class = False
@@ -95,7 +95,7 @@ def find_classes(
                     last_class[k] = n
                 stratum = n
             first_class[n] = stratum
-        class_of[i] = n
+        cells[4 * i + 2] = n
     n += 1
     class_start[n] = len(order)
     for k in range(stratum, n):
@@ -120,14 +120,11 @@ def prepare_cells(
     other: np.ndarray,
     keys: np.ndarray,
     begins: np.ndarray,
-    class_of: np.ndarray,
+    cells: np.ndarray,
     class_start: np.ndarray,
     first_class: np.ndarray,
     last_class: np.ndarray,
     values: np.ndarray,
-    others: np.ndarray,
-    start: np.ndarray,
-    limit: np.ndarray,
     guide: np.ndarray,
     memo: np.ndarray,
 ) -> tuple[int, int, int]:
@@ -148,15 +145,16 @@ def prepare_cells(
         masks[1] |= bits[j]
     for j in free:
         masks[2] |= bits[j]
-    n_classes = find_classes(order, words, masks, columns[kinds], class_of, class_start, first_class, last_class)
+    n_classes = find_classes(order, words, masks, columns[kinds], cells, class_start, first_class, last_class)
     for j in range(len(differ)):
         column = columns[differ[j]]
         for k in range(n_classes):
             values[k, j] = column[order[class_start[k]]]
     for i in range(m):
-        others[i] = words[order[i], 0] & masks[2, 0] if must_differ else i
-        other[i] = counts[order[i]]
-    number_positions(other, start, limit, guide, shift)
+        cells[4 * i] = 0
+        cells[4 * i + 1] = counts[order[i]]
+        cells[4 * i + 3] = words[order[i], 0] & masks[2, 0] if must_differ else i
+    number_positions(cells, guide, shift)
     total = most = 0
     for k in range(n_classes):
         memo[k] = -1

@@ -38,17 +38,16 @@ class Prepared:
     """One structure's cells in drawing order, and what the draw remembers.
 
     Fields are as :func:`engine.mechanisms.kernels.draw_pairs` takes them; positions are 32 bits wide wherever records
-    are few enough and ``others`` fit, because what stays in the processor's nearest cache is read several times faster.
+    are few enough and what else is kept of cells fits, because what stays in the processor's nearest cache is read
+    several times faster.
     """
 
     order: np.ndarray
-    class_of: np.ndarray
+    cells: np.ndarray
     class_start: np.ndarray
     first_class: np.ndarray
     last_class: np.ndarray
     values: np.ndarray
-    others: np.ndarray
-    start: np.ndarray
     guide: np.ndarray
     shift: int
     runs: np.ndarray
@@ -67,13 +66,11 @@ class Prepared:
             n_pairs = draw_pairs(
                 wanted,
                 self.order,
-                self.class_of,
+                self.cells,
                 self.class_start,
                 self.first_class,
                 self.last_class,
                 self.values,
-                self.others,
-                self.start,
                 self.guide,
                 self.shift,
                 self.runs,
@@ -98,6 +95,7 @@ class Preparing:
 
     def __init__(self, table: ContingencyTable) -> None:
         from engine.mechanisms import preparing_kernels
+        from engine.mechanisms.kernels import GUIDE_STEP
 
         self._prepare = preparing_kernels.prepare_cells
         self._table = table
@@ -113,12 +111,11 @@ class Preparing:
         self._few_levels_first = sorted(range(d), key=lambda j: (domain.shape[j], j))
         self._shift = max(0, n.bit_length() - (_GUIDE * m).bit_length())
         keys = max(int(self._sizes.max(initial=1)), min(_KEYS, 2 * m)) + 2
-        self._order, self._class_of = np.empty(m, np.int64), np.empty(m, np.int64)
+        self._order, self._cells = np.empty(m, np.int64), np.zeros(4 * m + 4, width)
         self._scratch = np.empty(m, np.int64), np.empty(m, np.int32), np.empty(keys, np.int64)
         self._classes = np.empty(m + 1, np.int64), np.empty(m, np.int64), np.empty(m, np.int64)
-        self._values, self._others = np.empty(m * d, np.int64), np.empty(m, np.int64)
-        self._start, self._limit = np.empty(m + 1, width), np.empty(m, width)
-        self._guide = np.empty((n >> self._shift) + 1, np.uint16 if m < 2**16 else np.int32)
+        self._values = np.empty(m * d, np.int64)
+        self._guide = np.empty((n >> self._shift) + 1 + GUIDE_STEP, np.uint16 if m < 2**16 else np.int32)
         self._memo = np.empty((m, 4), width)
         self._runs, self._reach, self._offset = np.empty((0, 2), np.int32), np.empty(0, width), np.empty(0, width)
 
@@ -151,19 +148,16 @@ class Preparing:
             other,
             keys,
             begins,
-            self._class_of,
+            self._cells,
             class_start,
             first_class,
             last_class,
             values,
-            self._others,
-            self._start,
-            self._limit,
             self._guide,
             self._memo,
         )
         if structure.needs_free_difference and not in_kernel:
-            self._others[:] = table.group_numbers(structure.free)[self._order]
+            self._cells[3:-4:4] = table.group_numbers(structure.free)[self._order]
         spare = min(_RUNS_KEPT, n_runs + 1)
         room = spare + most
         if room > len(self._runs):
@@ -171,13 +165,11 @@ class Preparing:
             self._reach, self._offset = np.empty(room, self._width), np.empty(room, self._width)
         return Prepared(
             order=self._order,
-            class_of=self._class_of,
+            cells=self._cells,
             class_start=class_start[: n_classes + 1],
             first_class=first_class[:n_classes],
             last_class=last_class[:n_classes],
             values=values[:n_classes],
-            others=self._others,
-            start=self._start,
             guide=self._guide,
             shift=self._shift,
             runs=self._runs[:room],

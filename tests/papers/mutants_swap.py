@@ -33,7 +33,7 @@ def half_move(prepared: Prepared, derived: bytes, wanted: int) -> np.ndarray:
 
 def any_partner(prepared: Prepared, derived: bytes, wanted: int) -> np.ndarray:
     """Partners may agree on what they exchange."""
-    cells = np.repeat(prepared.order, np.diff(prepared.start))
+    cells = np.repeat(prepared.order, np.diff(prepared.cells[::4]))
     chosen = np.random.default_rng(list(derived)).permutation(len(cells))[: 2 * wanted]
     return cells[chosen].reshape(-1, 2).astype(np.int64)
 
@@ -41,17 +41,17 @@ def any_partner(prepared: Prepared, derived: bytes, wanted: int) -> np.ndarray:
 def cells_alike(prepared: Prepared, derived: bytes, wanted: int) -> np.ndarray:
     """The first record of a pair is of a random cell, whatever the cell's size."""
     rng = np.random.default_rng(list(derived))
-    left = np.diff(prepared.start).astype(np.int64)
+    left = np.diff(prepared.cells[::4]).astype(np.int64)
     pairs = np.empty((wanted, 2), np.int64)
-    values = prepared.values
+    values, class_of = prepared.values, prepared.cells[2:-4:4]
     for k in range(wanted):
         one = int(rng.choice(np.flatnonzero(left)))
-        of = int(prepared.class_of[one])
+        of = int(class_of[one])
         low, high = int(prepared.first_class[of]), int(prepared.last_class[of])
         differs = np.zeros(len(values), bool)
         differs[low:high] = (values[low:high] != values[of]).all(axis=1)
         left[one] -= 1
-        weights = np.cumsum(np.where(differs[prepared.class_of], left, 0))
+        weights = np.cumsum(np.where(differs[class_of], left, 0))
         other = int(np.searchsorted(weights, rng.integers(weights[-1]), side="right"))
         left[other] -= 1
         pairs[k] = prepared.order[one], prepared.order[other]

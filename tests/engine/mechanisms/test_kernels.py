@@ -263,6 +263,29 @@ def test_the_cases_of_the_laws_reach_every_branch_of_the_draw():
     assert not missed
 
 
+PATIENT = """
+import json
+from engine.mechanisms import kernels
+from tests.engine.mechanisms.laws import CASES
+from tests.small_tables import run
+
+def draws():
+    cases = [CASES[name] for name in sorted(CASES)]
+    return [run(case.small, case.roles, "1", case.rule, number).cells.tolist() for case in cases for number in (1, 2)]
+
+found = []
+for kernels.PATIENCE in (1, kernels.PATIENCE, kernels.RETRIES):
+    found.append(draws())
+print(json.dumps(found))
+"""
+
+
+def test_when_it_is_looked_whether_anybody_is_left_changes_no_draw():
+    """At ``RETRIES`` rejections nothing is saved any more: that is the draw as the stream defines it."""
+    at_once, as_it_is, never = in_subprocess(PATIENT, FRONTIER_NUMBA="0")
+    assert at_once == as_it_is == never
+
+
 def test_chi_square_is_what_it_is():
     """The tests of laws rest on one tail probability."""
     assert chi2.sf(24.0, 1) == pytest.approx(9.634e-07, rel=1e-3)

@@ -17,7 +17,7 @@ from tests.examples import examples
 from tests.small_tables import KEY, Small, roles_for, rules, smalls
 from tests.twins import preparing as twin
 
-_LISTED = ("order", "class_of", "class_start", "first_class", "last_class", "values", "start")
+_LISTED = ("order", "class_start", "first_class", "last_class", "values")
 
 
 def same_numbers(numbers: list[int], things: list[object]) -> bool:
@@ -29,9 +29,10 @@ def check(prepared: Prepared, structure: Structure, small: Small) -> None:
     table, _ = small.coded()
     expected = twin.prepared(structure, table)
     assert {name: getattr(prepared, name).tolist() for name in _LISTED} == {name: expected[name] for name in _LISTED}
-    assert same_numbers(prepared.others.tolist(), expected["apart"])
-    rows = np.repeat(prepared.start, 4)  # a draw keeps four facts of a cell side by side, its start first
-    cells = [int(cell_at(p, rows, prepared.guide, prepared.shift)) for p in range(table.n_records)]
+    start, limit, class_of, apart = prepared.cells.reshape(-1, 4).T.tolist()
+    assert (start, limit[:-1], class_of[:-1]) == (expected["start"], expected["start"][1:], expected["class_of"])
+    assert same_numbers(apart[:-1], expected["apart"])
+    cells = [int(cell_at(p, prepared.cells, prepared.guide, prepared.shift)) for p in range(table.n_records)]
     assert cells == twin.cell_of_position(expected["start"])
     assert (prepared.memo == -1).all() and prepared.used.tolist() == [0, 0]
     assert len(prepared.runs) == len(prepared.reach) == len(prepared.offset) > prepared.spare
