@@ -213,7 +213,7 @@ def partner_number(
 
 @kernel
 def nobody_left(runs: np.ndarray, at: Integer, n_runs: Integer, cells: np.ndarray) -> bool:
-    """Whether no record of the runs is available."""
+    """Return whether no record of the runs is available."""
     for r in range(at, at + n_runs):
         for c in range(runs[r, 0], runs[r, 1]):
             if cells[4 * c + 1] > cells[4 * c]:
