@@ -11,6 +11,7 @@ MOST_LINES_OF_FILE = 400
 MOST_LINES_OF_FUNCTION = 60
 MOST_PARAMETERS = 8
 KERNELS = {
+    ("engine/measures/exchange_kernels.py", "exchange_sums"),
     ("engine/mechanisms/donors.py", "swap_level"),
     ("engine/mechanisms/kernels.py", "draw_pairs"),
     ("engine/mechanisms/kernels.py", "find_runs"),

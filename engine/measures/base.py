@@ -27,6 +27,7 @@ from engine.common.registry import (
     described,
 )
 from engine.data.domain import Domain
+from engine.measures.compiled_sums import SummedBatch
 from engine.release.batch import Cells, ReleaseBatch, TouchedCells, release_batch
 
 if TYPE_CHECKING:
@@ -259,17 +260,21 @@ def attribute_indices(call: MeasureCall, domain: Domain, lists: Mapping[str, tup
 
 
 def evaluate(
-    call: MeasureCall, batch: ReleaseBatch, domain: Domain, lists: Mapping[str, tuple[str, ...]]
+    call: MeasureCall, batch: ReleaseBatch | SummedBatch, domain: Domain, lists: Mapping[str, tuple[str, ...]]
 ) -> np.ndarray:
     """One figure per candidate of the batch, shape ``(len(batch),)``; NaN where it is undefined.
 
     ``lists`` gives the plan's keys and analyse lists.
     """
     attributes = attribute_indices(call, domain, lists)
-    return evaluate_counts(call, batch if call.measure.named else batch.project(attributes), domain, attributes)
+    if isinstance(batch, ReleaseBatch) and not call.measure.named:
+        batch = batch.project(attributes)
+    return evaluate_counts(call, batch, domain, attributes)
 
 
-def evaluate_counts(call: MeasureCall, batch: ReleaseBatch, domain: Domain, attributes: tuple[int, ...]) -> np.ndarray:
+def evaluate_counts(
+    call: MeasureCall, batch: ReleaseBatch | SummedBatch, domain: Domain, attributes: tuple[int, ...]
+) -> np.ndarray:
     """One figure per candidate of a batch over these ``attributes``, of a ``named`` measure over all of them.
 
     Refuses (:class:`EngineError`) what is no finite number or NaN for each candidate.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import NamedTuple, TypeGuard
 
 import numpy as np
@@ -20,19 +21,20 @@ def x_log_x(counts: np.ndarray) -> np.ndarray:
     return result
 
 
-class _Tables(NamedTuple):
+class SumTables(NamedTuple):
     """Square root and x log x by count."""
 
     roots: np.ndarray
     x_log_x: np.ndarray
 
     @classmethod
-    def up_to(cls, largest: int) -> _Tables:
+    def up_to(cls, largest: int) -> SumTables:
+        """Tables of counts from 0 to ``largest``."""
         counts = np.arange(1 << largest.bit_length())
         return cls(np.sqrt(counts), x_log_x(counts))
 
 
-_tables = _Tables.up_to(1)
+_tables = SumTables.up_to(1)
 
 
 class DistanceSums(NamedTuple):
@@ -44,16 +46,40 @@ class DistanceSums(NamedTuple):
     x_log_x: np.ndarray
 
 
+@dataclass(frozen=True)
+class SummedBatch:
+    """Candidates of which no more is known than sums over the cells that they touch.
+
+    They are those of ``distances``, and in ``small_cells`` the unaltered records in cells of fewer than ``n_rule``
+    after, less the records in cells that small before; the other fields are those of a ``ReleaseBatch``.
+    """
+
+    original: np.ndarray
+    n_records: int
+    changed: np.ndarray
+    distances: DistanceSums
+    n_rule: int
+    small_cells: np.ndarray
+
+    def __len__(self) -> int:
+        return len(self.changed)
+
+
 def distance_sums(batch: object) -> DistanceSums | None:
     """The sums of a batch's distances, formed once; None where compiled code does not pay."""
+    if isinstance(batch, SummedBatch):
+        return batch.distances
     if not _pays(batch):
         return None
     return batch.own.cached("distance sums", lambda: _distance_sums(batch))
 
 
-def small_cell_sums(batch: ReleaseBatch, n_rule: int) -> np.ndarray | None:
+def small_cell_sums(batch: ReleaseBatch | SummedBatch, n_rule: int) -> np.ndarray | None:
     """For each candidate of a batch, the unaltered records in touched cells that are small after, less the records in
     those that were small before; None where compiled code does not pay."""
+    if isinstance(batch, SummedBatch):
+        assert n_rule == batch.n_rule
+        return batch.small_cells
     if not _pays(batch):
         return None
     from engine.measures import sum_kernels
@@ -87,7 +113,7 @@ def _distance_sums(batch: ReleaseBatch) -> DistanceSums | None:
             return DistanceSums(*sums)
         if too_large > LARGEST:
             return None
-        _tables = _Tables.up_to(int(too_large))
+        _tables = SumTables.up_to(int(too_large))
 
 
 def _whole(numbers: np.ndarray) -> np.ndarray:

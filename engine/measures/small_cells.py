@@ -6,11 +6,11 @@ import numpy as np
 
 from engine.common.errors import UsageError
 from engine.measures.base import Measure
-from engine.measures.compiled_sums import small_cell_sums
+from engine.measures.compiled_sums import SummedBatch, small_cell_sums
 from engine.release.batch import ReleaseBatch
 
 
-def small_cells(batch: ReleaseBatch, n_rule: int) -> np.ndarray:
+def small_cells(batch: ReleaseBatch | SummedBatch, n_rule: int) -> np.ndarray:
     """Share of unaltered records that lie in small cells of the released table (Gomatam, Karr and Sanil 2005, eq. 6).
 
     A cell is small when its released count is 1 to ``n_rule - 1``.  In [0, 1]; higher is riskier; NaN when no record is
@@ -18,6 +18,7 @@ def small_cells(batch: ReleaseBatch, n_rule: int) -> np.ndarray:
     """
     sums = small_cell_sums(batch, n_rule)
     if sums is None:
+        assert isinstance(batch, ReleaseBatch)
         small_before = batch.before < n_rule
         small_after = (batch.after > 0) & (batch.after < n_rule)
         sums = batch.total(batch.kept * small_after) - batch.total(batch.before * small_before)

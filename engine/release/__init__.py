@@ -3,6 +3,7 @@
 __all__ = [
     "batch",
     "equal_roles",
+    "exchanges",
     "ids",
     "order_trace",
     "parameter",

@@ -44,29 +44,24 @@ class CellIndex:
     def reset(self) -> None:
         """Forget all but the table's own cells."""
         m = len(self.table)
-        self.words = np.zeros((0, self.n_words), np.int64)
-        self.rank = np.zeros(0, np.int32)
-        self.n_cells = 0
+        self.words, self.n_cells = self.table.words, m
         self._grow(min(2 * m, self.most_cells) + 1024)
-        self.words[:m] = self.table.words
-        self.n_cells = m
-        self._fill()
 
     def _grow(self, size: int) -> None:
-        """Longer arrays per cell; what the kernels keep in them stays."""
-        words, rank = np.zeros((size, self.n_words), np.int64), np.full(size, self._kernels.NO_RANK, np.int32)
-        words[: self.n_cells], rank[: self.n_cells] = self.words[: self.n_cells], self.rank[: self.n_cells]
-        self.words, self.rank = words, rank
-        self.counts = np.zeros(size, np.int64)
-        self.counts[: len(self.table)] = self.table.counts
-
-    def _fill(self) -> None:
+        """Room for so many cells; those that were met stay, what the kernels count by key begins afresh."""
+        words = np.zeros((size, self.n_words), np.int64)
+        words[: self.n_cells] = self.words[: self.n_cells]
+        self.words = words
         bits = (2 * len(self.words)).bit_length()
         direct = self._bits <= min(_DIRECT_BITS, bits + 3)
         self.buckets = np.full(1 << (self._bits if direct else bits), -1, np.int32)
         self.bucket_shift = self._kernels.DIRECT if direct else 64 - bits
         keys = len(self.buckets) if direct else len(self.words)
-        self.arrived, self.fresh = np.zeros(keys, np.int32), np.zeros(keys + 1, np.int64)
+        self.arrived, self.fresh = np.zeros(keys, np.int32), np.zeros(keys + 1, np.int32)
+        self.rank = np.full(keys, self._kernels.NO_RANK, np.int32)
+        m = len(self.table)
+        self.counts = np.zeros(keys, np.int32 if self.table.n_records < 1 << 31 else np.int64)
+        self.counts[self.words[:m, 0] if direct else slice(m)] = self.table.counts
         with self._wrapping():
             self._kernels.fill_buckets(self.words, self.n_cells, self.buckets, self.bucket_shift)
 
@@ -74,7 +69,6 @@ class CellIndex:
         """Make sure that ``new_cells`` more cells fit, or all that there can be; indices given before stay good."""
         if min(self.n_cells + new_cells, self.most_cells) >= len(self.words):
             self._grow(min(2 * (self.n_cells + new_cells), self.most_cells + 1))
-            self._fill()
 
     def trim(self) -> None:
         """Start afresh when far more cells than the table's own have piled up; to be called between batches only."""

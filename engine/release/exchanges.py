@@ -76,46 +76,52 @@ def leave(
     shift: Integer,
     counts: np.ndarray,
     gone: np.ndarray,
-    pair_words: np.ndarray,
+    rank: np.ndarray,
+    pair_keys: np.ndarray,
     sources: np.ndarray,
     known: np.ndarray,
-) -> None:
+) -> Integer:
     """Count the records that leave each cell, which no split changes.
 
-    Row 0 of ``sources`` receives the cells of the pairs in the order of first use, row 1 their :func:`key_of`, row 2
-    their counts, and row ``3 + k`` the records that stayed after ``stops[k]`` pairs, which meet the first ``known[k]``
-    of them.  ``pair_words`` receives the first words of each pair's cells.  ``gone`` is scratch by key, zero on entry
-    and on return.
+    Row 0 of ``sources`` receives the :func:`key_of` of the pairs' cells in the order of first use, row 1 their counts,
+    and row ``2 + k`` the records that stayed after ``stops[k]`` pairs, which meet the first ``known[k]`` of them.
+    ``rank`` receives their places by key, ``pair_keys`` the keys of each pair's cells.  ``gone`` is scratch by key,
+    zero on entry and on return.  Returns the number of cells.
     """
     n = np.uint64(0)
     done = 0
+    ranked = np.int64(0)
     for k in range(len(stops)):
         for i in range(done, stops[k]):
             at = np.uint64(i)
             for side in range(2):
-                c = np.uint64(pairs[at, side])
-                key = key_of(c, words, shift)
+                key = key_of(np.uint64(pairs[at, side]), words, shift)
+                pair_keys[at, side] = key
                 before = gone[key]
                 gone[key] = before + 1
-                sources[0, n] = c
-                sources[1, n] = key
+                sources[0, n] = key
                 n += np.uint64(before == 0)
-                pair_words[at, side] = words[c, 0]
         done = max(done, stops[k])
-        known[k] = n
-        for r in range(n):
-            sources[2, r] = counts[np.uint64(sources[0, r])]
-            sources[3 + k, r] = sources[2, r] - gone[np.uint64(sources[1, r])]
-    for r in range(n):
-        gone[np.uint64(sources[1, r])] = 0
+        for r in range(ranked, n):
+            key = np.uint64(sources[0, r])
+            rank[key] = r
+            sources[1, r] = counts[key]
+        ranked = np.int64(n)
+        known[k] = ranked
+        for r in range(ranked):
+            sources[2 + k, r] = sources[1, r] - gone[np.uint64(sources[0, r])]
+    for r in range(ranked):
+        gone[np.uint64(sources[0, r])] = 0
+    return ranked
 
 
 @kernel
 def arrive(
-    pairs: np.ndarray,
-    pair_words: np.ndarray,
+    pair_keys: np.ndarray,
     first: Integer,
     end: Integer,
+    known: Integer,
+    rank: np.ndarray,
     mask: np.ndarray,
     words: np.ndarray,
     n_cells: Integer,
@@ -126,31 +132,36 @@ def arrive(
     n_fresh: Integer,
 ) -> tuple[Integer, Integer]:
     """Count the records that the pairs from ``first`` to before ``end`` send elsewhere, under the ``mask`` of what is
-    swapped: ``arrived`` by :func:`key_of`, and the keys of arrivals in ``fresh`` in the order of the first ones.
-    Returns the numbers of known cells and of fresh keys."""
-    new = np.uint64(n_fresh)
+    swapped: ``arrived`` by :func:`key_of`, and in ``fresh`` the keys of cells where records only arrived, in the order
+    of the first ones: those that are not among the ``known`` first cells that records left, which have a lower
+    ``rank``.  Returns the numbers of known cells and of fresh keys."""
+    new = np.uint64(0)
+    for f in range(n_fresh):
+        key = np.uint64(fresh[f])
+        fresh[new] = key
+        new += np.uint64(rank[key] >= known)
     if shift == DIRECT:
         bits = mask[0]
         for i in range(first, end):
             at = np.uint64(i)
-            word = pair_words[at, 0]
-            other = pair_words[at, 1]
+            word = pair_keys[at, 0]
+            other = pair_keys[at, 1]
             crossing = (word ^ other) & bits
             key = np.uint64(word ^ crossing)
             n = arrived[key]
             fresh[new] = key
-            new += np.uint64(n == 0)
+            new += np.uint64((n == 0) & (rank[key] >= known))
             arrived[key] = n + 1
             key = np.uint64(other ^ crossing)
             n = arrived[key]
             fresh[new] = key
-            new += np.uint64(n == 0)
+            new += np.uint64((n == 0) & (rank[key] >= known))
             arrived[key] = n + 1
     else:
         for i in range(first, end):
             for side in range(2):
-                a = pairs[i, side]
-                b = pairs[i, 1 - side]
+                a = pair_keys[i, side]
+                b = pair_keys[i, 1 - side]
                 for w in range(len(mask)):
                     words[n_cells, w] = words[a, w] ^ ((words[a, w] ^ words[b, w]) & mask[w])
                 c = locate(words, n_cells, buckets, shift)
@@ -159,9 +170,16 @@ def arrive(
                 key = np.uint64(c)
                 n = arrived[key]
                 fresh[new] = key
-                new += np.uint64(n == 0)
+                new += np.uint64((n == 0) & (rank[key] >= known))
                 arrived[key] = n + 1
     return n_cells, np.int64(new)
+
+
+@kernel
+def forget(places: np.ndarray, n: Integer, scratch: np.ndarray, value: Integer) -> None:
+    """Set the first ``n`` ``places`` of ``scratch`` back to their ``value``."""
+    for i in range(n):
+        scratch[np.uint64(places[i])] = value
 
 
 @kernel
@@ -171,10 +189,10 @@ def exchange(
     split: int,
     swapped: np.ndarray,
     wanted: np.ndarray,
-    rank: np.ndarray,
     sources: np.ndarray,
     known: np.ndarray,
-    pair_words: np.ndarray,
+    pair_keys: np.ndarray,
+    rank: np.ndarray,
     words: np.ndarray,
     n_cells: Integer,
     limit: Integer,
@@ -183,9 +201,9 @@ def exchange(
     counts: np.ndarray,
     arrived: np.ndarray,
     fresh: np.ndarray,
+    ends: np.ndarray,
     out: np.ndarray,
     n_out: Integer,
-    ends: np.ndarray,
 ) -> tuple[int, int, int]:
     """Post-swap cells that differ from the original, per split of S∪C and number of pairs in ``stops``
     (non-decreasing).
@@ -193,9 +211,9 @@ def exchange(
     A pair of cells (a, b) becomes (a with b's values on S, b with a's): two records leave a and b whatever S is, and
     two arrive elsewhere.  So departures are counted once for all splits (:func:`leave`) and only arrivals per split.
     Row ``k`` of ``swapped`` masks the words of split ``k``'s S; ``words`` holds the packed cells known so far (the
-    original ones first, never more than ``limit``) with room for new ones, ``counts`` their original counts.
-    ``arrived`` and ``rank`` are scratch, zero and NO_RANK on entry and on return, like ``fresh``, ``sources``,
-    ``known`` and ``pair_words``.
+    original ones first, never more than ``limit``) with room for new ones, ``counts`` the original counts by
+    :func:`key_of`.  ``arrived`` and ``rank`` are scratch by key, zero and NO_RANK on entry and on return, like
+    ``fresh``, ``sources``, ``known`` and ``pair_keys``.
 
     For each split and stop that is ``wanted``, the touched cells are appended to ``out`` from column ``n_out`` on
     (cell, count before, count after, records that stayed) and the end is written to ``ends[split, stop]``: first the
@@ -205,10 +223,7 @@ def exchange(
     Begins with split ``split`` and stops before one for which room may run out; returns the split to go on with, the
     number of known cells and the number of columns in use.
     """
-    leave(pairs, stops, words, shift, counts, arrived, pair_words, sources, known)
-    n_sources = known[len(stops) - 1]
-    for r in range(n_sources):
-        rank[np.uint64(sources[0, r])] = r
+    n_sources = leave(pairs, stops, words, shift, counts, arrived, rank, pair_keys, sources, known)
     while split < len(swapped):
         most = min(n_cells + 2 * stops[len(stops) - 1], limit)
         room = 0
@@ -218,20 +233,32 @@ def exchange(
             break
         n_fresh: Integer = 0
         done = 0
-        mask = swapped[split]
         o = np.uint64(n_out)
         for k in range(len(stops)):
             n_cells, n_fresh = arrive(
-                pairs, pair_words, done, stops[k], mask, words, n_cells, buckets, shift, arrived, fresh, n_fresh
+                pair_keys,
+                done,
+                stops[k],
+                known[k],
+                rank,
+                swapped[split],
+                words,
+                n_cells,
+                buckets,
+                shift,
+                arrived,
+                fresh,
+                n_fresh,
             )
             done = max(done, stops[k])
             if wanted[split, k]:
                 for r in range(known[k]):
-                    kept = sources[3 + k, r]
-                    out[0, o] = sources[0, r]
-                    out[1, o] = sources[2, r]
-                    out[2, o] = kept + arrived[np.uint64(sources[1, r])]
-                    out[3, o] = kept
+                    key = np.uint64(sources[0, r])
+                    stayed = np.int64(sources[2 + k, r])
+                    out[0, o] = buckets[key] if shift == DIRECT else np.int64(key)
+                    out[1, o] = sources[1, r]
+                    out[2, o] = stayed + arrived[key]
+                    out[3, o] = stayed
                     o += np.uint64(1)
                 for f in range(n_fresh):
                     key = np.uint64(fresh[f])
@@ -243,17 +270,16 @@ def exchange(
                             words[c, 0] = key
                             buckets[key] = c
                             n_cells += 1
-                    before = counts[np.uint64(c)]
+                    before = np.int64(counts[key])
                     out[0, o] = c
                     out[1, o] = before
                     out[2, o] = before + arrived[key]
                     out[3, o] = before
-                    o += np.uint64(rank[np.uint64(c)] >= known[k])
+                    o += np.uint64(1)
             ends[split, k] = o
         n_out = np.int64(o)
-        for f in range(n_fresh):
-            arrived[np.uint64(fresh[f])] = 0
+        forget(sources[0], n_sources, arrived, 0)
+        forget(fresh, n_fresh, arrived, 0)
         split += 1
-    for r in range(n_sources):
-        rank[np.uint64(sources[0, r])] = NO_RANK
+    forget(sources[0], n_sources, rank, NO_RANK)
     return split, int(n_cells), int(n_out)

@@ -2,22 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 import numpy as np
 
 from engine.release.batch import CellIndex, ReleaseBatch, TouchedCells, release_batch
 
 
-class TouchedBuffer:
-    """The touched cells of many candidates, one after the other, in room that is used again."""
+class ExchangedPairs:
+    """Base of what a compiled function makes of exchanged pairs, candidate after candidate, in room that is used
+    again."""
 
-    def __init__(self, room: int = 1 << 14) -> None:
+    def __init__(self, exchange: Callable[..., tuple[int, int, int]]) -> None:
         from engine.common.compiled import wrapping
-        from engine.release import exchanges
 
-        self._exchange, self._wrapping = exchanges.exchange, wrapping
-        self._cells = np.empty((4, room), np.int64)
+        self._exchange, self._wrapping = exchange, wrapping
         self._n = 0
-        self._ends: list[np.ndarray] = []
 
     def __len__(self) -> int:
         return self._n
@@ -25,6 +26,64 @@ class TouchedBuffer:
     def clear(self) -> None:
         """Forget everything; batches made before must not be used any more."""
         self._n = 0
+
+    def _add(
+        self,
+        index: CellIndex,
+        pairs: np.ndarray,
+        stops: np.ndarray,
+        swapped: np.ndarray,
+        wanted: np.ndarray,
+        room: Callable[[int], tuple[Any, ...]],
+    ) -> None:
+        """Run the function on several splits of one structure; ``room`` gives the arrays that it fills, with so many
+        more entries free."""
+        sources = np.empty((2 + len(stops), min(2 * len(pairs), len(index.table)) + 1), index.counts.dtype)
+        known, pair_keys = np.empty(len(stops), np.int64), np.empty((len(pairs), 2), np.int32)
+        done = more = 0
+        with self._wrapping():
+            while True:
+                done, index.n_cells, self._n = self._exchange(
+                    pairs,
+                    stops,
+                    done,
+                    swapped,
+                    wanted,
+                    sources,
+                    known,
+                    pair_keys,
+                    index.rank,
+                    index.words,
+                    index.n_cells,
+                    index.most_cells,
+                    index.buckets,
+                    index.bucket_shift,
+                    index.counts,
+                    index.arrived,
+                    index.fresh,
+                    *room(more),
+                    self._n,
+                )
+                if done == len(swapped):
+                    break
+                index.make_room(2 * len(pairs) + 1)
+                arriving = np.minimum(2 * stops, min(index.n_cells + 2 * len(pairs), index.most_cells))
+                more = int(known.sum() + arriving.sum()) + 1
+
+
+class TouchedBuffer(ExchangedPairs):
+    """The touched cells of many candidates, one after the other."""
+
+    def __init__(self, room: int = 1 << 14) -> None:
+        from engine.release import exchanges
+
+        super().__init__(exchanges.exchange)
+        self._cells = np.empty((4, room), np.int64)
+        self._ends: list[np.ndarray] = []
+
+    def clear(self) -> None:
+        """Forget everything; batches made before must not be used any more."""
+        super().clear()
         self._ends = []
 
     @property
@@ -46,46 +105,17 @@ class TouchedBuffer:
         ``swapped`` masks the words of each split's S (see :func:`split_masks`); ``wanted[split, stop]`` says which
         candidates are wanted, and these are added split by split.
         """
-        sources = np.empty((3 + len(stops), min(2 * len(pairs), len(index.table)) + 1), np.int64)
-        known, pair_words = np.empty(len(stops), np.int64), np.empty((len(pairs), 2), np.int64)
         ends = np.empty(wanted.shape, np.int64)
-        done = 0
-        with self._wrapping():
-            while True:
-                done, index.n_cells, self._n = self._exchange(
-                    pairs,
-                    stops,
-                    done,
-                    swapped,
-                    wanted,
-                    index.rank,
-                    sources,
-                    known,
-                    pair_words,
-                    index.words,
-                    index.n_cells,
-                    index.most_cells,
-                    index.buckets,
-                    index.bucket_shift,
-                    index.counts,
-                    index.arrived,
-                    index.fresh,
-                    self._cells,
-                    self._n,
-                    ends,
-                )
-                if done == len(swapped):
-                    break
-                index.make_room(2 * len(pairs) + 1)
-                arriving = np.minimum(2 * stops, min(index.n_cells + 2 * len(pairs), index.most_cells))
-                self._make_room(int(known.sum() + arriving.sum()) + 1)
-        self._ends.append(ends[wanted])
 
-    def _make_room(self, more: int) -> None:
-        if self._n + more > self._cells.shape[1]:
-            cells = np.empty((4, max(self._n + more, 2 * self._cells.shape[1])), np.int64)
-            cells[:, : self._n] = self.cells
-            self._cells = cells
+        def room(more: int) -> tuple[np.ndarray, np.ndarray]:
+            if self._n + more > self._cells.shape[1]:
+                cells = np.empty((4, max(self._n + more, 2 * self._cells.shape[1])), np.int64)
+                cells[:, : self._n] = self.cells
+                self._cells = cells
+            return ends, self._cells
+
+        self._add(index, pairs, stops, swapped, wanted, room)
+        self._ends.append(ends[wanted])
 
     def batch(
         self, index: CellIndex, changed: np.ndarray, swaps: np.ndarray, failing: np.ndarray | None = None

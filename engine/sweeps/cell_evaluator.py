@@ -11,6 +11,8 @@ import numpy as np
 
 from engine.data.table import ContingencyTable
 from engine.measures import MeasureCall, evaluate, evaluate_records
+from engine.measures.compiled_sums import SummedBatch
+from engine.measures.exchange_sums import ExchangeSums, rule_of_sums
 from engine.mechanisms import mechanism
 from engine.mechanisms.base import PreparedCells
 from engine.mechanisms.random_swap import exchanged
@@ -122,7 +124,9 @@ class CellRuns:
     ) -> None:
         self.calls, self.plan, self.original = calls, plan, original
         self.index = CellIndex(table)
-        self._touched = TouchedBuffer()
+        rule = rule_of_sums(calls, table, plan)
+        self._touched: TouchedBuffer | ExchangeSums = TouchedBuffer() if rule is None else ExchangeSums(table, rule)
+        self._most = _CELLS if rule is None else _CELLS // 50
         self._waiting = _Unmeasured()
         self._on_counts = [k for k, c in enumerate(calls) if not c.measure.on_records]
         self._on_records = [k for k, c in enumerate(calls) if c.measure.on_records]
@@ -141,7 +145,7 @@ class CellRuns:
         layout = self._layout(group)
         for replicate, derived in zip(replicates, keys, strict=True):
             self._draw(group, layout, replicate, derived)
-            if len(self._touched) > _CELLS:
+            if len(self._touched) > self._most:
                 yield self._measure()
 
     def rest(self) -> Iterator[Measured]:
@@ -157,6 +161,7 @@ class CellRuns:
     def remake_table(self, group: Group, derived: bytes) -> tuple[np.ndarray, ContingencyTable]:
         """The row of a group of one candidate, and its table."""
         self.clear()
+        usual, self._touched = self._touched, TouchedBuffer()
         self._draw(group, self._layout(group), 1, derived)
         table, index = self.index.table, self.index
         counts = np.zeros(index.n_cells, np.int64)
@@ -166,7 +171,9 @@ class CellRuns:
         left = np.flatnonzero(counts)
         codes = np.column_stack([unpack(index.words[left], at) for at in index.layout]).astype(np.int32)
         order = np.lexsort(codes.T[::-1])
-        return self._measure().rows[0], ContingencyTable(table.domain, codes[order], counts[left][order])
+        row = self._measure().rows[0]
+        self._touched = usual
+        return row, ContingencyTable(table.domain, codes[order], counts[left][order])
 
     def _layout(self, group: Group) -> _GroupLayout:
         """The layout of a group; its cells are ready until the next one's."""
@@ -244,7 +251,9 @@ def failing_cells(index: CellIndex, plan: Plan) -> np.ndarray | None:
     return edit_failures(cells, index.table.domain, plan.edits)
 
 
-def count_figures(calls: Sequence[MeasureCall], batch: ReleaseBatch, table: ContingencyTable, plan: Plan) -> np.ndarray:
+def count_figures(
+    calls: Sequence[MeasureCall], batch: ReleaseBatch | SummedBatch, table: ContingencyTable, plan: Plan
+) -> np.ndarray:
     """Measures on every candidate of a batch, shape ``(candidates, measures)``; NaN where one needs records."""
     lists = {"keys": plan.keys, "analyse": plan.analyse}
     figures = np.full((len(batch), len(calls)), np.nan)

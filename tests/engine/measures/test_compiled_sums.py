@@ -80,7 +80,7 @@ def test_figures_have_the_bits_of_numpy(lengths, largest, seed):
 def test_tables_grow_with_the_counts_up_to_their_largest(monkeypatch):
     monkeypatch.setattr(compiled_sums, "MANY", 0)
     monkeypatch.setattr(compiled_sums, "LARGEST", 5000)
-    monkeypatch.setattr(compiled_sums, "_tables", compiled_sums._Tables.up_to(1))
+    monkeypatch.setattr(compiled_sums, "_tables", compiled_sums.SumTables.up_to(1))
     assert compiled_sums.distance_sums(batch_of([50, 60], 900, 1)) is not None
     assert len(compiled_sums._tables.roots) > 900
     assert compiled_sums.distance_sums(batch_of([50, 60], 70_000, 2)) is None, "such counts are worked out each time"
@@ -90,7 +90,7 @@ def test_tables_grow_with_the_counts_up_to_their_largest(monkeypatch):
 @needs_compiler
 def test_tables_hold_what_numpy_gives_for_arrays_of_any_length():
     """Some of NumPy's loops treat the end of an array apart."""
-    tables = compiled_sums._Tables.up_to(5000)
+    tables = compiled_sums.SumTables.up_to(5000)
     for n in (1, 2, 3, 5, 8, 17, 4099):
         counts = np.arange(4000 % n, 4000 % n + n)
         assert np.array_equal(tables.roots[counts], np.sqrt(counts))

@@ -1,0 +1,77 @@
+"""Sums over the cells that candidates touch, formed while their pairs are exchanged, for sweeps that need no more."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+from engine.data.table import ContingencyTable
+from engine.measures.base import MeasureCall, attribute_indices
+from engine.measures.compiled_sums import LARGEST, DistanceSums, SummedBatch, SumTables
+from engine.measures.distortion import entropy_change, hellinger, total_variation
+from engine.measures.small_cells import small_cells
+from engine.plan import Plan
+from engine.release.batch import CellIndex
+from engine.release.touched import ExchangedPairs
+
+_FROM_SUMS = (small_cells, hellinger, total_variation, entropy_change)
+"""Functions of measures that also take a :class:`SummedBatch`."""
+
+
+def rule_of_sums(calls: Sequence[MeasureCall], table: ContingencyTable, plan: Plan) -> int | None:
+    """The one ``n_rule`` of measures that sums over a table's cells suffice for, 0 where none has any; None where some
+    need more, or compiled code does not pay: there the cells themselves are listed."""
+    from engine.common import compiled
+
+    lists, everything = {"keys": plan.keys, "analyse": plan.analyse}, tuple(range(len(table.domain)))
+    on_counts = [call for call in calls if not call.measure.on_records]
+    suffice = all(
+        call.measure.compute in _FROM_SUMS and attribute_indices(call, table.domain, lists) == everything
+        for call in on_counts
+    )
+    rules = {int(call.values["n_rule"]) for call in on_counts if "n_rule" in call.values}
+    if not suffice or len(rules) > 1 or table.n_records > LARGEST or not compiled.COMPILED:
+        return None
+    return max(rules, default=0)
+
+
+@lru_cache(maxsize=2)
+def _tables(largest: int) -> SumTables:
+    return SumTables.up_to(largest)
+
+
+class ExchangeSums(ExchangedPairs):
+    """The sums of many candidates, one after the other, in place of their cells."""
+
+    def __init__(self, table: ContingencyTable, n_rule: int) -> None:
+        from engine.measures import exchange_kernels
+
+        super().__init__(exchange_kernels.exchange_sums)
+        self._n_rule, self._tables = n_rule, _tables(table.n_records)
+        self._scratch = np.empty((2, 0))
+        self._sums = np.empty((4, 1 << 10))
+
+    def exchange(
+        self, index: CellIndex, pairs: np.ndarray, stops: np.ndarray, swapped: np.ndarray, wanted: np.ndarray
+    ) -> None:
+        """Add the candidates of several splits of one structure, as a ``TouchedBuffer`` does."""
+        if self._n + wanted.size > self._sums.shape[1]:
+            self._sums = np.concatenate([self._sums, np.empty((4, self._n + wanted.size))], axis=1)
+
+        def room(more: int) -> tuple[Any, ...]:
+            if len(index.fresh) > self._scratch.shape[1]:
+                self._scratch = np.empty((2, len(index.fresh)))
+            return *self._tables, self._n_rule, *self._scratch, self._sums
+
+        self._add(index, pairs, stops, swapped, wanted, room)
+
+    def batch(
+        self, index: CellIndex, changed: np.ndarray, swaps: np.ndarray, failing: np.ndarray | None = None
+    ) -> SummedBatch:
+        """The candidates that measures look at; it shares this object's room."""
+        table = index.table
+        sums = DistanceSums(*self._sums[:3, : self._n])
+        return SummedBatch(table.counts, table.n_records, changed, sums, self._n_rule, self._sums[3, : self._n])
