@@ -160,7 +160,7 @@ def run_verify(args: argparse.Namespace) -> int:
 def run_apply(args: argparse.Namespace) -> None:
     """Bring another file of the same records in line with a release."""
     from engine.bundle.apply import Matched, apply
-    from engine.plan.samples import open_data
+    from engine.plan.sources import open_records
 
     blocks: dict[str, list[str]] = {}
     for text in args.block:
@@ -168,7 +168,7 @@ def run_apply(args: argparse.Namespace) -> None:
         if not equals or not names.strip():
             raise UsageError(f"--block '{text}' must read ATTRIBUTE=COLUMN,COLUMN")
         blocks.setdefault(attribute.strip(), []).extend(name.strip() for name in names.split(","))
-    raw, _ = open_data(args.data)
+    raw, _ = open_records(args.data)
     out = Path(args.out) if args.out else Path(args.bundle).absolute().parent / "linked"
     by: Matched = "id" if args.id else "unit"
     applied = apply(args.bundle, raw, args.id or args.unit, out, by=by, blocks=blocks, formats=_formats(args.formats))

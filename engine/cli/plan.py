@@ -15,6 +15,7 @@ from engine.cli.source_options import first_records_of
 from engine.common.errors import EngineError, UsageError
 from engine.common.os_support import write_private
 from engine.common.output import say, write_file_text
+from engine.common.progress import announce
 
 if TYPE_CHECKING:
     from engine.cli.parser import Commands
@@ -108,10 +109,11 @@ def run_plan_document(args: argparse.Namespace) -> None:
     plan, counts = read_plan(Path(args.plan)), None
     if args.data:
         from engine.plan.recode import code
-        from engine.plan.samples import open_data
+        from engine.plan.sources import open_source
         from engine.report.plan_counts import count_plan
+        from engine.sweeps.streamed_source import table_for
 
-        counts = count_plan(plan, code(open_data(args.data)[0], plan))
+        counts = count_plan(plan, code(table_for(open_source(args.data)[0], plan, announce=announce), plan))
     out = Path(args.out)
     write_plan_document(plan_document(plan, counts, rates=args.rates), out)
     say(f"wrote {out}" + (", for the chair of the board only: it names the rates" if args.rates else ""))

@@ -21,8 +21,8 @@ def add_stream_option(parser: argparse.ArgumentParser) -> None:
         "--stream",
         action=argparse.BooleanOptionalAction,
         default=None,
-        help="read the data by streaming: count the records and keep none in memory (default: folders of parts, large "
-        "files, and studies that were made so)",
+        help="read the data by streaming: count the records and keep none in memory (default: large files "
+        "and folders, and studies that were made so)",
     )
 
 

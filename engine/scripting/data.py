@@ -1,4 +1,4 @@
-"""Data as scripts give them: a DataFrame, the path of a file, or the name of a sample."""
+"""Data as scripts give them: a DataFrame, the path of a file or a folder, or the name of a sample."""
 
 from __future__ import annotations
 
@@ -9,20 +9,21 @@ from typing import TYPE_CHECKING, TypeAlias, Union
 from engine.data.frames import frame_of_table, table_of_frame
 from engine.data.microdata import RawTable
 from engine.plan import Plan
-from engine.plan.samples import describe, open_data
+from engine.plan.samples import describe
+from engine.plan.sources import open_records
 from engine.scripting.arguments import public
 
 if TYPE_CHECKING:
     import pandas as pd
 
 Data: TypeAlias = Union["pd.DataFrame", str, Path]
-"""A DataFrame, the path of a file, or the name of a sample."""
+"""A DataFrame, the path of a file or of a folder of parts, or the name of a sample."""
 
 
 def records_of(data: Data) -> tuple[RawTable, Plan | None]:
     """Return the records, and the plan that a sample brings along."""
     if isinstance(data, str | Path):
-        return open_data(str(data))
+        return open_records(str(data))
     return table_of_frame(data), None
 
 
@@ -36,7 +37,8 @@ def load(name_or_path: str | Path) -> pd.DataFrame:
     """Return the records of a sample or of a file as a DataFrame.
 
     Parameters: ``name_or_path`` is the name of a sample (:func:`list_samples`) or the path of a CSV, Parquet, SPSS,
-    Stata or SAS file.  Values are those of the file: all values of a CSV file are texts.
+    Stata or SAS file, or of a folder of CSV or Parquet files.  Values are those of the file: all values of a CSV file
+    are texts.
 
     Errors: :class:`UsageError` for a name that is neither, :class:`EngineError` for a file that cannot be read.
 

@@ -33,6 +33,6 @@ def check_countable(plan: Plan, source: str, calls: Sequence[MeasureCall] | None
     if asked:
         raise UsageError(
             f"'{source}' is read by streaming, so its records are not in memory, and {listed(asked)} of the plan "
-            f"{need} them; leave this out, or read one file that fits into memory",
+            f"{need} them; leave this out, or read data that fit into memory",
             Remedy.IN_MEMORY,
         )

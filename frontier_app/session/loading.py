@@ -65,10 +65,10 @@ def _records(text: str) -> tuple[RawTable, Plan | None]:
     """Records in memory, with the plan of a sample; refuses what is only read by streaming."""
     source, plan = open_source(text)
     if isinstance(source, RecordStream):
-        what = "a folder" if Path(text).is_dir() else "larger than a page can hold in memory"
         raise UsageError(
-            f"'{source.source}' is {what}; the command frontier sweep makes its study, frontier app opens that "
-            "without the data, and frontier export writes the release; pages that need records take a part of them"
+            f"'{source.source}' is larger than a page can hold in memory; the command frontier sweep makes its study, "
+            "frontier app opens that without the data, and frontier export writes the release; pages that need records "
+            "take a part of them"
         )
     return source, plan
 

@@ -33,7 +33,7 @@ def with_type(values: pa.Array, kind: pa.DataType | None) -> pa.Array:
     plain = values if kind is None else plain_values(values)
     if kind is None or plain.type == kind:
         return values
-    if pa.types.is_string(plain.type):
+    if pa.types.is_string(plain.type) and not pa.types.is_large_string(kind):
         plain = pc.if_else(pc.equal(plain, ""), pa.scalar(None, plain.type), plain)
     return plain.cast(kind)
 

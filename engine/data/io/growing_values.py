@@ -96,6 +96,13 @@ def local_codes(source: str, name: str, values: pa.Array) -> tuple[pa.Array, np.
         return pa.array([], pa.string()), np.full(len(values), -1, np.int32)
     if pa.types.is_integer(values.type) and (coded := _by_subtraction(values)) is not None:
         return coded
+    return encoded(source, name, values)
+
+
+def encoded(source: str, name: str, values: pa.Array) -> tuple[pa.Array, np.ndarray]:
+    """The same of values with a type; those of a column without a dictionary are in order of first appearance."""
+    import pyarrow as pa
+
     if not pa.types.is_dictionary(values.type):
         try:
             values = values.dictionary_encode()

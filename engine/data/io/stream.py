@@ -12,7 +12,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -131,17 +131,21 @@ class RecordStream:
         """
         known = known or {}
         values = {name: GrowingValues(name, self.source, known.get(name)) for name in names}
+        for arrays, n_records in self.arrays([*dict.fromkeys((*names, *plain))], units):
+            coded = {}
+            for name in names:
+                column = with_type(arrays[name], self.types.get(name))
+                dictionary, indices = local_codes(self.source, name, column)
+                code_of = values[name].add(dictionary, indices)
+                coded[name] = BatchColumn(values[name].values, indices, code_of)
+            yield Batch(n_records, coded, {name: typed_values(arrays[name]) for name in plain})
+
+    def arrays(self, names: Sequence[str], units: Sequence[Unit] | None = None) -> Iterator[tuple[dict[str, Any], int]]:
+        """The columns of all records as the files' readers give them, batch after batch, and how many records each
+        batch has; ``units`` and errors are those of :meth:`batches`."""
         for unit in self.units() if units is None else units:
-            part = self.parts[unit.part]
             self._check(unit.part)
-            for arrays, n_records in parts.read_unit(part, unit, [*dict.fromkeys((*names, *plain))], BATCH):
-                coded = {}
-                for name in names:
-                    column = with_type(arrays[name], self.types.get(name))
-                    dictionary, indices = local_codes(self.source, name, column)
-                    code_of = values[name].add(dictionary, indices)
-                    coded[name] = BatchColumn(values[name].values, indices, code_of)
-                yield Batch(n_records, coded, {name: typed_values(arrays[name]) for name in plain})
+            yield from parts.read_unit(self.parts[unit.part], unit, names, BATCH)
             self._check(unit.part)
 
     def _check(self, part: int) -> None:

@@ -7,7 +7,9 @@ from pathlib import Path
 import pytest
 
 from engine.cli.main import main
+from engine.plan import sources
 from engine.study.study import Study
+from tests.engine.small_studies import table_of
 from tests.engine.sweeps.test_streamed_source import PLAN
 from tests.streamed_sources import records, write_source
 
@@ -16,6 +18,7 @@ from tests.streamed_sources import records, write_source
 def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     write_source(tmp_path, "parquet folder", records(300), [100], group=60)
     (tmp_path / "plan.toml").write_text(PLAN.format(data="", more="", measures=""))
+    monkeypatch.setattr(sources, "MOST_RECORDS", 299)
     monkeypatch.chdir(tmp_path)
     return tmp_path
 
@@ -32,6 +35,33 @@ def test_a_folder_is_checked_counted_and_swept(place: Path, capsys: pytest.Captu
     assert main(["recheck", "a.study", "--data", "people", "--replicates", "2"]) == 0
     with Study.open(place / "a.study") as study:
         assert study.about["streamed"] == ["age", "job", "sex"]
+
+
+def test_a_small_folder_is_read_into_memory(
+    place: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sweep = ["sweep", "people", "--plan", "plan.toml", "--workers", "1"]
+    assert main([*sweep, "--study", "a.study"]) == 0
+    monkeypatch.setattr(sources, "MOST_RECORDS", 300)
+    capsys.readouterr()
+    key = ["--key-file", "a.study.key"]
+    assert main([*sweep, "--study", "b.study", *key, "--after", "a.study"]) == 0
+    assert "by streaming" not in capsys.readouterr().err
+    with Study.open(place / "a.study") as streamed, Study.open(place / "b.study") as in_memory:
+        assert "streamed" in streamed.about and "streamed" not in in_memory.about
+        assert table_of(streamed) == table_of(in_memory)
+    assert main(["measure", "a.study", "--data", "people", "--measures", "total_variation"]) == 0, "as it was made"
+    assert main(["measure", "b.study", *key, "--data", "people", "--measures", "pmse"]) == 0, "a measure on records"
+
+
+@pytest.mark.parametrize("most", [299, 300])
+def test_a_document_counts_a_folder(
+    place: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, most: int
+) -> None:
+    monkeypatch.setattr(sources, "MOST_RECORDS", most)
+    assert main(["plan", "document", "plan.toml", "--data", "people", "--out", "plan.html"]) == 0
+    assert ("by streaming" in capsys.readouterr().err) == (most < 300)
+    assert "300 records" in Path("plan.html").read_text(encoding="utf-8")
 
 
 def test_a_study_of_a_stream_asks_for_its_way_of_reading(place: Path, capsys: pytest.CaptureFixture[str]) -> None:

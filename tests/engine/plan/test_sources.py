@@ -10,7 +10,7 @@ from engine.common.errors import UsageError
 from engine.data.io.stream import RecordStream
 from engine.data.microdata import RawTable
 from engine.plan import sources
-from engine.plan.sources import open_source
+from engine.plan.sources import open_records, open_source
 from tests.streamed_sources import records, write_source
 
 
@@ -27,11 +27,16 @@ def test_files_are_streamed_when_they_are_large_or_when_it_is_asked_for(
     assert isinstance(open_source(path, False)[0], RawTable)
 
 
-def test_folders_are_streamed(tmp_path: Path) -> None:
-    path = str(write_source(tmp_path, "csv folder", records(40), [10]))
+@pytest.mark.parametrize("form", ["csv folder", "parquet folder"])
+def test_folders_are_streamed_by_the_same_rule(tmp_path: Path, form: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = str(write_source(tmp_path, form, records(400), [10, 200]))
+    assert isinstance(open_source(path)[0], RawTable)
+    assert isinstance(open_source(path, True)[0], RecordStream)
+    monkeypatch.setattr(sources, "MOST_RECORDS", 300)
+    monkeypatch.setattr(sources, "MOST_VALUES", 1000)
     assert isinstance(open_source(path)[0], RecordStream)
-    with pytest.raises(UsageError, match="'people' is a folder, which can only be read by streaming"):
-        open_source(path, False)
+    assert isinstance(open_source(path, False)[0], RawTable)
+    assert open_records(path)[0].n_records == 400
 
 
 def test_samples_and_other_formats_are_not(tmp_path: Path) -> None:

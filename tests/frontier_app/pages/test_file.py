@@ -63,7 +63,7 @@ def test_without_the_owners_address_no_path_is_read(tmp_path: Path) -> None:
         ("people.csv", "does not begin at the top"),
         ("{}/none.csv", "does not exist"),
         ("{}/nothing", "holds no"),
-        ("{}/parts", "'parts' is a folder; the command frontier sweep makes its study"),
+        ("{}/parts", "'parts' is larger than a page can hold in memory; the command frontier sweep makes its study"),
         ("{}/large.csv", "'large.csv' is larger than a page can hold in memory"),
         ("{}/odd.doc", "supported are"),
         ("{}/empty.sav", "is empty"),
@@ -75,7 +75,7 @@ def test_what_cannot_be_opened_is_said_and_nothing_is_left_behind(
 ) -> None:
     monkeypatch.setattr(sources, "MOST_VALUES", 1000)
     (tmp_path / "nothing").mkdir()
-    write_source(tmp_path, "csv folder", records(20), [10]).rename(tmp_path / "parts")
+    write_source(tmp_path, "csv folder", records(100), [10]).rename(tmp_path / "parts")
     write_source(tmp_path, "csv", records(100), []).rename(tmp_path / "large.csv")
     for name, content in (("odd.doc", b"x"), ("empty.sav", b""), ("broken.sav", b"$FL2" + b"\0" * 400)):
         (tmp_path / name).write_bytes(content)
