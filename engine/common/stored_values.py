@@ -7,7 +7,7 @@ people there is the seal (:mod:`engine.study.log_seal`).
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Any
 from zlib import crc32
 
@@ -25,12 +25,6 @@ def sums_of(rows: np.ndarray) -> list[int]:
 def sum_of(values: Sequence[Any]) -> int:
     """The sum of a row of texts and numbers."""
     return crc32("\0".join(map(str, values)).encode("utf-8", "surrogatepass"))
-
-
-def sums_of_columns(*columns: Iterable[str]) -> list[int]:
-    """:func:`sum_of` each row of texts that are given column by column; several columns may come as one, joined by the
-    character of code 0."""
-    return [crc32(row.encode("utf-8", "surrogatepass")) for row in map("\0".join, zip(*columns, strict=True))]
 
 
 def is_whole(value: object, least: int = 0, most: int = 2**53) -> bool:

@@ -218,10 +218,15 @@ def _as_they_appear(codes: np.ndarray, values: Sequence[str]) -> tuple[np.ndarra
     these."""
     used, first = np.unique(codes, return_index=True)
     used = used[np.argsort(first)]
-    known: dict[str, int] = {}
+    texts = [values[code] for code in used.tolist()]
+    appearing = list(dict.fromkeys(texts))
     renumbered = np.zeros(len(values), np.int32)
-    renumbered[used] = [known.setdefault(values[code], len(known)) for code in used.tolist()]
-    return renumbered[codes], list(known)
+    if len(appearing) == len(texts):
+        renumbered[used] = np.arange(len(texts))
+    else:
+        places = {text: place for place, text in enumerate(appearing)}
+        renumbered[used] = [places[text] for text in texts]
+    return renumbered[codes], appearing
 
 
 def _check_values(names: tuple[str, ...], values: Mapping[str, Iterable[Any]]) -> None:

@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 
 from engine.common.errors import UsageError, did_you_mean
-from engine.common.stored_values import is_whole, sums_of_columns
+from engine.common.stored_values import is_whole
 from engine.release.ids import short_ids
 from engine.release.release_specs import ReleaseSpecs
-from engine.release.scenarios import Scenario, Scenarios, params_text
+from engine.release.scenarios import Scenario, Scenarios
 from engine.release.spec import ReleaseSpec
 from engine.study import aggregate_cache
 from engine.study.aggregate_cache import AggregateCache
 from engine.study.database import Database
 from engine.study.lease import Lease
+from engine.study.scenario_rows import insert_scenarios
 from engine.study.subject import Subject
 
 SCHEMA = (
@@ -23,7 +24,6 @@ SCHEMA = (
     " roles text, params text, crc integer)"
 )
 
-_CHUNK = 50_000  # rows whose texts are in memory at once
 _INDEX = 64_000  # KiB in memory while rows are added, since their labels go all over an index
 
 
@@ -92,8 +92,7 @@ class ScenarioTable:
             aggregate_cache.invalidate(db, "scenario")
             sums, (usual,) = self._subject.has_sums, db.execute("pragma cache_size").fetchone()
             db.execute(f"pragma cache_size = {-_INDEX}")
-            marks = ", ".join("?" * (7 + sums))
-            db.executemany(f"insert into scenario values ({marks})", _rows(start, labels, new, sums))
+            insert_scenarios(db, start, labels, new, sums)
             db.execute(f"pragma cache_size = {usual}")
         self._scenarios = Scenarios.of_specs(np.concatenate([known.label_texts, labels]), known.specs.joined(new))
         return indices
@@ -114,26 +113,3 @@ class ScenarioTable:
         if replicate.isdecimal():
             return scenarios[index], int(replicate)
         raise UsageError(f"candidate '{text}': the replicate '{replicate}' must be a whole number, such as {label}/1.")
-
-
-def _rows(start: int, labels: np.ndarray, specs: ReleaseSpecs, sums: bool) -> Iterator[tuple[object, ...]]:
-    """Rows of the table from an index on, with their check sums where a study has them."""
-    for part in specs.parts(_CHUNK):
-        indices = range(start, start + len(part))
-        own, labels = labels[: len(part)].astype(np.str_).tolist(), labels[len(part) :]
-        roles = _chosen(list(part.specs.texts()), part.spec_codes)
-        fields = [(one.mechanism, one.rate, one.rule, params_text(one.params)) for one in part.procedures]
-        mechanisms, rates, rules, params = (
-            _chosen([row[k] for row in fields], part.procedure_codes) for k in range(len(fields[0]))
-        )
-        columns = [indices, own, mechanisms, rates, rules, roles, params]
-        if sums:
-            heads = _chosen(["\0".join(row[:3]) for row in fields], part.procedure_codes)
-            columns.append(sums_of_columns(map(str, indices), own, heads, roles, params))
-        yield from zip(*columns, strict=True)
-        start += len(part)
-
-
-def _chosen(values: Sequence[str], codes: np.ndarray) -> list[str]:
-    """The value of each code."""
-    return list(map(values.__getitem__, codes.tolist()))

@@ -12,7 +12,7 @@ from engine.plan import SpacePlan
 from engine.release.release_specs import ReleaseSpecs
 from engine.release.scenarios import params_text
 from engine.release.spec import AttributeSpec, ReleaseSpec
-from engine.study import scenario_table
+from engine.study import scenario_rows, scenario_table
 from engine.study.study import Study
 from tests.examples import examples
 from tests.small_tables import Small
@@ -43,7 +43,7 @@ def a_study() -> Study:
 def test_rows_are_those_made_one_by_one(steps, at_once):
     known: dict[ReleaseSpec, None] = {}
     with a_study() as study, pytest.MonkeyPatch.context() as patch:
-        patch.setattr(scenario_table, "_CHUNK", at_once)
+        patch.setattr(scenario_rows, "_CHUNK", at_once)
         for added in steps:
             known |= dict.fromkeys(added)
             indices = study.scenario_table.add(added)
@@ -65,7 +65,7 @@ def test_scenarios_that_were_just_written_are_not_read_back(monkeypatch):
     specs = ReleaseSpecs.product([SMALL.spec(roles) for roles in ("SUU", "USU")], ["0.1", "0.2"])
     further = ReleaseSpecs.product([SMALL.spec("SFU")], ["0.1"])
     with a_study() as study:
-        monkeypatch.setattr(scenario_table, "_rows", counted := _Counted(scenario_table._rows))
+        monkeypatch.setattr(scenario_table, "insert_scenarios", counted := _Counted(scenario_rows.insert_scenarios))
         study.scenario_table.add(specs)
         monkeypatch.setattr(scenario_table.ScenarioTable, "read", None)
         study.scenario_table.add(further)
