@@ -10,6 +10,8 @@ import re
 import tomllib
 from pathlib import Path
 
+from tests import sources
+
 ROOT = Path(__file__).parents[1]
 PAGE = ROOT / "docs" / "architecture.md"
 
@@ -31,7 +33,7 @@ def module_path(name: str) -> Path:
 
 def first_sentence(path: Path) -> str:
     """The first paragraph of a module's docstring, on one line."""
-    text = ast.get_docstring(ast.parse(path.read_text(encoding="utf-8"))) or ""
+    text = ast.get_docstring(sources.tree(path)) or ""
     return " ".join(text.partition("\n\n")[0].split())
 
 

@@ -7,6 +7,8 @@ from collections import defaultdict
 from functools import cache
 from pathlib import Path
 
+from tests import sources
+
 ROOT = Path(__file__).resolve().parents[1]
 SOURCES = ("engine", "frontier_app", "benchmarks", "datasets")
 
@@ -22,7 +24,7 @@ def packages() -> list[str]:
 
 def listed(package: str) -> list[str] | None:
     """The ``__all__`` of a package as it is written, or None."""
-    tree = ast.parse((ROOT / package.replace(".", "/") / "__init__.py").read_text(encoding="utf-8"))
+    tree = sources.tree(ROOT / package.replace(".", "/") / "__init__.py")
     for node in tree.body:
         targets = node.targets if isinstance(node, ast.Assign) else [getattr(node, "target", None)]
         if [getattr(target, "id", "") for target in targets] == ["__all__"]:
@@ -32,7 +34,7 @@ def listed(package: str) -> list[str] | None:
 
 def offers_names(package: str) -> bool:
     """Whether a package imports names for others itself; otherwise it is a folder of modules."""
-    tree = ast.parse((ROOT / package.replace(".", "/") / "__init__.py").read_text(encoding="utf-8"))
+    tree = sources.tree(ROOT / package.replace(".", "/") / "__init__.py")
     return any(isinstance(node, ast.ImportFrom) and node.module != "__future__" for node in tree.body)
 
 
@@ -43,7 +45,7 @@ def imported() -> dict[str, set[str]]:
     known = set(packages())
     for path in [path for top in SOURCES for path in (ROOT / top).rglob("*.py")]:
         here = ".".join(path.relative_to(ROOT).with_suffix("").parts)
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        for node in sources.nodes(path):
             if not isinstance(node, ast.ImportFrom) or node.module is None:
                 continue
             for name in [f"{node.module}.{alias.name}" for alias in node.names]:

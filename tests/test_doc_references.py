@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from benchmarks.__main__ import INTRODUCTION, sections
+from tests import sources
 
 ROOT = Path(__file__).parents[1]
 PAGES = sorted(path for path in [*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md")] if path.name != "CHANGELOG.md")
@@ -22,7 +23,7 @@ CODE = re.compile(r"(?<!`)`([^`\n]+)`(?!`)")
 def names_in(path: Path) -> dict[str, set[str]]:
     """Names that a module binds, each with the members of a class."""
     bound: dict[str, set[str]] = {}
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+    for node in sources.nodes(path):
         if isinstance(node, ast.ClassDef):
             members = [*node.body, *(inner for part in node.body for inner in ast.iter_child_nodes(part))]
             bound[node.name] = {name for part in members for name in _bound_by(part)}

@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from tests import sources
+
 ROOT = Path(__file__).parents[1]
 MODULES = [
     path.relative_to(ROOT).as_posix()
@@ -23,7 +25,7 @@ LONGEST = 160
 
 def first_sentence(path: Path) -> str:
     """The docstring's first paragraph, on one line."""
-    text = ast.get_docstring(ast.parse(path.read_text(encoding="utf-8"))) or ""
+    text = ast.get_docstring(sources.tree(path)) or ""
     return " ".join(text.partition("\n\n")[0].split())
 
 
@@ -59,7 +61,7 @@ UNEDITED = ("engine/report/", "engine/bundle/members")
 def loose_clauses(source: str) -> list[str]:
     """The classes and functions of a module that are described by a clause without a subject."""
     described = (ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
-    nodes = (node for node in ast.walk(ast.parse(source)) if isinstance(node, described))
+    nodes = (node for node in sources.nodes_in(source) if isinstance(node, described))
     return [node.name for node in nodes if CLAUSE.match(ast.get_docstring(node) or "")]
 
 

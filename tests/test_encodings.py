@@ -8,12 +8,14 @@ from pathlib import Path
 
 import pytest
 
+from tests import sources
+
 ROOT = Path(__file__).resolve().parents[1]
 
 
 def unnamed(source: str) -> Iterator[str]:
     """Calls that read or write text in the locale's encoding."""
-    for node in ast.walk(ast.parse(source)):
+    for node in sources.nodes_in(source):
         if not isinstance(node, ast.Call):
             continue
         words = {word.arg: word.value for word in node.keywords}

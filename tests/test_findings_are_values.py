@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from tests import sources
+
 ROOT = Path(__file__).resolve().parents[1]
 PROSE = re.compile(r"[A-Za-z][,:;.]? [A-Za-z]|[A-Za-z]{2,}[,:;.]? $|^ [A-Za-z]{2,}")
 """Text that people read: letters on both sides of a space, or a word with a space before or after it."""
@@ -48,7 +50,7 @@ def _constants(root: Path) -> dict[str, str]:
     """Texts that modules name, by name: the literal parts of what is assigned at their top."""
     found = {}
     for path in _files(root):
-        for node in ast.parse(path.read_text(encoding="utf-8")).body:
+        for node in sources.tree(path).body:
             if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name):
                 found[node.targets[0].id] = _literal(node.value, {})
     return {name: text for name, text in found.items() if text}
@@ -96,14 +98,15 @@ def _is_sentence(node: ast.AST, made: set[str]) -> bool:
 
 def _looks(function: ast.AST, named: dict[str, str]) -> Iterator[int]:
     """Lines of a function in which a condition looks into a sentence."""
+    nodes = [*ast.walk(function)]
     made = {
         target.id
-        for node in ast.walk(function)
+        for node in nodes
         if isinstance(node, ast.Assign) and _is_sentence(node.value, set())
         for target in node.targets
         if isinstance(target, ast.Name)
     }
-    for node in ast.walk(function):
+    for node in nodes:
         if isinstance(node, ast.Compare) and isinstance(node.ops[0], ast.In | ast.NotIn):
             text = isinstance(node.left, ast.Constant | ast.JoinedStr | ast.Name)
             one = not isinstance(node.comparators[0], ast.Tuple | ast.List | ast.Set | ast.Dict)
@@ -148,9 +151,9 @@ def looks(root: Path = ROOT) -> dict[str, list[int]]:
     named = _constants(root)
     found: dict[str, list[int]] = {}
     for path in _files(root):
-        tree = ast.parse(path.read_text(encoding="utf-8"))
+        tree = sources.tree(path)
         inside: set[int] = set()
-        for node in ast.walk(tree):
+        for node in sources.nodes(path):
             if isinstance(node, ast.FunctionDef):
                 inside |= set(range(node.lineno, (node.end_lineno or node.lineno) + 1))
                 of_texts = _looks_at_texts(node) if path.parent == root / "engine" / "report" else ()

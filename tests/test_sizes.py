@@ -6,6 +6,8 @@ import ast
 from collections.abc import Iterator
 from pathlib import Path
 
+from tests import sources
+
 ROOT = Path(__file__).parent.parent
 MOST_LINES_OF_FILE = 400
 MOST_LINES_OF_FUNCTION = 60
@@ -28,7 +30,7 @@ KERNELS = {
 
 def _functions(path: Path) -> Iterator[tuple[str, int, int]]:
     """Name, lines and parameters of every function; its docstring, ``self`` and ``cls`` are not counted."""
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+    for node in sources.nodes(path):
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
             given = node.args
             every = (*given.posonlyargs, *given.args, *given.kwonlyargs, given.vararg, given.kwarg)

@@ -15,6 +15,7 @@ from engine.bundle.analyst import _write_candidates
 from engine.cli.main import main
 from engine.common.printable import printable
 from engine.study.study import Study
+from tests import sources
 
 BAD = "\x1b]0;x\x07\x1b[31mred\r\x9b2J\u202eabc\u2066"
 STEERING = set("\x1b\x07\r\x9b\u202e\u2066")
@@ -32,7 +33,7 @@ def test_nothing_else_prints():
     for path in sorted(folder.rglob("*.py")):
         if path == folder / "common" / "output.py":
             continue
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        for node in sources.nodes(path):
             called = node.func.id if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) else ""
             assert called != "print", f"{path.relative_to(folder)}:{node.lineno}"  # type: ignore[attr-defined]
 

@@ -18,6 +18,7 @@ from engine.cli.main import main
 from engine.cli.remedies import OPTIONS, error_text
 from engine.common.errors import EngineError, Remedy, UsageError
 from engine.common.messages import Message
+from tests import sources
 
 ROOT = Path(engine.__file__).parent
 OPTION_OR_COMMAND = re.compile(
@@ -27,16 +28,16 @@ PAPERS = {"bundle/analyst.py", "report/annex.py"}
 """They tell whoever replays a release the command for it."""
 
 
-def _modules() -> Iterator[tuple[str, ast.Module]]:
+def _modules() -> Iterator[tuple[str, tuple[ast.AST, ...]]]:
     for path in sorted(ROOT.rglob("*.py")):
         if (name := path.relative_to(ROOT).as_posix()).partition("/")[0] != "cli":
-            yield name, ast.parse(path.read_text(encoding="utf-8"))
+            yield name, sources.nodes(path)
 
 
-def _texts(module: ast.Module) -> Iterator[tuple[int, str]]:
+def _texts(nodes: tuple[ast.AST, ...]) -> Iterator[tuple[int, str]]:
     """Line and text of constants that are no docstrings."""
-    bare = {id(node.value) for node in ast.walk(module) if isinstance(node, ast.Expr)}
-    for node in ast.walk(module):
+    bare = {id(node.value) for node in nodes if isinstance(node, ast.Expr)}
+    for node in nodes:
         if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in bare:
             yield node.lineno, node.value
 
@@ -44,9 +45,9 @@ def _texts(module: ast.Module) -> Iterator[tuple[int, str]]:
 def test_no_sentence_of_the_engine_names_an_option_or_a_command() -> None:
     named = [
         f"{name}:{line}: {text}"
-        for name, module in _modules()
+        for name, nodes in _modules()
         if name not in PAPERS
-        for line, text in _texts(module)
+        for line, text in _texts(nodes)
         if OPTION_OR_COMMAND.search(text)
     ]
     assert not named
@@ -55,8 +56,8 @@ def test_no_sentence_of_the_engine_names_an_option_or_a_command() -> None:
 def test_every_remedy_has_options_and_is_raised_with_the_values_that_they_hold() -> None:
     assert set(OPTIONS) == set(Remedy)
     raised: set[str] = set()
-    for name, module in _modules():
-        for node in ast.walk(module):
+    for name, nodes in _modules():
+        for node in nodes:
             if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == "Remedy":
                 raised.add(node.attr)
             for given in node.args if isinstance(node, ast.Call) else ():

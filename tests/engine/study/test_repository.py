@@ -12,6 +12,7 @@ from engine.plan import SpacePlan
 from engine.release.results import Note, NoteKind, RunStatus
 from engine.release.spec import ReleaseSpec
 from engine.study.study import Study
+from tests import sources
 from tests.engine.small_studies import ROOT
 from tests.small_tables import Small
 
@@ -33,9 +34,9 @@ def text_of(node: ast.AST) -> str:
 
 def sql_in(source: str) -> Iterator[str]:
     """Everything in a module that speaks SQL: statements, SQLite's module, calls that run a statement."""
-    tree = ast.parse(source)
-    docstrings = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
-    for node in ast.walk(tree):
+    nodes = sources.nodes_in(source)
+    docstrings = {id(node.value) for node in nodes if isinstance(node, ast.Expr)}
+    for node in nodes:
         if isinstance(node, ast.Import | ast.ImportFrom):
             names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else [node.module or ""]
             yield from (f"import of {name}" for name in names if name.partition(".")[0] == "sqlite3")

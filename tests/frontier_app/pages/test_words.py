@@ -17,6 +17,7 @@ from engine.study.study import Study
 from frontier_app.session.workspace import Workspace
 from frontier_app.widgets import candidate_card, compare_table
 from frontier_app.wording import mechanisms, text
+from tests import sources
 from tests.frontier_app.pages.test_compare import difference
 from tests.frontier_app.pages.test_next_step import brought_to
 from tests.frontier_app.pages.test_pages import PAGES, app, to
@@ -42,9 +43,9 @@ def _texts() -> Iterator[tuple[str, str]]:
     for path in sorted(_ROOT.rglob("*.py")):
         if path.parent.name == "session":
             continue
-        module = ast.parse(path.read_text(encoding="utf-8"))
-        bare = {id(node.value) for node in ast.walk(module) if isinstance(node, ast.Expr)}
-        for node in ast.walk(module):
+        nodes = sources.nodes(path)
+        bare = {id(node.value) for node in nodes if isinstance(node, ast.Expr)}
+        for node in nodes:
             if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in bare:
                 yield f"{path.relative_to(_ROOT)}:{node.lineno}", node.value
 

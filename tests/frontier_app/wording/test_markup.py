@@ -18,6 +18,7 @@ from streamlit.delta_generator import DeltaGenerator
 import frontier_app
 from frontier_app.wording import figure_text, markup
 from frontier_app.wording.markup import Markdown, bullets, joined, markdown, plain, table
+from tests import sources
 
 SOURCES = sorted(Path(frontier_app.__file__).parent.rglob("*.py"))
 NO_TEXT = {
@@ -34,14 +35,14 @@ READ = {"label", "body", "help", "title", "captions", "tabs", "text", "delta", "
 
 
 def calls(path: Path) -> Iterator[ast.Call]:
-    return (node for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))) if isinstance(node, ast.Call))
+    return (node for node in sources.nodes(path) if isinstance(node, ast.Call))
 
 
 def imported(path: Path) -> set[str]:
     """Names that a page takes from the two modules that make text."""
     return {
         alias.name
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        for node in sources.nodes(path)
         if isinstance(node, ast.ImportFrom) and node.module in (markup.__name__, figure_text.__name__)
         for alias in node.names
     }
@@ -166,15 +167,15 @@ def test_markdown_is_said_to_be_markdown():
     """What the program formats stands in a template, or its signs would be shown."""
     signs = re.compile(r"\*\*\S|\S\*\*|(?<!\w)\*\w[^*]*\*|-badge\[|:(?:gray|green|small)\[|^#+ \S|:material/\w+: ")
     for path in SOURCES:
-        tree = ast.parse(path.read_text(encoding="utf-8"))
+        nodes = sources.nodes(path)
         inside = {
             id(part)
-            for call in ast.walk(tree)
+            for call in nodes
             if isinstance(call, ast.Call) and getattr(call.func, "id", "") == "markdown"
             for part in ast.walk(call)
         }
-        inside |= {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}  # docstrings
-        for node in ast.walk(tree):
+        inside |= {id(node.value) for node in nodes if isinstance(node, ast.Expr)}  # docstrings
+        for node in nodes:
             if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in inside:
                 assert not signs.search(node.value), f"{path.name}:{node.lineno}: {node.value[:60]}"
 

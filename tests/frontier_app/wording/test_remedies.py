@@ -16,6 +16,7 @@ from engine.common.errors import EngineError, Remedy, UsageError
 from engine.common.messages import Message
 from frontier_app.session.navigation import PAGES
 from frontier_app.wording.remedies import STEPS, error_text, message_text
+from tests import sources
 
 ROOT = Path(frontier_app.__file__).parent
 OPTION = re.compile(r"(?<![\w-])--[a-z]")
@@ -31,15 +32,15 @@ TERMINAL = {"session/launch.py"}
 """Speaks to the terminal in which the dashboard is started."""
 
 
-def _modules() -> Iterator[tuple[str, ast.Module]]:
+def _modules() -> Iterator[tuple[str, tuple[ast.AST, ...]]]:
     for path in sorted(ROOT.rglob("*.py")):
-        yield path.relative_to(ROOT).as_posix(), ast.parse(path.read_text(encoding="utf-8"))
+        yield path.relative_to(ROOT).as_posix(), sources.nodes(path)
 
 
-def _texts(module: ast.Module) -> Iterator[tuple[int, str]]:
+def _texts(nodes: tuple[ast.AST, ...]) -> Iterator[tuple[int, str]]:
     """Line and text of constants that are no docstrings."""
-    bare = {id(node.value) for node in ast.walk(module) if isinstance(node, ast.Expr)}
-    for node in ast.walk(module):
+    bare = {id(node.value) for node in nodes if isinstance(node, ast.Expr)}
+    for node in nodes:
         if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in bare:
             yield node.lineno, node.value
 
@@ -58,7 +59,7 @@ def test_every_remedy_that_a_page_can_need_has_a_step_with_the_values_of_the_err
 
 
 def test_what_a_step_names_stands_on_the_pages() -> None:
-    texts = [text for name, module in _modules() if name != "wording/remedies.py" for _, text in _texts(module)]
+    texts = [text for name, nodes in _modules() if name != "wording/remedies.py" for _, text in _texts(nodes)]
     titles = {page.title for page in PAGES.values()}
     for step in STEPS.values():
         for label in re.findall(r"“(.+?)”", step):
@@ -70,9 +71,9 @@ def test_what_a_step_names_stands_on_the_pages() -> None:
 def test_no_text_of_the_dashboard_names_an_option_of_the_command_line() -> None:
     named = [
         f"{name}:{line}: {text}"
-        for name, module in _modules()
+        for name, nodes in _modules()
         if name not in TERMINAL
-        for line, text in _texts(module)
+        for line, text in _texts(nodes)
         if OPTION.search(text) and not _is_argument(text)
     ]
     assert not named
@@ -81,8 +82,8 @@ def test_no_text_of_the_dashboard_names_an_option_of_the_command_line() -> None:
 def test_no_page_shows_an_error_without_its_step() -> None:
     """An error becomes a text in one place."""
     bare = []
-    for name, module in _modules():
-        for handler in (node for node in ast.walk(module) if isinstance(node, ast.ExceptHandler) and node.name):
+    for name, nodes in _modules():
+        for handler in (node for node in nodes if isinstance(node, ast.ExceptHandler) and node.name):
             if handler.type is None or "EngineError" not in ast.unparse(handler.type):
                 continue
             for node in (node for node in ast.walk(handler) if isinstance(node, ast.expr)):
