@@ -75,7 +75,8 @@ def take_out(
     data = plan.data
     in_blocks = {c for a in data.attributes if len(a.columns) > 1 for c in a.columns}
     free = set_aside - in_blocks
-    attributes = tuple(a for a in data.attributes if not set(a.columns) <= free)
+    gone = {a.name for a in data.attributes if set(a.columns) <= free}
+    attributes = tuple(a for a in data.attributes if a.name not in gone)
     special = data.single_uses
     carried = [
         c for c in carry if c in free and c not in special and not _under(c, data.carry) and not _dropped(data, c)
@@ -90,7 +91,7 @@ def take_out(
         drop=(*(c for c in data.drop if c not in single.values()), *dropped),
         numeric=tuple(c for c in data.numeric if c not in (id, unit, *dropped)),
     )
-    return _renamed(plan, changed, {a.name: None for a in data.attributes if a not in attributes})
+    return _renamed(plan, changed, dict.fromkeys(gone))
 
 
 def _reach(data: DataPlan, proposal: Proposal) -> tuple[list[str], list[AttributePlan]]:
