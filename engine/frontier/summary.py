@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from statistics import NormalDist
 
 import numpy as np
@@ -119,13 +120,16 @@ def threshold(comparisons: int, confidence: float = CONFIDENCE) -> float:
     return NormalDist().inv_cdf(1 - (1 - confidence) / (2 * max(1, comparisons)))
 
 
+@lru_cache(maxsize=64)
 def t_thresholds(comparisons: int, confidence: float = CONFIDENCE) -> np.ndarray:
     """Student's t quantiles for that many simultaneous two-sided comparisons, by whole degrees of freedom from 0
-    (infinite)."""
+    (infinite); nobody can write to them."""
     from scipy.special import stdtrit
 
     df = np.arange(1, _MOST_DF + 1, dtype=float)
-    return np.concatenate([[np.inf], stdtrit(df, 1 - (1 - confidence) / (2 * max(1, comparisons)))])
+    quantiles = np.concatenate([[np.inf], stdtrit(df, 1 - (1 - confidence) / (2 * max(1, comparisons)))])
+    quantiles.setflags(write=False)
+    return quantiles
 
 
 def margins(se: np.ndarray, counted: np.ndarray, i: int, quantiles: np.ndarray) -> np.ndarray:

@@ -11,6 +11,7 @@ import importlib.util
 import runpy
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -162,9 +163,10 @@ def _cps8d() -> RawTable:
     return read_table(path)
 
 
-def _drawn(name: str) -> Any:
-    """The result of a sample's generator, which lies beside the samples' plans."""
-    return runpy.run_path(str(resources.datasets_folder() / f"make_{name}.py"))[name]()
+@cache
+def _drawn(generator: Path, name: str) -> Any:
+    """The result of a sample's generator, which lies beside the samples' plans and makes the same every time."""
+    return runpy.run_path(str(generator))[name]()
 
 
 _SAMPLES: dict[str, tuple[int, int, str, bool, Callable[[], RawTable]]] = {
@@ -195,13 +197,13 @@ _SAMPLES: dict[str, tuple[int, int, str, bool, Callable[[], RawTable]]] = {
         8,
         "household survey of 300 labelled columns: recodes, skips, weights, ids",
         True,
-        lambda: _drawn("survey")[0],
+        lambda: _drawn(resources.datasets_folder() / "make_survey.py", "survey")[0],
     ),
     "census": (
         20_000,
         13,
         "census of households in four regions: whole households exchange their places",
         True,
-        lambda: _drawn("census"),
+        lambda: _drawn(resources.datasets_folder() / "make_census.py", "census"),
     ),
 }

@@ -274,3 +274,10 @@ def test_shares_beside_a_literal_count(found, allow_partial):
 
 def test_losses_of_no_measure():
     assert losses(np.zeros((3, 0)), []).shape == (3, 0)
+
+
+def test_thresholds_are_computed_once_and_nobody_changes_them():
+    found = t_thresholds(3)
+    assert t_thresholds(3) is found
+    with pytest.raises(ValueError, match="read-only"):
+        found[1] = 0.0
