@@ -13,6 +13,7 @@ from streamlit.testing.v1 import AppTest
 from streamlit.util import calc_hash
 
 from engine.plan import edit_plan, samples
+from engine.sweeps import probe
 from frontier_app.session import access, workspace
 from frontier_app.session.navigation import PAGES, script
 from frontier_app.session.workspace import Workspace
@@ -44,6 +45,13 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("FRONTIER_HOME", str(tmp_path / "home"))
     access.begin("", None)  # no launch: a server of its own each test
     return tmp_path / "home"
+
+
+@pytest.fixture(autouse=True)
+def short_probe(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Estimates of time look at fewer candidates, for no test of pages is about how good they are."""
+    monkeypatch.setattr(probe, "_SPENT", 0.005)
+    monkeypatch.setattr(probe, "_SPENT_ON_RECORDS", 0.02)
 
 
 def to_page(made: AppTest, name: str) -> AppTest:
