@@ -6,7 +6,7 @@ import numpy as np
 
 from engine.common.compiled import Integer, kernel
 from engine.measures.sum_kernels import sum_of_part
-from engine.release.exchanges import NO_RANK, arrive, forget, leave
+from engine.release.exchanges import LEFT, arrive, forget, leave
 
 
 @kernel
@@ -19,7 +19,6 @@ def exchange_sums(
     sources: np.ndarray,
     known: np.ndarray,
     pair_keys: np.ndarray,
-    rank: np.ndarray,
     words: np.ndarray,
     n_cells: Integer,
     limit: Integer,
@@ -45,19 +44,24 @@ def exchange_sums(
     scratch, as long as ``fresh``.  Returns the split to go on with, the number of known cells and of columns in use.
     """
     lefts, rights = np.empty(64), np.empty(64, np.int64)
-    n_sources = leave(pairs, stops, words, shift, counts, arrived, rank, pair_keys, sources, known)
+    n_sources = leave(pairs, stops, words, shift, counts, arrived, pair_keys, sources, known)
+    source_roots, source_terms, after = np.empty(n_sources), np.empty(n_sources), np.empty_like(sources[0])
+    for r in range(n_sources):
+        source_roots[r] = roots[np.uint64(sources[1, r])]
+        source_terms[r] = x_log_x[np.uint64(sources[1, r])]
     while split < len(swapped):
         if min(n_cells + 2 * stops[len(stops) - 1], limit) >= len(words):
             break
         n_fresh: Integer = 0
-        done = 0
+        done = marked = 0
         for k in range(len(stops)):
             n_cells, n_fresh = arrive(
                 pair_keys,
                 done,
                 stops[k],
+                sources,
+                marked,
                 known[k],
-                rank,
                 swapped[split],
                 words,
                 n_cells,
@@ -67,19 +71,21 @@ def exchange_sums(
                 fresh,
                 n_fresh,
             )
-            done = max(done, stops[k])
+            done, marked = max(done, stops[k]), known[k]
             if wanted[split, k]:
                 moved, small = np.int64(0), np.int64(0)
-                n = np.uint64(0)
+                n = np.uint64(known[k])
                 for r in range(known[k]):
-                    stayed, was = sources[2 + k, r], sources[1, r]
-                    is_now = stayed + arrived[np.uint64(sources[0, r])]
+                    after[r] = np.int64(sources[2 + k, r]) - LEFT + arrived[np.uint64(sources[0, r])]
+                for r in range(known[k]):
+                    was, is_now, stayed = sources[1, r], after[r], sources[2 + k, r]
                     moved += abs(is_now - was)
                     small += (stayed if 0 < is_now < n_rule else 0) - (was if was < n_rule else 0)
-                    change = roots[np.uint64(is_now)] - roots[np.uint64(was)]
-                    squares[n] = change * change
-                    terms[n] = x_log_x[np.uint64(was)] - x_log_x[np.uint64(is_now)]
-                    n += np.uint64(1)
+                for r in range(known[k]):
+                    at = np.uint64(after[r])
+                    change = roots[at] - source_roots[r]
+                    squares[r] = change * change
+                    terms[r] = source_terms[r] - x_log_x[at]
                 for f in range(n_fresh):
                     key = np.uint64(fresh[f])
                     was = counts[key]
@@ -96,8 +102,7 @@ def exchange_sums(
                 sums[2, n_sums] = sum_of_part(terms, length, lefts, rights)
                 sums[3, n_sums] = small
                 n_sums += 1
-        forget(sources[0], n_sources, arrived, 0)
-        forget(fresh, n_fresh, arrived, 0)
+        forget(sources[0], n_sources, arrived)
+        forget(fresh, n_fresh, arrived)
         split += 1
-    forget(sources[0], n_sources, rank, NO_RANK)
     return split, int(n_cells), int(n_sums)

@@ -58,7 +58,6 @@ class CellIndex:
         self.bucket_shift = self._kernels.DIRECT if direct else 64 - bits
         keys = len(self.buckets) if direct else len(self.words)
         self.arrived, self.fresh = np.zeros(keys, np.int32), np.zeros(keys + 1, np.int32)
-        self.rank = np.full(keys, self._kernels.NO_RANK, np.int32)
         m = len(self.table)
         self.counts = np.zeros(keys, np.int32 if self.table.n_records < 1 << 31 else np.int64)
         self.counts[self.words[:m, 0] if direct else slice(m)] = self.table.counts

@@ -11,7 +11,8 @@ import numpy as np
 
 from engine.common.compiled import Integer, kernel
 
-NO_RANK = 2**31 - 1
+LEFT = -(2**31)
+"""Added to the arrivals at a cell that records left, so that their sign tells such cells."""
 DIRECT = 64
 """In place of a hash's shift: every possible packed word has a bucket of its own."""
 
@@ -76,7 +77,6 @@ def leave(
     shift: Integer,
     counts: np.ndarray,
     gone: np.ndarray,
-    rank: np.ndarray,
     pair_keys: np.ndarray,
     sources: np.ndarray,
     known: np.ndarray,
@@ -85,12 +85,11 @@ def leave(
 
     Row 0 of ``sources`` receives the :func:`key_of` of the pairs' cells in the order of first use, row 1 their counts,
     and row ``2 + k`` the records that stayed after ``stops[k]`` pairs, which meet the first ``known[k]`` of them.
-    ``rank`` receives their places by key, ``pair_keys`` the keys of each pair's cells.  ``gone`` is scratch by key,
-    zero on entry and on return.  Returns the number of cells.
+    ``pair_keys`` receives the keys of each pair's cells.  ``gone`` is scratch by key, zero on entry and on return.
+    Returns the number of cells.
     """
     n = np.uint64(0)
     done = 0
-    ranked = np.int64(0)
     for k in range(len(stops)):
         for i in range(done, stops[k]):
             at = np.uint64(i)
@@ -102,17 +101,14 @@ def leave(
                 sources[0, n] = key
                 n += np.uint64(before == 0)
         done = max(done, stops[k])
-        for r in range(ranked, n):
+        known[k] = n
+        for r in range(n):
             key = np.uint64(sources[0, r])
-            rank[key] = r
             sources[1, r] = counts[key]
-        ranked = np.int64(n)
-        known[k] = ranked
-        for r in range(ranked):
-            sources[2 + k, r] = sources[1, r] - gone[np.uint64(sources[0, r])]
-    for r in range(ranked):
-        gone[np.uint64(sources[0, r])] = 0
-    return ranked
+            sources[2 + k, r] = counts[key] - gone[key]
+    n_sources = np.int64(n)
+    forget(sources[0], n_sources, gone)
+    return n_sources
 
 
 @kernel
@@ -120,8 +116,9 @@ def arrive(
     pair_keys: np.ndarray,
     first: Integer,
     end: Integer,
+    sources: np.ndarray,
+    marked: Integer,
     known: Integer,
-    rank: np.ndarray,
     mask: np.ndarray,
     words: np.ndarray,
     n_cells: Integer,
@@ -133,13 +130,15 @@ def arrive(
 ) -> tuple[Integer, Integer]:
     """Count the records that the pairs from ``first`` to before ``end`` send elsewhere, under the ``mask`` of what is
     swapped: ``arrived`` by :func:`key_of`, and in ``fresh`` the keys of cells where records only arrived, in the order
-    of the first ones: those that are not among the ``known`` first cells that records left, which have a lower
-    ``rank``.  Returns the numbers of known cells and of fresh keys."""
+    of the first ones.  The ``known`` first ``sources`` are cells that records left, ``marked`` of them so by LEFT on
+    entry and all on return.  Returns the numbers of known cells and of fresh keys."""
+    for r in range(marked, known):
+        arrived[np.uint64(sources[0, r])] += LEFT
     new = np.uint64(0)
     for f in range(n_fresh):
         key = np.uint64(fresh[f])
         fresh[new] = key
-        new += np.uint64(rank[key] >= known)
+        new += np.uint64(arrived[key] > 0)
     if shift == DIRECT:
         bits = mask[0]
         for i in range(first, end):
@@ -150,12 +149,12 @@ def arrive(
             key = np.uint64(word ^ crossing)
             n = arrived[key]
             fresh[new] = key
-            new += np.uint64((n == 0) & (rank[key] >= known))
+            new += np.uint64(n == 0)
             arrived[key] = n + 1
             key = np.uint64(other ^ crossing)
             n = arrived[key]
             fresh[new] = key
-            new += np.uint64((n == 0) & (rank[key] >= known))
+            new += np.uint64(n == 0)
             arrived[key] = n + 1
     else:
         for i in range(first, end):
@@ -170,16 +169,16 @@ def arrive(
                 key = np.uint64(c)
                 n = arrived[key]
                 fresh[new] = key
-                new += np.uint64((n == 0) & (rank[key] >= known))
+                new += np.uint64(n == 0)
                 arrived[key] = n + 1
     return n_cells, np.int64(new)
 
 
 @kernel
-def forget(places: np.ndarray, n: Integer, scratch: np.ndarray, value: Integer) -> None:
-    """Set the first ``n`` ``places`` of ``scratch`` back to their ``value``."""
+def forget(keys: np.ndarray, n: Integer, scratch: np.ndarray) -> None:
+    """Set ``scratch`` back to zero at the first ``n`` ``keys``."""
     for i in range(n):
-        scratch[np.uint64(places[i])] = value
+        scratch[np.uint64(keys[i])] = 0
 
 
 @kernel
@@ -192,7 +191,6 @@ def exchange(
     sources: np.ndarray,
     known: np.ndarray,
     pair_keys: np.ndarray,
-    rank: np.ndarray,
     words: np.ndarray,
     n_cells: Integer,
     limit: Integer,
@@ -212,8 +210,8 @@ def exchange(
     two arrive elsewhere.  So departures are counted once for all splits (:func:`leave`) and only arrivals per split.
     Row ``k`` of ``swapped`` masks the words of split ``k``'s S; ``words`` holds the packed cells known so far (the
     original ones first, never more than ``limit``) with room for new ones, ``counts`` the original counts by
-    :func:`key_of`.  ``arrived`` and ``rank`` are scratch by key, zero and NO_RANK on entry and on return, like
-    ``fresh``, ``sources``, ``known`` and ``pair_keys``.
+    :func:`key_of`.  ``arrived`` is scratch by key, zero on entry and on return, like ``fresh``, ``sources``, ``known``
+    and ``pair_keys``.
 
     For each split and stop that is ``wanted``, the touched cells are appended to ``out`` from column ``n_out`` on
     (cell, count before, count after, records that stayed) and the end is written to ``ends[split, stop]``: first the
@@ -223,7 +221,7 @@ def exchange(
     Begins with split ``split`` and stops before one for which room may run out; returns the split to go on with, the
     number of known cells and the number of columns in use.
     """
-    n_sources = leave(pairs, stops, words, shift, counts, arrived, rank, pair_keys, sources, known)
+    n_sources = leave(pairs, stops, words, shift, counts, arrived, pair_keys, sources, known)
     while split < len(swapped):
         most = min(n_cells + 2 * stops[len(stops) - 1], limit)
         room = 0
@@ -232,15 +230,16 @@ def exchange(
         if most >= len(words) or n_out + room >= out.shape[1]:
             break
         n_fresh: Integer = 0
-        done = 0
+        done = marked = 0
         o = np.uint64(n_out)
         for k in range(len(stops)):
             n_cells, n_fresh = arrive(
                 pair_keys,
                 done,
                 stops[k],
+                sources,
+                marked,
                 known[k],
-                rank,
                 swapped[split],
                 words,
                 n_cells,
@@ -250,14 +249,14 @@ def exchange(
                 fresh,
                 n_fresh,
             )
-            done = max(done, stops[k])
+            done, marked = max(done, stops[k]), known[k]
             if wanted[split, k]:
                 for r in range(known[k]):
                     key = np.uint64(sources[0, r])
                     stayed = np.int64(sources[2 + k, r])
                     out[0, o] = buckets[key] if shift == DIRECT else np.int64(key)
                     out[1, o] = sources[1, r]
-                    out[2, o] = stayed + arrived[key]
+                    out[2, o] = stayed - LEFT + arrived[key]
                     out[3, o] = stayed
                     o += np.uint64(1)
                 for f in range(n_fresh):
@@ -278,8 +277,7 @@ def exchange(
                     o += np.uint64(1)
             ends[split, k] = o
         n_out = np.int64(o)
-        forget(sources[0], n_sources, arrived, 0)
-        forget(fresh, n_fresh, arrived, 0)
+        forget(sources[0], n_sources, arrived)
+        forget(fresh, n_fresh, arrived)
         split += 1
-    forget(sources[0], n_sources, rank, NO_RANK)
     return split, int(n_cells), int(n_out)

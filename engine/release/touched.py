@@ -52,7 +52,6 @@ class ExchangedPairs:
                     sources,
                     known,
                     pair_keys,
-                    index.rank,
                     index.words,
                     index.n_cells,
                     index.most_cells,
