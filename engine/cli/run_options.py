@@ -13,8 +13,10 @@ if TYPE_CHECKING:
 
 
 def add_run_options(parser: argparse.ArgumentParser) -> None:
-    """Add the number of processes and the address of a cluster."""
-    parser.add_argument("--workers", type=workers, metavar="N", help="processes (default: as many as pay off)")
+    """Add the number of threads or processes and the address of a cluster."""
+    parser.add_argument(
+        "--workers", type=workers, metavar="N", help="threads or processes (default: as many as pay off)"
+    )
     parser.add_argument(
         "--cluster",
         metavar="ADDRESS",

@@ -11,6 +11,8 @@ from engine.release.batch import ReleaseBatch
 
 MANY = 1 << 14
 """Touched cells from which on compiled code pays: with fewer, loading it takes longer."""
+COMPILED_MEASURES = frozenset({"small_cells", "hellinger", "total_variation", "entropy_change"})
+"""Measures that are little more than these sums, in the package's own definition."""
 LARGEST = (1 << 20) - 1
 """Largest count in the tables."""
 

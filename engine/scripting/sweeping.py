@@ -49,7 +49,8 @@ def sweep(
       new one opens with the other studies of the same data in its folder.
     * ``key``: the study key, 16 bytes or the path of the file that holds them.  Default: a new one from the system.
       The same data, plan and key give the same figures and releases, bit for bit, also on the command line.
-    * ``workers``: processes.  With more than one a script needs ``if __name__ == "__main__":`` around the call.
+    * ``workers``: threads or processes.  With more than one a script needs ``if __name__ == "__main__":`` around the
+      call.
     * ``progress``: say on standard error how far the sweep is.
     * ``keys``, ``swap``, ``analyse``: attributes that an intruder knows, that may be swapped, that users tabulate.
     * ``cut``: edges of numeric attributes, such as ``{"age": [25, 55]}``.

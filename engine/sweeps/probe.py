@@ -26,7 +26,7 @@ from engine.sweeps.search import search_of
 from engine.sweeps.space_count import Counted, space_or_count
 from engine.sweeps.start_time import StartTime, start_time
 from engine.sweeps.swap_ways import swap_ways
-from engine.sweeps.workers import default_workers, task_batches
+from engine.sweeps.workers import THREADS, default_workers, task_batches, threads_pay
 
 _SPENT = 0.1  # seconds, shared by the mechanisms, after which a probe looks at no further group
 _SPENT_ON_RECORDS = 3.0  # where a measure looks at records: candidates differ much in what that takes
@@ -86,9 +86,9 @@ def estimate(
         start = start_time() if compiled else StartTime(loaded, loaded, slow)
     alone = start.sweep * start.slowdown + read + (work.once + work.listing) * slow
     processor = start.sweep + read / start.slowdown + work.once + work.listing + work.drawn + _STORED * runs
-    if workers == 1:
-        whole = work.again + work.fits + work.drawn
-        return Estimate(runs, alone + slow * (whole + _STORED * runs), processor + work.again + work.fits, slow)
+    if workers == 1 or threads_pay(runs, question, workers):
+        crowd, whole = _crowded(slow, workers), work.again + work.fits + work.drawn / min(workers, THREADS)
+        return Estimate(runs, alone + crowd * (whole + _STORED * runs), processor + work.again + work.fits, crowd)
     # each worker makes every fit of which it runs a part, and loads numerical libraries where it looks at records
     apart = (start.sweep if question.on_records else start.worker) + work.once + work.fits
     crowd = _crowded(slow, workers)

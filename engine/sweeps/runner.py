@@ -27,9 +27,9 @@ OnTimeLeft = Callable[[TimeLeft | None], None]
 class RunOptions(TypedDict, total=False):
     """The place where the work of a sweep is done, and the reader of its progress.
 
-    ``workers`` is the number of processes on this machine (None: as many as pay off), ``cluster`` the address of a Dask
-    scheduler in their place.  ``on_progress(done, total)`` is called as results are stored, and ``on_time_left`` before
-    it, once there is a pace; ``announce`` is told what takes time.
+    ``workers`` is the number of threads or processes on this machine (None: as many as pay off), ``cluster`` the
+    address of a Dask scheduler in their place.  ``on_progress(done, total)`` is called as results are stored, and
+    ``on_time_left`` before it, once there is a pace; ``announce`` is told what takes time.
     """
 
     workers: int | None

@@ -358,13 +358,12 @@ def fill(
 
 @contextmanager
 def open_executor(question: Question, key: bytes, candidates: int, **options: Unpack[RunOptions]) -> Iterator[Executor]:
-    """Executor for so many candidates, for as long as the context lasts: a cluster, or as many processes as asked for
-    or as pay off."""
+    """Executor for so many candidates, for as long as the context lasts: a cluster, or as many threads or processes as
+    asked for or as pay off."""
     cluster = options.get("cluster")
     if cluster is None:
-        with open_local_executor(
-            question, key, options.get("workers") or default_workers(candidates, question)
-        ) as executor:
+        workers = options.get("workers") or default_workers(candidates, question)
+        with open_local_executor(question, key, workers, candidates) as executor:
             yield executor
         return
     with open_cluster(question, key, cluster, options.get("announce")) as executor:

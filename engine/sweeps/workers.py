@@ -1,4 +1,4 @@
-"""Executors of a sweep's tasks: in this process, in several on this machine, or elsewhere.
+"""Executors of a sweep's tasks: in this process, in threads of it, in several processes, or elsewhere.
 
 Work is handed out in *batches* of tasks.  A batch is a pure function of the question, the study key and itself, so
 where, when, how often and in which order batches run changes no bit of any outcome.
@@ -7,16 +7,18 @@ where, when, how often and in which order batches run changes no bit of any outc
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator
-from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Future, ProcessPoolExecutor, wait
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Future, ProcessPoolExecutor, ThreadPoolExecutor, wait
+from concurrent.futures import Executor as Pool
 from contextlib import contextmanager
 from multiprocessing import get_context, parent_process
-from threading import Thread
+from threading import Thread, local
 from typing import Protocol
 
 import numpy as np
 
 from engine.common.errors import EngineError, Remedy, UsageError
+from engine.measures.compiled_sums import COMPILED_MEASURES
 from engine.mechanisms import mechanism
 from engine.sweeps.evaluator import Evaluator, Outcome, Question
 from engine.sweeps.groups import Groups, TaskBatch
@@ -28,6 +30,12 @@ _BATCH_ON_RECORDS = 20  # candidates per batch where a measure looks at records
 _BATCHES = 64  # batches, at least, into which candidates go whose measures look at records
 ON_RECORDS = 100
 """What a run of a mechanism that draws over records counts as, in candidates: it takes milliseconds to seconds."""
+
+_STEPS = 90e6
+"""Cells of runs on counts, and thousands of runs, that one process gets through in a second."""
+_START = 1.0  # seconds until processes have started and loaded what they need
+THREADS = 1.7
+"""Threads of one process that work at the same time, at most: between compiled calls one waits for the other."""
 
 MOST_WORKERS = 61 if os.name == "nt" else 1024
 """Most processes of a sweep; Windows waits for no more."""
@@ -62,18 +70,18 @@ class SerialExecutor:
         return map(self._evaluator.run_all, batches)
 
 
-class ProcessExecutor:
-    """Runs batches in several processes on this machine, which end with this one."""
+class PoolExecutor:
+    """Runs batches in the threads or the processes of a pool, by a function of theirs; they end with this process."""
 
-    def __init__(self, pool: ProcessPoolExecutor, workers: int) -> None:
-        self._pool, self.workers = pool, workers
+    def __init__(self, pool: Pool, work: Callable[[TaskBatch], Outcome], workers: int) -> None:
+        self._pool, self._work, self.workers = pool, work, workers
 
     def run(self, batches: Iterable[TaskBatch]) -> Iterator[Outcome]:
-        """Return every outcome as it comes, with a few batches waiting for each process."""
+        """Return every outcome as it comes, with a few batches waiting for each worker."""
         waiting: set[Future[Outcome]] = set()
         try:
             for batch in batches:
-                waiting.add(self._pool.submit(_work, batch))
+                waiting.add(self._pool.submit(self._work, batch))
                 if len(waiting) > 3 * self.workers:
                     done, waiting = wait(waiting, return_when=FIRST_COMPLETED)
                     for future in done:
@@ -93,26 +101,77 @@ class ProcessExecutor:
                 future.cancel()
 
 
+class _ThreadEvaluators:
+    """Evaluators of one question, one for each thread that asks: what an evaluator keeps is never shared."""
+
+    def __init__(self, question: Question, key: bytes) -> None:
+        self._question, self._key, self._own = question, key, local()
+
+    def prepare(self) -> Evaluator:
+        """The evaluator of this thread, made at its first call."""
+        if not hasattr(self._own, "evaluator"):
+            self._own.evaluator = Evaluator(self._question, self._key)
+        evaluator: Evaluator = self._own.evaluator
+        return evaluator
+
+    def run(self, tasks: TaskBatch) -> Outcome:
+        """Run tasks in this thread."""
+        return self.prepare().run_all(tasks)
+
+
 @contextmanager
-def open_local_executor(question: Question, key: bytes, workers: int) -> Iterator[Executor]:
-    """An executor with ``workers`` processes on this machine, for as long as the context lasts."""
+def open_local_executor(
+    question: Question, key: bytes, workers: int, candidates: int | None = None
+) -> Iterator[Executor]:
+    """An executor with ``workers`` threads or processes on this machine, for as long as the context lasts: with
+    whatever gets through so many ``candidates`` first."""
     if workers == 1:
         yield SerialExecutor(question, key)
-        return
-    check_travel(question.registered)
-    with ProcessPoolExecutor(workers, get_context("spawn"), _start_worker, (question, key)) as pool:
-        for _ in range(workers):  # each starts with work that finds nobody idle: let all, while tasks are being made
-            pool.submit(os.getpid)
-        yield ProcessExecutor(pool, workers)
+    elif candidates is not None and threads_pay(candidates, question, workers):
+        evaluators = _ThreadEvaluators(question, key)
+        with ThreadPoolExecutor(workers, "sweep") as pool:
+            for _ in range(workers):  # each loads kernels while tasks are being made
+                pool.submit(evaluators.prepare)
+            yield PoolExecutor(pool, evaluators.run, workers)
+    else:
+        check_travel(question.registered)
+        with ProcessPoolExecutor(workers, get_context("spawn"), _start_worker, (question, key)) as pool:
+            for _ in range(workers):  # each starts with work that finds nobody idle: let all, while tasks are made
+                pool.submit(os.getpid)
+            yield PoolExecutor(pool, _work, workers)
 
 
 def default_workers(candidates: int, question: Question) -> int:
-    """One process for little work (starting others costs more) and for measures or mechanisms that other processes
-    cannot import, else one per core."""
-    if not can_travel(question.registered):
+    """One for little work (starting others costs more) and for measures or mechanisms that other processes cannot
+    import, two where threads of this process are done before others have started, else one per core."""
+    if not can_travel(question.registered) or _steps(candidates, question) < 30_000_000:
         return 1
-    each = len(question.table) + 1000 if question.data is None else 100_000 * len(question.on_records)
-    return 1 if candidates * each < 30_000_000 else os.cpu_count() or 1
+    cores = os.cpu_count() or 1
+    return min(2, cores) if threads_pay(candidates, question, cores) else cores
+
+
+def threads_pay(candidates: int, question: Question, workers: int) -> bool:
+    """Return whether threads of this process get through so many candidates before as many processes would.
+
+    Threads start at once, but run beside each other only while they are in compiled code.  Where most of the work is
+    not, or comes from outside of the package, there are none.
+    """
+    if question.data is not None or question.registered:
+        return False
+    if not {asked.measure.name for asked in question.calls} <= COMPILED_MEASURES:
+        return False
+    seconds = _steps(candidates, question) / _STEPS
+    return seconds / min(workers, THREADS) <= _START + seconds / workers and _compiled()
+
+
+def _steps(candidates: int, question: Question) -> int:
+    return candidates * (len(question.table) + 1000 if question.data is None else 100_000 * len(question.on_records))
+
+
+def _compiled() -> bool:
+    from engine.common import compiled
+
+    return compiled.COMPILED
 
 
 def check_workers(workers: int | None) -> None:

@@ -29,10 +29,11 @@ def path(tmp_path) -> Path:
 SLOW_SWEEP = """
 import sys, time
 from tests.engine.small_studies import RAW, plan_of
-from engine.sweeps import results_writer
+from engine.sweeps import results_writer, workers
 from engine.sweeps.sweep import sweep
 
 results_writer.AT_MOST = 0  # a transaction for each batch
+workers.threads_pay = lambda *_: False  # workers are processes
 
 def on_progress(done, total):
     print(done, total, flush=True)

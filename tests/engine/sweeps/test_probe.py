@@ -239,7 +239,9 @@ def test_a_process_that_was_started_to_estimate_starts_no_other(
     monkeypatch.setattr(probe, "start_time", None)
     assert estimate(COMPLETE, data, started=100.0).processor == pytest.approx(without + 100, rel=0.02)
     monkeypatch.setattr(probe, "default_workers", lambda *_: 2)
-    assert estimate(COMPLETE, data, started=100.0).processor == pytest.approx(without + 300, rel=0.02)
+    for threads, started in ((True, 100), (False, 300)):
+        monkeypatch.setattr(probe, "threads_pay", lambda *_, threads=threads: threads)
+        assert estimate(COMPLETE, data, started=100.0).processor == pytest.approx(without + started, rel=0.02)
 
 
 def test_an_estimate_makes_the_specs_that_it_looks_at_and_no_others(monkeypatch: pytest.MonkeyPatch) -> None:

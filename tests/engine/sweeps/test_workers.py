@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from concurrent.futures import ProcessPoolExecutor
 
 import pytest
 
-from engine.sweeps.workers import ProcessExecutor, open_local_executor
+from engine.sweeps.workers import PoolExecutor, open_local_executor
 from tests.engine.small_studies import ROOT, SMALL
 from tests.small_tables import KEY
 
@@ -50,5 +51,5 @@ def test_a_worker_on_counts_loads_no_library_but_numpy_and_the_compiler() -> Non
 def test_all_processes_start_at_once() -> None:
     """Not one after the other, each with the first batch that finds nobody idle."""
     with open_local_executor(SMALL.asked(), KEY, 3) as executor:
-        assert isinstance(executor, ProcessExecutor)
+        assert isinstance(executor, PoolExecutor) and isinstance(executor._pool, ProcessPoolExecutor)
         assert len(executor._pool._processes) == 3
