@@ -56,6 +56,7 @@ def add_commands(commands: Commands) -> None:
 def run_plan_init(args: argparse.Namespace) -> None:
     """Write a first plan."""
     from engine.plan import plan_init_text, plan_to_toml, propose
+    from engine.plan.init import carried_remark
 
     raw, sample_plan = first_records_of(args)
     is_guess = sample_plan is None and args.plan is None
@@ -68,6 +69,8 @@ def run_plan_init(args: argparse.Namespace) -> None:
     if out.exists():
         raise UsageError(f"'{out.name}' exists already; name another file with --out")
     write_private(out, text.encode())
+    if is_guess and plan.data.carry:
+        announce(carried_remark(plan))
     say(f"wrote {out}; read it, edit it, then: frontier space {args.data} --plan {out}")
     if is_guess:
         say(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 
 def first_twice(names: Iterable[str]) -> str | None:
@@ -31,6 +31,13 @@ def listed(names: Iterable[str]) -> str:
     """Names in a sentence: ``A``, ``A and B``, ``A, B and C``."""
     names = list(names)
     return " and ".join(filter(None, [", ".join(names[:-1]), names[-1] if names else ""]))
+
+
+def columns_named(names: Sequence[str], most: int = 10) -> str:
+    """Columns in a sentence, in quotes and ``most`` by name: ``column 'a'``, ``columns 'a', 'b' and 2,000 more``."""
+    more = [f"{len(names) - most:,} more"] if len(names) > most else []
+    quoted = [f"'{name}'" for name in names[:most]]
+    return f"column{'' if len(names) == 1 else 's'} {listed([*quoted, *more])}"
 
 
 def plural(n: int, noun: str) -> str:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from textwrap import wrap
 
 from engine.common.printable import printable
+from engine.common.wording import columns_named
 from engine.plan.proposal import Proposal
 from engine.plan.types import Plan
 from engine.plan.writing import plan_to_toml
@@ -51,6 +52,16 @@ _BEFORE = {
 }
 
 
+def carried_remark(plan: Plan) -> str:
+    """A remark on the columns that a plan carries, in two sentences."""
+    are, them = ("is", "it") if len(plan.data.carry) == 1 else ("are", "them")
+    return (
+        f"The {columns_named(plan.data.carry)} {are} carried, so released as in the file, and no risk figure counts "
+        f"{them}. Whoever knows such a value exactly, as an age in years, may find its record by it: make an attribute "
+        "of the column, put classes of it into the file in its place, or drop it."
+    )
+
+
 def plan_init_text(plan: Plan, suggested: Sequence[Proposal] = ()) -> str:
     """The text of a first plan with comments on what may be changed, and on what the records suggest
     (:func:`engine.plan.propose`); it reads back to that plan."""
@@ -59,6 +70,8 @@ def plan_init_text(plan: Plan, suggested: Sequence[Proposal] = ()) -> str:
         head += "#\n# What the records suggest, each with the name by which it is accepted:\n"
     for proposal in suggested:
         head += "".join(f"#   {line}\n" for line in wrap(printable(f"{proposal.key}: {proposal.sentence}"), 112))
+    if plan.data.carry:
+        head += "#\n" + "".join(f"# {line}\n" for line in wrap(printable(carried_remark(plan)), 112))
     lines = []
     for line in plan_to_toml(plan).splitlines():
         lines.append(_BEFORE.get(line, "") + line)

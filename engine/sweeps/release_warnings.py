@@ -14,7 +14,8 @@ from functools import lru_cache
 import numpy as np
 
 from engine.common.raw_values import n_written, numbers
-from engine.common.wording import listed, plural
+from engine.common.wording import columns_named, listed, plural
+from engine.data.io.stream import first_records
 from engine.data.microdata import Microdata, RawColumn
 from engine.data.units import Units
 from engine.mechanisms import mechanism
@@ -29,6 +30,7 @@ MEND_IDENTIFIER = (
 """Advice on a column that tells nearly every record apart."""
 _PAIRS_NAMED = 3
 _KEYS_NAMED = 3
+_LOOKED_AT = 100_000  # first records of streamed data
 
 
 @dataclass(frozen=True)
@@ -66,6 +68,7 @@ class Identifier(ReleaseWarning):
     ``tells_apart`` nearly every record, unless its values are amounts.
 
     ``n_units`` is the number of households where it tells these apart, and is the same for all members of each.
+    ``of_first`` says that the records are the first ones of streamed data, of which no public bundle is made.
     """
 
     column: str
@@ -74,12 +77,14 @@ class Identifier(ReleaseWarning):
     carried: bool
     tells_apart: bool
     n_units: int = 0
+    of_first: bool = False
 
     @property
     def what(self) -> str:
         """Fault, without a full stop."""
         how = "is carried and" if self.carried else "belongs to an attribute and"
         among = plural(self.n_units, "household") if self.n_units else plural(self.n_records, "record")
+        among = f"the first {among}" if self.of_first else among
         return (
             f"column '{self.column}' {how} differs in {self.n_values:,} of {among}: released as it "
             f"is, it may identify them{', and a public bundle with it is refused' if self.refused else ''}"
@@ -88,7 +93,7 @@ class Identifier(ReleaseWarning):
     @property
     def mend(self) -> str:
         """Advice for the analyst."""
-        if not self.refused:
+        if not self.tells_apart:
             return "drop it, or declare it as the weight"
         if self.n_units:
             return "drop it, or put classes of it into the file in its place"
@@ -100,7 +105,7 @@ class Identifier(ReleaseWarning):
     @property
     def refused(self) -> bool:
         """Return whether it stands in the way of a public bundle."""
-        return self.tells_apart
+        return self.tells_apart and not self.of_first
 
 
 @dataclass(frozen=True)
@@ -177,12 +182,35 @@ class LooseRecodes(ReleaseWarning):
         return True
 
 
+@dataclass(frozen=True)
+class Uncounted(ReleaseWarning):
+    """Released ``columns`` of streamed records of which the ``n_first`` first ones alone were looked at."""
+
+    columns: tuple[str, ...]
+    n_first: int
+
+    @property
+    def what(self) -> str:
+        """Fault, without a full stop."""
+        are, them = ("is", "it") if len(self.columns) == 1 else ("are", "them")
+        return (
+            f"{columns_named(self.columns)} {are} carried, so released as in the file; no risk figure counts {them}, "
+            f"and only the first {plural(self.n_first, 'record')} were looked at for values that tell records apart"
+        )
+
+    @property
+    def mend(self) -> str:
+        """Advice for the analyst."""
+        return "drop what users do not need"
+
+
 def release_warnings(data: Microdata, plan: Plan) -> list[ReleaseWarning]:
     """Return all warnings about a release of these data, before anything is run.
 
-    Of records that are read by streaming no carried column is looked at, and no pair of columns.
+    Of records that are read by streaming no pair of columns is looked at, and of carried columns the first records.
     """
-    return [*carried_identifiers(data), *finer_than_counted(data, plan.keys), *loose_recodes(data, plan)]
+    of_columns = [*carried_identifiers(data), *finer_than_counted(data, plan.keys), *loose_recodes(data, plan)]
+    return [*of_columns, *uncounted_columns(data)]
 
 
 def released_names(data: Microdata) -> list[str]:
@@ -244,6 +272,22 @@ def carried_identifiers(data: Microdata) -> list[Identifier]:
             if tells_units_apart(column, data.units):
                 warnings.append(Identifier(name, len(column.values), n_records, name in carried, True, n_units))
     return warnings
+
+
+def uncounted_columns(data: Microdata) -> list[ReleaseWarning]:
+    """Warnings about released columns of streamed records that no attribute needs: about each that differs in nearly
+    all of the first records, and about all of them; none for records in memory, of which every column is looked at."""
+    if data.raw.streamed is None:
+        return []
+    counted = set(data.raw.streamed.rows.names)
+    names = tuple(name for name in released_names(data) if name not in counted)
+    if not names:
+        return []
+    first = first_records(data.raw.streamed.stream, _LOOKED_AT, names)
+    n = first.n_records
+    differing = [column for column in first.columns.values() if differs_everywhere(column, n)]
+    identifiers = [Identifier(c.name, len(c.values), n, True, tells_apart(c, n), of_first=True) for c in differing]
+    return [*identifiers, Uncounted(names, n)]
 
 
 def finer_than_counted(data: Microdata, keys: Sequence[str]) -> list[FinerThanCounted]:

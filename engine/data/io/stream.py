@@ -152,12 +152,14 @@ class RecordStream:
         check_unchanged(self.parts[part].path, self.states[part])
 
 
-def first_records(stream: RecordStream, most: int) -> RawTable:
-    """The first records of a source in memory, with all columns: those of its first batches, and ``most`` at most."""
-    codes: dict[str, list[np.ndarray]] = {name: [] for name in stream.names}
+def first_records(stream: RecordStream, most: int, names: Sequence[str] | None = None) -> RawTable:
+    """The first records of a source in memory, with some columns or all: those of its first batches, and ``most`` at
+    most."""
+    names = stream.names if names is None else names
+    codes: dict[str, list[np.ndarray]] = {name: [] for name in names}
     values: dict[str, pa.Array] = {}
     left = most
-    for batch in stream.batches(stream.names):
+    for batch in stream.batches(names):
         for name, column in batch.coded.items():
             codes[name].append(column.code_of[column.indices[:left]])
             values[name] = column.values
@@ -166,8 +168,8 @@ def first_records(stream: RecordStream, most: int) -> RawTable:
             break
     if not values:
         raise NoRecords(f"'{stream.source}' has columns but no records")
-    columns = {name: _whole_column(name, values[name], np.concatenate(codes[name])) for name in stream.names}
-    return RawTable(columns, len(columns[stream.names[0]].codes), stream.source)
+    columns = {name: _whole_column(name, values[name], np.concatenate(codes[name])) for name in names}
+    return RawTable(columns, len(columns[names[0]].codes), stream.source)
 
 
 def _whole_column(name: str, values: pa.Array, codes: np.ndarray) -> RawColumn:

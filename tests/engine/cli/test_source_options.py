@@ -114,3 +114,10 @@ def test_the_help_names_folders_of_both_kinds(capsys: pytest.CaptureFixture[str]
     with pytest.raises(SystemExit):
         main(["sweep", "--help"])
     assert "or a folder of CSV or Parquet files" in " ".join(capsys.readouterr().out.split())
+
+
+def test_a_first_plan_says_what_becomes_of_carried_columns(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["plan", "init", "people", "--drop", "note", "--out", "first.toml"]) == 0
+    remark = "The columns 'age' and 'income' are carried, so released as in the file, and no risk figure counts them."
+    assert remark in capsys.readouterr().err
+    assert remark in Path("first.toml").read_text(encoding="utf-8").replace("\n# ", " ")

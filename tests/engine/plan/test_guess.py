@@ -21,6 +21,7 @@ from engine.plan import (
     plan_from_toml,
     plan_init_text,
 )
+from engine.plan.init import carried_remark
 from engine.plan.recode import code
 
 
@@ -121,6 +122,9 @@ def test_plan_init_never_refuses_and_reads_back() -> None:
     assert max(map(len, text.splitlines())) <= 120
     for word in ("# [roles]", "# max_risk", "on_missing"):
         assert word in text
+    comment = " ".join(line.removeprefix("# ") for line in text.splitlines() if line[:1] == "#")
+    assert carried_remark(plan) in comment
+    assert "The columns 'Age' and 'Wage' are carried, so released as in the file" in comment
     with pytest.raises(EngineError, match="no column of the data looks categorical"):
         first_plan(table_of(x=[str(i % 98) for i in range(99)]))
 

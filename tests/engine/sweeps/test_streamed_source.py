@@ -19,11 +19,14 @@ from engine.plan import Plan, plan_from_toml, plan_to_toml
 from engine.plan import tabulate as tabulation
 from engine.plan.check import mismatches
 from engine.plan.fixes import fixes
+from engine.plan.recode import code
 from engine.plan.tabulate import tabulate
 from engine.study.earlier_studies import is_of_data
 from engine.study.study import Study
+from engine.sweeps import release_warnings as warnings_module
 from engine.sweeps.added_measures import add_measures
 from engine.sweeps.readiness import plan_problems
+from engine.sweeps.release_warnings import Identifier, Uncounted, release_warnings, uncounted_columns
 from engine.sweeps.streamed_source import table_for
 from engine.sweeps.sweep import check_same, open_sweep, sweep
 from tests.engine.small_studies import keyed, table_of
@@ -224,3 +227,41 @@ def test_a_source_is_told_to_be_streamed(tmp_path: Path) -> None:
     ]
     with pytest.raises(EngineError, match="without a use in the plan"):
         table_for(open_stream(path), plan_from_toml('[[attribute]]\nname = "age"\n'))
+
+
+def test_columns_that_were_not_counted_are_named_and_looked_at(tmp_path: Path) -> None:
+    path = write_source(tmp_path, "parquet folder", records(300), [100, 250], group=60)
+    counted = code(table_for(open_stream(path), plan_of()), plan_of())
+    with small_pieces(70, 100, 4096):
+        found = {type(warning): str(warning) for warning in uncounted_columns(counted)}
+    assert found[Uncounted] == (
+        "columns 'income' and 'note' are carried, so released as in the file; no risk figure counts them, and only the "
+        "first 300 records were looked at for values that tell records apart; drop what users do not need"
+    )
+    assert found[Identifier] == (
+        "column 'note' is carried and differs in 300 of the first 300 records: released as it is, it may identify "
+        "them; drop it, or put classes of it into the file in its place, or declare it as the id only if it numbers "
+        "the records"
+    )
+    assert set(map(str, release_warnings(counted, plan_of()))) >= set(found.values())
+
+
+def test_only_the_first_records_of_carried_columns_are_looked_at(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(warnings_module, "_LOOKED_AT", 120)
+    table = records(300)
+    notes = pa.array([f"n{min(k, 120)}" for k in range(300)])
+    path = write_source(tmp_path, "parquet", table.set_column(4, "note", notes), [], group=100)
+    counted = code(table_for(open_stream(path), plan_of()), plan_of())
+    with small_pieces(50, 100, 4096):
+        identifiers = [w for w in uncounted_columns(counted) if isinstance(w, Identifier) and w.tells_apart]
+    assert [(warning.column, warning.n_values, warning.n_records) for warning in identifiers] == [("note", 120, 120)]
+    assert not identifiers[0].refused, "no public bundle is made"
+
+
+def test_columns_of_records_in_memory_and_columns_of_attributes_are_counted(tmp_path: Path) -> None:
+    path = write_source(tmp_path, "csv", records(300).select(["age", "job", "sex"]), [])
+    plan = replace(plan_of(), data=replace(plan_of().data, carry=()))
+    assert uncounted_columns(code(table_for(open_stream(path), plan), plan)) == []
+    assert uncounted_columns(code(read_table(path), plan)) == []
