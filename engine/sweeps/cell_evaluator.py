@@ -24,7 +24,7 @@ from engine.release.records import ReleasedTable
 from engine.release.release_specs import Procedure
 from engine.release.results import Note, NoteKind, RunStatus
 from engine.release.spec import ReleaseSpec, Structure, pairs_wanted
-from engine.release.specs import S
+from engine.release.specs import S, Specs
 from engine.release.touched import TouchedBuffer
 from engine.sweeps.groups import Group
 
@@ -40,11 +40,15 @@ class Measured(NamedTuple):
 
 class _Stops(NamedTuple):
     """Numbers of pairs after which a group's candidates stop, from the fewest on: the place of each procedure among
-    them, the pairs, and whether nothing is to be swapped."""
+    them, and two rows, the pairs ``wanted`` and whether nothing is to be swapped."""
 
     place: np.ndarray
-    wanted: np.ndarray
-    nothing: np.ndarray
+    rows: np.ndarray
+
+    @property
+    def wanted(self) -> np.ndarray:
+        """The pairs wanted at each stop."""
+        return self.rows[0]
 
     @classmethod
     def of(cls, procedures: Sequence[Procedure], used: np.ndarray, n_records: int) -> _Stops:
@@ -54,35 +58,28 @@ class _Stops(NamedTuple):
         order = np.argsort(numbers[:, 1], kind="stable")
         place = np.full(len(used), -1, np.int64)
         place[codes[order]] = np.arange(len(codes))
-        return cls(place, numbers[order, 1], numbers[order, 0] == 0)
+        return cls(place, np.array([numbers[order, 1], numbers[order, 0] == 0]))
 
 
-class _GroupLayout:
+class _GroupLayout(NamedTuple):
     """Layout that all replicates of a group share: what to draw, and which candidates come of it in which order.
 
-    ``scenarios``, ``wanted`` pairs, ``nothing`` to swap and ``swaps`` have an entry for each candidate, ``stop_of`` its
-    place among the ``stops``.
+    ``stops`` are the pairs wanted at each; ``swapped`` and ``is_member`` have a row for each split, ``swaps`` one for
+    each candidate.  The rows of ``candidates`` are their scenarios, the places of their stops, the pairs wanted, and
+    whether nothing is to be swapped.
     """
 
-    def __init__(
-        self, group: Group, row_of: np.ndarray, index: CellIndex, stops: _Stops, prepared: PreparedCells
-    ) -> None:
-        from engine.sweeps import layout_kernels
+    prepared: PreparedCells
+    stops: np.ndarray
+    swapped: np.ndarray
+    is_member: np.ndarray
+    candidates: np.ndarray
+    swaps: np.ndarray
 
-        self.prepared, self.stops, specs = prepared, stops.wanted, group.specs
-        codes = np.array(specs.spec_codes, np.int64)
-        rows, n_splits = layout_kernels.find_splits(codes, row_of)
-        self.swapped, self.is_member, self.scenarios, self.stop_of, self.swaps = layout_kernels.lay_out(
-            specs.specs.roles[codes],
-            S,
-            index.table.packing.masks,
-            rows,
-            n_splits,
-            stops.place[specs.procedure_codes],
-            len(stops.wanted),
-            np.array(group.indices, np.int64),
-        )
-        self.wanted, self.nothing = stops.wanted[self.stop_of], stops.nothing[self.stop_of]
+    @property
+    def scenario_stops(self) -> Iterator[tuple[int, int]]:
+        """Scenario and place of the stop of each candidate."""
+        return zip(*self.candidates[:2].tolist(), strict=True)
 
 
 class _Unmeasured:
@@ -97,12 +94,11 @@ class _Unmeasured:
     def heads(self) -> np.ndarray:
         """Scenario, replicate, status and changed records of each candidate."""
         layouts, replicates, pairs = zip(*self.draws, strict=True)
-        sizes = [len(layout.scenarios) for layout in layouts]
-        wanted = np.concatenate([layout.wanted for layout in layouts])
-        nothing = np.concatenate([layout.nothing for layout in layouts])
+        sizes = [len(layout.swaps) for layout in layouts]
+        scenarios, _, wanted, nothing = np.concatenate([layout.candidates for layout in layouts], axis=1)
         stops = np.minimum(wanted, np.repeat(pairs, sizes))
         heads = np.empty((len(wanted), 4), np.int64)
-        heads[:, 0] = np.concatenate([layout.scenarios for layout in layouts])
+        heads[:, 0] = scenarios
         heads[:, 1] = np.repeat(replicates, sizes)
         heads[:, 2] = np.where(nothing, RunStatus.NOOP, np.where(stops == wanted, RunStatus.OK, RunStatus.FAILED))
         heads[:, 3] = 2 * stops
@@ -122,6 +118,9 @@ class CellRuns:
     def __init__(
         self, table: ContingencyTable, calls: Sequence[MeasureCall], plan: Plan, original: ReleasedTable | None
     ) -> None:
+        from engine.sweeps.layout_kernels import lay_out
+
+        self._lay_out = lay_out
         self.calls, self.plan, self.original = calls, plan, original
         self.index = CellIndex(table)
         rule = rule_of_sums(calls, table, plan)
@@ -131,7 +130,8 @@ class CellRuns:
         self._on_counts = [k for k, c in enumerate(calls) if not c.measure.on_records]
         self._on_records = [k for k, c in enumerate(calls) if c.measure.on_records]
         self._preparing: dict[str, Callable[[Structure], PreparedCells]] = {}
-        self._row_of = np.zeros(0, np.int64)
+        self._specs: Specs | None = None
+        self._roles, self._row_of = np.zeros((0, 0), np.uint8), np.zeros(0, np.int64)
         self._stops: dict[tuple[tuple[Procedure, ...], bytes], _Stops] = {}
 
     def clear(self) -> None:
@@ -177,20 +177,27 @@ class CellRuns:
 
     def _layout(self, group: Group) -> _GroupLayout:
         """The layout of a group; its cells are ready until the next one's."""
-        batched = mechanism(group.mechanism).batched
-        assert group.structure is not None and batched is not None
+        assert group.structure is not None
         prepare = self._preparing.get(group.mechanism)
         if prepare is None:
+            batched = mechanism(group.mechanism).batched
+            assert batched is not None
             prepare = self._preparing[group.mechanism] = batched.preparing(self.index.table)
-        procedures = group.specs.procedures
-        used = np.zeros(len(procedures), bool)
-        used[group.specs.procedure_codes] = True
-        name = procedures, used.tobytes()
+        specs = group.specs
+        used = np.zeros(len(specs.procedures), bool)
+        used[specs.procedure_codes] = True
+        name = specs.procedures, used.tobytes()
         if name not in self._stops:
-            self._stops[name] = _Stops.of(procedures, used, self.index.table.n_records)
-        if len(self._row_of) < len(group.specs.specs):
-            self._row_of = np.full(len(group.specs.specs), -1, np.int64)
-        return _GroupLayout(group, self._row_of, self.index, self._stops[name], prepare(group.structure))
+            self._stops[name] = _Stops.of(specs.procedures, used, self.index.table.n_records)
+        stops = self._stops[name]
+        if self._specs is not specs.specs:
+            self._specs, self._roles = specs.specs, np.require(specs.specs.roles, np.uint8, ["C", "W"])
+        if len(self._row_of) < len(self._roles):
+            self._row_of = np.full(len(self._roles), -1, np.int64)
+        candidates = np.array([specs.spec_codes, specs.procedure_codes, group.indices], np.int64)
+        masks = self.index.table.packing.masks
+        laid_out = self._lay_out(candidates, self._roles, S, masks, stops.place, stops.rows, self._row_of)
+        return _GroupLayout(prepare(group.structure), stops.wanted, *laid_out)
 
     def _draw(self, group: Group, layout: _GroupLayout, replicate: int, derived: bytes) -> None:
         """Draw one replicate of a group; its candidates wait to be measured."""
@@ -199,7 +206,7 @@ class CellRuns:
         self._touched.exchange(self.index, pairs, stops, layout.swapped, layout.is_member)
         self._waiting.draws.append((layout, replicate, len(pairs)))
         if told is not None:
-            for scenario, k in zip(layout.scenarios.tolist(), layout.stop_of, strict=True):
+            for scenario, k in layout.scenario_stops:
                 if diagnostics := told.diagnostics(int(stops[k]), int(layout.stops[k])):
                     text = json.dumps(diagnostics, ensure_ascii=False)
                     self._waiting.notes.append(Note(scenario, replicate, NoteKind.DIAGNOSTICS, None, text))
@@ -208,7 +215,7 @@ class CellRuns:
             assert self.original is not None and batched is not None
             records = batched.records(derived, pairs, self.original.data.cell_of_record)
             spec_of = dict(group.scenarios)
-            for scenario, k in zip(layout.scenarios.tolist(), layout.stop_of, strict=True):
+            for scenario, k in layout.scenario_stops:
                 self._measure_records(scenario, replicate, records[: stops[k]], spec_of[scenario])
 
     def _measure_records(self, scenario: int, replicate: int, pairs: np.ndarray, spec: ReleaseSpec) -> None:

@@ -8,58 +8,56 @@ from engine.common.compiled import Integer, kernel
 
 
 @kernel
-def find_splits(spec_codes: np.ndarray, row_of: np.ndarray) -> tuple[np.ndarray, int]:
-    """The row of each candidate's split, in the order in which splits first appear, and how many there are.
-
-    ``row_of`` is scratch, an entry for each spec, -1 on entry and on return.
-    """
-    rows = np.empty(len(spec_codes), np.int64)
-    n = 0
-    for i in range(len(spec_codes)):
-        code = spec_codes[i]
-        if row_of[code] < 0:
-            row_of[code] = n
-            n += 1
-        rows[i] = row_of[code]
-    for i in range(len(spec_codes)):
-        row_of[spec_codes[i]] = -1
-    return rows, n
-
-
-@kernel
 def lay_out(
+    candidates: np.ndarray,
     roles: np.ndarray,
     swapped_role: Integer,
     masks: np.ndarray,
-    rows: np.ndarray,
-    n_rows: Integer,
+    place: np.ndarray,
     stops: np.ndarray,
-    n_stops: Integer,
-    indices: np.ndarray,
-) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    """Lay candidates out by split and stop, from their roles, the row of their split, their stop and their scenario.
+    row_of: np.ndarray,
+) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """Lay candidates out by split and stop.
 
-    Returns for each split the mask of the words of its swapped attributes, and at which stops it has a candidate; and
-    for each candidate, split by split, its scenario, its stop and what it swaps.
+    The rows of ``candidates`` are the codes of their specs (rows of ``roles``) and of their procedures, and their
+    scenarios. ``place`` is the stop of each procedure; ``stops`` are the pairs wanted at each stop and whether nothing
+    is to be swapped. ``row_of`` is scratch, an entry for each spec, -1 on entry and on return.
+
+    Returns for each split, in the order in which they first appear, the mask of the words of its swapped attributes,
+    and at which stops it has a candidate; and for each candidate, split by split, its scenario, its stop, the pairs
+    wanted and whether nothing is to be swapped (a row each), and what it swaps.
     """
     d, width = masks.shape
-    n = len(rows)
-    words, place = np.zeros((n_rows, width), np.int64), np.full((n_rows, n_stops), -1, np.int64)
+    n, n_stops, n_rows = candidates.shape[1], stops.shape[1], 0
+    split = np.empty(n, np.int64)
     for i in range(n):
-        place[rows[i], stops[i]] = i
-        for j in range(d):
-            if roles[i, j] == swapped_role:
-                words[rows[i]] |= masks[j]
-    is_member = place >= 0
-    scenarios, stop_of, swaps = np.empty(n, np.int64), np.empty(n, np.int64), np.empty((n, d), np.bool_)
+        code = candidates[0, i]
+        if row_of[code] < 0:
+            row_of[code] = n_rows
+            split[n_rows] = code
+            n_rows += 1
+    at = np.full((n_rows, n_stops), -1, np.int64)
+    for i in range(n):
+        at[row_of[candidates[0, i]], place[candidates[1, i]]] = i
+    words, is_member = np.zeros((n_rows, width), np.int64), at >= 0
+    listed, swaps = np.empty((4, n), np.int64), np.empty((n, d), np.bool_)
     k = 0
     for row in range(n_rows):
+        code = split[row]
+        row_of[code] = -1
+        first = k
         for stop in range(n_stops):
-            i = place[row, stop]
-            if i >= 0:
-                scenarios[k] = indices[i]
-                stop_of[k] = stop
-                for j in range(d):
-                    swaps[k, j] = roles[i, j] == swapped_role
+            if at[row, stop] >= 0:
+                listed[0, k] = candidates[2, at[row, stop]]
+                listed[1, k] = stop
+                listed[2, k] = stops[0, stop]
+                listed[3, k] = stops[1, stop]
                 k += 1
-    return words, is_member, scenarios, stop_of, swaps
+        for j in range(d):
+            swapped = roles[code, j] == swapped_role
+            for i in range(first, k):
+                swaps[i, j] = swapped
+            if swapped:
+                for w in range(width):
+                    words[row, w] |= masks[j, w]
+    return words, is_member, listed, swaps

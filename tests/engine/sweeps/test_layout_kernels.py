@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.sweeps.layout_kernels import find_splits, lay_out
+from engine.sweeps.layout_kernels import lay_out
 from tests.examples import examples
 
 S, OTHER = ord("S"), ord("C")
@@ -22,20 +22,19 @@ def test_candidates_are_laid_out_split_by_split(data, d, n_stops, width):
     masks = np.array([[(j % width == w) << j for w in range(width)] for j in range(d)], np.int64)
     codes, stops = (np.array(column, np.int64) for column in zip(*chosen, strict=True))
     indices = 100 + np.arange(len(chosen))
-    roles = np.array([[S if swaps else OTHER for swaps in swapped[code]] for code in codes], np.uint8)
+    roles = np.array([[S if swaps else OTHER for swaps in of_spec] for of_spec in swapped], np.uint8)
+    place = data.draw(st.permutations(range(n_stops)))
+    rows = np.array([[7 * stop, stop == 0] for stop in range(n_stops)], np.int64).T.copy()
 
     row_of = np.full(n_specs, -1, np.int64)
-    rows, n_rows = find_splits(codes, row_of)
-    splits = list(dict.fromkeys(codes.tolist()))
-    assert rows.tolist() == [splits.index(code) for code in codes] and n_rows == len(splits)
+    candidates = np.array([codes, [place.index(stop) for stop in stops], indices])
+    words, is_member, listed, swaps = lay_out(candidates, roles, S, masks, np.array(place), rows, row_of)
     assert (row_of == -1).all(), "the scratch is as it was"
-
-    words, is_member, scenarios, stop_of, swaps = lay_out(roles, S, masks, rows, n_rows, stops, n_stops, indices)
+    splits = list(dict.fromkeys(codes.tolist()))
     scenario_at = dict(zip(chosen, indices.tolist(), strict=True))
     ordered = [(code, stop) for code in splits for stop in range(n_stops) if (code, stop) in scenario_at]
     assert is_member.tolist() == [[(code, stop) in scenario_at for stop in range(n_stops)] for code in splits]
-    assert scenarios.tolist() == [scenario_at[place] for place in ordered]
-    assert stop_of.tolist() == [stop for _, stop in ordered]
+    assert listed.T.tolist() == [[scenario_at[code, stop], stop, 7 * stop, stop == 0] for code, stop in ordered]
     assert swaps.tolist() == [swapped[code] for code, _ in ordered]
     expected = [masks[swapped[code]].sum(axis=0).tolist() for code in splits]
     assert words.tolist() == expected
