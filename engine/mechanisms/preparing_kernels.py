@@ -110,10 +110,10 @@ def prepare_cells(
     counts: np.ndarray,
     words: np.ndarray,
     bits: np.ndarray,
-    equal: np.ndarray,
-    kinds: np.ndarray,
-    differ: np.ndarray,
-    free: np.ndarray,
+    listed: np.ndarray,
+    n_equal: Integer,
+    n_stratum: Integer,
+    n_sorted: Integer,
     must_differ: bool,
     shift: Integer,
     order: np.ndarray,
@@ -131,13 +131,21 @@ def prepare_cells(
     """Fill what :func:`engine.mechanisms.kernels.draw_pairs` takes of one structure.
 
     ``columns`` are the codes of the table's cells and the kinds of their levels, a row each; ``words`` the cells packed
-    and ``bits`` the bits of each attribute in them.  ``equal``, ``kinds`` and ``differ`` are the rows of ``columns`` to
-    sort by; with ``must_differ`` a pair must also differ on one of the attributes ``free``, which lie in one word.
+    and ``bits`` the bits of each attribute in them.  ``listed`` are rows of ``columns``: ``n_equal`` of attributes on
+    which a pair is equal, those of kinds up to ``n_stratum``, those of attributes on which it differs up to
+    ``n_sorted``, then the free ones; with ``must_differ`` a pair must also differ on one of the free, which lie in one
+    word.
 
     Returns the number of classes, and of the runs of cells that any one of them may have the sum and the most.
     """
     m, n_words = words.shape
-    sort_by(columns, np.concatenate((equal, kinds, differ)), sizes, order, other, keys, begins)
+    equal, kinds, differ, free = (
+        listed[:n_equal],
+        listed[n_equal:n_stratum],
+        listed[n_stratum:n_sorted],
+        listed[n_sorted:],
+    )
+    sort_by(columns, listed[:n_sorted], sizes, order, other, keys, begins)
     masks = np.zeros((3, n_words), np.int64)
     for j in equal:
         masks[0] |= bits[j]

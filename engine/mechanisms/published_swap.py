@@ -127,7 +127,8 @@ class Preparing:
         """
         d, m, table = len(self._table.domain), len(self._order), self._table
         differ = [j for j in self._few_levels_first if j in structure.differ]
-        kinds = [d + j for j in structure.same_kind]
+        equal, free = structure.equal, structure.free
+        sorted_by = [*equal, *[d + j for j in structure.same_kind], *differ, *free]
         class_start, first_class, last_class = self._classes
         other, keys, begins = self._scratch
         in_kernel = structure.needs_free_difference and table.packing.n_words == 1
@@ -138,10 +139,10 @@ class Preparing:
             self._counts,
             self._words,
             table.packing.masks,
-            np.array(structure.equal, np.int64),
-            np.array(kinds, np.int64),
-            np.array(differ, np.int64),
-            np.array(structure.free, np.int64),
+            np.array(sorted_by, np.int64),
+            len(equal),
+            len(sorted_by) - len(free) - len(differ),
+            len(sorted_by) - len(free),
             in_kernel,
             self._shift,
             self._order,

@@ -171,6 +171,24 @@ class Structure:
     ruled: tuple[int, ...] = ()
     selection: Selection | None = None
 
+    @classmethod
+    def of_roles(
+        cls, roles: str, rule: str, multi_kind: Sequence[int], ruled: Sequence[int], selection: Selection | None
+    ) -> Structure:
+        """Return the structure of a spec with these roles; see :meth:`ReleaseSpec.structure`."""
+        places = range(len(roles))
+        swapped = [j for j in places if roles[j] == "S"] if multi_kind or ruled else []
+        return cls(
+            tuple([j for j in places if roles[j] in "SC"]),
+            tuple([j for j in places if roles[j] == "F"]),
+            tuple([j for j in places if roles[j] == "U"]),
+            "C" in roles,
+            rule,
+            tuple([j for j in swapped if j in multi_kind]),
+            tuple([j for j in swapped if j in ruled]),
+            selection,
+        )
+
     @property
     def is_published(self) -> bool:
         """Return whether nothing is asked of pairs beyond the roles, and all records are drawn alike."""
@@ -271,17 +289,8 @@ class ReleaseSpec:
     def structure(self, multi_kind: Sequence[int] = (), ruled: Sequence[int] = ()) -> Structure:
         """The stream structure; ``multi_kind`` are the places of attributes in which more than one kind of level
         occurs, ``ruled`` those that refusing edit rules look at."""
-        swapped, changed = self.attributes.having("S"), self.attributes.having("C")
-        return Structure(
-            differ=tuple(sorted(swapped + changed)),
-            equal=self.attributes.having("F"),
-            free=self.attributes.having("U"),
-            constrained=bool(changed),
-            rule=self.rule,
-            same_kind=tuple(j for j in swapped if j in multi_kind),
-            ruled=tuple(j for j in swapped if j in ruled),
-            selection=selection_of(self.params, self.attributes.names) if self.params else None,
-        )
+        selection = selection_of(self.params, self.attributes.names) if self.params else None
+        return Structure.of_roles(self.attributes.roles, self.rule, multi_kind, ruled, selection)
 
     @property
     def text(self) -> str:

@@ -48,7 +48,8 @@ class _Stops(NamedTuple):
     @property
     def wanted(self) -> np.ndarray:
         """The pairs wanted at each stop."""
-        return self.rows[0]
+        wanted: np.ndarray = self.rows[0]
+        return wanted
 
     @classmethod
     def of(cls, procedures: Sequence[Procedure], used: np.ndarray, n_records: int) -> _Stops:

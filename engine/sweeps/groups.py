@@ -54,7 +54,14 @@ class Group:
     @cached_property
     def structure(self) -> Structure | None:
         """The structure that all scenarios share; None where the mechanism draws over records."""
-        return self.specs[0].structure(*self.split_kept) if _batched(self.mechanism) else None
+        if not _batched(self.mechanism):
+            return None
+        specs = self.specs
+        procedure = specs.procedures[specs.procedure_codes.item(0)]
+        if procedure.params:
+            return specs[0].structure(*self.split_kept)
+        roles = specs.specs.roles[specs.spec_codes.item(0)].tobytes().decode("ascii")  # a spec of its own costs more
+        return Structure.of_roles(roles, procedure.rule, *self.split_kept, None)
 
     @property
     def scenarios(self) -> tuple[tuple[int, ReleaseSpec], ...]:
