@@ -42,6 +42,14 @@ def test_a_path_is_opened_and_stands_in_no_address(tmp_path: Path) -> None:
     assert again.session_state["frontier"].owner
 
 
+def test_a_small_folder_of_parts_is_opened_as_a_file(tmp_path: Path) -> None:
+    folder = write_source(tmp_path, "parquet folder", records(100).drop_columns(["note"]), [10])
+    made = open_file(folder)
+    assert not made.exception and not made.error
+    assert made.title[0].value == "people"
+    assert "100 records" in words_of(made)
+
+
 def test_without_the_owners_address_no_path_is_read(tmp_path: Path) -> None:
     path = people(tmp_path)
     made = start(owner=False)
