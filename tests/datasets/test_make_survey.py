@@ -171,6 +171,7 @@ def test_no_exported_row_breaks_a_block(swept: tuple[Path, RawTable, Plan, int],
             assert whole[0] != whole[1], "something was swapped"
 
 
+@pytest.mark.slow
 def test_the_sample_s_own_plan_is_what_proposals_lead_to() -> None:
     table, _, found = made()
     plan = load("survey")[1]

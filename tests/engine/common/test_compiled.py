@@ -61,6 +61,7 @@ def test_a_cache_that_others_can_change_is_passed_over(tmp_path: Path) -> None:
     assert found(tmp_path, XDG_CACHE_HOME="cache", HOME="home").parent == tmp_path / "tmp"
 
 
+@pytest.mark.slow
 def test_kernels_are_compiled_once_without_scipy_and_code_that_needs_it_finds_it(tmp_path: Path) -> None:
     pytest.importorskip("numba")
     program = """

@@ -48,6 +48,7 @@ def streamed(path: Path) -> Microdata:
     return code(tabulate(open_stream(path), PLAN), PLAN)
 
 
+@pytest.mark.slow
 @settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     form=st.sampled_from(FORMS),

@@ -137,6 +137,7 @@ def _with_grid(made: AppTest, **values: tuple[str, ...]) -> AppTest:
     return to_page(made, "plan")
 
 
+@pytest.mark.slow
 def test_every_list_of_places_and_of_what_is_known_can_be_edited() -> None:
     made = _with_grid(
         _opened(), hierarchy=("region+district+municipality", "region+municipality"), risk=("sex", "age+sex")
@@ -152,6 +153,7 @@ def test_every_list_of_places_and_of_what_is_known_can_be_edited() -> None:
     assert not made.exception
 
 
+@pytest.mark.slow
 def test_what_a_plan_names_beside_the_usual_stays_and_levels_can_be_chosen() -> None:
     made = _with_grid(
         _opened(), levels=("2",), similar=("municipality+hhsize|hhsize",), risk=("region+sex",), must=("all", "within")
@@ -169,6 +171,7 @@ def test_a_profile_that_finds_no_donor_is_told_with_its_reason() -> None:
     assert len(told) == 1 and "all live in one 'district', the finest level that counts" in told[0]
 
 
+@pytest.mark.slow
 def test_what_concerns_most_candidates_is_told_before_what_concerns_one() -> None:
     made = _with_grid(_opened(), levels=("2",), similar=("hhsize+municipality|hhsize", "hhsize"))
     (told,) = [info.value for info in made.info if "must be swapped" in info.value or "finds no donor" in info.value]
