@@ -186,10 +186,12 @@ class ReleaseSpecs(Sequence[ReleaseSpec]):
             matrix = np.tile(np.frombuffer(template.encode(), np.uint8), (len(part.specs), 1))
             matrix[:, columns] = part.specs.roles
             rows = matrix.view(f"V{len(template)}").ravel().tolist()
-            heads = [f'{procedure_text(*procedure)[:-1]}, "spec": '.encode() for procedure in part.procedures]
-            codes = zip(part.procedure_codes.tolist(), part.spec_codes.tolist(), strict=True)
-            texts = (heads[procedure] + rows[spec] for procedure, spec in codes)
-            found += b"".join([blake2b(text, digest_size=DIGEST_BYTES).digest() for text in texts])
+            heads = (f'{procedure_text(*procedure)[:-1]}, "spec": '.encode() for procedure in part.procedures)
+            begun = [blake2b(head, digest_size=DIGEST_BYTES).copy for head in heads]
+            for procedure, spec in zip(part.procedure_codes.tolist(), part.spec_codes.tolist(), strict=True):
+                digest = begun[procedure]()  # a copy takes half the time of a new one
+                digest.update(rows[spec])
+                found += digest.digest()
         return np.frombuffer(found, np.uint8).reshape(-1, DIGEST_BYTES)
 
 

@@ -135,28 +135,23 @@ def invalidate(db: sqlite3.Connection, changed: str) -> None:
         db.execute("delete from aggregate where name >= ? and name < ?", (f"{changed} ", f"{changed}!"))
 
 
-def _bits(array: np.ndarray) -> np.ndarray:
-    """A row of bytes for each figure, the figures of a column after each other."""
-    if not array.size:
-        return np.zeros((0, 0), np.uint8)
-    return np.frombuffer(array.tobytes(order="F"), np.uint8).reshape(array.size, -1)
-
-
 def _same_bits(a: np.ndarray, b: np.ndarray) -> bool:
     """Return whether two arrays are the same bits, as losses of a measure are that is better when lower."""
     comparable = a.dtype == b.dtype and a.shape == b.shape and a.size > 1
-    return bool(comparable and np.array_equal(_bits(a), _bits(b)))
+    return comparable and a[0].tobytes() == b[0].tobytes() and a.tobytes(order="F") == b.tobytes(order="F")
 
 
 def _packed(array: np.ndarray) -> bytes:
-    """A line with type, stored type, and shape; then the figures, or one of them where all are the same bits."""
+    """A line with type, stored type, and shape; then the figures, column after column, or one of them where all are the
+    same bits."""
     stored = array
     if stored.dtype.kind in "iu" and stored.size:  # whole numbers in the fewest bytes that hold them
         stored = stored.astype(np.result_type(*map(np.min_scalar_type, (stored.min(), stored.max()))))
-    raw = _bits(stored)
-    body = raw[:1] if len(raw) and (raw == raw[0]).all() else raw
+    figures, one = stored.tobytes(order="F"), stored.dtype.itemsize
+    if stored.size > 1 and figures[:one] == figures[one : 2 * one] and figures == figures[:one] * stored.size:
+        figures = figures[:one]
     line = f"{array.dtype.str} {stored.dtype.str} {','.join(map(str, array.shape))}\n"
-    return line.encode() + body.tobytes()
+    return b"".join((line.encode(), figures))
 
 
 def _unpacked(value: bytes) -> np.ndarray:

@@ -19,6 +19,7 @@ PATIENCE = 30
 """Seconds that a writer waits for another one."""
 IN_MEMORY = "in memory"
 """The name of a study that has no file, in messages."""
+_PAGE = 8192  # bytes of a page of a new file: half as many pages are logged and copied as with SQLite's own
 _LITTLE_ROOM = 2**20  # bytes: with less room a complaint about writing is one about room
 
 _READING = (sqlite3.SQLITE_IOERR_READ, sqlite3.SQLITE_IOERR_SHORT_READ)
@@ -182,6 +183,7 @@ def new_in_memory(fill: Callable[[sqlite3.Connection], None]) -> Connection:
 
 
 def _fill(db: sqlite3.Connection, fill: Callable[[sqlite3.Connection], None]) -> None:
+    db.execute(f"pragma page_size = {_PAGE}")
     db.execute(f"pragma application_id = {_APPLICATION_ID}")
     db.execute("begin")
     fill(db)

@@ -7,13 +7,14 @@ import os
 import sqlite3
 import subprocess
 import sys
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 
 from engine.common.errors import EngineError, UsageError
 from engine.study import database
-from engine.study.database import errors_in_words, write_new
+from engine.study.database import Database, errors_in_words, new_in_memory, write_new
 from engine.study.study import Study
 from tests.engine.small_studies import ROOT, keyed, plan_of, swept
 
@@ -26,6 +27,15 @@ def path(tmp_path) -> Path:
 
 def naming(name: str):
     return lambda db: db.execute(f"create table {name} (a)")
+
+
+def test_new_studies_have_large_pages_also_copies_of_those_in_memory(tmp_path):
+    write_new(tmp_path / "x", naming("first"))
+    with Database(None, new_in_memory(naming("first"))) as study:
+        study.copy_to(tmp_path / "y")
+    for name in "xy":
+        with closing(sqlite3.connect(tmp_path / name)) as db:
+            assert db.execute("pragma page_size").fetchone() == (8192,)
 
 
 @pytest.mark.parametrize("links", [True, False])
