@@ -18,6 +18,15 @@ def plain_values(values: pa.Array | pa.ChunkedArray) -> pa.Array | pa.ChunkedArr
     return values.cast(values.type.value_type) if pa.types.is_dictionary(values.type) else values
 
 
+def without_views(kind: pa.DataType) -> pa.DataType:
+    """The type of the same values in an array that Arrow can index; some writers note views of text and of bytes."""
+    import pyarrow as pa
+
+    if pa.types.is_string_view(kind):
+        return pa.string()
+    return pa.binary() if pa.types.is_binary_view(kind) else kind
+
+
 def typed_values(values: pa.Array) -> pa.Array:
     """:func:`plain_values`, and text in place of values without a type, which are all null."""
     import pyarrow as pa

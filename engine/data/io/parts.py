@@ -13,6 +13,7 @@ from engine.common.errors import EngineError, UsageError
 from engine.common.os_support import arrow_file
 from engine.common.wording import first_twice
 from engine.data.io import sniff
+from engine.data.io.arrow_columns import without_views
 from engine.data.io.chunks import check_names
 from engine.data.io.csv_batches import csv_batches
 from engine.data.io.readers import ends_in_quotes, holds_nul, parquet_errors, refuse_type
@@ -149,7 +150,7 @@ def _open_parquet(path: Path, added: tuple[tuple[str, str | None], ...]) -> Part
 def _value_type(column: Any) -> Any:
     import pyarrow as pa
 
-    return column.type.value_type if pa.types.is_dictionary(column.type) else column.type
+    return without_views(column.type.value_type if pa.types.is_dictionary(column.type) else column.type)
 
 
 def check_alike(parts: Sequence[Part]) -> None:
@@ -186,6 +187,9 @@ def read_unit(part: Part, unit: Unit, names: Sequence[str], most: int) -> Iterat
     for batch in batches:
         n = batch.num_rows
         columns = dict(zip(own, batch.columns, strict=False))
+        for name, array in columns.items():
+            if (kind := without_views(array.type)) != array.type:
+                columns[name] = array.cast(kind)
         for name, value in added.items():
             columns[name] = pa.repeat(pa.scalar(value, pa.string()), n).dictionary_encode()
         yield columns, n

@@ -157,3 +157,16 @@ def test_the_first_records_are_those_of_a_file_that_ends_there(tmp_path: Path, f
         assert first.columns[name].values.equals(short.columns[name].values)
         assert np.array_equal(first.columns[name].codes, short.columns[name].codes)
         assert first.columns[name].codes.dtype == short.columns[name].codes.dtype
+
+
+def test_views_of_text_and_bytes_are_texts_and_bytes(tmp_path: Path) -> None:
+    texts = ["a", "b", None, "a"] * 5
+    table = pa.table(
+        {"text": pa.array(texts, pa.string_view()), "bytes": pa.array([b"x", b"y"] * 10, pa.binary_view())}
+    )
+    parquet.write_table(table, tmp_path / "a.parquet")
+    stream = open_stream(tmp_path / "a.parquet")
+    batch = next(stream.batches(["text"], plain=["bytes"]))
+    assert batch.coded["text"].values.equals(pa.array(["a", "b"]))
+    assert batch.plain["bytes"].equals(pa.array([b"x", b"y"] * 10))
+    assert first_records(stream, 5).columns["bytes"].values.type == pa.binary()
