@@ -25,8 +25,8 @@ class _WholeLineEnds(io.FileIO):
     """
 
     def __init__(self, path: Path) -> None:
-        super().__init__(os.fsencode(path), "rb")
         self._reading = threading.Lock()
+        super().__init__(path, "rb")
 
     def read(self, size: int | None = -1, /) -> bytes:
         """At most ``size`` bytes, which are to be two at least; empty at the end of the file."""
