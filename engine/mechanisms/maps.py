@@ -22,6 +22,8 @@ from engine.release.parameter import Parameter, Setting
 from engine.release.records import ReleasedTable
 from engine.release.results import RunStatus
 
+_SEGMENT = 1 << 14  # odds worked out at once (128 kB)
+
 
 class Prepared(NamedTuple):
     """Preparation that all tables share: key cells, sensitive records, and (where there are any) the model, whitened
@@ -62,17 +64,18 @@ def prepare(setting: Setting) -> Prepared:
     return Prepared(keys, sensitive, model, v, about)
 
 
-def log_odds(i: int, a: int, t: np.ndarray, x: np.ndarray, own_products: np.ndarray, mu: np.ndarray) -> np.ndarray:
-    """``log O_ij`` between record ``i`` of cell ``a`` and every record ``j``, shape ``(n,)``.
+def log_odds(records: np.ndarray, t: np.ndarray, x: np.ndarray, own_products: np.ndarray, mu: np.ndarray) -> np.ndarray:
+    """``log O_ij`` between each of some ``records`` and every record ``j``, shape ``(records, n)``.
 
-    ``-(y_i - y_j)ᵀ Σ⁻¹ (μ_a - μ_{x_j})``, with numbers ``t`` and means ``mu`` in units where Σ is the identity and
-    ``own_products`` the products of each record with its own cell's mean.  Exactly 0 for equal cells and for equal
-    numbers.
+    ``-(y_i - y_j)ᵀ Σ⁻¹ (μ_a - μ_{x_j})`` for record ``i`` of cell ``a``, with numbers ``t`` and means ``mu`` in units
+    where Σ is the identity and ``own_products`` the products of each record with its own cell's mean.  Exactly 0 for
+    equal cells and for equal numbers.
     """
-    odds = location.dot(t, mu[a])
+    cells = x[records]
+    odds = location.products(mu[cells], t)
     odds -= own_products
-    products = location.dot(mu, t[i])
-    odds -= (products[a] - products)[x]
+    products = location.products(t[records], mu)
+    odds -= np.take(products[np.arange(len(records)), cells][:, None] - products, x, axis=1)
     return odds
 
 
@@ -95,26 +98,33 @@ def swap(
     own_products = location.dot(t, mu[x])
     limit = -np.log(w0) + 1e-9 if w0 > 0 else np.inf  # what is farther need not be worked out
     lowest = max(w0, 5e-324)
-    for i, u in zip(order.tolist(), uniforms.tolist(), strict=True):
-        if not free[i]:
-            continue
-        distance = np.abs(log_odds(i, int(x[i]), t, x, own_products, mu))
-        near = distance <= limit
-        near &= free
-        near[i] = False
-        partners = np.flatnonzero(near)
+    together = max(1, _SEGMENT // len(x))
+    for begin in range(0, len(order), together):
+        visits = begin + np.flatnonzero(free[order[begin : begin + together]])
+        distances = np.abs(log_odds(order[visits], t, x, own_products, mu))
+        within = distances <= limit
         if not same_cell:
-            partners = partners[x[partners] != x[i]]
-        weights = np.exp(-distance[partners])
-        passed = weights >= lowest
-        partners = partners[passed]
-        total = np.concatenate([[1.0], 1.0 + np.cumsum(weights[passed])])
-        option = int(np.searchsorted(total, u * total[-1], side="right"))
-        if option == 0:
-            continue
-        j = int(partners[min(option, len(partners)) - 1])
-        source[i], source[j] = j, i
-        free[i] = free[j] = False
+            within &= x != x[order[visits], None]
+        for i, u, distance, near in zip(
+            order[visits].tolist(), uniforms[visits].tolist(), distances, within, strict=True
+        ):
+            if not free[i]:
+                continue
+            free[i] = False
+            partners = (near & free).nonzero()[0]
+            weights = np.exp(-distance[partners])
+            passed = weights >= lowest
+            if not passed.all():
+                partners, weights = partners[passed], weights[passed]
+            total = 1.0 + weights.cumsum()
+            # A number below 1 out of the sum of all weights stays.
+            chosen = u * total[-1] if len(total) else 0.0
+            if chosen < 1.0:
+                free[i] = True
+                continue
+            j = int(partners[min(int(total.searchsorted(chosen, side="right")), len(partners) - 1)])
+            source[i], source[j] = j, i
+            free[j] = False
     return source
 
 

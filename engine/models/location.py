@@ -19,6 +19,7 @@ exactly 1.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -246,6 +247,20 @@ def dot(rows: np.ndarray, vector: np.ndarray) -> np.ndarray:
     return result
 
 
+def products(left: np.ndarray, right: np.ndarray) -> np.ndarray:
+    """Inner products of every row of ``left`` (m, p) with every row of ``right`` (n, p), shape ``(m, n)``, summed as
+    :func:`dot` does."""
+    total: np.ndarray = left[:, :1] * right[:, 0]
+    for c in range(1, left.shape[1]):
+        total += left[:, c : c + 1] * right[:, c]
+    return total
+
+
+@cache
+def _below_diagonal(p: int) -> tuple[np.ndarray, ...]:
+    return np.tril_indices(p, -1)
+
+
 def draw(model: Model, rng: np.random.Generator, with_pi: bool = True) -> Theta:
     """One draw of θ: π (unless it cancels), then Σ by Bartlett's decomposition, then μ, in this order of random
     numbers."""
@@ -255,8 +270,8 @@ def draw(model: Model, rng: np.random.Generator, with_pi: bool = True) -> Theta:
         gamma = rng.standard_gamma(model.counts + 0.5)
         log_pi = np.log(np.maximum(gamma, 1e-300)) - np.log(gamma.sum())
     turn = np.zeros((p, p))
-    turn[np.diag_indices(p)] = np.sqrt(rng.chisquare(model.df - np.arange(p)))
-    turn[np.tril_indices(p, -1)] = rng.standard_normal(p * (p - 1) // 2)
+    np.fill_diagonal(turn, np.sqrt(rng.chisquare(model.df - np.arange(p))))
+    turn[_below_diagonal(p)] = rng.standard_normal(p * (p - 1) // 2)
     noise = rng.standard_normal((k, p)) / np.sqrt(model.sizes)[:, None]
     return Theta(log_pi, turned(model.means, turn) + noise, turn)
 

@@ -78,6 +78,7 @@ def test_from_the_first_page_to_a_recommendation_by_keys_alone(page: Page):
     assert re.search(r"\(x\w+\)$", first)
 
     # … and from the table, whose rows the arrows reach.
+    page.locator("[data-testid=stDataFrame] canvas").first.wait_for(state="attached")
     unseen = []
     for _ in range(60):
         page.keyboard.press("Tab")

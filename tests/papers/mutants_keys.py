@@ -79,19 +79,20 @@ def swapper(
     ) -> np.ndarray:  # fmt: skip
         x, own = keys.x, location.dot(t, mu[keys.x])
         source, free = np.arange(len(x)), np.ones(len(x), bool)
-        for i, u in zip(order.tolist(), uniforms.tolist(), strict=True):
+        may_be_chosen = ~keys.sensitive[x] if only_nonsensitive else np.ones(len(x), bool)
+        weights_of = weigh(maps.log_odds(order, t, x, own, mu), w0)
+        for i, u, weights in zip(order.tolist(), uniforms.tolist(), weights_of, strict=True):
             if not (free[i] or again):
                 continue
-            weights = weigh(maps.log_odds(i, int(x[i]), t, x, own, mu), w0)
-            allowed = (weights > 0) & (free | again)
+            allowed = (weights > 0) & may_be_chosen
+            if not again:
+                allowed &= free
             allowed[i] = False
-            if only_nonsensitive:
-                allowed &= ~keys.sensitive[x]
-            partners = np.flatnonzero(allowed)
-            total = np.concatenate([[stay], stay + np.cumsum(weights[partners])])
+            partners = allowed.nonzero()[0]
+            total = np.concatenate([[stay], stay + weights[partners].cumsum()])
             if total[-1] == 0:
                 continue
-            place = int(np.searchsorted(total, u * total[-1], side="right"))
+            place = int(total.searchsorted(u * total[-1], side="right"))
             if place:
                 j = int(partners[min(place, len(partners)) - 1])
                 source[i], source[j] = source[j], source[i]

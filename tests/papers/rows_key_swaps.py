@@ -10,7 +10,8 @@ Liu's study of MaPS (table 2): 100 records in four key cells, s = 10; columns he
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from itertools import count
 
 import numpy as np
 from scipy.stats import chi2
@@ -22,6 +23,7 @@ from engine.mechanisms.key_swaps import DDS, RDS
 from engine.mechanisms.pram import PRAM
 from tests.numeric_data import numbered
 from tests.papers import rows_maps
+from tests.papers.growing import growing
 from tests.papers.row import Row
 from tests.papers.rows_maps import mean_row
 from tests.papers.rows_smike import PI_100, THRESHOLDS, N, r1
@@ -71,22 +73,40 @@ def _run(mechanism: Mechanism, data: Microdata, given: dict[str, str], *parts: o
 def protection(sets: int, mechanisms: Mapping[str, Mechanism] = KEY_SWAPS) -> dict[str, np.ndarray]:
     """R1 over sensitive cells and over occupied cells by threshold, ``(sets, 2, 8)``, of each mechanism; 1 - that is
     P1.  And the expectation that RDS must have for the second."""
+    found = {name: np.array(_protected(sets, name, mechanism)) for name, mechanism in mechanisms.items()}
+    return {**found, "expected": np.array(_expected(sets))}
+
+
+def _cells() -> Iterator[np.ndarray]:
+    """The key cells of one data set after the other."""
     rng = np.random.default_rng(84)
-    found = {name: np.empty((sets, 2, len(THRESHOLDS))) for name in (*mechanisms, "expected")}
-    for one in range(sets):
-        x = np.unique(rng.choice(84, N, p=PI_100 / PI_100.sum()), return_inverse=True)[1]
-        data, counts = numbered({"x": x}, {}), np.bincount(x)
-        for name, mechanism in mechanisms.items():
-            perturbed = _run(mechanism, data, {}, one, name) if name == "PRAM" else None
-            for t, s in enumerate(THRESHOLDS):
-                divisors = np.array([np.count_nonzero(counts <= s), len(counts)])
-                shown = perturbed if perturbed is not None else _run(mechanism, data, {"s": str(s)}, one, name, s)
-                found[name][one, :, t] = 1 - r1(x, shown[None, :], s) / divisors
+    while True:
+        yield np.unique(rng.choice(84, N, p=PI_100 / PI_100.sum()), return_inverse=True)[1]
+
+
+def _divisors(counts: np.ndarray, s: int) -> np.ndarray:
+    return np.array([np.count_nonzero(counts <= s), len(counts)])
+
+
+@growing
+def _protected(name: str, mechanism: Mechanism) -> Iterator[np.ndarray]:
+    for one, x in enumerate(_cells()):
+        data, counts, out = numbered({"x": x}, {}), np.bincount(x), np.empty((2, len(THRESHOLDS)))
+        perturbed = _run(mechanism, data, {}, one, name) if name == "PRAM" else None
         for t, s in enumerate(THRESHOLDS):
-            divisors = np.array([np.count_nonzero(counts <= s), len(counts)])
-            share = counts[counts <= s].sum() / N
-            found["expected"][one, :, t] = 1 - (1 - share) ** 2 * divisors[0] / divisors
-    return found
+            shown = perturbed if perturbed is not None else _run(mechanism, data, {"s": str(s)}, one, name, s)
+            out[:, t] = 1 - r1(x, shown[None, :], s) / _divisors(counts, s)
+        yield out
+
+
+@growing
+def _expected() -> Iterator[np.ndarray]:
+    for x in _cells():
+        counts, out = np.bincount(x), np.empty((2, len(THRESHOLDS)))
+        for t, s in enumerate(THRESHOLDS):
+            divisors, share = _divisors(counts, s), counts[counts <= s].sum() / N
+            out[:, t] = 1 - (1 - share) ** 2 * divisors[0] / divisors
+        yield out
 
 
 def rows_003(quick: bool, mechanisms: Mapping[str, Mechanism] = KEY_SWAPS) -> list[Row]:
@@ -127,19 +147,17 @@ _PROTECTION = {"DDS": _dds, "RDS": _rds, "PRAM": _pram}
 
 def simulate(sets: int, mechanisms: Mapping[str, Mechanism]) -> dict[str, tuple[np.ndarray, np.ndarray]]:
     """Estimates and half widths of 95 % intervals, each ``(sets, 5)``, after DDS and after RDS."""
-    rng, one = np.random.default_rng(20001), 0
-    fits: dict[str, list[list[tuple[np.ndarray, np.ndarray]]]] = {name: [] for name in mechanisms}
-    while one < sets:
-        x = rng.choice(4, rows_maps.N, p=rows_maps.PI)
-        y = rng.normal(size=rows_maps.N) + np.array(rows_maps.MU)[x]
-        if len(np.unique(x)) < 4:
-            continue  # a coefficient would not exist; one set in 300
-        data = numbered({"x": x}, {})
-        for name, mechanism in mechanisms.items():
-            released = _run(mechanism, data, GIVEN[name], one, name)
-            fits[name].append([rows_maps.estimates(released, y)])
-        one += 1
-    return {name: rows_maps.combined(found) for name, found in fits.items()}
+    return {name: rows_maps.combined(_fits(sets, name, mechanism)) for name, mechanism in mechanisms.items()}
+
+
+@growing
+def _fits(name: str, mechanism: Mechanism) -> Iterator[np.ndarray]:
+    """Estimates and variances of each data set, ``(1, 2, 5)``."""
+    rng = np.random.default_rng(20001)
+    for one in count():
+        x, y = rows_maps.data_set(rng)
+        released = _run(mechanism, numbered({"x": x}, {}), GIVEN[name], one, name)
+        yield np.array([rows_maps.estimates(released, y)])
 
 
 def rows_000(quick: bool, mechanisms: Mapping[str, Mechanism] = TABLE_2_BY) -> list[Row]:

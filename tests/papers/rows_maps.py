@@ -14,10 +14,9 @@ data sets, by less than one if it did not; the paper does not say.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from functools import cache
-from itertools import pairwise
+from itertools import count, pairwise
 
 import numpy as np
 from scipy.stats import t as student
@@ -26,6 +25,7 @@ from engine.common.streams import derive
 from engine.mechanisms.base import Mechanism
 from engine.mechanisms.maps import MAPS
 from tests.numeric_data import numbered
+from tests.papers.growing import growing
 from tests.papers.row import Row, of_other
 
 PI, MU, N, D = (0.0625, 0.0625, 0.5, 0.375), (0.0, 3.0, 1.5, 0.5), 100, 3
@@ -80,7 +80,7 @@ def estimates(x: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return np.append(beta, s2), np.append(variance, 2 * s2**2 / (len(y) - 4))
 
 
-def combined(fits: Sequence[Sequence[tuple[np.ndarray, np.ndarray]]]) -> tuple[np.ndarray, np.ndarray]:
+def combined(fits: Sequence[Sequence[tuple[np.ndarray, np.ndarray]] | np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
     """Mean estimates and half widths of 95 % intervals, each ``(sets, 5)``, over the D tables of each data set (Reiter
     2003); the usual ones for one table."""
     q, v = np.moveaxis(np.array(fits), 2, 0)
@@ -94,25 +94,35 @@ def combined(fits: Sequence[Sequence[tuple[np.ndarray, np.ndarray]]]) -> tuple[n
     return q.mean(axis=1), student.ppf(0.975, df) * np.sqrt(total)
 
 
-@cache  # a table's own test and the one of its mutants ask for the same
 def simulate(sets: int, mechanism: Mechanism) -> dict[str, tuple[np.ndarray, np.ndarray]]:
     """Estimates and half widths, each ``(sets, 5)``, of the original and of MaPS at every cutpoint."""
+    fits = _fits(sets, mechanism)
+    return {name: combined([one[name] for one in fits]) for name in PUBLISHED}
+
+
+@growing
+def _fits(mechanism: Mechanism) -> Iterator[dict[str, np.ndarray]]:
+    """Estimates and variances of each data set, ``(tables, 2, 5)``, of the original and at every cutpoint."""
     rng, key = np.random.default_rng(20000), bytes(16)
-    fits: dict[str, list[list[tuple[np.ndarray, np.ndarray]]]] = {name: [] for name in PUBLISHED}
-    while len(fits["raw"]) < sets:
-        x = rng.choice(4, N, p=PI)
-        y = rng.normal(size=N) + np.array(MU)[x]
-        if len(np.unique(x)) < 4:
-            continue  # a coefficient would not exist; one set in 300
-        data = numbered({"x": x}, {"y": y})
-        fits["raw"].append([estimates(x, y)])
-        prepared = None
+    for one in count(1):
+        x, y = data_set(rng)
+        data, prepared = numbered({"x": x}, {"y": y}), None
+        fits = {"raw": np.array([estimates(x, y)])}
         for w0 in CUTPOINTS:
             setting = mechanism.setting(data, {"s": "10", "w0": w0, "D": str(D)}, (0,), ("y",))
             prepared = prepared or mechanism.prepare(setting)
-            drawn = mechanism.draw(prepared, setting, derive(key, "paper", (len(fits["raw"]), w0)))
-            fits[w0].append([estimates(table.codes(0), y) for table in drawn.tables])
-    return {name: combined(found) for name, found in fits.items()}
+            drawn = mechanism.draw(prepared, setting, derive(key, "paper", (one, w0)))
+            fits[w0] = np.array([estimates(table.codes(0), y) for table in drawn.tables])
+        yield fits
+
+
+def data_set(rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
+    """Cells and numbers of records; without some cell, as in one set of 300, a coefficient would not exist."""
+    while True:
+        x = rng.choice(4, N, p=PI)
+        y = rng.normal(size=N) + np.array(MU)[x]
+        if len(np.unique(x)) == 4:
+            return x, y
 
 
 def mean_row(

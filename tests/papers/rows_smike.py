@@ -11,9 +11,9 @@ part of the published figure's error; it is found from data sets in twos that sh
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from functools import cache
+from itertools import count
 from typing import NamedTuple
 
 import numpy as np
@@ -24,6 +24,7 @@ from engine.mechanisms.base import Mechanism
 from engine.mechanisms.smike import SMIKE
 from engine.models import location
 from tests.numeric_data import numbered
+from tests.papers.growing import growing
 from tests.papers.row import Row
 from tests.papers.rows_maps import mean_row
 
@@ -130,19 +131,22 @@ def sensitivity_rows(quick: bool) -> list[Row]:
     return out
 
 
-@cache  # a table's own test and the one of its mutants ask for the same
 def protection(variant: Variant, sets: int, mechanism: Mechanism = SMIKE) -> np.ndarray:
     """P1 and P2 by threshold of data sets in twos that share their cell means, shape ``(sets, 2, 2, 8)``."""
-    rng, out = np.random.default_rng(750), np.empty((sets, 2, 2, len(THRESHOLDS)))
-    for one in range(sets):
+    return np.array(_twos(sets, variant, mechanism))
+
+
+@growing
+def _twos(variant: Variant, mechanism: Mechanism) -> Iterator[list[np.ndarray]]:
+    rng = np.random.default_rng(750)
+    for one in count():
         cells = rng.choice(84, N, p=PI_100 / PI_100.sum())
         occupied, means = np.unique(cells), np.empty((84, 2))
         means[np.concatenate([occupied, np.setdiff1d(np.arange(84), occupied)])] = rng.normal(size=(84, 2))
-        out[one, 0] = _protected(variant, mechanism, cells, means, rng, (one,))
+        first = _protected(variant, mechanism, cells, means, rng, (one,))
         other = np.random.default_rng([750, one])
         cells = other.choice(84, N, p=PI_100 / PI_100.sum())
-        out[one, 1] = _protected(variant, mechanism, cells, means, other, (one, "again"))
-    return out
+        yield [first, _protected(variant, mechanism, cells, means, other, (one, "again"))]
 
 
 def _protected(

@@ -20,7 +20,7 @@ AT_ONCE = (
     "M1", "M2", "D1", "D2", "D3", "D4", "R1", "R2", "R4", "K1", "S1", "S4", "G1", "G2", "G3", "W1", "W3", "L2", "L3",
 )  # fmt: skip
 """Those that few simulations tell from the right implementation."""
-CLEAR = 4 * MOST
+CLEAR = 2 * MOST
 """Standard errors by which a row of few simulations misses so clearly that more of them need not be waited for."""
 
 

@@ -100,7 +100,7 @@ def test_odds_are_symmetric_and_the_ratio_of_predictive_probabilities():
         t = location.turned(prepared.v, theta.turn)
         own = location.dot(t, theta.mu[x])
         q = predictive(theta, t)
-        odds = np.array([maps.log_odds(i, int(x[i]), t, x, own, theta.mu) for i in range(len(x))])
+        odds = maps.log_odds(np.arange(len(x)), t, x, own, theta.mu)
         assert np.allclose(odds, odds.T, atol=1e-10)
         ratio = np.log(q[:, x] * q[:, x].T) - np.log(np.outer(q[np.arange(40), x], q[np.arange(40), x]))
         assert np.allclose(odds, ratio, atol=1e-9)
