@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import pytest
 
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
 SERIOUS = {"serious", "critical"}
+_SCHEMES: tuple[Literal["light", "dark"], ...] = ("light", "dark")
 
 
 @dataclass(frozen=True)
@@ -141,12 +142,12 @@ def test_the_board_with_a_bundle_alone(browser: Browser, decided: Workspace, tmp
     (bundle,) = [path.parent for path in (tmp_path / "out").rglob("board.json")]
     found: list[str] = []
     with dashboard(tmp_path, home, str(bundle)) as address:
-        for scheme in ("light", "dark"):
-            context = browser.new_context(viewport={"width": 1280, "height": 800}, color_scheme=scheme)
-            page = context.new_page()
-            page.set_default_timeout(PATIENCE)
+        page = browser.new_page(viewport={"width": 1280, "height": 800})
+        page.set_default_timeout(PATIENCE)
+        for scheme in _SCHEMES:
+            page.emulate_media(color_scheme=scheme)
             page.goto(address)
             page.get_by_role("heading", name="The frontier").wait_for()
             found += faults(page, f"board, {scheme}")
-            context.close()
+        page.close()
     assert not found, "\n".join(found)
