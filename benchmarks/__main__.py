@@ -27,8 +27,9 @@ machine to machine, so trust the ratios, which are formed within one run. Data t
 are absent.
 
 What makes a sweep fast: pairs of *cells* are drawn, not of records; all rates and all splits of S and C share one draw;
-departures are counted once for all splits; candidates are measured many at a time over touched cells only; and what
-realisations add up to is kept in the study, so that a map of millions of runs opens without reading them.
+departures are counted once for all splits; measures sum over touched cells only, the default ones while pairs are
+exchanged; and what realisations add up to is kept in the study, so that a map of millions of runs opens without reading
+them.
 
 What a candidate is held to: the yardstick of the random swap is the whole algorithm over records, compiled, with its
 exact search for partners, a released table tabulated anew and the same four measures, in the fewest bytes and passes

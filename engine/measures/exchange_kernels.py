@@ -75,19 +75,22 @@ def exchange_sums(
             if wanted[split, k]:
                 moved, small = np.int64(0), np.int64(0)
                 n = np.uint64(known[k])
-                for r in range(known[k]):
-                    after[r] = np.int64(sources[2 + k, r]) - LEFT + arrived[np.uint64(sources[0, r])]
-                for r in range(known[k]):
-                    was, is_now, stayed = sources[1, r], after[r], sources[2 + k, r]
+                for i in range(known[k]):
+                    source = np.uint64(i)
+                    after[source] = np.int64(sources[2 + k, source]) - LEFT + arrived[np.uint64(sources[0, source])]
+                for i in range(known[k]):
+                    source = np.uint64(i)
+                    was, is_now, stayed = sources[1, source], after[source], sources[2 + k, source]
                     moved += abs(is_now - was)
                     small += (stayed if 0 < is_now < n_rule else 0) - (was if was < n_rule else 0)
-                for r in range(known[k]):
-                    at = np.uint64(after[r])
-                    change = roots[at] - source_roots[r]
-                    squares[r] = change * change
-                    terms[r] = source_terms[r] - x_log_x[at]
+                for i in range(known[k]):
+                    source = np.uint64(i)
+                    at = np.uint64(after[source])
+                    change = roots[at] - source_roots[source]
+                    squares[source] = change * change
+                    terms[source] = source_terms[source] - x_log_x[at]
                 for f in range(n_fresh):
-                    key = np.uint64(fresh[f])
+                    key = np.uint64(fresh[np.uint64(f)])
                     was = counts[key]
                     is_now = was + arrived[key]
                     moved += is_now - was

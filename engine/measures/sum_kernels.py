@@ -19,20 +19,24 @@ def block_sum(values: np.ndarray, first: Integer, n: Integer) -> float:
     total = 0.0
     whole = n - n % 8
     if whole:
-        a, b, c, d = values[first], values[first + 1], values[first + 2], values[first + 3]
-        e, f, g, h = values[first + 4], values[first + 5], values[first + 6], values[first + 7]
+        one, two, three, four = np.uint64(1), np.uint64(2), np.uint64(3), np.uint64(4)
+        five, six, seven = np.uint64(5), np.uint64(6), np.uint64(7)
+        at = np.uint64(first)
+        a, b, c, d = values[at], values[at + one], values[at + two], values[at + three]
+        e, f, g, h = values[at + four], values[at + five], values[at + six], values[at + seven]
         for i in range(first + 8, first + whole, 8):
-            a += values[i]
-            b += values[i + 1]
-            c += values[i + 2]
-            d += values[i + 3]
-            e += values[i + 4]
-            f += values[i + 5]
-            g += values[i + 6]
-            h += values[i + 7]
+            at = np.uint64(i)
+            a += values[at]
+            b += values[at + one]
+            c += values[at + two]
+            d += values[at + three]
+            e += values[at + four]
+            f += values[at + five]
+            g += values[at + six]
+            h += values[at + seven]
         total = ((a + b) + (c + d)) + ((e + f) + (g + h))
     for i in range(first + whole, first + n):
-        total += values[i]
+        total += values[np.uint64(i)]
     return total
 
 

@@ -178,7 +178,7 @@ def arrive(
 def forget(keys: np.ndarray, n: Integer, scratch: np.ndarray) -> None:
     """Set ``scratch`` back to zero at the first ``n`` ``keys``."""
     for i in range(n):
-        scratch[np.uint64(keys[i])] = 0
+        scratch[np.uint64(keys[np.uint64(i)])] = 0
 
 
 @kernel
