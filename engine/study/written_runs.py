@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-_MOST = 2**27  # bytes of runs that are in memory beside the work of a sweep
+_MOST = 2**26  # bytes of runs in memory beside the work of a sweep: a million runs of four measures
 
 
 class WrittenRuns:
