@@ -13,15 +13,21 @@ import os
 import platform
 import re
 import sys
+import time
 from contextlib import redirect_stdout
 from pathlib import Path
 from typing import TextIO
 
+from benchmarks import _targets
+
 HERE = Path(__file__).resolve().parent
 PAGE = HERE.parent / "docs" / "performance.md"
 
-INTRODUCTION = """# Performance
+TITLE = """# Performance
 
+Each figure that has a target, from the last run of its benchmark; of several figures of one name the worst.
+"""
+INTRODUCTION = """\
 Written by `python -m benchmarks --write`; `python -m benchmarks` prints the same. Times drift from run to run and from
 machine to machine, so trust the ratios, which are formed within one run. Data that do not ship are left out where they
 are absent.
@@ -38,16 +44,12 @@ runs out of partners the yardstick must find so record by record and takes hundr
 median over the swaps counts.
 
 How far the engine is from what the machine can do: the yardstick in C draws over cells and shares as the engine does,
-and does nothing that is no statistics. It takes a third of the time of the program beside which the targets of its
-section were set, 40 µs a candidate.
+and does nothing that is no statistics: no processes of Python to start, no list of scenarios with their ids, no study
+that outlives a crash, no map. `profile` tells what each of these takes beside the phases of the yardstick. In a draw of
+few pairs what Python does around compiled code costs as much as the draw.
 
-What is missed, and why: the complete space takes three times the yardstick's time by either measure, wanted were 2 and
-1.5. Of the engine's time some 1.6 seconds are draws, 0.9 preparing structures with their streams, 0.9 measures and 0.7
-exchanges: 1.7 times what the yardstick takes for the same. The rest is what the yardstick does not do: the start of
-three processes 1.5, the list of scenarios with ids and check sums 0.6, the map 0.6, storing runs 0.2 and handing out
-work. In a draw at 1 % what Python does around compiled code costs as much as the draw. The tests take a quarter of an
-hour and not six minutes: real browsers, processes that are killed, simulations of the papers and thousands of short
-tests of pages each take their part.
+The tests take longer than wanted: real browsers, processes that are killed, simulations of the papers and thousands of
+short tests of pages each take their part; `make test` ends with its own time.
 """
 
 
@@ -71,6 +73,35 @@ def sections(page: str) -> dict[str, str]:
     return {part.split()[1]: part.strip() + "\n" for part in parts[1:]}
 
 
+def targets(page: str) -> dict[str, list[str]]:
+    """The rows of the table of targets on the page by the names of their benchmarks."""
+    before = page.split("\n## ", 1)[0]
+    table = re.search(r"^```\n(.*?)^```$", before, flags=re.MULTILINE | re.DOTALL)
+    rows: dict[str, list[str]] = {}
+    for row in table[1].splitlines()[1:] if table else ():
+        rows.setdefault(row.split()[0], []).append(row)
+    return rows
+
+
+def processor() -> float:
+    """Seconds of the processor that this process and those that have ended below it took."""
+    return sum(os.times()[:4])
+
+
+def measured(name: str) -> str:
+    """Run a benchmark, show what it prints, and return its section."""
+    module = importlib.import_module(f"benchmarks.{name}")
+    title = (module.__doc__ or name).strip().split("\n\n")[0].replace("\n", " ")
+    print(f"== {name}: {title}\n")
+    text, began, before = _Both(sys.stdout), time.perf_counter(), processor()
+    with redirect_stdout(text):
+        module.main()
+    took = f"Took {time.perf_counter() - began:.0f} s by the clock, {processor() - before:.0f} s of the processors."
+    print(f"\n{took}\n")
+    shown = text.getvalue().strip("\n")  # a heading over columns begins with spaces
+    return f"## {name}\n\n{title}\n\n```\n{shown}\n```\n\n{took}\n"
+
+
 def main() -> None:
     names = sorted(path.stem for path in HERE.glob("*.py") if not path.stem.startswith("_"))
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description="Measure speed, as ratios in one run.")
@@ -81,20 +112,16 @@ def main() -> None:
     for name in args.names:
         if name not in names:
             parser.error(f"unknown benchmark '{name}', must be one of {', '.join(names)}")
-    page = sections(PAGE.read_text(encoding="utf-8")) if PAGE.exists() else {}
-    for name in args.names or names:
-        module = importlib.import_module(f"benchmarks.{name}")
-        title = (module.__doc__ or name).strip().split("\n\n")[0].replace("\n", " ")
-        print(f"== {name}: {title}\n")
-        text = _Both(sys.stdout)
-        with redirect_stdout(text):
-            module.main()
-        print()
-        shown = text.getvalue().strip("\n")  # a heading over columns begins with spaces
-        page[name] = f"## {name}\n\n{title}\n\n```\n{shown}\n```\n"
+    old = PAGE.read_text(encoding="utf-8") if PAGE.exists() else ""
+    page, rows, chosen = sections(old), targets(old), args.names or names
+    for name in chosen:
+        page[name] = measured(name)
+        rows[name] = _targets.rows(name)
+    print("\n".join([_targets.HEADING, *(row for name in chosen for row in rows[name])]))
     if args.write:
         machine = f"Python {platform.python_version()}, {platform.machine()}, {os.cpu_count()} processors.\n"
-        parts = [INTRODUCTION, *(page[name] for name in names if name in page), machine]
+        table = "\n".join(["```", _targets.HEADING, *(row for name in names for row in rows.get(name, ())), "```", ""])
+        parts = [TITLE, table, INTRODUCTION, *(page[name] for name in names if name in page), machine]
         PAGE.write_text("\n".join(parts), encoding="utf-8")
         print(f"wrote {PAGE.relative_to(HERE.parent)}")
 

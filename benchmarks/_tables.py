@@ -83,7 +83,3 @@ def first_table() -> ContingencyTable:
         f"{np.__version__}, kernels {how}, {os.cpu_count()} processors"
     )
     return table
-
-
-def word(met: bool) -> str:
-    return "met" if met else "MISSED"

@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from benchmarks._targets import word
 from engine.data.io.readers import read_table
 from engine.frontier.chance import FEWEST_RUNS
 from engine.plan import edit_plan, guess_plan, plan_to_toml, samples
@@ -210,8 +211,11 @@ def report(
         seen, (clock, busy) = browser.get(one), server.get(one, (None, None))
         figures = "".join("        -" if value is None else f"{value:8.2f}s" for value in (seen, clock, busy))
         judged = seen if seen is not None else clock
-        within = judged is not None and judged <= (FIRST if one.startswith("open") else limit)
-        print(f"{one:36}{figures}  {'met' if within else 'MISSED'}")
+        if judged is None:
+            raise RuntimeError(f"'{one}' was not timed in study {name}")
+        kind = "opened" if one.startswith("open") else "an interaction"
+        verdict = word(f"{name}: {kind}, seconds", judged, most=FIRST if one.startswith("open") else limit)
+        print(f"{one:36}{figures}  {verdict}")
     print(flush=True)
 
 
@@ -227,7 +231,7 @@ def inside(candidates: int) -> None:
             print("no Chromium was found: only the server's side is timed\n")
         else:
             first = _browser.first_page(Path(home))
-            within = "met" if first <= FIRST else "MISSED"
+            within = word("first page, seconds", first, most=FIRST)
             print(f"first page {first:.2f} s after the health check answers (<= {FIRST} s: {within})\n")
         raw = folder() / "data" / "adult_raw.csv"
         if raw.is_file():

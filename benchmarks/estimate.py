@@ -17,6 +17,7 @@ from itertools import pairwise
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+from benchmarks._targets import word
 from engine.plan import AnalysisPlan, Plan, plan_to_toml, read_plan
 from engine.plan.recode import code
 from engine.plan.samples import load
@@ -113,11 +114,11 @@ def child(sample: str, folder: Path) -> None:
     sweep(raw, plan, folder / "estimate.study", on_progress=progress, on_time_left=time_left).close()
 
 
-def judged(ratio: float | None) -> str:
+def judged(what: str, ratio: float | None) -> str:
     """A ratio with its judgement."""
     if ratio is None:
         return "    - (it was over)"
-    return f"{ratio:5.2f} {'met' if 1 / FACTOR <= ratio <= FACTOR else 'MISSED':6}"
+    return f"{ratio:5.2f} {word(f'{what}, beside what was told', ratio, either=FACTOR):6}"
 
 
 def main() -> None:
@@ -144,9 +145,9 @@ def main() -> None:
                 clock * estimated.load / taken.load,
             ),
         ):
-            print(f"  {what:40} estimated {said:6.1f} s, taken {found:6.1f} s, ratio {judged(ratio)}", flush=True)
+            print(f"  {what:40} estimated {said:6.1f} s, taken {found:6.1f} s, ratio {judged(what, ratio)}", flush=True)
         for what, same_load in (("time left, told / true, worst after 10 %", False), (SAME_LOAD, True)):
-            print(f"  {what:50} {'':22} ratio {judged(taken.time_left(same_load=same_load))}")
+            print(f"  {what:50} {'':22} ratio {judged(what.strip(), taken.time_left(same_load=same_load))}")
         print(flush=True)
 
 

@@ -19,7 +19,8 @@ from statistics import median
 
 import numpy as np
 
-from benchmarks._tables import seconds, word
+from benchmarks._tables import seconds
+from benchmarks._targets import word
 from engine.data.io.readers import read_table
 from engine.plan import check_plan, first_plan, plan_from_toml, plan_to_toml
 from engine.plan.recode import code
@@ -64,7 +65,7 @@ def start_up(folder: Path) -> None:
     ):
         runs = [process(*command(k), times=1) for k in range(times)]
         clock, busy = (median(part) for part in zip(*runs, strict=True))
-        print(f"{name:44}{clock:7.2f}s{busy:7.2f}s{limit:8.2f}s  {word(clock <= limit)}")
+        print(f"{name:44}{clock:7.2f}s{busy:7.2f}s{limit:8.2f}s  {word(f'{name}, seconds', clock, most=limit)}")
     print()
 
 
@@ -105,9 +106,10 @@ def dashboard(home: Path, candidates: int) -> None:
         shown = _megabytes()
     print(f"{'':44}{'memory':>9}{'at most':>10}")
     print(f"{'the server alone':44}{started:6.0f} MB")
-    print(f"{'with its first page shown':44}{idle:6.0f} MB{IDLE:7} MB  {word(idle <= IDLE)}")
+    verdict = word("dashboard with its first page, MB", idle, most=IDLE)
+    print(f"{'with its first page shown':44}{idle:6.0f} MB{IDLE:7} MB  {verdict}")
     name = f"with the map of {candidates:,} candidates"
-    print(f"{name:44}{shown:6.0f} MB{LARGE:7} MB  {word(shown <= LARGE)}\n")
+    print(f"{name:44}{shown:6.0f} MB{LARGE:7} MB  {word(f'dashboard {name}, MB', shown, most=LARGE)}\n")
 
 
 def _table(folder: Path, columns: int) -> Path:
@@ -139,7 +141,8 @@ def columns(folder: Path) -> None:
         taken = [seconds(lambda i=i: step(i), repeats=2) for i in range(len(COLUMNS))]  # type: ignore[misc]  # noqa: B023
         ratios = [b / a for a, b in pairwise(taken)]
         told = "  ".join(f"{ratio:.1f}" for ratio in ratios)
-        print(f"{name:24}" + "".join(f"{one:9.2f}s" for one in taken) + f"   {told}  {word(max(ratios) <= STEEPEST)}")
+        verdict = word("steps from file to plan, twice the columns ÷ once", max(ratios), most=STEEPEST)
+        print(f"{name:24}" + "".join(f"{one:9.2f}s" for one in taken) + f"   {told}  {verdict}")
     print(f"\nat most {STEEPEST} for twice the columns")
 
 

@@ -22,6 +22,7 @@ if __name__ == "__main__":
     # Run as a file, only this folder is searched; the engine and the twins are one above.
     sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
+from benchmarks._targets import word
 from engine.frontier.undominated import undominated
 from tests.twins import frontier as twin
 
@@ -93,9 +94,9 @@ def seconds_in_turn(actions: Sequence[Callable[[], object]], repeats: int) -> li
     return least
 
 
-def word(ratio: float, target: float | None) -> str:
+def judged(what: str, ratio: float, target: float | None) -> str:
     """A target beside what became of it."""
-    return "" if target is None else f"<= {target}: {'met' if ratio <= target else 'MISSED'}"
+    return "" if target is None else f"<= {target}: {word(what, ratio, most=target)}"
 
 
 def two_columns(rng: np.random.Generator) -> None:
@@ -112,7 +113,7 @@ def two_columns(rng: np.random.Generator) -> None:
             beside = "-" if theirs is None else f"{theirs / unit:.2f}"
             print(
                 f"{size:>9,} {name:<15} {int(mask.sum()):>9,} {unit * 1e3:>8.2f} ms {ours / unit:>8.2f} {beside:>8}  "
-                f"{word(ours / unit, target)}"
+                f"{judged(f'two columns, 10^6 rows, {name}: ÷ np.argsort', ours / unit, target)}"
             )
 
 
@@ -129,7 +130,8 @@ def more_columns(rng: np.random.Generator) -> None:
                 told, ratio, verdict = "-", "-", ""
                 if theirs is not None:
                     told, ratio = f"{theirs * 1e3:.2f} ms", f"{ours / theirs:.2f}"
-                    verdict = word(ours / theirs, MOOCORE if size >= 10**5 or name == "trade-off" else None)
+                    target = MOOCORE if size >= 10**5 or name == "trade-off" else None
+                    verdict = judged(f"{columns} columns: ÷ moocore", ours / theirs, target)
                 print(
                     f"{columns:>7} {size:>9,} {name:<15} {int(mask.sum()):>9,} {ours * 1e3:>9.2f} ms {told:>12} "
                     f"{ratio:>6}  {verdict}".rstrip()

@@ -21,6 +21,7 @@ from typing import Any
 
 import numpy as np
 
+from benchmarks._targets import word
 from datasets.make_census import census
 from engine.common.compiled import kernel, wrapping
 from engine.common.streams import derive
@@ -105,7 +106,7 @@ def seconds(action: Callable[[], Any], repeats: int = 5) -> tuple[float, Any]:
 
 
 def met(name: str, figure: float, most: float, unit: str = "s") -> None:
-    print(f"{name}: {figure:.3g} {unit} (<= {most:g} {unit}: {'met' if figure <= most else 'missed'})")
+    print(f"{name}: {figure:.3g} {unit} (<= {most:g} {unit}: {word(f'{name.strip()}, {unit}', figure, most=most)})")
 
 
 def draws(data: Microdata, risk: str, similar: str) -> None:

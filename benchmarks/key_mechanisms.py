@@ -20,6 +20,7 @@ if __name__ == "__main__":
     # Run as a file, only this folder is searched; the engine and the twins are one above.
     sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
+from benchmarks._targets import word
 from engine.common.streams import derive
 from engine.data.microdata import Microdata
 from engine.mechanisms.base import Mechanism
@@ -97,7 +98,7 @@ def pram(n: int = 1_000_000, part: int = 2_000) -> None:
 def show(name: str, fit: float, draw: float, slow: float) -> None:
     """One line: the ratio is of the twin's time to preparing and drawing together."""
     ratio = slow / (fit + draw)
-    verdict = "met" if ratio >= TARGET else "MISSED"
+    verdict = word("twin ÷ engine", ratio, least=TARGET)
     print(f"{name:<32} {fit:>8.4f}s {draw:>8.4f}s {slow:>9.1f}s {ratio:>9,.0f}x  >= {TARGET}: {verdict}")
 
 

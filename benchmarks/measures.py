@@ -22,6 +22,7 @@ if __name__ == "__main__":
     # Run as a file, only this folder is searched; the engine and the twins are one above.
     sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
+from benchmarks._targets import word
 from engine.data.io.readers import read_table
 from engine.data.microdata import Microdata
 from engine.measures import MEASURES, MeasureCall, call, evaluate
@@ -142,7 +143,7 @@ def main() -> None:
     quick = [one for one in calls if one.measure.cost.startswith("microseconds")]
     together = seconds(quick, make, data)
     print(f"{'the four of every sweep':<26} {unit / n * 1e6:>8.1f} {1:>7.2f}")
-    verdict = "met" if together <= MOST_TOGETHER * unit else "MISSED"
+    verdict = word("the quick measures ÷ those of every sweep", together / unit, most=MOST_TOGETHER)
     print(
         f"{f'the {len(quick)} quick ones together':<26} {together / n * 1e6:>8.1f} {together / unit:>7.2f}"
         f"   <= {MOST_TOGETHER:g}: {verdict}"

@@ -21,6 +21,7 @@ if __name__ == "__main__":
     # Run as a file, only this folder is searched; the engine and the twins are one above.
     sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
+from benchmarks._targets import word
 from engine.common.blas_threads import one_thread
 from engine.common.streams import derive
 from engine.data.microdata import Microdata
@@ -123,7 +124,7 @@ def regressions() -> None:
 def show(name: str, fit: float, draw: float, slow: float) -> None:
     """One line: the ratio is of the twin's time to preparing and drawing together."""
     ratio = slow / (fit + draw)
-    verdict = "met" if ratio >= TARGET else "MISSED"
+    verdict = word("twin ÷ engine", ratio, least=TARGET)
     print(f"{name:<16} {fit:>8.3f}s {draw:>8.3f}s {slow:>9.1f}s {ratio:>7,.0f}x  >= {TARGET}: {verdict}")
 
 

@@ -17,7 +17,8 @@ from pathlib import Path
 from statistics import median
 from tempfile import TemporaryDirectory
 
-from benchmarks._tables import RATES, word
+from benchmarks._tables import RATES
+from benchmarks._targets import word
 from engine.plan import edit_plan, first_plan
 from engine.plan.recode import code
 from engine.plan.samples import open_data

@@ -24,7 +24,8 @@ if __name__ == "__main__":
     sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from benchmarks._records import OverRecords
-from benchmarks._tables import KEY, RATES, asked, first_table, seconds, small_swaps, word
+from benchmarks._tables import KEY, RATES, asked, first_table, seconds, small_swaps
+from benchmarks._targets import word
 from engine.data.table import ContingencyTable
 from engine.mechanisms import random_swap
 from engine.release import space
@@ -94,7 +95,10 @@ def parts(table: ContingencyTable) -> None:
         records = np.array([seconds(lambda: over_records.candidate(s, wanted, state()), 2) for s in swapped])  # noqa: B023
         median = float(np.median(records / each))
         figures = [v * 1e6 for v in (prepare, drawing, exchanging, whole - drawing - exchanging - prepare / 20)]
-        verdict = f" (>= {FASTER_THAN_RECORDS:g}: {word(median >= FASTER_THAN_RECORDS)})" if rate == "0.1" else ""
+        verdict = ""
+        if rate == "0.1":
+            judged = word("yardstick over records ÷ candidate at 10 %", median, least=FASTER_THAN_RECORDS)
+            verdict = f" (>= {FASTER_THAN_RECORDS:g}: {judged})"
         line = " ".join(f"{v:8.1f}" for v in figures)
         print(
             f"{rate:>6} {line} {whole * 1e6:9.1f} {np.median(records) * 1e6:20.0f} {records.mean() * 1e6:7.0f} "
@@ -122,10 +126,11 @@ def sharing(table: ContingencyTable, most: int = 600) -> None:
     shared = seconds(lambda: evaluator.run_all(together)) / n
     unshared = seconds(lambda: evaluator.run_all(alone), 2) / len(alone)
     print(f"\nthe whole release space: {total:,} scenarios in {len(groups):,} structures, a sample of {n:,}")
-    print(f"  shared   {shared * 1e6:7.1f} µs a candidate (<= 60: {word(shared <= PER_CANDIDATE)})")
+    verdict = word("a candidate of the whole space, µs", shared * 1e6, most=PER_CANDIDATE * 1e6)
+    print(f"  shared   {shared * 1e6:7.1f} µs a candidate (<= 60: {verdict})")
     print(
         f"  unshared {unshared * 1e6:7.1f} µs, ratio {unshared / shared:.1f} "
-        f"(>= {SHARING:g}: {word(unshared / shared >= SHARING)})"
+        f"(>= {SHARING:g}: {word('unshared ÷ shared', unshared / shared, least=SHARING)})"
     )
 
 
@@ -170,10 +175,11 @@ def workers(table: ContingencyTable, candidates: int = 10_000) -> None:
         found.append(np.unique(np.concatenate(rows), axis=0))
     gains.append(machine_gain())
     ratio = times[0] / times[1]
+    verdict = word("two workers ÷ one", ratio, least=TWO_WORKERS)
     print(
         f"\n{len(found[0]):,} candidates, {REPEATS} times: one worker {times[0] * 1e6:.1f} µs by the clock, two "
         f"{times[1] * 1e6:.1f} µs, ratio {ratio:.2f} "
-        f"(>= {TWO_WORKERS} on a quiet machine: {word(ratio >= TWO_WORKERS)}; two processes that share nothing gain "
+        f"(>= {TWO_WORKERS} on a quiet machine: {verdict}; two processes that share nothing gain "
         f"{min(gains):.2f} to {max(gains):.2f} on this one); "
         f"handing out tasks took {handing_out * 1e6:.1f} µs of a processor; "
         f"{'the same bits' if np.array_equal(found[0], found[1]) else 'DIFFERENT figures'}"

@@ -25,7 +25,8 @@ if __name__ == "__main__":
     # Run as a file, only this folder is searched; the engine and the twins are one above.
     sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from benchmarks._tables import KEY, RATES, asked, seconds, small_swaps, table_of, word
+from benchmarks._tables import KEY, RATES, asked, seconds, small_swaps, table_of
+from benchmarks._targets import word
 from benchmarks._yardstick import FIGURES, NoCompiler, Space, Yardstick, apart, numbers_of, processor_of_children
 from engine.data.table import ContingencyTable
 from engine.release.results import RunStatus
@@ -94,9 +95,10 @@ def rows_of(study: Study) -> np.ndarray:
 def beside(name: str, ours: list[float], theirs: list[float], target: float) -> None:
     """Print the least and the median of both, and their ratios beside the target, which holds of the least."""
     ratio = min(ours) / min(theirs)
+    verdict = word(f"the complete space, {name}: engine ÷ yardstick", ratio, most=target)
     print(
         f"  {name:24} {min(ours):7.2f} {median(ours):7.2f} s   {min(theirs):6.2f} {median(theirs):6.2f} s   "
-        f"{ratio:6.2f} {median(ours) / median(theirs):6.2f}  <= {target}: {word(ratio <= target)}"
+        f"{ratio:6.2f} {median(ours) / median(theirs):6.2f}  <= {target}: {verdict}"
     )
 
 
@@ -114,7 +116,8 @@ def whole(table: ContingencyTable, yardstick: Yardstick, place: Path) -> None:
     beside("processor", [s.processor for s in sweeps], [s.processor for s in spaces], WHOLE_PROCESSOR)
     beside("clock, two processes", [s.clock for s in sweeps], [s.clock for s in spaces], WHOLE_CLOCK)
     first = min(s.first for s in sweeps)
-    print(f"  first candidates stored after {first:.2f} s (<= {FIRST} s: {word(first <= FIRST)})")
+    verdict = word("first candidates stored, seconds", first, most=FIRST)
+    print(f"  first candidates stored after {first:.2f} s (<= {FIRST} s: {verdict})")
     with Study.open(place / str(ROUNDS - 1) / "space.study") as study:
         ours = rows_of(study)
         groups = len(group(study.scenarios.specs, table))
@@ -129,7 +132,7 @@ def whole(table: ContingencyTable, yardstick: Yardstick, place: Path) -> None:
     print(
         "  means of figures lie at most so many standard errors apart: "
         + ", ".join(f"{name} {z:.1f}" for name, z in zip(FIGURES, furthest, strict=True))
-        + f" (<= {STANDARD_ERRORS}: {word(bool((furthest <= STANDARD_ERRORS).all()))})"
+        + f" (<= {STANDARD_ERRORS}: {word('means apart, standard errors', furthest.max(), most=STANDARD_ERRORS)})"
     )
 
 
@@ -147,6 +150,11 @@ def engine_singles(table: ContingencyTable, rate: str, replicates: int) -> dict[
     }
 
 
+def judged(replicates: int, ratio: float) -> str:
+    """What became of the target of one candidate."""
+    return word(f"one candidate at 10 %, {replicates} a preparation: engine ÷ yardstick", ratio, most=ONE)
+
+
 def singles(table: ContingencyTable, yardstick: Yardstick, replicates: int) -> None:
     """One candidate of every swap of one and two attributes at each rate by both in turn."""
     for rate in RATES:
@@ -160,7 +168,7 @@ def singles(table: ContingencyTable, yardstick: Yardstick, replicates: int) -> N
                 theirs.setdefault(roles, []).append(each)
         least = np.array([(min(ours[roles]), min(theirs[roles])) for roles in ours])
         ratios = least[:, 0] / least[:, 1]
-        verdict = f"  <= {ONE}: {word(float(np.median(ratios)) <= ONE)}" if rate == RATES[-1] else ""
+        verdict = f"  <= {ONE}: {judged(replicates, float(np.median(ratios)))}" if rate == RATES[-1] else ""
         engine, yard = least.mean(axis=0) * 1e6
         spread = f"{np.median(ratios):16.2f} {ratios.min():7.2f} {ratios.max():8.2f}"
         print(f"  {rate:>6} {engine:8.1f} {yard:10.1f} {spread}{verdict}")
