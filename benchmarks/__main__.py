@@ -45,7 +45,7 @@ median over the swaps counts.
 
 How far the engine is from what the machine can do: the yardstick in C draws over cells and shares as the engine does,
 and does nothing that is no statistics: no processes of Python to start, no list of scenarios with their ids, no study
-that outlives a crash, no map. `profile` tells what each of these takes beside the phases of the yardstick. In a draw of
+that outlives a crash, no map. `phases` tells what each of these takes beside the phases of the yardstick. In a draw of
 few pairs what Python does around compiled code costs as much as the draw.
 
 The tests take longer than wanted: real browsers, processes that are killed, simulations of the papers and thousands of

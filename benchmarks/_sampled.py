@@ -1,0 +1,136 @@
+"""The ``frontier`` command with a look at its stack every few milliseconds of processor time, in it and in its workers.
+
+``python -m benchmarks._sampled FOLDER ARGUMENTS`` writes a file for each process into the folder: seconds of processor
+time by phase.  Processes that are spawned import this module anew, and those that are forked begin anew; each adds what
+the main thread took since its last look to the phase of where it is now: a compiled call that lasted longer than the
+interval counts as a whole.
+"""
+
+from __future__ import annotations
+
+import atexit
+import json
+import os
+import runpy
+import signal
+import sys
+import time
+from collections import defaultdict
+from multiprocessing import util
+from pathlib import Path
+from types import FrameType
+
+EVERY = 0.002
+"""Seconds of processor time between looks."""
+START, PREPARING, DRAWS, EXCHANGES, MEASURES, LISTING, STORING, MAP, HANDING_OUT, REST = (
+    "start of processes",
+    "preparing",
+    "draws",
+    "exchanges",
+    "measures",
+    "listing",
+    "storing",
+    "map",
+    "handing out",
+    "the rest",
+)
+PREFIXES = {
+    "engine.measures": MEASURES,
+    "engine.mechanisms.preparing_kernels": PREPARING,
+    "engine.sweeps.layout_kernels": PREPARING,
+    "engine.mechanisms": DRAWS,
+    "engine.release.touched": EXCHANGES,
+    "engine.release.exchanges": EXCHANGES,
+    "engine.release.batch": EXCHANGES,
+    "engine.release": LISTING,
+    "engine.sweeps.groups": LISTING,
+    "engine.sweeps.candidates": LISTING,
+    "engine.study.scenario_table": LISTING,
+    "engine.study.live_frontier": MAP,
+    "engine.study.aggregate_cache": MAP,
+    "engine.study.map_reader": MAP,
+    "engine.frontier": MAP,
+    "engine.study": STORING,
+    "engine.sweeps.results_writer": STORING,
+    "engine.sweeps.workers": HANDING_OUT,
+    "multiprocessing": HANDING_OUT,
+    "concurrent": HANDING_OUT,
+}
+"""The phase of a frame of these modules, the longest name first; the innermost frame that has one decides."""
+PREPARES = ("prepare", "_prepare")
+"""How functions of mechanisms begin that prepare a structure."""
+LOADS = ("importlib", "_frozen_importlib", "_frozen_importlib_external", "numba", "llvmlite")
+"""Modules in whose calls, however deep, code is loaded."""
+FOLDER = "FRONTIER_BENCHMARK_PROFILE"
+
+_ORDERED = sorted(PREFIXES, key=len, reverse=True)
+_PHASES: dict[tuple[str, str], str | None] = {}
+
+
+def _phase_of(module: str, function: str) -> str | None:
+    """The phase of a frame on its own, None where it has none."""
+    if module.split(".", 1)[0] in LOADS:
+        return START
+    prefix = next((one for one in _ORDERED if module == one or module.startswith(f"{one}.")), None)
+    if prefix == "engine.mechanisms" and function.startswith(PREPARES):
+        return PREPARING
+    return None if prefix is None else PREFIXES[prefix]
+
+
+def phase(frame: FrameType | None) -> str:
+    """The phase of a stack: that of its innermost frame that has one; loading code counts as such wherever it is."""
+    innermost = None
+    while frame is not None:
+        key = (frame.f_globals.get("__name__", ""), frame.f_code.co_name)
+        if key not in _PHASES:
+            _PHASES[key] = _phase_of(*key)
+        found = _PHASES[key]
+        if found == START:
+            return START
+        if innermost is None or (innermost == DRAWS and found == PREPARING):
+            innermost = found  # what preparing calls among the functions of draws prepares too
+        frame = frame.f_back
+    return innermost or REST
+
+
+class _Sampler:
+    """Seconds of this process by phase."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self.begin(time.process_time())
+
+    def begin(self, spent: float = 0.0) -> None:
+        """Start anew, with what was ``spent`` before anybody could look."""
+        self._seconds: dict[str, float] = defaultdict(float)
+        self._seconds[START] = spent
+        self._last = time.thread_time()
+        signal.signal(signal.SIGPROF, self._look)
+        signal.setitimer(signal.ITIMER_PROF, EVERY, EVERY)
+        util.Finalize(self, self.write, exitpriority=1000)
+
+    def _look(self, _signal: int, frame: FrameType | None) -> None:
+        at = time.thread_time()
+        self._seconds[phase(frame)] += at - self._last
+        self._last = at
+
+    def write(self) -> None:
+        """Write what was found; what other threads than the main one took is told apart."""
+        signal.setitimer(signal.ITIMER_PROF, 0.0)
+        whole = {**self._seconds, "other threads": max(0.0, time.process_time() - sum(self._seconds.values()))}
+        (self._folder / f"{os.getpid()}.json").write_text(json.dumps(whole), encoding="utf-8")
+
+
+def _start() -> _Sampler:
+    sampler = _Sampler(Path(os.environ[FOLDER]))
+    os.register_at_fork(after_in_child=sampler.begin)
+    return sampler
+
+
+if __name__ == "__mp_main__":
+    _start()
+elif __name__ == "__main__":
+    os.environ[FOLDER] = sys.argv[1]
+    atexit.register(_start().write)
+    sys.argv[1:] = sys.argv[2:]
+    runpy.run_module("engine", run_name="__main__")
