@@ -30,7 +30,7 @@ from engine.sweeps.workers import THREADS, default_workers, task_batches, thread
 
 _SPENT = 0.1  # seconds, shared by the mechanisms, after which a probe looks at no further group
 _SPENT_ON_RECORDS = 3.0  # where a measure looks at records: candidates differ much in what that takes
-_STORED = 9e-6  # seconds to store a run: sweeps of 10^5 to 10^6 runs took 8 to 10 µs more for each than drawing it
+_STORED = 4e-6  # seconds to store a run: `benchmarks/space.py` holds it against sweeps of 10^5 to 10^6 runs
 _PROBED = 500  # swaps of given numbers of attributes that an estimate chooses from
 _PROBES = 24  # groups of each mechanism that an estimate looks at, at most
 
