@@ -2,7 +2,7 @@
 
 ``python -m benchmarks._sampled FOLDER ARGUMENTS`` writes a file for each process into the folder: seconds of processor
 time by phase.  Processes that are spawned import this module anew, and those that are forked begin anew; each adds what
-the main thread took since its last look to the phase of where it is now: a compiled call that lasted longer than the
+every thread took since the last look to the phase of where it is now: a compiled call that lasted longer than the
 interval counts as a whole.
 """
 
@@ -14,6 +14,7 @@ import os
 import runpy
 import signal
 import sys
+import threading
 import time
 from collections import defaultdict
 from multiprocessing import util
@@ -22,9 +23,10 @@ from types import FrameType
 
 EVERY = 0.002
 """Seconds of processor time between looks."""
-START, PREPARING, DRAWS, EXCHANGES, MEASURES, LISTING, STORING, MAP, HANDING_OUT, REST = (
+START, PREPARING, LAYOUT, DRAWS, EXCHANGES, MEASURES, LISTING, STORING, MAP, HANDING_OUT, REST = (
     "start of processes",
     "preparing",
+    "laying out",
     "draws",
     "exchanges",
     "measures",
@@ -37,7 +39,8 @@ START, PREPARING, DRAWS, EXCHANGES, MEASURES, LISTING, STORING, MAP, HANDING_OUT
 PREFIXES = {
     "engine.measures": MEASURES,
     "engine.mechanisms.preparing_kernels": PREPARING,
-    "engine.sweeps.layout_kernels": PREPARING,
+    "engine.sweeps.cell_evaluator": LAYOUT,
+    "engine.sweeps.layout_kernels": LAYOUT,
     "engine.mechanisms": DRAWS,
     "engine.release.touched": EXCHANGES,
     "engine.release.exchanges": EXCHANGES,
@@ -45,6 +48,7 @@ PREFIXES = {
     "engine.release": LISTING,
     "engine.sweeps.groups": LISTING,
     "engine.sweeps.candidates": LISTING,
+    "engine.study.scenario_rows": LISTING,
     "engine.study.scenario_table": LISTING,
     "engine.study.live_frontier": MAP,
     "engine.study.aggregate_cache": MAP,
@@ -104,18 +108,23 @@ class _Sampler:
         """Start anew, with what was ``spent`` before anybody could look."""
         self._seconds: dict[str, float] = defaultdict(float)
         self._seconds[START] = spent
-        self._last = time.thread_time()
+        self._main = threading.get_ident()
+        self._last = {self._main: time.thread_time()}
         signal.signal(signal.SIGPROF, self._look)
         signal.setitimer(signal.ITIMER_PROF, EVERY, EVERY)
         util.Finalize(self, self.write, exitpriority=1000)
 
     def _look(self, _signal: int, frame: FrameType | None) -> None:
-        at = time.thread_time()
-        self._seconds[phase(frame)] += at - self._last
-        self._last = at
+        for thread, where in sys._current_frames().items():
+            at = time.clock_gettime(time.pthread_getcpuclockid(thread))
+            # The main thread is in this function; what it was called in the middle of is what it does.
+            taken = at - self._last.get(thread, 0.0)
+            if taken > 0:
+                self._seconds[phase(frame if thread == self._main else where)] += taken
+            self._last[thread] = at
 
     def write(self) -> None:
-        """Write what was found; what other threads than the main one took is told apart."""
+        """Write what was found; what threads took that are none of Python's, or after the last look, is told apart."""
         signal.setitimer(signal.ITIMER_PROF, 0.0)
         whole = {**self._seconds, "other threads": max(0.0, time.process_time() - sum(self._seconds.values()))}
         (self._folder / f"{os.getpid()}.json").write_text(json.dumps(whole), encoding="utf-8")

@@ -108,6 +108,7 @@ def stack(*calls):
         ([("engine.measures.hellinger", "value"), ("importlib", "import_module")], "start of processes"),
         ([("engine.study.runs", "add"), ("json", "dumps")], "storing"),
         ([("engine.study.scenario_table", "add"), ("engine.common.text", "join")], "listing"),
+        ([("concurrent.futures.thread", "run"), ("engine.sweeps.cell_evaluator", "run_all")], "laying out"),
         ([("engine.cli.main", "main")], "the rest"),
     ],
 )
