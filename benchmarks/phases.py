@@ -90,7 +90,7 @@ def main() -> None:
         except NoCompiler as reason:
             print(f"no yardstick: {reason}")
             theirs = {}
-    print(f"the complete space in {processes} processes, seconds of processor time by phase, beside the yardstick")
+    print(f"the complete space, processes: {processes}; seconds of processor time by phase, beside the yardstick")
     order = sorted(seconds, key=lambda phase: -seconds[phase])
     print(f"  {'':38} {'engine':>8} {'share':>7} {'yardstick':>10}")
     for phase in order:
