@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import gc
 import hashlib
 import io
 import json
@@ -371,3 +372,14 @@ def test_standard_input_without_arguments_is_refused(told: str, monkeypatch: pyt
     monkeypatch.setattr("sys.stdin", io.StringIO(told))
     assert run("-") == 2
     assert "must be a JSON list of texts" in capsys.readouterr().err
+
+
+def test_a_process_of_its_own_searches_for_garbage_seldom_and_never_at_its_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[object] = []
+    monkeypatch.setattr(gc, "set_threshold", asked.append)
+    monkeypatch.setattr(gc, "freeze", lambda: asked.append("end"))
+    assert run("datasets") == 0
+    assert not asked, "a program that calls this one decides for itself"
+    monkeypatch.setattr(sys, "argv", ["frontier", "datasets"])
+    assert main() == 0
+    assert asked == [50_000, "end"]
