@@ -20,7 +20,7 @@ from engine.report.words import bar, figure
 if TYPE_CHECKING:
     from engine.report.facts import CoefficientRow, ShareRow
     from engine.report.findings import Findings
-    from engine.report.map_facts import CandidateRow
+    from engine.report.map_facts import CandidateRow, Map, ReleasedRun
 
 BLUE, VERMILLION, GREY = "#0072B2", "#D55E00", "#767676"
 _DPI = 150
@@ -66,12 +66,11 @@ def _cut(name: str) -> str:
 
 
 @lru_cache(maxsize=4)
-def frontier(findings: Findings) -> Picture | None:
-    """The map: frontier, recommendation and lettered neighbours, other candidates, doing nothing; None where their
-    figures are withheld."""
-    board_map, row = findings.map, recommended(findings)
-    if all(c.risk is None or c.utility is None for c in board_map.candidates):
-        return None
+def _drawn(board_map: Map, run: ReleasedRun | None) -> tuple[bytes, str]:
+    """The picture of a map and how much lies outside of it, in words.
+
+    Several documents show it, and most of what they say beside it changes nothing on it.
+    """
     canvas, axes = _canvas(6.4, 3.4)
     ranges = window(board_map, _ROOM)
     frontier_points, others = (
@@ -89,12 +88,12 @@ def frontier(findings: Findings) -> Picture | None:
         edgecolor=BLUE, zorder=3, label="frontier: none is as good in both, better in one",
     )  # fmt: skip
     _candidates(axes, board_map.candidates)
-    _letters(axes, findings)
+    _letters(axes, board_map)
     if board_map.nothing_risk is not None and board_map.nothing_utility is not None:
         axes.scatter([board_map.nothing_utility], [board_map.nothing_risk], marker="D", s=70, color="black", zorder=4,
                      label="doing nothing")  # fmt: skip
-    _bound(axes, findings)
-    outside = _zoom(axes, findings)
+    _bound(axes, board_map, run)
+    outside = _zoom(axes, board_map)
     if board_map.utility_better == "lower":
         axes.invert_xaxis()
     if board_map.risk_better == "higher":
@@ -103,16 +102,26 @@ def frontier(findings: Findings) -> Picture | None:
     axes.set_xlabel(f"{board_map.utility_title}{falls}: more useful →")
     axes.set_ylabel(f"{board_map.risk_title}:\nriskier →", fontsize=9)
     canvas.legend(loc="outside lower center", ncols=2, fontsize=8.5, frameon=False)  # never over points
+    return _png(canvas), outside
+
+
+def frontier(findings: Findings) -> Picture | None:
+    """The map: frontier, recommendation and lettered neighbours, other candidates, doing nothing; None where their
+    figures are withheld."""
+    board_map, row = findings.map, recommended(findings)
+    if all(c.risk is None or c.utility is None for c in board_map.candidates):
+        return None
+    picture, outside = _drawn(board_map, findings.recommendation.run)
     positions = ", ".join(
         f"{c.letter} at {figure(c.risk)} and {figure(c.utility)}" for c in board_map.candidates if c.risk is not None
     )
     return Picture(
-        _png(canvas),
+        picture,
         f"Scatter plot of risk ({lower_first(board_map.risk_title)}) against utility "
         f"({lower_first(board_map.utility_title)}). Lettered candidates from the safest to the most useful, with risk "
         f"and utility: {positions}. Recommended is {row.letter}. "
         f"Doing nothing has risk {figure(board_map.nothing_risk)}."
-        + ("" if board_map.bound_at is None else f" A dashed line is the {bound_title(findings)}."),
+        + ("" if board_map.bound_at is None else f" A dashed line is the {bound_title(board_map)}."),
         f"The frontier of {plural(board_map.n_candidates, 'candidate')}, averages over runs ({board_map.runs} for "
         f"{row.letter}); "
         + bars_words(findings)
@@ -140,12 +149,12 @@ def _candidates(axes: Any, candidates: Sequence[CandidateRow]) -> None:
         )  # fmt: skip
 
 
-def _letters(axes: Any, findings: Findings) -> None:
+def _letters(axes: Any, board_map: Map) -> None:
     """The letters beside their symbols; those whose symbols lie on each other stand together."""
-    ranges = window(findings.map, _ROOM)
+    ranges = window(board_map, _ROOM)
     near = [share * (high - low) for share, (low, high) in zip(_NEAR, ranges or (), strict=False)]
     places: dict[tuple[float, float], list[CandidateRow]] = {}
-    for candidate in sorted(findings.map.candidates, key=lambda row: not row.recommended):
+    for candidate in sorted(board_map.candidates, key=lambda row: not row.recommended):
         if candidate.utility is None or candidate.risk is None:
             continue
         own = (candidate.utility, candidate.risk)
@@ -162,12 +171,12 @@ def _letters(axes: Any, findings: Findings) -> None:
         )  # fmt: skip
 
 
-def _bound(axes: Any, findings: Findings) -> None:
+def _bound(axes: Any, board_map: Map, run: ReleasedRun | None) -> None:
     """The bound as a line across, and how far most runs of the recommended candidate reach."""
-    board_map, row, run = findings.map, recommended(findings), findings.recommendation.run
+    row = next(row for row in board_map.candidates if row.recommended)
     if board_map.bound_at is None:
         return
-    axes.axhline(board_map.bound_at, color="black", linestyle="--", linewidth=1.2, label=bound_title(findings))
+    axes.axhline(board_map.bound_at, color="black", linestyle="--", linewidth=1.2, label=bound_title(board_map))
     if run is not None and run.quantile is not None and run.asked is not None and row.utility is not None:
         axes.scatter(
             [row.utility], [run.quantile], marker="_", s=260, linewidths=2.5, color=VERMILLION, zorder=5,
@@ -175,9 +184,8 @@ def _bound(axes: Any, findings: Findings) -> None:
         )  # fmt: skip
 
 
-def _zoom(axes: Any, findings: Findings) -> str:
+def _zoom(axes: Any, board_map: Map) -> str:
     """Look at the lettered candidates and at doing nothing; returns how much of the rest lies outside, in words."""
-    board_map = findings.map
     ranges = window(board_map, _ROOM)
     if ranges is None:
         return ""

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from engine.report.findings import Findings
-    from engine.report.map_facts import CandidateRow
+    from engine.report.map_facts import CandidateRow, Map
 
 
 FEWER_WORDS = (
@@ -124,9 +124,9 @@ def rounded_words(findings: Findings) -> str:
     )
 
 
-def bound_title(findings: Findings) -> str:
+def bound_title(board_map: Map) -> str:
     """What the line of the bound on the map is called."""
-    asked = findings.map.bound_asked
+    asked = board_map.bound_asked
     return "bound on the average" if asked is None else f"bound, asked of {100 * asked:.3g} % of single runs"
 
 

@@ -89,7 +89,7 @@ def _bound_line(findings: Findings, bound_at: float, across: tuple[float, float]
         x=list(across),
         y=[bound_at] * 2,
         mode="lines",
-        name=bound_title(findings),
+        name=bound_title(findings.map),
         line={"color": INK, "width": 1.5, "dash": "dash"},
         hoverinfo="skip",
     )

@@ -31,7 +31,7 @@ from tests.engine.report.conftest import Case, N
 def test_the_bound_on_a_share_stands_on_the_map_as_a_number_of_records(case: Case) -> None:
     board_map = case.findings.map
     assert (board_map.bound_at, board_map.bound_asked) == (0.5 * N, 0.9)
-    assert bound_title(case.findings) == "bound, asked of 90 % of single runs"
+    assert bound_title(case.findings.map) == "bound, asked of 90 % of single runs"
     words = bound_line_words(case.findings)
     assert "A candidate meets the bound if 90 % of its single runs do" in words
     assert f"The dashed line is 50 % of all {N} records, about {figure(0.5 * N, 2)}; the bound is on the unalt" in words
@@ -41,7 +41,7 @@ def test_the_bound_on_a_share_stands_on_the_map_as_a_number_of_records(case: Cas
 
 def test_a_bound_on_the_mean_is_called_so_and_none_is_not_drawn(case: Case) -> None:
     mean = replace(case.findings, map=replace(case.findings.map, bound_asked=None))
-    assert bound_title(mean) == "bound on the average" and "single runs" not in bound_line_words(mean)
+    assert bound_title(mean.map) == "bound on the average" and "single runs" not in bound_line_words(mean)
     earlier = json.loads(case.findings.to_json())
     del earlier["map"]["bound_at"], earlier["map"]["bound_asked"]
     assert bound_line_words(Findings.from_json(json.dumps(earlier))) == ""
@@ -56,13 +56,13 @@ def drawn(findings: Findings, monkeypatch: pytest.MonkeyPatch) -> tuple[object, 
         return b""
 
     monkeypatch.setattr(figures, "_png", caught)
-    figures.frontier.__wrapped__(findings)
+    figures._drawn.__wrapped__(findings.map, findings.recommendation.run)
     return canvases[0], [text.get_text() for text in canvases[0].legends[0].get_texts()]  # type: ignore[attr-defined]
 
 
 def test_the_legend_lies_outside_of_the_axes_within_the_picture(case: Case, monkeypatch: pytest.MonkeyPatch) -> None:
     canvas, labels = drawn(case.findings, monkeypatch)
-    assert bound_title(case.findings) in labels and "90 % of the runs of A are no riskier" in labels
+    assert bound_title(case.findings.map) in labels and "90 % of the runs of A are no riskier" in labels
     canvas.savefig(io.BytesIO(), format="png")  # type: ignore[attr-defined]
     axes, legend = canvas.axes[0], canvas.legends[0]  # type: ignore[attr-defined]
     assert axes.get_legend() is None
@@ -157,3 +157,8 @@ def test_the_frontier_is_defined_alike_in_text_and_legend(case: Case, monkeypatc
     assert f"are on the frontier: by averages {UNBEATEN}." in " ".join(html_text(memo(case.findings)).split())
     assert any(f"on the frontier ({UNBEATEN})" in sentence for sentence in summary(case.findings))
     assert UNBEATEN == "no other is at least as safe and as useful, and better in one"
+
+
+def test_a_map_is_drawn_once_whatever_is_said_beside_it(case: Case) -> None:
+    first, second = (figures.frontier(replace(case.findings, claims=claims)) for claims in (case.findings.claims, None))
+    assert first is not None and second is not None and first.png is second.png
