@@ -10,6 +10,7 @@ only where no sum of products is formed, so the compiled and the plain run give 
 from __future__ import annotations
 
 import atexit
+import hashlib
 import os
 import shutil
 import sys
@@ -28,6 +29,31 @@ from engine.common.resources import home, user_folder_place
 _F = TypeVar("_F", bound=Callable[..., Any])
 Integer = int | np.integer[Any]
 """Integers of kernels: NumPy's integers where compiled, either kind where not."""
+KERNEL_FILES = (
+    "common/random_words.py",
+    "data/row_kernels.py",
+    "measures/exchange_kernels.py",
+    "measures/sum_kernels.py",
+    "mechanisms/dealing_kernels.py",
+    "mechanisms/donors.py",
+    "mechanisms/kernels.py",
+    "mechanisms/nearest_partners.py",
+    "mechanisms/partners.py",
+    "mechanisms/preparing_kernels.py",
+    "mechanisms/restricted_kernels.py",
+    "release/exchanges.py",
+    "sweeps/layout_kernels.py",
+)
+"""Files of the engine that hold kernels."""
+
+
+def digest_of_kernels(engine: Path) -> str:
+    """A digest of all kernels' sources under a folder: compiled code contains the kernels of other files that it calls,
+    and numba looks only at its own file to see whether it is out of date."""
+    digest = hashlib.blake2b(digest_size=8)
+    for name in KERNEL_FILES:
+        digest.update((engine / name).read_bytes())
+    return digest.hexdigest()
 
 
 def cache_folder() -> Path:
@@ -70,7 +96,8 @@ def _find_numba() -> tuple[Any, str]:
     """The numba module and an empty reason, or None and why it is not used."""
     if os.environ.get("FRONTIER_NUMBA", "1") == "0":
         return None, "numba is switched off (FRONTIER_NUMBA=0)"
-    os.environ.setdefault("NUMBA_CACHE_DIR", str(cache_folder()))
+    if "NUMBA_CACHE_DIR" not in os.environ:
+        os.environ["NUMBA_CACHE_DIR"] = str(cache_folder() / digest_of_kernels(Path(__file__).parents[1]))
     try:
         import numba
 

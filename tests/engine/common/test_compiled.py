@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
+from engine.common.compiled import KERNEL_FILES, digest_of_kernels
 from tests import needs
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -59,6 +61,20 @@ def test_a_cache_that_others_can_change_is_passed_over(tmp_path: Path) -> None:
     (tmp_path / "home" / "Library" / "Caches" / "swap-frontier").mkdir(parents=True)
     (tmp_path / "home" / "Library" / "Caches" / "swap-frontier").chmod(0o777)
     assert found(tmp_path, XDG_CACHE_HOME="cache", HOME="home").parent == tmp_path / "tmp"
+
+
+def test_code_that_calls_another_file_is_compiled_anew_when_that_changes(tmp_path: Path) -> None:
+    """All files with kernels count, and one that changed names another folder."""
+    engine = ROOT / "engine"
+    with_kernels = [file for file in engine.rglob("*.py") if "\n@kernel" in file.read_text(encoding="utf-8")]
+    assert sorted(file.relative_to(engine).as_posix() for file in with_kernels) == sorted(KERNEL_FILES)
+    for name in KERNEL_FILES:
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        shutil.copy(engine / name, tmp_path / name)
+    assert digest_of_kernels(tmp_path) == digest_of_kernels(engine)
+    with (tmp_path / KERNEL_FILES[0]).open("a", encoding="utf-8") as changed:
+        changed.write("# another\n")
+    assert digest_of_kernels(tmp_path) != digest_of_kernels(engine)
 
 
 @pytest.mark.slow
