@@ -38,7 +38,7 @@ from engine.sweeps.cluster_batches import ClusterBatches
 from engine.sweeps.evaluator import Evaluator, Outcome, Question, stream_keys
 from engine.sweeps.groups import TaskBatch
 from engine.sweeps.registered import check_travel
-from engine.sweeps.workers import Executor
+from engine.sweeps.workers import NOTHING_YET, Executor
 
 _PATIENCE = 10.0  # seconds until a scheduler that does not answer counts as unreachable
 _POLL = 0.5  # seconds without a result after which the sweep looks whether somebody cancelled it
@@ -171,7 +171,7 @@ class ClusterExecutor:
                     outcome = result_of(done.get(timeout=_POLL))
                 except Empty:
                     self._say_what_it_waits_for()
-                    yield _NOTHING
+                    yield NOTHING_YET
                     continue
                 out -= 1
                 self._heard, self._told = time.monotonic(), ""
@@ -230,7 +230,6 @@ def result_of(future: Future[Any]) -> Any:
     return result
 
 
-_NOTHING = Outcome(np.zeros((0, 4)), [])
 LOST = "the cluster's scheduler does not answer any more; the same command goes on where this one stopped"
 """What is said of a cluster that is there no longer."""
 

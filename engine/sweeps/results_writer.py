@@ -43,5 +43,6 @@ class ResultsWriter:
         rows, notes = self._rows, self._notes
         self._rows, self._notes, self._long = [], [], False  # what cannot be stored is not tried again
         added = self._study.runs.add(np.concatenate(rows), notes, self._table) if rows else 0
-        self._stored = time.monotonic()
+        if rows:
+            self._stored = time.monotonic()
         return added

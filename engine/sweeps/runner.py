@@ -10,6 +10,7 @@ from typing import TypedDict
 
 import numpy as np
 
+from engine.release.release_specs import ReleaseSpecs
 from engine.release.spec import MOST_REPLICATES
 from engine.study.runs import RunTable
 from engine.study.study import Study
@@ -60,22 +61,36 @@ class Runner:
         self._reported = (0, 1)
         self._pace = Pace()
 
-    def bring(self, places: Sequence[int] | None, replicates: int, *, fresh: bool = False) -> None:
+    def bring(
+        self,
+        places: Sequence[int] | None,
+        replicates: int,
+        *,
+        fresh: bool = False,
+        unlisted: ReleaseSpecs | None = None,
+    ) -> None:
         """Give these scenarios (None: all) at least so many replicates, or so many fresh ones.
 
-        Results are stored as :class:`ResultsWriter` says.  Raises :class:`Cancelled` when somebody asks for it.
+        ``unlisted`` scenarios are all those of a new study, no two of them equal; they are listed while workers draw
+        the first ones.  Results are stored as :class:`ResultsWriter` says.  Raises :class:`Cancelled` when somebody
+        asks for it.
         """
         table: RunTable = "fresh" if fresh else "realisation"
         before = FRESH_FROM - 1 if fresh else 0
-        specs = self.study.scenarios.specs
+        specs = self.study.scenarios.specs if unlisted is None else unlisted
         chosen = np.arange(len(specs)) if places is None else np.array(places, np.int64)
         groups = in_even_order(group(specs.take(chosen), self.question.table, chosen))
-        done = self.study.runs.replicates_done(table, before)
+        done = np.zeros(len(specs), np.int64)
+        if unlisted is None:
+            done = self.study.runs.replicates_done(table, before)
         self._pace.expect(missing_runs(groups, done, replicates))
         size = batch_size(self.question, groups, done, replicates)
         writer = ResultsWriter(self.study, table)
         try:
             for outcome in self._executor.run(task_batches(groups, done, replicates, before, size)):
+                if unlisted is not None:
+                    self.study.scenario_table.add(unlisted)
+                    unlisted = None
                 self._pace.add(outcome)
                 writer.add(outcome)
                 if writer.is_due:

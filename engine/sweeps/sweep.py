@@ -311,7 +311,7 @@ def fill(
 ) -> None:
     """Draw and measure what a study does not hold yet; stops early, keeping everything, when the study is cancelled.
 
-    ``unlisted`` scenarios are all those of a new study, which lists them while the executor's processes start.
+    ``unlisted`` scenarios are all those of a new study, which lists them while workers start and draw.
     A ``search`` adds its scenarios to the study as it goes.  In stages, ``total`` is the most that there may be to do
     by what is known; it falls as scenarios are settled.
     """
@@ -332,7 +332,7 @@ def fill(
         if done < total or staged:
             announce_compilation(options.get("announce"))
             with open_executor(question, key, replicates * n_scenarios - done, **options) as executor:
-                if unlisted is not None:
+                if unlisted is not None and staged:
                     study.scenario_table.add(unlisted)
                 runner = Runner(study, question, executor, options)
                 runner.done, runner.total = done, total
@@ -342,7 +342,7 @@ def fill(
                     settlement = run_adaptively(runner)
                     messages += [] if settlement is None else [str(settlement)]
                 else:
-                    runner.bring(None, replicates)
+                    runner.bring(None, replicates, unlisted=unlisted)
         with suppress(UsageError):  # without a risk and a utility measure there is no map
             risk_utility_map(study, as_writer=True)
         study.lease.release("finished", "; ".join(messages))

@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Future, ProcessPoolExecutor, ThreadPoolExecutor, wait
+from concurrent.futures import BrokenExecutor, Future, ProcessPoolExecutor, ThreadPoolExecutor
 from concurrent.futures import Executor as Pool
 from contextlib import contextmanager
+from itertools import islice
 from multiprocessing import get_context, parent_process
+from queue import SimpleQueue
 from threading import Thread, local
 from typing import Protocol
 
@@ -31,6 +33,9 @@ _BATCHES = 64  # batches, at least, into which candidates go whose measures look
 ON_RECORDS = 100
 """What a run of a mechanism that draws over records counts as, in candidates: it takes milliseconds to seconds."""
 
+_AHEAD = 100
+"""Batches that wait for each worker: they work on while results are stored and scenarios are listed."""
+
 _STEPS = 90e6
 """Cells of runs on counts, and thousands of runs, that one process gets through in a second."""
 _START = 1.0  # seconds until processes have started and loaded what they need
@@ -39,6 +44,10 @@ THREADS = 1.7
 
 MOST_WORKERS = 61 if os.name == "nt" else 1024
 """Most processes of a sweep; Windows waits for no more."""
+
+
+NOTHING_YET = Outcome(np.zeros((0, 4)), [])
+"""An outcome without rows: workers are busy, and time has passed."""
 
 
 class Executor(Protocol):
@@ -50,7 +59,7 @@ class Executor(Protocol):
         ...
 
     def run(self, batches: Iterable[TaskBatch]) -> Iterator[Outcome]:
-        """Return the outcome of every batch, in any order; one without rows says only that time has passed.
+        """Return the outcome of every batch, in any order; :data:`NOTHING_YET` says only that time has passed.
 
         Raises :class:`EngineError` when the workers are lost; outcomes returned before stay valid.
         """
@@ -77,28 +86,26 @@ class PoolExecutor:
         self._pool, self._work, self.workers = pool, work, workers
 
     def run(self, batches: Iterable[TaskBatch]) -> Iterator[Outcome]:
-        """Return every outcome as it comes, with a few batches waiting for each worker."""
-        waiting: set[Future[Outcome]] = set()
+        """Return every outcome as it comes; the first one says that workers have enough to do for a while."""
+        left, under_way, done = iter(batches), 0, SimpleQueue[Future[Outcome]]()
         try:
-            for batch in batches:
-                waiting.add(self._pool.submit(self._work, batch))
-                if len(waiting) > 3 * self.workers:
-                    done, waiting = wait(waiting, return_when=FIRST_COMPLETED)
-                    for future in done:
-                        yield future.result()
-            while waiting:
-                done, waiting = wait(waiting, return_when=FIRST_COMPLETED)
-                for future in done:
-                    yield future.result()
+            for batch in islice(left, _AHEAD * self.workers):
+                self._pool.submit(self._work, batch).add_done_callback(done.put)
+                under_way += 1
+            yield NOTHING_YET
+            while under_way:
+                outcome = done.get().result()
+                under_way -= 1
+                for batch in islice(left, 1):
+                    self._pool.submit(self._work, batch).add_done_callback(done.put)
+                    under_way += 1
+                yield outcome
         except BrokenExecutor:
             raise EngineError(
                 "a worker process ended unexpectedly, perhaps for want of memory; a new start goes on where this one "
                 "stopped, and one process needs least",
                 Remedy.ONE_WORKER,
             ) from None
-        finally:
-            for future in waiting:
-                future.cancel()
 
 
 class _ThreadEvaluators:
@@ -120,6 +127,15 @@ class _ThreadEvaluators:
 
 
 @contextmanager
+def _ending(pool: Pool) -> Iterator[Pool]:
+    """A pool that ends after what is under way, whatever still waits."""
+    try:
+        yield pool
+    finally:
+        pool.shutdown(cancel_futures=True)
+
+
+@contextmanager
 def open_local_executor(
     question: Question, key: bytes, workers: int, candidates: int | None = None
 ) -> Iterator[Executor]:
@@ -129,13 +145,13 @@ def open_local_executor(
         yield SerialExecutor(question, key)
     elif candidates is not None and threads_pay(candidates, question, workers):
         evaluators = _ThreadEvaluators(question, key)
-        with ThreadPoolExecutor(workers, "sweep") as pool:
+        with _ending(ThreadPoolExecutor(workers, "sweep")) as pool:
             for _ in range(workers):  # each loads kernels while tasks are being made
                 pool.submit(evaluators.prepare)
             yield PoolExecutor(pool, evaluators.run, workers)
     else:
         check_travel(question.registered)
-        with ProcessPoolExecutor(workers, get_context("spawn"), _start_worker, (question, key)) as pool:
+        with _ending(ProcessPoolExecutor(workers, get_context("spawn"), _start_worker, (question, key))) as pool:
             for _ in range(workers):  # each starts with work that finds nobody idle: let all, while tasks are made
                 pool.submit(os.getpid)
             yield PoolExecutor(pool, _work, workers)

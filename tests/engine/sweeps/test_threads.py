@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import os
 import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
-from threading import current_thread, main_thread
+from threading import Event, current_thread, main_thread
 
 import numpy as np
 import pytest
@@ -14,8 +15,9 @@ import pytest
 from engine.common import compiled
 from engine.common.errors import EngineError
 from engine.measures import compiled_sums
+from engine.study.scenario_table import ScenarioTable
 from engine.sweeps import cell_evaluator, evaluator, results_writer, workers
-from engine.sweeps.evaluator import Evaluator
+from engine.sweeps.evaluator import Evaluator, Outcome
 from engine.sweeps.groups import TaskBatch
 from engine.sweeps.sweep import open_sweep, sweep
 from engine.sweeps.workers import default_workers, open_local_executor, threads_pay
@@ -58,7 +60,7 @@ def test_threads_give_the_rows_of_one_evaluator_however_they_take_turns(contende
     expected = Evaluator(question, KEY).run_all(tasks)
     batches = [TaskBatch([task]) for task in tasks for _ in range(3)]
     with open_local_executor(question, KEY, 4, candidates=1) as executor:
-        outcomes = list(executor.run(batches))
+        outcomes = [outcome for outcome in executor.run(batches) if len(outcome.rows)]
     rows = np.concatenate([outcome.rows for outcome in outcomes])
     found, times = np.unique(rows, axis=0, return_counts=True)
     assert np.array_equal(found, np.unique(expected.rows, axis=0)) and set(times.tolist()) == {3}
@@ -74,6 +76,41 @@ def test_a_study_filled_by_threads_is_the_one_filled_by_one(
     seen = threads_of(monkeypatch)
     assert swept(keyed(tmp_path / "four.study"), plan, workers=4) == one
     assert seen and main_thread().name not in seen
+
+
+def test_scenarios_are_listed_while_the_first_ones_are_drawn(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    drawn, run, add = Event(), Evaluator.run_all, ScenarioTable.add
+
+    def noted(self: Evaluator, *given, **options):
+        try:
+            return run(self, *given, **options)
+        finally:
+            drawn.set()
+
+    def late(self: ScenarioTable, specs):
+        assert drawn.wait(30), "nothing is drawn before scenarios are listed"
+        return add(self, specs)
+
+    monkeypatch.setattr(Evaluator, "run_all", noted)
+    monkeypatch.setattr(ScenarioTable, "add", late)
+    with sweep(RAW, plan_of(measures=MEASURES), keyed(tmp_path / "s.study"), workers=2) as study:
+        assert study.progress.state == "finished" and study.runs.count() == study.progress.total
+
+
+def test_what_waits_when_a_sweep_ends_is_not_begun(monkeypatch: pytest.MonkeyPatch) -> None:
+    question, tasks = a_task(plan_of(measures=MEASURES))
+    begun: list[TaskBatch] = []
+
+    def noted(self: Evaluator, batch: TaskBatch) -> Outcome:
+        begun.append(batch)
+        time.sleep(0.005)
+        return Outcome(np.zeros((1, 4)), [])
+
+    monkeypatch.setattr(Evaluator, "run_all", noted)
+    with open_local_executor(question, KEY, 2, candidates=1) as executor:
+        outcomes = executor.run([TaskBatch(tasks)] * 100)
+        assert not len(next(outcomes).rows) and len(next(outcomes).rows)
+    assert 0 < len(begun) < 50
 
 
 def test_an_error_in_a_thread_is_the_error_of_the_sweep(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
