@@ -24,7 +24,9 @@ from engine.sweeps.workers import default_workers, open_local_executor, threads_
 from tests.engine.small_studies import RAW, SMALL, a_task, keyed, plan_of, swept
 from tests.small_tables import KEY
 
-pytestmark = pytest.mark.skipif(not compiled.COMPILED, reason="threads run beside each other in compiled code alone")
+pytestmark = pytest.mark.skipif(
+    not compiled.COMPILED, reason="nothing is compiled here, and no thread used; install numba"
+)
 MEASURES = ("small_cells", "hellinger", "total_variation", "entropy_change")
 SMALL_BATCHES = 20
 
