@@ -24,6 +24,7 @@ KERNELS = {
     ("engine/release/exchanges.py", "arrive"),
     ("engine/release/exchanges.py", "exchange"),
     ("engine/release/exchanges.py", "leave"),
+    ("engine/sweeps/batch_kernels.py", "run_groups"),
 }
 """Compiled kernels: arrays come one by one, and a call in the innermost loop would cost."""
 

@@ -42,6 +42,7 @@ KERNEL_FILES = (
     "mechanisms/preparing_kernels.py",
     "mechanisms/restricted_kernels.py",
     "release/exchanges.py",
+    "sweeps/batch_kernels.py",
     "sweeps/layout_kernels.py",
 )
 """Files of the engine that hold kernels."""

@@ -69,11 +69,18 @@ def _hashed(key: bytes, text: str) -> hashlib.blake2b:
     return hashlib.blake2b(text.encode(), key=key, digest_size=32, person=b"swap-frontier")
 
 
+def kernel_states(derived: Iterable[bytes]) -> np.ndarray:
+    """States of the in-kernel generator (xoshiro256**), one for each derived key: rows of four unsigned 64-bit words,
+    never all zero."""
+    # zero has one chance in 2**256; the generator would stand still
+    words = b"".join([_ONE if key == _ZERO else key for key in derived])
+    return np.frombuffer(words, "<u8").astype(np.uint64).reshape(-1, 4)
+
+
 def kernel_state(derived: bytes) -> np.ndarray:
-    """State of the in-kernel generator (xoshiro256**): four unsigned 64-bit words, never all zero."""
-    if derived == _ZERO:  # one chance in 2**256; the generator would stand still
-        derived = _ONE
-    return np.frombuffer(derived, "<u8").astype(np.uint64)
+    """The state of the in-kernel generator for one derived key."""
+    state: np.ndarray = kernel_states([derived])[0]
+    return state
 
 
 def generator(derived: bytes) -> np.random.Generator:

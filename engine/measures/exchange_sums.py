@@ -58,20 +58,24 @@ class ExchangeSums(ExchangedPairs):
         self, index: CellIndex, pairs: np.ndarray, stops: np.ndarray, swapped: np.ndarray, wanted: np.ndarray
     ) -> None:
         """Add the candidates of several splits of one structure, as a ``TouchedBuffer`` does."""
-        if self._n + wanted.size > self._sums.shape[1]:
-            self._sums = np.concatenate([self._sums, np.empty((4, self._n + wanted.size))], axis=1)
+        self.make_room(wanted.size)
+        self._add(index, pairs, stops, swapped, wanted, lambda more: self.arrays(index))
 
-        def room(more: int) -> tuple[Any, ...]:
-            if len(index.fresh) > self._scratch.shape[1]:
-                self._scratch = np.empty((2, len(index.fresh)))
-            return *self._tables, self._n_rule, *self._scratch, self._sums
+    def make_room(self, more: int) -> None:
+        """Make sure that so many more candidates fit."""
+        if self.n_added + more > self._sums.shape[1]:
+            self._sums = np.concatenate([self._sums, np.empty((4, self.n_added + more))], axis=1)
 
-        self._add(index, pairs, stops, swapped, wanted, room)
+    def arrays(self, index: CellIndex) -> tuple[Any, ...]:
+        """The tables, the rule, scratch and the room for sums, as the kernel takes them."""
+        if len(index.fresh) > self._scratch.shape[1]:
+            self._scratch = np.empty((2, len(index.fresh)))
+        return *self._tables, self._n_rule, *self._scratch, self._sums
 
     def batch(
         self, index: CellIndex, changed: np.ndarray, swaps: np.ndarray, failing: np.ndarray | None = None
     ) -> SummedBatch:
         """The candidates that measures look at; it shares this object's room."""
         table = index.table
-        sums = DistanceSums(*self._sums[:3, : self._n])
-        return SummedBatch(table.counts, table.n_records, changed, sums, self._n_rule, self._sums[3, : self._n])
+        sums = DistanceSums(*self._sums[:3, : self.n_added])
+        return SummedBatch(table.counts, table.n_records, changed, sums, self._n_rule, self._sums[3, : self.n_added])

@@ -134,7 +134,7 @@ def prepare_cells(
     and ``bits`` the bits of each attribute in them.  ``listed`` are rows of ``columns``: ``n_equal`` of attributes on
     which a pair is equal, those of kinds up to ``n_stratum``, those of attributes on which it differs up to
     ``n_sorted``, then the free ones; with ``must_differ`` a pair must also differ on one of the free, which lie in one
-    word.
+    word.  ``values`` receives the levels of the attributes on which a pair differs, class after class.
 
     Returns the number of classes, and of the runs of cells that any one of them may have the sum and the most.
     """
@@ -157,7 +157,7 @@ def prepare_cells(
     for j in range(len(differ)):
         column = columns[differ[j]]
         for k in range(n_classes):
-            values[k, j] = column[order[class_start[k]]]
+            values[k * len(differ) + j] = column[order[class_start[k]]]
     for i in range(m):
         cells[4 * i] = 0
         cells[4 * i + 1] = counts[order[i]]

@@ -18,7 +18,8 @@ from engine.common.streams import kernel_state
 from engine.data.table import ContingencyTable
 from engine.release.spec import Structure
 
-_RUNS_KEPT = 1 << 20  # most runs remembered per structure (16 MB); what does not fit is looked up again
+RUNS_KEPT = 1 << 20
+"""Most runs remembered per structure (16 MB); what does not fit is looked up again."""
 _GUIDE = 8  # entries per cell of the table that leads from positions to cells
 _KEYS = 1 << 16  # combinations of levels that are sorted at once, at most
 
@@ -91,7 +92,11 @@ class Prepared:
 
 class Preparing:
     """Makes a table's cells ready for one structure after the other, in arrays that are used again: what was prepared
-    holds until the next structure."""
+    holds until the next structure.
+
+    ``table_arrays`` and ``room`` are what :func:`engine.mechanisms.preparing_kernels.prepare_cells` takes first and
+    last, ``shift`` what comes between; attributes with fewer levels come first in ``few_levels_first``.
+    """
 
     def __init__(self, table: ContingencyTable) -> None:
         from engine.mechanisms import preparing_kernels
@@ -105,18 +110,20 @@ class Preparing:
         self._width = width = np.int32 if narrow else np.int64
         codes = table.cells.T.astype(np.int32)
         kinds = [attribute.kind_codes[codes[j]] for j, attribute in enumerate(domain.attributes)]
-        self._columns = np.ascontiguousarray([*codes, *kinds], np.int32).reshape(2 * d, m)
-        self._counts, self._words = (np.require(part, np.int64, ["C", "W"]) for part in (table.counts, table.words))
-        self._sizes = np.array([*domain.shape, *([3] * d)], np.int64)
-        self._few_levels_first = sorted(range(d), key=lambda j: (domain.shape[j], j))
-        self._shift = max(0, n.bit_length() - (_GUIDE * m).bit_length())
-        keys = max(int(self._sizes.max(initial=1)), min(_KEYS, 2 * m)) + 2
+        columns = np.ascontiguousarray([*codes, *kinds], np.int32).reshape(2 * d, m)
+        counts, words = (np.require(part, np.int64, ["C", "W"]) for part in (table.counts, table.words))
+        sizes = np.array([*domain.shape, *([3] * d)], np.int64)
+        self.few_levels_first = sorted(range(d), key=lambda j: (domain.shape[j], j))
+        self.shift = max(0, n.bit_length() - (_GUIDE * m).bit_length())
+        n_keys = max(int(sizes.max(initial=1)), min(_KEYS, 2 * m)) + 2
+        self.table_arrays = columns, sizes, counts, words, table.packing.masks
         self._order, self._cells = np.empty(m, np.int64), np.zeros(4 * m + 4, width)
-        self._scratch = np.empty(m, np.int64), np.empty(m, np.int32), np.empty(keys, np.int64)
         self._classes = np.empty(m + 1, np.int64), np.empty(m, np.int64), np.empty(m, np.int64)
         self._values = np.empty(m * d, np.int64)
-        self._guide = np.empty((n >> self._shift) + 1 + GUIDE_STEP, np.uint16 if m < 2**16 else np.int32)
+        self._guide = np.empty((n >> self.shift) + 1 + GUIDE_STEP, np.uint16 if m < 2**16 else np.int32)
         self._memo = np.empty((m, 4), width)
+        scratch = np.empty(m, np.int64), np.empty(m, np.int32), np.empty(n_keys, np.int64)
+        self.room = self._order, *scratch, self._cells, *self._classes, self._values, self._guide, self._memo
         self._runs, self._reach, self._offset = np.empty((0, 2), np.int32), np.empty(0, width), np.empty(0, width)
 
     def __call__(self, structure: Structure) -> Prepared:
@@ -125,41 +132,26 @@ class Preparing:
         Strata are equal on F and on the kinds of levels of ``same_kind``; classes are equal on S∪C.  Attributes with
         fewer levels sort first, so that the classes a record may meet lie in few runs.
         """
-        d, m, table = len(self._table.domain), len(self._order), self._table
-        differ = [j for j in self._few_levels_first if j in structure.differ]
+        d, table = len(self._table.domain), self._table
+        differ = [j for j in self.few_levels_first if j in structure.differ]
         equal, free = structure.equal, structure.free
         sorted_by = [*equal, *[d + j for j in structure.same_kind], *differ, *free]
         class_start, first_class, last_class = self._classes
-        other, keys, begins = self._scratch
         in_kernel = structure.needs_free_difference and table.packing.n_words == 1
-        values = self._values[: m * len(differ)].reshape(m, len(differ))
         n_classes, n_runs, most = self._prepare(
-            self._columns,
-            self._sizes,
-            self._counts,
-            self._words,
-            table.packing.masks,
+            *self.table_arrays,
             np.array(sorted_by, np.int64),
             len(equal),
             len(sorted_by) - len(free) - len(differ),
             len(sorted_by) - len(free),
             in_kernel,
-            self._shift,
-            self._order,
-            other,
-            keys,
-            begins,
-            self._cells,
-            class_start,
-            first_class,
-            last_class,
-            values,
-            self._guide,
-            self._memo,
+            self.shift,
+            *self.room,
         )
+        values = self._values[: n_classes * len(differ)].reshape(n_classes, len(differ))
         if structure.needs_free_difference and not in_kernel:
             self._cells[3:-4:4] = table.group_numbers(structure.free)[self._order]
-        spare = min(_RUNS_KEPT, n_runs + 1)
+        spare = min(RUNS_KEPT, n_runs + 1)
         room = spare + most
         if room > len(self._runs):
             self._runs = np.empty((room, 2), np.int32)
@@ -170,9 +162,9 @@ class Preparing:
             class_start=class_start[: n_classes + 1],
             first_class=first_class[:n_classes],
             last_class=last_class[:n_classes],
-            values=values[:n_classes],
+            values=values,
             guide=self._guide,
-            shift=self._shift,
+            shift=self.shift,
             runs=self._runs[:room],
             spare=spare,
             reach=self._reach[:room],

@@ -11,21 +11,21 @@ from engine.release.batch import CellIndex, ReleaseBatch, TouchedCells, release_
 
 
 class ExchangedPairs:
-    """Base of what a compiled function makes of exchanged pairs, candidate after candidate, in room that is used
-    again."""
+    """Base of what a compiled function makes of exchanged pairs, candidate after candidate, in room that is used again;
+    ``n_added`` entries of it are in use."""
 
     def __init__(self, exchange: Callable[..., tuple[int, int, int]]) -> None:
         from engine.common.compiled import wrapping
 
         self._exchange, self._wrapping = exchange, wrapping
-        self._n = 0
+        self.n_added = 0
 
     def __len__(self) -> int:
-        return self._n
+        return self.n_added
 
     def clear(self) -> None:
         """Forget everything; batches made before must not be used any more."""
-        self._n = 0
+        self.n_added = 0
 
     def _add(
         self,
@@ -43,7 +43,7 @@ class ExchangedPairs:
         done = more = 0
         with self._wrapping():
             while True:
-                done, index.n_cells, self._n = self._exchange(
+                done, index.n_cells, self.n_added = self._exchange(
                     pairs,
                     stops,
                     done,
@@ -61,7 +61,7 @@ class ExchangedPairs:
                     index.arrived,
                     index.fresh,
                     *room(more),
-                    self._n,
+                    self.n_added,
                 )
                 if done == len(swapped):
                     break
@@ -93,7 +93,7 @@ class TouchedBuffer(ExchangedPairs):
     @property
     def cells(self) -> np.ndarray:
         """Rows: cell, count before, count after, records that stayed."""
-        return self._cells[:, : self._n]
+        return self._cells[:, : self.n_added]
 
     def exchange(
         self, index: CellIndex, pairs: np.ndarray, stops: np.ndarray, swapped: np.ndarray, wanted: np.ndarray
@@ -107,9 +107,9 @@ class TouchedBuffer(ExchangedPairs):
         ends = np.empty(wanted.shape, np.int64)
 
         def room(more: int) -> tuple[np.ndarray, np.ndarray]:
-            if self._n + more > self._cells.shape[1]:
-                cells = np.empty((4, max(self._n + more, 2 * self._cells.shape[1])), np.int64)
-                cells[:, : self._n] = self.cells
+            if self.n_added + more > self._cells.shape[1]:
+                cells = np.empty((4, max(self.n_added + more, 2 * self._cells.shape[1])), np.int64)
+                cells[:, : self.n_added] = self.cells
                 self._cells = cells
             return ends, self._cells
 

@@ -21,12 +21,12 @@ from engine.plan import Plan
 from engine.plan.recode import edit_failures
 from engine.release.batch import CellIndex, ReleaseBatch, unpack
 from engine.release.records import ReleasedTable
-from engine.release.release_specs import Procedure
 from engine.release.results import Note, NoteKind, RunStatus
-from engine.release.spec import ReleaseSpec, Structure, pairs_wanted
-from engine.release.specs import S, Specs
+from engine.release.spec import ReleaseSpec, Structure
+from engine.release.specs import S
 from engine.release.touched import TouchedBuffer
-from engine.sweeps.groups import Group
+from engine.sweeps.batch_runs import BatchRuns, Layouts
+from engine.sweeps.groups import Group, Task
 
 _CELLS = 50_000  # touched cells measured together: enough to forget the calls, few enough to stay in the cache
 
@@ -36,30 +36,6 @@ class Measured(NamedTuple):
 
     rows: np.ndarray
     notes: list[Note]
-
-
-class _Stops(NamedTuple):
-    """Numbers of pairs after which a group's candidates stop, from the fewest on: the place of each procedure among
-    them, and two rows, the pairs ``wanted`` and whether nothing is to be swapped."""
-
-    place: np.ndarray
-    rows: np.ndarray
-
-    @property
-    def wanted(self) -> np.ndarray:
-        """The pairs wanted at each stop."""
-        wanted: np.ndarray = self.rows[0]
-        return wanted
-
-    @classmethod
-    def of(cls, procedures: Sequence[Procedure], used: np.ndarray, n_records: int) -> _Stops:
-        """Return those of the procedures that are ``used``; they differ in their rates alone."""
-        codes = np.flatnonzero(used)
-        numbers = np.array([pairs_wanted(procedures[code].rate, n_records) for code in codes.tolist()], np.int64)
-        order = np.argsort(numbers[:, 1], kind="stable")
-        place = np.full(len(used), -1, np.int64)
-        place[codes[order]] = np.arange(len(codes))
-        return cls(place, np.array([numbers[order, 1], numbers[order, 0] == 0]))
 
 
 class _GroupLayout(NamedTuple):
@@ -131,9 +107,8 @@ class CellRuns:
         self._on_counts = [k for k, c in enumerate(calls) if not c.measure.on_records]
         self._on_records = [k for k, c in enumerate(calls) if c.measure.on_records]
         self._preparing: dict[str, Callable[[Structure], PreparedCells]] = {}
-        self._specs: Specs | None = None
-        self._roles, self._row_of = np.zeros((0, 0), np.uint8), np.zeros(0, np.int64)
-        self._stops: dict[tuple[tuple[Procedure, ...], bytes], _Stops] = {}
+        self._layouts = Layouts(table.n_records)
+        self._batch_runs: BatchRuns | None = None
 
     def clear(self) -> None:
         """Forget candidates that wait to be measured."""
@@ -148,6 +123,17 @@ class CellRuns:
             self._draw(group, layout, replicate, derived)
             if len(self._touched) > self._most:
                 yield self._measure()
+
+    def run_batch(self, tasks: Sequence[Task], keys: Sequence[Sequence[bytes]]) -> Iterator[Measured]:
+        """All members of the groups of tasks at their replicates, from each task's derived keys."""
+        if isinstance(self._touched, ExchangeSums) and not self._on_records:
+            self._batch_runs = self._batch_runs or BatchRuns(self.index, self._touched, self._layouts)
+            if self._batch_runs.take(tasks):
+                yield self._measured(*self._batch_runs.run(tasks, keys), [])
+                return
+        for (group, replicates), derived in zip(tasks, keys, strict=True):
+            yield from self.run(group, replicates, derived)
+        yield from self.rest()
 
     def rest(self) -> Iterator[Measured]:
         """The candidates that wait to be measured."""
@@ -187,17 +173,11 @@ class CellRuns:
         specs = group.specs
         used = np.zeros(len(specs.procedures), bool)
         used[specs.procedure_codes] = True
-        name = specs.procedures, used.tobytes()
-        if name not in self._stops:
-            self._stops[name] = _Stops.of(specs.procedures, used, self.index.table.n_records)
-        stops = self._stops[name]
-        if self._specs is not specs.specs:
-            self._specs, self._roles = specs.specs, np.require(specs.specs.roles, np.uint8, ["C", "W"])
-        if len(self._row_of) < len(self._roles):
-            self._row_of = np.full(len(self._roles), -1, np.int64)
+        stops = self._layouts.stops(specs.procedures, used)
+        roles, row_of = self._layouts.roles(specs.specs)
         candidates = np.array([specs.spec_codes, specs.procedure_codes, group.indices], np.int64)
         masks = self.index.table.packing.masks
-        laid_out = self._lay_out(candidates, self._roles, S, masks, stops.place, stops.rows, self._row_of)
+        laid_out = self._lay_out(candidates, roles, S, masks, stops.place, stops.rows, row_of)
         return _GroupLayout(prepare(group.structure), stops.wanted, *laid_out)
 
     def _draw(self, group: Group, layout: _GroupLayout, replicate: int, derived: bytes) -> None:
@@ -233,16 +213,19 @@ class CellRuns:
 
     def _measure(self) -> Measured:
         """Measure the candidates that wait; what is undefined says so among the notes."""
-        waiting, notes = self._waiting, self._waiting.notes
-        heads = waiting.heads()
+        waiting = self._waiting
+        return self._measured(waiting.heads(), waiting.swaps(), waiting.notes)
+
+    def _measured(self, heads: np.ndarray, swaps: np.ndarray, notes: list[Note]) -> Measured:
+        """Measure candidates that were drawn, with what is known of them so far."""
         failing = failing_cells(self.index, self.plan)
-        batch = self._touched.batch(self.index, heads[:, 3], waiting.swaps(), failing)
+        batch = self._touched.batch(self.index, heads[:, 3], swaps, failing)
         figures = count_figures(self.calls, batch, self.index.table, self.plan)
         for k in self._on_counts:
             for row in np.flatnonzero(np.isnan(figures[:, k])).tolist():
                 reason = f"{self.calls[k]}: {self.calls[k].measure.undefined}"
                 notes.append(Note(int(heads[row, 0]), int(heads[row, 1]), NoteKind.FIGURE, k, reason))
-        for row, extra in enumerate(waiting.record_figures):
+        for row, extra in enumerate(self._waiting.record_figures):
             for k, value in extra.items():
                 figures[row, k] = value
         self.clear()

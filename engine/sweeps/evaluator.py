@@ -180,14 +180,19 @@ class Evaluator:
         """
         began, busy = time.monotonic(), time.thread_time()
         self._cell_runs.clear()
+        keys = [self._derived(task) for task in tasks] if keys is None else keys
         measured: list[Measured] = []
-        for at, (group, replicates) in enumerate(tasks):
-            derived = self._derived(tasks[at]) if keys is None else keys[at]
+        over_cells: list[Task] = []
+        keys_over_cells: list[Sequence[bytes]] = []
+        for task, derived in zip(tasks, keys, strict=True):
+            group, replicates = task
             if group.structure is None:
                 measured.append(self._over_records.run(group, replicates, derived))
             else:
-                measured += self._cell_runs.run(group, replicates, derived)
-        measured += self._cell_runs.rest()
+                over_cells.append(task)
+                keys_over_cells.append(derived)
+        if over_cells:
+            measured += self._cell_runs.run_batch(over_cells, keys_over_cells)
         rows = np.concatenate([part.rows for part in measured])
         notes = [note for part in measured for note in part.notes]
         mechanisms = {group.mechanism for group, _ in tasks}

@@ -9,6 +9,7 @@ import numpy as np
 
 from engine.mechanisms.published_swap import Prepared
 from engine.release.spec import AttributeSpec
+from engine.sweeps.batch_runs import BatchRuns
 from tests.papers import czech, rows_decision
 from tests.papers.listing import CPS, CPS_THERE, CZECH_THERE
 from tests.papers.mutants import Mutant
@@ -62,7 +63,8 @@ def _rows(draw: Draw, cps: bool) -> Callable[[bool], list[Row]]:
     def rows(quick: bool) -> list[Row]:
         caches = (czech.simulated, rows_decision.swapped)
         try:
-            with patch.object(Prepared, "draw", draw):
+            # a batch that is drawn and summed in one compiled call would not come by the draw
+            with patch.object(Prepared, "draw", draw), patch.object(BatchRuns, "take", return_value=False):
                 _clear(caches)
                 made = [*rows_decision.rows_figure_5(quick), *rows_decision.rows_elsewhere(quick)]
                 return [*made, *rows_decision.rows_elsewhere_cps(quick)] if cps else made

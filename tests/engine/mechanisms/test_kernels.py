@@ -245,7 +245,7 @@ for name in sys.argv[1:] or CASES:
     case = CASES[name]
     for replicate in range(1, 12):
         run(case.small, case.roles, "1" if case.rate is None else case.rate, case.rule, replicate)
-published_swap._RUNS_KEPT = 0
+published_swap.RUNS_KEPT = 0
 for replicate in range(1, 3):
     run(CASES["depleted"].small, CASES["depleted"].roles, "1", "strict", replicate)
 sys.settrace(None)

@@ -191,7 +191,7 @@ def test_remembering_runs_of_classes_never_changes_a_draw(case, room):
     keys = [random_swap.stream(KEY, structure, table, replicate) for replicate in range(1, 6)]
     fresh = [random_swap.prepare(structure, table).draw(key, wanted).tolist() for key in keys]
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(published_swap, "_RUNS_KEPT", room)
+        patch.setattr(published_swap, "RUNS_KEPT", room)
         prepared = random_swap.prepare(structure, table)
         assert isinstance(prepared, published_swap.Prepared) and prepared.spare <= room
         assert [prepared.draw(key, wanted).tolist() for key in keys] == fresh

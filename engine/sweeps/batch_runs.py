@@ -1,0 +1,164 @@
+"""Batches of the random swap as published whose measures need no more than sums: drawn and summed as a whole."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import pairwise
+from typing import NamedTuple
+
+import numpy as np
+
+from engine.common.streams import kernel_states
+from engine.measures.exchange_sums import ExchangeSums
+from engine.mechanisms import published_swap
+from engine.release.batch import CellIndex
+from engine.release.release_specs import Procedure
+from engine.release.spec import pairs_wanted
+from engine.release.specs import Specs
+from engine.sweeps.groups import Group, Task
+
+
+class Stops(NamedTuple):
+    """Numbers of pairs after which a group's candidates stop, from the fewest on: the place of each procedure among
+    them, and two rows, the pairs ``wanted`` and whether nothing is to be swapped."""
+
+    place: np.ndarray
+    rows: np.ndarray
+
+    @property
+    def wanted(self) -> np.ndarray:
+        """The pairs wanted at each stop."""
+        wanted: np.ndarray = self.rows[0]
+        return wanted
+
+    @classmethod
+    def of(cls, procedures: Sequence[Procedure], used: np.ndarray, n_records: int) -> Stops:
+        """Return those of the procedures that are ``used``; they differ in their rates alone."""
+        codes = np.flatnonzero(used)
+        numbers = np.array([pairs_wanted(procedures[code].rate, n_records) for code in codes.tolist()], np.int64)
+        order = np.argsort(numbers[:, 1], kind="stable")
+        place = np.full(len(used), -1, np.int64)
+        place[codes[order]] = np.arange(len(codes))
+        return cls(place, np.array([numbers[order, 1], numbers[order, 0] == 0]))
+
+
+class Layouts:
+    """Arrays of specs and procedures that laying out groups takes, made once for groups over the same ones."""
+
+    def __init__(self, n_records: int) -> None:
+        self._n_records = n_records
+        self._specs: Specs | None = None
+        self._roles, self._row_of = np.zeros((0, 0), np.uint8), np.zeros(0, np.int64)
+        self._stops: dict[tuple[tuple[Procedure, ...], bytes], Stops] = {}
+
+    def roles(self, specs: Specs) -> tuple[np.ndarray, np.ndarray]:
+        """The roles of specs, and scratch by spec."""
+        if self._specs is not specs:
+            self._specs, self._roles = specs, np.require(specs.roles, np.uint8, ["C", "W"])
+        if len(self._row_of) < len(self._roles):
+            self._row_of = np.full(len(self._roles), -1, np.int64)
+        return self._roles, self._row_of
+
+    def stops(self, procedures: tuple[Procedure, ...], used: np.ndarray) -> Stops:
+        """The stops of those procedures that are ``used``."""
+        name = procedures, used.tobytes()
+        if name not in self._stops:
+            self._stops[name] = Stops.of(procedures, used, self._n_records)
+        return self._stops[name]
+
+
+class BatchRuns:
+    """Draws tasks over one table and adds the sums of their candidates, in one compiled call for all tasks whose
+    candidates stop after the same numbers of pairs."""
+
+    def __init__(self, index: CellIndex, sums: ExchangeSums, layouts: Layouts) -> None:
+        from engine.sweeps.batch_kernels import run_groups
+
+        self._run_groups = run_groups
+        self._index, self._sums, self._layouts = index, sums, layouts
+        self._preparing = published_swap.Preparing(index.table)
+        self._few_levels_first = np.array(self._preparing.few_levels_first, np.int64)
+
+    def take(self, tasks: Sequence[Task]) -> bool:
+        """Return whether tasks can be run so: roles are all that is asked of pairs, and groups are over the same
+        specs and procedures, of one rule."""
+        first = tasks[0][0]
+        specs, procedures = first.specs.specs, first.specs.procedures
+        return (
+            self._index.n_words == 1
+            and not first.split_kept.ruled
+            and all(procedure.by_roles and not procedure.params for procedure in procedures)
+            and len({procedure.rule for procedure in procedures}) == 1
+            and all(group.specs.specs is specs and group.specs.procedures is procedures for group, _ in tasks)
+        )
+
+    def run(self, tasks: Sequence[Task], keys: Sequence[Sequence[bytes]]) -> tuple[np.ndarray, np.ndarray]:
+        """Scenario, replicate, status and changed records of each candidate, and the attributes that it swaps; their
+        sums are added in this order.  ``keys`` are each task's derived keys."""
+        groups = [group for group, _ in tasks]
+        sizes, replicates = np.array([(len(group), len(numbers)) for group, numbers in tasks], np.int64).T
+        bounds = np.concatenate([[0], np.cumsum(sizes)])
+        n_runs = np.concatenate([[0], np.cumsum(replicates)])
+        numbers = np.array([number for _, listed in tasks for number in listed], np.int64)
+        runs = np.column_stack([np.repeat(np.arange(len(tasks)), replicates), numbers])
+        states = kernel_states([derived for listed in keys for derived in listed])
+        candidates = np.empty((3, bounds[-1]), np.int64)
+        np.concatenate([group.specs.spec_codes for group in groups], out=candidates[0])
+        np.concatenate([group.specs.procedure_codes for group in groups], out=candidates[1])
+        np.concatenate([group.indices for group in groups], out=candidates[2])
+        used = np.zeros((len(tasks), len(groups[0].specs.procedures)), bool)
+        used[np.repeat(np.arange(len(tasks)), sizes), candidates[1]] = True
+        n = int(sizes @ replicates)
+        heads, swaps = np.empty((n, 4), np.int64), np.empty((n, len(self._index.table.domain)), bool)
+        self._sums.make_room(n)
+        changes = np.flatnonzero((used[1:] != used[:-1]).any(axis=1)) + 1
+        for first, end in pairwise([0, *changes.tolist(), len(tasks)]):
+            some = slice(n_runs[first], n_runs[end])
+            stops = self._layouts.stops(groups[0].specs.procedures, used[first])
+            self._add(groups[0], runs[some], states[some], candidates, bounds, stops, heads, swaps)
+        return heads, swaps
+
+    def _add(
+        self,
+        group: Group,
+        runs: np.ndarray,
+        states: np.ndarray,
+        candidates: np.ndarray,
+        bounds: np.ndarray,
+        stops: Stops,
+        heads: np.ndarray,
+        swaps: np.ndarray,
+    ) -> None:
+        """Add runs of groups over the specs of ``group`` that have the same stops."""
+        index, sums, preparing = self._index, self._sums, self._preparing
+        roles, row_of = self._layouts.roles(group.specs.specs)
+        several_kinds = np.zeros(len(index.table.domain), bool)
+        several_kinds[list(group.split_kept.several_kinds)] = True
+        structures = roles, group.specs.procedures[0].rule == "strict", several_kinds, self._few_levels_first
+        done = split = 0
+        while True:
+            cells = index.words, index.most_cells, index.buckets, index.bucket_shift
+            done, split, index.n_cells, sums.n_added = self._run_groups(
+                done,
+                split,
+                runs,
+                states,
+                candidates,
+                bounds,
+                structures,
+                stops.rows,
+                (stops.place, row_of),
+                preparing.table_arrays,
+                preparing.shift,
+                published_swap.RUNS_KEPT,
+                preparing.room,
+                (*cells, index.counts, index.arrived, index.fresh),
+                index.n_cells,
+                sums.arrays(index),
+                sums.n_added,
+                heads,
+                swaps,
+            )
+            if done == len(runs):
+                break
+            index.make_room(2 * int(stops.wanted[-1]) + 1)

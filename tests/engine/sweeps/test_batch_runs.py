@@ -1,0 +1,108 @@
+"""Batches that are drawn and summed in one compiled call give the rows of groups that are run one by one."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from engine.common.compiled import COMPILED
+from engine.mechanisms import published_swap
+from engine.release.batch import CellIndex
+from engine.release.release_specs import ReleaseSpecs
+from engine.release.space import build, complete
+from engine.sweeps import batch_kernels
+from engine.sweeps.batch_runs import BatchRuns
+from engine.sweeps.evaluator import Evaluator
+from engine.sweeps.groups import Task, group
+from tests.small_tables import KEY, Small
+
+MEASURES = ("small_cells", "hellinger", "total_variation", "entropy_change")
+pytestmark = pytest.mark.skipif(not COMPILED, reason="nothing is compiled here; install numba")
+
+
+def table_of(shape: tuple[int, ...], n_records: int, kinds: Any = None) -> Small:
+    """Records of which many are alike."""
+    codes = (np.random.default_rng(1).random((n_records, len(shape))) ** 3 * np.array(shape)).astype(int)
+    return Small(tuple(map(tuple, codes)), shape, kinds)
+
+
+def tasks_of(small: Small, rule: str, *rates: str) -> list[Task]:
+    """Two replicates of the structures of every spec; some groups lack a rate, and some a replicate."""
+    table = small.coded()[0]
+    groups = group(ReleaseSpecs.product(build(complete(small.names, small.names), table).specs, rates, rule), table)
+    tasks: list[Task] = []
+    for at, one in enumerate(groups):
+        lacking = one.specs.procedure_codes != at // 5 % 4
+        tasks.append((one.part(lacking) if lacking.any() else one, (1, 2) if at % 3 else (2,)))
+    return tasks
+
+
+def rows_by_both(small: Small, tasks: list[Task], monkeypatch: pytest.MonkeyPatch) -> tuple[np.ndarray, np.ndarray]:
+    """The rows of tasks run as a batch, and of its groups run one by one."""
+    taken: list[bool] = []
+    take = BatchRuns.take
+
+    def take_and_note(runs: BatchRuns, tasks: list[Task]) -> bool:
+        taken.append(take(runs, tasks))
+        return taken[-1]
+
+    monkeypatch.setattr(BatchRuns, "take", take_and_note)
+    together = Evaluator(small.asked(*MEASURES), KEY).run_all(tasks).rows
+    assert taken == [True]
+    monkeypatch.setattr(BatchRuns, "take", lambda *_: False)
+    return together, Evaluator(small.asked(*MEASURES), KEY).run_all(tasks).rows
+
+
+KINDS = (("value",) * 3, ("value", "missing"), ("value", "skip", "value", "missing"), ("value",) * 3)
+
+
+@pytest.mark.parametrize("rule", ["strict", "loose"])
+@pytest.mark.parametrize("runs_kept", [published_swap.RUNS_KEPT, 1])
+@pytest.mark.parametrize("several_kinds", [False, True])
+def test_a_batch_has_the_rows_of_its_groups(rule, runs_kept, several_kinds, monkeypatch):
+    monkeypatch.setattr(published_swap, "RUNS_KEPT", runs_kept)
+    small = table_of((3, 2, 4, 3), 90, KINDS if several_kinds else None)
+    tasks = tasks_of(small, rule, "0", "0.1", "0.9")
+    assert bool(tasks[0][0].split_kept.several_kinds) == several_kinds
+    together, apart = rows_by_both(small, tasks, monkeypatch)
+    assert together.tobytes() == apart.tobytes()
+    assert set(together[:, 2]) == {0, 1, 2}, "some are done, some fail, some have nothing to do"
+
+
+def test_a_batch_goes_on_where_the_index_had_no_room_for_its_cells(monkeypatch):
+    small = table_of((300, 300, 40, 9), 400)
+    tasks = tasks_of(small, "strict", "0.1", "0.5")[:12]
+    grown: list[int] = []
+    grow, reset = CellIndex._grow, CellIndex.reset
+
+    def grow_and_count(index: CellIndex, size: int) -> None:
+        grown.append(size)
+        grow(index, size)
+
+    def begin(index: CellIndex) -> None:
+        reset(index)
+        grow(index, len(index.table) + 1)
+
+    def run_and_note(*given: Any) -> tuple[int, int, int, int]:
+        stopped.append(run_groups(*given))
+        return stopped[-1]
+
+    stopped: list[tuple[int, int, int, int]] = []
+    run_groups = batch_kernels.run_groups
+    monkeypatch.setattr(batch_kernels, "run_groups", run_and_note)
+    monkeypatch.setattr(CellIndex, "_grow", grow_and_count)
+    monkeypatch.setattr(CellIndex, "reset", begin)
+    together, apart = rows_by_both(small, tasks, monkeypatch)
+    assert together.tobytes() == apart.tobytes()
+    assert len(grown) > 4, "the index has grown on the way"
+    assert any(split for _, split, *_ in stopped), "also between the splits of a structure"
+
+
+def test_groups_over_several_lists_of_specs_are_run_one_by_one(monkeypatch):
+    small = table_of((3, 2, 4, 3), 90)
+    tasks = [*tasks_of(small, "strict", "0.1")[:2], *tasks_of(small, "loose", "0.1")[:2]]
+    runs = Evaluator(small.asked(*MEASURES), KEY)
+    rows = runs.run_all(tasks).rows
+    assert rows.tobytes() == np.concatenate([runs.run_all([task]).rows for task in tasks]).tobytes()
