@@ -17,6 +17,9 @@ from engine.release.spec import pairs_wanted
 from engine.release.specs import Specs
 from engine.sweeps.groups import Group, Task
 
+AT_ONCE = 30_000_000
+"""Cells and records of the draws of one compiled call, at most: no interruption is heard meanwhile."""
+
 
 class Stops(NamedTuple):
     """Numbers of pairs after which a group's candidates stop, from the fewest on: the place of each procedure among
@@ -68,7 +71,7 @@ class Layouts:
 
 
 class BatchRuns:
-    """Draws tasks over one table and adds the sums of their candidates, in one compiled call for all tasks whose
+    """Draws tasks over one table and adds the sums of their candidates, in one compiled call for many tasks whose
     candidates stop after the same numbers of pairs."""
 
     def __init__(self, index: CellIndex, sums: ExchangeSums, layouts: Layouts) -> None:
@@ -98,7 +101,6 @@ class BatchRuns:
         groups = [group for group, _ in tasks]
         sizes, replicates = np.array([(len(group), len(numbers)) for group, numbers in tasks], np.int64).T
         bounds = np.concatenate([[0], np.cumsum(sizes)])
-        n_runs = np.concatenate([[0], np.cumsum(replicates)])
         numbers = np.array([number for _, listed in tasks for number in listed], np.int64)
         runs = np.column_stack([np.repeat(np.arange(len(tasks)), replicates), numbers])
         states = kernel_states([derived for listed in keys for derived in listed])
@@ -111,10 +113,12 @@ class BatchRuns:
         n = int(sizes @ replicates)
         heads, swaps = np.empty((n, 4), np.int64), np.empty((n, len(self._index.table.domain)), bool)
         self._sums.make_room(n)
-        changes = np.flatnonzero((used[1:] != used[:-1]).any(axis=1)) + 1
-        for first, end in pairwise([0, *changes.tolist(), len(tasks)]):
-            some = slice(n_runs[first], n_runs[end])
-            stops = self._layouts.stops(groups[0].specs.procedures, used[first])
+        differs = (used[runs[1:, 0]] != used[runs[:-1, 0]]).any(axis=1)
+        step = max(1, AT_ONCE // (len(self._index.table) + self._index.table.n_records))
+        begins = sorted({*range(0, len(runs), step), *(np.flatnonzero(differs) + 1).tolist()})
+        for first, end in pairwise([*begins, len(runs)]):
+            some = slice(first, end)
+            stops = self._layouts.stops(groups[0].specs.procedures, used[runs[first, 0]])
             self._add(groups[0], runs[some], states[some], candidates, bounds, stops, heads, swaps)
         return heads, swaps
 

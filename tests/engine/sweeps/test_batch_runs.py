@@ -12,7 +12,7 @@ from engine.mechanisms import published_swap
 from engine.release.batch import CellIndex
 from engine.release.release_specs import ReleaseSpecs
 from engine.release.space import build, complete
-from engine.sweeps import batch_kernels
+from engine.sweeps import batch_kernels, batch_runs
 from engine.sweeps.batch_runs import BatchRuns
 from engine.sweeps.evaluator import Evaluator
 from engine.sweeps.groups import Task, group
@@ -98,6 +98,24 @@ def test_a_batch_goes_on_where_the_index_had_no_room_for_its_cells(monkeypatch):
     assert together.tobytes() == apart.tobytes()
     assert len(grown) > 4, "the index has grown on the way"
     assert any(split for _, split, *_ in stopped), "also between the splits of a structure"
+
+
+@pytest.mark.parametrize("runs_at_once", [1, 4])
+def test_large_tables_come_back_from_compiled_code_more_often(runs_at_once, monkeypatch):
+    small = table_of((3, 2, 4, 3), 90)
+    tasks = tasks_of(small, "strict", "0.1", "0.9")
+    calls: list[int] = []
+    add = BatchRuns._add
+
+    def add_and_note(runs: BatchRuns, *given: Any) -> None:
+        calls.append(len(given[1]))
+        add(runs, *given)
+
+    monkeypatch.setattr(BatchRuns, "_add", add_and_note)
+    monkeypatch.setattr(batch_runs, "AT_ONCE", runs_at_once * (len(small.coded()[0]) + 90))
+    together, apart = rows_by_both(small, tasks, monkeypatch)
+    assert together.tobytes() == apart.tobytes()
+    assert max(calls) == runs_at_once and sum(calls) == sum(len(numbers) for _, numbers in tasks)
 
 
 def test_groups_over_several_lists_of_specs_are_run_one_by_one(monkeypatch):
