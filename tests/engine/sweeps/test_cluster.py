@@ -215,15 +215,14 @@ def test_derived_keys_do_what_the_study_key_does(mechanisms):
     assert got.rows.tobytes() == wanted.rows.tobytes() and got.notes == wanted.notes
 
 
-def test_a_worker_says_what_is_wrong_without_showing_anything():
+def test_a_worker_says_what_is_wrong_without_showing_anything(monkeypatch):
     asked, batch = a_task(plan_of())
-    assert run_message(LoadedQuestion(asked), TaskMessage(batch, []), "swap-frontier 0") == (
+    message = TaskMessage(batch, [])
+    assert run_message(LoadedQuestion(asked), message, "swap-frontier 0") == (
         f"a worker of the cluster has {versions()}; wanted swap-frontier 0"
     )
-    assert (
-        run_message(LoadedQuestion(asked), TaskMessage(batch, []), versions())
-        == "a worker of the cluster failed with IndexError"
-    )
+    monkeypatch.setattr(Evaluator, "run_all", lambda *_: {}["a record"])
+    assert run_message(LoadedQuestion(asked), message, versions()) == "a worker of the cluster failed with KeyError"
 
 
 def test_a_scheduler_that_ends_between_two_questions_gets_the_sentence_too():

@@ -84,7 +84,7 @@ def test_a_stop_before_the_sweep_listens_is_not_lost(monkeypatch: pytest.MonkeyP
 
 @pytest.mark.slow
 def test_cancel_and_resume_lose_nothing():
-    at = prepared(all_specs=True, rates=["0.01", "0.1"], replicates=40)
+    at = prepared(all_specs=True, rates=["0.01", "0.1"], replicates=1000)  # tens of seconds
     jobs.start(at)
     wait(at, lambda job: job.done > 0)
     jobs.cancel(at)
