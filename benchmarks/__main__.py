@@ -7,18 +7,14 @@ of benchmarks that were not run stay as they are.
 from __future__ import annotations
 
 import argparse
-import importlib
-import io
 import os
 import platform
 import re
-import sys
-import time
-from contextlib import redirect_stdout
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TextIO
 
 from benchmarks import _targets
+from benchmarks._running import in_own_process
 
 HERE = Path(__file__).resolve().parent
 PAGE = HERE.parent / "docs" / "performance.md"
@@ -44,26 +40,17 @@ runs out of partners the yardstick must find so record by record and takes hundr
 median over the swaps counts.
 
 How far the engine is from what the machine can do: the yardstick in C draws over cells and shares as the engine does,
-and does nothing that is no statistics: no processes of Python to start, no list of scenarios with their ids, no study
-that outlives a crash, no map. `phases` tells what each of these takes beside the phases of the yardstick. In a draw of
-few pairs what Python does around compiled code costs as much as the draw.
+and does nothing that is no statistics: no Python to start, no list of scenarios with their ids, no study that outlives
+a crash, no map. `phases` tells what each of these takes beside the phases of the yardstick. In a draw of few pairs what
+Python does around compiled code costs as much as the draw.
 
-The tests take longer than wanted: real browsers, processes that are killed, simulations of the papers and thousands of
-short tests of pages each take their part; `make test` ends with its own time.
+What is missed, and why. The complete space by the clock: preparing, draws, exchanges and sums take what they take in C,
+but the start of Python, the beginning of the list and the map run on one processor while the other waits. All quick
+measures together: they are held against the four of every sweep, which are summed in one pass while pairs are exchanged
+and have become twice as fast; the others have not. The first page of a new server: it loads the libraries that draw.
+The tests, which are no benchmark, take longer than wanted: real browsers, processes that are killed, simulations of the
+papers and thousands of short tests of pages each take their part; `make test` ends with its own time.
 """
-
-
-class _Both(io.StringIO):
-    """Text that is shown as it comes, and kept."""
-
-    def __init__(self, screen: TextIO) -> None:
-        super().__init__()
-        self._screen = screen
-
-    def write(self, text: str) -> int:
-        self._screen.write(text)
-        self._screen.flush()
-        return super().write(text)
 
 
 def sections(page: str) -> dict[str, str]:
@@ -83,25 +70,6 @@ def targets(page: str) -> dict[str, list[str]]:
     return rows
 
 
-def processor() -> float:
-    """Seconds of the processor that this process and those that have ended below it took."""
-    return sum(os.times()[:4])
-
-
-def measured(name: str) -> str:
-    """Run a benchmark, show what it prints, and return its section."""
-    module = importlib.import_module(f"benchmarks.{name}")
-    title = (module.__doc__ or name).strip().split("\n\n")[0].replace("\n", " ")
-    print(f"== {name}: {title}\n")
-    text, began, before = _Both(sys.stdout), time.perf_counter(), processor()
-    with redirect_stdout(text):
-        module.main()
-    took = f"Took {time.perf_counter() - began:.0f} s by the clock, {processor() - before:.0f} s of the processors."
-    print(f"\n{took}\n")
-    shown = text.getvalue().strip("\n")  # a heading over columns begins with spaces
-    return f"## {name}\n\n{title}\n\n```\n{shown}\n```\n\n{took}\n"
-
-
 def main() -> None:
     names = sorted(path.stem for path in HERE.glob("*.py") if not path.stem.startswith("_"))
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description="Measure speed, as ratios in one run.")
@@ -115,15 +83,20 @@ def main() -> None:
     old = PAGE.read_text(encoding="utf-8") if PAGE.exists() else ""
     page, rows, chosen = sections(old), targets(old), args.names or names
     for name in chosen:
-        page[name] = measured(name)
-        rows[name] = _targets.rows(name)
+        page[name], rows[name] = in_own_process(name)
+        if args.write:  # after each: the next may end in an error
+            write_page(names, page, rows)
     print("\n".join([_targets.HEADING, *(row for name in chosen for row in rows[name])]))
     if args.write:
-        machine = f"Python {platform.python_version()}, {platform.machine()}, {os.cpu_count()} processors.\n"
-        table = "\n".join(["```", _targets.HEADING, *(row for name in names for row in rows.get(name, ())), "```", ""])
-        parts = [TITLE, table, INTRODUCTION, *(page[name] for name in names if name in page), machine]
-        PAGE.write_text("\n".join(parts), encoding="utf-8")
         print(f"wrote {PAGE.relative_to(HERE.parent)}")
+
+
+def write_page(names: Sequence[str], page: Mapping[str, str], rows: Mapping[str, Sequence[str]]) -> None:
+    """Write sections and the table of targets in the order of the names."""
+    machine = f"Python {platform.python_version()}, {platform.machine()}, {os.cpu_count()} processors.\n"
+    table = "\n".join(["```", _targets.HEADING, *(row for name in names for row in rows.get(name, ())), "```", ""])
+    parts = [TITLE, table, INTRODUCTION, *(page[name] for name in names if name in page), machine]
+    PAGE.write_text("\n".join(parts), encoding="utf-8")
 
 
 if __name__ == "__main__":

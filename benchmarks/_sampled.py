@@ -23,13 +23,11 @@ from types import FrameType
 
 EVERY = 0.002
 """Seconds of processor time between looks."""
-START, PREPARING, LAYOUT, DRAWS, EXCHANGES, MEASURES, LISTING, STORING, MAP, HANDING_OUT, REST = (
+START, COMPILED, AROUND, FIGURES, LISTING, STORING, MAP, HANDING_OUT, REST = (
     "start of processes",
-    "preparing",
-    "laying out",
-    "draws",
-    "exchanges",
-    "measures",
+    "preparing, draws, exchanges and sums",
+    "around that call",
+    "figures from sums",
     "listing",
     "storing",
     "map",
@@ -37,14 +35,13 @@ START, PREPARING, LAYOUT, DRAWS, EXCHANGES, MEASURES, LISTING, STORING, MAP, HAN
     "the rest",
 )
 PREFIXES = {
-    "engine.measures": MEASURES,
-    "engine.mechanisms.preparing_kernels": PREPARING,
-    "engine.sweeps.cell_evaluator": LAYOUT,
-    "engine.sweeps.layout_kernels": LAYOUT,
-    "engine.mechanisms": DRAWS,
-    "engine.release.touched": EXCHANGES,
-    "engine.release.exchanges": EXCHANGES,
-    "engine.release.batch": EXCHANGES,
+    "engine.sweeps.batch_runs": COMPILED,
+    "engine.sweeps.cell_evaluator": AROUND,
+    "engine.sweeps.evaluator": AROUND,
+    "engine.mechanisms": AROUND,
+    "engine.release.spec": AROUND,
+    "engine.release.batch": AROUND,
+    "engine.measures": FIGURES,
     "engine.release": LISTING,
     "engine.sweeps.groups": LISTING,
     "engine.sweeps.candidates": LISTING,
@@ -61,23 +58,19 @@ PREFIXES = {
     "concurrent": HANDING_OUT,
 }
 """The phase of a frame of these modules, the longest name first; the innermost frame that has one decides."""
-PREPARES = ("prepare", "_prepare")
-"""How functions of mechanisms begin that prepare a structure."""
 LOADS = ("importlib", "_frozen_importlib", "_frozen_importlib_external", "numba", "llvmlite")
 """Modules in whose calls, however deep, code is loaded."""
 FOLDER = "FRONTIER_BENCHMARK_PROFILE"
 
 _ORDERED = sorted(PREFIXES, key=len, reverse=True)
-_PHASES: dict[tuple[str, str], str | None] = {}
+_PHASES: dict[str, str | None] = {}
 
 
-def _phase_of(module: str, function: str) -> str | None:
-    """The phase of a frame on its own, None where it has none."""
+def _phase_of(module: str) -> str | None:
+    """The phase of a frame of a module on its own, None where it has none."""
     if module.split(".", 1)[0] in LOADS:
         return START
     prefix = next((one for one in _ORDERED if module == one or module.startswith(f"{one}.")), None)
-    if prefix == "engine.mechanisms" and function.startswith(PREPARES):
-        return PREPARING
     return None if prefix is None else PREFIXES[prefix]
 
 
@@ -85,14 +78,13 @@ def phase(frame: FrameType | None) -> str:
     """The phase of a stack: that of its innermost frame that has one; loading code counts as such wherever it is."""
     innermost = None
     while frame is not None:
-        key = (frame.f_globals.get("__name__", ""), frame.f_code.co_name)
-        if key not in _PHASES:
-            _PHASES[key] = _phase_of(*key)
-        found = _PHASES[key]
+        module = frame.f_globals.get("__name__", "")
+        if module not in _PHASES:
+            _PHASES[module] = _phase_of(module)
+        found = _PHASES[module]
         if found == START:
             return START
-        if innermost is None or (innermost == DRAWS and found == PREPARING):
-            innermost = found  # what preparing calls among the functions of draws prepares too
+        innermost = innermost or found
         frame = frame.f_back
     return innermost or REST
 

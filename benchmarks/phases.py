@@ -21,13 +21,12 @@ if __name__ == "__main__":
     sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from benchmarks import _sampled
-from benchmarks._sampled import DRAWS, EXCHANGES, MEASURES, PREPARING
+from benchmarks._sampled import COMPILED
 from benchmarks._tables import RATES, table_of
 from benchmarks._yardstick import PHASES, NoCompiler, Yardstick, processor_of_children
 from engine.release.spec import pairs_wanted
 from tests.shared import folder
 
-OF_YARDSTICK = {PREPARING: PHASES[0], DRAWS: PHASES[1], EXCHANGES: PHASES[2]}
 UNSEEN = 0.25
 """The most of all processor time that may lie in processes at which nobody looked."""
 
@@ -94,11 +93,10 @@ def main() -> None:
     order = sorted(seconds, key=lambda phase: -seconds[phase])
     print(f"  {'':38} {'engine':>8} {'share':>7} {'yardstick':>10}")
     for phase in order:
-        other = theirs.get(OF_YARDSTICK.get(phase, ""))
-        told = "" if other is None else f"{other:10.2f}"
-        if phase == MEASURES:
-            told = "   with exchanges" if theirs else ""
+        told = f"{sum(theirs[one] for one in PHASES):10.2f}" if theirs and phase == COMPILED else ""
         print(f"  {phase:38} {seconds[phase]:8.2f} {seconds[phase] / whole:7.0%} {told}".rstrip())
+    for one in PHASES if theirs else ():
+        print(f"    {'yardstick: ' + one:36} {'':8} {'':7} {theirs[one]:10.2f}")
     if theirs:
         print(f"  {'listing, writing figures, ending':38} {'':8} {'':7} {theirs['the rest']:10.2f}")
     print(f"  {'all':38} {whole:8.2f} {1:7.0%} {sum(theirs.values()):10.2f}")

@@ -7,7 +7,7 @@ import sys
 import pytest
 
 from benchmarks import __main__ as command
-from benchmarks import _sampled, _targets, phases
+from benchmarks import _running, _sampled, _targets, phases
 
 
 @pytest.fixture(autouse=True)
@@ -68,7 +68,8 @@ def test_rows_of_benchmarks_that_were_not_run_stay_on_the_page(monkeypatch, tmp_
         _targets.word(f"figure of {name}", len(name), most=4.0)
         return f"## {name}\n\n```\n{name}\n```\n"
 
-    monkeypatch.setattr(command, "measured", measured)
+    monkeypatch.setattr(_running, "measured", measured)
+    monkeypatch.setattr(command, "in_own_process", _running.measured_with_rows)
     for asked in (["quick", "slow", "--write"], ["quick", "--write"]):
         monkeypatch.setattr(sys, "argv", ["benchmarks", *asked])
         command.main()
@@ -102,13 +103,12 @@ def stack(*calls):
 @pytest.mark.parametrize(
     "calls, phase",
     [
-        ([("engine.sweeps.cell_evaluator", "run"), ("engine.mechanisms.random_swap", "draw")], "draws"),
-        ([("engine.mechanisms.random_swap", "prepare"), ("engine.mechanisms.random_swap", "_find")], "preparing"),
-        ([("engine.mechanisms.random_swap", "draw"), ("engine.measures.hellinger", "value")], "measures"),
+        ([("engine.sweeps.cell_evaluator", "run"), ("engine.sweeps.batch_runs", "run")], _sampled.COMPILED),
+        ([("engine.sweeps.batch_runs", "run"), ("engine.measures.hellinger", "value")], "figures from sums"),
         ([("engine.measures.hellinger", "value"), ("importlib", "import_module")], "start of processes"),
         ([("engine.study.runs", "add"), ("json", "dumps")], "storing"),
         ([("engine.study.scenario_table", "add"), ("engine.common.text", "join")], "listing"),
-        ([("concurrent.futures.thread", "run"), ("engine.sweeps.cell_evaluator", "run_all")], "laying out"),
+        ([("concurrent.futures.thread", "run"), ("engine.sweeps.cell_evaluator", "run_all")], "around that call"),
         ([("engine.cli.main", "main")], "the rest"),
     ],
 )

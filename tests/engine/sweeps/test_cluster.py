@@ -221,7 +221,7 @@ def test_a_worker_says_what_is_wrong_without_showing_anything(monkeypatch):
     assert run_message(LoadedQuestion(asked), message, "swap-frontier 0") == (
         f"a worker of the cluster has {versions()}; wanted swap-frontier 0"
     )
-    monkeypatch.setattr(Evaluator, "run_all", lambda *_: {}["a record"])
+    monkeypatch.setattr(Evaluator, "run_all", lambda *_: dict[str, int]()["a record"])
     assert run_message(LoadedQuestion(asked), message, versions()) == "a worker of the cluster failed with KeyError"
 
 
