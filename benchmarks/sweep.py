@@ -11,7 +11,6 @@ from __future__ import annotations
 import hashlib
 import sys
 import time
-from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor
 from itertools import cycle, takewhile
 from multiprocessing import get_context
@@ -158,20 +157,17 @@ def workers(table: ContingencyTable, candidates: int = 10_000) -> None:
     bundles = [TaskBatch([(one, range(1, replicates + 1))]) for one in groups]
     question, times, found, gains = asked(table), [], [], [machine_gain()]
     for count in (1, 2):
-        begun: list[float] = []
-
-        def tasks(begun: list[float] = begun) -> Iterator[TaskBatch]:
+        with open_local_executor(question, KEY, count) as executor:
             # until every process has started and loaded its kernels, figures are thrown away
             ready = time.perf_counter() + START
-            yield from takewhile(lambda _: time.perf_counter() < ready, cycle(bundles))
-            begun.extend((time.perf_counter(), time.process_time()))
-            for _ in range(REPEATS):
-                yield from bundles
-
-        with open_local_executor(question, KEY, count) as executor:
-            rows = [outcome.rows for outcome in executor.run(tasks())]
-        times.append((time.perf_counter() - begun[0]) / (REPEATS * sum(map(len, rows[-len(bundles) :]))))
-        handing_out = (time.process_time() - begun[1]) / (REPEATS * sum(map(len, rows[-len(bundles) :])))
+            for _ in executor.run(takewhile(lambda _: time.perf_counter() < ready, cycle(bundles))):  # noqa: B023
+                pass
+            clock, processor = time.perf_counter(), time.process_time()
+            outcomes = executor.run(bundle for _ in range(REPEATS) for bundle in bundles)
+            rows = [outcome.rows for outcome in outcomes if len(outcome.rows)]
+            n_runs = sum(map(len, rows))
+            times.append((time.perf_counter() - clock) / n_runs)
+            handing_out = (time.process_time() - processor) / n_runs
         found.append(np.unique(np.concatenate(rows), axis=0))
     gains.append(machine_gain())
     ratio = times[0] / times[1]
