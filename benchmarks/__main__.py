@@ -47,7 +47,7 @@ Python does around compiled code costs as much as the draw.
 What is missed, and why. The complete space by the clock: preparing, draws, exchanges and sums take what they take in C,
 but the start of Python, the beginning of the list and the map run on one processor while the other waits. All quick
 measures together: they are held against the four of every sweep, which are summed in one pass while pairs are exchanged
-and have become twice as fast; the others have not. The first page of a new server: it loads the libraries that draw.
+and have become faster than the others. The first page of a new server: it loads the libraries that draw.
 The tests, which are no benchmark, take longer than wanted: real browsers, processes that are killed, simulations of the
 papers and thousands of short tests of pages each take their part; `make test` ends with its own time.
 """

@@ -29,8 +29,6 @@ from engine.data.table import ContingencyTable
 from engine.mechanisms import random_swap
 from engine.release import space
 from engine.release.spec import multi_kind, pairs_wanted
-from engine.release.specs import S
-from engine.release.touched import TouchedBuffer, split_masks
 from engine.sweeps.evaluator import Evaluator
 from engine.sweeps.groups import TaskBatch, group
 from engine.sweeps.workers import open_local_executor
@@ -78,22 +76,11 @@ def parts(table: ContingencyTable) -> None:
             pairs[:] = [p.draw(d, wanted) for p, ds in zip(prepared, streams, strict=True) for d in ds]  # noqa: B023
 
         drawing = seconds(draw) / (10 * len(groups))
-        index, touched = evaluator.index, TouchedBuffer()
-        masks = [split_masks(index, one.specs.specs.roles[one.specs.spec_codes[:1]] == S) for one in groups]
-        stops, one_stop = np.array([wanted], np.int64), np.ones((1, 1), bool)
-
-        def exchange() -> None:
-            touched.clear()  # noqa: B023
-            for i, drawn in enumerate(pairs):  # noqa: B023
-                touched.exchange(index, drawn, np.minimum(stops, len(drawn)), masks[i // 10], one_stop)  # noqa: B023
-
-        exchange()
-        exchanging = seconds(exchange) / (10 * len(groups))
         swapped = [one.specs[0].attributes.having("S") for one in groups]
         over_records.candidate(swapped[0], wanted, state())
         records = np.array([seconds(lambda: over_records.candidate(s, wanted, state()), 2) for s in swapped])  # noqa: B023
         median = float(np.median(records / each))
-        figures = [v * 1e6 for v in (prepare, drawing, exchanging, whole - drawing - exchanging - prepare / 20)]
+        figures = [v * 1e6 for v in (prepare, drawing, whole - drawing - prepare / 20)]
         verdict = ""
         if rate == "0.1":
             judged = word("yardstick over records ÷ candidate at 10 %", median, least=FASTER_THAN_RECORDS)
