@@ -49,7 +49,7 @@ def parts(table: ContingencyTable) -> None:
     print("\none candidate, mean of the swaps of one and two attributes (µs)")
     print("yardstick: all of Appendix A over records, no check left out, tabulated anew and measured, all compiled")
     print(
-        f"{'rate':>6} {'prepare':>8} {'draw':>8} {'exchange':>8} {'measures':>8} {'candidate':>9}   yardstick: "
+        f"{'rate':>6} {'prepare':>8} {'draw':>8} {'the rest':>8} {'candidate':>9}   yardstick: "
         f"{'median':>7} {'mean':>7}   ratio: {'median':>7} {'of means':>8}"
     )
     question = asked(table)
