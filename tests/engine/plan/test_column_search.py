@@ -2,21 +2,30 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
+from functools import cache
 
-from engine.plan.column_search import ColumnFound, Obstacle, find_columns, searchable
+from engine.data.microdata import RawTable
+from engine.plan import Plan
+from engine.plan.column_search import ColumnFound, Obstacle, SearchableColumn, find_columns, searchable
 from engine.plan.samples import load
 
-RAW, PLAN = load("survey")
-COLUMNS = searchable(RAW)
+
+@cache
+def _survey() -> tuple[RawTable, Plan, Mapping[str, SearchableColumn]]:
+    """The survey, its plan and its columns: read where a test asks, not where tests are collected."""
+    raw, plan = load("survey")
+    return raw, plan, searchable(raw)
 
 
 def _found(typed: str) -> dict[str, ColumnFound]:
-    return {column.name: column for column in find_columns(COLUMNS, PLAN, typed)}
+    _, plan, columns = _survey()
+    return {column.name: column for column in find_columns(columns, plan, typed)}
 
 
 def test_every_column_is_found_by_its_name_and_offered_or_told_why_not() -> None:
-    for name in RAW.names:
+    for name in _survey()[0].names:
         column = _found(name)[name]
         assert (column.attribute is None) == (column.obstacle is not None)
         assert next(iter(_found(name))) == name, "the column of exactly this name comes first"
@@ -41,10 +50,11 @@ def test_what_is_not_offered_has_its_obstacle() -> None:
         "wt_base": Obstacle.TOO_MANY_VALUES,
     }
     assert {name: _found(name)[name].obstacle for name in expected} == expected
-    without = replace(PLAN, data=replace(PLAN.data, carry=()))
-    undecided = {column.obstacle for column in find_columns(COLUMNS, without, "wt_base")}
+    _, plan, columns = _survey()
+    without = replace(plan, data=replace(plan.data, carry=()))
+    undecided = {column.obstacle for column in find_columns(columns, without, "wt_base")}
     assert undecided == {Obstacle.UNDECIDED}
 
 
 def test_values_of_what_names_records_are_not_searched() -> None:
-    assert COLUMNS["caseid"].values == ()
+    assert _survey()[2]["caseid"].values == ()
