@@ -58,7 +58,7 @@ $(TEST_READY): requirements-test.lock $(READY)
 demo: $(READY)
 	$(WITH_BYTECODE) $(BIN)/frontier demo
 
-# More processes than cores, since many tests wait.  Each begins with its part of all tests in their order, since the tests
+# In a whole run more processes than cores, since many tests wait.  Each begins with its part of all tests in their order, since the tests
 # of a file share what is dear to make; whichever is done first takes half of what another has still to do.
 PYTEST := $(WITH_BYTECODE) $(BIN)/python -m pytest -n auto --dist worksteal
 
