@@ -1,6 +1,6 @@
 """What the release of a nation's file costs: a second pass, a shuffle on disk and reading back, beside a copy.
 
-``python benchmarks/nation_export.py [RECORDS]`` makes up so many records (a million when not told) like those of CPS-8D
+``python benchmarks/nation_export.py [RECORDS]`` makes up so many records (10^8 when not told) like those of CPS-8D
 where the shared folder holds it, else of the sample ``fair``: 8 attributes and a carried number.  They lie as a Parquet
 file in the folder for temporary files; a tenth of them is released in pairs, as Parquet.  The copy reads and writes the
 same columns by the same library, as they stand.  All files are removed at the end.
@@ -167,7 +167,7 @@ def _model(cost: tuple[float, float, float], n_records: int) -> None:
         )
 
 
-def main(n_records: int = 10**6) -> None:
+def main(n_records: int = 10**8) -> None:
     """Print the steps, the whole command, and the model of larger files."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
