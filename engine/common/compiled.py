@@ -123,6 +123,26 @@ def _load_without_blas() -> None:
             linalg.ensure_blas = ensure
 
 
+def _load_kept_code_first(made: Any) -> None:
+    """Let numba look for the kept code of a kernel before it makes ready all that it can compile: that takes a tenth of
+    a second in every process, and only what was never compiled needs it."""
+    kept = getattr(made, "_cache", None)
+    if not (hasattr(kept, "_load_overload") and find_spec("numba.core.runtime.nrt")):
+        return  # another version of numba, which does as it will
+    from numba.core.runtime.nrt import rtsys
+
+    when_ready = kept.load_overload
+
+    def load_overload(signature: Any, target: Any) -> Any:
+        rtsys.initialize(target)  # which code that makes arrays calls
+        with kept._guard_against_spurious_io_errors():
+            found = kept._load_overload(signature, target)
+        return when_ready(signature, target) if found is None else found
+
+    kept.load_overload = load_overload
+    made._compilation_chain_init_hook = lambda: None  # extensions of numba, which compiling loads all the same
+
+
 _numba, WHY_NOT = _find_numba()
 COMPILED = _numba is not None
 """Whether kernels are compiled in this process; ``WHY_NOT`` says why not."""
@@ -138,6 +158,7 @@ def kernel(function: _F) -> _F:
     if _numba is None:
         return function
     result: _F = _numba.njit(cache=True, nogil=True)(function)
+    _load_kept_code_first(result)
     _kernels.append(result)
     return result
 

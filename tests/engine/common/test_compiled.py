@@ -105,3 +105,42 @@ print("scipy.linalg" in sys.modules and arraymath._HAVE_BLAS)
     for is_first in (True, False):
         done = subprocess.run(command, env=environment, capture_output=True, encoding="utf-8", check=True)
         assert done.stdout.split() == [str(is_first), "False", "True"]
+
+
+@pytest.mark.slow
+def test_kept_code_is_loaded_without_what_compiling_takes_and_called_by_code_that_is_compiled(tmp_path: Path) -> None:
+    """A kernel that was kept makes an array; then one that was not is compiled and calls it."""
+    pytest.importorskip("numba")
+    program = """
+import sys
+import numpy as np
+from engine.common.compiled import compiled_here, kernel
+
+@kernel
+def counted(n):
+    return np.arange(n)
+
+@kernel
+def added(n):
+    total = 0
+    for number in counted(n):
+        total += number
+    return total
+
+print(counted(4).sum(), compiled_here(), "numba.typed.typedlist" in sys.modules)
+if sys.argv[1:]:
+    print(added(4), compiled_here(), "numba.typed.typedlist" in sys.modules)
+"""
+    (tmp_path / "program.py").write_text(program, encoding="utf-8")
+    environment = {**os.environ, "PYTHONPATH": str(ROOT), "FRONTIER_CACHE": str(tmp_path / "cache")}
+    environment = {
+        name: value for name, value in environment.items() if name not in ("NUMBA_CACHE_DIR", "FRONTIER_NUMBA")
+    }
+    for more, told in (
+        ([], ["6 True True"]),
+        (["both"], ["6 False False", "6 True True"]),
+        (["both"], ["6 False False", "6 False False"]),
+    ):
+        command = [sys.executable, str(tmp_path / "program.py"), *more]
+        done = subprocess.run(command, env=environment, capture_output=True, encoding="utf-8", check=True)
+        assert done.stdout.splitlines() == told
