@@ -382,4 +382,4 @@ def test_a_process_of_its_own_searches_for_garbage_seldom_and_never_at_its_end(m
     assert not asked, "a program that calls this one decides for itself"
     monkeypatch.setattr(sys, "argv", ["frontier", "datasets"])
     assert main() == 0
-    assert asked == [50_000, "end"]
+    assert asked == [250_000, "end"]
