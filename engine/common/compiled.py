@@ -126,7 +126,7 @@ def _load_without_blas() -> None:
 def _load_kept_code_first(made: Any) -> None:
     """Let numba look for the kept code of a kernel before it makes ready all that it can compile: that takes a tenth of
     a second in every process, and only what was never compiled needs it."""
-    kept = getattr(made, "_cache", None)
+    kept: Any = getattr(made, "_cache", None)
     if not (hasattr(kept, "_load_overload") and find_spec("numba.core.runtime.nrt")):
         return  # another version of numba, which does as it will
     from numba.core.runtime.nrt import rtsys
