@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from typing import NamedTuple
 
@@ -20,7 +20,7 @@ from engine.release.spec import ReleaseSpec, multi_kind
 from engine.release.specs import Specs
 from engine.sweeps.candidates import scenarios_of
 from engine.sweeps.evaluator import Evaluator, Question, question_of
-from engine.sweeps.groups import Groups, even_order, group
+from engine.sweeps.groups import Groups, TaskBatch, even_order, group
 from engine.sweeps.listing_time import listing_time
 from engine.sweeps.search import search_of
 from engine.sweeps.space_count import Counted, space_or_count
@@ -30,9 +30,12 @@ from engine.sweeps.workers import THREADS, default_workers, task_batches, thread
 
 _SPENT = 0.1  # seconds, shared by the mechanisms, after which a probe looks at no further group
 _SPENT_ON_RECORDS = 3.0  # where a measure looks at records: candidates differ much in what that takes
-_STORED = 4e-6  # seconds to store a run: `benchmarks/space.py` holds it against sweeps of 10^5 to 10^6 runs
+# Seconds to store a run, and to put it on the map at the end: `benchmarks/space.py` holds them against sweeps of 10^5 to
+# 10^6 runs.
+_STORED, _MAPPED = 1.7e-6, 2.3e-6
 _PROBED = 500  # swaps of given numbers of attributes that an estimate chooses from
 _PROBES = 24  # groups of each mechanism that an estimate looks at, at most
+_PASSES = 3  # times that quick groups are run, at most: hundreds of candidates take milliseconds
 
 
 class Estimate(NamedTuple):
@@ -84,16 +87,17 @@ def estimate(
     if start is None:
         loaded = (started or 0.0) + work.loaded
         start = start_time() if compiled else StartTime(loaded, loaded, slow)
-    alone = start.sweep * start.slowdown + read + (work.once + work.listing) * slow
-    processor = start.sweep + read / start.slowdown + work.once + work.listing + work.drawn + _STORED * runs
+    alone = start.sweep * start.slowdown + read + (work.once + _MAPPED * runs) * slow
+    # scenarios are listed, and results stored, while workers draw
+    shared = work.drawn + work.listing + _STORED * runs
+    processor = start.sweep + read / start.slowdown + work.once + _MAPPED * runs + shared
+    crowd = _crowded(slow, workers)
     if workers == 1 or threads_pay(runs, question, workers):
-        crowd, whole = _crowded(slow, workers), work.again + work.fits + work.drawn / min(workers, THREADS)
-        return Estimate(runs, alone + crowd * (whole + _STORED * runs), processor + work.again + work.fits, crowd)
+        seconds = alone + crowd * (work.again + work.fits + shared / min(workers, THREADS))
+        return Estimate(runs, seconds, processor + work.again + work.fits, crowd)
     # each worker makes every fit of which it runs a part, and loads numerical libraries where it looks at records
     apart = (start.sweep if question.on_records else start.worker) + work.once + work.fits
-    crowd = _crowded(slow, workers)
-    seconds = alone + crowd * (apart + work.drawn / workers**0.8 + _STORED * runs)
-    return Estimate(runs, seconds, processor + workers * apart, crowd)
+    return Estimate(runs, alone + crowd * (apart + shared / workers**0.8), processor + workers * apart, crowd)
 
 
 class _Work(NamedTuple):
@@ -203,17 +207,17 @@ def _each(
     Replicates of a group share its preparation, and many candidates measured together take far less than one at a time.
     """
     began = time.thread_time()
-    for shared in chosen if chosen[0].structure is not None and not evaluator.question.on_records else chosen[:1]:
+    together = chosen[0].structure is not None and not evaluator.question.on_records
+    for shared in chosen if together else chosen[:1]:
         evaluator.run(shared, [1])  # loads or compiles the kernels, which is not part of the rate
     loading = time.thread_time() - began
     each = stopwatch(partial(evaluator.run, chosen[0], [1]))
     few = int(spent / len(chosen) / max(1e-9, each))
     loaded = max(0.0, loading - each * len(chosen))
-    none_done = np.zeros(1 + chosen.indices.max(), np.int64)
     done, scenarios, fits, runs = 0, 0, 0.0, 0.0
     began = time.perf_counter()
-    for k, shared in enumerate(chosen):
-        batch = next(task_batches(chosen[k : k + 1], none_done, max(1, min(replicates, few))))
+    for batch in _batches(chosen, replicates, few, together):
+        shared = batch[0][0]
         if shared.structure is None:
             evaluator.forget_fit()
         taken = stopwatch(partial(evaluator.run_all, batch))
@@ -227,3 +231,15 @@ def _each(
         if time.perf_counter() - began > spent:
             break
     return fits / scenarios, runs / done, loaded
+
+
+def _batches(chosen: Groups, replicates: int, few: int, together: bool) -> Iterator[TaskBatch]:
+    """Batches of at most a ``few`` replicates of each group: of several groups as a sweep's where they are quick and
+    drawn ``together``, else each of one group."""
+    none_done, asked = np.zeros(1 + chosen.indices.max(), np.int64), max(1, min(replicates, few))
+    if together and few:
+        for _ in range(min(_PASSES, few // asked)):
+            yield from task_batches(chosen, none_done, asked)
+    else:
+        for k in range(len(chosen)):
+            yield next(task_batches(chosen[k : k + 1], none_done, asked))

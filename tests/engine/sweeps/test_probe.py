@@ -9,6 +9,8 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from engine.common import compiled
 from engine.measures import MEASURES, Measure, register
@@ -17,16 +19,19 @@ from engine.models.record_release import RecordRelease
 from engine.plan import MechanismPlan, edit_plan
 from engine.plan.recode import code
 from engine.plan.samples import load
+from engine.release.release_specs import ReleaseSpecs
 from engine.release.spec import AttributeSpec
+from engine.study.scenario_table import ScenarioTable
 from engine.sweeps import probe
 from engine.sweeps.candidates import scenarios_of
 from engine.sweeps.evaluator import Evaluator, question_of
 from engine.sweeps.groups import Group, group
+from engine.sweeps.listing_time import listing_time
 from engine.sweeps.probe import estimate, probed
 from engine.sweeps.record_evaluator import RecordRuns
 from engine.sweeps.space_count import space_or_count
 from engine.sweeps.start_time import StartTime, start_time
-from engine.sweeps.workers import batch_size, task_batches
+from engine.sweeps.workers import THREADS, batch_size, task_batches
 
 RAW, SAMPLE_PLAN = load("czech")
 PLAN = edit_plan(SAMPLE_PLAN, swap_sizes=[1, 2, 3], rates=["0.01", "0.1", "0.4"], replicates=3)
@@ -225,6 +230,70 @@ def test_the_estimate_of_a_complete_space_looks_at_small_and_large_structures_al
     estimated = estimate(COMPLETE, data)
     assert estimated.runs == len(specs)
     assert estimated.processor == pytest.approx(10 * len(groups) + len(specs), rel=0.07)
+
+
+def test_groups_are_timed_in_batches_like_those_of_a_sweep(clock: Clock, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A call takes ten seconds, however many structures it draws, and each candidate one."""
+    run_all = Evaluator.run_all
+
+    def timed(self: Evaluator, tasks: list, keys: None = None) -> object:
+        outcome = run_all(self, tasks, keys)
+        clock.now += 10 + len(outcome.rows)
+        return outcome
+
+    monkeypatch.setattr(Evaluator, "run_all", timed)
+    monkeypatch.setattr(probe, "_SPENT", 1e9)
+    data = code(RAW, COMPLETE)
+    groups = group(scenarios_of(COMPLETE, data)[0], data.table)
+    none_done = np.zeros(len(groups.indices), np.int64)
+    taken = 10 * len(list(task_batches(groups, none_done, 1))) + len(groups.indices)
+    assert estimate(COMPLETE, data).processor == pytest.approx(taken, rel=0.1)
+    monkeypatch.setattr(probe, "_SPENT", 0.0)  # where one group takes longer than a probe may, it is the only one
+    before = clock.now
+    estimate(COMPLETE, data)
+    assert clock.now - before < 2 * probe._PROBES * (10 + max(groups.sizes))
+
+
+@pytest.mark.parametrize(("threads", "at_once"), [(True, THREADS), (False, 2**0.8)])
+def test_scenarios_are_listed_and_runs_stored_while_two_workers_draw(
+    clock: Clock, monkeypatch: pytest.MonkeyPatch, threads: bool, at_once: float
+) -> None:
+    data = code(RAW, PLAN)
+    monkeypatch.setattr(probe, "default_workers", lambda *_: 2)
+    monkeypatch.setattr(probe, "threads_pay", lambda *_: threads)
+    monkeypatch.setattr(probe._Stopwatch, "slowdown", 1.0)
+    before = estimate(PLAN, data)
+    monkeypatch.setattr(probe, "listing_time", lambda *_: 10.0)
+    monkeypatch.setattr(probe, "_STORED", 30.0)
+    n, added = estimate(PLAN, data).runs, 10 / PLAN.space.replicates + 30
+    assert estimate(PLAN, data).seconds - before.seconds == pytest.approx(n * added / at_once, rel=0.01)
+    assert estimate(PLAN, data).processor - before.processor == pytest.approx(n * added, rel=0.01)
+
+
+def test_what_the_first_scenarios_of_a_study_take_is_not_counted_for_each(
+    clock: Clock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    add = ScenarioTable.add
+
+    def timed(self: ScenarioTable, specs: ReleaseSpecs) -> np.ndarray:
+        clock.now += 50 + len(specs)
+        return add(self, specs)
+
+    monkeypatch.setattr(ScenarioTable, "add", timed)
+    data = code(RAW, PLAN)
+    each = listing_time(question_of(PLAN, data), scenarios_of(PLAN, data)[0], probe._Stopwatch())
+    assert each == pytest.approx(1, rel=0.1)
+
+
+@settings(max_examples=8, deadline=None)
+@given(st.sets(st.integers(1, 3), min_size=1), st.sets(st.sampled_from(["0.01", "0.1", "0.4"]), min_size=1), st.data())
+def test_runs_are_counted_and_no_time_is_negative(sizes: set[int], rates: set[str], draw: st.DataObject) -> None:
+    replicates = draw.draw(st.sampled_from([1, 2, 30, 1000]))
+    plan = edit_plan(SAMPLE_PLAN, swap_sizes=sorted(sizes), rates=sorted(rates), replicates=replicates)
+    data = code(RAW, plan)
+    told = estimate(plan, data, started=0.1)
+    assert told.runs == replicates * len(scenarios_of(plan, data)[0])
+    assert 0.1 <= told.processor and 0.1 <= told.seconds and told.load >= 1
 
 
 def test_a_process_that_was_started_to_estimate_starts_no_other(
