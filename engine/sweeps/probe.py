@@ -30,8 +30,7 @@ from engine.sweeps.workers import THREADS, default_workers, task_batches, thread
 
 _SPENT = 0.1  # seconds, shared by the mechanisms, after which a probe looks at no further group
 _SPENT_ON_RECORDS = 3.0  # where a measure looks at records: candidates differ much in what that takes
-# Seconds to store a run, and to put it on the map at the end: `benchmarks/space.py` holds them against sweeps of 10^5 to
-# 10^6 runs.
+# Seconds to store a run, and to put it on the map at the end: `benchmarks/space.py` holds them against sweeps.
 _STORED, _MAPPED = 1.7e-6, 2.3e-6
 _PROBED = 500  # swaps of given numbers of attributes that an estimate chooses from
 _PROBES = 24  # groups of each mechanism that an estimate looks at, at most
