@@ -11,6 +11,7 @@ from collections.abc import Callable
 import numpy as np
 
 from engine.common.errors import UsageError
+from engine.data.table import occupied
 from engine.data.units import Units
 from engine.measures.base import Figure, Measure
 from engine.models.record_release import RecordRelease
@@ -62,16 +63,22 @@ def risky_left(release: RecordRelease, places: tuple[int, ...], k: int, hierarch
         raise UsageError("risky_left: all its attributes are places; name what an intruder knows of persons as well")
 
     def share(units: Units, table: ReleasedTable) -> float:
-        at_risk = np.full(len(units), len(levels))
-        for h in reversed(range(len(levels))):
-            sharing = _sharing(release.original.cells((*levels[: h + 1], *known)))
-            at_risk[units.least(sharing) < k] = h
+        original = release.original
+        at_risk = original.cached(("at risk", levels, known, k), lambda: _at_risk(original, units, levels, known, k))
         stays = np.zeros(len(units), bool)
         for h in range(len(levels)):
             stays |= (at_risk == h) & ~_moved(release, table, units, levels[: h + 1])
         return _share(stays, at_risk < len(levels))
 
     return _mean(release, share)
+
+
+def _at_risk(table: ReleasedTable, units: Units, levels: tuple[int, ...], known: tuple[int, ...], k: int) -> np.ndarray:
+    """The first level at which each household is risky, or the number of levels where it is at none."""
+    at_risk = np.full(len(units), len(levels))
+    for h in reversed(range(len(levels))):
+        at_risk[units.least(_sharing(table.cells((*levels[: h + 1], *known)))) < k] = h
+    return at_risk
 
 
 def left_level(release: RecordRelease, places: tuple[int, ...], level: str) -> Figure:
@@ -99,13 +106,17 @@ def area_change(release: RecordRelease, places: tuple[int, ...], level: str, lea
 
 
 def _change(release: RecordRelease, table: ReleasedTable, attributes: tuple[int, ...], least: int) -> float:
-    before, after = release.original.cells(attributes), table.cells(attributes)
-    numbers, cell = np.unique(np.concatenate([before, after]), return_inverse=True)
-    n = len(before)
-    was = np.bincount(cell[:n], minlength=len(numbers))
-    now = np.bincount(cell[n:], minlength=len(numbers))
+    """The original is counted once for all releases; of a release only the records that changed are looked at."""
+    original = release.original
+    before, after = original.cells(attributes), table.cells(attributes)
+    numbers, was = original.cached(("counts", attributes), lambda: np.unique(before, return_counts=True))
+    changed = np.flatnonzero(after != before)
+    come = after[changed]
+    place = np.minimum(np.searchsorted(numbers, come), len(numbers) - 1)
+    more = np.bincount(place[numbers[place] == come], minlength=len(numbers))
+    fewer = np.bincount(np.searchsorted(numbers, before[changed]), minlength=len(numbers))
     large = was >= max(least, 1)
-    return float((np.abs(now - was)[large] / was[large]).max()) if large.any() else float("nan")
+    return float((np.abs(more - fewer)[large] / was[large]).max()) if large.any() else float("nan")
 
 
 def _mean(release: RecordRelease, figure: Callable[[Units, ReleasedTable], float]) -> Figure:
@@ -139,14 +150,18 @@ def _sharing(cells: np.ndarray) -> np.ndarray:
 
 def _alone(units: Units, cells: np.ndarray) -> np.ndarray:
     """Households whose members' cells, in any order, are those of no other household."""
-    order = np.lexsort((cells, units.of_record))
+    n_cells = int(cells.max(initial=0)) + 1
+    if len(cells) * n_cells >= 2**62:  # else the numbers of members and cells together would be too large
+        numbers, cells = np.unique(cells, return_inverse=True)
+        n_cells = len(numbers)
+    grouped = cells[units.records]
     starts = np.append(0, np.cumsum(units.size)[:-1])
     alone = np.zeros(len(units), bool)
     for size in np.unique(units.size).tolist():
         these = np.flatnonzero(units.size == size)
-        members = cells[order][starts[these, None] + np.arange(size)]
-        _, same, counts = np.unique(members, axis=0, return_inverse=True, return_counts=True)
-        alone[these] = counts[same.ravel()] == 1
+        members = np.sort(grouped[starts[these, None] + np.arange(size)], axis=1)
+        _, same = occupied(list(members.T), [n_cells] * size, len(these))
+        alone[these] = np.bincount(same)[same] == 1
     return alone
 
 

@@ -14,6 +14,7 @@ from streamlit.util import calc_hash
 
 from engine.plan import edit_plan, samples
 from engine.sweeps import probe
+from engine.sweeps.start_time import StartTime
 from frontier_app.session import access, workspace
 from frontier_app.session.navigation import PAGES, script
 from frontier_app.session.workspace import Workspace
@@ -26,16 +27,25 @@ APP = Path(__file__).resolve().parents[2] / "frontier_app" / "app" / "main.py"
 @pytest.fixture(scope="session", autouse=True)
 def once_as_in_a_server() -> Iterator[None]:
     """What a server does once and every run of an AppTest anew: metadata of all installed packages are searched for
-    custom components, and the app and its pages are compiled; a third of all time."""
+    custom components, and the app and its pages are compiled; a third of all time.  Nor does it look a thousand times
+    a second whether a run has ended."""
     from streamlit.components.v2 import manifest_scanner
     from streamlit.runtime.scriptrunner.script_cache import ScriptCache
     from streamlit.testing.v1 import app_test, local_script_runner
 
-    compiled = ScriptCache()
+    compiled, late = ScriptCache(), local_script_runner.require_widgets_deltas
+
+    def ended(runner: local_script_runner.LocalScriptRunner, timeout: float = 3) -> None:
+        assert runner._script_thread is not None
+        runner._script_thread.join(timeout)
+        if runner._script_thread.is_alive():
+            late(runner, 0)
+
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(manifest_scanner, "scan_component_manifests", cache(manifest_scanner.scan_component_manifests))
         for module in (app_test, local_script_runner):
             patched.setattr(module, "ScriptCache", lambda: compiled)
+        patched.setattr(local_script_runner, "require_widgets_deltas", ended)
         yield
 
 
@@ -49,9 +59,11 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.fixture(autouse=True)
 def short_probe(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Estimates of time look at fewer candidates, for no test of pages is about how good they are."""
+    """Estimates of time look at fewer candidates and start no process, for no test of pages is about how good they
+    are."""
     monkeypatch.setattr(probe, "_SPENT", 0.005)
     monkeypatch.setattr(probe, "_SPENT_ON_RECORDS", 0.02)
+    monkeypatch.setattr(probe, "start_time", lambda: StartTime(1.0, 1.0, 1.0))
 
 
 def to_page(made: AppTest, name: str) -> AppTest:

@@ -6,6 +6,7 @@ import math
 from collections import Counter
 from dataclasses import replace
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -13,7 +14,8 @@ from hypothesis import strategies as st
 from engine.common.errors import UsageError
 from engine.common.streams import derive
 from engine.data.microdata import Microdata
-from engine.measures import call, evaluate_records
+from engine.data.units import Units
+from engine.measures import call, evaluate_records, households
 from engine.mechanisms.targeted import TRS
 from engine.models.record_release import RecordRelease
 from engine.plan import AttributePlan, DataPlan, Plan
@@ -78,6 +80,13 @@ def test_household_uniques_by_counting(data: Microdata, i: int):
     together = Counter(tuple(sorted(plain.after[j] for j in m)) for m in plain.members)
     alone = [m for m in plain.unmoved if together[tuple(sorted(plain.after[j] for j in m))] == 1]
     assert figure("household_uniques[attributes=town+sex+age]", release) == len(alone)
+
+
+@pytest.mark.parametrize("apart", [1, 2**58])
+def test_households_are_alone_however_large_the_numbers_of_cells_are(apart: int):
+    units = Units.from_codes(np.array([0, 1, 0, 1, 2, 3, 4, 4]))
+    cells = np.array([3, 2, 2, 3, 3, 2, 3, 3]) * apart
+    assert households._alone(units, cells).tolist() == [False, False, True, True, True]
 
 
 @given(several_towns(), st.integers(0, 99), st.integers(1, 4))

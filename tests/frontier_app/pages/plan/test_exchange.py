@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -9,13 +10,25 @@ from typing import Any
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from engine.plan import MechanismPlan, Plan, plan_from_toml, plan_to_toml
+from datasets import make_census
+from engine.plan import MechanismPlan, Plan, plan_from_toml, plan_to_toml, samples
 from engine.plan.places import HOUSEHOLD_SWAP, lacks_exchange, places_of
 from engine.plan.samples import load, write
 from engine.release.spec import RANDOM_SWAP
 from tests.frontier_app.conftest import APP, to_page
 from tests.frontier_app.elements import press
 from tests.frontier_app.file_page import open_file, to_part
+
+
+@pytest.fixture(scope="module", autouse=True)
+def small_census() -> Iterator[None]:
+    """The sample with a fifth of its persons, in the same places: no test here is about its figures."""
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setitem(make_census.SIZES, "a fifth", make_census.SIZES["small"]._replace(persons=4_000))
+        table = make_census.census("a fifth")
+        patched.setitem(samples._SAMPLES, "census", (*samples._SAMPLES["census"][:-1], lambda: table))
+        yield
+
 
 PLACES = ("region", "district", "municipality")
 
