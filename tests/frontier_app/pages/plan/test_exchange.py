@@ -31,6 +31,7 @@ def small_census() -> Iterator[None]:
 
 
 PLACES = ("region", "district", "municipality")
+ONE_OF_EACH = {"rate": ("0.05",), "k": ("3",), "must": ("all",), "lean": ("1",)}  # so that few scenarios are tried
 
 
 def _opened() -> AppTest:
@@ -46,6 +47,15 @@ def _plan(made: AppTest) -> Plan:
 def _with(made: AppTest, kind: str, part: str) -> Any:
     (found,) = [one for one in made.get(kind) if part in str(one.key)]
     return found
+
+
+def _with_grid(made: AppTest, **values: tuple[str, ...]) -> AppTest:
+    """The page Plan of the census with these values in place of the sample's."""
+    plan = _plan(made)
+    grid = dict(plan.mechanisms[0].grid) | values
+    written = replace(plan, mechanisms=(MechanismPlan.of(HOUSEHOLD_SWAP, grid),))
+    made.session_state["frontier"] = replace(made.session_state["frontier"], plan=written)
+    return to_page(made, "plan")
 
 
 @pytest.mark.slow
@@ -88,7 +98,7 @@ def test_the_page_plan_asks_in_words_of_the_field_and_counts_at_once() -> None:
 
 @pytest.mark.slow
 def test_profiles_are_lists_from_strict_to_lax() -> None:
-    made = to_page(_opened(), "plan")
+    made = _with_grid(_opened(), **ONE_OF_EACH)
     _with(made, "multiselect", "-0-similar-1").set_value(["hhsize", "tenure"]).run()
     _with(made, "multiselect", "-0-similar-2").set_value(["hhsize"]).run()
     assert dict(_plan(made).mechanisms[0].grid)["similar"][0] == "hhsize+hhtype+tenure|hhsize+tenure|hhsize"
@@ -141,20 +151,10 @@ def test_the_exchange_of_households_can_be_declined(tmp_path: Path) -> None:
     assert _plan(made) == declined, "one click says both"
 
 
-def _with_grid(made: AppTest, **values: tuple[str, ...]) -> AppTest:
-    """The page Plan of the census with these values in place of the sample's."""
-    plan = _plan(made)
-    grid = dict(plan.mechanisms[0].grid) | values
-    written = replace(plan, mechanisms=(MechanismPlan.of(HOUSEHOLD_SWAP, grid),))
-    made.session_state["frontier"] = replace(made.session_state["frontier"], plan=written)
-    return to_page(made, "plan")
-
-
 @pytest.mark.slow
 def test_every_list_of_places_and_of_what_is_known_can_be_edited() -> None:
-    made = _with_grid(
-        _opened(), hierarchy=("region+district+municipality", "region+municipality"), risk=("sex", "age+sex")
-    )
+    hierarchies = ("region+district+municipality", "region+municipality")
+    made = _with_grid(_opened(), **ONE_OF_EACH, hierarchy=hierarchies, risk=("sex", "age+sex"))
     _with(made, "multiselect", "-hierarchy-1").set_value(["district", "municipality"]).run()
     _with(made, "multiselect", "-risk-1").set_value(["age"]).run()
     _with(made, "multiselect", "-risk-2").set_value(["sex", "citizenship"]).run()
