@@ -69,8 +69,8 @@ def run_quantiles(loss: np.ndarray, scenario: np.ndarray, n_scenarios: int, prob
     ``loss`` holds one loss per counted run and ``scenario`` the index of its scenario, both of shape ``(runs,)``.
     """
     counts = np.bincount(scenario, minlength=n_scenarios)
-    order = np.lexsort((loss, scenario))
-    losses = loss[order]
+    in_order = (scenario[1:] > scenario[:-1]).all()  # one run of each, of as many scenarios as there may be
+    losses = loss if in_order else loss[np.lexsort((loss, scenario))]
     starts = np.cumsum(counts) - counts
     undefined = np.bincount(scenario[np.isnan(loss)], minlength=n_scenarios) > 0
     known = (counts > 0) & ~undefined

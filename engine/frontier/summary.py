@@ -44,14 +44,17 @@ def _moments(values: np.ndarray, scenario: np.ndarray, n_scenarios: int) -> tupl
     """Means and standard errors by scenario, two passes about one of its values: equal values have an error of zero."""
     n = np.bincount(scenario, minlength=n_scenarios)
     means, errors = np.full((2, n_scenarios, values.shape[1]), np.nan)
+    several = n.max(initial=0) > 1
     for k in range(values.shape[1]):
         start = np.zeros(n_scenarios)
         start[scenario] = values[:, k]
         start[~np.isfinite(start)] = 0
         total = np.bincount(scenario, weights=values[:, k] - start[scenario], minlength=n_scenarios)
         mean = start + np.divide(total, n, out=np.full(n_scenarios, np.nan), where=n > 0)
-        squares = np.bincount(scenario, weights=(values[:, k] - mean[scenario]) ** 2, minlength=n_scenarios)
         means[:, k] = mean
+        if not several:
+            continue  # one run has no error
+        squares = np.bincount(scenario, weights=(values[:, k] - mean[scenario]) ** 2, minlength=n_scenarios)
         errors[:, k] = np.sqrt(np.divide(squares, n * (n - 1.0), out=np.full(n_scenarios, np.nan), where=n > 1))
     return means, errors
 
@@ -68,7 +71,10 @@ def summarise(results: Results, measures: Sequence[Measure], n_scenarios: int, a
     use = results.counted(allow_partial)
     scenario, values = results.scenario[use], results.values[use]
     mean, se = _moments(values, scenario, n_scenarios)
-    loss, loss_se = _moments(losses(values, measures), scenario, n_scenarios)
+    loss, loss_se = mean.copy(), se.copy()
+    turned = losses(values, measures)
+    differs = [k for k in range(values.shape[1]) if not np.array_equal(turned[:, k], values[:, k], equal_nan=True)]
+    loss[:, differs], loss_se[:, differs] = _moments(turned[:, differs], scenario, n_scenarios)
     counted = np.bincount(scenario, minlength=n_scenarios)
     changed = np.bincount(scenario, weights=results.changed[use], minlength=n_scenarios)
     return Summary(

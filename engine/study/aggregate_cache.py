@@ -11,9 +11,11 @@ computed again from the runs.
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Callable, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import contextmanager, suppress
 from hashlib import blake2b
+from typing import Any
 from zlib import crc32
 
 import numpy as np
@@ -29,11 +31,24 @@ _MOST = 2**28  # bytes up to which a matrix is one value of the table, which tak
 _SAME = b"="  # before the name of an array with the same bits
 
 
+class _Beside:
+    """A thread that stores arrays, what it was given so far, and the keys that were ``listed`` before."""
+
+    def __init__(self, thread: ThreadPoolExecutor, listed: frozenset[str]) -> None:
+        self._thread, self.listed = thread, listed
+        self.stored: list[Future[None]] = []
+
+    def store(self, work: Callable[..., None], *args: Any, **options: Any) -> None:
+        """Store with a function, after all before it."""
+        self.stored.append(self._thread.submit(work, *args, **options))
+
+
 class AggregateCache:
     """The arrays that a study stores because all its runs are needed to compute them."""
 
     def __init__(self, database: Database, subject: Subject, lease: Lease) -> None:
         self._database, self._subject, self._lease = database, subject, lease
+        self._beside: _Beside | None = None
 
     def get(
         self, name: str, compute: Callable[[], dict[str, np.ndarray]], since: int, *, as_writer: bool = False
@@ -45,16 +60,49 @@ class AggregateCache:
         or before; nothing is stored when it has changed.  While a process writes nothing is stored; the writer itself
         stores what it computed last.
         """
-        stored = self.load(name)
-        if stored is not None:
-            return stored
+        if self._beside is None or self._key(name) in self._beside.listed:
+            stored = self.load(name)
+            if stored is not None:
+                return stored
         arrays = compute()
-        if as_writer or self._lease.writer is None:
-            # a study that may not be written to, or is being written to, is as good without: a reader waits for nobody
-            with suppress(EngineError), self._database.transaction(wait=as_writer) as db:
-                if self._database.data_version == since:
-                    store(db, name, arrays, self._measure_texts())
+        if as_writer and self._beside is not None:
+            self._beside.store(self._store, name, arrays, since, wait=True)
+        elif as_writer or self._lease.writer is None:
+            self._store(name, arrays, since, wait=as_writer)
         return arrays
+
+    @contextmanager
+    def storing_beside(self) -> Iterator[None]:
+        """Let a thread store what the writer computes within the block, while the next is computed; whoever leaves the
+        block waits for it.  Who reads the study meanwhile waits for a part of it too, so nothing is looked for that was
+        not stored before."""
+        if sqlite3.threadsafety < 3:  # threads may not share a connection
+            yield
+            return
+        with ThreadPoolExecutor(1, "store") as thread:
+            self._beside = _Beside(thread, self._listed())
+            try:
+                yield
+            finally:
+                stored, self._beside = self._beside.stored, None
+        for future in stored:
+            future.result()
+
+    def _listed(self) -> frozenset[str]:
+        """The keys under which something is stored."""
+        if not self._database.has_table("aggregate"):
+            return frozenset()
+        rows = self._database.rows("select name from aggregate")
+        return frozenset(name.split("/", 1)[0] for (name,) in rows if isinstance(name, str))
+
+    def _store(self, name: str, arrays: dict[str, np.ndarray], since: int, wait: bool) -> None:
+        # a study that may not be written to, or is being written to, is as good without: a reader waits for nobody
+        with suppress(EngineError), self._database.transaction(wait=wait) as db:
+            if self._database.data_version == since:
+                store(db, name, arrays, self._measure_texts())
+
+    def _key(self, name: str) -> str:
+        return _key(name, self._measure_texts())
 
     def load(self, name: str) -> dict[str, np.ndarray] | None:
         """The arrays that are stored under a name; None where none are, or no longer."""

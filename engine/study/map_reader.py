@@ -82,13 +82,13 @@ def risk_utility_map(
     together = together or indices
     table: RunTable = "fresh" if fresh else "realisation"
     cached = partial(study.cache.get, since=study.database.data_version, as_writer=as_writer)
-    if as_writer:
-        cached("scenario", study.scenarios.arrays)
+    original, scenarios = study.original, study.scenarios
     results, summary = _summary(study, table, allow_partial, cached, as_writer)
+    if as_writer:
+        cached("scenario", scenarios.arrays)
     _refuse_mixture(study, summary, together)
-    original = study.original
     return RiskUtilityMap(
-        scenarios=study.scenarios,
+        scenarios=scenarios,
         measures=study.measures,
         risk=indices[0],
         utility=indices[1],
@@ -193,7 +193,7 @@ def _single_runs(
     def compute() -> Arrays:
         counted = results.counted(allow_partial)
         loss = study.measures[risk].measure.loss(results.values[counted, risk])
-        quantiles = run_quantiles(loss, results.scenario[counted], study.n_scenarios, share)
+        quantiles = run_quantiles(loss, results.scenario[counted], len(study.scenarios), share)
         return {name: getattr(quantiles, name) for name in ("quantile", "low", "high", "runs")}
 
     return RunQuantiles(share, **cached(f"{table} {allow_partial} quantile {risk} {name}", compute))

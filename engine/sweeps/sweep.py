@@ -343,7 +343,7 @@ def fill(
                     messages += [] if settlement is None else [str(settlement)]
                 else:
                     runner.bring(None, replicates, unlisted=unlisted)
-        with suppress(UsageError):  # without a risk and a utility measure there is no map
+        with suppress(UsageError), study.cache.storing_beside():  # without a risk and a utility measure: no map
             risk_utility_map(study, as_writer=True)
         study.lease.release("finished", "; ".join(messages))
     except Cancelled:

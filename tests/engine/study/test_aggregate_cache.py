@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import sqlite3
+import threading
+from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pytest
 
 from engine.study import aggregate_cache
+from engine.study.aggregate_cache import AggregateCache
+from engine.study.database import Database, new_in_memory
 
 ARRAYS = {
     "matrix": np.random.default_rng(1).random((5, 3)),
@@ -70,3 +75,41 @@ def test_what_is_kept_goes_with_what_it_rests_on(db):
             if done == changed:
                 break
         assert there() == left
+
+
+@pytest.fixture
+def cache():
+    no_measures: Any = SimpleNamespace(measures=())
+    no_writer: Any = SimpleNamespace(writer=None)
+    with Database(None, new_in_memory(lambda db: None)) as database:
+        yield AggregateCache(database, no_measures, no_writer)
+
+
+def test_a_thread_stores_what_the_writer_computes_and_the_writer_waits_for_it_at_the_end(cache, monkeypatch):
+    stored, store = [], aggregate_cache.store
+
+    def noted(db, name, arrays, measures):
+        store(db, name, arrays, measures)
+        stored.append((name, threading.current_thread() is threading.main_thread()))
+
+    monkeypatch.setattr(aggregate_cache, "store", noted)
+    since = cache._database.data_version
+    before = cache.get("scenario", lambda: {"label": np.arange(9)}, since, as_writer=True)
+    with cache.storing_beside():
+        found = cache.get("scenario", lambda: pytest.fail("it is stored already"), since, as_writer=True)
+        assert (found["label"] == before["label"]).all()
+        for name in ("realisation runs", "realisation all"):
+            assert cache.get(name, lambda: ARRAYS, since, as_writer=True) is ARRAYS
+    assert stored == [("scenario", True), ("realisation runs", False), ("realisation all", False)]
+    for name in ("realisation runs", "realisation all"):
+        again = cache.get(name, lambda: pytest.fail("it is stored by now"), since)
+        assert all(again[one].tobytes() == array.tobytes() for one, array in ARRAYS.items())
+
+
+def test_nothing_that_goes_wrong_while_a_thread_stores_is_lost(cache, monkeypatch):
+    def broken(*_):
+        raise ZeroDivisionError
+
+    monkeypatch.setattr(aggregate_cache, "store", broken)
+    with pytest.raises(ZeroDivisionError), cache.storing_beside():
+        cache.get("realisation", lambda: ARRAYS, cache._database.data_version, as_writer=True)
