@@ -54,7 +54,7 @@ def any_feasible(
     """Steps 4 to 7: draw from all unmarked records until one is feasible, none of them twice; None when nobody is."""
     remaining = list(others)
     for end in range(len(remaining), 0, -1):
-        at = rng.randrange(end)
+        at = int(rng.random() * end)
         candidate = remaining[at]
         remaining[at] = remaining[end - 1]
         if candidate != first and feasible(candidate):
@@ -86,14 +86,21 @@ def draw(
             unmarked[place[record]] = last
             place[last] = place[record]
 
+    # Equal records get equal answers; each is asked for once.
+    answers: dict[Record, dict[Record, bool]] = defaultdict(dict)
     pairs: list[tuple[int, int]] = []
     unswappable: set[int] = set()
     while len(pairs) < wanted and unmarked:
         # Step 3
-        first = unmarked[rng.randrange(len(unmarked))]
+        first = unmarked[int(rng.random() * len(unmarked))]
 
-        def feasible(candidate: int, first: int = first) -> bool:
-            return may_swap(records[first], records[candidate], roles, rule, kinds)
+        def feasible(
+            candidate: int, own: Record = records[first], asked: dict[Record, bool] = answers[records[first]]
+        ) -> bool:
+            other = records[candidate]
+            if other not in asked:
+                asked[other] = may_swap(own, other, roles, rule, kinds)
+            return asked[other]
 
         # Steps 4 to 7
         second = partner(records, first, unmarked, feasible, rng)
@@ -164,8 +171,8 @@ def law(
                 for b in partners:
                     rest = tuple(k - (c in (a, b)) for c, k in enumerate(left))
                     longer = tuple(sorted((*outcome[0], (min(a, b), max(a, b)))))
-                    following[rest, (longer, ((a, b),))] += (
-                        chance * Fraction(n_a * each[a], total) * Fraction(left[b] * each[b], of_partners)
+                    following[rest, (longer, ((a, b),))] += chance * Fraction(
+                        n_a * each[a] * left[b] * each[b], total * of_partners
                     )
         states = following
     return found

@@ -14,7 +14,7 @@ from engine.common.errors import EngineError
 from engine.common.streams import derive
 from engine.mechanisms.dealing import Deal, deal_rows
 from engine.mechanisms.random_swap import records_of_pairs
-from tests.engine.mechanisms.compiled_and_plain import compiled_and_plain
+from tests.plain_python import compiled_and_plain
 from tests.small_tables import KEY
 
 FILE = np.array([0, 1, 0, 0, 1, 2, 0, 2, 1])

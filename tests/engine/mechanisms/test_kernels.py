@@ -5,11 +5,6 @@ from __future__ import annotations
 import dis
 import hashlib
 import inspect
-import json
-import os
-import subprocess
-import sys
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -25,9 +20,9 @@ from engine.common.streams import derive, derived_by_last, fingerprint, generato
 from engine.data.domain import KINDS, LevelKind
 from engine.mechanisms import kernels, random_swap
 from engine.release.spec import ReleaseSpec
+from tests.plain_python import plain
 from tests.small_tables import KEY, MEASURED, Small, expand, rows, run
 
-ROOT = Path(__file__).parents[3]
 MASK = (1 << 64) - 1
 
 
@@ -209,21 +204,13 @@ def bits() -> list[object]:
     return [compiled.COMPILED, len(found), hashlib.sha256(found.tobytes()).hexdigest()]
 
 
-def in_subprocess(script: str, **environment: str):
-    command = [sys.executable, "-W", "error", "-c", script]
-    outside = {**os.environ, "PYTHONPATH": str(ROOT), **environment}
-    done = subprocess.run(command, cwd=ROOT, env=outside, capture_output=True, text=True, timeout=300)
-    assert done.returncode == 0, done.stderr
-    return json.loads(done.stdout.splitlines()[-1])
-
-
 @pytest.mark.slow
 def test_bits_are_the_same_without_compilation():
     if not compiled.COMPILED:
         pytest.skip(f"{compiled.WHY_NOT}; install numba and leave FRONTIER_NUMBA unset")
     here = bits()
     script = "import json; from tests.engine.mechanisms.test_kernels import bits; print(json.dumps(bits()))"
-    assert in_subprocess(script, FRONTIER_NUMBA="0") == [False, *here[1:]] and here[1] == 126
+    assert plain(script) == [False, *here[1:]] and here[1] == 126
 
 
 TRACED = """
@@ -241,7 +228,7 @@ def trace(frame, event, argument):
     return trace
 
 sys.settrace(trace)
-for name in sys.argv[1:] or CASES:
+for name in CASES:
     case = CASES[name]
     for replicate in range(1, 12):
         run(case.small, case.roles, "1" if case.rate is None else case.rate, case.rule, replicate)
@@ -255,7 +242,7 @@ print(json.dumps(sorted(seen)))
 
 def test_the_cases_of_the_laws_reach_every_branch_of_the_draw():
     """Renumbering, counting after many rejections, closing a cell, closing a class, forgetting runs."""
-    seen = set(in_subprocess(TRACED, FRONTIER_NUMBA="0"))
+    seen = set(plain(TRACED))
     function = getattr(kernels.draw_pairs, "py_func", kernels.draw_pairs)
     source, first = inspect.getsourcelines(function)
     lines = {line for _, line in dis.findlinestarts(function.__code__) if line is not None and line > first + 1}
@@ -282,7 +269,7 @@ print(json.dumps(found))
 
 def test_when_it_is_looked_whether_anybody_is_left_changes_no_draw():
     """At ``RETRIES`` rejections nothing is saved any more: that is the draw as the stream defines it."""
-    at_once, as_it_is, never = in_subprocess(PATIENT, FRONTIER_NUMBA="0")
+    at_once, as_it_is, never = plain(PATIENT)
     assert at_once == as_it_is == never
 
 

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from functools import cached_property
+from functools import cache, cached_property
 
 import numpy as np
 import pytest
@@ -22,10 +23,10 @@ from engine.plan.recode import edit_failures
 from engine.release.selection import Selection
 from engine.release.spec import ReleaseSpec, Structure, pairs_wanted, structure_of
 from tests.edit_rules import breaks_anew, refusing_rules
-from tests.engine.mechanisms.compiled_and_plain import compiled_and_plain
 from tests.engine.mechanisms.laws import Case
 from tests.engine.mechanisms.test_law import AGREES, DIFFERS, against_law, outcome_of
 from tests.examples import examples
+from tests.plain_python import compiled_and_plain
 from tests.small_tables import KEY, Small, rates, roles_for, rules, smalls
 from tests.twins import random_swap as swap_twin
 from tests.twins import restricted_swap as twin
@@ -52,7 +53,11 @@ class Asked:
     def table(self) -> ContingencyTable:
         return replace(self.small.coded()[0], domain=self.domain)
 
-    @property
+    @cached_property
+    def cells(self) -> list[list[int]]:
+        return self.table.cells.tolist()
+
+    @cached_property
     def structure(self) -> Structure:
         spec = ReleaseSpec(self.small.spec(self.roles), self.rate, self.rule, params=self.params)
         return structure_of(spec, self.table)
@@ -66,19 +71,24 @@ class Asked:
 
     def exchanged(self, a: int, b: int) -> list[list[int]]:
         """Cells ``a`` and ``b`` after they have exchanged S."""
-        cells = self.table.cells.tolist()
+        cells = self.cells
         return [
             [cells[y][j] if role == "S" else cells[x][j] for j, role in enumerate(self.roles)]
             for x, y in ((a, b), (b, a))
         ]
 
     def differ(self, a: int, b: int) -> bool:
-        x, y = self.table.cells[a].tolist(), self.table.cells[b].tolist()
+        x, y = self.cells[a], self.cells[b]
         return all(x[j] != y[j] for j, role in enumerate(self.roles) if role in "SC")
 
-    def feasible(self, a: int, b: int) -> bool:
+    @cached_property
+    def feasible(self) -> Callable[[int, int], bool]:
+        """Whether two cells may exchange; each two are looked at once."""
+        return cache(self._feasible)
+
+    def _feasible(self, a: int, b: int) -> bool:
         """By roles, then distance, then similarity, then rules."""
-        x, y = self.table.cells[a].tolist(), self.table.cells[b].tolist()
+        x, y = self.cells[a], self.cells[b]
         if not swap_twin.may_swap(tuple(x), tuple(y), self.roles, self.rule, self.small.kinds):
             return False
         asked, names = dict(self.params), self.small.names
@@ -315,9 +325,6 @@ def test_a_record_alone_on_its_key_is_drawn_first_as_often_as_its_weight_says():
     """Of eight records, one alone and one of seven alike: weight 1 against 7 · 1/7 of all the others."""
     small = Small((*((0, 0),) * 7, (1, 1)), (2, 2))
     asked = Asked(small, "SU", "0.25", "strict", (("lean", "1"), ("risk", "A")), ())
-    firsts = Counter(int(pair[0]) for i in range(4000) for pair in one_pair(asked, i))
+    prepared, streams = asked.prepared(), random_swap.streams(KEY, asked.structure, asked.table)
+    firsts = Counter(int(pair[0]) for i in range(4000) for pair in prepared.draw(streams(i), 1))
     assert abs(firsts[1] / 4000 - Fraction(1, 2)) < 4.9 * (0.25 / 4000) ** 0.5
-
-
-def one_pair(asked: Asked, i: int) -> list[list[int]]:
-    return asked.prepared().draw(random_swap.stream(KEY, asked.structure, asked.table, i), 1).tolist()

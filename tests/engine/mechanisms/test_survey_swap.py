@@ -21,10 +21,10 @@ from engine.mechanisms.survey_swap import SURVEY_SWAP, Prepared, chances, figure
 from engine.release.parameter import Setting
 from engine.release.results import RunStatus
 from tests.edit_rules import breaks_anew, refusing_rules
-from tests.engine.mechanisms.compiled_and_plain import compiled_and_plain
 from tests.examples import examples
 from tests.households import in_households
 from tests.numeric_data import numbered
+from tests.plain_python import compiled_and_plain
 from tests.twins import survey_swap as twin
 
 NAMES = ("region", "sex", "job", "pay", "note")

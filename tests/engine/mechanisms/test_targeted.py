@@ -20,9 +20,9 @@ from engine.mechanisms.targeted import TRS, Prepared, chances, compatible_quotas
 from engine.release.parameter import Setting
 from engine.release.records import ReleasedTable
 from engine.release.results import RunStatus
-from tests.engine.mechanisms.compiled_and_plain import compiled_and_plain
 from tests.examples import examples
 from tests.households import in_households, persons_in_households
+from tests.plain_python import compiled_and_plain
 from tests.twins import targeted as twin
 
 KEY = bytes(range(16))
