@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from functools import cache
 from itertools import pairwise
 from math import sqrt
 
@@ -22,9 +23,10 @@ NAMES = ("A", "B", "C", "D", "E")
 SHAPE = (2, 3, 4, 2, 3)
 
 
-def associated(n: int = 20_000, seed: int = 5) -> ContingencyTable:
+@cache
+def associated() -> ContingencyTable:
     """Five attributes that hang together by two groups of records."""
-    rng = np.random.default_rng(seed)
+    n, rng = 20_000, np.random.default_rng(5)
     group = rng.random(n) < 0.35
     codes = []
     for size in SHAPE:
@@ -37,9 +39,16 @@ def associated(n: int = 20_000, seed: int = 5) -> ContingencyTable:
     return ContingencyTable(Domain(attributes), cells, np.bincount(inverse))
 
 
-def both(
-    table: ContingencyTable, roles: str, rate: str, replicates: int, rule: str = "strict"
-) -> list[tuple[dict, dict, float]]:
+Runs = list[tuple[dict, dict, float]]
+
+
+@cache
+def of_associated(roles: str, rate: str, replicates: int, rule: str = "strict") -> Runs:
+    """Runs on the attributes that hang together, for all who only read them."""
+    return both(associated(), roles, rate, replicates, rule)
+
+
+def both(table: ContingencyTable, roles: str, rate: str, replicates: int, rule: str = "strict") -> Runs:
     """Two-way tables of the original and of each release by names, with the true rate."""
     batch, names = swaps(table, roles, rate, replicates, rule), table.domain.names
     original = two_way_tables(table.cells, table.counts, table.domain.shape, names)
@@ -69,7 +78,7 @@ def literal(original: dict, released: dict, swapped: str) -> tuple[float, float]
 
 
 def test_one_attribute_of_two_levels_by_the_formula():
-    for original, released, _ in both(associated(), "A:S", "0.1", 3):
+    for original, released, _ in of_associated("A:S", "0.1", 3):
         got = infer_from_margins(original, released)
         rate, error = literal(original, released, "A")
         assert got.attributes == ("A",) and got.fixed == ()
@@ -116,7 +125,7 @@ def test_a_full_permutation_moves_as_many_records_as_differ():
     ],
 )
 def test_which_attributes(roles, swapped, fixed):
-    for original, released, _ in both(associated(), roles, "0.1", 2):
+    for original, released, _ in of_associated(roles, "0.1", 2):
         got = infer_from_margins(original, released)
         assert (got.attributes, got.fixed) == (swapped, fixed)
 
@@ -126,15 +135,14 @@ def test_which_attributes(roles, swapped, fixed):
 
 def near_the_truth(roles: str, differ: tuple[str, ...] = (), within: float = 0.02, rule: str = "loose") -> bool:
     """Whether the mean estimate over replicates is the rate, but for a bias of some hundredths of it and for chance."""
-    runs = both(associated(), roles, "0.1", 40, rule)
+    runs = of_associated(roles, "0.1", 40, rule)
     estimates = [infer_from_margins(original, released, differ).rate for original, released, _ in runs]
     truth = runs[0][2]
     return abs(np.mean(estimates) - truth) < within * truth + 4 * np.std(estimates) / sqrt(len(runs))
 
 
-def covers(table: ContingencyTable, roles: str, rate: str, replicates: int) -> float:
+def covers(runs: Runs) -> float:
     """Share of 95 % intervals that hold the truth."""
-    runs = both(table, roles, rate, replicates)
     got = [(infer_from_margins(original, released), truth) for original, released, truth in runs]
     return float(np.mean([one.low <= truth <= one.high for one, truth in got]))
 
@@ -164,7 +172,7 @@ def test_the_strict_rule_leaves_out_pairs_that_change_nothing():
     table = associated()
     counts = table.margin([0, 1, 3, 4])[1]
     alike = float((counts**2).sum() / table.n_records**2)
-    runs = both(table, "C:S", "0.1", 40)
+    runs = of_associated("C:S", "0.1", 40)
     mean = np.mean([infer_from_margins(original, released).rate for original, released, _ in runs])
     assert 0.1 < mean < 0.1 * (1 + 2 * alike)
 
@@ -206,9 +214,9 @@ def test_the_gate_on_the_mean_rejects(name, monkeypatch):
 def test_intervals_cover_and_those_of_independent_cells_do_not(monkeypatch):
     replicates = 200
     for roles in ("A:S", "C:S"):
-        assert abs(covers(associated(), roles, "0.05", replicates) - 0.95) < spread(replicates), roles
+        assert abs(covers(of_associated(roles, "0.05", replicates)) - 0.95) < spread(replicates), roles
     monkeypatch.setattr(margin_inference, "_variance", independent_cells)
-    assert covers(associated(), "A:S", "0.05", replicates) < 0.95 - spread(replicates)
+    assert covers(of_associated("A:S", "0.05", replicates)) < 0.95 - spread(replicates)
 
 
 @pytest.mark.slow
@@ -216,10 +224,10 @@ def test_intervals_cover_and_those_of_independent_cells_do_not(monkeypatch):
 def test_intervals_cover_on_cps(rate, monkeypatch):
     """Race swapped: 95 % intervals hold the truth in 95 % of 400 releases; with the error of independent cells in three
     of four only."""
-    table, replicates = cps(), 400
-    assert abs(covers(table, "Race:S", rate, replicates) - 0.95) < spread(replicates)
+    runs = both(cps(), "Race:S", rate, 400)
+    assert abs(covers(runs) - 0.95) < spread(400)
     monkeypatch.setattr(margin_inference, "_variance", independent_cells)
-    assert covers(table, "Race:S", rate, replicates) < 0.85
+    assert covers(runs) < 0.85
 
 
 # -- refusals --------------------------------------------------------------------------------------------------------
@@ -249,5 +257,5 @@ def _subsets(n: int) -> list[list[int]]:
 
 
 def test_more_moved_is_a_wider_interval():
-    got = [infer_from_margins(*both(associated(), "A:S", rate, 1)[0][:2]) for rate in ("0.01", "0.05", "0.2")]
+    got = [infer_from_margins(*of_associated("A:S", rate, 1)[0][:2]) for rate in ("0.01", "0.05", "0.2")]
     assert all(a.high - a.low < b.high - b.low for a, b in pairwise(got))
