@@ -14,6 +14,8 @@ from pathlib import Path
 
 import pytest
 
+from tests import forked
+
 ROOT = Path(__file__).resolve().parents[1]
 
 
@@ -31,7 +33,7 @@ def test_the_readme_holds_commands_of_every_kind() -> None:
 
 @pytest.mark.slow
 def test_every_command_of_the_readme_runs(tmp_path: Path) -> None:
-    environment = {**os.environ, "FRONTIER_HOME": str(tmp_path / "home")}
+    home = str(tmp_path / "home")
     people = [f"{['young', 'old'][i % 2]},{'fm'[i % 3 == 0]},{'abc'[i % 3]}" for i in range(40)]
     (tmp_path / "mydata.csv").write_text("age,sex,work\n" + "\n".join(people) + "\n")
     (tmp_path / "people").mkdir()
@@ -39,11 +41,11 @@ def test_every_command_of_the_readme_runs(tmp_path: Path) -> None:
         part = "age,sex,work\n" + "\n".join(people[half:]) + "\n"  # others than in the file, so another study's data
         (tmp_path / "people" / f"part-{half}.csv").write_text(part)
     for words in commands():
-        command = [sys.executable, "-m", "engine", *words[1:]]
+        command = ["-m", "engine", *words[1:]]
         if words[1] in ("app", "demo"):
-            serves(command, tmp_path, environment)
+            serves([sys.executable, *command], tmp_path, {**os.environ, "FRONTIER_HOME": home})
             continue
-        ended = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True)
+        ended = forked.run(command, tmp_path, FRONTIER_HOME=home)
         assert ended.returncode == 0, f"{shlex.join(words)}: {ended.stderr}"
 
 

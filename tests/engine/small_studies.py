@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
 from collections.abc import Sequence
 from itertools import product
 from pathlib import Path
@@ -16,6 +15,7 @@ from engine.sweeps.candidates import scenarios_of
 from engine.sweeps.evaluator import Question, question_of
 from engine.sweeps.groups import TaskBatch, group
 from engine.sweeps.sweep import sweep
+from tests import forked
 from tests.small_tables import KEY, Small
 
 ROOT = Path(__file__).parents[2]
@@ -70,7 +70,7 @@ def a_task(plan: Plan, replicates: tuple[int, ...] = (1, 2)) -> tuple[Question, 
     return asked, TaskBatch((one, replicates) for one in group(specs, asked.table))
 
 
-def wait_for(process: subprocess.Popen[str], at_least: int) -> None:
+def wait_for(process: forked.Started, at_least: int) -> None:
     assert process.stdout
     for line in process.stdout:
         if int(line.split()[0]) >= at_least:
@@ -78,8 +78,9 @@ def wait_for(process: subprocess.Popen[str], at_least: int) -> None:
     raise AssertionError("the sweep ended early")
 
 
-def end(process: subprocess.Popen[str]) -> None:
+def end(process: forked.Started) -> None:
     process.kill()
     process.wait()
-    if process.stdout:
-        process.stdout.close()
+    for stream in (process.stdout, process.stderr):
+        if stream:
+            stream.close()

@@ -7,12 +7,10 @@ what it holds when nobody is killed, bit for bit.
 
 from __future__ import annotations
 
-import os
 import random
 import shutil
 import sqlite3
 import subprocess
-import sys
 import tempfile
 from collections.abc import Iterator
 from contextlib import closing
@@ -20,9 +18,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from tests import forked
 from tests.hunt.case import Outcome
 
-ROOT = Path(__file__).resolve().parents[2]
 STUDY = "s.study"
 STAGES = {
     "sweep": ("sweep", "czech", "--study", STUDY, "--swap-sizes", "1,2", "--replicates", "12", "--workers", "1"),
@@ -119,24 +117,12 @@ def one_kill(stage: Stage, at: int, folder: Path, number: int) -> Outcome:
 
 def run(name: str, at: int, folder: Path) -> subprocess.CompletedProcess[str]:
     """Run a stage, and let it be killed at a statement; 0 is none."""
-    return python(folder, "-c", _KILLING, str(at), *STAGES[name])
+    return forked.run(["-c", _KILLING, str(at), *STAGES[name]], folder)
 
 
 def command(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
     """Run a command to its end."""
-    return python(folder, "-m", "engine", *words)
-
-
-def python(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
-    """Run Python in a folder."""
-    return subprocess.run(
-        [sys.executable, *words],
-        cwd=folder,
-        env={**os.environ, "PYTHONPATH": str(ROOT)},
-        capture_output=True,
-        text=True,
-        timeout=300,
-    )
+    return forked.run(["-m", "engine", *words], folder)
 
 
 def held(study: Path) -> dict[str, Any]:

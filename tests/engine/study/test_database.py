@@ -16,6 +16,7 @@ from engine.common.errors import EngineError, UsageError
 from engine.study import database
 from engine.study.database import Database, errors_in_words, new_in_memory, write_new
 from engine.study.study import Study
+from tests import forked
 from tests.engine.small_studies import ROOT, keyed, plan_of, swept
 
 
@@ -66,11 +67,8 @@ def test_of_two_that_make_one_file_at_once_the_first_stays(tmp_path, monkeypatch
 def test_of_two_sweeps_that_begin_at_once_one_goes_on_and_the_other_says_so(tmp_path):
     for round in range(4):
         path = keyed(tmp_path / f"{round}.study")
-        command = [sys.executable, "-m", "engine", "sweep", "czech", "--study", str(path), "--workers", "1"]
-        both = [
-            subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-            for _ in range(2)
-        ]
+        command = ["-m", "engine", "sweep", "czech", "--study", str(path), "--workers", "1"]
+        both = [forked.start(command) for _ in range(2)]
         said = [(process.communicate(timeout=120), process.returncode) for process in both]
         assert 0 in [code for _, code in said]
         for (_, words), code in said:
@@ -110,13 +108,15 @@ def test_a_study_is_read_where_no_file_can_grow(path):
 @pytest.mark.slow
 @pytest.mark.skipif(os.name == "nt", reason="Windows cannot limit the sizes of files; run the tests on Linux or macOS")
 def test_a_study_that_a_killed_sweep_left_is_read_where_no_file_can_grow(path, tmp_path):
-    script = (
+    script = tmp_path / "left.py"
+    script.write_text(
         "import os, sys; from engine.sweeps.sweep import sweep; from pathlib import Path\n"
         "from tests.engine.small_studies import RAW, plan_of\n"
         "study = sweep(RAW, plan_of(), Path(sys.argv[1]), workers=1)\n"
         "os._exit(0)"
     )
-    subprocess.run([sys.executable, "-c", script, str(path)], cwd=ROOT, check=True)
+    process = forked.start([str(script), str(path)])
+    assert process.communicate(timeout=60) == ("", "") and process.returncode == 0
     assert Path(f"{path}-wal").stat().st_size
     Path(f"{path}-shm").unlink()  # as after a copy of the two files
     assert read_where_no_file_can_grow(path).count("\n") == 2 + 1 + 20

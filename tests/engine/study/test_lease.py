@@ -21,7 +21,8 @@ from engine.study.study import Study
 from engine.sweeps.added_measures import add_measures
 from engine.sweeps.recheck import recheck
 from engine.sweeps.sweep import sweep
-from tests.engine.small_studies import RAW, ROOT, keyed, plan_of, swept, table_of
+from tests import forked
+from tests.engine.small_studies import RAW, keyed, plan_of, swept, table_of
 from tests.small_tables import KEY
 
 
@@ -107,17 +108,17 @@ def test_fresh_runs_asked_for_while_measures_are_added_spoil_nothing(tmp_path):
     path = tmp_path / "s.study"
     raw, plan = load("czech")
     sweep(raw, plan, path, workers=1).close()
-    said: list[subprocess.CompletedProcess[str]] = []
+    said: list[tuple[int | None, str]] = []
 
     def on_progress(done: int, total: int) -> None:
         if not said:
-            command = [sys.executable, "-m", "engine", "recheck", str(path), "--data", "czech", "--replicates", "3"]
-            said.append(subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=120))
+            other = forked.start(["-m", "engine", "recheck", str(path), "--data", "czech", "--replicates", "3"])
+            said.append((other.wait(120), other.communicate()[1]))
 
     with Study.open(path) as study:
         add_measures(study, raw, read_key(key_path(path)), ["r1_share"], workers=1, on_progress=on_progress)
-    assert said[0].returncode == 1 and "Traceback" not in said[0].stderr
-    assert "another process that adds measures (process" in said[0].stderr
+    assert said[0][0] == 1 and "Traceback" not in said[0][1]
+    assert "another process that adds measures (process" in said[0][1]
     assert main(["recheck", str(path), "--data", "czech", "--replicates", "3"]) == 0
     with Study.open(path) as study:
         assert not any(study.runs.gaps("fresh", k) for k in range(len(study.measures)))

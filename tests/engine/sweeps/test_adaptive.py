@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import json
-import os
 import signal
-import subprocess
-import sys
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -28,8 +25,8 @@ from engine.sweeps.added_measures import add_measures
 from engine.sweeps.recheck import recheck
 from engine.sweeps.runner import FRESH_FROM
 from engine.sweeps.sweep import sweep
-from tests import needs
-from tests.engine.small_studies import RAW, ROOT, end, keyed, plan_of, sweep_with_stops, table_of, wait_for
+from tests import forked, needs
+from tests.engine.small_studies import RAW, end, keyed, plan_of, sweep_with_stops, table_of, wait_for
 from tests.small_tables import KEY
 
 ADAPTIVE = {"swap_sizes": (1, 2), "rates": ("0.05", "0.1", "0.3"), "replicates": 20, "adaptive": True}
@@ -185,13 +182,7 @@ def test_killed_and_resumed_it_is_the_study_it_would_have_been(path, tmp_path):
     script = tmp_path / "slow.py"
     script.write_text(SLOW)
     for at_least in (400, 3000):
-        process = subprocess.Popen(
-            [sys.executable, str(script), str(path)],
-            cwd=ROOT,
-            env={**os.environ, "PYTHONPATH": str(ROOT)},
-            stdout=subprocess.PIPE,
-            text=True,
-        )
+        process = forked.start([str(script), str(path)])
         try:
             wait_for(process, at_least)
             process.send_signal(signal.SIGKILL)

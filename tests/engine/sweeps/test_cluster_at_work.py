@@ -7,12 +7,12 @@ import shutil
 import signal
 import socket
 import subprocess
-import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import IO
 
 import pyarrow as pa
 import pytest
@@ -24,11 +24,10 @@ from engine.sweeps import cluster as cluster_module
 from engine.sweeps.evaluator import stream_keys
 from engine.sweeps.sweep import sweep
 from frontier_app.session.launch import free_port
+from tests import forked
 from tests.engine.small_studies import RAW, a_task, plan_of, table_of
 from tests.small_tables import KEY
 from tests.streamed_sources import records, write_source
-
-ROOT = Path(__file__).parents[3]
 
 
 @dataclass
@@ -36,17 +35,14 @@ class Grid:
     """A scheduler and workers, each a process of its own, all on this machine."""
 
     folder: Path
+    start_process: Callable[[Sequence[str], IO[bytes]], forked.Started] = forked.start
     address: str = ""
-    scheduler: subprocess.Popen[bytes] | None = None
-    workers: list[subprocess.Popen[bytes]] = field(default_factory=list)
+    scheduler: forked.Started | None = None
+    workers: list[forked.Started] = field(default_factory=list)
 
-    def start(self, what: str, *arguments: str) -> subprocess.Popen[bytes]:
-        log = open(self.folder / f"{what}{len(self.workers)}.log", "wb")  # noqa: SIM115 (the process goes on writing)
-        command = [sys.executable, "-m", "distributed.cli.dask_" + what, *arguments]
-        with log:
-            return subprocess.Popen(
-                command, cwd=ROOT, env={**os.environ, "PYTHONPATH": str(ROOT)}, stdout=log, stderr=subprocess.STDOUT
-            )
+    def start(self, what: str, *arguments: str) -> forked.Started:
+        with open(self.folder / f"{what}{len(self.workers)}.log", "wb") as log:
+            return self.start_process(["-m", "distributed.cli.dask_" + what, *arguments], log)
 
     def open(self, scheme: str = "tcp") -> None:
         port = free_port()
@@ -110,7 +106,8 @@ def in_small_batches(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.slow
 def test_an_encrypted_cluster(tmp_path, monkeypatch):
-    """Dask's own configuration names the certificates, for the sweep as for the cluster."""
+    """Dask's own configuration names the certificates, for the sweep as for the cluster, whose processes load all they
+    need themselves."""
     import dask
     import distributed  # noqa: F401 (its defaults would go with the settings below, were they loaded among them)
 
@@ -124,7 +121,7 @@ def test_an_encrypted_cluster(tmp_path, monkeypatch):
         monkeypatch.setenv(f"DASK_DISTRIBUTED__COMM__TLS__{role}__KEY", key)
     monkeypatch.setenv("DASK_DISTRIBUTED__COMM__TLS__CA_FILE", cert)
     (tmp_path / "grid").mkdir()
-    grid = Grid(tmp_path / "grid")
+    grid = Grid(tmp_path / "grid", forked.start_anew)
     try:
         grid.open("tls")
         grid.add()
@@ -303,14 +300,7 @@ def test_a_killed_scheduler_makes_the_library_say_nothing(grid, tmp_path):
     grid.add()
     script = tmp_path / "swept.py"
     script.write_text(SWEPT)
-    process = subprocess.Popen(
-        [sys.executable, str(script), str(study_at(tmp_path, "c")), grid.address],
-        cwd=ROOT,
-        env={**os.environ, "PYTHONPATH": str(ROOT)},
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
+    process = forked.start([str(script), str(study_at(tmp_path, "c")), grid.address])
     assert process.stdout and grid.scheduler
     next(line for line in process.stdout if int(line))
     grid.scheduler.kill()

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import os
 import signal
-import subprocess
-import sys
 import time
 from contextlib import suppress
 from pathlib import Path
@@ -16,8 +13,8 @@ from engine.common.errors import EngineError
 from engine.common.os_support import process_is_alive
 from engine.study.study import Study
 from engine.sweeps.sweep import sweep
-from tests import needs
-from tests.engine.small_studies import RAW, ROOT, end, keyed, plan_of, swept, table_of, wait_for
+from tests import forked, needs
+from tests.engine.small_studies import RAW, end, keyed, plan_of, swept, table_of, wait_for
 
 
 @pytest.fixture
@@ -46,14 +43,11 @@ if __name__ == "__main__":
 FULL = {"replicates": 200}
 
 
-def start(path: Path, workers: int = 1, pause: float = 0.2) -> subprocess.Popen[str]:
+def start(path: Path, workers: int = 1, pause: float = 0.2) -> forked.Started:
     """A sweep in another process that pauses after every transaction."""
     script = path.with_name("slow_sweep.py")
     script.write_text(SLOW_SWEEP)
-    command = [sys.executable, str(script), str(path), str(workers), str(pause)]
-    return subprocess.Popen(
-        command, cwd=ROOT, env={**os.environ, "PYTHONPATH": str(ROOT)}, stdout=subprocess.PIPE, text=True
-    )
+    return forked.start([str(script), str(path), str(workers), str(pause)])
 
 
 @needs.SIGKILL
@@ -77,7 +71,7 @@ def test_a_killed_sweep_resumes_where_it_was(path, tmp_path):
     assert len(resumed) == 4000 == len({row[:2] for row in resumed})
 
 
-def workers_of(process: subprocess.Popen[str]) -> list[int]:
+def workers_of(process: forked.Started) -> list[int]:
     """Workers that a sweep has started (Linux only)."""
     found = []
     for stat in Path("/proc").glob("[0-9]*/stat"):
