@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
+from random import Random
 
 import numpy as np
 import pyarrow as pa
@@ -12,6 +13,7 @@ from hypothesis import strategies as st
 
 from engine.data.domain import KINDS, Attribute
 from engine.data.microdata import Microdata, RawColumn
+from tests.level_codes import level_codes
 from tests.numeric_data import numbered
 
 PLACES = ("region", "town")
@@ -51,16 +53,14 @@ def persons_in_households(draw: st.DrawFn, most_households: int = 14) -> Microda
     order."""
     n = draw(st.integers(4, most_households))
     towns = draw(st.integers(1, 3))
-    region = [0, 1, *draw(st.lists(st.integers(0, 1), min_size=n - 2, max_size=n - 2))]
-    size = draw(st.lists(st.integers(1, 3), min_size=n, max_size=n))
-    within = draw(st.lists(st.integers(0, towns - 1), min_size=n, max_size=n))
+    region = [0, 1, *draw(level_codes(n - 2, 2))]
+    size = [1 + more for more in draw(level_codes(n, 3))]
+    within = draw(level_codes(n, towns))
     town = [r * towns + t for r, t in zip(region, within, strict=True)]
-    tenure = draw(st.lists(st.integers(0, 1), min_size=n, max_size=n))
-    rows = draw(st.permutations([h for h in range(n) for _ in range(size[h])]))
-    persons = {
-        name: draw(st.lists(st.integers(0, levels), min_size=len(rows), max_size=len(rows)))
-        for name, levels in (("sex", 1), ("age", 3))
-    }
+    tenure = draw(level_codes(n, 2))
+    rows = [h for h in range(n) for _ in range(size[h])]
+    Random(draw(st.integers(0, 2**32 - 1))).shuffle(rows)
+    persons = {name: draw(level_codes(len(rows), n_levels)) for name, n_levels in (("sex", 2), ("age", 4))}
     ranks = {t: rank for rank, t in enumerate(sorted(set(town)))}
     return in_households(
         rows,

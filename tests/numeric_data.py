@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from engine.data.domain import Attribute, Domain
 from engine.data.microdata import Microdata, RawColumn, RawTable
 from engine.release.records import ReleasedTable
+from tests.level_codes import level_codes
 
 
 def numbered(
@@ -41,7 +42,7 @@ def with_numbers(draw: st.DrawFn, most_records: int = 40) -> Microdata:
     keys = {}
     for j in range(draw(st.integers(1, 3))):
         size = draw(st.integers(1, 4))
-        keys[chr(65 + j)] = draw(st.lists(st.integers(0, size - 1), min_size=n, max_size=n))
+        keys[chr(65 + j)] = draw(level_codes(n, size))
     value = st.one_of(st.integers(-3, 3).map(float), st.floats(-1e3, 1e3, allow_nan=False, width=32))
     numbers = {f"y{c}": draw(st.lists(value, min_size=n, max_size=n)) for c in range(draw(st.integers(1, 2)))}
     return numbered(keys, numbers)

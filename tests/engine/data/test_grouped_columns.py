@@ -7,6 +7,7 @@ import os
 import pickle
 import weakref
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -28,16 +29,22 @@ COLUMNS, RECORDS = 2500, 120
 Kind = pytest.mark.parametrize("kind", ["csv", "parquet"])
 
 
-def write(folder: Path, kind: str) -> Path:
+@cache
+def content(kind: str) -> bytes:
     """Many columns of a few values; ``c7`` and ``c2000`` are coarser than ``c0``, and nothing else hangs together."""
     codes = np.random.default_rng(5).integers(0, 4, (RECORDS, COLUMNS))
     codes[:, 7] = codes[:, 2000] = codes[:, 0] // 2
-    path = folder / f"wide.{kind}"
     if kind == "csv":
         lines = [",".join(f"c{i}" for i in range(COLUMNS)), *(",".join(map(str, row)) for row in codes.tolist())]
-        path.write_text("\n".join(lines) + "\n")
-    else:
-        parquet.write_table(pa.table({f"c{i}": codes[:, i].astype(str) for i in range(COLUMNS)}), path)
+        return ("\n".join(lines) + "\n").encode()
+    sink = pa.BufferOutputStream()
+    parquet.write_table(pa.table({f"c{i}": codes[:, i].astype(str) for i in range(COLUMNS)}), sink)
+    return sink.getvalue().to_pybytes()
+
+
+def write(folder: Path, kind: str) -> Path:
+    path = folder / f"wide.{kind}"
+    path.write_bytes(content(kind))
     return path
 
 

@@ -90,7 +90,7 @@ def test_missing_numbers_and_columns_that_do_not_vary():
     assert np.isnan(empty.value) and "column 'w' holds no numbers" in empty.note
 
 
-@given(altered(), st.randoms(use_true_random=False))
+@given(altered(), st.randoms(use_true_random=True))
 @examples(25)
 def test_order_of_records_and_names_of_levels_do_not_matter(case, rng):
     small, after = case

@@ -67,10 +67,12 @@ def chance(rule: Callable[[bytes, np.ndarray, np.ndarray], np.ndarray]) -> float
     return float(chisquare([*found.values(), *[0] * (N_OUTCOMES - len(found))]).pvalue)
 
 
+@pytest.mark.slow
 def test_every_ordered_sample_is_equally_likely() -> None:
     assert chance(records_dealt) > 1e-6
 
 
+@pytest.mark.slow
 def test_every_ordered_sample_is_equally_likely_by_raw_rows() -> None:
     assert chance(records_dealt_by_rows) > 1e-6
 
@@ -125,6 +127,7 @@ print(json.dumps([*Deal(bytes(32), pairs, np.bincount(cells)).places(cells).toli
     assert sum(place >= 0 for place in plain) == 120
 
 
+@pytest.mark.slow
 def test_samples_of_each_size_are_uniform() -> None:
     for size in range(1, 5):
         pairs = np.array([[0] * size + [1] * (4 - size), [1] * 4]).T.copy()

@@ -120,6 +120,7 @@ def slow_law(pool: str, avoid: str) -> Counter[tuple[int, ...]]:
     return law([twin.rds(FIVE, 0.4, rng, pool == "other_cell", avoid == "yes") for _ in range(2000)])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("pool", "avoid"), POOLS)
 def test_the_law_of_random_swaps_is_the_twins(pool: str, avoid: str):
     """Whole releases of five records are compared, so any other law of initiators or partners would be seen."""
@@ -141,6 +142,7 @@ def test_the_law_of_swaps_out_of_sensitive_cells_is_the_twins():
     assert agree(fast, law([twin.dds([0, 1, 1, 2, 2, 2], 1, rng) for _ in range(3000)])) < 1e-9
 
 
+@pytest.mark.slow
 def test_partners_are_uniform():
     """One initiator, named by the engine itself; its partner is any of the others alike."""
     data = numbered({"K": [0, 0, 0, 1, 1, 2, 2]}, {})
@@ -339,7 +341,7 @@ def test_equal_parameters_have_one_text():
 # -- the kernels -----------------------------------------------------------------------------------------------------
 
 
-@given(st.lists(st.booleans(), min_size=1, max_size=70), st.randoms(use_true_random=False))
+@given(st.lists(st.booleans(), min_size=1, max_size=70), st.randoms(use_true_random=True))
 def test_the_tree_counts_and_finds(flags: list[bool], random: Any):
     tree, pool = np.zeros(len(flags) + 1, np.int64), np.array(flags, np.int64)
     assert partners.plant(tree, pool) == sum(flags)

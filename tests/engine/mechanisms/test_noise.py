@@ -52,6 +52,7 @@ def test_numbers_are_the_twins(rescale: str, within: str) -> None:
     np.testing.assert_allclose(columns(drawn.tables[0]), expected, rtol=1e-9)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("rescale, factor", [("no", 1.4), ("yes", 1.0)])
 def test_means_covariances_and_correlations_in_expectation(rescale: str, factor: float) -> None:
     data, runs = made(), 2500

@@ -23,6 +23,7 @@ from engine.release.results import RunStatus
 from tests.edit_rules import breaks_anew, refusing_rules
 from tests.examples import examples
 from tests.households import in_households
+from tests.level_codes import level_codes
 from tests.numeric_data import numbered
 from tests.plain_python import compiled_and_plain
 from tests.twins import survey_swap as twin
@@ -39,8 +40,8 @@ def surveys(draw: st.DrawFn, most_records: int = 40) -> Microdata:
     """4 to 40 weighted records with five attributes; some lack a job; ties of weights and empty cells are common."""
     n = draw(st.integers(4, most_records))
     sizes = {"region": 2, "sex": 2, "job": 4, "pay": 5, "note": 3}
-    codes = {name: draw(st.lists(st.integers(0, k - 1), min_size=n, max_size=n)) for name, k in sizes.items()}
-    weights = draw(st.lists(st.sampled_from([1.0, 1.5, 2.0, 2.25, 7.0]), min_size=n, max_size=n))
+    codes = {name: draw(level_codes(n, k)) for name, k in sizes.items()}
+    weights = [(1.0, 1.5, 2.0, 2.25, 7.0)[code] for code in draw(level_codes(n, 5))]
     data = numbered(codes, {"wt": weights})
     attributes = [_named(attribute, draw(st.booleans())) for attribute in data.domain.attributes]
     data = replace(data, domain=replace(data.domain, attributes=tuple(attributes)))

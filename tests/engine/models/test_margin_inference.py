@@ -211,6 +211,7 @@ def test_the_gate_on_the_mean_rejects(name, monkeypatch):
     assert not near_the_truth(roles, differ, within=0.05)
 
 
+@pytest.mark.slow
 def test_intervals_cover_and_those_of_independent_cells_do_not(monkeypatch):
     replicates = 200
     for roles in ("A:S", "C:S"):

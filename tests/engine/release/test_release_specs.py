@@ -34,7 +34,7 @@ LISTS = st.lists(
 )
 
 
-@given(LISTS, LISTS, st.slices(12), st.randoms(use_true_random=False))
+@given(LISTS, LISTS, st.slices(12), st.randoms(use_true_random=True))
 @examples(100)
 def test_codes_are_the_same_as_a_list(listed, others, part, chance):
     specs = ReleaseSpecs.of(iter(listed), NAMES)
