@@ -65,6 +65,19 @@ def derived_by_last(key: bytes, purpose: str, parts: Iterable[object]) -> Callab
     return derived
 
 
+def derived_by_rest(key: bytes, purpose: str, parts: Iterable[object]) -> Callable[..., bytes]:
+    """Keys of streams that share their first ``parts``, by the texts (``repr``) of all others: what they have in common
+    is hashed once."""
+    common = _hashed(key, "\x1f".join([str(STREAM_VERSION), purpose, *map(repr, parts), ""]))
+
+    def derived(*rest: str) -> bytes:
+        whole = common.copy()
+        whole.update("\x1f".join(rest).encode())
+        return whole.digest()
+
+    return derived
+
+
 def _hashed(key: bytes, text: str) -> hashlib.blake2b:
     return hashlib.blake2b(text.encode(), key=key, digest_size=32, person=b"swap-frontier")
 

@@ -7,12 +7,12 @@ records, when somebody wants them.  :mod:`engine.release.touched` turns pairs in
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
 from engine.common.errors import EngineError
-from engine.common.streams import derive, derived_by_last, generator
+from engine.common.streams import derive, derived_by_last, derived_by_rest, generator
 from engine.data.microdata import Microdata
 from engine.data.table import ContingencyTable
 from engine.mechanisms.base import BatchedDraw, Drawn, Mechanism
@@ -22,8 +22,11 @@ from engine.release.parameter import Parameter, Setting
 from engine.release.records import ReleasedTable
 from engine.release.results import RunStatus
 from engine.release.spec import AttributeSpec, ReleaseSpec, Structure, pairs_wanted, structure_of
+from engine.release.specs import C, F, S, U
 
 NAME = "random_swap"
+_ASKED = [bytes(role in asked for role in range(256)) for asked in ((S, C), (F,), (U,))]
+"""What differs, is equal and is free, each as a mark for every role (its ASCII code)."""
 
 
 def preparing(table: ContingencyTable) -> Callable[[Structure], Prepared | Restricted]:
@@ -49,6 +52,27 @@ def prepare(structure: Structure, table: ContingencyTable) -> Prepared | Restric
 def streams(key: bytes, structure: Structure, table: ContingencyTable) -> Callable[[int], bytes]:
     """The derived keys of one structure's replicates by number: what they have in common is written out once."""
     return derived_by_last(key, NAME, structure.stream_parts(table.domain))
+
+
+class RoleStreams:
+    """Derived keys of structures as published, by the roles of any of their specs: those of :func:`stream`, without a
+    structure for each of the thousands of which a sweep consists."""
+
+    def __init__(self, key: bytes, table: ContingencyTable) -> None:
+        self._derived = derived_by_rest(key, NAME, [table.domain.stream_part])
+        self._places: dict[bytes, str] = {}
+
+    def keys(self, roles: bytes, rule: str, several_kinds: Sequence[int], replicates: Sequence[int]) -> list[bytes]:
+        """The keys of replicates; ``several_kinds`` are as :meth:`Structure.of_roles` takes them."""
+        same_kind = tuple([j for j in several_kinds if roles[j] == S])
+        parts = *(self._text(roles.translate(table)) for table in _ASKED), repr(C in roles), repr(rule), repr(same_kind)
+        return [self._derived(*parts, repr(number)) for number in replicates]
+
+    def _text(self, marks: bytes) -> str:
+        """The marked places, written out."""
+        if marks not in self._places:
+            self._places[marks] = repr(tuple(j for j, mark in enumerate(marks) if mark))
+        return self._places[marks]
 
 
 def stream(key: bytes, structure: Structure, table: ContingencyTable, replicate: int) -> bytes:

@@ -16,6 +16,7 @@ from engine.data.table import ContingencyTable, occupied
 from engine.measures import MeasureCall, call, evaluate_records, original_batch
 from engine.measures.planned import planned_calls
 from engine.mechanisms import mechanism
+from engine.mechanisms.random_swap import RoleStreams
 from engine.models import analyses
 from engine.models.record_release import RecordRelease
 from engine.plan import Plan
@@ -152,6 +153,7 @@ class Evaluator:
         self._record_runs = None if original is None else RecordRuns(question.calls, question.plan, original)
         self._original = original
         self._met: set[str] = set()
+        self._role_streams: RoleStreams | None = None
 
     def prepare(self) -> None:
         """Make what measures on records need of the unaltered data, so that no run has to wait for it."""
@@ -186,7 +188,7 @@ class Evaluator:
         keys_over_cells: list[Sequence[bytes]] = []
         for task, derived in zip(tasks, keys, strict=True):
             group, replicates = task
-            if group.structure is None:
+            if not group.over_cells:
                 measured.append(self._over_records.run(group, replicates, derived))
             else:
                 over_cells.append(task)
@@ -229,7 +231,12 @@ class Evaluator:
 
     def _derived(self, task: Task) -> list[bytes]:
         assert self.key is not None, "an evaluator without the study key needs derived keys"
-        return stream_keys(task, self.question, self.key)
+        group, replicates = task
+        published = group.published_roles
+        if published is None:
+            return stream_keys(task, self.question, self.key)
+        self._role_streams = self._role_streams or RoleStreams(self.key, self.question.table)
+        return self._role_streams.keys(*published, group.split_kept.several_kinds, replicates)
 
 
 def check_counts(table: ReleasedTable, counts: Mapping[tuple[int, ...], int]) -> None:

@@ -51,6 +51,19 @@ class Group:
         first: int = self.specs.procedure_codes.item(0)
         return self.specs.procedures[first].mechanism
 
+    @property
+    def over_cells(self) -> bool:
+        """True where the mechanism draws over cells, and scenarios share a structure."""
+        return _batched(self.mechanism)
+
+    @property
+    def published_roles(self) -> tuple[bytes, str] | None:
+        """Roles and rule of the first scenario, where nothing else decides on the pairs of the swap as published."""
+        procedure = self.specs.procedures[self.specs.procedure_codes.item(0)]
+        if not procedure.by_roles or procedure.params or self.split_kept.ruled:
+            return None
+        return self.specs.specs.roles[self.specs.spec_codes.item(0)].tobytes(), procedure.rule
+
     @cached_property
     def structure(self) -> Structure | None:
         """The structure that all scenarios share; None where the mechanism draws over records."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from decimal import Decimal
-from itertools import combinations, pairwise
+from itertools import combinations, pairwise, product
 from random import Random
 
 import numpy as np
@@ -16,8 +16,9 @@ from engine.data.domain import LevelKind
 from engine.mechanisms import published_swap, random_swap
 from engine.release.batch import CellIndex, unpack
 from engine.release.results import RunStatus
-from engine.release.spec import ReleaseSpec, multi_kind
-from engine.sweeps.evaluator import Evaluator
+from engine.release.spec import ReleaseSpec, Structure, multi_kind
+from engine.sweeps.evaluator import Evaluator, stream_keys
+from engine.sweeps.groups import group_of
 from tests.examples import examples
 from tests.small_tables import KEY, Record, Small, expand, groups, rates, roles_for, rows, rules, run, smalls
 from tests.twins import random_swap as twin
@@ -319,3 +320,24 @@ def test_kinds_keep_real_answers_from_meeting_skips():
     changed = run(small, "CS", "1")
     met = {frozenset(result.table.cells[pair, 0].tolist()) for pair in changed.cells}
     assert any(1 in levels for levels in met)
+
+
+@pytest.mark.parametrize("rule", ["strict", "loose"])
+@pytest.mark.parametrize("several_kinds", [(), (2,), (0, 3)])
+def test_keys_by_roles_are_those_of_the_structures(rule, several_kinds):
+    table, _ = Small(((0, 0, 0, 0), (1, 1, 1, 1)), (2, 2, 2, 2)).coded()
+    role_streams = random_swap.RoleStreams(KEY, table)
+    for roles in map("".join, product("SFCU", repeat=4)):
+        structure = Structure.of_roles(roles, rule, several_kinds, (), None)
+        wanted = [random_swap.stream(KEY, structure, table, number) for number in (1, 2, 30)]
+        assert role_streams.keys(roles.encode(), rule, several_kinds, (1, 2, 30)) == wanted
+
+
+@pytest.mark.parametrize("params", [(), (("near", "A:1"),)])
+def test_an_evaluator_derives_the_keys_that_its_tasks_travel_with(params):
+    """Also where more than roles is asked of pairs, which are then not those of the swap as published."""
+    small = Small(((0, 0, 1), (1, 1, 0)) * 4, (2, 2, 2))
+    question = small.asked()
+    spec = ReleaseSpec(small.spec("SUF"), "0.1", "strict", params=params)
+    task = group_of(spec, question.table), range(1, 4)
+    assert Evaluator(question, KEY)._derived(task) == stream_keys(task, question, KEY)
