@@ -5,6 +5,7 @@ Colours are those of Okabe and Ito that keep 3:1 against both themes' grounds; s
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -50,6 +51,7 @@ CSS = """<style>
 _SMALL = 12
 """Size of most words in a chart, pixels."""
 _LISTED = 5_000
+_AXIS = re.compile(r"[xy]axis\d*")
 WEBGL = 3_000
 """Points above which a cloud is drawn with WebGL, which is slow to begin and then fast."""
 
@@ -70,22 +72,31 @@ def framed(figure: Figure, *, picks: bool = False, size: int = _SMALL) -> Figure
     click selects a point.
     """
     figure.layout.template = None
-    figure.update_layout(
-        font={"color": INK, "size": size, "family": "system-ui, sans-serif"},
-        paper_bgcolor="rgba(0, 0, 0, 0)",
-        plot_bgcolor="rgba(0, 0, 0, 0)",
-        hoverlabel={"bgcolor": _NOTE[0], "bordercolor": QUIET, "font": {"color": _NOTE[1], "size": size}},
-        margin_pad=8,
-        modebar={"bgcolor": "rgba(0, 0, 0, 0)", "color": QUIET, "activecolor": COLOURS[0]},
-        datarevision=1,
-    )
-    figure = plainly(figure)
+    layout = plainly(figure).layout.to_plotly_json()
+    frame: dict[str, Any] = {
+        "font": {"color": INK, "size": size, "family": "system-ui, sans-serif"},
+        "paper_bgcolor": "rgba(0, 0, 0, 0)",
+        "plot_bgcolor": "rgba(0, 0, 0, 0)",
+        "hoverlabel": {"bgcolor": _NOTE[0], "bordercolor": QUIET, "font": {"color": _NOTE[1], "size": size}},
+        "margin": {"pad": 8},
+        "modebar": {"bgcolor": "rgba(0, 0, 0, 0)", "color": QUIET, "activecolor": COLOURS[0]},
+        "datarevision": 1,
+    }
     if picks:
-        figure.update_layout(clickmode="event+select", hovermode="closest", dragmode="pan")
-    axis = {"gridcolor": _GRID, "zerolinecolor": _GRID, "automargin": True, "ticks": "", "title_font_size": size + 2}
-    figure.update_xaxes(**axis, title_standoff=20)
-    figure.update_yaxes(**axis, title_standoff=24)
+        frame |= {"clickmode": "event+select", "hovermode": "closest", "dragmode": "pan"}
+    axis = {"gridcolor": _GRID, "zerolinecolor": _GRID, "automargin": True, "ticks": ""}
+    for name in dict.fromkeys(("xaxis", "yaxis", *filter(_AXIS.fullmatch, layout))):
+        title = {"font": {"size": size + 2}, "standoff": 20 if name[0] == "x" else 24}
+        frame[name] = axis | {"title": title}
+    figure.layout = _laid(layout, frame)  # at once: each change of a figure takes as long as making it
+    figure.layout.template = None  # plotly's own came with it
     return figure
+
+
+def _laid(under: dict[str, Any], over: dict[str, Any]) -> dict[str, Any]:
+    """Settings with others laid over them, also where both hold settings of settings."""
+    both = {name: _laid(under[name], over[name]) for name in under.keys() & over.keys() if isinstance(over[name], dict)}
+    return under | over | both
 
 
 def look_of(category: int) -> tuple[str, str]:
