@@ -208,12 +208,12 @@ def _clear(loss: np.ndarray, se: np.ndarray, counted: np.ndarray, on: np.ndarray
     widest = np.where(finite, se, 0.0).max(axis=0)
     fewest = int(counted[finite.any(axis=1)].min()) - 2  # one degree of freedom less than it is: a quotient is rounded
     most = float(quantiles[min(max(fewest, 0), _MOST_DF)]) * (1 + 1e-9)
-    unknown = np.flatnonzero(~finite.all(axis=1))
+    unknown = ~finite.all(axis=1)
     for i in front:
         clear[i] = _stands_apart(loss, se, counted, int(i), front[front != i], quantiles)
         if clear[i]:  # of all others only those within the largest margin that there may be can come near
             reach = np.full(len(widest), np.inf) if fewest < 1 else most * np.sqrt(se[i] ** 2 + widest**2)
-            near = np.union1d(np.flatnonzero(~_any_above(columns, loss[i] + reach)), unknown)
+            near = np.flatnonzero(~_any_above(columns, loss[i] + reach) | unknown)
             clear[i] = _stands_apart(loss, se, counted, int(i), near[near != i], quantiles)
     return clear
 
