@@ -27,7 +27,8 @@ from benchmarks._targets import word
 from engine.data.io.readers import read_table
 from engine.frontier.chance import FEWEST_RUNS
 from engine.plan import edit_plan, guess_plan, plan_to_toml, samples
-from engine.release.spec import AttributeSpec, ReleaseSpec
+from engine.release.release_specs import ReleaseSpecs
+from engine.release.spec import AttributeSpec
 from engine.study.map_reader import risk_utility_map
 from engine.study.study import Study
 from engine.sweeps.sweep import sweep
@@ -102,25 +103,25 @@ def large(at: Workspace, n: int, seed: int = 1) -> Path:
     rng = np.random.default_rng(seed)
     with Study.open(path) as study:
         names, n_records = study.names, int(study.about["n_records"])
-        roles = ["".join(r) for r in product("SFCU", repeat=len(names)) if "S" in r]
+        roles = [AttributeSpec(names, "".join(r)) for r in product("SFCU", repeat=len(names)) if "S" in r]
         have = len(study.scenarios)
         rates = [f"{(i + 101) / 10_000:.4f}".rstrip("0") for i in range(-(-(n - have) // len(roles)))]
-        specs = [ReleaseSpec(AttributeSpec(names, role), rate) for rate in rates for role in roles][: n - have]
+        places = np.arange(len(roles) * len(rates)).reshape(len(roles), -1).T.ravel()[: n - have]  # rate by rate
+        specs = ReleaseSpecs.product(roles, rates).take(places)
         study.scenario_table.add(specs)
         total = len(study.scenarios)
-        shares = np.array([float(spec.rate) for spec in specs])
-        swapped = np.array([spec.attributes.roles.count("S") for spec in specs])
+        shares = np.array(list(map(float, rates)))[specs.procedure_codes]
+        swapped = np.array([role.roles.count("S") for role in roles])[specs.spec_codes]
         loss = np.sqrt(shares * swapped) * rng.uniform(0.5, 1.5, len(specs))
         risk = 0.0027 * np.exp(-8 * loss * rng.uniform(0.5, 1.5, len(specs)))
         figures = np.column_stack([risk, *(loss * rng.uniform(0.9, 1.1, len(specs)) for _ in study.measures[1:])])
-        changed = (shares * n_records).astype(int)
         study.acquire_lease(total, have)
-        rows = zip(range(have, total), changed.tolist(), figures.tolist(), strict=True)
-        study.runs.add(
-            (place, replicate, 0, moved, *values)
-            for place, moved, values in rows
-            for replicate in range(1, 1 + (FEWEST_RUNS if place % 100 == 0 else 1))
-        )
+        scenario = np.arange(have, total)
+        runs = np.where(scenario % 100 == 0, FEWEST_RUNS, 1)
+        replicate = np.arange(runs.sum()) - np.repeat(runs.cumsum() - runs, runs) + 1
+        once = np.column_stack([scenario, (shares * n_records).astype(int), figures])
+        each = np.repeat(once, runs, axis=0)
+        study.runs.add(np.column_stack([each[:, 0], replicate, np.zeros(len(each)), each[:, 1:]]))
         study.lease.beat(total, total)
         risk_utility_map(study, as_writer=True)  # as a sweep does when it ends
         study.lease.release("finished")
