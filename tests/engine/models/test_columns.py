@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -46,8 +45,8 @@ def incomes() -> np.ndarray:
     return values
 
 
-@pytest.fixture
-def spss(tmp_path: Path) -> RawTable:
+@pytest.fixture(scope="module")
+def spss(tmp_path_factory: pytest.TempPathFactory) -> RawTable:
     """An SPSS file with user-missing codes and a range; 999 of ``hours`` only the plan declares."""
     frame: Any = pd.DataFrame(
         {
@@ -58,7 +57,7 @@ def spss(tmp_path: Path) -> RawTable:
             "tagged": [float(i) for i in range(N)],
         }
     )
-    path = tmp_path / "people.sav"
+    path = tmp_path_factory.mktemp("spss") / "people.sav"
     missing: Any = {"income": [-9.0, {"lo": -99.0, "hi": -50.0}], "kids": [8.0]}
     pyreadstat.write_sav(frame, path, missing_ranges=missing)
     return read_table(path)

@@ -293,6 +293,7 @@ def test_no_internet_is_a_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
         samples.add("cps8d")
 
 
+@pytest.mark.usefixtures("quick_readers")
 @pytest.mark.parametrize("form", ["csv", "parquet", "sav", "dta"])
 def test_a_sample_is_written_and_read_back(tmp_path: Path, form: str) -> None:
     path = tmp_path / f"czech.{form}"

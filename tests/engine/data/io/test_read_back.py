@@ -20,9 +20,9 @@ from engine.data.io import read_back, writers
 from engine.data.io.labelled_writers import write_dta, write_sav, write_xpt
 from engine.data.io.readers import read_table
 from engine.data.io.writers import write_csv, write_parquet
+from tests import forked
 from tests.engine.data.io.labelled import columns_of
 
-ROOT = Path(__file__).resolve().parents[4]
 DRAW = np.random.default_rng(5)
 COLUMNS = {
     "number": pa.array(DRAW.normal(size=3000)),
@@ -44,7 +44,7 @@ def limited(folder: Path, form: str, size: int) -> subprocess.CompletedProcess[s
         "from engine.cli.main import main; sys.exit(main(sys.argv[1:]))"
     )
     arguments = ["datasets", "write", "czech", "--to", str(folder / f"c.{form}")]
-    return subprocess.run([sys.executable, "-B", "-c", code, *arguments], cwd=ROOT, capture_output=True, text=True)
+    return forked.run(["-c", code, *arguments])
 
 
 @pytest.mark.slow
