@@ -18,7 +18,7 @@ from engine.sweeps.evaluator import Question
 from engine.sweeps.groups import Groups, group, in_even_order
 from engine.sweeps.pace import Pace, TimeLeft
 from engine.sweeps.results_writer import ResultsWriter
-from engine.sweeps.workers import Executor, batch_size, task_batches
+from engine.sweeps.workers import Executor, batches_in_turn
 
 Announce = Callable[[str], None]
 OnProgress = Callable[[int, int], None]
@@ -84,10 +84,9 @@ class Runner:
         if unlisted is None:
             done = self.study.runs.replicates_done(table, before)
         self._pace.expect(missing_runs(groups, done, replicates))
-        size = batch_size(self.question, groups, done, replicates)
         writer = ResultsWriter(self.study, table)
         try:
-            for outcome in self._executor.run(task_batches(groups, done, replicates, before, size)):
+            for outcome in self._executor.run(batches_in_turn(self.question, groups, done, replicates, before)):
                 if unlisted is not None:
                     self.study.scenario_table.add(unlisted)
                     unlisted = None

@@ -30,6 +30,7 @@ BATCH_SIZE = 400
 """Candidates per batch: long enough to pay for its commit, short enough to cancel at once."""
 _BATCH_ON_RECORDS = 20  # candidates per batch where a measure looks at records
 _BATCHES = 64  # batches, at least, into which candidates go whose measures look at records
+_TURNS = 10  # parts of the replicates in which these come
 ON_RECORDS = 100
 """What a run of a mechanism that draws over records counts as, in candidates: it takes milliseconds to seconds."""
 
@@ -269,6 +270,30 @@ def task_batches(
                 batch, collected = TaskBatch(), 0
     if batch:
         yield batch
+
+
+def batches_in_turn(
+    question: Question, groups: Groups, done: np.ndarray, replicates: int, before: int = 0
+) -> Iterator[TaskBatch]:
+    """Batches of a sweep (:func:`task_batches`): where a measure looks at records, all groups get a tenth of their
+    replicates before any gets the next one.
+
+    Structures differ in what such a measure takes, and are few: the first ones would tell nothing of the others.  A
+    group that is drawn over records has a fit, which is made once: of these a tenth comes in each turn, with all
+    replicates.
+    """
+    size = batch_size(question, groups, done, replicates)
+    if not question.on_records:
+        yield from task_batches(groups, done, replicates, before, size)
+        return
+    fitted = np.array([mechanism(name).batched is None for name in groups.mechanisms], bool)
+    drawn, whole = groups.take(np.flatnonzero(~fitted)), np.flatnonzero(fitted)
+    step = max(1, -(-replicates // _TURNS))
+    turns = range(step, replicates + step, step)
+    for turn, up_to in enumerate(turns):
+        yield from task_batches(drawn, np.maximum(done, up_to - step), min(up_to, replicates), before, size)
+        part = whole[turn * len(whole) // len(turns) : (turn + 1) * len(whole) // len(turns)]
+        yield from task_batches(groups.take(part), done, replicates, before, size)
 
 
 def _extremes(done: np.ndarray, bounds: np.ndarray) -> tuple[list[int], list[int]]:

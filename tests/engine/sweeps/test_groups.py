@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import pickle
+from itertools import groupby
+from types import SimpleNamespace
 
 import numpy as np
 from hypothesis import given
@@ -20,7 +22,7 @@ from engine.sweeps.candidates import scenarios_of
 from engine.sweeps.groups import TaskBatch, group, group_of, in_even_order
 from engine.sweeps.runner import missing_runs
 from engine.sweeps.sweep import open_sweep
-from engine.sweeps.workers import task_batches
+from engine.sweeps.workers import batches_in_turn, task_batches
 from tests.engine.small_studies import RAW, plan_of
 from tests.examples import examples
 from tests.twins import groups as twin
@@ -89,6 +91,31 @@ def test_batches_are_those_formed_scenario_by_scenario_and_travel(listed, table,
         for (one, numbers), (other, other_numbers) in zip(batch, again, strict=True):
             assert one.scenarios == other.scenarios and one.structure == other.structure
             assert list(numbers) == list(other_numbers)
+
+
+@given(LISTS, tables(), st.data(), st.integers(1, 25))
+@examples(60)
+def test_batches_over_records_come_in_turns_and_hold_what_is_missing(listed, table, data, replicates):
+    done = np.array(data.draw(st.lists(st.integers(0, 25), min_size=len(listed), max_size=len(listed))), int)
+    groups = group(listed, table)
+    question = SimpleNamespace(on_records=[0])
+    tasks = [task for batch in batches_in_turn(question, groups, done, replicates, 10) for task in batch]
+    came = [(i, number - 10) for one, numbers in tasks for number in numbers for i in one.indices.tolist()]
+    assert len(set(came)) == len(came)
+    missing = {(i, number) for i in range(len(listed)) for number in range(done[i] + 1, replicates + 1)}
+    assert missing <= set(came) and all(done[i] < replicates for i, _ in came)
+    drawn = [(i, number) for i, number in came if group_of(listed[i], table).structure is not None]
+    turn = -(-replicates // 10)
+    turns = [(number - 1) // turn for _, number in drawn]
+    assert turns == sorted(turns)
+    fitted = [tuple(one.indices.tolist()) for one, _ in tasks if one.structure is None]
+    assert len(set(fitted)) == len(list(groupby(fitted))), "no fit is made twice"
+    question.on_records = []
+    plain = [task for batch in batches_in_turn(question, groups, done, replicates, 10) for task in batch]
+    expected = [task for batch in task_batches(groups, done, replicates, 10) for task in batch]
+    assert [(one.scenarios, numbers) for one, numbers in plain] == [
+        (one.scenarios, numbers) for one, numbers in expected
+    ]
 
 
 def test_one_scenario_alone_is_number_0_of_its_group():
