@@ -2,7 +2,9 @@
 
 Processor time holds on a machine that others use too.  The clock says something of the estimate only as far as the
 machine is as busy in the sweep as it was in the probe: so the load is measured in each, as seconds by the clock for one
-of the processor, and the last ratio is what the clock's would be if both were the same.
+of the processor, and the last ratio is what the clock's would be if both were the same.  Where the workers are threads
+there is no such ratio: a thread also waits while another one is in Python, which no measure of the sweep's own tells
+from a busy machine.
 """
 
 from __future__ import annotations
@@ -21,9 +23,11 @@ from benchmarks._targets import word
 from engine.plan import AnalysisPlan, Plan, plan_to_toml, read_plan
 from engine.plan.recode import code
 from engine.plan.samples import load
+from engine.sweeps.evaluator import Question, question_of
 from engine.sweeps.pace import TimeLeft
-from engine.sweeps.probe import estimate
+from engine.sweeps.probe import Estimate, estimate
 from engine.sweeps.sweep import sweep
+from engine.sweeps.workers import default_workers, threads_pay
 
 FACTOR = 1.5
 """How far an estimate may be from what is taken, either way."""
@@ -121,6 +125,33 @@ def judged(what: str, ratio: float | None) -> str:
     return f"{ratio:5.2f} {word(f'{what}, beside what was told', ratio, either=FACTOR):6}"
 
 
+def in_threads(runs: int, question: Question) -> bool:
+    """Whether a sweep of so many runs has several threads."""
+    workers = default_workers(runs, question)
+    return workers > 1 and threads_pay(runs, question, workers)
+
+
+def print_ratios(name: str, estimated: Estimate, taken: Taken, *, threads: bool) -> None:
+    """Print what was estimated beside what was taken, and the ratios; of ``threads`` none that needs their load."""
+    clock = taken.clock / estimated.seconds
+    load = "workers are threads" if threads else f"{taken.load:.2f} in the sweep"
+    print(f"{name}: {estimated.runs:,} runs; load {estimated.load:.2f} when estimated, {load}")
+    rows = [
+        ("processor time", estimated.processor, taken.processor, taken.processor / estimated.processor),
+        ("by the clock", estimated.seconds, taken.clock, clock),
+    ]
+    left = [("time left, told / true, worst after 10 %", False)]
+    if not threads:
+        same = clock * estimated.load / taken.load
+        rows.append(("by the clock, were the load the same", estimated.seconds, taken.clock, same))
+        left.append((SAME_LOAD, True))
+    for what, said, found, ratio in rows:
+        print(f"  {what:40} estimated {said:6.1f} s, taken {found:6.1f} s, ratio {judged(what, ratio)}", flush=True)
+    for what, same_load in left:
+        print(f"  {what:50} {'':22} ratio {judged(what.strip(), taken.time_left(same_load=same_load))}")
+    print(flush=True)
+
+
 def main() -> None:
     """Print what was estimated of each plan and what it took, and each ratio beside its target."""
     print(f"target of every ratio: within {FACTOR} either way; load: seconds by the clock for one of the processor\n")
@@ -131,24 +162,7 @@ def main() -> None:
         estimated = estimate(plan, data, read=time.perf_counter() - began)
         with TemporaryDirectory() as folder:
             taken = swept(sample, plan, Path(folder))
-        clock = taken.clock / estimated.seconds
-        print(
-            f"{name}: {estimated.runs:,} runs; load {estimated.load:.2f} when estimated, {taken.load:.2f} in the sweep"
-        )
-        for what, said, found, ratio in (
-            ("processor time", estimated.processor, taken.processor, taken.processor / estimated.processor),
-            ("by the clock", estimated.seconds, taken.clock, clock),
-            (
-                "by the clock, were the load the same",
-                estimated.seconds,
-                taken.clock,
-                clock * estimated.load / taken.load,
-            ),
-        ):
-            print(f"  {what:40} estimated {said:6.1f} s, taken {found:6.1f} s, ratio {judged(what, ratio)}", flush=True)
-        for what, same_load in (("time left, told / true, worst after 10 %", False), (SAME_LOAD, True)):
-            print(f"  {what:50} {'':22} ratio {judged(what.strip(), taken.time_left(same_load=same_load))}")
-        print(flush=True)
+        print_ratios(name, estimated, taken, threads=in_threads(estimated.runs, question_of(plan, data)))
 
 
 if __name__ == "__main__":

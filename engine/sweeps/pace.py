@@ -22,7 +22,8 @@ _MANY = 10  # batches of each worker, as long as the longest, after which those 
 @dataclass(frozen=True)
 class TimeLeft:
     """Seconds that a sweep will still take; ``at_most`` where it may be settled earlier.  ``load`` is how many seconds
-    have lately passed by the clock for one of the processor: 1 on a machine that nobody else uses."""
+    of a worker have lately passed by the clock for one of the processor: 1 for processes on a machine that nobody else
+    uses.  A thread waits for others in Python too, which is part of its pace and no load of the machine."""
 
     seconds: float
     at_most: bool = False
