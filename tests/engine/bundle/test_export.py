@@ -6,9 +6,6 @@ import importlib
 import json
 import os
 import shutil
-import signal
-import subprocess
-import sys
 import time
 from collections.abc import Callable
 from contextlib import closing
@@ -29,7 +26,7 @@ from engine.mechanisms import names
 from engine.plan import Plan
 from engine.study.study import Study
 from engine.sweeps.sweep import sweep
-from tests import needs
+from tests import forked_commands, needs
 from tests.engine import household_survey
 from tests.engine.household_survey import label_of
 
@@ -333,13 +330,14 @@ def test_killed_at_any_moment_leaves_nothing_or_everything(made: tuple[Path, Raw
     with Study.open(made[0] / "s.study") as study:
         label = label_of(study, "age")
     words = ["export", str(made[0] / "s.study"), "--data", str(made[0] / "people.csv"), "--candidate", label]
-    for i, delay in enumerate((0.3, 0.8, 1.2, 1.6)):
+    began = time.monotonic()
+    assert forked_commands.run([*words, "--out", str(tmp_path / "whole")]).returncode == 0
+    seconds = time.monotonic() - began
+    for i, part in enumerate((0.2, 0.5, 0.75, 0.95)):
         out = tmp_path / f"out{i}"
-        running = subprocess.Popen(
-            [sys.executable, "-m", "engine", *words, "--out", str(out)], stdout=subprocess.DEVNULL
-        )
-        time.sleep(delay)
-        running.send_signal(signal.SIGKILL)
-        running.wait()
+        running = forked_commands.start([*words, "--out", str(out)])
+        time.sleep(part * seconds)
+        running.kill()
+        forked_commands.end(running)
         if out.exists():
             assert replay(out, made[1]).differs == ()

@@ -22,7 +22,7 @@ from engine.common.errors import EngineError
 from engine.common.os_support import machine
 from engine.data.microdata import RawTable
 from engine.study.study import Study
-from tests import needs
+from tests import forked_commands, needs
 from tests.engine.household_survey import few_guesses
 
 
@@ -232,12 +232,7 @@ def test_an_export_killed_at_any_moment_leaves_nothing_or_all_bundles(
     data = str(folder / "original_survey.csv")
     words = ["export", str(folder / "household.study"), "--data", data, "--tier", "public", "--formats", "csv,dta"]
     out = tmp_path / "out"
-    running = subprocess.Popen(
-        [sys.executable, "-m", "engine", *words, "--out", str(out)],
-        stderr=subprocess.DEVNULL,
-        stdout=subprocess.DEVNULL,
-        start_new_session=True,
-    )
+    running = forked_commands.start([*words, "--out", str(out)])
 
     def reached() -> bool:
         if files is None or out.exists():
@@ -250,7 +245,7 @@ def test_an_export_killed_at_any_moment_leaves_nothing_or_all_bundles(
         time.sleep(0.001)
     assert running.poll() is None, "it ended before it could be killed"
     os.killpg(running.pid, signal.SIGKILL) if whole_group else running.kill()
-    running.wait()
+    assert forked_commands.end(running).returncode == -signal.SIGKILL
     left = left_in(tmp_path)
     assert left in ([], ["out"]) and (left or files is not None)
     if left:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import shutil
-import subprocess
 import sys
 import time
 from collections.abc import Callable
@@ -24,9 +23,10 @@ from engine.cli.main import main
 from engine.common.errors import EngineError
 from engine.data.microdata import RawTable
 from engine.report.findings import read_board
+from tests import forked_commands
 from tests.engine.bundle import hostile
 
-resource = pytest.importorskip("resource", reason="links, pipes and sockets need a system that has them")
+pytest.importorskip("resource", reason="links, pipes and sockets need a system that has them")
 pytestmark = pytest.mark.slow  # whole bundles are made
 
 SOON = 10.0
@@ -40,11 +40,8 @@ def copied(every: Path, tmp_path: Path, tier: str) -> Path:
 
 def said_soon(path: Path) -> list[str]:
     """What is said of a bundle by a process of its own that works no longer than :data:`SOON`."""
-    before = resource.getrusage(resource.RUSAGE_CHILDREN)
-    words = [sys.executable, "-m", "engine", "verify", str(path)]
-    ended = subprocess.run(words, capture_output=True, text=True, check=False, timeout=12 * SOON)
-    after = resource.getrusage(resource.RUSAGE_CHILDREN)
-    assert after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime < SOON
+    ended = forked_commands.run(["verify", str(path)], seconds=12 * SOON)
+    assert 0 < ended.worked < SOON
     assert ended.returncode in (0, 1) and "Traceback" not in ended.stderr, ended.stderr
     return (ended.stdout + ended.stderr).splitlines()
 

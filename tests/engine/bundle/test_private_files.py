@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import os
 import stat
-import subprocess
-import sys
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -16,6 +14,7 @@ from engine.cli.main import main
 from engine.common.errors import UsageError
 from engine.common.os_support import write_private
 from engine.study.keys import read_key, read_or_make_key
+from tests import forked_commands
 from tests.engine.household_survey import PLAN, text
 
 pytestmark = pytest.mark.skipif(
@@ -39,21 +38,6 @@ def open_files(folder: Path) -> list[str]:
     own = {"survey.csv", "plan.toml"}
     found = [path for path in folder.rglob("*") if path.name not in own and path.stat().st_mode & 0o077]
     return sorted(path.relative_to(folder).as_posix() for path in found)
-
-
-def ran(argv: Sequence[str], *, largest: int | None = None) -> subprocess.CompletedProcess[str]:
-    """Run a command in a process of its own, where no file may become larger than so many bytes."""
-
-    def limited() -> None:
-        import resource
-
-        os.umask(0o022)
-        if largest is not None:
-            resource.setrlimit(resource.RLIMIT_FSIZE, (largest, largest))
-
-    # -B: a module compiled under the limit would be cut, and stay so
-    words = [sys.executable, "-B", "-m", "engine", *argv]
-    return subprocess.run(words, capture_output=True, text=True, check=False, preexec_fn=limited)
 
 
 COMMANDS = {
@@ -80,7 +64,7 @@ def test_what_a_command_writes_is_its_owners_alone(folder: Path, name: str) -> N
 @pytest.mark.parametrize("name", COMMANDS)
 def test_a_full_disk_leaves_no_cut_file(folder: Path, name: str) -> None:
     before = {path.name: path.read_bytes() for path in folder.iterdir()}
-    ended = ran(COMMANDS[name], largest=300)
+    ended = forked_commands.run(COMMANDS[name], largest=300)
     assert ended.returncode == 1 and "Traceback" not in ended.stderr, ended.stderr
     assert ended.stderr.splitlines()[-1].startswith("frontier: "), ended.stderr
     assert {path.name: path.read_bytes() for path in folder.iterdir()} == before

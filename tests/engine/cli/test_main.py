@@ -16,6 +16,7 @@ import pytest
 
 from engine.cli.main import main
 from tests import needs
+from tests.forked_commands import Loaded
 
 PEOPLE = "age,sex,work,pay\n" + "".join(
     f"{age},{sex},{work},{pay}\n"
@@ -228,34 +229,17 @@ def test_fresh_runs_are_not_more_than_have_numbers(study: Path, capsys: pytest.C
 @needs.FILE_SIZES
 @pytest.mark.parametrize("limit", [20_000, 60_000])
 @pytest.mark.slow
-def test_a_full_disk_gets_one_sentence_and_loses_nothing(study: Path, here: Path, limit: int) -> None:
-    before = subprocess.run(
-        [sys.executable, "-m", "engine", "show", "s.study", "--format", "csv"], capture_output=True, check=True
-    ).stdout
-    code = (
-        "import resource, signal, sys; signal.signal(signal.SIGXFSZ, signal.SIG_IGN);"
-        f"resource.setrlimit(resource.RLIMIT_FSIZE, ({limit}, {limit}));"
-        "from engine.cli.main import main; sys.exit(main(sys.argv[1:]))"
-    )
+def test_a_full_disk_gets_one_sentence_and_loses_nothing(study: Path, here: Path, limit: int, commands: Loaded) -> None:
+    before = commands.run(["show", "s.study", "--format", "csv"]).stdout
     words = ["sweep", "people.csv", "--study", "s.study", "--replicates", "4000", "--extend"]
-    ended = subprocess.run([sys.executable, "-B", "-c", code, *words], capture_output=True, text=True)
+    ended = commands.run(words, largest=limit)
     assert ended.returncode == 1, ended.stderr
     assert "could not be written" in ended.stderr and "Traceback" not in ended.stderr
-    shown = [sys.executable, "-m", "engine", "show", "s.study", "--by", "realisation", "--format", "csv"]
-    after = subprocess.run(shown, capture_output=True, text=True, check=True).stdout
-    assert len(after.splitlines()) >= len(before.splitlines())
-    export = [
-        "export",
-        "s.study",
-        "--data",
-        "people.csv",
-        "--candidate",
-        after.splitlines()[1].split(",")[0],
-        "--out",
-        "o",
-    ]
-    code = code.replace(str(limit), "200")
-    ended = subprocess.run([sys.executable, "-c", code, *export], capture_output=True, text=True)
+    after = commands.run(["show", "s.study", "--by", "realisation", "--format", "csv"])
+    assert after.returncode == 0 and len(after.stdout.splitlines()) >= len(before.splitlines()) > 1
+    candidate = after.stdout.splitlines()[1].split(",")[0]
+    export = ["export", "s.study", "--data", "people.csv", "--candidate", candidate, "--out", "o"]
+    ended = commands.run(export, largest=200)
     assert ended.returncode == 1 and "could not be written" in ended.stderr and "Traceback" not in ended.stderr
     assert not (here / "o").exists() and not list(here.glob(".o.*"))
 
