@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+from copy import deepcopy
 from typing import TYPE_CHECKING, Any
 
 from engine.report.document import BLANK, Bullets, Document, Entries, Grid, Paragraph, Picture
@@ -152,7 +153,6 @@ def _table(
     whole: bool = True,
     alt: str = "",
 ) -> None:
-    from docx.enum.text import WD_ALIGN_PARAGRAPH
     from docx.oxml import OxmlElement
     from docx.oxml.ns import qn
     from docx.shared import Inches, Pt
@@ -169,30 +169,52 @@ def _table(
         described = OxmlElement("w:tblDescription")
         described.set(qn("w:val"), alt)
         table._tbl.tblPr.append(described)
+    forms: dict[tuple[bool, bool], Any] = {}  # a row takes long to make, and others of its form are copies of it
     for number, row in enumerate(rows):
-        cells = table.add_row()
-        properties = cells._tr.get_or_add_trPr()
-        properties.append(OxmlElement("w:cantSplit"))
-        if header and number == 0:
-            properties.append(OxmlElement("w:tblHeader"))
-        for j, (cell, text, width) in enumerate(zip(cells.cells, row, inches, strict=True)):
-            cell.width = Inches(width)
-            paragraph = cell.paragraphs[0]
-            paragraph.paragraph_format.space_before = paragraph.paragraph_format.space_after = Pt(1.5)
-            # a row shares its page with the next one, so that no table is parted that fits on one page
-            paragraph.paragraph_format.keep_with_next = whole and number < len(rows) - 1
-            run = paragraph.add_run(text)
-            run.font.size = Pt(9)
-            run.bold = (header and number == 0) or (not header and j == 0)
-            if j in right:
-                paragraph.alignment = WD_ALIGN_PARAGRAPH.RIGHT
-            if header and number == 0:
-                shade = OxmlElement("w:shd")
-                for name, value in (("val", "clear"), ("color", "auto"), ("fill", "E6EBF0")):
-                    shade.set(qn(f"w:{name}"), value)
-                cell._tc.get_or_add_tcPr().append(shade)
+        # a row shares its page with the next one, so that no table is parted that fits on one page
+        form = header and number == 0, whole and number < len(rows) - 1
+        if form not in forms:
+            forms[form] = _empty_row(table, inches, right, *form, names=not header)
+        copied = deepcopy(forms[form])
+        table._tbl.append(copied)
+        for cell, text in zip(copied.tc_lst, row, strict=True):
+            cell.p_lst[0].r_lst[0].text = text
     space = docx_document.add_paragraph()
     space.paragraph_format.space_after = Pt(4)
+
+
+def _empty_row(
+    table: Any, inches: Sequence[float], right: tuple[int, ...], is_header: bool, with_next: bool, *, names: bool
+) -> Any:
+    """A row of a table, without texts and not in it: of the header, on one page ``with_next``, with ``names`` in its
+    first cell."""
+    from docx.enum.text import WD_ALIGN_PARAGRAPH
+    from docx.oxml import OxmlElement
+    from docx.oxml.ns import qn
+    from docx.shared import Inches, Pt
+
+    row = table.add_row()
+    properties = row._tr.get_or_add_trPr()
+    properties.append(OxmlElement("w:cantSplit"))
+    if is_header:
+        properties.append(OxmlElement("w:tblHeader"))
+    for j, (cell, width) in enumerate(zip(row.cells, inches, strict=True)):
+        cell.width = Inches(width)
+        paragraph = cell.paragraphs[0]
+        paragraph.paragraph_format.space_before = paragraph.paragraph_format.space_after = Pt(1.5)
+        paragraph.paragraph_format.keep_with_next = with_next
+        run = paragraph.add_run()
+        run.font.size = Pt(9)
+        run.bold = is_header or (names and j == 0)
+        if j in right:
+            paragraph.alignment = WD_ALIGN_PARAGRAPH.RIGHT
+        if is_header:
+            shade = OxmlElement("w:shd")
+            for name, value in (("val", "clear"), ("color", "auto"), ("fill", "E6EBF0")):
+                shade.set(qn(f"w:{name}"), value)
+            cell._tc.get_or_add_tcPr().append(shade)
+    table._tbl.remove(row._tr)
+    return row._tr
 
 
 def _picture(docx_document: Any, picture: Picture) -> None:
