@@ -14,6 +14,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 import numpy as np
@@ -94,7 +95,7 @@ def class_evidence(member: Member) -> np.ndarray | None:
     if board.members_rate.step not in _CLASS_STEPS:
         return None
     told = _told(member)
-    likelihood = _of_table if board.members_rate.step in _TABLE_STEPS else _of_cells
+    are_named = board.members_rate.step in _TABLE_STEPS
     groups: dict[tuple[bool, bool], list[_Table]] = {}
     for table in _tables(member):
         groups.setdefault(table.told, []).append(table)
@@ -102,9 +103,21 @@ def class_evidence(member: Member) -> np.ndarray | None:
     for group in groups.values():
         used = _spread(group, _MOST_TABLES)
         for table in used:
-            by_largest += len(group) / len(used) * up_to_largest(likelihood(table, told))
+            likelihood = _likelihood(table.cells, table.free, tuple(table.rows.items()), told, are_named)
+            by_largest += len(group) / len(used) * likelihood
     total = np.logaddexp.reduce(by_largest, axis=0)
     return np.interp(np.log(RATES), np.log(_FEW_RATES), total) if groups else None
+
+
+@lru_cache(maxsize=256)  # counts are told step by step more coarsely, beside the same tables
+def _likelihood(
+    cells: tuple[_Cell, ...], free: int, rows: tuple[tuple[str, ChangeRow], ...], told: _Told, are_named: bool
+) -> np.ndarray:
+    """That of one table, of which only its name and its largest change may be told (``are_named``)."""
+    table = _Table(cells, free, dict(rows))
+    result = up_to_largest((_of_table if are_named else _of_cells)(table, told))
+    result.flags.writeable = False  # it is given out again
+    return result
 
 
 _T = TypeVar("_T")

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
@@ -56,11 +57,14 @@ def rate_interval(shifts: Sequence[Shift]) -> tuple[float, float]:
 
     An end at the edge of the rates that are tried is 0 or 1.  Figures are taken as independent.
     """
-    used = [s for s in shifts if s.variance > 0]
-    if not used:
-        return 0.0, 1.0
+    used = tuple(s for s in shifts if s.variance > 0)
+    return _interval(used) if used else (0.0, 1.0)
+
+
+@lru_cache(maxsize=64)  # figures are told step by step more coarsely, and many stay as they are
+def _interval(shifts: tuple[Shift, ...]) -> tuple[float, float]:
     total = np.zeros(len(RATES))
-    for shift in used:
+    for shift in shifts:
         total += _of_shift(shift)
     return likely_rates(total)
 

@@ -46,6 +46,15 @@ def case(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Swept]:
     made.study.close()
 
 
+Told = tuple[Findings, dict[str, Any]]
+
+
+@pytest.fixture(scope="module")
+def told_case(case: Swept) -> Told:
+    """What members read of the case, and what the attacks found."""
+    return told_to_members(case.findings, case.share)
+
+
 def test_exact_figures_give_the_rate_away(case: Swept) -> None:
     found = attack_members_bundle(case.findings.to_json())
     low, high = found.both
@@ -53,8 +62,8 @@ def test_exact_figures_give_the_rate_away(case: Swept) -> None:
     assert found.estimate.rate == pytest.approx(RATE, abs=3 * found.estimate.error)
 
 
-def test_the_bundle_leaves_a_factor_of_three_and_the_truth_in_it(case: Swept) -> None:
-    told, attacks = told_to_members(case.findings, case.share)
+def test_the_bundle_leaves_a_factor_of_three_and_the_truth_in_it(case: Swept, told_case: Told) -> None:
+    told, attacks = told_case
     assert told.members_rate.step != "exact" and attacks["changes"] == told.members_rate.step
     again = attack_members_bundle(told.to_json())
     low, high = again.both
@@ -120,8 +129,8 @@ def _digits(value: float) -> int:
     return len(f"{abs(value):.12e}".partition("e")[0].replace(".", "").rstrip("0"))
 
 
-def test_memo_slides_and_workbook_hold_the_coarse_figures_alone(case: Swept) -> None:
-    told, _ = told_to_members(case.findings, case.share)
+def test_memo_slides_and_workbook_hold_the_coarse_figures_alone(case: Swept, told_case: Told) -> None:
+    told, _ = told_case
     moved = [row for row in case.findings.utility.shares if row.before != row.after]
     secret = {f"{row.after:.2f} %" for row in moved} - {f"{row.before:.2f} %" for row in case.findings.utility.shares}
     for document in (memo(told), slides(told)):
@@ -132,8 +141,8 @@ def test_memo_slides_and_workbook_hold_the_coarse_figures_alone(case: Swept) -> 
     assert all(isinstance(row[header.index("errors")], str | None) for row in rows)
 
 
-def test_the_memo_says_which_step_was_used_and_claims_no_more(case: Swept) -> None:
-    told, _ = told_to_members(case.findings, case.share)
+def test_the_memo_says_which_step_was_used_and_claims_no_more(case: Swept, told_case: Told) -> None:
+    told, _ = told_case
     first, second = rate_words(told)
     assert "worst three" in first
     assert "from the counts, those of single runs and their averages among them, and from the changes" in first
@@ -352,12 +361,12 @@ def test_the_case_is_what_it_says(case: Swept) -> None:
     assert case.findings.design.n_records == N and case.findings.members_rate.policy == "withheld"
 
 
-def test_a_members_bundle_alone_is_attacked_as_with_the_others(case: Swept, tmp_path) -> None:
+def test_a_members_bundle_alone_is_attacked_as_with_the_others(case: Swept, tmp_path, told_case: Told) -> None:
     """The log of the study says what was found, since no analyst's bundle beside it does."""
     label = f"{case.study.scenarios[0].label}/1"
     export(case.study, case.raw, label, tmp_path / "out", tier="member")
     detail = entries(case.study)[-1].detail
-    told, attacks = told_to_members(case.findings, case.share)
+    told, attacks = told_case
     assert detail["members"]["changes"] == told.members_rate.step == attacks["changes"]
     assert detail["members"]["interval"] == list(attacks["tried"].values())[-1]["both"]
 
