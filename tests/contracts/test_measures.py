@@ -217,6 +217,7 @@ def test_rows_may_come_in_any_order_and_levels_may_have_any_names(case, random):
         assert same(value(text, small, batch)[0], value(text, other, moved)[0]), text
 
 
+@pytest.mark.slow
 @given(smalls(), st.data())
 @examples(15)
 def test_in_company_and_alone_the_same_bits(small, data):

@@ -77,6 +77,7 @@ def test_a_planted_small_key_is_recovered_from_the_release(guessable: tuple[Path
     assert not honest["succeeded"] and honest["keys"] > 500
 
 
+@pytest.mark.slow
 def test_a_planted_small_key_blocks_the_public_export(guessable: tuple[Path, ExportSource], tmp_path: Path) -> None:
     folder, made = guessable
     with Study.open(folder / "household.study") as study:

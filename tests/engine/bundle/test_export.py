@@ -125,6 +125,7 @@ def out(pristine: Path, tmp_path: Path) -> Path:
     return shutil.copytree(pristine, tmp_path / "out")
 
 
+@pytest.mark.slow
 def test_two_exports_differ_in_order_only(made: tuple[Path, RawTable], tmp_path: Path) -> None:
     one, two = exported(made, tmp_path / "one"), exported(made, tmp_path / "two")
     a, b = ((out / "release" / "release.csv").read_text().splitlines() for out in (one, two))
@@ -142,6 +143,7 @@ def test_replay_is_bit_for_bit_from_anywhere(made: tuple[Path, RawTable], tmp_pa
         assert (tmp_path / "again" / "release" / name).read_bytes() == (moved / "release" / name).read_bytes()
 
 
+@pytest.mark.slow
 def test_a_replay_sees_that_a_released_file_was_altered(made: tuple[Path, RawTable], tmp_path: Path) -> None:
     out = exported(made, tmp_path / "out", "work")
     (out / "release" / "release.parquet").unlink()

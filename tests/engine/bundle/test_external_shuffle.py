@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from functools import cache
 from math import factorial
 from pathlib import Path
 from unittest import mock
@@ -19,13 +20,22 @@ from tests.small_tables import KEY
 SCHEMA = pa.schema([("row", pa.int32()), ("text", pa.string())])
 
 
-def shuffled(folder: Path, n_rows: int, secret: bytes, n_buckets: int, batch: int) -> list[int]:
-    """The new order of rows 0 to ``n_rows - 1`` that are added ``batch`` at a time."""
-    shuffle = ExternalShuffle(folder, secret, n_buckets)
+@cache
+def batches(n_rows: int, batch: int) -> list[pa.RecordBatch]:
+    """Rows 0 to ``n_rows - 1``, ``batch`` at a time."""
+    made = []
     for start in range(0, n_rows, batch):
         numbers = range(start, min(start + batch, n_rows))
         rows = [pa.array(numbers, pa.int32()), pa.array([str(number) if number % 3 else None for number in numbers])]
-        shuffle.add(pa.record_batch(rows, schema=SCHEMA))
+        made.append(pa.record_batch(rows, schema=SCHEMA))
+    return made
+
+
+def shuffled(folder: Path, n_rows: int, secret: bytes, n_buckets: int, batch: int) -> list[int]:
+    """The new order of rows 0 to ``n_rows - 1`` that are added ``batch`` at a time."""
+    shuffle = ExternalShuffle(folder, secret, n_buckets)
+    for rows in batches(n_rows, batch):
+        shuffle.add(rows)
     assert shuffle.n_rows == n_rows
     order: list[int] = []
     for table in shuffle.shuffled():
@@ -41,6 +51,7 @@ def chance(folder: Path, n_rows: int, n_buckets: int) -> float:
     return float(chisquare([*found.values(), *[0] * (factorial(n_rows) - len(found))]).pvalue)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("n_rows", "n_buckets"), [(3, 2), (4, 3), (4, 1)])
 def test_every_order_is_equally_likely(tmp_path: Path, n_rows: int, n_buckets: int) -> None:
     assert chance(tmp_path, n_rows, n_buckets) > 1e-6
@@ -66,6 +77,7 @@ class _InTurn:
         return (np.arange(n) % high).astype(dtype)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("wrong", [_InFileOrder, _InTurn])
 def test_a_shuffle_that_is_nearly_right_is_told_apart(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, wrong: type

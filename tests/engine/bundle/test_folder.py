@@ -155,7 +155,9 @@ def test_without_a_process_that_clears_up_nothing_is_written(tmp_path: Path, mon
     assert not list(tmp_path.iterdir())
 
 
-@pytest.mark.parametrize("code", [errno.ENOSPC, errno.EDQUOT, errno.EIO])
+@pytest.mark.parametrize(
+    "code", [errno.ENOSPC, *(pytest.param(code, marks=pytest.mark.slow) for code in (errno.EDQUOT, errno.EIO))]
+)
 def test_a_disk_that_fails_at_any_write_gets_one_sentence(
     home: tuple[Path, RawTable], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, code: int
 ) -> None:

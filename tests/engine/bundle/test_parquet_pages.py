@@ -53,11 +53,11 @@ def test_what_no_table_of_a_bundle_holds_is_not_read(tmp_path: Path, column: pa.
         check_parquet(path)
 
 
-@pytest.mark.parametrize("version", ["1.0", "2.0"])
-@pytest.mark.parametrize("codec", ["none", "snappy", "zstd"])
-def test_honest_pages_of_every_kind_are_read(tmp_path: Path, version: str, codec: str) -> None:
+@pytest.fixture(scope="module")
+def columns() -> pa.Table:
+    """Columns of every kind, of several pages each."""
     draw = np.random.default_rng(3)
-    columns = pa.table(
+    return pa.table(
         {
             "text": pa.array([None if i % 7 == 0 else f"level {i % 900}" for i in range(70_000)]),
             "many": pa.array([f"{i}" * 20 for i in range(70_000)]),
@@ -69,6 +69,11 @@ def test_honest_pages_of_every_kind_are_read(tmp_path: Path, version: str, codec
             "nothing": pa.nulls(70_000),
         }
     )
+
+
+@pytest.mark.parametrize("version", ["1.0", "2.0"])
+@pytest.mark.parametrize("codec", ["none", "snappy", "zstd"])
+def test_honest_pages_of_every_kind_are_read(tmp_path: Path, columns: pa.Table, version: str, codec: str) -> None:
     path = tmp_path / "release.parquet"
     parquet.write_table(columns, path, compression=codec, data_page_version=version, data_page_size=4096)
     assert not fault(path)

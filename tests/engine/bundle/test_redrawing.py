@@ -65,6 +65,7 @@ def source(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFact
         return export_source(study, raw, None)
 
 
+@pytest.mark.slow
 def test_a_planted_small_key_is_recovered_with_the_rate(source: ExportSource) -> None:
     found = _undo_swap(source)
     assert found["succeeded"] and found["restored"] == 1.0 and "NumPy's generator, seed 42" in found["why"]

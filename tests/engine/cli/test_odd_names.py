@@ -55,6 +55,7 @@ TABLES = (
 )
 
 
+@pytest.mark.slow
 def test_a_plan_written_by_hand_is_told_which_measures_its_uses_lack(
     here: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -78,6 +79,7 @@ def test_a_plan_written_by_hand_is_told_which_measures_its_uses_lack(
         assert all(line in (printed.out + printed.err).splitlines() for line in told), command
 
 
+@pytest.mark.slow
 def test_attributes_are_renamed_by_the_command_that_the_check_names_and_the_codebook_tells_the_columns(
     here: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -179,6 +179,7 @@ def test_a_plot_of_one_candidate_is_drawn(tmp_path: Path, capsys: pytest.Capture
     assert "o frontier" in printed(capsys, path, "--plot")
 
 
+@pytest.mark.slow
 @needs.TERMINAL
 @pytest.mark.parametrize(("no_colour", "codes"), [("", True), ("1", False)])
 def test_a_terminal_gets_colours_unless_it_wants_none(study: str, no_colour: str, codes: bool):

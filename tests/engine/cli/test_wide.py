@@ -112,6 +112,7 @@ def _in_order(rng: np.random.Generator, levels: int, records: int) -> np.ndarray
     return codes.astype(np.int8)
 
 
+@pytest.mark.slow
 def test_what_columns_decide_is_found_at_a_cost_that_follows_columns() -> None:
     few, many = wide(300), wide(1200)
     assert dependencies(many).recodes == ()
@@ -138,6 +139,7 @@ def _renumbered(codes: np.ndarray) -> np.ndarray:
     return np.argsort(np.argsort(first))[inverse].astype(np.int8)
 
 
+@pytest.mark.slow
 def test_hints_of_very_many_names_are_found_and_long_words_have_none() -> None:
     names = [f"column_{i}" for i in range(30_000)]
     assert "column_2999" in did_you_mean("colum_29999", names)

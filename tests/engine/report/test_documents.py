@@ -162,6 +162,7 @@ def test_no_member_file_holds_an_internal_name(written: Path, case: Case):
             assert b"private-study-name" not in content and b"secret-source-name" not in content
 
 
+@pytest.mark.slow
 def test_the_same_findings_give_the_same_bytes(written: Path, case: Case, tmp_path: Path, monkeypatch):
     monkeypatch.setattr(document_files, "pdf_bytes", lambda html: None)
     write_member(case.study, case.realisation, tmp_path)
@@ -286,6 +287,7 @@ def hostile(findings: Findings) -> Findings:
     return replace(damaged, cover=cover, recommendation=replace(damaged.recommendation, why=SIGNS))
 
 
+@pytest.mark.slow
 def test_hostile_names_stay_text_in_every_document(case: Case):
     found = hostile(case.findings)
     page = Page(html_file.html_text(memo(found)))  # pictures are in the page; no script, link or frame
@@ -338,6 +340,7 @@ def test_names_that_would_steer_are_written_out_in_every_document():
     assert not re.search("[\x00-\x09\x0b-\x1f\x7f-\x9f\u202e\ufffe]", words.replace("\r\n", "\n") + page)
 
 
+@pytest.mark.slow
 def test_names_that_would_steer_are_written_out_in_tables_and_slides(case: Case):
     found = case.findings
     hostile = replace(found, cover=replace(found.cover, survey=STEERING, vintage=""))

@@ -165,6 +165,7 @@ def test_fresh_runs_are_told_with_when_they_were_made(case: Case, first: bool, w
     assert "has not been run again" in fresh_runs(case.findings)
 
 
+@pytest.mark.slow
 def test_rows_and_tables_of_the_docx_are_not_parted(case: Case) -> None:
     import io
 

@@ -139,6 +139,7 @@ def test_words_have_thousands() -> None:
     assert persons_words(1, 1) == "1 person in 1 household"
 
 
+@pytest.mark.slow
 def test_the_plan_document_and_the_space_count_households(home, capsys: pytest.CaptureFixture[str]) -> None:
     plan = plan_from_toml(CENSUS_PLAN)
     text = str(plan_document(plan, count_plan(plan, code(home[1], plan))))

@@ -82,6 +82,7 @@ def test_other_candidates_are_only_roughly_placed(case: Case):
     assert len(off) <= 2  # the ends of the grid are places of candidates
 
 
+@pytest.mark.slow
 def test_on_a_sparse_table_no_distance_gives_the_rate_away(tmp_path: Path):
     rng, n = np.random.default_rng(3), 307
     levels = pa.array([f"v{k}" for k in range(4)])

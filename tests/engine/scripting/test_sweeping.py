@@ -200,6 +200,7 @@ def test_own_words_are_short(swaps):
     assert len(swaps) == len(swaps.candidates) == 12
 
 
+@pytest.mark.slow
 def test_importing_it_is_quick_and_brings_no_pandas():
     code = "import engine, sys; print({'pandas', 'numpy', 'plotly', 'streamlit'} & set(sys.modules)); engine.sweep"
     ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
