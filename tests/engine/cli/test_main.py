@@ -15,8 +15,7 @@ from pathlib import Path
 import pytest
 
 from engine.cli.main import main
-from tests import needs
-from tests.forked_commands import Loaded
+from tests import forked_commands, needs
 
 PEOPLE = "age,sex,work,pay\n" + "".join(
     f"{age},{sex},{work},{pay}\n"
@@ -229,17 +228,17 @@ def test_fresh_runs_are_not_more_than_have_numbers(study: Path, capsys: pytest.C
 @needs.FILE_SIZES
 @pytest.mark.parametrize("limit", [20_000, 60_000])
 @pytest.mark.slow
-def test_a_full_disk_gets_one_sentence_and_loses_nothing(study: Path, here: Path, limit: int, commands: Loaded) -> None:
-    before = commands.run(["show", "s.study", "--format", "csv"]).stdout
+def test_a_full_disk_gets_one_sentence_and_loses_nothing(study: Path, here: Path, limit: int) -> None:
+    before = forked_commands.run(["show", "s.study", "--format", "csv"]).stdout
     words = ["sweep", "people.csv", "--study", "s.study", "--replicates", "4000", "--extend"]
-    ended = commands.run(words, largest=limit)
+    ended = forked_commands.run(words, largest=limit)
     assert ended.returncode == 1, ended.stderr
     assert "could not be written" in ended.stderr and "Traceback" not in ended.stderr
-    after = commands.run(["show", "s.study", "--by", "realisation", "--format", "csv"])
+    after = forked_commands.run(["show", "s.study", "--by", "realisation", "--format", "csv"])
     assert after.returncode == 0 and len(after.stdout.splitlines()) >= len(before.splitlines()) > 1
     candidate = after.stdout.splitlines()[1].split(",")[0]
     export = ["export", "s.study", "--data", "people.csv", "--candidate", candidate, "--out", "o"]
-    ended = commands.run(export, largest=200)
+    ended = forked_commands.run(export, largest=200)
     assert ended.returncode == 1 and "could not be written" in ended.stderr and "Traceback" not in ended.stderr
     assert not (here / "o").exists() and not list(here.glob(".o.*"))
 
