@@ -133,6 +133,7 @@ def test_the_law_of_random_swaps_is_the_twins(pool: str, avoid: str):
         assert p > 1e-3 if other == (pool, avoid) else p < 1e-9
 
 
+@pytest.mark.slow
 def test_the_law_of_swaps_out_of_sensitive_cells_is_the_twins():
     data = numbered({"K": [0, 1, 1, 2, 2, 2]}, {})
     setting = DDS.setting(data, {"s": "2"}, (0,))

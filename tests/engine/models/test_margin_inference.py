@@ -160,6 +160,7 @@ def independent_cells(before, roles, slopes, rate):
     return float((slopes[:1] ** 2 * 4 * part.sum(axis=0)).sum()) * before.n / 2
 
 
+@pytest.mark.slow
 def test_the_mean_estimate_is_the_rate():
     assert near_the_truth("A:S") and near_the_truth("C:S")
     assert near_the_truth("A:S D:F") and near_the_truth("C:S D:F", within=0.05) and near_the_truth("B:S D:F")

@@ -64,12 +64,14 @@ def test_the_probability_of_being_altered_is_the_share_of_altered():
     assert calibrated()
 
 
+@pytest.mark.slow
 def test_calibration_rejects_that_all_levels_are_altered_alike(monkeypatch):
     alike = np.array([[0.0, 0.3], [0.7, 0.0]])  # as many leave the small level as its share, not half of all
     monkeypatch.setattr(swap_detection, "pair_shares", lambda sizes: alike)
     assert not calibrated()
 
 
+@pytest.mark.slow
 def test_calibration_rejects_a_swap_that_is_not_undone(monkeypatch):
     monkeypatch.setattr(np.linalg, "pinv", lambda matrix, rcond: np.eye(len(matrix)))
     assert not calibrated()
