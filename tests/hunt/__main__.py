@@ -56,6 +56,7 @@ def _hunt(name: str, count: int, args: argparse.Namespace) -> Iterator[Outcome]:
     warm()
     if hasattr(module, "prepare"):
         module.prepare()
+        gc.freeze()
     jobs = args.jobs if hasattr(os, "fork") else 1
     with tempfile.TemporaryDirectory() as folder:
         outcomes = [Path(folder) / f"{job}" for job in range(jobs)]

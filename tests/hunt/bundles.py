@@ -6,8 +6,10 @@ import hashlib
 import io
 import random
 import zipfile
+import zlib
 from collections.abc import Callable, Iterator
-from functools import cache
+from functools import cache, reduce
+from operator import xor
 from pathlib import PurePosixPath
 
 from tests.hunt import damage, stock
@@ -16,6 +18,7 @@ from tests.hunt.case import Case, Content, Link, Pipe, Ran, Sparse
 TIERS = ("analyst", "chair", "member", "public")
 SUMS = "SHA256SUMS"
 GIGABYTES = 4
+_MEBIBYTE = bytes(1 << 20)
 _NAMES = ("notes.txt", ".hidden", "a\nb", "\x1b[2J.csv", "x" * 200, "é.csv", "-rf", "release.csv.bak", "CON", "a b/c")
 Files = dict[str, Content]
 
@@ -176,14 +179,38 @@ def unpacking(rng: random.Random, files: Files, root: str) -> bool:
 @cache
 def bomb() -> bytes:
     """An archive of some megabytes that unpacks to gigabytes."""
-    packed = io.BytesIO()
-    zeros = bytes(1 << 20)
+    return zeros_in_archive("word/document.xml", GIGABYTES << 10)
+
+
+def zeros_in_archive(name: str, mebibytes: int) -> bytes:
+    """An archive with a member of zeros.  A mebibyte is compressed once and repeated, its checksum likewise."""
+    packed, press = io.BytesIO(), zlib.compressobj(wbits=-15)
+    piece = press.compress(_MEBIBYTE) + press.flush(zlib.Z_FULL_FLUSH)
+    content = piece * mebibytes + zlib.compressobj(wbits=-15).flush()
     with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:
         archive.writestr("[Content_Types].xml", "<Types/>")
-        with archive.open("word/document.xml", "w", force_zip64=True) as member:
-            for _ in range(GIGABYTES << 10):
-                member.write(zeros)
+        member = zipfile.ZipInfo(name)
+        member.compress_type, member.header_offset, member.external_attr = (
+            zipfile.ZIP_DEFLATED,
+            packed.tell(),
+            0o600 << 16,
+        )
+        member.CRC, member.file_size, member.compress_size = checksum_of_zeros(mebibytes), mebibytes << 20, len(content)
+        packed.write(member.FileHeader(zip64=True) + content)
+        archive.filelist.append(member)
+        archive.NameToInfo[name] = member
+        archive.start_dir = packed.tell()
     return packed.getvalue()
+
+
+def checksum_of_zeros(mebibytes: int) -> int:
+    """The CRC-32 of so many mebibytes of zeros: bits of one that is continued are sums of those of the one before."""
+    none = zlib.crc32(_MEBIBYTE)
+    of_bit = [zlib.crc32(_MEBIBYTE, 1 << bit) ^ none for bit in range(32)]
+    total = 0
+    for _ in range(mebibytes):
+        total = reduce(xor, (of_bit[bit] for bit in range(32) if total >> bit & 1), none)
+    return total
 
 
 def seal(files: Files, tier: str) -> None:

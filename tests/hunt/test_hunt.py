@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import io
 import os
 import sqlite3
+import zipfile
 from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -13,6 +15,7 @@ import pytest
 from tests.hunt import kills
 from tests.hunt.__main__ import table
 from tests.hunt.browser import Kept, Walk
+from tests.hunt.bundles import zeros_in_archive
 from tests.hunt.case import Outcome
 from tests.hunt.fork import End
 from tests.hunt.test_runner import python
@@ -54,6 +57,12 @@ def test_less_than_before_is_lost(tmp_path: Path):
     assert "plan.toml" in kept.lost()
     study.write_bytes(b"SQLite format 3\x00")
     assert "study-1.study" in kept.lost()
+
+
+def test_an_archive_of_zeros_unpacks_to_them():
+    with zipfile.ZipFile(io.BytesIO(zeros_in_archive("a/b.xml", 3))) as archive:
+        assert archive.namelist() == ["[Content_Types].xml", "a/b.xml"] and archive.testzip() is None
+        assert archive.read("a/b.xml") == bytes(3 << 20)
 
 
 @pytest.mark.parametrize(
