@@ -40,6 +40,7 @@ def entries(section: str) -> set[str]:
     return set(re.findall(r"^(?:# )?([a-z_]+) = ", shown, re.MULTILINE))
 
 
+@pytest.mark.slow
 def test_generated_parts_are_those_of_the_code() -> None:
     assert rewritten(TEXT) == TEXT, "docs/architecture.md is stale; run `make architecture`"
 

@@ -164,6 +164,7 @@ def looks(root: Path = ROOT) -> dict[str, list[int]]:
     return found
 
 
+@pytest.mark.slow
 def test_no_condition_looks_into_a_sentence() -> None:
     found = looks()
     assert not found.keys() - ALLOWED.keys(), {where: found[where] for where in found.keys() - ALLOWED.keys()}

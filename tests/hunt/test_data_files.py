@@ -17,8 +17,13 @@ from tests.hunt.bad_data_files import FORMS, bad_files, good_file
 from tests.hunt.case import Case
 from tests.hunt.runner import lay
 
+DEAR = "many columns"
 KNOWN = [
-    (f"{what}, {name}", files, name.partition("/")[0])
+    pytest.param(
+        *(f"{what}, {name}", files, name.partition("/")[0]),
+        id=f"{what}, {name}",
+        marks=[pytest.mark.slow] if what == DEAR else [],
+    )
     for what, files in data_files.known()
     for name in files
     if not name.endswith(data_files.LIBRARY) or what in ("empty", "a pipe", "a link to an endless file")
@@ -41,7 +46,7 @@ def tried(argv: list[str], capsys: pytest.CaptureFixture[str]) -> int:
 @pytest.mark.skipif(
     sys.platform == "win32", reason="Windows has no pipes and devices among its files; run the tests on Linux or macOS"
 )
-@pytest.mark.parametrize(("what", "files", "name"), KNOWN, ids=[what for what, _, _ in KNOWN])
+@pytest.mark.parametrize(("what", "files", "name"), KNOWN)
 def test_a_known_bad_file(what, files, name, tmp_path: Path, capsys, monkeypatch) -> None:
     lay(files, tmp_path)
     monkeypatch.chdir(tmp_path)

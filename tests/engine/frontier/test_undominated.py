@@ -100,6 +100,7 @@ def test_large_tables_go_through_the_prefilter(columns):
         assert losses.tobytes() == before.tobytes()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("columns", [3, 4])
 def test_every_pair_of_places_meets_in_the_sweep(monkeypatch, columns):
     monkeypatch.setattr(maxima, "_PAIRS", 4)

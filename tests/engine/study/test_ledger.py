@@ -64,6 +64,7 @@ def with_bound(bound: float | None) -> Plan:
     return replace(PLAN, decision=DecisionPlan(max_risk=None if bound is None else str(bound)))
 
 
+@pytest.mark.slow
 @given(LEDGERS)
 def test_a_ledger_comes_back_from_the_log_as_it_was_written(ledger: Ledger) -> None:
     with begun(PLAN, ledger) as study:

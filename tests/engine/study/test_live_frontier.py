@@ -48,6 +48,7 @@ def test_it_is_the_frontier_of_the_map_at_any_moment(tmp_path, rows, utility, al
 _TENTHS = st.integers(0, 3).map(lambda k: k / 10)
 
 
+@pytest.mark.slow
 @settings(max_examples=60, deadline=None)
 @given(
     st.lists(

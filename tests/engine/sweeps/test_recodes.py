@@ -163,6 +163,7 @@ def test_contradictions_are_counted_as_in_the_released_rows(raw: RawTable, seed:
     assert [one.broken for one in released_recodes(_released(data, source, "SEX"))] == [0]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["czech", "fair", "nces", "survey", "census"])
 def test_no_sample_has_a_recode_that_may_come_apart(name: str) -> None:
     raw, plan = load(name)
