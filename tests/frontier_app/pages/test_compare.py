@@ -30,7 +30,7 @@ PARTS = ("levels", "associations", "cells", "coefficients", "altered", "intruder
 
 
 def opened(at: Workspace) -> AppTest:
-    return to(app(at), "compare")
+    return app(at, "compare")
 
 
 def html(made: AppTest) -> str:
@@ -38,7 +38,7 @@ def html(made: AppTest) -> str:
 
 
 def test_without_a_study_the_page_says_what_to_do():
-    made = to(app(), "compare")
+    made = app(page="compare")
     assert not made.exception and "nothing to compare yet" in words(made)
 
 

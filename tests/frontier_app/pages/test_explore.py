@@ -42,7 +42,7 @@ def view(at: Workspace) -> RiskUtilityMap:
 
 
 def explored(at: Workspace) -> AppTest:
-    made = to(app(at), "explore")
+    made = app(at, "explore")
     assert not made.exception and not made.error
     return made
 

@@ -50,7 +50,7 @@ def approve(at: Workspace) -> None:
 
 
 def opened(at: Workspace) -> AppTest:
-    return to(app(at), "release")
+    return app(at, "release")
 
 
 def write_button(made: AppTest):
@@ -167,7 +167,7 @@ def test_an_export_needs_a_format_and_the_data(at: Workspace):
     made.multiselect(key="export-formats").set_value([]).run()
     assert write_button(made).disabled
     at.note(data=None)
-    made = to(app(at), "release")
+    made = app(at, "release")
     assert not made.exception and leads_to(made, "data")
 
 

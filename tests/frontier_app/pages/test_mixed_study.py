@@ -40,7 +40,7 @@ def label_of(view: RiskUtilityMap, short: str) -> str:
 
 @pytest.mark.parametrize("page", ["data", "plan", "sweep", "explore", "compare", "recommend", "release"])
 def test_every_page_works(page: str, at: Workspace):
-    made = to(app(at), page)
+    made = app(at, page)
     assert not made.exception and not made.error
 
 
@@ -53,7 +53,7 @@ def test_looking_at_the_plan_does_not_change_it(at: Workspace):
 
 
 def test_plan_counts_by_mechanism_and_complains_in_the_engines_words(at: Workspace):
-    made = to(app(at), "plan")
+    made = app(at, "plan")
     assert {m.label: m.value for m in made.metric}["Scenarios"] == "7"
     assert "| Probabilistic swapping of keys (MaPS) | 2 | 6 |" in words(made)
     tables = next(box for box in made.text_input if box.label == "Tables published together (D)")
@@ -118,7 +118,7 @@ def test_neighbours_are_the_nearest_of_the_frontier(view: RiskUtilityMap):
 
 def test_a_candidate_of_several_tables_names_its_joint_risk(at: Workspace, view: RiskUtilityMap):
     label = label_of(view, "maps s=12 rule=le w0=0.8 D=3")
-    made = to(app(at), "explore")
+    made = app(at, "explore")
     made.selectbox(key="candidate").set_value(label).run()
     assert not made.exception and not made.error
     shown = words(made)
@@ -130,7 +130,7 @@ def test_a_dominated_candidate_is_shown_beside_what_is_better(at: Workspace, vie
     dominated = np.flatnonzero(~view.dominance.undominated)
     assert len(dominated)
     place = int(dominated[0])
-    made = to(app(at), "explore")
+    made = app(at, "explore")
     made.selectbox(key="candidate").set_value(view.scenarios[place].label).run()
     better = [int(i) for i in view.dominators(place) if view.dominance.undominated[i]]
     shown = words(made)
@@ -139,7 +139,7 @@ def test_a_dominated_candidate_is_shown_beside_what_is_better(at: Workspace, vie
 
 def before_and_after(at: Workspace, label: str) -> AppTest:
     """The page that shows one candidate before and after."""
-    made = to(app(at), "explore")
+    made = app(at, "explore")
     made.selectbox(key="candidate").set_value(label).run()
     to(made, "compare")
     return made.segmented_control(key="compare-mode").set_value("one").run()
@@ -172,7 +172,7 @@ def test_finalists_run_again_beside_the_sweep(at: Workspace, view: RiskUtilityMa
         time.sleep(0.2)
     assert jobs.recheck(at) == (False, "") and jobs.recheck_job(at).state == "finished"
     assert (jobs.recheck_job(at).done, jobs.recheck_job(at).total) == (4, 4)
-    made = to(app(at), "explore")
+    made = app(at, "explore")
     assert not made.exception and not made.error
     assert f"({label})" in words(made) and "3 → 4" in words(made)
     jobs.start_recheck(at, ["xnone"], 4, risk, utility)
@@ -182,7 +182,7 @@ def test_finalists_run_again_beside_the_sweep(at: Workspace, view: RiskUtilityMa
 
 
 def test_an_illegal_input_leaves_the_others_as_they_are(at: Workspace):
-    made = to(app(at), "plan")
+    made = app(at, "plan")
     next(box for box in made.number_input if box.label == "Replicates of each").set_value(7).run()
     variants = next(box for box in made.text_input if box.label == "Variants of a measure")
     variants.set_value("total_variation").run()

@@ -47,7 +47,6 @@ LIVE = re.compile(
 def app(at: Workspace, page: str) -> AppTest:
     made = AppTest.from_file(str(APP), default_timeout=90)
     made.query_params["w"] = at.token
-    made.run()
     to_page(made, page)
     assert not made.exception
     return made

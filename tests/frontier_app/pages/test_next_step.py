@@ -71,7 +71,7 @@ def brought_to(at: Workspace, state: str) -> None:
 def test_the_blue_button_is_the_next_step(page: str, state: str, swept: Callable[..., Workspace]):
     at = swept(risk="small_cells", utility="hellinger", max_risk="0.0025")
     brought_to(at, state)
-    made = to(app(at), page)
+    made = app(at, page)
     assert not made.exception and not made.error
     step = _NEXT[page, state]
     assert blue(made) == ([step] if step else [])
@@ -79,7 +79,7 @@ def test_the_blue_button_is_the_next_step(page: str, state: str, swept: Callable
 
 @pytest.mark.parametrize("page", PAGES)
 def test_no_page_has_two_blue_buttons(page: str, swept: Callable[..., Workspace]):
-    assert len(blue(to(app(swept()), page))) <= 1
+    assert len(blue(app(swept(), page))) <= 1
 
 
 @pytest.mark.parametrize(

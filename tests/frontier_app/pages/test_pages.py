@@ -23,11 +23,12 @@ from tests.frontier_app.elements import has_button, leads_to, press
 PAGES = ("data", "threat", "plan", "sweep", "explore", "compare", "recommend", "release", "glossary")
 
 
-def app(at: Workspace | None = None) -> AppTest:
+def app(at: Workspace | None = None, page: str | None = None) -> AppTest:
+    """The dashboard on a workspace, at its first page or at once at another one, as by its address."""
     made = AppTest.from_file(str(APP), default_timeout=60)
     if at is not None:
         made.query_params["w"] = at.token or launched(at)
-    return made.run()
+    return made.run() if page is None else to_page(made, page)
 
 
 def token_of(made: AppTest) -> str | None:

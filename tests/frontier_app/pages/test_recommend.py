@@ -35,7 +35,7 @@ def at(swept: Callable[..., Workspace]) -> Workspace:
 
 
 def opened(at: Workspace) -> AppTest:
-    return to(app(at), "recommend")
+    return app(at, "recommend")
 
 
 def study_of(at: Workspace) -> Study:
@@ -57,7 +57,7 @@ def recommend(at: Workspace, *, fresh: bool = True) -> str:
 
 
 def test_without_a_study_the_page_says_what_to_do():
-    made = to(app(), "recommend")
+    made = app(page="recommend")
     assert not made.exception and "nothing to recommend yet" in words(made)
 
 
@@ -276,7 +276,7 @@ def test_a_locked_plan_and_its_departures(at: Workspace):
 def test_a_study_without_its_data(at: Workspace):
     recommend(at, fresh=False)
     at.note(data=None)
-    made = to(app(at), "recommend")
+    made = app(at, "recommend")
     assert not made.exception and not made.error
     assert leads_to(made, "data") and not has_button(made, "run-fresh")
 
@@ -333,14 +333,14 @@ def test_a_slope_by_which_doing_nothing_is_better_is_said_before_and_after_it_is
     assert "between small-cell risk and Hellinger distance" in words(made)
     assert "between small-cell risk and Hellinger distance" in history(made)
     assert "between small_cells" not in words(made) + history(made)
-    shown = words(to(app(at), "explore"))
+    shown = words(app(at, "explore"))
     assert "is the recorded recommendation: best on the straight line of slope 100" in shown
     assert "but by the slope that picks it, doing nothing is better" in shown
 
 
 def test_the_plans_slope_is_held_against_doing_nothing(swept: Callable[..., Workspace]):
     at = swept(slope="100")
-    assert "but by the slope that picks it, doing nothing is better" in words(to(app(at), "explore"))
+    assert "but by the slope that picks it, doing nothing is better" in words(app(at, "explore"))
     made = opened(at)
     assert made.radio(key="recommend-rule-0-none").value == "plan"
     assert any(one.value.startswith("By the slope that picks it, doing nothing") for one in made.warning)
@@ -397,4 +397,4 @@ def test_the_place_of_the_run_to_be_released_is_told_as_in_the_memo(at: Workspac
         choice = decision_status(study).choice
         assert choice is not None
         memo = standing_sentences(findings(study, remade(study, raw, label, choice.replicate)))[0]
-    assert "the one to be released is" in memo and memo in words(to(app(at), "recommend"))
+    assert "the one to be released is" in memo and memo in words(app(at, "recommend"))

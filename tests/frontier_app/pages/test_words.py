@@ -20,7 +20,7 @@ from frontier_app.wording import mechanisms, text
 from tests import sources
 from tests.frontier_app.pages.test_compare import difference
 from tests.frontier_app.pages.test_next_step import brought_to
-from tests.frontier_app.pages.test_pages import PAGES, app, to
+from tests.frontier_app.pages.test_pages import PAGES, app
 from tests.frontier_app.wording.test_mechanisms import spec
 
 _ROOT = Path(frontier_app.__file__).parent
@@ -58,7 +58,7 @@ def test_no_text_of_the_dashboard_names_an_option_of_the_command_line():
 def test_no_page_shows_an_option_or_a_change_of_minus_nothing(page: str, swept: Callable[..., Workspace]):
     at = swept(risk="small_cells", utility="hellinger", max_risk="0.0025")
     brought_to(at, "rerun")
-    words = shown(to(app(at), page))
+    words = shown(app(at, page))
     assert len(words) > 200 and not _OPTION.search(words) and not _MINUS_NOTHING.search(words)
 
 

@@ -47,7 +47,7 @@ def test_a_page_that_fails_says_what_to_do_and_nothing_of_the_records(
 def test_a_callback_that_fails_says_no_more(
     swept: Callable[..., Workspace], monkeypatch: pytest.MonkeyPatch, logged: pytest.LogCaptureFixture
 ):
-    made = to(app(swept()), "explore")
+    made = app(swept(), "explore")
     monkeypatch.setattr("frontier_app.pages.explore.controls.middle", raises(ValueError(SECRET)))
     made.toggle(key="bound-on").set_value(True).run()
     (shown,) = made.exception

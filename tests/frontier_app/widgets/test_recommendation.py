@@ -55,7 +55,7 @@ def recommend(at: Workspace) -> str:
 
 
 def test_a_click_gives_no_letter_to_another_candidate(at: Workspace):
-    made = to(app(at), "explore")
+    made = app(at, "explore")
     found = by_label(made)
     assert found == wanted(at) and set("AB") <= set(found.values())
     for label in [one for one, letter in found.items() if letter != "A"][:2]:
@@ -66,7 +66,7 @@ def test_a_click_gives_no_letter_to_another_candidate(at: Workspace):
 
 def test_the_recorded_one_is_a_on_every_page_whatever_is_tried(at: Workspace):
     label = recommend(at)
-    made = to(app(at), "explore")
+    made = app(at, "explore")
     found = by_label(made)
     assert found == wanted(at) and found[label] == "A" and "**A · " in words(made)
     assert "is the recorded recommendation" in words(made)
@@ -78,17 +78,17 @@ def test_the_recorded_one_is_a_on_every_page_whatever_is_tried(at: Workspace):
     )
     made.selectbox(key="look-utility").select(made.selectbox(key="look-utility").options[1]).run()
     assert not made.exception and by_label(made) == found
-    made = to(app(at), "recommend")
+    made = app(at, "recommend")
     assert re.search(rf"\*\*A · .*\*\* \({label}\), run", words(made))
-    made = to(app(at), "compare")
+    made = app(at, "compare")
     assert any(re.fullmatch(rf"A · .*\({label}\)", option) for option in made.selectbox(key="pin-add-0").options)
 
 
 def test_from_the_map_the_form_is_open_for_another_one_only(at: Workspace):
     label = recommend(at)
-    made = to(app(at), "explore")
+    made = app(at, "explore")
     assert leads_to(made, "recommend")
-    assert not to(app(at), "recommend").expander[0].proto.expanded
+    assert not app(at, "recommend").expander[0].proto.expanded
     other = next(one for one in by_label(made) if one != label)
     made.selectbox(key="candidate").set_value(other).run()
     press(made, "recommend-this")
@@ -97,13 +97,13 @@ def test_from_the_map_the_form_is_open_for_another_one_only(at: Workspace):
 
 
 def test_what_the_plans_bound_picks_is_recommended_by_the_plans_rule(at: Workspace):
-    made = press(to(app(at), "explore"), "recommend-this")
+    made = press(app(at, "explore"), "recommend-this")
     assert made.session_state["frontier"].draft.rule == "plan"
     assert to(made, "recommend").radio(key="recommend-rule-0-none").value == "plan"
 
 
 def test_what_a_bound_tried_on_the_map_picks_is_recommended_by_that_bound(swept: Callable[..., Workspace]):
-    made = press(to(app(swept(max_risk="0.00001")), "explore"), "unmet-allow")
+    made = press(app(swept(max_risk="0.00001"), "explore"), "unmet-allow")
     press(made, "recommend-this")
     draft = made.session_state["frontier"].draft
     assert draft.rule == "bound" and draft.bound == made.session_state["frontier"].look.bound
@@ -114,7 +114,7 @@ def test_what_a_bound_tried_on_the_map_picks_is_recommended_by_that_bound(swept:
 def test_in_the_form_letters_are_those_of_the_present_recommendation(at: Workspace):
     found = wanted(at)
     other = next(label for label, letter in found.items() if letter == "B")
-    made = to(app(at), "explore")
+    made = app(at, "explore")
     made.selectbox(key="candidate").set_value(other).run()
     press(made, "recommend-this")
     assert made.session_state["frontier"].draft.rule == "hand"
@@ -132,7 +132,7 @@ def test_in_the_form_letters_are_those_of_the_present_recommendation(at: Workspa
 
 
 def test_a_rule_that_is_tried_gives_the_letters_of_all_pages(swept: Callable[..., Workspace]):
-    made = to(app(swept()), "explore")
+    made = app(swept(), "explore")
     made.toggle(key="bound-on").set_value(True).run()
     found = by_label(made)
     assert "A" in found.values()
@@ -145,7 +145,7 @@ def test_a_rule_that_is_tried_gives_the_letters_of_all_pages(swept: Callable[...
 
 def test_without_rule_or_recommendation_there_are_no_letters(swept: Callable[..., Workspace]):
     at = swept()
-    assert by_label(to(app(at), "explore")) == {}
+    assert by_label(app(at, "explore")) == {}
     recommend(at)
     with study_of(at) as study:
         withhold(study, "Board", "too much is exposed")
@@ -156,7 +156,7 @@ def test_without_rule_or_recommendation_there_are_no_letters(swept: Callable[...
 
 
 def test_once_nothing_is_released_the_plans_rule_recommends_nothing(at: Workspace):
-    assert "is recommended: the most useful within" in words(to(app(at), "explore"))
+    assert "is recommended: the most useful within" in words(app(at, "explore"))
     with study_of(at) as study:
         withhold(study, "Board", "too much is exposed")
         view = risk_utility_map(study)
@@ -165,6 +165,6 @@ def test_once_nothing_is_released_the_plans_rule_recommends_nothing(at: Workspac
             assert found.index is None and found.letters == () and "decided to release nothing" in found.trouble
         tried = rule(study, view, Look(rule="bound", bound=0.2))
         assert tried.index == view.under_bound(0.2) and tried.letter == "A" and not tried.trouble
-    made = to(app(at), "explore")
+    made = app(at, "explore")
     assert any(one.value.startswith("It was decided to release nothing") for one in made.warning)
     assert "is recommended" not in words(made).replace("so nothing is recommended", "") and by_label(made) == {}

@@ -13,12 +13,12 @@ from engine.study.plan_changes import change_plan
 from engine.study.study import Study
 from frontier_app.session.workspace import Workspace
 from tests.frontier_app.elements import has_button, press
-from tests.frontier_app.pages.test_pages import app, to
+from tests.frontier_app.pages.test_pages import app
 
 
 def at_a_bound_of_nothing(at: Workspace) -> AppTest:
     """The page Recommend with a bound that nothing meets."""
-    made = to(app(at), "recommend")
+    made = app(at, "recommend")
     made.radio(key="recommend-rule-0-none").set_value("bound").run()
     made.number_input(key="recommend-bound").set_value(0.0).run()
     assert any(str(one.value).startswith("No candidate meets the bound 0 (0 % of ") for one in made.warning)
@@ -36,7 +36,7 @@ def test_the_least_bound_is_tried_on_the_page_of_recommendations_too(swept: Call
 
 
 def test_the_planned_bound_leads_to_the_same_ways_out(swept: Callable[..., Workspace]) -> None:
-    made = to(app(swept(max_risk="0.00001")), "recommend")
+    made = app(swept(max_risk="0.00001"), "recommend")
     made.radio(key="recommend-rule-0-none").set_value("plan").run()
     press(made, "unmet-allow")
     assert not made.exception and not made.warning
@@ -66,7 +66,7 @@ def test_coarser_keys_lead_to_the_levels_of_the_key_with_most(swept: Callable[..
 
 def test_the_least_bound_goes_into_the_plan_with_a_reason_that_the_log_keeps(swept: Callable[..., Workspace]) -> None:
     at = swept(max_risk="0.00001")
-    made = to(app(at), "explore")
+    made = app(at, "explore")
     assert [b.key for b in made.button if b.proto.type == "primary"] == ["unmet-plan"]
     made.text_input(key="unmet-why").set_value("nothing reaches it").run()
     made.text_input(key="unmet-by").set_value("Ada").run()
@@ -84,5 +84,5 @@ def test_no_bound_of_an_approved_plan_is_changed_here(swept: Callable[..., Works
     at = swept(max_risk="0.00001")
     with Study.open(at.folder / "study-1.study") as study:
         change_plan(study, lock(study.plan, "2026-1", "the board"))
-    made = to(app(at), "explore")
+    made = app(at, "explore")
     assert has_button(made, "unmet-allow") and not has_button(made, "unmet-plan")

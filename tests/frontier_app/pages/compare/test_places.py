@@ -22,7 +22,7 @@ EXCHANGE = MechanismPlan.of(
 def _compared(at: Workspace, part: str) -> AppTest:
     made = AppTest.from_file(str(APP), default_timeout=60)
     made.query_params["w"] = at.token
-    made = to_page(made.run(), "compare")
+    made = to_page(made, "compare")
     _switch(made, "compare-mode").set_value("one").run()
     _switch(made, "inspect-part").set_value(part).run()
     assert not made.exception and not made.error
@@ -58,7 +58,7 @@ def test_a_study_of_exchanges_alone_is_explored(swept: Callable[..., Workspace])
     at = swept("census", mechanisms=[EXCHANGE], replicates=2, measures=["small_cells", "hellinger"])
     made = AppTest.from_file(str(APP), default_timeout=60)
     made.query_params["w"] = at.token
-    made = to_page(made.run(), "explore")
+    made = to_page(made, "explore")
     assert not made.exception and not made.error
     assert any("5 % by risk; k = 3; all at risk; hhsize, hhtype first" in str(box.options) for box in made.selectbox)
 
