@@ -42,6 +42,7 @@ def test_without_a_study_the_page_says_what_to_do():
     assert not made.exception and "nothing to compare yet" in words(made)
 
 
+@pytest.mark.slow
 def test_pins_are_set_named_compared_and_taken_away(swept: Callable[..., Workspace]):
     at = swept(replicates=6)
     path = at.folder / "study-1.study"
@@ -125,6 +126,7 @@ def inspect(made: AppTest, part: str) -> AppTest:
     return made.segmented_control(key="inspect-part").set_value(part).run()
 
 
+@pytest.mark.slow
 def test_every_part_of_one_candidate(weighted: Workspace):
     made = opened(weighted)
     for part in PARTS:

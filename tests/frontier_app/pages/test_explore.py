@@ -250,6 +250,7 @@ def test_why_not_another_names_neighbours_and_what_dominates(at: Workspace, view
     assert made.session_state["frontier"].selected == str(other.key).removeprefix("dominator-")
 
 
+@pytest.mark.slow
 def test_a_pin_is_kept_in_the_study_and_named_on_the_map(at: Workspace, view: RiskUtilityMap):
     label = view.scenarios[4].label
     made = explored(at)
@@ -292,6 +293,7 @@ def test_measures_together_need_two(at: Workspace):
     assert any("two or more measures" in info.value for info in made.info)
 
 
+@pytest.mark.slow
 def test_how_the_map_is_looked_at_survives_leaving_the_page(at: Workspace, view: RiskUtilityMap):
     made = explored(at)
     made.toggle(key="bound-on").set_value(True).run()
@@ -325,6 +327,7 @@ def test_finalists_can_be_stopped_and_what_is_done_stays(swept: Callable[..., Wo
     assert any("stopped after" in info.value for info in made.info)
 
 
+@pytest.mark.slow
 def test_a_reload_shows_the_map_as_it_was_looked_at(at: Workspace, view: RiskUtilityMap):
     made = look(explored(at), rule="bound", bound=middle(view), span="frontier", box=(0.0, 1.0, 0.0, 1.0))
     made.selectbox(key="candidate").set_value(view.scenarios[4].label).run()
@@ -338,6 +341,7 @@ def test_a_reload_shows_the_map_as_it_was_looked_at(at: Workspace, view: RiskUti
     assert saved_view.load(at) == (Look(), None)
 
 
+@pytest.mark.slow
 def test_the_slider_reaches_as_far_as_the_candidates_do_and_any_bound_can_be_typed(at: Workspace, view: RiskUtilityMap):
     made = look(explored(at), rule="bound", bound=middle(view))
     slider = made.slider[0]

@@ -181,6 +181,7 @@ def test_finalists_run_again_beside_the_sweep(at: Workspace, view: RiskUtilityMa
     assert "no candidate 'xnone'" in jobs.recheck(at)[1]
 
 
+@pytest.mark.slow
 def test_an_illegal_input_leaves_the_others_as_they_are(at: Workspace):
     made = app(at, "plan")
     next(box for box in made.number_input if box.label == "Replicates of each").set_value(7).run()

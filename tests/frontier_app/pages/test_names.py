@@ -149,6 +149,7 @@ def words() -> str:
     return " ".join(hostile_names.SIGNS)
 
 
+@pytest.mark.slow
 def test_names_in_what_the_board_answers(workspace: Workspace):
     assert workspace.study is not None
     with Study.open(workspace.study) as study:
@@ -168,6 +169,7 @@ def test_names_in_what_the_board_answers(workspace: Workspace):
         assert check(app(workspace, page))
 
 
+@pytest.mark.slow
 def test_names_in_a_locked_plan_and_in_what_departs_from_it(workspace: Workspace):
     plan = plan_from_toml(workspace.plan_path.read_text(encoding="utf-8"))
     locked = lock(plan, words(), words())

@@ -111,6 +111,7 @@ def test_looking_at_a_plan_does_not_change_it(name: str):
     assert made.session_state["frontier"].plan == load(name)[1]
 
 
+@pytest.mark.slow
 def test_plan_survives_leaving_the_page_and_reloading():
     made = app()
     made.button(key="open-czech").click().run()
@@ -152,6 +153,7 @@ def test_risk_bound_marks_the_most_useful(swept: Callable[..., Workspace]):
     assert slider.value is not None
 
 
+@pytest.mark.slow
 def test_every_option_of_the_map(swept: Callable[..., Workspace]):
     made = to(app(swept()), "explore")
     for key in ("look-errors", "look-distortion", "look-partial"):

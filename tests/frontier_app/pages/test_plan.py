@@ -250,6 +250,7 @@ def words_of(content: bytes) -> str:
     return "\n".join("".join(t.text or "" for t in part.iter("{*}t")) for part in made.element.body)
 
 
+@pytest.mark.slow
 def test_the_plan_is_a_document_for_members_and_with_rates_for_the_chair(
     offered: dict[str, Callable[[], bytes]],
 ) -> None:
@@ -279,6 +280,7 @@ def test_a_wrong_plan_is_no_document() -> None:
     assert [b.proto.disabled for b in made.get("download_button")] == [True, True]
 
 
+@pytest.mark.slow
 def test_a_departure_is_taken_back_and_what_is_open_stays() -> None:
     made = _lock(_on_plan())
     next(box for box in made.number_input if box.label == "Replicates of each").set_value(33).run()

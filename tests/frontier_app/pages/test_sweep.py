@@ -110,6 +110,7 @@ def test_another_study_of_the_workspace_is_opened(swept: Callable[..., Workspace
     assert not made.exception and at.study == at.folder / "study-2.study"
 
 
+@pytest.mark.slow
 def test_a_new_study_with_another_bound_tells_what_was_seen_before(
     swept: Callable[..., Workspace], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -154,6 +154,7 @@ def test_rows_that_are_not_right_are_named_and_the_others_count() -> None:
     assert list(wrong) == [1, 2] and "nosuch" in wrong[1] and "no weight" in wrong[2]
 
 
+@pytest.mark.slow
 def test_rows_are_added_kept_while_wrong_and_removed() -> None:
     made = _sample()
     a, b = _plan(made).names[:2]
@@ -175,6 +176,7 @@ def test_rows_are_added_kept_while_wrong_and_removed() -> None:
     assert _plan(made).analyses == () and len(_plan(made).tables) == 1
 
 
+@pytest.mark.slow
 def test_declared_uses_and_sensitive_answers_are_measured_at_once() -> None:
     made = _sample()
     a, b, c = _plan(made).names[:3]
@@ -209,6 +211,7 @@ def test_a_study_keeps_its_measures_when_a_table_is_declared_later(swept: Callab
     assert any("The study has its own" in str(one.value) for one in made.caption)
 
 
+@pytest.mark.slow
 def test_every_family_is_offered_and_a_quantile_regression_asks_for_its_quantile() -> None:
     made = _sample()
     a, b = _plan(made).names[:2]

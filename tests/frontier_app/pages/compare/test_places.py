@@ -33,6 +33,7 @@ def _switch(made: AppTest, key: str) -> Any:
     return next(group for group in made.button_group if group.key == key)
 
 
+@pytest.mark.slow
 def test_areas_are_shown_worst_first_at_each_level(swept: Callable[..., Workspace]) -> None:
     made = _compared(
         swept("census", mechanisms=[EXCHANGE], replicates=2, measures=["small_cells", "hellinger"]), "places"

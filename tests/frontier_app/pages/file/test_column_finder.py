@@ -43,6 +43,7 @@ def test_any_column_is_found_and_added_to_a_role_or_says_why_not(opened: AppTest
     assert made.session_state["frontier"].plan.keys == ("marital",)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("typed", "why", "button", "part"),
     [

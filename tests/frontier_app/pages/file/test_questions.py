@@ -122,6 +122,7 @@ def test_all_warnings_that_may_be_are_left_so_by_the_blue_button(tmp_path: Path)
     assert "Done: 2 warnings left as they are." in words_of(made)
 
 
+@pytest.mark.slow
 def test_the_weight_is_set_where_columns_are_set_together(tmp_path: Path) -> None:
     names = ["w1", *(f"q{i}" for i in range(13))]
     rows = [",".join([str(1 + i % 37 / 8), *(str((i // (k + 1)) % 3) for k in range(13))]) for i in range(300)]
@@ -201,6 +202,7 @@ def test_an_attribute_of_one_level_is_said_to_be_of_no_use(tmp_path: Path) -> No
     assert "sex: 1 level. No two records differ on it, so it cannot be swapped." in words_of(made)
 
 
+@pytest.mark.slow
 def test_from_300_columns_to_a_plan_in_few_decisions(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from frontier_app.session import loading
 

@@ -126,6 +126,7 @@ def test_a_file_is_asked_for_its_households_and_places(tmp_path: Path) -> None:
     assert not made.exception and not made.error
 
 
+@pytest.mark.slow
 def test_the_exchange_of_households_can_be_declined(tmp_path: Path) -> None:
     made = _census(tmp_path)
     assert any(button.key == "file-no-households" for button in made.button), "no answer is needed before"

@@ -51,6 +51,7 @@ def test_what_is_usual_is_chosen_already_and_no_option_is_named(made: AppTest) -
     assert not [label for label in labels for option in OPTIONS if f"({option})" in label]
 
 
+@pytest.mark.slow
 def test_the_share_says_that_twice_as_many_records_are_perturbed(made: AppTest) -> None:
     _with(made, "text_input", "-rate").set_value("2, 5").run()
     (twice,) = [one.value for one in made.caption if "twice as many" in one.value and one.value.startswith("Each")]
@@ -60,6 +61,7 @@ def test_the_share_says_that_twice_as_many_records_are_perturbed(made: AppTest) 
     assert [error.value for error in made.error if "0.5" in error.value]
 
 
+@pytest.mark.slow
 def test_who_is_a_target_for_certain_is_told_by_how_many_are_alike(made: AppTest) -> None:
     certain = _with(made, "button_group", "-certain")
     assert list(certain.options) == [
@@ -74,6 +76,7 @@ def test_who_is_a_target_for_certain_is_told_by_how_many_are_alike(made: AppTest
     assert _scenarios(made) == "12"
 
 
+@pytest.mark.slow
 def test_partners_exchange_and_agree_on_lists_of_attributes(made: AppTest) -> None:
     names = made.session_state["frontier"].plan.names
     _with(made, "multiselect", "-swap-0").set_value([names[3]]).run()
