@@ -21,18 +21,25 @@ from typing import Any, NamedTuple
 
 from benchmarks._tables import RATES
 from benchmarks._targets import word
-from engine.plan import edit_plan, first_plan
-from engine.plan.recode import code
-from engine.plan.samples import open_data
-from engine.sweeps.candidates import scenarios_of
-from engine.sweeps.probe import estimate, probed
-from engine.sweeps.space_count import space_or_count
 from tests.shared import folder
 
 TARGET, FACTOR = 1.0, 1.5
 """Seconds of the whole process, of the processor and by the clock; how far an estimate may be off, either way."""
 PROCESSES = 7
 RECORDS = ("small_cells", "hellinger", "distance_linkage")
+_COMMAND = """
+import json, sys
+from engine.sweeps import probe
+from engine.cli.main import main
+estimate = probe.estimate
+def told(*given, **named):
+    found = estimate(*given, **named)
+    sys.stderr.write(json.dumps([found.processor, found.seconds]))
+    return found
+probe.estimate = told
+sys.exit(main())
+"""
+"""``frontier space``, which rounds the time that it tells, with that time as it was estimated."""
 
 
 class Case(NamedTuple):
@@ -63,36 +70,23 @@ def cases(large: str) -> dict[str, Case]:
     }
 
 
-def taken(*arguments: str) -> tuple[float, float, str]:
-    """Seconds of the processor and by the clock that a process of Python took, and what it wrote."""
+def taken(*arguments: str) -> tuple[float, float, subprocess.CompletedProcess[str]]:
+    """Seconds of the processor and by the clock that a process of Python took, and how it ended."""
     environment = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
     before, began = os.times(), time.perf_counter()
     ended = subprocess.run([sys.executable, *arguments], env=environment, check=True, capture_output=True, text=True)
     clock, after = time.perf_counter() - began, os.times()
     spent = after.children_user - before.children_user + after.children_system - before.children_system
-    return spent, clock, ended.stdout
-
-
-def child(source: str, changes: str) -> None:
-    """Estimate as the command does and write what it rounds: seconds of the processor and by the clock."""
-    started, began = time.process_time(), time.perf_counter()
-    raw, plan = open_data(source)
-    plan = edit_plan(plan or first_plan(raw), **json.loads(changes))
-    data = code(raw, plan)
-    read = time.perf_counter() - began
-    specs, total = probed(plan, data, space_or_count(plan, data), scenarios_of(plan, data, listed=False)[0])
-    told = estimate(plan, data, specs=specs, total=total, read=read, started=started)
-    sys.stdout.write(json.dumps([told.processor, told.seconds]))
+    return spent, clock, ended
 
 
 def foretold(name: str, case: Case, replicates: int) -> None:
     """Print an estimate beside what the sweep takes."""
-    changes = json.dumps({**case.changes, "replicates": replicates})
-    told = json.loads(taken("-m", "benchmarks.space", case.source, changes)[2])
+    asked = (case.source, *case.options(), "--replicates", str(replicates))
+    said = taken("-c", _COMMAND, "space", *asked)[2].stderr
+    told = json.loads(said[said.rindex("[") :])
     with TemporaryDirectory() as place:
-        study = str(Path(place) / "space.study")
-        asked = (*case.options(), "--replicates", str(replicates), "--study", study)
-        *sweep, _ = taken("-m", "engine", "sweep", case.source, *asked)
+        *sweep, _ = taken("-m", "engine", "sweep", *asked, "--study", str(Path(place) / "space.study"))
     for what, estimated, true in zip(("processor", "clock"), told, sweep, strict=True):
         figure = f"{name}, {replicates} replicate{'s' if replicates > 1 else ''}, {what}"
         verdict = word(f"time of a sweep ÷ its estimate, {what}", true / estimated, either=FACTOR)
@@ -105,7 +99,7 @@ def main() -> None:
     source = str(file) if file.is_file() else "fair"
     asked = (source, "--all-specs", "--rates", ",".join(RATES))
     runs = [taken("-m", "engine", "space", *asked) for _ in range(PROCESSES)]
-    print(next(line for line in runs[0][2].splitlines() if line.startswith("scenarios: ")))
+    print(next(line for line in runs[0][2].stdout.splitlines() if line.startswith("scenarios: ")))
     for what, seconds in (("processor", [run[0] for run in runs]), ("clock", [run[1] for run in runs])):
         print(
             f"  {what:9} median {median(seconds):5.2f} s, least {min(seconds):5.2f} s  <= {TARGET:g} s: "
@@ -118,7 +112,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    if sys.argv[1:]:
-        child(sys.argv[1], sys.argv[2])
-    else:
-        main()
+    main()
