@@ -44,12 +44,22 @@ and does nothing that is no statistics: no Python to start, no list of scenarios
 a crash, no map. `phases` tells what each of these takes beside the phases of the yardstick. In a draw of few pairs what
 Python does around compiled code costs as much as the draw.
 
-What is missed, and why. The complete space by the clock: preparing, draws, exchanges and sums take what they take in C,
-but the start of Python, the beginning of the list and the map run on one processor while the other waits. All quick
-measures together: they are held against the four of every sweep, which are summed in one pass while pairs are exchanged
-and have become faster than the others. The first page of a new server: it loads the libraries that draw.
-The tests, which are no benchmark, take longer than wanted: real browsers, processes that are killed, simulations of the
-papers and thousands of short tests of pages each take their part; `make test` ends with its own time.
+What is missed, and why.
+* The complete space by the clock: drawing takes what it takes in C, but half a second until Python and its libraries
+  have started, and a quarter for storing the map at the end, run on one processor while the other waits. `phases` shows
+  the shares.
+* Two workers beside one: threads of a process hand Python's lock to each other between two compiled calls.
+* A candidate at 10 % beside the whole algorithm over records: at that rate nearly all of its time is draws, one for
+  each pair, which the yardstick makes too; what cells spare is the rest.
+* All quick measures together: they are held against the four of every sweep, which are summed in one pass while pairs
+  are exchanged and have become faster than the others.
+* Pages: the first one of a new server loads the libraries that draw, and the browser takes most of each step after it;
+  the server answers in a tenth of a second. How many steps keep to half a second depends on the hour.
+* `make unit` and `make test`: what is left is spread over thousands of short tests of some 30 ms each, besides real
+  browsers, processes that are killed and simulations of the papers. On two processors no single test decides.
+
+The machine is a virtual one: the same C program takes from 1.5 s to 2.1 s by the clock in different hours, and seconds
+on this page move with it.
 """
 
 
