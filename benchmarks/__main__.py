@@ -48,7 +48,9 @@ What is missed, and why.
 * The complete space by the clock: drawing takes what it takes in C, but half a second until Python and its libraries
   have started, and a quarter for storing the map at the end, run on one processor while the other waits. `phases` shows
   the shares.
-* Two workers beside one: threads of a process hand Python's lock to each other between two compiled calls.
+* Seconds to the first candidates and to count a space, and one more record beside the parser, which do not take turns:
+  they were met in an hour in which the yardstick in C swept the space in 1.5 s by the clock.  In the hour of the run
+  below it took 2.1 s, and the machine changed its speed by a third within minutes.
 * A candidate at 10 % beside the whole algorithm over records: at that rate nearly all of its time is draws, one for
   each pair, which the yardstick makes too; what cells spare is the rest.
 * All quick measures together: they are held against the four of every sweep, which are summed in one pass while pairs
@@ -57,9 +59,6 @@ What is missed, and why.
   the server answers in a tenth of a second. How many steps keep to half a second depends on the hour.
 * `make unit` and `make test`: what is left is spread over thousands of short tests of some 30 ms each, besides real
   browsers, processes that are killed and simulations of the papers. On two processors no single test decides.
-
-The machine is a virtual one: the same C program takes from 1.5 s to 2.1 s by the clock in different hours, and seconds
-on this page move with it.
 """
 
 
