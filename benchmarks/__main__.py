@@ -49,8 +49,8 @@ What is missed, and why.
   have started, and a quarter for storing the map at the end, run on one processor while the other waits. `phases` shows
   the shares.
 * Seconds to the first candidates and to count a space, one more record beside the parser, and three of thirty frontiers
-  beside moocore: they were met in an hour in which the yardstick in C swept the space in 1.5 s by the clock.  In the hour of the run
-  below it took 2.1 s, and the machine changed its speed by a third within minutes.
+  beside moocore: they were met in an hour in which the yardstick in C swept the space in 1.5 s by the clock.  In the
+  hour of the run below it took 2.1 s, and the machine changed its speed by a third within minutes.
 * A candidate at 10 % beside the whole algorithm over records: at that rate nearly all of its time is draws, one for
   each pair, which the yardstick makes too; what cells spare is the rest.
 * All quick measures together: they are held against the four of every sweep, which are summed in one pass while pairs
