@@ -13,7 +13,6 @@ from engine.plan import Plan
 from engine.plan.column_assignment import check_assignment
 from engine.plan.tabulate import tabulate
 from engine.study.study import Study
-from engine.sweeps.cluster_counting import cluster_counter
 from engine.sweeps.countable import check_countable
 
 
@@ -37,7 +36,12 @@ def table_for(
     check_assignment(plan.data, data.names)
     say = announce or (lambda text: None)
     say(f"'{data.source}' is read by streaming: records are counted, none is kept; only analysts' bundles are made")
-    table = tabulate(data, plan) if cluster is None else tabulate(data, plan, cluster_counter(cluster, announce))
+    if cluster is None:
+        table = tabulate(data, plan)
+    else:
+        from engine.sweeps.cluster_counting import cluster_counter
+
+        table = tabulate(data, plan, cluster_counter(cluster, announce))
     n_files = len(data.parts)
     say(f"'{data.source}' holds {table.n_records:,} records in {n_files:,} file{'' if n_files == 1 else 's'}")
     return table

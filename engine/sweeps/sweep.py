@@ -32,7 +32,6 @@ from engine.study.map_reader import risk_utility_map
 from engine.study.plan_changes import change_plan, check_change, check_departures, record_plan
 from engine.study.study import Study
 from engine.sweeps.adaptive import most_runs, most_to_do, run_adaptively
-from engine.sweeps.cluster import check_address, open_cluster
 from engine.sweeps.evaluator import Question
 from engine.sweeps.readiness import Ready, ready
 from engine.sweeps.release_warnings import ReleaseWarning, release_warnings
@@ -112,6 +111,8 @@ def check_options(options: RunOptions) -> None:
     if cluster is not None:
         if workers is not None:
             raise UsageError("workers are processes on this machine; a cluster has its own, so give one of the two")
+        from engine.sweeps.cluster import check_address
+
         check_address(cluster)
 
 
@@ -366,5 +367,7 @@ def open_executor(question: Question, key: bytes, candidates: int, **options: Un
         with open_local_executor(question, key, workers, candidates) as executor:
             yield executor
         return
+    from engine.sweeps.cluster import open_cluster
+
     with open_cluster(question, key, cluster, options.get("announce")) as executor:
         yield executor

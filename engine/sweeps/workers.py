@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from itertools import islice
 from multiprocessing import get_context, parent_process
 from queue import SimpleQueue
-from threading import Thread, local
+from threading import Event, Thread, local
 from typing import Protocol
 
 import numpy as np
@@ -81,19 +81,29 @@ class SerialExecutor:
 
 
 class PoolExecutor:
-    """Runs batches in the threads or the processes of a pool, by a function of theirs; they end with this process."""
+    """Runs batches in the threads or the processes of a pool, by a function of theirs; they end with this process.
 
-    def __init__(self, pool: Pool, work: Callable[[TaskBatch], Outcome], workers: int) -> None:
-        self._pool, self._work, self.workers = pool, work, workers
+    With an event for its ``full_strength`` one worker waits for it: it is set once who asked for the first outcomes has
+    done what there is to do meanwhile, and by whoever ends the pool.
+    """
+
+    def __init__(
+        self, pool: Pool, work: Callable[[TaskBatch], Outcome], workers: int, full_strength: Event | None = None
+    ) -> None:
+        self._pool, self._work, self.workers, self._full_strength = pool, work, workers, full_strength
 
     def run(self, batches: Iterable[TaskBatch]) -> Iterator[Outcome]:
         """Return every outcome as it comes; the first one says that workers have enough to do for a while."""
         left, under_way, done = iter(batches), 0, SimpleQueue[Future[Outcome]]()
         try:
+            if self._full_strength is not None:
+                self._pool.submit(self._full_strength.wait)
             for batch in islice(left, _AHEAD * self.workers):
                 self._pool.submit(self._work, batch).add_done_callback(done.put)
                 under_way += 1
             yield NOTHING_YET
+            if self._full_strength is not None:
+                self._full_strength.set()
             while under_way:
                 outcome = done.get().result()
                 under_way -= 1
@@ -146,10 +156,17 @@ def open_local_executor(
         yield SerialExecutor(question, key)
     elif candidates is not None and threads_pay(candidates, question, workers):
         evaluators = _ThreadEvaluators(question, key)
+        # The thread that lists scenarios meanwhile is one too many where every processor has a worker: all would wait
+        # for each other's turn, and the first results for the list.
+        full_strength = Event() if workers >= (os.cpu_count() or 1) else None
         with _ending(ThreadPoolExecutor(workers, "sweep")) as pool:
             for _ in range(workers):  # each loads kernels while tasks are being made
                 pool.submit(evaluators.prepare)
-            yield PoolExecutor(pool, evaluators.run, workers)
+            try:
+                yield PoolExecutor(pool, evaluators.run, workers, full_strength)
+            finally:
+                if full_strength is not None:
+                    full_strength.set()
     else:
         check_travel(question.registered)
         with _ending(ProcessPoolExecutor(workers, get_context("spawn"), _start_worker, (question, key))) as pool:

@@ -4,13 +4,18 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
+from threading import Event, Thread, get_ident
 
+import numpy as np
 import pytest
 
-from engine.sweeps.workers import PoolExecutor, open_local_executor
+from engine.release.spec import ReleaseSpec
+from engine.sweeps.evaluator import Outcome
+from engine.sweeps.groups import TaskBatch
+from engine.sweeps.workers import NOTHING_YET, PoolExecutor, open_local_executor
 from tests.engine.small_studies import ROOT, SMALL
-from tests.small_tables import KEY
+from tests.small_tables import KEY, groups
 
 _DEAR = ("pandas", "pyarrow", "statsmodels", "scipy.linalg", "scipy.stats", "scipy.special", "patsy")
 
@@ -53,3 +58,61 @@ def test_all_processes_start_at_once() -> None:
     with open_local_executor(SMALL.asked(), KEY, 3) as executor:
         assert isinstance(executor, PoolExecutor) and isinstance(executor._pool, ProcessPoolExecutor)
         assert len(executor._pool._processes) == 3
+
+
+def threads_at_work(full_strength: Event | None) -> int:
+    """Threads of two that work before the first outcome was looked at."""
+    seen, both = set(), Event()
+
+    def work(batch: TaskBatch) -> Outcome:
+        seen.add(get_ident())
+        if len(seen) == 2:
+            both.set()
+        both.wait(0.02)
+        return Outcome(np.zeros((0, 4)), [])
+
+    with ThreadPoolExecutor(2) as pool:
+        outcomes = PoolExecutor(pool, work, 2, full_strength).run([TaskBatch()] * 5)
+        assert next(outcomes) is NOTHING_YET
+        while pool._work_queue.qsize():
+            both.wait(0.01)
+        at_work = len(seen)
+        assert len(list(outcomes)) == 5
+    return at_work
+
+
+def test_a_thread_waits_while_the_first_outcome_is_looked_at_where_it_is_told_to() -> None:
+    assert threads_at_work(Event()) == 1
+    assert threads_at_work(None) == 2
+
+
+@pytest.mark.parametrize("n_processors, waits", [(2, True), (3, False), (None, True)])
+def test_a_thread_waits_where_every_processor_has_one(
+    n_processors: int | None, waits: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("os.cpu_count", lambda: n_processors)
+    with open_local_executor(SMALL.asked("hellinger"), KEY, 2, candidates=1) as executor:
+        assert isinstance(executor, PoolExecutor) and isinstance(executor._pool, ThreadPoolExecutor)
+        assert (executor._full_strength is not None) == waits
+
+
+def test_a_pool_ends_when_what_is_done_meanwhile_fails(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("os.cpu_count", lambda: 2)
+    question, failed = SMALL.asked("hellinger"), []
+    made = groups(question, [ReleaseSpec(SMALL.spec("SUUU"), "0.5")])
+
+    def fail() -> None:
+        try:
+            with open_local_executor(question, KEY, 2, candidates=1) as executor:
+                assert isinstance(executor, PoolExecutor) and isinstance(executor._pool, ThreadPoolExecutor)
+                for _ in executor.run([TaskBatch((one, (1,)) for one in made)]):
+                    while executor._pool._work_queue.qsize():
+                        Event().wait(0.01)
+                    raise RuntimeError("no room for the list")
+        except RuntimeError as error:  # which keeps what it left behind from being collected
+            failed.append(error)
+
+    thread = Thread(target=fail, daemon=True)
+    thread.start()
+    thread.join(20)
+    assert failed
