@@ -26,7 +26,8 @@ if TYPE_CHECKING:
 
 examples.register()
 
-CHROMIUM_NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
+# The first is Chromium without a window, as all tests have it: it takes a fifth less time.
+CHROMIUM_NAMES = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 CHROMIUM_FLAGS = (
     "--no-sandbox",  # a container's root user has none to run in
     "--disable-dev-shm-usage",  # which is often small
