@@ -58,7 +58,8 @@ What is missed, and why.
 * Pages: the first one of a new server loads the libraries that draw, and the browser takes most of each step after it;
   the server answers in a tenth of a second. How many steps keep to half a second depends on the hour.
 * `make unit` and `make test`: what is left is spread over thousands of short tests of some 30 ms each, besides real
-  browsers, processes that are killed and simulations of the papers. On two processors no single test decides.
+  browsers, processes that are killed and simulations of the papers. On two processors no single test decides: `checks`
+  tells what the tests of each folder take.
 """
 
 
