@@ -70,9 +70,9 @@ def show_profile(found: dict[str, list[float]]) -> None:
 def taken(target: str, report: Path) -> tuple[float, float, str]:
     """Seconds by the clock and of the processors that one call of make takes, and what its tests counted; ``report``
     will hold what each took."""
-    environment = {**os.environ, "PY_COLORS": "0", "PYTEST_ADDOPTS": f"--junitxml={report}"}
+    command = ["make", target, f"PYTEST_ARGS=--junitxml={report}"]
     began, before = time.perf_counter(), processor_of_children()
-    ended = subprocess.run(["make", target], cwd=ROOT, env=environment, capture_output=True, text=True)
+    ended = subprocess.run(command, cwd=ROOT, env={**os.environ, "PY_COLORS": "0"}, capture_output=True, text=True)
     clock, processor = time.perf_counter() - began, processor_of_children() - before
     return clock, processor, closing(ended.stdout)
 
