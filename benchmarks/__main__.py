@@ -48,11 +48,11 @@ What is missed, and why.
 * The complete space by the clock: drawing takes what it takes in C, but half a second until Python and its libraries
   have started, and a quarter for storing the map at the end, run on one processor while the other waits. `phases` shows
   the shares.
-* Seconds to the first candidates, one of eighteen estimates, one more record beside the parser, a step from file to plan
-  with twice the columns, and frontiers of three and four objectives beside moocore: all of these were met by the same
-  code in other hours. The machine changes its speed by a third within minutes, whatever else it does, and what is not
-  measured in turn moves with it: within an hour of the run below the complete space took from 1.6 to 1.9 times what C
-  takes by the clock, and its first candidates came after 1.2 to 1.6 s.
+* Seconds to the first candidates, one of eighteen estimates, one more record beside the parser, a step from a file to
+  its plan with twice the columns, and frontiers of three and four objectives beside moocore: all of these were met by
+  the same code in other hours. The machine changes its speed by a third within minutes, whatever else it does, and what
+  is not measured in turn moves with it: within an hour of the run below the complete space took from 1.6 to 1.9 times
+  what C takes by the clock, and its first candidates came after 1.2 to 1.6 s.
 * A candidate at 10 % beside the whole algorithm over records: at that rate nearly all of its time is draws, one for
   each pair, which the yardstick makes too; what cells spare is the rest.
 * All quick measures together: they are held against the four of every sweep, which are summed in one pass while pairs
