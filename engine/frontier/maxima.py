@@ -10,12 +10,15 @@ depths and small pieces and never over rows; in small pieces every pair is compa
 
 from __future__ import annotations
 
+from math import isqrt
+
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.frontier.pairs_in_bits import Floats, Mask, Ranks, covered_by_earlier, covered_in_bits, narrowed, ranked
+from engine.frontier.pairs_in_bits import Mask, covered_by_earlier, covered_in_bits, narrowed
+from engine.frontier.sorting import Floats, Index, Ranks, by_digits, ranked, sorted_order
 
-Index = NDArray[np.intp]
+Bytes = tuple[NDArray[np.uint8], NDArray[np.uint8]]
 
 _BLOCK = 2048
 """Number of columns up to which comparing every pair of them beats dividing further."""
@@ -23,13 +26,16 @@ _BLOCK = 2048
 _PAIRS = 1 << 23
 """Number of pairs of two sides up to which comparing every pair beats dividing further."""
 
-_LEAF = 3072
-"""Number of columns of a sweep up to which comparing every pair of them beats dividing further."""
+_LEAF = 255
+"""Most columns in a leaf of a sweep, so that a place among them fits into a byte and one value is left over."""
+
+_NOBODY = np.uint8(255)
+"""A place that comes after all places in a leaf."""
 
 
 def maxima_two(first: Floats, second: Floats) -> Mask:
     """Frontier mask of points without NaN: sort by the first column, sweep the least second column so far."""
-    order = np.argsort(first)
+    order = sorted_order(first)
     x, y = first[order], second[order]
     least = np.minimum.accumulate(y)
     new_x = x[1:] != x[:-1]
@@ -113,7 +119,7 @@ def _maxima_sorted(table: Ranks) -> Mask:
 def _stable_order(ranks: Ranks) -> Index:
     """``np.argsort(ranks, kind="stable")``, several times quicker."""
     order = _inverse(ranks)
-    return np.argsort(ranks * np.int64(len(ranks)) + np.arange(len(ranks))) if order is None else order
+    return by_digits(ranks) if order is None else order
 
 
 def _inverse(ranks: Ranks | NDArray[np.int64]) -> Index | None:
@@ -185,43 +191,62 @@ def _swept(first: Ranks, second: Ranks, source: Mask, target: Mask) -> Mask:
     sweep order.
 
     The recursion over the sweep order (left half against right half, then each half) is run one depth at a time for all
-    blocks together: O(N) per depth, O(N log N) in all, whatever the data.  ``order`` lists every block by its first
-    value; inside a block the running least ``second`` of the left half's sources decides the right half's targets.
+    blocks together: O(N) per depth, O(N log N) in all, whatever the data.  ``numbers`` lists every block by its first
+    value; inside a block the running least second value of the left half's sources decides the right half's targets.
     Leaves of one width, as many as a power of two, make the blocks of a depth the rows of a matrix, and going down a
     depth a stable split of every row in two.  In the leaves every pair is compared.
+
+    A number holds, from its high bits down, a place's rank by the second value, whether it is no source, and its leaf.
     """
     count = len(first)
-    depth = (-(-count // _LEAF) - 1).bit_length()
+    depth = (-(-count // max(1, min(_LEAF, isqrt(count)))) - 1).bit_length()
     width = -(-count // (1 << depth))
-    size = width << depth
-    nobody = np.int32(np.iinfo(np.int32).max)
-    leaf = np.repeat(np.arange(1 << depth, dtype=np.int32), width)
-    order = np.arange(size)
-    # Stable: at equal first values the earlier of two comes first and may still dominate the later.
-    order[:count] = _stable_order(first)
-    # As a source, whoever is none ranks last; as a target, whoever is none ranks before everything.
-    gives, takes = np.full(size, nobody), np.full(size, np.int32(-1))
-    np.copyto(gives[:count], second, where=source)
-    np.copyto(takes[:count], second, where=target)
-    gives, takes = gives[order], takes[order]
+    size, mute, shift = width << depth, 1 << depth, depth + 1
+    leaf = np.repeat(np.arange(1 << depth, dtype=np.int64), width)
+    # Stable: at equal values the earlier of two comes first and may still dominate the later.
+    by_first, by_second = np.arange(size), np.arange(size)
+    by_first[:count], by_second[:count] = _stable_order(first), _stable_order(second)
+    numbers = leaf.copy()
+    numbers[by_second] += np.arange(size, dtype=np.int64) << shift
+    numbers[:count][~source] |= mute
+    numbers = numbers[by_first]
     hit = np.zeros(size, dtype=np.bool_)
     for level in range(depth - 1, -1, -1):
         half = width << level
-        right = (leaf[order] & np.int32(1 << level)).astype(np.bool_)
-        best = np.minimum.accumulate(np.where(right, nobody, gives).reshape(-1, 2 * half), axis=1).ravel()
-        beaten = right & (best <= takes)
-        hit[order[beaten]] = True
-        if level:
-            # Places instead of masks: looking up by an irregular mask is several times slower.
-            sides = (np.flatnonzero(~right).reshape(-1, half), np.flatnonzero(right).reshape(-1, half))
-            indices = np.stack(sides, axis=1).ravel()
-            order, gives, takes = order[indices], gives[indices], takes[indices]
-    both = np.stack((first, second))
-    for begin in range(0, count, width):
-        part = slice(begin, min(begin + width, count))
-        below = narrowed(both[:, part])
-        above = below.copy()
-        above[1, ~source[part]] = below[1].max() + 1
-        hit[part] |= covered_by_earlier(above, below)
-    hit[:count] &= target
-    return hit[:count]
+        side = numbers & (1 << level)
+        right = side != 0
+        # A high bit takes the right half, and whoever is no source, out of the running.
+        least = (numbers | side << (62 - level) | (numbers & mute) << (62 - depth)).reshape(-1, 2 * half)
+        np.minimum.accumulate(least, axis=1, out=least)
+        beaten = np.flatnonzero(right & (least.ravel() < numbers))
+        hit[by_second[numbers[beaten] >> shift]] = True
+        # Places instead of masks: looking up by an irregular mask is several times slower.
+        sides = (np.flatnonzero(~right).reshape(-1, half), np.flatnonzero(right).reshape(-1, half))
+        numbers = numbers[np.stack(sides, axis=1).ravel()]
+    first_in_leaf = _places(by_second[numbers >> shift], width)
+    second_in_leaf = _places(by_second[by_digits(leaf[by_second])], width)
+    gives = second_in_leaf.copy()
+    gives[:count][~source] = _NOBODY
+    hit |= _covered_in_leaves((first_in_leaf, gives), (first_in_leaf, second_in_leaf), width)
+    return hit[:count] & target
+
+
+def _places(listed: Index, width: int) -> NDArray[np.uint8]:
+    """Where each place stands within its leaf, from a list of all leaves one after another."""
+    places = np.empty(len(listed), dtype=np.uint8)
+    places[listed] = np.tile(np.arange(width, dtype=np.uint8), len(listed) // width)
+    return places
+
+
+def _covered_in_leaves(above: Bytes, below: Bytes, width: int) -> Mask:
+    """A mask of the places of ``below`` that an earlier one of the same leaf in ``above`` precedes in every row.
+
+    Side by side in a matrix, all leaves are compared at once, each place with the one that is so many places earlier.
+    """
+    one, other = ([np.ascontiguousarray(row.reshape(-1, width).T) for row in rows] for rows in (above, below))
+    hit, precedes, both = (np.zeros(one[0].shape, dtype=np.bool_) for _ in range(3))
+    for apart in range(1, width):
+        found = np.less(one[0][:-apart], other[0][apart:], out=both[apart:])
+        found &= np.less(one[1][:-apart], other[1][apart:], out=precedes[apart:])
+        hit[apart:] |= found
+    return hit.T.ravel()

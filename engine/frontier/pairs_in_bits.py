@@ -11,8 +11,8 @@ import threading
 import numpy as np
 from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
-Ranks = NDArray[np.int32]
+from engine.frontier.sorting import Ranks, ranked
+
 Mask = NDArray[np.bool_]
 
 _MEMBERS = 1024
@@ -29,17 +29,6 @@ _WIDE = 2
 
 _WORD, _BIT = np.arange(_MEMBERS) // 64, np.uint64(1) << (np.arange(_MEMBERS) % 64).astype(np.uint64)
 """Where in a set of bits each member stands."""
-
-
-def ranked(values: Floats | NDArray[np.signedinteger]) -> Ranks:
-    """The rank of each value, equal values alike and no rank left out."""
-    order = np.argsort(values)
-    ordered = values[order]
-    climbs = np.zeros(len(order), np.int32)
-    np.not_equal(ordered[1:], ordered[:-1], out=climbs[1:], casting="unsafe")
-    ranks = np.empty(len(order), np.int32)
-    ranks[order] = np.cumsum(climbs, dtype=np.int32)
-    return ranks
 
 
 def narrowed(table: Ranks) -> Ranks:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from engine.frontier.maxima import Index, maxima_many, maxima_two
-from engine.frontier.pairs_in_bits import Floats, Mask
+from engine.frontier.maxima import maxima_many, maxima_two
+from engine.frontier.pairs_in_bits import Mask
+from engine.frontier.sorting import Floats, Index
 
 _DIRECT = 4096
 """Rows up to which a pass costs more than it saves."""

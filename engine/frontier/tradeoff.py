@@ -19,8 +19,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from engine.common.errors import UsageError
-from engine.frontier.maxima import Index
-from engine.frontier.pairs_in_bits import Floats
+from engine.frontier.sorting import Floats, Index
 from engine.frontier.undominated import as_losses, undominated
 
 

@@ -18,9 +18,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from engine.common.errors import UsageError
-from engine.frontier.maxima import Index, maxima_many, maxima_two
-from engine.frontier.pairs_in_bits import Floats, Mask
+from engine.frontier.maxima import maxima_many, maxima_two
+from engine.frontier.pairs_in_bits import Mask
 from engine.frontier.prefilter import prefilter_many, prefilter_two
+from engine.frontier.sorting import Floats, Index
 
 
 def as_losses(losses: ArrayLike) -> Floats:

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 from engine.frontier import maxima
-from engine.frontier.pairs_in_bits import ranked
+from engine.frontier.sorting import ranked
 from tests.engine.losses import FEW, simplex
 
 RANKS = hnp.arrays(np.int32, st.integers(0, 30), elements=st.integers(0, 29))

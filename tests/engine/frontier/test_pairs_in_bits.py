@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 from engine.frontier import pairs_in_bits
-from engine.frontier.pairs_in_bits import covered_by_earlier, covered_in_bits, narrowed, ranked
+from engine.frontier.pairs_in_bits import covered_by_earlier, covered_in_bits, narrowed
+from engine.frontier.sorting import ranked
 from tests.engine.losses import FEW, simplex
 
 SIDES = st.tuples(st.integers(1, 5), st.integers(0, 140), st.integers(0, 140)).flatmap(

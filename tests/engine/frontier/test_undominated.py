@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from engine.common.errors import UsageError
-from engine.frontier import maxima, pairs_in_bits, prefilter
+from engine.frontier import maxima, pairs_in_bits, prefilter, sorting
 from engine.frontier.undominated import dominated_by, undominated
 from tests.engine.losses import ANY_TABLE, FEW, WHOLE, simplex, tables
 from tests.twins import frontier as twin
@@ -23,6 +23,7 @@ def small_pieces(monkeypatch):
         monkeypatch.setattr(maxima, name, value)
     for name, value in {"_MEMBERS": 3, "_ASKED": 5, "_WIDE": 1}.items():
         monkeypatch.setattr(pairs_in_bits, name, value)
+    monkeypatch.setattr(sorting, "_FEW", 2)
     for name, value in {"_DIRECT": 4, "_CHUNK": 7, "_CELLS": 8, "_BOXES_PER_ROW": 200}.items():
         monkeypatch.setattr(prefilter, name, value)
 
