@@ -232,7 +232,7 @@ def _swept(first: Ranks, second: Ranks, source: Mask, target: Mask) -> Mask:
 
 
 def _places(listed: Index, width: int) -> NDArray[np.uint8]:
-    """Where each place stands within its leaf, from a list of all leaves one after another."""
+    """Return the place of each member within its leaf, from a list of all leaves one after another."""
     places = np.empty(len(listed), dtype=np.uint8)
     places[listed] = np.tile(np.arange(width, dtype=np.uint8), len(listed) // width)
     return places
