@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
+from engine.common.equal_numbers import first_places
 from engine.release.specs import C, F, S, Specs, U
 
 _DIGITS = np.zeros(128, np.int64)
@@ -41,8 +42,7 @@ def first_equal(numbers: np.ndarray) -> np.ndarray:
     key = numbers[:, 0]
     for word in numbers.T[1:]:
         key = np.unique(key, return_inverse=True)[1] * len(numbers) + np.unique(word, return_inverse=True)[1]
-    _, first, same = np.unique(key, return_index=True, return_inverse=True)
-    return np.asarray(first[same])
+    return first_places(key)
 
 
 def first_of_structure(specs: Specs, apart: Sequence[int] = ()) -> np.ndarray:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from engine.common.equal_numbers import first_places
 from engine.common.errors import UsageError
 from engine.release.spec import DIGEST_BYTES
 
@@ -29,10 +30,12 @@ def short_ids(digests: np.ndarray, taken: np.ndarray = NO_IDS) -> np.ndarray:
     taken_lengths = np.char.str_len(taken) - 1
     while len(left) > _ONE_BY_ONE and n_digits <= _MOST_AT_ONCE:
         prefixes = head[left] >> np.uint64(4 * (_MOST_AT_ONCE - n_digits))
-        values, first = np.unique(prefixes, return_index=True)
-        free = first[~np.isin(values, _numbers(taken[taken_lengths == n_digits], n_digits))]
+        is_free = first_places(prefixes) == np.arange(len(left))
+        if len(taken):
+            is_free &= ~np.isin(prefixes, _numbers(taken[taken_lengths == n_digits], n_digits))
+        free = np.flatnonzero(is_free)
         lengths[left[free]] = n_digits
-        left = np.delete(left, free)
+        left = left[~is_free]
         n_digits += 1
     known = set(taken[taken_lengths >= n_digits].tolist())
     for index in left.tolist():

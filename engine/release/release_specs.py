@@ -10,6 +10,7 @@ from typing import Any, NamedTuple, overload
 
 import numpy as np
 
+from engine.common.equal_numbers import first_places, in_use
 from engine.release.equal_roles import as_numbers, first_equal
 from engine.release.spec import DIGEST_BYTES, RANDOM_SWAP, AttributeSpec, ReleaseSpec, procedure_text
 from engine.release.specs import Specs
@@ -100,8 +101,7 @@ class ReleaseSpecs(Sequence[ReleaseSpec]):
         first: dict[Procedure, int] = {}
         procedures = np.array([first.setdefault(part, code) for code, part in enumerate(self.procedures)], np.int64)
         key = specs[self.spec_codes] * len(procedures) + procedures[self.procedure_codes]
-        _, first_of, same = np.unique(key, return_index=True, return_inverse=True)
-        return np.asarray(first_of[same])
+        return first_places(key)
 
     def parts(self, size: int) -> Iterator[ReleaseSpecs]:
         """Parts of so many, in order, each without the specs and procedures that it does not hold."""
@@ -109,8 +109,8 @@ class ReleaseSpecs(Sequence[ReleaseSpec]):
 
     def compact(self) -> ReleaseSpecs:
         """The same without specs and procedures that none has."""
-        specs, spec_codes = np.unique(self.spec_codes, return_inverse=True)
-        used, procedure_codes = np.unique(self.procedure_codes, return_inverse=True)
+        specs, spec_codes = in_use(self.spec_codes, len(self.specs))
+        used, procedure_codes = in_use(self.procedure_codes, len(self.procedures))
         procedures = tuple(self.procedures[code] for code in used.tolist())
         return ReleaseSpecs(
             self.specs.take(specs), procedures, spec_codes.astype(np.int32), procedure_codes.astype(np.int32)

@@ -12,6 +12,7 @@ from typing import Any, Literal, overload
 
 import numpy as np
 
+from engine.common.equal_numbers import first_places
 from engine.common.errors import UsageError
 from engine.common.stored_values import from_json, sum_of
 from engine.release.release_specs import Procedure, ReleaseSpecs
@@ -216,8 +217,7 @@ def _stored(procedure: Procedure, name: str) -> str:
 def _as_they_appear(codes: np.ndarray, values: Sequence[str]) -> tuple[np.ndarray, list[str]]:
     """Codes into the different values that occur, in order of appearance, in place of those into ``values``; and
     these."""
-    used, first = np.unique(codes, return_index=True)
-    used = used[np.argsort(first)]
+    used = codes[first_places(codes) == np.arange(len(codes))]
     texts = [values[code] for code in used.tolist()]
     appearing = list(dict.fromkeys(texts))
     renumbered = np.zeros(len(values), np.int32)

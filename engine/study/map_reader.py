@@ -85,7 +85,7 @@ def risk_utility_map(
     original, scenarios = study.original, study.scenarios
     results, summary = _summary(study, table, allow_partial, cached, as_writer)
     if as_writer:
-        cached("scenario", scenarios.arrays)
+        study.keep_scenarios()
     _refuse_mixture(study, summary, together)
     return RiskUtilityMap(
         scenarios=scenarios,

@@ -174,6 +174,10 @@ class Study:
         """Number of scenarios, without reading them."""
         return self.scenario_table.count()
 
+    def keep_scenarios(self) -> None:
+        """Store all scenarios as columns, from which maps read them, unless they are; for the process that writes."""
+        self.cache.get("scenario", self.scenarios.arrays, self.database.data_version, as_writer=True)
+
     def find(self, text: str) -> tuple[Scenario, int | None]:
         """Return the scenario, and the replicate if one is named, of an id such as ``x7f3`` or ``x7f3/12``
         (:meth:`ScenarioTable.find`)."""

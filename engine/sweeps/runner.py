@@ -86,6 +86,7 @@ class Runner:
         self._pace.expect(missing_runs(groups, done, replicates))
         writer = ResultsWriter(self.study, table)
         try:
+            to_keep = unlisted is not None
             for outcome in self._executor.run(batches_in_turn(self.question, groups, done, replicates, before)):
                 if unlisted is not None:
                     self.study.scenario_table.add(unlisted)
@@ -95,6 +96,9 @@ class Runner:
                 if writer.is_due:
                     self._store(writer)
                     self.report()
+                    if to_keep:  # while workers draw, not at the end, when they have nothing left to do
+                        to_keep = False
+                        self.study.keep_scenarios()
         finally:
             if added := self._store(writer):
                 self.study.lease.beat(self.done)  # also where somebody interrupts

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from engine.common.errors import EngineError
 from engine.common.stored_values import sum_of
 from engine.plan import SpacePlan
 from engine.release.release_specs import ReleaseSpecs
@@ -82,3 +83,18 @@ class _Counted:
     def __call__(self, *args):
         self.calls += 1
         return self.function(*args)
+
+
+def test_two_candidates_of_one_label_are_refused_from_the_first_rows_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    one, other, third = (ReleaseSpec(AttributeSpec(SMALL.names, roles), "0.1") for roles in ("SSU", "SUU", "USU"))
+    with a_study() as study:
+        with monkeypatch.context() as mistaken:
+            mistaken.setattr(scenario_table, "short_ids", lambda digests, taken: np.full(len(digests), b"x000", "S4"))
+            with pytest.raises(EngineError, match="UNIQUE"):
+                study.scenario_table.add([one, other])
+        assert study.scenario_table.count() == 0
+        study.scenario_table.add([one, other])
+        monkeypatch.setattr(scenario_table, "short_ids", lambda digests, taken: taken[:1])
+        with pytest.raises(EngineError, match="UNIQUE"):
+            study.scenario_table.add([third])
+        assert study.scenario_table.count() == 2

@@ -23,6 +23,7 @@ from engine.plan import DataPlan, MechanismPlan, Plan
 from engine.plan.column_assignment import with_seen
 from engine.plan.recode import code
 from engine.release.results import RunStatus
+from engine.study import aggregate_cache
 from engine.study.keys import key_path, read_key
 from engine.study.scenario_table import ScenarioTable
 from engine.study.study import Study
@@ -227,6 +228,22 @@ def test_runs_over_records_are_reported_a_few_at_a_time_and_fitted_once(path, mo
     assert ticks[0] == 0 and ticks[-1] == 20
     assert 0 < max(b - a for a, b in pairwise(ticks)) <= 4
     assert len(fits) == 2  # on trial beforehand, and for all runs
+
+
+def test_scenarios_are_kept_for_maps_while_workers_draw_and_sums_at_the_end(path, monkeypatch):
+    kept: list[str] = []
+    store = aggregate_cache.store
+
+    def noted(db, name, arrays, measures):
+        kept.append(name)
+        store(db, name, arrays, measures)
+
+    monkeypatch.setattr(results_writer, "AT_MOST", 0)
+    monkeypatch.setattr(aggregate_cache, "store", noted)
+    with sweep(RAW, plan_of(), path, workers=1) as study:
+        assert kept.index("scenario") < kept.index("realisation runs")
+        assert "scenario" not in kept[kept.index("realisation runs") :]
+        assert (study.cache.load("scenario") or {}).keys() == study.scenarios.arrays().keys()
 
 
 def test_a_study_records_which_columns_only_a_pattern_covered(tmp_path: Path) -> None:
