@@ -4,6 +4,7 @@ __all__ = [
     "blas_threads",
     "cache",
     "compiled",
+    "equal_numbers",
     "errors",
     "messages",
     "os_support",
