@@ -26,7 +26,7 @@ WITH_BYTECODE := env -u PYTHONDONTWRITEBYTECODE
 help:
 	@echo "make demo    open the dashboard on a sample"
 	@echo "make test    lint, type checks and all tests (browser tests need Chromium)"
-	@echo "make unit    the quick tests only, with fewer random examples (three minutes on two cores)"
+	@echo "make unit    the quick tests only, with fewer random examples (under a minute on two cores)"
 	@echo "make lint    lint and type checks only"
 	@echo "make api     write docs/api.md from docstrings"
 	@echo "make architecture   write the tables and lists of docs/architecture.md from the code"

@@ -45,6 +45,7 @@ def test_generated_parts_are_those_of_the_code() -> None:
     assert rewritten(TEXT) == TEXT, "docs/architecture.md is stale; run `make architecture`"
 
 
+@pytest.mark.slow
 def test_a_changed_sentence_makes_the_page_stale() -> None:
     stale = TEXT.replace("Integer kernels", "Float kernels")
     assert stale != TEXT and rewritten(stale) == TEXT

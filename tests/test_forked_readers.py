@@ -23,6 +23,7 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
+@pytest.mark.slow
 def test_it_reads_what_a_started_one_reads(here: Path, loaded_reader: Started | None, monkeypatch: pytest.MonkeyPatch):
     if loaded_reader is None:
         pytest.skip("Windows cannot fork; run the tests on Linux or macOS")

@@ -25,6 +25,7 @@ def test_words_of_the_reports_load_no_document() -> None:
     assert ended.stdout.split() == []
 
 
+@pytest.mark.slow
 def test_all_modules_of_the_engine_together_need_numpy_alone() -> None:
     code = (
         "import importlib, pkgutil, sys, engine\n"

@@ -54,6 +54,7 @@ def test_the_risk_is_not_read_as_a_chance():
     assert "**not** the chance that somebody is identified" in TEXT
 
 
+@pytest.mark.slow
 def test_a_sweep_that_the_dashboard_starts_finds_the_key_of_the_tour(tmp_path: Path):
     (tmp_path / "about.json").write_text("{}")
     with injected(tmp_path, SAME_KEY):

@@ -56,6 +56,7 @@ def test_places_nest_and_household_size_counts_the_members() -> None:
     assert (np.bincount(households(table))[households(table)] == size).all(), "the last household is cut short too"
 
 
+@pytest.mark.slow
 def test_the_full_size_is_that_of_a_census() -> None:
     table = generator()["census"]("full")
     assert table.n_records == 355_000

@@ -17,12 +17,12 @@ from tests.hunt.bad_data_files import FORMS, bad_files, good_file
 from tests.hunt.case import Case
 from tests.hunt.runner import lay
 
-DEAR = "many columns"
+DEAR = ("many columns", "a long header", "a long cell in quotes")
 KNOWN = [
     pytest.param(
         *(f"{what}, {name}", files, name.partition("/")[0]),
         id=f"{what}, {name}",
-        marks=[pytest.mark.slow] if what == DEAR else [],
+        marks=[pytest.mark.slow] if what in DEAR else [],
     )
     for what, files in data_files.known()
     for name in files
@@ -53,6 +53,7 @@ def test_a_known_bad_file(what, files, name, tmp_path: Path, capsys, monkeypatch
     tried(["plan", "init", name, "--out", "-"], capsys)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("form", FORMS)
 def test_a_good_file_is_read(form: str, tmp_path: Path, capsys) -> None:
     (tmp_path / f"a.{form}").write_bytes(good_file(form))
@@ -69,6 +70,7 @@ def test_generated_bad_files(forms: tuple[str, ...], count: int, tmp_path: Path,
     assert 1 in codes, "some are refused"
 
 
+@pytest.mark.slow
 def test_generated_bad_codebooks(tmp_path: Path, tmp_path_factory, capsys, monkeypatch) -> None:
     def argv(case: Case) -> list[str]:
         for old in tmp_path.iterdir():

@@ -20,6 +20,7 @@ def python(*arguments: str, seconds: float = 120) -> subprocess.CompletedProcess
     return subprocess.run([sys.executable, *arguments], cwd=ROOT, capture_output=True, text=True, timeout=seconds)
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork on Windows; run the tests on Linux or macOS")
 def test_every_way_to_misbehave_is_seen():
     ran = python("-m", "tests.hunt.deliberate")

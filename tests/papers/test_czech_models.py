@@ -43,6 +43,7 @@ def test_scores_of_six_models(model, likelihood, k, aic, bic, deviance):
     assert statistics.deviance(fitted, counts()) == pytest.approx(deviance, abs=0.02)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("criterion", "decomposable", "best"),
     [

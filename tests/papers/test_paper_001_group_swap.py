@@ -15,6 +15,7 @@ from tests.papers import rows_group_swap as paper
 from tests.shared import shared_file
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("distance", DISTANCES)
 def test_the_three_pairs_that_the_paper_found(distance: str) -> None:
     data, _, strata, numeric, given = paper.study("titanic")

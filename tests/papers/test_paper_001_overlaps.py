@@ -44,6 +44,7 @@ def releases() -> dict[int, list[RecordRelease]]:
     return made
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("moved", PUBLISHED)
 @pytest.mark.parametrize("name", ["Reg1", "Reg2"])
 def test_mean_overlap_and_non_overlaps(releases: dict[int, list[RecordRelease]], moved: int, name: str) -> None:

@@ -143,6 +143,7 @@ def check(scores: dict[str, float]) -> None:
     assert abs(values.mean()) < 0.4 and 0.75 < values.std() < 1.35
 
 
+@pytest.mark.slow
 def test_all_108_candidates_of_the_cps_data(cps):
     """DR, HD, TV and entropy change, 20 replicates each, and the eight single swaps at 5 % besides."""
     plan, data = cps
@@ -158,6 +159,7 @@ def test_all_108_candidates_of_the_cps_data(cps):
     check(compare(found, specs, seeds, {"DR": 4, "HD": 5, "TV": 6, "dH": 7}))
 
 
+@pytest.mark.slow
 def test_all_21_swaps_of_the_czech_data(czech):
     """DR and HD at 10 %, 400 replicates each; the reference holds 500 seeds."""
     plan, data = czech
@@ -190,6 +192,7 @@ def test_what_the_paper_says_of_its_figures(cps):
     assert risk[ms, 1] < risk[edu, 2] and distance[ms, 1] < distance[edu, 2]
 
 
+@pytest.mark.slow
 def test_rows_of_the_paper(cps):
     """The rows that the table of reproductions shows; means over few runs, for the statements do not need more."""
     found = [*rows_decision.rows_counts(), *rows_decision.rows_cps(quick=True)]

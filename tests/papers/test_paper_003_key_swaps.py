@@ -24,6 +24,7 @@ def test_table_2():
         assert over_sensitive == pytest.approx(rows_key_swaps.PRAM_AS_PRINTED[t], abs=0.03)
 
 
+@pytest.mark.slow
 def test_protection_by_random_swaps_is_less_in_print_for_small_cells():
     """By the same law over 40,000 data sets, P1 exceeds the printed by about 0.005 up to s=5, by half of it later."""
     counts = np.random.default_rng(7).multinomial(N, PI_100 / PI_100.sum(), 40_000)
@@ -35,6 +36,7 @@ def test_protection_by_random_swaps_is_less_in_print_for_small_cells():
         assert 0.0035 < gap < 0.0055 if s <= 5 else abs(gap) < 0.0025
 
 
+@pytest.mark.slow
 def test_protection_by_random_swaps_is_what_the_shares_say():
     """P1 over occupied cells is 1 - (1 - s2)² · sensitive / occupied on average, and by DDS exactly 1."""
     found = rows_key_swaps.protection(25)

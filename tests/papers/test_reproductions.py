@@ -180,6 +180,7 @@ def test_a_wrong_verdict_is_found(line: Line, fine: bool) -> None:
     assert (contradiction(SHIFT, line, False) is None) == fine
 
 
+@pytest.mark.slow
 def test_absent_data_are_said(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -39,6 +39,7 @@ def test_keys_from_small_seeds_are_weak(name: str) -> None:
     assert weakness(SMALL_KEYS[name], 100)
 
 
+@pytest.mark.slow
 def test_keys_from_the_system_are_not(made: ExportSource) -> None:
     assert not any(weakness(random.SystemRandom().randbytes(16), 100) for _ in range(200))
     assert not _guess_keys(made)["succeeded"]
@@ -69,6 +70,7 @@ def guessable(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, ExportSou
         return folder, export_source(study, raw, None)
 
 
+@pytest.mark.slow
 def test_a_planted_small_key_is_recovered_from_the_release(guessable: tuple[Path, ExportSource]) -> None:
     made = guessable[1]
     found = _undo_swap(made)
@@ -149,6 +151,7 @@ def test_an_order_from_the_system_tells_nothing(made: ExportSource) -> None:
         assert not _guess_order(replace(made, rows=rows))["succeeded"]
 
 
+@pytest.mark.slow
 def test_columns_that_tell_records_apart_are_seen(tmp_path: Path) -> None:
     raw = survey(tmp_path)
     asked = plan(carry='["pay", "scratch"]', drop="[]")
@@ -168,6 +171,7 @@ def test_mechanisms_without_pairs_are_not_undone(tmp_path: Path) -> None:
     assert found["undoing"]["tried"] == 0 and found["matching"]["matched_to_one"] >= found["matching"]["rightly"]
 
 
+@pytest.mark.slow
 def test_published_tables_are_attacked_and_their_success_refuses_nothing(reopened: ExportSource) -> None:
     found = attack(reopened)["published_tables"]
     assert found["attributes"] == found["altered"] == ("town",) and found["finds"]["attributes"]

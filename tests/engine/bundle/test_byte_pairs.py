@@ -15,6 +15,7 @@ from tests.examples import examples
 few_letters = st.lists(st.sampled_from([b"a", b"b", b"\0", b"\xff"]), max_size=12).map(b"".join)
 
 
+@pytest.mark.slow
 @given(few_letters, st.lists(few_letters, min_size=1, max_size=5).map(tuple), st.integers(1, 5))
 @examples(200)
 def test_nothing_that_is_there_is_left_out(content: bytes, forms: tuple[bytes, ...], piece: int) -> None:

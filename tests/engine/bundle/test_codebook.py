@@ -47,6 +47,7 @@ def test_frequencies_are_those_of_the_released_file(every: Path) -> None:
     assert book.findtext(f".//{NS}caseQnty") == "160"
 
 
+@pytest.mark.slow
 def test_elements_stand_in_the_order_of_the_standard(every: Path) -> None:
     root = ElementTree.parse(every / "public" / "codebook.xml").getroot()
     assert root.tag == f"{NS}codeBook" and root.attrib["version"] == "2.5"
@@ -78,6 +79,7 @@ def test_odd_text_stays_well_formed() -> None:
     assert "<b &" not in page and "don&#x27;t &lt;know&gt;" in page
 
 
+@pytest.mark.slow
 def test_the_page_leads_to_every_column_and_labels_stand_where_there_are_some(every: Path) -> None:
     page = (every / "public" / "codebook.html").read_text()
     sex, town = page.index('<h3 id="T1V4"><code>sex'), page.index('<h3 id="T1V6"><code>town')
@@ -105,6 +107,7 @@ def test_columns_of_many_values_are_summarised() -> None:
     assert (coded.least, coded.most, coded.valid) == (0, 198, 199)
 
 
+@pytest.mark.slow
 def test_a_mean_stands_where_numbers_are_numbers_and_not_where_they_are_codes(every: Path) -> None:
     columns = {name: pa.array([1, 2, 2, 3, -1]) for name in ("labelled", "top", "nominal", "scale", "named", "plain")}
     full = (("1", "low"), ("2", "middle"), ("3", "high"))
@@ -150,6 +153,7 @@ def test_several_tables_are_described_each_on_its_own() -> None:
     assert [len([*v.iter(f"{NS}catgry")]) for v in root.iter(f"{NS}var")] == [2, 1]
 
 
+@pytest.mark.slow
 def test_the_codebook_says_that_csv_holds_values_as_they_are(every: Path) -> None:
     for name in ("codebook.html", "codebook.xml"):
         assert "for a formula, so open them as text." in (every / "public" / name).read_text(encoding="utf-8")

@@ -66,6 +66,7 @@ def exported(made: tuple[Path, RawTable], out: Path, attribute: str = "age", **o
         return export(study, raw, label_of(study, attribute), out, **options)  # type: ignore[arg-type]
 
 
+@pytest.mark.slow
 def test_a_block_moves_together_and_everything_else_stays(made: tuple[Path, RawTable], tmp_path: Path) -> None:
     out = exported(made, tmp_path / "out")
     released = pq.read_table(out / "release" / "release.parquet").to_pylist()
@@ -87,6 +88,7 @@ def _rows(raw: RawTable) -> list[dict[str, str]]:
     return [dict(zip(raw.names, row, strict=True)) for row in zip(*columns, strict=True)]
 
 
+@pytest.mark.slow
 def test_weight_and_id_only_when_asked(made: tuple[Path, RawTable], tmp_path: Path) -> None:
     out = exported(made, tmp_path / "out", include=("weight", "id"))
     header = (out / "release" / "release.csv").read_text().splitlines()[0]
@@ -95,6 +97,7 @@ def test_weight_and_id_only_when_asked(made: tuple[Path, RawTable], tmp_path: Pa
     assert sorted(int(row[0]) for row in rows) == list(range(1, 121)), "ids are new ones"
 
 
+@pytest.mark.slow
 def test_what_leaves_says_nothing_of_the_swap(made: tuple[Path, RawTable], tmp_path: Path) -> None:
     out = exported(made, tmp_path / "out")
     manifest = read_manifest(out)
@@ -132,6 +135,7 @@ def test_two_exports_differ_in_order_only(made: tuple[Path, RawTable], tmp_path:
     assert a != b and sorted(a[1:]) == sorted(b[1:])
 
 
+@pytest.mark.slow
 def test_replay_is_bit_for_bit_from_anywhere(made: tuple[Path, RawTable], tmp_path: Path) -> None:
     out = exported(made, tmp_path / "out", "work")
     moved = tmp_path / "else" / "where"
@@ -187,6 +191,7 @@ def resealed(out: Path, **fields: object) -> Path:
     return out
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "value", "words"),
     [

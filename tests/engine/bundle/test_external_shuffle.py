@@ -86,6 +86,7 @@ def test_a_shuffle_that_is_nearly_right_is_told_apart(
     assert chance(tmp_path, 4, 2) < 1e-9
 
 
+@pytest.mark.slow
 def test_every_row_comes_once_from_all_over_the_file(tmp_path: Path) -> None:
     order = np.array(shuffled(tmp_path, 200_000, KEY, 5, 70_000))
     assert np.array_equal(np.sort(order), np.arange(200_000))
@@ -93,6 +94,7 @@ def test_every_row_comes_once_from_all_over_the_file(tmp_path: Path) -> None:
     assert np.count_nonzero(np.diff(order) == 1) < 10
 
 
+@pytest.mark.slow
 def test_the_secret_decides_and_batches_do_not(tmp_path: Path) -> None:
     order = shuffled(tmp_path, 100_000, KEY, 3, 100_000)
     assert shuffled(tmp_path, 100_000, KEY, 3, 9_999) == order

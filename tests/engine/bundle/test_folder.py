@@ -26,6 +26,7 @@ from tests import forked_commands, needs
 from tests.engine.household_survey import few_guesses
 
 
+@pytest.mark.slow
 def test_a_folder_is_whole_or_absent(tmp_path: Path) -> None:
     with new_folder(tmp_path / "a") as (aside, finish):
         (aside / "x").write_text("x")
@@ -51,6 +52,7 @@ def test_what_killed_exports_left_is_removed_by_the_next(tmp_path: Path) -> None
     assert sorted(p.name for p in tmp_path.iterdir()) == sorted([*kept, "out"])
 
 
+@pytest.mark.slow
 def test_what_killed_replays_left_among_passing_files_is_removed_by_the_next(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -254,6 +256,7 @@ def test_an_export_killed_at_any_moment_leaves_nothing_or_all_bundles(
         assert not any(one.problems for one in verify(out))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("error", "total", "reason"),
     [

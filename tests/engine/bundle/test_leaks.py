@@ -114,6 +114,7 @@ def test_a_path_is_found_however_it_is_escaped(tmp_path: Path, write) -> None:
     assert found(path, Secret("a path", forms_of_text(name)))
 
 
+@pytest.mark.slow
 def test_values_names_and_labels_of_data_files_are_read(tmp_path: Path) -> None:
     import pyarrow as pa
     from pyarrow import parquet
@@ -170,6 +171,7 @@ SECRETS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("what", SECRETS)
 @pytest.mark.parametrize(
     ("tier", "file"), [(Tier.PUBLIC, "release.csv"), (Tier.MEMBER, "memo.html"), (Tier.CHAIR, "chair.json")]
@@ -183,6 +185,7 @@ def test_planted_secrets_refuse_the_bundle(
         scan(copy, tier, search)
 
 
+@pytest.mark.slow
 def test_the_cover_may_name_a_survey_like_its_file_but_the_public_reads_no_files_name(
     every: Path, reopened: ExportSource, tmp_path: Path
 ) -> None:
@@ -201,6 +204,7 @@ def test_the_cover_may_name_a_survey_like_its_file_but_the_public_reads_no_files
             scan(tmp_path / "public" / "bundle", Tier.PUBLIC, search)
 
 
+@pytest.mark.slow
 def test_the_analyst_may_know_the_secrets_of_the_realisation_inside_only(
     every: Path, reopened: ExportSource, tmp_path: Path
 ) -> None:
@@ -215,6 +219,7 @@ def test_the_analyst_may_know_the_secrets_of_the_realisation_inside_only(
         scan(planted(every / "analyst", tmp_path, "release/release.csv", secret), Tier.ANALYST, search)
 
 
+@pytest.mark.slow
 def test_columns_and_descriptions_of_public_files_are_checked(
     every: Path, reopened: ExportSource, tmp_path: Path
 ) -> None:
@@ -239,6 +244,7 @@ def test_columns_and_descriptions_of_public_files_are_checked(
         check_fields(copy, Tier.PUBLIC, reopened)
 
 
+@pytest.mark.slow
 def test_short_items_in_the_boards_file_are_checked(every: Path, reopened: ExportSource, tmp_path: Path) -> None:
     copy = tmp_path / "bundle"
     shutil.copytree(every / "member", copy)
@@ -262,6 +268,7 @@ def test_short_items_in_the_boards_file_are_checked(every: Path, reopened: Expor
             check_fields(copy, Tier.MEMBER, reopened)
 
 
+@pytest.mark.slow
 def test_names_that_people_give_are_read_too(every: Path, reopened: ExportSource, tmp_path: Path) -> None:
     copy = tmp_path / "bundle"
     shutil.copytree(every / "member", copy)

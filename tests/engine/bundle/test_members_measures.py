@@ -43,6 +43,7 @@ def _findings(folder: Path, risk: str, members_rate: str = "withhold") -> Findin
         return findings(study, remade(study, raw, choice.label, choice.replicate))
 
 
+@pytest.mark.slow
 def test_measures_that_tell_the_rate_have_no_figures_for_members(tmp_path: Path) -> None:
     whole = _findings(tmp_path, "small_cells")
     told, _ = told_to_members(whole, RATE)

@@ -71,6 +71,7 @@ def columns() -> pa.Table:
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("version", ["1.0", "2.0"])
 @pytest.mark.parametrize("codec", ["none", "snappy", "zstd"])
 def test_honest_pages_of_every_kind_are_read(tmp_path: Path, columns: pa.Table, version: str, codec: str) -> None:

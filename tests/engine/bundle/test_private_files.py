@@ -152,6 +152,7 @@ def test_a_key_in_bytes_is_read_as_before(tmp_path: Path) -> None:
     assert read_key(tmp_path / "k") == bytes(range(240, 256))
 
 
+@pytest.mark.slow
 def test_many_who_make_one_key_get_the_same(tmp_path: Path) -> None:
     path, found = tmp_path / "k", list[bytes]()
     start = threading.Barrier(8)

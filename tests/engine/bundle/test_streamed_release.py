@@ -83,6 +83,7 @@ def exchanged_by_hand(original: pa.Table, pairs: np.ndarray, names: tuple[str, .
     return list(zip(*columns.values(), strict=True))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize("roles", ["SSU", "UUS", "USC"])
 def test_every_record_is_released_once_with_what_its_partner_had(tmp_path: Path, form: str, roles: str) -> None:
@@ -122,6 +123,7 @@ def test_values_of_columns_that_were_counted_by_intervals_are_those_of_the_partn
     assert Counter(rows_of(written)) == Counter(exchanged_by_hand(original, release.pairs, ("age", "job")))
 
 
+@pytest.mark.slow
 def test_records_of_pairs_lie_in_the_cells_of_the_study(tmp_path: Path) -> None:
     path = write_source(tmp_path, "parquet", records(N), [])
     remade = remade_of(path)
@@ -140,6 +142,7 @@ def test_columns_have_the_names_and_types_that_they_have_in_memory(tmp_path: Pat
     assert schema.metadata is None
 
 
+@pytest.mark.slow
 def test_files_are_the_bytes_that_the_same_columns_give_in_memory(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -156,6 +159,7 @@ def test_files_are_the_bytes_that_the_same_columns_give_in_memory(
     assert sorted(file.name for file in (tmp_path / "out").iterdir()) == ["release.csv", "release.parquet"]
 
 
+@pytest.mark.slow
 def test_the_secret_decides_the_order_and_pieces_do_not(tmp_path: Path) -> None:
     path = write_source(tmp_path, "parquet", records(N), [], 100)
     remade = remade_of(path)

@@ -38,6 +38,7 @@ def studies(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
     return folder / "a.study", folder / "b.study"
 
 
+@pytest.mark.slow
 def test_two_studies(studies: tuple[Path, Path]) -> None:
     said = differences(*map(read_submission, studies))
     assert "plan, keys: was A, B, C, D, E, F, is A, B, C, D" in said

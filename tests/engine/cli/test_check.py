@@ -82,6 +82,7 @@ def test_a_wrong_fix_is_refused_and_nothing_is_written(
     assert {path.name: path.read_bytes() for path in here.iterdir()} == before
 
 
+@pytest.mark.slow
 def test_check_sweep_and_space_all_ask_for_a_decision_on_what_a_pattern_alone_covers(
     here: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -79,6 +79,7 @@ def test_withholding_and_misplaced_options(path, capsys):
     assert "Nothing is released." in capsys.readouterr().out
 
 
+@pytest.mark.slow
 def test_a_choice_past_the_plans_rule_is_said(path, tmp_path, capsys):
     raw, plan = load("czech")
     plan = edit_plan(plan, swap_sizes=[1], rates=["0.02", "0.1"], replicates=10, max_risk="0.5")
@@ -93,6 +94,7 @@ def test_a_choice_past_the_plans_rule_is_said(path, tmp_path, capsys):
     assert words not in capsys.readouterr().out, "this plan has no rule"
 
 
+@pytest.mark.slow
 def test_the_share_of_runs_within_the_bound_is_shown_with_its_limits(path, capsys):
     within = "9 of 10 runs (95 % interval 55.5 to 99.7 %) meet the bound 0.002"
     assert main(["show", str(path), "--max-risk", "0.002", "--format", "csv"]) == 0
@@ -109,6 +111,7 @@ def test_the_share_of_runs_within_the_bound_is_shown_with_its_limits(path, capsy
     assert "small_cells_quantile" not in capsys.readouterr().out
 
 
+@pytest.mark.slow
 def test_a_release_against_its_risk_is_submitted_for_a_reason_alone(path, capsys):
     with Study.open(path) as study:
         change_plan(study, edit_plan(study.plan, realisation="1"), why="as it was before")
@@ -153,6 +156,7 @@ def test_what_was_chosen_is_run_again_though_means_leave_it_off_the_frontier(pat
         assert set(entries(study)[-1].detail["candidates"]) == {*frontier, other}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("command", ["show", "choose", "sweep"])
 def test_a_bound_on_a_measure_of_which_more_is_better_is_refused(tmp_path, capsys, command):
     """The words "at most" would ask for the least protection; the pages refuse it in the same words."""
@@ -168,6 +172,7 @@ def test_a_bound_on_a_measure_of_which_more_is_better_is_refused(tmp_path, capsy
     assert "a bound is for a measure where lower is better; of 'p1' higher is better" in capsys.readouterr().err
 
 
+@pytest.mark.slow
 def test_a_first_plan_takes_the_options_of_a_sweep_and_the_bound(tmp_path, capsys):
     plan, study = tmp_path / "plan.toml", tmp_path / "s.study"
     options = ["--swap-sizes", "1", "--rates", "0.1", "--replicates", "10", "--max-risk", "0.5"]

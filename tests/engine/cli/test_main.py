@@ -162,6 +162,7 @@ def untouched(folder: Path) -> dict[str, str]:
     }
 
 
+@pytest.mark.slow
 def test_refusals_leave_study_and_export_untouched(study: Path, here: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (here / "other.csv").write_text(PEOPLE.replace("young", "youth"))
     first = rows(capsys, "show", "s.study", "--format", "csv")[0]["id"]
@@ -209,6 +210,7 @@ def test_a_number_that_cannot_be_leaves_no_study(here: Path, capsys: pytest.Capt
     assert untouched(here) == before
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("words", [("recheck",), ("measure", "--measures", "false_zeros")])
 def test_a_cluster_is_refused_for_every_command_as_for_a_sweep(study: Path, capsys, words) -> None:
     command = [*words, "s.study", "--data", "people.csv", "--cluster", "tcp://10.1.2.3:8786"]
@@ -250,6 +252,7 @@ def rows(capsys: pytest.CaptureFixture[str], *words: str) -> list[dict[str, str]
     return list(csv.DictReader(io.StringIO(capsys.readouterr().out)))
 
 
+@pytest.mark.slow
 def test_show_by_realisation_and_by_scenario_agree(study: Path, capsys: pytest.CaptureFixture[str]) -> None:
     runs = rows(capsys, "show", "s.study", "--by", "realisation", "--format", "csv")
     means = rows(capsys, "show", "s.study", "--format", "csv")
@@ -269,6 +272,7 @@ def test_show_by_realisation_and_by_scenario_agree(study: Path, capsys: pytest.C
     assert {r["spec"] for r in runs} == {"age:S", "sex:S", "work:S", "pay:S"}
 
 
+@pytest.mark.slow
 def test_json_and_table_hold_the_same_candidates(study: Path, capsys: pytest.CaptureFixture[str]) -> None:
     capsys.readouterr()
     assert run("show", "s.study", "--undominated", "--format", "json") == 0
@@ -280,6 +284,7 @@ def test_json_and_table_hold_the_same_candidates(study: Path, capsys: pytest.Cap
     assert sum("best, frontier" in line for line in text.splitlines()) == 1
 
 
+@pytest.mark.slow
 def test_the_rule_marks_one_optimum_on_the_frontier(study: Path, capsys: pytest.CaptureFixture[str]) -> None:
     best = [r for r in rows(capsys, "show", "s.study", "--max-risk", "1", "--format", "csv") if r["optimal"] == "true"]
     assert len(best) == 1 and best[0]["undominated"] == "true"
@@ -317,6 +322,7 @@ def test_choose_records_and_export_and_replay_follow(
     assert capsys.readouterr().out.count("bit for bit") == 2
 
 
+@pytest.mark.slow
 def test_adding_measures_equals_sweeping_with_them(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (here / "k.key").write_text("0123456789abcdef" * 2)
     common = ["--rates", "0.1", "--swap-sizes", "1", "--replicates", "3", "--key-file", "k.key"]
@@ -330,6 +336,7 @@ def test_adding_measures_equals_sweeping_with_them(here: Path, capsys: pytest.Ca
     assert a == rows(capsys, "show", "b.study", "--by", "realisation", "--format", "csv")
 
 
+@pytest.mark.slow
 def test_help_answers_without_numba_streamlit_or_statistics_libraries() -> None:
     code = (
         "import sys; from engine.cli.main import main\n"

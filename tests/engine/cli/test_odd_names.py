@@ -29,6 +29,7 @@ def init(*options: str) -> None:
     assert main(["plan", "init", "odd.csv", "--rates", "0.1", *options]) == 0
 
 
+@pytest.mark.slow
 def test_odd_names_go_from_a_file_to_its_release(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
     init("--replicates", "10", "--keys", KEYS, "--swap", KEYS, "--spec", "a[b]:S e,f:S", "--spec", 'q"r:S')
     plan = read_plan(here / "plan.toml")

@@ -27,6 +27,7 @@ def test_what_steers_is_written_out_and_everything_else_stays():
     assert printable(same) == same
 
 
+@pytest.mark.slow
 def test_nothing_else_prints():
     """Whoever prints goes through :mod:`engine.common.output`."""
     folder = Path(engine.__file__).parent
@@ -89,6 +90,7 @@ def test_commands_print_nothing_that_steers(
     assert not STEERING & set(said.out + said.err)
 
 
+@pytest.mark.slow
 def test_tables_stay_valid_and_names_with_line_ends_begin_no_line(
     hostile: tuple[Path, Path, Path], capsys: pytest.CaptureFixture[str]
 ):
@@ -104,6 +106,7 @@ def test_tables_stay_valid_and_names_with_line_ends_begin_no_line(
     assert not any(line.startswith("d:S") for line in capsys.readouterr().out.splitlines())
 
 
+@pytest.mark.slow
 def test_the_list_of_candidates_for_the_analyst_holds_no_formula(hostile: tuple[Path, Path, Path], tmp_path: Path):
     with Study.open(hostile[2]) as study:
         _write_candidates(study, tmp_path)

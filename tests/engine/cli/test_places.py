@@ -17,6 +17,7 @@ def persons(tmp_path: Path) -> str:
     return str(census_files(tmp_path)[0])
 
 
+@pytest.mark.slow
 def test_places_make_a_plan_that_is_measured_at_each_level(
     persons: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -46,6 +46,7 @@ def test_an_empty_name_is_refused(plan: Path, capsys: pytest.CaptureFixture[str]
     assert "--by is empty" in capsys.readouterr().err
 
 
+@pytest.mark.slow
 def test_a_sweep_holds_a_locked_plan(plan: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     main(["plan", "lock", str(plan), "--number", "DRB-7", "--by", "Grace"])
     sweep = ["sweep", "czech", "--study", str(tmp_path / "s.study"), "--plan", str(plan), "--workers", "1"]
@@ -55,6 +56,7 @@ def test_a_sweep_holds_a_locked_plan(plan: Path, tmp_path: Path, capsys: pytest.
     assert main([*sweep, "--rates", "0.05", "--deviation", "the rates were a slip", "--by", "Ada"]) == 0
 
 
+@pytest.mark.slow
 def test_a_plan_becomes_a_document(plan: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     out = tmp_path / "dap.html"
     document = ["plan", "document", str(plan), "--out"]
@@ -70,6 +72,7 @@ def test_a_plan_becomes_a_document(plan: Path, tmp_path: Path, capsys: pytest.Ca
     assert (tmp_path / "dap.docx").read_bytes().startswith(b"PK")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("out", "more", "code", "message"),
     [

@@ -56,6 +56,7 @@ def test_accepted_proposals_are_written(capsys: pytest.CaptureFixture[str]) -> N
     assert 'columns = ["asked", "hours"]' in ended.out
 
 
+@pytest.mark.slow
 def test_what_only_may_be_a_weight_is_accepted_by_its_key_alone(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
     rows = [f"{'mf'[i % 2]},{1 + i * 37 % 400 / 7 + i / 1000:.5f}" for i in range(400)]
     (here / "own.csv").write_text("\n".join(["sex,factor", *rows]) + "\n")

@@ -42,6 +42,7 @@ def _texts(nodes: tuple[ast.AST, ...]) -> Iterator[tuple[int, str]]:
             yield node.lineno, node.value
 
 
+@pytest.mark.slow
 def test_no_sentence_of_the_engine_names_an_option_or_a_command() -> None:
     named = [
         f"{name}:{line}: {text}"
@@ -53,6 +54,7 @@ def test_no_sentence_of_the_engine_names_an_option_or_a_command() -> None:
     assert not named
 
 
+@pytest.mark.slow
 def test_every_remedy_has_options_and_is_raised_with_the_values_that_they_hold() -> None:
     assert set(OPTIONS) == set(Remedy)
     raised: set[str] = set()

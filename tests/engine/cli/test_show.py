@@ -66,6 +66,7 @@ def test_the_command_alone_shows_its_help(capsys: pytest.CaptureFixture[str]):
     assert text.out.startswith("usage: frontier") and "sweep" in text.out and text.err == ""
 
 
+@pytest.mark.slow
 def test_what_a_choice_needs_is_listed(study: str, capsys: pytest.CaptureFixture[str]):
     head, *body = table(printed(capsys, study))
     assert head == ["id", "swapped", "rate", "small_cells ± se", "hellinger ± se", "standing"]
@@ -205,6 +206,7 @@ def _read(file: int) -> bytes:
         return b""
 
 
+@pytest.mark.slow
 def test_a_household_swap_shows_its_rate_and_says_what_it_counts(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

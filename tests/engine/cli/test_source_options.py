@@ -23,6 +23,7 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
+@pytest.mark.slow
 def test_a_folder_is_checked_counted_and_swept(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["plan", "check", "plan.toml", "--data", "people"]) == 0
     assert main(["space", "people", "--plan", "plan.toml"]) == 0
@@ -37,6 +38,7 @@ def test_a_folder_is_checked_counted_and_swept(place: Path, capsys: pytest.Captu
         assert study.about["streamed"] == ["age", "job", "sex"]
 
 
+@pytest.mark.slow
 def test_a_small_folder_is_read_into_memory(
     place: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -102,6 +104,7 @@ def test_a_release_of_a_folder_is_exported_verified_and_replayed(
     assert not (place / "public").exists()
 
 
+@pytest.mark.slow
 def test_a_plan_is_made_from_the_first_records_and_says_so(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["plan", "init", "people", "--drop", "note", "--out", "first.toml"]) == 0
     assert "this looks at its first 300 records alone, so check the plan against all of them" in capsys.readouterr().err

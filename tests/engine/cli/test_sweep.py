@@ -11,6 +11,8 @@ from engine.plan.samples import write
 from engine.study.ledger import Ledger, ledger_of
 from engine.study.study import Study
 
+pytestmark = pytest.mark.slow
+
 SMALL = ("--swap-sizes", "1", "--rates", "0.1", "--replicates", "2", "--workers", "1")
 
 

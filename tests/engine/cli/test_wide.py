@@ -121,6 +121,7 @@ def test_what_columns_decide_is_found_at_a_cost_that_follows_columns() -> None:
     assert ratio < 8
 
 
+@pytest.mark.slow
 def test_a_recode_is_found_among_many_columns() -> None:
     table = wide(500)
     finer = np.arange(600) * 7 % 8
@@ -154,6 +155,7 @@ def test_swaps_that_are_too_many_to_list_are_refused_before_they_are_listed() ->
         next(iter(by_swap_sizes(names, names, (1, 2))))
 
 
+@pytest.mark.slow
 def test_a_first_plan_of_very_many_attributes_asks_for_swaps_that_can_be_listed() -> None:
     parts = tuple(AttributePlan(f"a{i}") for i in range(1500))
     assert Plan(DataPlan(parts)).space.swap_sizes == (1,)

@@ -36,17 +36,20 @@ def found(tmp_path: Path, **more: str) -> Path:
     return Path(done.stdout.strip())
 
 
+@pytest.mark.slow
 def test_where_no_cache_can_be_kept_nothing_is_left(tmp_path: Path) -> None:
     """A private folder is used, and removed when the process ends."""
     assert found(tmp_path).parent == tmp_path / "tmp"
     assert list((tmp_path / "tmp").iterdir()) == []
 
 
+@pytest.mark.slow
 def test_beside_a_read_only_home_the_named_folder_keeps_it(tmp_path: Path) -> None:
     assert found(tmp_path, FRONTIER_HOME="mine") == tmp_path / "mine" / "cache"
     assert (tmp_path / "mine" / "cache").is_dir()
 
 
+@pytest.mark.slow
 @needs.MODE_BITS
 def test_code_in_a_folder_that_others_can_change_is_not_run(tmp_path: Path) -> None:
     (tmp_path / "mine").mkdir()
@@ -54,6 +57,7 @@ def test_code_in_a_folder_that_others_can_change_is_not_run(tmp_path: Path) -> N
     assert found(tmp_path, FRONTIER_HOME="mine").parent == tmp_path / "tmp"
 
 
+@pytest.mark.slow
 @needs.MODE_BITS
 def test_a_cache_that_others_can_change_is_passed_over(tmp_path: Path) -> None:
     (tmp_path / "cache" / "swap-frontier").mkdir(parents=True)

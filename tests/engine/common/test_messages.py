@@ -40,6 +40,7 @@ def test_a_person_reads_sentences_and_a_program_the_same_messages(
     assert read_messages(tmp_path / "none") == []
 
 
+@pytest.mark.slow
 def test_a_defect_of_a_started_process_is_told_as_one(tmp_path: Path) -> None:
     code = (
         "import sys, runpy, engine.cli.main as cli\n"

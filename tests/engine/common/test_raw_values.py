@@ -54,6 +54,7 @@ def test_numbers_of_other_types() -> None:
     assert raw_values.nan_mask(pa.array(["nan"])).tolist() == [False]
 
 
+@pytest.mark.slow
 @given(st.lists(st.text("0123456789+-.eE _,\t", max_size=7), max_size=20))
 def test_short_and_long_columns_are_read_alike(texts: list[str]) -> None:
     raw = pa.array(texts, pa.string())

@@ -54,6 +54,7 @@ def test_rows_that_were_not_added_are_not_found() -> None:
     assert rows.find([(first, code_of), (second, code_of)], 2).tolist() == [0, 1]
 
 
+@pytest.mark.slow
 def test_plain_python_gives_the_same_rows() -> None:
     program = (
         "import numpy as np; from engine.common.compiled import COMPILED; assert not COMPILED;"

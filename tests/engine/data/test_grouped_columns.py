@@ -133,6 +133,7 @@ def test_going_through_in_order_reads_each_group_once() -> None:
     assert len(asked) == 4
 
 
+@pytest.mark.slow
 def test_groups_are_kept_compressed_within_a_bound(monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[int] = []
 
@@ -149,6 +150,7 @@ def test_groups_are_kept_compressed_within_a_bound(monkeypatch: pytest.MonkeyPat
         assert len(asked) == reads
 
 
+@pytest.mark.slow
 @Kind
 @pytest.mark.parametrize("what", ["longer", "touched", "replaced", "gone"])
 def test_a_file_that_has_changed_is_refused(kind: str, what: str, tmp_path: Path) -> None:
@@ -173,6 +175,7 @@ def test_a_file_that_has_changed_is_refused(kind: str, what: str, tmp_path: Path
         table.content_digest()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("damage", "words"),
     [
@@ -194,6 +197,7 @@ def test_a_damaged_file_is_refused_when_it_is_opened(
     assert str(now.value) == str(before.value)
 
 
+@pytest.mark.slow
 def test_a_codebook_labels_columns_that_are_not_read(tmp_path: Path, held: Callable[[], int]) -> None:
     table = readers.read_table(write(tmp_path, "csv"))
     before = held()
@@ -215,6 +219,7 @@ def test_other_processes_get_what_is_held_and_read_the_rest(tmp_path: Path) -> N
     assert np.array_equal(pickle.loads(packed).columns["c3"].codes, table.columns["c3"].codes)
 
 
+@pytest.mark.slow
 def test_files_that_are_small_or_narrow_are_in_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = write(tmp_path, "csv")
     monkeypatch.setattr(readers, "LARGE", path.stat().st_size)

@@ -39,6 +39,7 @@ def counted(realisation: Remade) -> dict[tuple[str, str], tuple[float, float]]:
     return {group: (records[group] / n_tables, altered[group] / n_tables) for group in records}
 
 
+@pytest.mark.slow
 def test_every_group_is_counted_as_by_hand(tmp_path: Path) -> None:
     for mechanism in ((), (MechanismPlan("maps", (("w0", ("0.2",)), ("s", ("9",)), ("D", ("2",)))),)):
         plan = plan_of(mechanisms=mechanism, measures=("small_cells[n_rule=5]", "hellinger"), analyses=())
@@ -55,6 +56,7 @@ def test_every_group_is_counted_as_by_hand(tmp_path: Path) -> None:
         assert altered_share(realisation) == pytest.approx(total / realisation.data.n_records)
 
 
+@pytest.mark.slow
 def test_a_third_of_the_small_group_and_a_twentieth_of_the_large_carry_a_swap_of_ten_percent() -> None:
     raw = read_table(shared_file("data", "cps8d.csv"))
     plan = Plan(DataPlan(tuple(AttributePlan(name) for name in raw.names)))

@@ -124,6 +124,7 @@ def fresh(home: tuple[Path, RawTable], tmp_path: Path) -> Path:
     return tmp_path / "household.study"
 
 
+@pytest.mark.slow
 def test_a_reason_that_tells_the_extent_is_not_recorded(fresh: Path, capsys: pytest.CaptureFixture[str]) -> None:
     why = "it changes 24 records and keeps the rest"
     with Study.open(fresh) as study:

@@ -293,6 +293,7 @@ def test_a_reason_to_overrule_belongs_to_a_submission_that_something_stands_agai
         decide(study, "approved", "Board", number="1", despite="it is late")
 
 
+@pytest.mark.slow
 def test_conditions_are_proposed_with_a_submission_and_taken_over_by_an_approval_unless_it_has_others(study):
     recommend(study)
     now = decide(study, "submitted", "Ada", conditions=" a warning to users ")

@@ -41,6 +41,7 @@ def quantiles_of(scenarios: list[list[int]], probability: Fraction = NINE_TENTHS
     return run_quantiles(loss, scenario, len(scenarios), probability)
 
 
+@pytest.mark.slow
 @given(runs_by_scenario, shares)
 def test_a_quantile_is_the_smallest_loss_that_enough_runs_do_not_exceed(scenarios, probability):
     found = quantiles_of(scenarios, probability)
@@ -53,6 +54,7 @@ def test_a_quantile_is_the_smallest_loss_that_enough_runs_do_not_exceed(scenario
     assert found.runs.tolist() == [len(runs) for runs in scenarios]
 
 
+@pytest.mark.slow
 @given(runs_by_scenario, shares, st.randoms(use_true_random=False))
 def test_the_order_of_runs_does_not_matter(scenarios, probability, random):
     shuffled = [random.sample(runs, len(runs)) for runs in scenarios]
@@ -162,6 +164,7 @@ def test_without_an_eligible_scenario_all_that_may_become_one_are_open():
     assert not found.settled
 
 
+@pytest.mark.slow
 @given(st.lists(st.tuples(st.integers(0, 60), st.integers(0, 60)), min_size=1, max_size=8), shares)
 def test_the_best_is_eligible_by_its_exact_share(cases, probability):
     within, runs = np.array([min(c) for c in cases]), np.array([max(c) for c in cases])
@@ -182,6 +185,7 @@ def test_quantiles_of_binomial_counts_are_those_of_the_distribution(runs, probab
         assert binomial_quantile(q, runs, Fraction(probability)) == binom.ppf(q, runs, probability)
 
 
+@pytest.mark.slow
 def test_ranks_of_few_runs_are_those_of_many(monkeypatch):
     cases = [(runs, Fraction(share, 20)) for runs in range(1, 101) for share in (1, 10, 18, 19)]
     few = [_ranks(*case) for case in cases]
@@ -189,6 +193,7 @@ def test_ranks_of_few_runs_are_those_of_many(monkeypatch):
     assert [_ranks(*case) for case in cases] == few
 
 
+@pytest.mark.slow
 def test_ranks_of_few_runs_load_no_scipy():
     code = (
         "import sys; from fractions import Fraction; from engine.frontier.chance import _ranks;"

@@ -30,6 +30,7 @@ def test_ranks_that_all_differ_take_no_sorting(places):
     assert maxima._inverse(ranks) is None
 
 
+@pytest.mark.slow
 @given(hnp.arrays(np.float64, st.tuples(st.integers(1, 5), st.integers(1, 30)), elements=FEW))
 def test_one_number_orders_columns_as_all_their_rows_do(table):
     key = maxima._lexicographic(np.stack([ranked(row) for row in table]))
@@ -58,6 +59,7 @@ def test_a_sweep_tells_what_pairs_tell(monkeypatch, leaf):
         assert maxima._swept(first, second, source, target).tolist() == covered.tolist()
 
 
+@pytest.mark.slow
 def test_blocks_of_the_size_in_use_meet():
     """Blocks, marriages in bits and marriages by sweeping, all of them at their usual size."""
     rng = np.random.default_rng(4)

@@ -36,6 +36,7 @@ def ranks_of(*sides):
     return table[:, : sides[0].shape[1]], table[:, sides[0].shape[1] :]
 
 
+@pytest.mark.slow
 @given(SIDES)
 def test_words_of_bits_say_what_pairs_say(sides):
     assert covered_in_bits(*sides).tolist() == covered(*sides).tolist()

@@ -17,6 +17,7 @@ def trade_off(rng, rows, columns):
     return simplex(rng, rows, columns) * (1 + rng.exponential(0.2, (rows, 1)))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("columns", [3, 4, 5])
 def test_little_more_than_the_frontier_is_left_of_a_trade_off(columns):
     losses = trade_off(np.random.default_rng(columns), 60_000, columns)
@@ -31,6 +32,7 @@ def test_boxes_follow_the_frontier_where_scales_are_skewed():
     assert len(prefilter_many(losses)) < 2 * undominated(losses).sum()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("value", [0.0, np.inf, -np.inf, 1e308, -5e-324])
 @pytest.mark.parametrize("columns", [3, 4])
 def test_rows_of_equal_or_extreme_values_are_judged_as_any(columns, value):

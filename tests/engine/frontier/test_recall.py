@@ -72,6 +72,7 @@ def test_those_within_reach_are_what_all_pairs_say(objectives: int):
     assert _within_reach(loss, se, on).tolist() == near_by_pairs(loss, se, on)
 
 
+@pytest.mark.slow
 def test_a_map_says_the_same_share_every_time_and_none_without_noise(tmp_path: Path):
     with sweep(RAW, plan_of(space={"replicates": 12}), keyed(tmp_path / "s.study"), workers=1) as study:
         share = risk_utility_map(study).recall
@@ -83,6 +84,7 @@ def test_a_map_says_the_same_share_every_time_and_none_without_noise(tmp_path: P
         assert recall_words(risk_utility_map(study)) == ""
 
 
+@pytest.mark.slow
 def test_the_list_of_candidates_says_how_much_was_found(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
     path = keyed(tmp_path / "s.study")
     sweep(RAW, plan_of(space={"replicates": 12}), path, workers=1).close()
@@ -111,6 +113,7 @@ def test_a_scenario_without_a_mean_or_far_behind_changes_nothing():
     assert expected_recall(far, np.vstack([se, np.full((2, 2), 0.02)]), rng()) == alone
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("runs", [10, 40])
 def test_it_agrees_with_what_simulated_sweeps_find(runs):
     """The truth is known here: sweeps of so many runs find the share that their own figures promise, or a little less,
@@ -126,6 +129,7 @@ def test_it_agrees_with_what_simulated_sweeps_find(runs):
     assert -0.03 < np.mean(promised) - np.mean(found) < 0.12
 
 
+@pytest.mark.slow
 def test_a_recall_that_ignored_the_noise_of_rivals_would_show():
     """Of two scenarios that differ by less than the noise, the better one is missed about half the time."""
     loss, se = np.array([[1.0, 1.0], [1.0001, 1.0001]]), np.full((2, 2), 0.1)

@@ -100,6 +100,7 @@ def many(draw) -> Results:
     return results(list(order))
 
 
+@pytest.mark.slow
 @given(many(), st.booleans())
 @examples(60)
 def test_summary_beside_a_literal_one(found, allow_partial):
@@ -178,6 +179,7 @@ def clear_by_pairs(summary: Summary) -> list[bool]:
     return found
 
 
+@pytest.mark.slow
 def test_what_is_clear_is_what_all_pairs_say():
     rng = np.random.default_rng(3)
     sure = unsure = 0
@@ -208,6 +210,7 @@ def test_the_margin_is_welchs_t_interval_of_the_difference():
         assert found.clear.tolist() == [clear, clear] and found.undominated.tolist() == [True, False]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("runs", [2, 3, 20])
 def test_equal_scenarios_are_seldom_told_apart_however_few_the_runs(runs: int):
     wrong = wrongly_clear(runs, 200)
@@ -262,6 +265,7 @@ def literal_share(found: Results, scenario: int, allow_partial: bool) -> tuple[f
     return wins / len(mine) if mine else nan, len(mine)
 
 
+@pytest.mark.slow
 @given(many(), st.booleans())
 @examples(60)
 def test_shares_beside_a_literal_count(found, allow_partial):

@@ -39,6 +39,7 @@ def test_the_worked_example():
     assert knee(RISK, -UTILITY) == 1
 
 
+@pytest.mark.slow
 @given(st.one_of(pairs(FEW), pairs(ANY), pairs(ODD)), st.one_of(FEW, st.floats(allow_nan=False)))
 def test_best_under_a_bound_is_the_twins_and_on_the_frontier(points, bound):
     risk, loss = points
@@ -87,6 +88,7 @@ def test_no_straight_sum_is_below_that_of_the_candidate_on_the_supporting_line(p
     assert all(sums[i] == min(sums) for i in supporting_line(risk, loss, slope))
 
 
+@pytest.mark.slow
 @given(st.one_of(pairs(FEW, 1), pairs(WHOLE, 1), pairs(FINITE, 1)))
 def test_hull_intervals_tile_all_slopes_and_their_vertices_win(points):
     risk, loss = points
@@ -117,12 +119,14 @@ def seeded_pairs(seed):
         yield 0.1 + steps * 0.1, 0.7 - steps * 0.3
 
 
+@pytest.mark.slow
 def test_hulls_of_ties_and_near_lines_are_exact():
     for risk, loss in seeded_pairs(1):
         expected = twin.hull(risk.tolist(), loss.tolist())
         assert hull_intervals(risk, loss) == [(i, float(low), float(high)) for i, low, high in expected]
 
 
+@pytest.mark.slow
 def test_bounds_lines_and_knees_among_ties():
     for number, (risk, loss) in enumerate(seeded_pairs(2)):
         for bound in (0.0, 1.0, 2.0, 3.0, 0.1 * 3):
@@ -191,6 +195,7 @@ def test_the_knee_does_not_depend_on_units():
     assert knee(risk, loss) == knee(risk * 1e300, loss * 1e-300 + 1e-299) == knee(risk * 1.7e307 - 8e307, loss) == 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("columns", [1, 2, 3, 4])
 @pytest.mark.parametrize("elements", [FEW, st.floats(-2, 3)])
 def test_hypervolume_is_the_twins(columns, elements):
@@ -221,6 +226,7 @@ def test_hypervolume_at_the_edges():
             hypervolume([[0, 0]], bad)
 
 
+@pytest.mark.slow
 @given(TWO_COLUMNS)
 def test_dominated_rows_add_no_volume(losses):
     finite = losses[np.isfinite(losses).all(axis=1) & (np.abs(losses) < 1e6).all(axis=1)]

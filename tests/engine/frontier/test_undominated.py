@@ -28,6 +28,7 @@ def small_pieces(monkeypatch):
         monkeypatch.setattr(prefilter, name, value)
 
 
+@pytest.mark.slow
 @given(ANY_TABLE)
 def test_frontier_is_the_twins(losses):
     before = losses.copy()
@@ -43,6 +44,7 @@ def test_frontier_is_the_twins_through_every_path(small_pieces):
     check()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("columns", [2, 3, 4, 5, 6])
 @pytest.mark.parametrize("levels", [2, 5, 1000])
 def test_recursion_on_small_pieces(small_pieces, columns, levels):
@@ -92,6 +94,7 @@ def shapes(rng, rows, columns):
     }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("columns", [1, 2, 3, 4, 5])
 def test_large_tables_go_through_the_prefilter(columns):
     rng = np.random.default_rng(columns)
@@ -118,6 +121,7 @@ def test_every_pair_of_places_meets_in_the_sweep(monkeypatch, columns):
             assert np.flatnonzero(~undominated(losses)).tolist() == [j]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("columns", [2, 3, 4, 5])
 def test_several_prefilter_passes(columns):
     losses = np.random.default_rng(columns).random((60_000, columns))
@@ -134,12 +138,14 @@ def test_several_prefilter_passes(columns):
         assert no_larger.any(axis=1).all()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("columns", [2, 3, 4])
 def test_two_thousand_rows_against_the_literal_twin(columns):
     losses = np.round(np.random.default_rng(7).random((2000 if columns == 2 else 700, columns)), 2)
     assert undominated(losses).tolist() == twin.undominated(losses.tolist())
 
 
+@pytest.mark.slow
 def test_a_hundred_thousand_points_against_a_plain_sweep():
     rng = np.random.default_rng(3)
     for losses in (
@@ -155,6 +161,7 @@ def test_a_hundred_thousand_points_against_a_plain_sweep():
         assert np.array_equal(undominated(losses), expected)
 
 
+@pytest.mark.slow
 def test_no_quadratic_memory_when_every_point_is_on_the_frontier():
     assert undominated(simplex(np.random.default_rng(0), 200_000, 2)).all()
     assert undominated(simplex(np.random.default_rng(0), 50_000, 3)).all()
@@ -172,6 +179,7 @@ def test_layout_and_kind_of_the_table_do_not_matter():
     assert np.array_equal(undominated(locked), expected)
 
 
+@pytest.mark.slow
 @given(ANY_TABLE)
 def test_every_dominated_row_has_a_dominator_on_the_frontier(losses):
     mask = undominated(losses)
@@ -179,6 +187,7 @@ def test_every_dominated_row_has_a_dominator_on_the_frontier(losses):
         assert mask[dominated_by(losses, i)].any()
 
 
+@pytest.mark.slow
 @given(ANY_TABLE, st.data())
 def test_who_dominates(losses, data):
     if len(losses) == 0:
@@ -190,6 +199,7 @@ def test_who_dominates(losses, data):
         assert (len(found) == 0) == undominated(losses)[i]
 
 
+@pytest.mark.slow
 @given(ANY_TABLE, st.integers(0, 40))
 def test_the_frontier_of_a_union_is_within_the_union_of_frontiers(losses, cut):
     parts = np.concatenate((undominated(losses[:cut]), undominated(losses[cut:])))
@@ -201,6 +211,7 @@ def test_the_frontier_of_a_union_is_within_the_union_of_frontiers(losses, cut):
     assert np.array_equal(mask, whole)
 
 
+@pytest.mark.slow
 @given(st.one_of(tables(FEW), tables(WHOLE)), st.randoms(use_true_random=False))
 def test_monotone_transforms_and_permutations_change_nothing(losses, random):
     mask = undominated(losses)

@@ -59,6 +59,7 @@ def test_cramers_v_by_scipy():
     assert of_table(table, "contingency") == pytest.approx(association(table, method="pearson"))
 
 
+@pytest.mark.slow
 @given(smalls(), st.data())
 @examples(40)
 def test_every_entry_of_the_matrix(small, data):

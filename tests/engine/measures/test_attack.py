@@ -59,6 +59,7 @@ def attacked(draw, most=10):
     return small, roles, rule, rate, release
 
 
+@pytest.mark.slow
 @given(attacked(), st.data())
 @examples(40)
 def test_formula(case, data):
@@ -86,6 +87,7 @@ def test_formula(case, data):
     assert 0 <= got.value <= 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("roles", ["SUU", "SFU", "SCU", "SSU", "SUF"])
 def test_the_posterior_of_a_single_pair(roles):
     """With one pair drawn every possible original can be tried; the chances per record agree with that."""
@@ -123,6 +125,7 @@ def drawn(name, text, rate, replicate=1):
     return RecordRelease(ReleasedTable(data), [ReleasedTable(data, source, spec.attributes.having("S"))], plan, spec)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("spec", "target"), [("A:S", None), ("F:S", None), ("F:S A:C D:F", None), ("B:S C:S", 3)])
 def test_the_intruder_is_right_as_often_as_expected(spec, target):
     """Calibration: over many releases, posterior probabilities add up to the number of correct attributions."""
@@ -140,6 +143,7 @@ def test_the_intruder_is_right_as_often_as_expected(spec, target):
     assert every == pytest.approx(right.mean()), "a threshold of 0 counts every attribution"
 
 
+@pytest.mark.slow
 def test_knowing_the_mechanism_beats_ignoring_it():
     """Someone who takes the release at face value is right no more often than someone who allows for the swap."""
     total = {True: 0.0, False: 0.0}
@@ -151,6 +155,7 @@ def test_knowing_the_mechanism_beats_ignoring_it():
     assert total[True] >= total[False] > 0
 
 
+@pytest.mark.slow
 def test_more_swapping_leaves_less_to_attribute():
     data, _ = sample("fair")
     releases = [drawn("fair", "age:S educ:S", rate) for rate in ("0", "0.05", "0.2", "0.5")]
@@ -159,6 +164,7 @@ def test_more_swapping_leaves_less_to_attribute():
     assert values[0] == np.count_nonzero(data.table.counts == 1) / data.n_records, "undisturbed: the uniques"
 
 
+@pytest.mark.slow
 @given(attacked(most=20), st.randoms(use_true_random=True))
 @examples(25)
 def test_order_of_records_and_names_of_levels_do_not_matter(case, rng):

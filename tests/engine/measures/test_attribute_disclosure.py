@@ -59,6 +59,7 @@ def test_l_diversity_by_hand():
     assert figure("l_diversity[target=B;l=3]", small, unaltered(small)) == 1
 
 
+@pytest.mark.slow
 @given(smalls(), st.data(), st.integers(0, 99))
 @examples(40)
 def test_laws(small, data, seed):
@@ -94,6 +95,7 @@ def agrees() -> bool:
     return True
 
 
+@pytest.mark.slow
 def test_the_twins_agree():
     assert agrees()
 

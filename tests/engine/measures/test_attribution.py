@@ -43,6 +43,7 @@ def test_keys_that_vanish():
     assert value("correct_attribution[target=B;attributes=C]", small, batch) == 1
 
 
+@pytest.mark.slow
 @given(smalls(), st.data())
 @examples(60)
 def test_no_keys_is_guessing_and_the_target_is_never_a_key(small, data):

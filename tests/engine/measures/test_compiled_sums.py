@@ -45,6 +45,7 @@ def as_numpy(values: np.ndarray) -> float:
     return float(np.add.reduceat(values, [0])[0] + 0.0) if len(values) else 0.0
 
 
+@pytest.mark.slow
 @given(st.integers(0, 3000), st.integers(0, 2**32))
 @examples(300)
 def test_a_part_is_added_in_the_order_of_numpy(n, seed):

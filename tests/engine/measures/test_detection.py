@@ -63,6 +63,7 @@ def case(random: Random) -> tuple[Small, str, list[tuple[int, int]]]:
 # -- what the attack sees --------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @given(smalls(), st.data(), st.integers(0, 99))
 @examples(30)
 def test_the_attack_sees_neither_pairs_nor_flags(small, data, seed):
@@ -107,6 +108,7 @@ def test_rows_may_come_in_any_order(small, data, random):
 # -- oracles ---------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_a_swap_of_independent_attributes_cannot_be_detected():
     """Over releases the mean area under the curve is a half, within four standard errors; with attributes that hang
     together it is far above."""
@@ -223,6 +225,7 @@ def agrees(number: int = 25) -> bool:
     return True
 
 
+@pytest.mark.slow
 def test_the_twins_agree():
     assert agrees()
 

@@ -37,6 +37,7 @@ def value(text, small, batch):
     return evaluate(call(text), batch, small.domain, {"keys": small.names, "analyse": small.names})[0]
 
 
+@pytest.mark.slow
 @given(smalls(), st.data(), st.integers(2, 5))
 @examples(80)
 def test_leaving_out_small_cells_takes_away_and_with_none_small_changes_nothing(small, data, n_rule):
@@ -72,6 +73,7 @@ def test_a_threshold_that_leaves_nothing_out_is_refused():
         call("hellinger_large[n_rule=1]")
 
 
+@pytest.mark.slow
 @given(smalls(), st.data())
 @examples(50)
 def test_the_matrix_holds_every_two_way_distance(small, data):
@@ -93,6 +95,7 @@ def test_the_matrix_holds_every_two_way_distance(small, data):
                 assert matrix[k, i, j] == pytest.approx(wanted, rel=1e-9, abs=1e-12)
 
 
+@pytest.mark.slow
 def test_a_mean_over_many_pairs_has_the_same_bits_alone_and_in_company():
     """With 45 pairs a sum over an axis is ordered differently for one candidate than for many."""
     rng = np.random.default_rng(4)

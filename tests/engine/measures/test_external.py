@@ -36,6 +36,7 @@ def values(text, small, batch, keys=None):
     return evaluate(call(text), batch, small.domain, {"keys": keys or small.names, "analyse": small.names})
 
 
+@pytest.mark.slow
 @given(smalls(), st.data())
 @examples(60)
 def test_by_the_slow_count(tmp_path_factory, small, data):
@@ -66,6 +67,7 @@ def test_by_the_slow_count(tmp_path_factory, small, data):
     assert (values(f"external_links[file={file};beta={len(theirs)};zero=literal]", small, batch) == 1).all()
 
 
+@pytest.mark.slow
 @given(smalls(), st.data())
 @examples(40)
 def test_the_release_itself_as_external_file(tmp_path_factory, small, data):

@@ -19,6 +19,7 @@ from tests.small_tables import Small
 from tests.twins import linkage as twin
 
 
+@pytest.mark.slow
 @given(altered(most=6))
 @examples(40)
 def test_it_is_a_mixture_of_best_linkages(case):
@@ -29,6 +30,7 @@ def test_it_is_a_mixture_of_best_linkages(case):
     assert 0 <= got <= 1
 
 
+@pytest.mark.slow
 @given(altered(most=12))
 @examples(40)
 def test_em_as_over_single_pairs(case):
@@ -47,6 +49,7 @@ def test_em_as_over_single_pairs(case):
     assert 0 < found.share <= max(1 / n, 1e-12)
 
 
+@pytest.mark.slow
 def test_em_finds_what_the_pairs_were_made_from():
     m, u = np.array([0.95, 0.8, 0.9, 0.6, 0.97]), np.array([0.1, 0.3, 0.5, 0.2, 0.15])
     share = 0.002
@@ -63,6 +66,7 @@ def test_em_finds_what_the_pairs_were_made_from():
 whole = st.integers(0, 3)
 
 
+@pytest.mark.slow
 @given(
     st.integers(1, 3).flatmap(lambda k: st.lists(st.lists(whole, min_size=3, max_size=3), min_size=k, max_size=k)),
     st.data(),
@@ -104,6 +108,7 @@ def test_greedy_takes_the_heaviest_first(monkeypatch):
     np.testing.assert_allclose(fellegi_sunter.assign(weights, ones, ones), [[1, 0], [0, 1]], atol=1e-9)
 
 
+@pytest.mark.slow
 @given(altered(most=20), st.randoms(use_true_random=True))
 @examples(25)
 def test_order_of_records_and_names_of_levels_do_not_matter(case, rng):
@@ -119,6 +124,7 @@ def test_order_of_records_and_names_of_levels_do_not_matter(case, rng):
     assert other.value == pytest.approx(value, abs=1e-9)
 
 
+@pytest.mark.slow
 def test_bounds():
     distinct = Small(tuple((a, b) for a in range(5) for b in range(4)), (5, 4))
     assert figure("probabilistic_linkage", released(distinct, [distinct.records])).value == 1
@@ -133,6 +139,7 @@ def test_bounds():
     assert figure("probabilistic_linkage", both).value == pytest.approx((1 + 1 / 20) / 2)
 
 
+@pytest.mark.slow
 def test_one_changed_value_among_distinct_rows_is_found():
     """Whoever is left over on both sides is linked, though nothing of theirs is unique any more."""
     small = Small(tuple((a, b, c) for a in range(3) for b in range(3) for c in range(3)), (3, 3, 3))
@@ -155,6 +162,7 @@ def test_numbers_agree_within_h_standard_deviations():
     assert apart.value == pytest.approx(1 / 5)
 
 
+@pytest.mark.slow
 def test_blocks_keep_apart_what_differs():
     small = Small(((0, 0), (0, 1), (1, 0), (1, 1)), (2, 2))
     after = [(1, 0), (0, 1), (0, 0), (1, 1)]
@@ -169,6 +177,7 @@ def test_blocks_keep_apart_what_differs():
     assert figure("probabilistic_linkage[block=A]", moved).value == pytest.approx(2 * 0.5 / 4)
 
 
+@pytest.mark.slow
 def test_more_swapping_lowers_linkage():
     values = [evaluate_records(call("probabilistic_linkage"), fair(share)).value for share in (0, 0.1, 0.3, 0.6, 1.0)]
     assert values == sorted(values, reverse=True) and len(set(values)) == 5

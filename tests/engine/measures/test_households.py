@@ -61,6 +61,7 @@ def figure(text: str, release: RecordRelease) -> float:
     return evaluate_records(call(text), release).value
 
 
+@pytest.mark.slow
 @given(several_towns(), st.integers(0, 99), st.integers(1, 4))
 @examples(60)
 def test_exposed_households_by_counting(data: Microdata, i: int, k: int):
@@ -72,6 +73,7 @@ def test_exposed_households_by_counting(data: Microdata, i: int, k: int):
     assert found == len(exposed) / len(plain.unmoved) if plain.unmoved else math.isnan(found)
 
 
+@pytest.mark.slow
 @given(several_towns(), st.integers(0, 99))
 @examples(60)
 def test_household_uniques_by_counting(data: Microdata, i: int):
@@ -89,6 +91,7 @@ def test_households_are_alone_however_large_the_numbers_of_cells_are(apart: int)
     assert households._alone(units, cells).tolist() == [False, False, True, True, True]
 
 
+@pytest.mark.slow
 @given(several_towns(), st.integers(0, 99), st.integers(1, 4))
 @examples(60)
 def test_who_is_risky_and_stays_by_counting(data: Microdata, i: int, k: int):
@@ -107,6 +110,7 @@ def test_who_is_risky_and_stays_by_counting(data: Microdata, i: int, k: int):
     assert found == stays / risky if risky else math.isnan(found)
 
 
+@pytest.mark.slow
 @given(several_towns(), st.integers(0, 99))
 @examples(60)
 def test_who_left_and_the_largest_change_by_counting(data: Microdata, i: int):

@@ -57,6 +57,7 @@ def converges(records, small: Small, model: Model, cycles: int = 150) -> bool:
 # -- formulas --------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @given(cases())
 @examples(60)
 def test_the_three_readings_are_those_of_the_definition(case):
@@ -89,6 +90,7 @@ def test_on_some_attributes_it_is_that_of_their_table(case, criterion, data):
     assert (math.isnan(got) and len(places) == 1) or got == pytest.approx(wanted, rel=1e-9, abs=1e-9)
 
 
+@pytest.mark.slow
 @given(cases())
 @examples(60)
 def test_the_saturated_model_with_its_parameters_kept_weighs_every_change(case):
@@ -207,6 +209,7 @@ def test_the_original_is_searched_once(monkeypatch):
     assert len(calls) == 3
 
 
+@pytest.mark.slow
 def test_a_refit_that_does_not_converge_is_undefined_and_a_first_fit_says_so():
     # opposite corners empty: the model without the three-way interaction has no maximum likelihood fit
     cells = {(0, 0, 1): 4, (0, 1, 0): 3, (0, 1, 1): 2, (1, 0, 0): 5, (1, 0, 1): 1, (1, 1, 0): 6}

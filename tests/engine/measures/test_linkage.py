@@ -39,6 +39,7 @@ def with_numbers(small, after, old, new):
     return RecordRelease(ReleasedTable(data), [changed], release.plan)
 
 
+@pytest.mark.slow
 @given(altered(), st.data())
 @examples(50)
 def test_formula(case, data):
@@ -90,6 +91,7 @@ def test_missing_numbers_and_columns_that_do_not_vary():
     assert np.isnan(empty.value) and "column 'w' holds no numbers" in empty.note
 
 
+@pytest.mark.slow
 @given(altered(), st.randoms(use_true_random=True))
 @examples(25)
 def test_order_of_records_and_names_of_levels_do_not_matter(case, rng):
@@ -122,6 +124,7 @@ def fair(share):
     return RecordRelease(ReleasedTable(data), [ReleasedTable(data, source, (1,))], plan)
 
 
+@pytest.mark.slow
 def test_more_swapping_lowers_linkage():
     values = [evaluate_records(call("distance_linkage"), fair(share)).value for share in (0, 0.1, 0.3, 0.6, 1.0)]
     assert values == sorted(values, reverse=True) and len(set(values)) == 5
@@ -129,6 +132,7 @@ def test_more_swapping_lowers_linkage():
     assert values[0] == pytest.approx(np.count_nonzero(counts) / 6366), "undisturbed: one credit for every cell"
 
 
+@pytest.mark.slow
 def test_a_sample_stands_for_the_whole(monkeypatch):
     release = fair(0.5)
     text = call("distance_linkage[numeric=age+yrs_married]")

@@ -102,6 +102,7 @@ def many_tables(draw):
     return small, draw(st.lists(mixed, min_size=1, max_size=4))
 
 
+@pytest.mark.slow
 @given(many_tables(), st.integers(1, 4))
 @examples(60)
 def test_joint_risk_by_its_twin(case, s):

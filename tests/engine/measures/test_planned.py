@@ -81,6 +81,7 @@ def test_no_other_measure_judges_all_tables():
     assert [name for name in MEASURES if call(name).measure.judges_jointly] == ["r2"]
 
 
+@pytest.mark.slow
 def test_the_joint_risk_decides_in_a_study_unless_the_plan_names_another(tmp_path: Path):
     raw = raw_table()
     plan = survey_plan(keys=("A", "C", "D"), mechanisms=TWO, measures=("small_cells", "hellinger"), analyses=())

@@ -48,6 +48,7 @@ def test_the_figures_are_those_of_statsmodels(interactions: int, formula: str) -
     assert figure("specks" + asked, release).value == pytest.approx(twin.specks(chance), abs=1e-9)
 
 
+@pytest.mark.slow
 def test_numbers_enter_beside_attributes() -> None:
     from dataclasses import replace
 
@@ -68,6 +69,7 @@ def test_numbers_enter_beside_attributes() -> None:
     assert figure("specks[attributes=Survived]", ages).value == 0
 
 
+@pytest.mark.slow
 def test_a_release_of_the_original_cannot_be_told_from_it() -> None:
     small, _ = made()
     data = passengers()
@@ -110,6 +112,7 @@ def test_a_tree_with_room_for_every_cell_is_the_cells_themselves() -> None:
     assert values[0] > values[2] and values[3] == 0
 
 
+@pytest.mark.slow
 @given(st.integers(0, 99), st.integers(2, 60))
 @examples(25)
 def test_ranges(seed: int, moved: int) -> None:
@@ -127,6 +130,7 @@ def test_files_with_nothing_in_common_are_told_apart_entirely() -> None:
     assert figure("pmse_tree", release).value == 0.25
 
 
+@pytest.mark.slow
 @given(st.integers(0, 99), st.randoms(use_true_random=True))
 @examples(15)
 def test_rows_may_come_in_any_order_and_levels_may_have_any_names(seed: int, random) -> None:
@@ -145,6 +149,7 @@ def test_rows_may_come_in_any_order_and_levels_may_have_any_names(seed: int, ran
     )
 
 
+@pytest.mark.slow
 def test_alone_and_in_company_the_same_bits() -> None:
     data = passengers()
     for name in NAMES:

@@ -26,6 +26,7 @@ def chance(altered: list[int], others: list[int]) -> float:
     return sum(pairs) / len(pairs) if pairs else math.nan
 
 
+@pytest.mark.slow
 @given(several_towns(), st.integers(0, 99))
 @examples(60)
 def test_households_by_counting_pairs(data: Microdata, i: int):

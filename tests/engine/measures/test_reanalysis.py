@@ -63,6 +63,7 @@ def test_overlap_is_symmetric_at_most_one_and_free_of_units(
     assert (j < 0) == (max(one[0], other[0]) > min(one[1], other[1])) or abs(j) < 1e-9
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", [1, 2])
 def test_on_the_titanic_overlaps_are_those_of_statsmodels(seed: int) -> None:
     release = swapped(passengers(), REG1, REG2, FARES, SIBLINGS, seed=seed)
@@ -92,6 +93,7 @@ def test_on_the_titanic_overlaps_are_those_of_statsmodels(seed: int) -> None:
     assert "worst subgroup Reg2, Pclass=" in found.note
 
 
+@pytest.mark.slow
 def test_shifts_and_signs_on_the_titanic() -> None:
     release = swapped(passengers(), REG1, REG2, pairs=150)
     both = [fitted(REG1.formula, "logistic", frame(table)) for table in (release.original, release.tables[0])]

@@ -24,6 +24,7 @@ from tests.twins import tables as twin
 EDGE = ((1, 0, 1), (0, 0, 0), (0, 1, 1))
 
 
+@pytest.mark.slow
 @given(smalls(), st.data())
 @examples(60)
 def test_who_is_in_the_whole_population_is_unique_in_it_when_alone(small, data):
@@ -43,6 +44,7 @@ def test_who_is_in_the_whole_population_is_unique_in_it_when_alone(small, data):
     assert sum(1 for count in old.values() if count == 1) >= both
 
 
+@pytest.mark.slow
 @given(smalls(), st.sampled_from(["0.01", "1/3", "0.9"]))
 @examples(60)
 def test_by_the_formula(small, fraction):
@@ -111,6 +113,7 @@ def test_too_many_combinations_for_two_way_terms():
     assert math.isnan(got.value) and "8,000,000 cells" in got.note
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("pi", [0.05, 0.2])
 def test_a_population_whose_uniques_are_known(pi):
     """Poisson populations with independent attributes: estimate less truth is nought within four standard errors."""

@@ -33,6 +33,7 @@ def by_twin(text: str, small: Small, after) -> float:
     )
 
 
+@pytest.mark.slow
 @given(smalls(), st.data())
 @examples(40)
 def test_any_mechanism(small, data):
@@ -68,6 +69,7 @@ def test_who_ignores_a_swapped_key_sees_true_values():
     assert figure("expected_matches_unswapped", small, batch).tolist() == [3, 0, 4, 3]
 
 
+@pytest.mark.slow
 @given(smalls(), st.data(), st.integers(0, 99))
 @examples(40)
 def test_laws(small, data, seed):
@@ -110,6 +112,7 @@ def agrees(number: int = 40) -> bool:
     return True
 
 
+@pytest.mark.slow
 def test_the_twins_agree():
     assert agrees()
 

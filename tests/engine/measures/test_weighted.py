@@ -50,6 +50,7 @@ def swapped(draw):
     return small, swap_twin.exchange(small.records, pairs, roles), weights
 
 
+@pytest.mark.slow
 @given(swapped())
 @examples(80)
 def test_by_the_formula(case):
@@ -69,6 +70,7 @@ def test_by_the_formula(case):
     assert figure("weighted_margin_change", found).value == pytest.approx(worst, abs=1e-12)
 
 
+@pytest.mark.slow
 @given(swapped(), st.sampled_from([1.0, 3.0, 0.1]))
 @examples(60)
 def test_equal_weights_are_no_weights(case, weight):
@@ -81,6 +83,7 @@ def test_equal_weights_are_no_weights(case, weight):
     assert figure("weighted_margin_change", found).value == pytest.approx(0, abs=1e-12)
 
 
+@pytest.mark.slow
 @given(swapped())
 @examples(40)
 def test_nothing_changed_is_nought(case):

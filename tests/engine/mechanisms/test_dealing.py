@@ -77,10 +77,12 @@ def test_every_ordered_sample_is_equally_likely_by_raw_rows() -> None:
     assert chance(records_dealt_by_rows) > 1e-6
 
 
+@pytest.mark.slow
 def test_the_rule_in_memory_has_the_same_law() -> None:
     assert chance(records_of_pairs) > 1e-6
 
 
+@pytest.mark.slow
 def test_a_rule_that_is_nearly_right_is_told_apart() -> None:
     assert chance(first_come) < 1e-9
 

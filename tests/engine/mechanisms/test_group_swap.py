@@ -150,6 +150,7 @@ def test_formulas() -> None:
             propensity.parse(text, ["a", "b"])
 
 
+@pytest.mark.slow
 @examples(60)
 @given(data=with_numbers(), n_swap=st.integers(0, 6), mode=st.sampled_from(["CGS", "RGS"]), odd=st.booleans())
 def test_sizes_stay_and_the_right_number_moves(data: Microdata, n_swap: int, mode: str, odd: bool) -> None:
@@ -207,6 +208,7 @@ def test_a_rate_is_a_share_of_the_smallest_stratum() -> None:
     assert run(data, numeric=("u",)).status == NOOP
 
 
+@pytest.mark.slow
 def test_random_group_swapping_takes_all_alike() -> None:
     """Each record of a stratum of n moves with probability N/n, which gives the means of released strata exactly."""
     data, n_swap, runs = made(6, 2), 7, 3000
@@ -232,6 +234,7 @@ def test_random_group_swapping_takes_all_alike() -> None:
         assert abs(own - exact) > 20 * se, "a mechanism that moved nothing would be seen"
 
 
+@pytest.mark.slow
 def test_the_race_is_successive_sampling() -> None:
     """Ordered draws of two of four by unlike weights: the exact law, the race and the twin."""
     weights = np.array([0.05, 0.2, 0.35, 0.9])
@@ -249,6 +252,7 @@ def test_the_race_is_successive_sampling() -> None:
         assert chi2.sf(statistic, len(law) - 1) > 1e-3
 
 
+@pytest.mark.slow
 def test_equal_propensities_make_both_modes_one_law() -> None:
     rng = np.random.default_rng(8)
     u = np.tile(np.arange(5.0), 4)  # the same numbers in both strata
@@ -263,6 +267,7 @@ def test_equal_propensities_make_both_modes_one_law() -> None:
     assert chi2_contingency(counts).pvalue > 1e-3
 
 
+@pytest.mark.slow
 def test_those_that_look_like_the_other_stratum_move_more_often() -> None:
     data = made(9, 2)
     shares = [

@@ -240,6 +240,7 @@ print(json.dumps(sorted(seen)))
 """
 
 
+@pytest.mark.slow
 def test_the_cases_of_the_laws_reach_every_branch_of_the_draw():
     """Renumbering, counting after many rejections, closing a cell, closing a class, forgetting runs."""
     seen = set(plain(TRACED))
@@ -267,6 +268,7 @@ print(json.dumps(found))
 """
 
 
+@pytest.mark.slow
 def test_when_it_is_looked_whether_anybody_is_left_changes_no_draw():
     """At ``RETRIES`` rejections nothing is saved any more: that is the draw as the stream defines it."""
     at_once, as_it_is, never = plain(PATIENT)

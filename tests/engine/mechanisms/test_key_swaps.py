@@ -156,6 +156,7 @@ def test_partners_are_uniform():
     assert chisquare(list(pairs.values())).pvalue > 1e-3
 
 
+@pytest.mark.slow
 @examples(60)
 @given(with_numbers(), st.sampled_from(["s2", "0", "0.2", "0.55", "1"]), st.integers(1, 5), st.sampled_from(POOLS))
 def test_what_always_holds_for_random_swaps(data: Microdata, rate: str, s: int, pool: tuple[str, str]):
@@ -181,6 +182,7 @@ def test_what_always_holds_for_random_swaps(data: Microdata, rate: str, s: int, 
             assert pairs + float(drawn.diagnostics["without_partner"]) == wanted
 
 
+@pytest.mark.slow
 @examples(60)
 @given(with_numbers(), st.integers(1, 6), st.sampled_from(["le", "lt"]))
 def test_what_always_holds_for_swaps_out_of_sensitive_cells(data: Microdata, s: int, rule: str):
@@ -342,6 +344,7 @@ def test_equal_parameters_have_one_text():
 # -- the kernels -----------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @given(st.lists(st.booleans(), min_size=1, max_size=70), st.randoms(use_true_random=True))
 def test_the_tree_counts_and_finds(flags: list[bool], random: Any):
     tree, pool = np.zeros(len(flags) + 1, np.int64), np.array(flags, np.int64)

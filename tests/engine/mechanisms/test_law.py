@@ -196,6 +196,7 @@ def test_a_swap_that_is_nearly_right_is_rejected(mutant, name):
     assert against_law(found, case.law) < DIFFERS
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mutant", ["partner by cell", "first by cell"])
 def test_a_wrong_kernel_is_rejected(mutant):
     """The same judge on 10,000 draws whose last pair alone is a little wrong."""
@@ -243,6 +244,7 @@ def test_every_partner_is_equally_likely():
     assert chi2.sf(statistic, 7) > AGREES
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("counts", [(10, 3, 2, 5), (1, 1, 1, 30), (6, 7, 8, 9)])
 def test_closed_form_of_one_swap_in_a_two_by_two_table(counts):
     """One pair: the cell (1, 1) loses a record with chance (n11 + n00) / n and else gains one."""

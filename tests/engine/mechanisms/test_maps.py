@@ -107,6 +107,7 @@ def test_odds_are_symmetric_and_the_ratio_of_predictive_probabilities():
         assert not odds[x[:, None] == x[None, :]].any()
 
 
+@pytest.mark.slow
 @examples(40)
 @given(with_numbers(), st.sampled_from(["0", "0.5", "0.8", "1"]), st.integers(1, 5), st.sampled_from(["yes", "no"]))
 def test_what_always_holds(data: Microdata, w0: str, s: int, same: str):

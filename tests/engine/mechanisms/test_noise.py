@@ -70,6 +70,7 @@ def test_means_covariances_and_correlations_in_expectation(rescale: str, factor:
     assert spread == pytest.approx(factor, abs=0.05)
 
 
+@pytest.mark.slow
 @examples(60)
 @given(
     data=with_numbers(),

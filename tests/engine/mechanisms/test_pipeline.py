@@ -49,6 +49,7 @@ def test_group_swap_then_noise_is_the_two_by_hand() -> None:
     assert both.diagnostics["noise.c"] == 0.5
 
 
+@pytest.mark.slow
 def test_noise_within_released_strata_keeps_their_covariances_on_average() -> None:
     """Within means the strata as released: the noise has the covariance of the records that are shown in them."""
     data = made(300)

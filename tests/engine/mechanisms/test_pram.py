@@ -119,6 +119,7 @@ def test_the_law_is_the_matrix(given: dict[str, str]):
                 assert p > 1e-3 if right else p < 1e-6
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("theta", ["0.2", "0.99", "1"])
 def test_moves_are_as_many_as_expected(theta: str):
     data = made(5)
@@ -132,6 +133,7 @@ def test_moves_are_as_many_as_expected(theta: str):
     assert 0.8 < np.std(moves) / sd < 1.2
 
 
+@pytest.mark.slow
 @examples(60)
 @given(with_numbers(), st.sampled_from(["0", "0.5", "0.99", "1"]), st.sampled_from(["key", "each"]))
 def test_what_always_holds(data: Microdata, theta: str, over: str):

@@ -42,6 +42,7 @@ def structure_of(small: Small, roles: str, rule: str) -> Structure:
     return ReleaseSpec(small.spec(roles), "1", rule).structure(multi_kind(small.coded()[0]))
 
 
+@pytest.mark.slow
 @given(smalls(with_kinds=True), st.data(), st.sampled_from([1, 3, 1 << 16]))
 @examples(150)
 def test_structure_after_structure_is_prepared_as_by_the_twin(small, data, keys):
@@ -67,6 +68,7 @@ def test_cells_of_several_words_are_prepared_as_by_the_twin(roles):
     check(Preparing(small.coded()[0])(structure), structure, small)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("roles", ["SUUUU", "USFUU", "SSUUU", "CSUFU"])
 @pytest.mark.parametrize(
     ("largest", "shift", "n_words", "bits"), [(8, 3, 1, 31), (9, 3, 1, 32), (9, 9, 1, 62), (9, 12, 2, 16)]
@@ -96,6 +98,7 @@ def test_where_all_must_agree_on_what_stays_nobody_meets():
     assert len(Preparing(small.coded()[0])(structure).draw(derive(KEY, "test"), 6)) == 0
 
 
+@pytest.mark.slow
 @given(smalls(most_records=25), st.data(), rules)
 @examples(40)
 def test_draws_from_arrays_used_before_are_those_from_fresh_ones(small, data, rule):

@@ -52,6 +52,7 @@ def cases(draw, with_kinds: bool = False, letters: str = "SFCU"):
 # -- one run ---------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @given(cases(with_kinds=True))
 @examples(100)
 def test_a_run_is_a_legal_run_of_the_algorithm(case):
@@ -76,6 +77,7 @@ def test_a_run_is_a_legal_run_of_the_algorithm(case):
     assert result.wanted == min((result.to_swap + 1) // 2, len(small.records) // 2)
 
 
+@pytest.mark.slow
 @given(cases(with_kinds=True))
 @examples(100)
 def test_the_batch_is_the_recount_of_the_released_records(case):
@@ -114,6 +116,7 @@ def test_the_batch_is_the_recount_of_the_released_records(case):
     assert distance**2 <= variation + slack and variation <= 2**0.5 * distance + slack
 
 
+@pytest.mark.slow
 @given(cases(with_kinds=True), st.lists(rates, min_size=2, max_size=4))
 @examples(100)
 def test_a_lower_rate_is_the_beginning_of_a_higher_one(case, several):
@@ -124,6 +127,7 @@ def test_a_lower_rate_is_the_beginning_of_a_higher_one(case, several):
         assert higher.records[: len(lower.records)].tolist() == lower.records.tolist()
 
 
+@pytest.mark.slow
 @given(smalls(), st.data(), rates, rules)
 @examples(100)
 def test_splits_share_their_pairs_and_complements_their_releases(small, data, rate, rule):
@@ -149,6 +153,7 @@ def test_splits_share_their_pairs_and_complements_their_releases(small, data, ra
         assert released[0] == released[1] == counts_after(small, one) == counts_after(small, third)
 
 
+@pytest.mark.slow
 @given(cases(with_kinds=True), st.randoms(use_true_random=True))
 @examples(100)
 def test_the_order_of_records_in_the_file_does_not_matter(case, random):
@@ -163,6 +168,7 @@ def test_the_order_of_records_in_the_file_does_not_matter(case, random):
 # -- many runs: what is remembered between them changes nothing --------------------------------------------------------
 
 
+@pytest.mark.slow
 @given(smalls(with_kinds=True, most_records=25), st.data(), rules, st.permutations([1, 2, 3, 4, 5]))
 @examples(40)
 def test_batches_orders_and_instances_give_the_same_rows(small, data, rule, order):
@@ -181,6 +187,7 @@ def test_batches_orders_and_instances_give_the_same_rows(small, data, rule, orde
         assert alone.tobytes() == together[5 * place : 5 * place + 5].tobytes()
 
 
+@pytest.mark.slow
 @given(cases(with_kinds=True), st.integers(0, 4))
 @examples(100)
 def test_remembering_runs_of_classes_never_changes_a_draw(case, room):

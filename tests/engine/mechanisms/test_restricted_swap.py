@@ -167,6 +167,7 @@ def weights(asked: Asked) -> list[int]:
     return weights_of(np.array(counts), params["lean"]).tolist()
 
 
+@pytest.mark.slow
 @given(asked_for(), st.integers(1, 99))
 @examples(150)
 def test_pairs_are_the_twins_from_the_same_stream(asked: Asked, replicate: int):
@@ -175,6 +176,7 @@ def test_pairs_are_the_twins_from_the_same_stream(asked: Asked, replicate: int):
     assert [tuple(pair) for pair in pairs.tolist()] == of_twin(asked, weights(asked), derived)
 
 
+@pytest.mark.slow
 def test_partners_that_are_hardly_ever_drawn_are_counted_by_weight():
     """Forty heavy records that differ in nothing that must, and ninety light ones of two weights that all do."""
     heavy = [(0, i % 2, i + 2) for i in range(40)]
@@ -187,6 +189,7 @@ def test_partners_that_are_hardly_ever_drawn_are_counted_by_weight():
         assert told.turned_down[-1].sum() > 64 * 5, "what was to be tried was not"
 
 
+@pytest.mark.slow
 @given(asked_for(), st.integers(1, 99))
 @examples(150)
 def test_what_must_hold_whatever_is_drawn(asked: Asked, replicate: int):
@@ -219,6 +222,7 @@ def test_what_must_hold_whatever_is_drawn(asked: Asked, replicate: int):
         assert prepared.draw(derived, fewer).tolist() == pairs[:fewer].tolist()
 
 
+@pytest.mark.slow
 @given(asked_for())
 @examples(100)
 def test_what_keeps_all_records_from_exchanging_is_said_only_where_something_does(asked: Asked):
@@ -231,6 +235,7 @@ def test_what_keeps_all_records_from_exchanging_is_said_only_where_something_doe
     assert bool(words) == (roles_allow and not some)
 
 
+@pytest.mark.slow
 @given(smalls(), st.data(), rates, rules)
 def test_rules_on_attributes_that_stay_leave_the_published_stream_alone(small, data, rate, rule):
     roles = data.draw(roles_for(len(small.shape)))
@@ -298,6 +303,7 @@ def draws(asked: Asked, replicates: int) -> Counter:
     return Counter(outcome_of(prepared.draw(streams(i), asked.wanted)) for i in range(1, replicates + 1))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", WEIGHTED)
 def test_pairs_have_the_exact_law_of_draws_by_weight(name: str):
     asked, law = lawful(name)
@@ -310,6 +316,7 @@ def test_draws_that_are_alike_do_not_have_that_law():
     assert against_law(draws(replace(asked, params=(("near", "A:9"),)), 8_000), law) < DIFFERS
 
 
+@pytest.mark.slow
 def test_with_equal_weights_and_nothing_refused_the_law_is_the_published_one():
     case = Case(((0, 0), (0, 1), (1, 0), (1, 2)), (1, 2, 2, 1), "SU")
     asked = Asked(case.small, case.roles, "1", "strict", (), ())
@@ -321,6 +328,7 @@ def test_with_equal_weights_and_nothing_refused_the_law_is_the_published_one():
     assert against_law(found, law) > AGREES
 
 
+@pytest.mark.slow
 def test_a_record_alone_on_its_key_is_drawn_first_as_often_as_its_weight_says():
     """Of eight records, one alone and one of seven alike: weight 1 against 7 · 1/7 of all the others."""
     small = Small((*((0, 0),) * 7, (1, 1)), (2, 2))

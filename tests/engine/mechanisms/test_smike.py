@@ -97,6 +97,7 @@ def model_of(data: Microdata) -> tuple[location.KeyCells, np.ndarray, np.ndarray
     return keys, z, location.whiten(z, location.fit(z, keys.x, len(keys.counts), numeric).factor)
 
 
+@pytest.mark.slow
 @examples(60)
 @given(with_numbers(30), st.integers(1, 12))
 def test_mixing_sets_are_the_twins(data: Microdata, n_mix: int):
@@ -194,6 +195,7 @@ def test_blocks_do_not_matter(monkeypatch: pytest.MonkeyPatch):
     assert {selection: shown(run(made(2, 2), selection=selection)) for selection in whole} == whole
 
 
+@pytest.mark.slow
 @examples(60)
 @given(with_numbers(), st.sampled_from(["local", "global"]), st.sampled_from(["auto", "C", "M"]), st.integers(1, 9))
 def test_what_always_holds(data: Microdata, selection: str, model_set: str, n_mix: int):

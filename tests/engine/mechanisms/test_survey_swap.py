@@ -82,6 +82,7 @@ def source_of(drawn: Drawn) -> np.ndarray:
     return np.arange(table.data.n_records) if table.source is None else table.source
 
 
+@pytest.mark.slow
 @given(surveys(), given_parameters(), st.integers(0, 99), st.booleans(), st.data())
 @examples(300)
 def test_partners_are_the_twins_from_the_same_random_numbers(
@@ -127,6 +128,7 @@ def test_partners_are_the_twins_from_the_same_random_numbers(
     assert not breaks_anew(records, released, data.domain)
 
 
+@pytest.mark.slow
 @given(surveys(), given_parameters(), st.integers(0, 99))
 @examples(200)
 def test_what_must_hold_whatever_is_drawn(data: Microdata, parameters: dict[str, str], i: int):
@@ -329,6 +331,7 @@ def test_compiled_and_plain_kernels_give_the_same_bits():
     assert (compiled[0], plain[0]) == (True, False) and compiled[1:] == plain[1:]
 
 
+@pytest.mark.slow
 def test_as_many_targets_are_drawn_as_asked_where_sizes_are_huge() -> None:
     size = np.full(300_000, (200_000 - 1) ** 2 + 1)
     assert np.count_nonzero(select(size, 30_000, 2**61)) == 30_000

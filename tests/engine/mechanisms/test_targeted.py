@@ -81,6 +81,7 @@ def partner_of(drawn: Drawn) -> np.ndarray:
     return partner
 
 
+@pytest.mark.slow
 @given(persons_in_households(), given_parameters(), st.sampled_from(SIMILAR), st.integers(0, 99))
 def test_swaps_are_the_twins_from_the_same_random_numbers(
     data: Microdata, parameters: dict[str, str], similar: str, i: int
@@ -95,6 +96,7 @@ def test_swaps_are_the_twins_from_the_same_random_numbers(
     assert (drawn.status == RunStatus.PARTIAL) == bool(failed)
 
 
+@pytest.mark.slow
 @given(persons_in_households(), given_parameters())
 def test_counts_and_levels_of_risk_are_the_twins(data: Microdata, parameters: dict[str, str]):
     setting, prepared = made(data, parameters)
@@ -108,6 +110,7 @@ def test_counts_and_levels_of_risk_are_the_twins(data: Microdata, parameters: di
     assert prepared.level.tolist() == [twin.coarsest(shared, setting["k"], u) for u in range(len(units))]
 
 
+@pytest.mark.slow
 @given(persons_in_households(), given_parameters(), st.sampled_from(SIMILAR), st.integers(0, 99))
 def test_what_must_hold_whatever_is_drawn(data: Microdata, parameters: dict[str, str], similar: str, i: int):
     setting, prepared = made(data, parameters | {"similar": similar})
@@ -168,6 +171,7 @@ def households_stay(data: Microdata, table: ReleasedTable, prepared: Prepared) -
         assert before == after
 
 
+@pytest.mark.slow
 @given(persons_in_households(), given_parameters(), st.integers(0, 99))
 def test_a_table_of_what_all_profiles_share_is_kept_in_every_area(data: Microdata, parameters: dict[str, str], i: int):
     setting, prepared = made(data, parameters | {"similar": "size+tenure|size"})
@@ -180,6 +184,7 @@ def test_a_table_of_what_all_profiles_share_is_kept_in_every_area(data: Microdat
         assert (np.bincount(data.codes[j]) == np.bincount(drawn.tables[0].codes(j))).all()  # persons by area
 
 
+@pytest.mark.slow
 @given(persons_in_households(), st.sampled_from(["no", "yes"]), st.integers(0, 99))
 def test_nothing_asked_is_the_original(data: Microdata, compatible: str, i: int):
     setting, prepared = made(
@@ -234,6 +239,7 @@ def town(n: int) -> Microdata:
     return in_households(range(n), {"town": [u % 2 for u in range(n)], "size": [0] * n}, {"sex": [0] * n})
 
 
+@pytest.mark.slow
 def test_quotas_are_right_on_average_and_sum_to_what_was_asked():
     sizes = [3, 7, 1, 14, 5]
     towns = [t for t, size in enumerate(sizes) for _ in range(size)]
@@ -254,6 +260,7 @@ def test_half_a_swap_is_one_more_or_one_less_by_a_fair_coin():
     assert set(swaps) == {2, 3} and abs(swaps[2] - 200) < 45
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("lean", "odds"), [("1", 2.0), ("0", 1.0), ("2", 4.0)])
 def test_donors_are_drawn_by_one_over_their_count(lean: str, odds: float):
     # Two towns; whoever lives in the second is donor of the one in the first, one of them alone on sex.
@@ -376,6 +383,7 @@ def test_equal_profiles_have_one_text():
     assert Fraction(dict(TRS.setting(some(), BASE, range(4)).texts)["rate"]) == Fraction(1, 10)
 
 
+@pytest.mark.slow
 @given(st.lists(st.sampled_from([0.0, 0.5, 0.25, 1.5, 3.0]), max_size=40))
 @examples(100)
 def test_a_race_goes_by_time_and_equal_times_by_first_appearance(times):

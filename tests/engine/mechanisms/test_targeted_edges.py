@@ -126,6 +126,7 @@ def test_a_profile_without_size_lets_it_move_and_a_remark_says_so():
     )
 
 
+@pytest.mark.slow
 @given(persons_in_households(), st.sampled_from(["0", "2"]), st.integers(0, 99))
 def test_every_table_of_a_level_in_the_only_profile_is_kept(data: Microdata, k: str, i: int):
     setting, prepared = made(

@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -23,6 +24,8 @@ from engine.release.records import ReleasedTable
 from tests.engine.mechanisms.test_targeted import SIMILAR, derived, given_parameters, made, of_twin
 from tests.examples import examples
 from tests.households import persons_in_households
+
+pytestmark = pytest.mark.slow
 
 PLAIN = {"compatible": "no"}
 

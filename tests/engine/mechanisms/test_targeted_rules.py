@@ -26,6 +26,7 @@ def with_rules(data: Microdata, rules: Sequence[EditRule]) -> Microdata:
     return replace(data, domain=replace(data.domain, refusing=tuple(rules)))
 
 
+@pytest.mark.slow
 @given(persons_in_households(), given_parameters(), st.sampled_from(SIMILAR), st.integers(0, 99), st.data())
 def test_no_pair_that_a_rule_refuses_is_made_and_the_swaps_are_the_twins(
     data: Microdata, parameters: dict[str, str], similar: str, i: int, drawing: st.DataObject

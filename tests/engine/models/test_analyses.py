@@ -36,6 +36,7 @@ def test_estimates_are_statsmodels(analysis: AnalysisPlan) -> None:
         np.testing.assert_allclose(half, [(high - low) / 2 for _, low, high in want.values()], rtol=1e-6)
 
 
+@pytest.mark.slow
 def test_strata_are_fitted_apart() -> None:
     release = swapped(passengers(), REG2)
     compared = compare(release, REG2)
@@ -114,6 +115,7 @@ def test_weighted_analyses_use_the_plans_weight() -> None:
     np.testing.assert_array_equal(compared.after, compared.before.estimate)
 
 
+@pytest.mark.slow
 @given(st.randoms(use_true_random=True), st.integers(0, 99))
 @examples(10)
 def test_records_may_come_in_any_order(random, seed: int) -> None:
@@ -143,6 +145,7 @@ CLASS = AnalysisPlan("class", "Pclass ~ Sex + Fare", "ordered logit")
 DECK = AnalysisPlan("deck", "Pclass ~ Sex + Age", "multinomial logit", ("Survived",))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "analysis",
     [
@@ -169,6 +172,7 @@ def test_all_parameters_of_a_family_are_compared_and_combined(analysis: Analysis
     np.testing.assert_array_equal(compare(same, analysis).after, compared.before.estimate)
 
 
+@pytest.mark.slow
 def test_the_parameters_of_levels_are_named_by_them() -> None:
     release = swapped(passengers(), CLASS, DECK)
     assert compare(release, CLASS).ready.names == ("Sex[T.male]", "Fare", "1|2", "2|3")
@@ -192,6 +196,7 @@ def test_figures_for_people_are_statsmodels_and_those_of_the_sweep_agree(analysi
     np.testing.assert_allclose(shown.before.estimate, swept.before.estimate, rtol=1e-6, atol=1e-9)
 
 
+@pytest.mark.slow
 def test_the_number_of_threads_changes_no_bit() -> None:
     from threadpoolctl import threadpool_limits
 

@@ -32,6 +32,7 @@ def draws(count: int, p: int = 3) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     return log_pi, np.array([mu for mu, _ in naturals]), np.array([sigma for _, sigma in naturals])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("p", [1, 2, 3])
 def test_sigma_is_inverse_wishart_with_the_sum_of_squares_as_scale(p: int):
     ss, df = twin.sum_of_squares(list(X), list(Z[:, :p])), len(X) - 4
@@ -48,6 +49,7 @@ def test_sigma_is_inverse_wishart_with_the_sum_of_squares_as_scale(p: int):
     assert (np.abs(sigma.mean(axis=0) - expected / df) > 4 * se).diagonal().all()  # the papers' literal scale
 
 
+@pytest.mark.slow
 def test_mu_is_normal_around_the_cell_means_with_sigma_over_n():
     _, mu, sigma = draws(2000)
     means = twin.cell_means(list(X), list(Z))
@@ -58,6 +60,7 @@ def test_mu_is_normal_around_the_cell_means_with_sigma_over_n():
         assert (np.abs(gap.mean(axis=0)) < 4 * gap.std(axis=0) / np.sqrt(len(gap))).all()
 
 
+@pytest.mark.slow
 def test_pi_is_dirichlet_with_a_half_added():
     log_pi, _, _ = draws(2000)
     assert np.allclose(np.exp(log_pi).sum(axis=1), 1)
@@ -208,6 +211,7 @@ def test_keys_must_be_named():
         location.key_cells(numbered({"K": [0, 1]}, {}), (), 3, "le")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("p", [1, 2])
 def test_checks_of_a_fitting_model_are_spread_over_0_to_1(p: int):
     rng, x = np.random.default_rng(11), np.repeat(np.arange(20), 30)

@@ -89,6 +89,7 @@ def test_a_formula_that_means_nothing_is_refused(text, names, message):
 # -- decomposability and parameters ----------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @given(st.integers(1, 6).flatmap(lambda d: st.tuples(st.just(d), models(d))))
 @examples(300)
 def test_decomposable_is_graphical_and_chordal(case):
@@ -109,6 +110,7 @@ def test_parameters_are_counted_over_all_interacting_sets(case):
 # -- fits ------------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @given(smalls(), st.data())
 @examples(80)
 def test_a_fit_is_what_literal_proportional_fitting_gives(small, data):
@@ -187,6 +189,7 @@ def test_large_tables_are_fitted_from_margins_only():
 # -- search ----------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @given(smalls(), st.sampled_from(["aic", "bic"]))
 @examples(40)
 def test_the_search_tries_every_graph(small, criterion):
@@ -219,6 +222,7 @@ def planted(seed: int, n: int) -> Counts:
     return Counts(cells, totals, (2,) * 5)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("seed", "n"), [(1, 3000), (2, 60), (3, 15)])
 def test_the_search_over_five_finds_what_fitting_all_graphs_one_by_one_finds(seed, n):
     counts = planted(seed, n)
@@ -235,6 +239,7 @@ def test_the_search_over_five_finds_what_fitting_all_graphs_one_by_one_finds(see
         assert search(counts, "bic", decomposable=True).model.separators is not None
 
 
+@pytest.mark.slow
 @given(smalls(), st.sampled_from(["aic", "bic"]), st.booleans())
 @examples(40)
 def test_no_decomposable_model_beats_the_one_found(small, criterion, guard):

@@ -168,6 +168,7 @@ def test_the_mean_estimate_is_the_rate():
     assert near_the_truth("B:S C:S", within=0.1)
 
 
+@pytest.mark.slow
 def test_the_strict_rule_leaves_out_pairs_that_change_nothing():
     """So the others change more than a pair does on average: by the share of pairs that agree on all else."""
     table = associated()
@@ -205,6 +206,7 @@ def _half(one):
     return replace(one, rate=one.rate / 2)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", MUTANTS)
 def test_the_gate_on_the_mean_rejects(name, monkeypatch):
     attribute, mutant, roles, differ = MUTANTS[name]

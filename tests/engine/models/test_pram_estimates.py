@@ -56,6 +56,7 @@ def moments(values: list[np.ndarray], weights: list[float]) -> tuple[np.ndarray,
     return mean, (v - mean).T @ ((v - mean) * p[:, None])
 
 
+@pytest.mark.slow
 def test_counts_are_unbiased_and_so_is_their_covariance():
     found = [(p, estimates.counts(np.bincount(shown, minlength=3), A)) for p, shown in OUTCOMES]
     weights = [p for p, _ in found]
@@ -92,6 +93,7 @@ def test_released_counts_of_an_invariant_matrix_are_unbiased_as_they_are():
     assert np.allclose(variances, [sum(t[k] * matrix[k, m] * (1 - matrix[k, m]) for k in range(3)) for m in range(3)])
 
 
+@pytest.mark.slow
 def test_two_attributes_that_are_perturbed_independently():
     """The table of both, over every outcome of four records."""
     a, b = [0, 0, 1, 2], [0, 1, 1, 0]
@@ -126,6 +128,7 @@ matrices = st.integers(2, 5).flatmap(
 )
 
 
+@pytest.mark.slow
 @given(matrices, st.data())
 def test_estimates_undo_the_matrix(rows: list[list[float]], data: st.DataObject):
     matrix = np.array(rows) + np.eye(len(rows))

@@ -30,6 +30,7 @@ def test_exact_changes_give_the_rate_by_either_way():
     assert low < estimate.rate < high
 
 
+@pytest.mark.slow
 def test_the_interval_holds_the_truth_as_often_as_it_says():
     inside = 0
     for seed in range(100):

@@ -145,6 +145,7 @@ def test_weights_give_linearised_standard_errors(family: str) -> None:
     np.testing.assert_allclose(found.se, np.sqrt(np.diag(bread @ (scores.T @ scores) @ bread) * 300 / 299), rtol=1e-6)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("family", [name for name in FAMILIES if name not in FAST])
 def test_a_row_may_stand_for_many_records(family: str) -> None:
     random = np.random.default_rng(4)
@@ -158,6 +159,7 @@ def test_a_row_may_stand_for_many_records(family: str) -> None:
     assert found.df == want.df and found.why.tolist() == want.why.tolist()
 
 
+@pytest.mark.slow
 def test_published_figures() -> None:
     data = sm.datasets.spector.load_pandas().data
     x = np.column_stack([np.ones(32), data[["GPA", "TUCE", "PSI"]].to_numpy()])
@@ -168,6 +170,7 @@ def test_published_figures() -> None:
     np.testing.assert_allclose(food.estimate, [81.48225, 0.56018], atol=1e-5)  # Koenker and Bassett's median
 
 
+@pytest.mark.slow
 def test_closed_forms() -> None:
     group = np.repeat([0.0, 1], [60, 40])
     x = np.column_stack([np.ones(100), group])
@@ -201,6 +204,7 @@ def told(solved: Solved) -> list[int]:
     return solved.why.tolist()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("family", ["logistic", "probit", "multinomial logit", "ordered logit", "ordered probit"])
 def test_separation_is_a_reason_and_no_number(family: str) -> None:
     x, eta, random = matrix()
@@ -225,6 +229,7 @@ def test_counts_that_are_all_zero_have_no_regression(family: str) -> None:
     assert set(told(fit(family, x, np.zeros(N)))) == {SEPARATED}
 
 
+@pytest.mark.slow
 def test_a_level_that_is_gone_takes_its_own_parameters_along() -> None:
     x, eta, random = matrix()
     y = outcomes(eta, random)["ordered logit"]

@@ -60,6 +60,7 @@ def calibrated() -> bool:
     return bool((np.abs(expected - truth) < 4 * np.sqrt(truth) + 0.03 * truth).all())
 
 
+@pytest.mark.slow
 def test_the_probability_of_being_altered_is_the_share_of_altered():
     assert calibrated()
 
@@ -77,6 +78,7 @@ def test_calibration_rejects_a_swap_that_is_not_undone(monkeypatch):
     assert not calibrated()
 
 
+@pytest.mark.slow
 def test_what_is_independent_cannot_be_detected():
     """Scores of altered and of unaltered records have one distribution; so have those of a level that others do not
     foretell."""
@@ -95,6 +97,7 @@ def test_what_is_independent_cannot_be_detected():
     assert abs(np.mean(differences)) < 4 * np.std(differences) / sqrt(len(differences))
 
 
+@pytest.mark.slow
 def test_a_model_that_is_too_large_is_refused_in_a_sentence():
     cells = np.random.default_rng(0).integers(0, 30, (4000, 5))
     check_size(cells, (30,) * 5, "main")

@@ -127,6 +127,7 @@ def test_missing_codes_leave_the_levels() -> None:
     assert after.attributes[1] == plan.attributes[1]
 
 
+@pytest.mark.slow
 @examples(8)
 @given(st.data())
 def test_accepting_in_any_order_leaves_a_plan_that_codes_the_file(data: st.DataObject) -> None:

@@ -13,6 +13,8 @@ from engine.plan.accept_all import accept_all
 from engine.plan.dependencies import Dependencies
 from engine.plan.guess import first_plan
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(scope="module")
 def raw() -> RawTable:

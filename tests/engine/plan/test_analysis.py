@@ -129,6 +129,7 @@ def test_the_columns_of_a_formula(formula: str, columns: tuple[str, ...]) -> Non
 formulas = st.sampled_from(["A ~ B", "A == 'it\\'s' ~ Q(\"B\") + C", 'A ~ C(B, Treatment("é#"))'])
 
 
+@pytest.mark.slow
 @given(
     st.lists(
         st.builds(

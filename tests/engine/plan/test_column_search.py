@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from dataclasses import replace
 from functools import cache
 
+import pytest
+
 from engine.data.microdata import RawTable
 from engine.plan import Plan
 from engine.plan.column_search import ColumnFound, Obstacle, SearchableColumn, find_columns, searchable
@@ -24,6 +26,7 @@ def _found(typed: str) -> dict[str, ColumnFound]:
     return {column.name: column for column in find_columns(columns, plan, typed)}
 
 
+@pytest.mark.slow
 def test_every_column_is_found_by_its_name_and_offered_or_told_why_not() -> None:
     for name in _survey()[0].names:
         column = _found(name)[name]

@@ -138,6 +138,7 @@ def test_only_one_id_like_column_is_the_id_and_none_is_released() -> None:
 cells = st.sampled_from(["a", "b", "", "NA", "missing", "1", "2", "x | y"])
 
 
+@pytest.mark.slow
 @given(st.lists(st.tuples(cells, cells, cells), min_size=2, max_size=12))
 def test_the_first_plan_codes_the_file_it_was_made_from(rows: list[tuple[str, ...]]) -> None:
     table = table_of(**{name: list(values) for name, values in zip("pqr", zip(*rows, strict=True), strict=True)})

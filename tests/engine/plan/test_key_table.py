@@ -46,6 +46,7 @@ def test_values_that_the_plan_would_refuse_are_counted_but_are_no_levels() -> No
     assert sum(n for _, n in picture.levels["age"]) == 3
 
 
+@pytest.mark.slow
 @given(st.lists(st.tuples(st.integers(0, 3), st.sampled_from("ab")), min_size=2, max_size=30), st.integers(1, 5))
 def test_it_counts_as_a_counter_does(rows: list[tuple[int, str]], n_rule: int) -> None:
     table = table_of(age=[a for a, _ in rows], sex=[s for _, s in rows])

@@ -44,6 +44,7 @@ def first() -> tuple[RawTable, Plan]:
     return raw, first_plan(raw)
 
 
+@pytest.mark.slow
 def test_places_are_suggested_where_names_say_so_and_codes_nest() -> None:
     raw, plan = first()
     assert suggested_places(raw, plan, "household") == PLACES
@@ -53,6 +54,7 @@ def test_places_are_suggested_where_names_say_so_and_codes_nest() -> None:
     assert "district" not in suggested_places(mixed, plan, "household"), "members of a household live in two"
 
 
+@pytest.mark.slow
 def test_a_block_of_places_is_not_suggested_where_households_move_between_them() -> None:
     raw, plan = first()
     alone = replace(raw, columns={name: raw.columns[name] for name in raw.names if name != "household"})
@@ -61,6 +63,7 @@ def test_a_block_of_places_is_not_suggested_where_households_move_between_them()
         assert not [p for p in propose(raw, with_households) if p.kind == "block" and set(PLACES) & set(p.columns)]
 
 
+@pytest.mark.slow
 def test_places_are_suggested_as_the_hierarchy_of_an_exchange() -> None:
     raw, plan = first()
     (alone,) = [p for p in propose(raw) if p.kind == "places"]
@@ -74,6 +77,7 @@ def test_places_are_suggested_as_the_hierarchy_of_an_exchange() -> None:
     assert not [p for p in propose(raw, exchanging) if p.kind == "places"]
 
 
+@pytest.mark.slow
 def test_who_exchanges_records_one_by_one_says_so_in_the_plan_and_is_not_asked_again() -> None:
     raw, plan = first()
     numbered = set_use(plan, "household", "unit")
@@ -86,6 +90,7 @@ def test_who_exchanges_records_one_by_one_says_so_in_the_plan_and_is_not_asked_a
     assert places_of(with_exchange(declined, data, PLACES)) == PLACES, "it can be decided otherwise"
 
 
+@pytest.mark.slow
 def test_what_places_decide_goes_with_the_finest_and_leaves_them_apart() -> None:
     rng = np.random.default_rng(3)
     town = np.repeat(rng.integers(0, 24, 1500), 2)
@@ -110,6 +115,7 @@ def test_what_places_decide_goes_with_the_finest_and_leaves_them_apart() -> None
         accept(early, block)
 
 
+@pytest.mark.slow
 def test_a_small_census_from_its_csv_is_ready_to_be_swept(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     persons, out = census_files(tmp_path)[0], tmp_path / "plan.toml"
     assert main(["plan", "propose", str(persons), "--accept", "unit,places", "--out", str(out)]) == 0
@@ -119,6 +125,7 @@ def test_a_small_census_from_its_csv_is_ready_to_be_swept(tmp_path: Path, capsys
     assert "block" not in out.read_text(encoding="utf-8")
 
 
+@pytest.mark.slow
 def test_what_a_household_has_in_common_begins_with_its_size() -> None:
     raw, plan = load("census")
     data = code(raw, plan)
@@ -126,6 +133,7 @@ def test_what_a_household_has_in_common_begins_with_its_size() -> None:
     assert household_attributes(replace(data, unit=None), PLACES) == ()
 
 
+@pytest.mark.slow
 def test_an_exchange_takes_the_place_of_the_random_swap() -> None:
     raw, plan = first()
     numbered = replace(set_use(plan, "household", "unit"), keys=("sex", "citizenship"))

@@ -126,6 +126,7 @@ def test_every_check_trips(make: Any, message: str) -> None:
     assert caught.value.exit_code == 2
 
 
+@pytest.mark.slow
 @given(st.decimals(0, 1, places=6))
 def test_a_rate_is_one_text_however_it_is_written(rate: Any) -> None:
     (text,) = SpacePlan(rates=(str(rate),)).rates

@@ -21,6 +21,7 @@ SEXES = ["f", "m"] * 500
 # What must not be proposed
 
 
+@pytest.mark.slow
 def test_noise_gives_no_proposal() -> None:
     columns = {}
     for i in range(40):
@@ -72,6 +73,7 @@ def test_other_names_make_no_weight(name: str) -> None:
     assert dependencies(table_of(**{name: WEIGHTS.tolist(), "sex": SEXES})).weights == ()
 
 
+@pytest.mark.slow
 def test_weights_are_known_by_their_values_too() -> None:
     table = table_of(
         v1=RNG.lognormal(3, 1, 1000).tolist(),

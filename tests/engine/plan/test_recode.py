@@ -211,6 +211,7 @@ def test_edit_rules() -> None:
         edit_failures(micro.table.cells, micro.domain, (EditRule("one", (("Z", ("z",)),)),))
 
 
+@pytest.mark.slow
 @given(
     st.lists(st.tuples(st.sampled_from("abc"), st.sampled_from("xyz"), st.sampled_from("12")), min_size=2, max_size=30)
 )

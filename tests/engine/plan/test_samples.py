@@ -79,10 +79,12 @@ def test_fair_is_recoded_by_its_plan() -> None:
     assert counts[counts < 3].sum() / 6366 == pytest.approx(0.129, abs=5e-4)
 
 
+@pytest.mark.slow
 def test_fair_against_another_recode() -> None:
     assert cells_of(code(*samples.load("fair"))) == rows_of(shared_file("data/fair8_coarse.csv"))
 
 
+@pytest.mark.slow
 def test_nces_is_synthetic_and_can_be_made_again(tmp_path: Path) -> None:
     folder = resources.datasets_folder()
     script = tmp_path / "make_nces.py"
@@ -100,6 +102,7 @@ def test_nces_is_synthetic_and_can_be_made_again(tmp_path: Path) -> None:
     assert "Synthetic" in (folder / "nces.toml").read_text()
 
 
+@pytest.mark.slow
 def test_every_sample_says_where_it_is_from() -> None:
     readme = (resources.datasets_folder() / "README.md").read_text(encoding="utf-8")
     for sample in samples.describe():
@@ -160,6 +163,7 @@ def test_cps8d_is_made_from_one_file(home: Path) -> None:
     assert [path.name for path in home.rglob("*") if path.is_file()] == ["cps8d.csv"]
 
 
+@pytest.mark.slow
 def test_cps8d_is_made_from_the_publishers_two_files(tmp_path: Path, raw: list[tuple[str, ...]]) -> None:
     train = "".join(", ".join(row) + "\n" for row in raw[1:32562]) + "\n"
     test = "|1x3 Cross validator\n" + "".join(", ".join(row) + ".\n" for row in raw[32562:]) + "\n"
@@ -177,6 +181,7 @@ def test_cps8d_is_made_from_the_publishers_two_files(tmp_path: Path, raw: list[t
         samples.add("cps8d", tmp_path / "adult.data")
 
 
+@pytest.mark.slow
 def test_the_right_counts_are_not_enough(raw: list[tuple[str, ...]]) -> None:
     rows = adult.recode("".join(",".join(row) + "\n" for row in raw), "adult.csv")
     adult.check(rows)
@@ -293,6 +298,7 @@ def test_no_internet_is_a_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
         samples.add("cps8d")
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("quick_readers")
 @pytest.mark.parametrize("form", ["csv", "parquet", "sav", "dta"])
 def test_a_sample_is_written_and_read_back(tmp_path: Path, form: str) -> None:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import pytest
+
 from engine.plan import Plan
 from engine.plan.recode import code
 from engine.plan.samples import load
 from engine.plan.survey import personal_attributes, usual_survey_swap
 
 
+@pytest.mark.slow
 def test_what_members_of_a_household_share_is_not_exchanged_between_persons() -> None:
     raw, plan = load("census")
     data = code(raw, plan)

@@ -147,6 +147,7 @@ name = "sex"
 )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("form", FORMS)
 def test_cut_columns_are_counted_by_intervals_where_their_values_make_too_many_rows(
     tmp_path: Path, form: str, monkeypatch: pytest.MonkeyPatch
@@ -190,6 +191,7 @@ def test_errors_of_cut_columns_count_all_records_of_an_interval(
         code(tabulate(open_stream(path), CUT), CUT)
 
 
+@pytest.mark.slow
 def test_files_that_say_they_hold_too_many_records_are_refused_before_they_are_read(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -151,6 +151,7 @@ def plans(draw: st.DrawFn) -> Plan:
     )
 
 
+@pytest.mark.slow
 @given(plans())
 def test_toml_brings_back_an_equal_plan(plan: Plan) -> None:
     assert plan_from_toml(plan_to_toml(plan)) == plan

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import pytest
+
 from datasets.make_survey import survey
 from engine.data.edit_rules import EditRule
 from engine.plan import AttributePlan, DataPlan, MechanismPlan, Plan, SpacePlan, plan_from_toml, plan_to_toml
@@ -43,6 +45,7 @@ def test_every_sign_comes_back() -> None:
     assert plan_from_toml(plan_to_toml(locked)) == locked
 
 
+@pytest.mark.slow
 def test_samples_and_a_plan_with_hundreds_of_attributes_come_back() -> None:
     from engine.plan import first_plan
 

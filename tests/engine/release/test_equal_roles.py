@@ -23,6 +23,7 @@ def some_specs(draw: st.DrawFn) -> Specs:
     return Specs.of([AttributeSpec(names, text) for text in draw(st.lists(texts, max_size=40))], names)
 
 
+@pytest.mark.slow
 @given(some_specs(), st.sampled_from([1, 100, 1 << 20]), st.data())
 @examples(150)
 def test_first_of_a_structure(specs: Specs, block: int, data: st.DataObject) -> None:

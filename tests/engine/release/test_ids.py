@@ -58,6 +58,7 @@ def near(n: int, chance: random.Random) -> list[bytes]:
     return list(made)
 
 
+@pytest.mark.slow
 @given(st.integers(0, 120), st.integers(0, 40), st.randoms(use_true_random=True), st.sampled_from((0, 3, 20, 1000)))
 @examples(150)
 def test_ids_given_at_once_are_those_given_one_by_one(n, n_known, chance, one_by_one):

@@ -34,6 +34,7 @@ LISTS = st.lists(
 )
 
 
+@pytest.mark.slow
 @given(LISTS, LISTS, st.slices(12), st.randoms(use_true_random=True))
 @examples(100)
 def test_codes_are_the_same_as_a_list(listed, others, part, chance):
@@ -54,6 +55,7 @@ def test_codes_are_the_same_as_a_list(listed, others, part, chance):
     assert specs.by_roles.tolist() == [spec.by_roles for spec in listed]
 
 
+@pytest.mark.slow
 @given(LISTS, st.sampled_from((1, 100, 2**24)))
 @examples(100)
 def test_digests_of_many_are_those_of_each(listed, at_once):

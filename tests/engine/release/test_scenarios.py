@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -13,6 +14,7 @@ from tests.engine.release.test_release_specs import LISTS, NAMES
 from tests.examples import examples
 
 
+@pytest.mark.slow
 @given(LISTS, st.data())
 @examples(100)
 def test_scenarios_of_specs_are_those_of_their_rows(listed, data):

@@ -68,6 +68,7 @@ def signature(roles: str, rule: str = "strict") -> frozenset:
 # -- counting --------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("d", N)
 def test_numbers_of_specs_by_enumeration(d):
     legal = [spec for spec in everything(d) if set(spec.roles) != {"S"}]
@@ -153,6 +154,7 @@ def test_only_what_may_be_merged_is_merged():
     assert [spec.roles for spec in built.specs] == ["SUU", "USS"] and built.merged == ((two[2], two[1]),)
 
 
+@pytest.mark.slow
 @given(smalls(), st.data())
 @examples(50)
 def test_merged_specs_release_the_same_tables(small, data):
@@ -203,6 +205,7 @@ def test_impossible_specs_under_the_loose_rule():
     assert impossibility(AttributeSpec(names(2), "UF"), table, "loose")
 
 
+@pytest.mark.slow
 @given(smalls(most_records=12), st.data(), st.sampled_from(["strict", "loose"]))
 @examples(80)
 def test_a_spec_called_impossible_never_makes_a_swap(small, data, rule):
@@ -211,6 +214,7 @@ def test_a_spec_called_impossible_never_makes_a_swap(small, data, rule):
         assert not any(may_swap(a, b, roles, rule) for a, b in combinations(small.records, 2))
 
 
+@pytest.mark.slow
 @given(smalls(with_kinds=True), st.data(), st.sampled_from(["strict", "loose"]))
 @examples(80)
 def test_no_run_forms_more_pairs_than_the_bound(small, data, rule):
@@ -298,6 +302,7 @@ def test_scenarios_and_groups():
     assert all(one.structure is not None and one.structure.constrained for one in groups)
 
 
+@pytest.mark.slow
 @given(smalls(with_kinds=True), st.data())
 @examples(60)
 def test_scenarios_share_work_exactly_where_their_structures_are_equal(small, data):
@@ -312,6 +317,7 @@ def test_scenarios_share_work_exactly_where_their_structures_are_equal(small, da
     assert [one.structure for one in groups] == list(by_structure)
 
 
+@pytest.mark.slow
 def test_families_over_several_hundred_attributes():
     many = tuple(f"A{j}" for j in range(300))
     specs = list(by_swap_sizes(many, many[5:], [1, 2], fix=many[:2], change=many[10:11]))
@@ -320,6 +326,7 @@ def test_families_over_several_hundred_attributes():
     assert specs[0].names is specs[-1].names, "the names are held once"
 
 
+@pytest.mark.slow
 @given(smalls(most_records=12))
 @examples(80)
 def test_a_space_explains_what_it_leaves_out(small):

@@ -56,6 +56,7 @@ def assert_same(built: Space, expected: twin.Built) -> None:
     )
 
 
+@pytest.mark.slow
 @given(tables(st.integers(1, 4)), st.data(), st.sampled_from(["strict", "strict", "loose"]), st.booleans())
 @examples(150)
 def test_every_spec_of_a_few_attributes_becomes_the_same(table, data, rule, carries):
@@ -65,6 +66,7 @@ def test_every_spec_of_a_few_attributes_becomes_the_same(table, data, rule, carr
     assert_same(build(specs, table, rule, carries), twin.build(specs, table, rule, carries))
 
 
+@pytest.mark.slow
 @given(tables(st.integers(28, 70)), st.data(), st.sampled_from(["strict", "loose"]), st.booleans())
 @examples(60)
 def test_specs_of_many_attributes_become_the_same(table, data, rule, carries):
@@ -77,6 +79,7 @@ def test_specs_of_many_attributes_become_the_same(table, data, rule, carries):
     assert_same(build(specs, table, rule, carries), twin.build(specs, table, rule, carries))
 
 
+@pytest.mark.slow
 @given(st.integers(1, 5), st.data())
 @examples(100)
 def test_all_role_strings_and_all_choices_are_listed_in_the_same_order(d, data):
@@ -92,6 +95,7 @@ def test_all_role_strings_and_all_choices_are_listed_in_the_same_order(d, data):
         assert by_swap_sizes(names, swap, sizes, fix, change) == listed
 
 
+@pytest.mark.slow
 def test_large_spaces_are_made_part_by_part(monkeypatch: pytest.MonkeyPatch) -> None:
     names = NAMES[:5]
     cells = np.array(list(product(range(2), repeat=5)))

@@ -32,6 +32,7 @@ def test_twenty_attributes_are_counted_without_enumerating():
     assert n_specs(table, table.domain.names) == counts(20)[2] == 1_094_270_965_435
 
 
+@pytest.mark.slow
 @examples(80)
 @given(smalls(with_kinds=True), st.data(), st.sampled_from(["strict", "strict", "loose"]), st.booleans())
 def test_it_counts_what_enumerating_keeps(small, data, rule, carries):

@@ -17,6 +17,7 @@ NAMES = ("A", "B", "C")
 LISTED = [AttributeSpec(NAMES, roles) for roles in ("SFC", "UUS", "SFC", "CSU")]
 
 
+@pytest.mark.slow
 @given(st.lists(st.text("SFCU", min_size=3, max_size=3)), st.slices(10), st.randoms(use_true_random=True))
 @examples(60)
 def test_a_matrix_of_roles_is_the_same_as_a_list(texts, part, random):

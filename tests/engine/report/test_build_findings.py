@@ -73,6 +73,7 @@ def test_named_table_checks_and_certificate(case: Case):
     assert case.findings.certificate.figures == case.findings.certificate.equal
 
 
+@pytest.mark.slow
 def test_a_figure_that_was_not_made_again_shows_in_the_certificate(case: Case):
     other = replace(case.realisation, figures={**case.realisation.figures, "hellinger": 0.999})
     certificate = findings(case.study, other).certificate
@@ -101,6 +102,7 @@ def test_measures_of_the_plan_are_all_there(case: Case):
     assert len(case.findings.measures) == len(MEASURES) + 1  # edit rules are counted without being asked for
 
 
+@pytest.mark.slow
 def test_departures_and_changes_are_told_without_rates(tmp_path: Path):
     case = case_of(tmp_path, lock(plan_of(decision=DecisionPlan()), "DRB-1", "Grace"))
     assert (case.findings.approved.number, case.findings.approved.departures) == ("DRB-1", ())
@@ -117,6 +119,7 @@ def test_departures_and_changes_are_told_without_rates(tmp_path: Path):
     assert not any(secret in text for secret in ("0.3197", "31.97", "0.0537", "Grace", "someuser"))
 
 
+@pytest.mark.slow
 def test_a_choice_of_another_candidate_is_no_recommendation_of_this_one(case: Case, tmp_path: Path):
     label = case.study.choices.all()[-1].label
     other = next(s for s in case.study.scenarios if s.label != label)
@@ -128,6 +131,7 @@ def test_a_choice_of_another_candidate_is_no_recommendation_of_this_one(case: Ca
     )
 
 
+@pytest.mark.slow
 def test_a_caution_that_fresh_runs_have_answered_is_gone(tmp_path):
     case = case_of(tmp_path, plan_of(measures=("small_cells", "hellinger"), analyses=(), edits=()))
     warned = "Its figures are those that led to the choice; it has not been run again on fresh draws."

@@ -77,6 +77,7 @@ def test_one_that_cannot_be_told_apart_from_the_recommended_one_has_no_letter(ca
     assert "Another candidate is at least as safe" in frontier_words(findings)
 
 
+@pytest.mark.slow
 def test_who_dominates_is_decided_on_exact_averages(tmp_path: Path) -> None:
     study = case_of(tmp_path, plan_of()).study
     view = risk_utility_map(study)
@@ -131,6 +132,7 @@ def test_why_candidates_have_different_numbers_of_runs_is_said_where_the_plan_ad
         assert any("the plan adds runs to those" in line for line in evidence(findings)) == (is_said and len(rows) > 1)
 
 
+@pytest.mark.slow
 def test_the_first_page_has_the_conclusion_and_section_six_the_evidence(case: Case) -> None:
     rows = tuple(replace(row, fresh=row.mean, fresh_se=row.se) for row in case.findings.measures)
     findings, _ = with_rows(replace(case.findings, measures=rows), {"undominated": True, "share": 0.25})

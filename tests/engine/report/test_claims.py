@@ -75,6 +75,7 @@ def test_the_board_judges_what_no_program_can(case: Case) -> None:
     assert "harms nobody in the file" in text and "the board does by approving" in text
 
 
+@pytest.mark.slow
 def test_the_memo_and_the_tenth_question_say_what_was_checked(case: Case) -> None:
     text = html_text(memo(case.findings))
     assert "What the paragraph states, checked on this file" in text and "leaves unsaid" in text

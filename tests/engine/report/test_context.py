@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from engine.decision.choice import choose
 from engine.plan import DecisionPlan, SpacePlan
 from engine.plan.lock import lock
@@ -15,6 +17,7 @@ from engine.sweeps.sweep import sweep
 from tests.engine.report.conftest import plan_of, raw_table
 
 
+@pytest.mark.slow
 def test_a_choice_off_the_approved_rule_departs_and_the_plan_s_bound_counts(tmp_path: Path):
     space = SpacePlan(swap_sizes=(1,), rates=("0.0537", "0.2113"), replicates=10)
     plan = lock(plan_of(space=space, decision=DecisionPlan(max_risk="0.074")), "DRB-7", "Board")

@@ -32,6 +32,7 @@ from engine.sweeps.sweep import sweep
 from tests.engine.report.conftest import Case, N, case_of, plan_of, raw_table
 
 
+@pytest.mark.slow
 def test_runs_of_a_method_that_alters_now_more_now_fewer_are_counted_each(tmp_path: Path):
     mechanisms = (MechanismPlan("rds", (("s", ("10",)), ("rate", ("0.2",)))),)
     plan = plan_of(
@@ -109,6 +110,7 @@ def case_of_raw(folder: Path, raw: RawTable) -> Findings:
     return findings(study, remade(study, raw, choice.label, choice.replicate))
 
 
+@pytest.mark.slow
 def test_where_nearly_everybody_is_exposed_no_count_tells_how_many_were_altered(tmp_path: Path):
     report, altered = _findings(tmp_path, 120)
     assert report.exposure.small_before == N and altered == 12
@@ -121,6 +123,7 @@ def test_where_nearly_everybody_is_exposed_no_count_tells_how_many_were_altered(
     assert "about 230 of which are unaltered; over" in risk_sentence(report)
 
 
+@pytest.mark.slow
 def test_counts_of_few_exposed_records_stay_exact(tmp_path: Path):
     report, _ = _findings(tmp_path, 1)
     assert 0 < report.exposure.small_before < N / 4
@@ -164,6 +167,7 @@ def test_changes_of_a_handful_of_records_come_after_those_that_can_be_flagged(ca
     assert any(r.n <= 45 for r in case.findings.utility.shares)
 
 
+@pytest.mark.slow
 def test_an_adaptive_plan_is_not_said_to_run_all_alike(tmp_path: Path):
     space = SpacePlan(swap_sizes=(1,), rates=("0.0537", "0.2113"), replicates=12, adaptive=True, screen=2)
     report = case_of(tmp_path, plan_of(space=space, analyses=())).findings
@@ -171,6 +175,7 @@ def test_an_adaptive_plan_is_not_said_to_run_all_alike(tmp_path: Path):
     assert candidates.startswith("8, each run 2 times, and up to 12 times") and "fresh" in candidates
 
 
+@pytest.mark.slow
 def test_coefficients_that_the_original_does_not_estimate_are_named_and_are_no_loss(tmp_path: Path):
     raw = raw_table()
     same = RawColumn("D", raw.columns["B"].values, raw.columns["B"].codes)  # D is B again: nothing tells them apart
@@ -183,6 +188,7 @@ def test_coefficients_that_the_original_does_not_estimate_are_named_and_are_no_l
     assert not any("can no longer be estimated" in line for line in largest_losses(release))
 
 
+@pytest.mark.slow
 def test_without_any_weight_there_is_no_weighted_percentage(tmp_path: Path):
     raw = raw_table()
     none = RawColumn("w", pa.array(["0"]), np.zeros(N, np.int32))
@@ -201,6 +207,7 @@ def test_it_is_said_that_shares_order_what_counts_show(case: Case, tmp_path: Pat
     assert not is_explained(case_of(tmp_path, plan).findings)
 
 
+@pytest.mark.slow
 def test_a_small_group_is_not_rounded_to_everybody_or_nobody(tmp_path: Path):
     n, levels = 3000, pa.array(["a0", "a1"])
     rare = (np.arange(n) % 60 == 0).astype(np.int32)  # 50 people

@@ -93,6 +93,7 @@ def test_a_bound_that_came_after_the_results_is_called_that(tmp_path: Path) -> N
     assert any(late in line for answer in ten_questions(report) for line in answer.lines)
 
 
+@pytest.mark.slow
 def test_a_bound_of_the_plan_is_not_called_late_and_not_mixed_up_with_another(tmp_path: Path) -> None:
     study = case_of(tmp_path, plan_of()).study
     view = risk_utility_map(study)
@@ -105,6 +106,7 @@ def test_a_bound_of_the_plan_is_not_called_late_and_not_mixed_up_with_another(tm
     assert "80 %" in report.recommendation.rule and "after results were seen" in report.recommendation.rule
 
 
+@pytest.mark.slow
 def test_a_candidate_named_by_hand_above_the_bound_of_the_plan_is_told(tmp_path: Path) -> None:
     study = case_of(tmp_path, plan_of(decision=DecisionPlan(max_risk="0.0001"))).study
     view = risk_utility_map(study)
@@ -121,6 +123,7 @@ def test_a_candidate_named_by_hand_above_the_bound_of_the_plan_is_told(tmp_path:
     assert advice.run is not None and (advice.run.within, advice.run.of) == (0, 12) and advice.despite == ""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("probability", ["0.9", "mean"])
 def test_a_bound_is_said_with_how_many_runs_must_meet_it(tmp_path: Path, probability: str) -> None:
     study = case_of(tmp_path, plan_of(decision=DecisionPlan(max_risk="0.5", probability=probability))).study
@@ -154,6 +157,7 @@ def test_the_place_of_the_released_run_and_the_key_are_told(case: Case) -> None:
     assert ten_questions(case.findings)[7].lines[1] == key
 
 
+@pytest.mark.slow
 def test_the_rule_of_the_released_run_has_the_bound_also_where_only_the_choice_has_one(tmp_path: Path) -> None:
     study = case_of(tmp_path, plan_of(decision=DecisionPlan())).study
     view, rules = risk_utility_map(study), []
@@ -169,6 +173,7 @@ def test_the_rule_of_the_released_run_has_the_bound_also_where_only_the_choice_h
     assert run_words(study.plan) == unchosen
 
 
+@pytest.mark.slow
 def test_fresh_runs_that_meet_the_bound_are_counted_beside_what_the_plan_asks(tmp_path: Path) -> None:
     (tmp_path / "private-study-name.study.key").write_text("0123456789abcdef" * 2)
     study = case_of(tmp_path, plan_of()).study
@@ -197,6 +202,7 @@ def test_too_few_fresh_runs_within_the_bound_are_an_obstacle_with_its_figures() 
     )
 
 
+@pytest.mark.slow
 def test_the_certificate_is_of_the_recorded_run_and_of_no_other(tmp_path: Path) -> None:
     study = case_of(tmp_path, plan_of()).study
     choice = study.choices.all()[-1]
@@ -233,6 +239,7 @@ def test_a_slope_is_told_in_the_units_of_its_measures(tmp_path: Path) -> None:
     assert rule_words(plan, None, use) == "the best candidate on a straight trade-off of slope 2.5"
 
 
+@pytest.mark.slow
 def test_fewer_exposed_records_of_a_larger_share_are_no_gain(tmp_path: Path) -> None:
     """Swapping nearly everybody leaves few unaltered records, so fewer are counted although more of them stand out."""
     raw, plan = load("fair")

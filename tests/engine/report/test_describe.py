@@ -49,6 +49,7 @@ def made(tmp_path_factory: pytest.TempPathFactory):
         return remade(study, raw, scenario.label, replicate), plan
 
 
+@pytest.mark.slow
 def test_changes_recounted(made):
     release, plan = made
     data, d = release.data, len(release.data.domain)

@@ -32,6 +32,7 @@ def cps() -> tuple[Remade, Plan]:
     return remake(data, question_of(plan, data, (call("small_cells"),)), spec, bytes(range(32))), plan
 
 
+@pytest.mark.slow
 def test_the_attribute_is_certain_the_rate_nearly_and_the_first_hundredth_is_altered_for_the_most_part(
     cps: tuple[Remade, Plan],
 ) -> None:
@@ -46,6 +47,7 @@ def test_the_attribute_is_certain_the_rate_nearly_and_the_first_hundredth_is_alt
     assert sum(row.records * row.altered for row in rows) == pytest.approx(4884, abs=1)
 
 
+@pytest.mark.slow
 def test_the_attack_sees_neither_order_nor_pairs(cps: tuple[Remade, Plan]) -> None:
     """Rows in another order tell the same: records are not matched with their originals."""
     realisation, plan = cps

@@ -106,6 +106,7 @@ def test_a_heading_shares_its_page_with_the_picture_that_its_first_words_lead_to
     assert all(p.paragraph_format.keep_with_next for p in made[begin + 1 : begin + 3])
 
 
+@pytest.mark.slow
 def test_the_docx_memo_has_every_section_header_rows_and_alt_texts(written: Path):
     import docx
 
@@ -131,6 +132,7 @@ def test_the_docx_memo_has_every_section_header_rows_and_alt_texts(written: Path
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["memo.docx", "tables.xlsx", "slides.pptx"])
 def test_office_files_name_no_person_tool_or_time(name: str, written: Path):
     with zipfile.ZipFile(written / name) as archive:
@@ -147,6 +149,7 @@ def test_office_files_name_no_person_tool_or_time(name: str, written: Path):
         assert "docProps/thumbnail.jpeg" not in archive.namelist()
 
 
+@pytest.mark.slow
 def test_no_member_file_holds_an_internal_name(written: Path, case: Case):
     labels = [scenario.label.encode() for scenario in case.study.scenarios]
     for path in written.iterdir():
@@ -243,6 +246,7 @@ def test_figures_are_described_in_figures(case: Case):
     assert picture.png.startswith(b"\x89PNG") and b"Software" not in picture.png
 
 
+@pytest.mark.slow
 def test_markup_in_texts_stays_text(tmp_path: Path):
     document = Document("<b>", "", "", (Section("<i>", (Paragraph("<script>"), Grid("<u>", ("a",), (("&lt;",),)))),))
     write_document(document, tmp_path, "x")
@@ -302,6 +306,7 @@ def test_hostile_names_stay_text_in_every_document(case: Case):
                     assert b'TargetMode="External"' not in part and b"<f>" not in part and b"<hyperlink" not in part
 
 
+@pytest.mark.slow
 def test_the_workbook_keeps_formulas_as_text_even_after_an_edit(case: Case):
     with zipfile.ZipFile(io.BytesIO(tables_bytes(hostile(case.findings)))) as archive:
         styles = archive.read("xl/styles.xml").decode()
@@ -322,6 +327,7 @@ STEERING = "a\x1b]0;b\x07c\x9bd\u202ee\ufffef"
 SPELT = "a\\u001b]0;b\\u0007c\\u009bd\\u202ee\\ufffef"
 
 
+@pytest.mark.slow
 def test_names_that_would_steer_are_written_out_in_every_document():
     """Some of them no DOCX can hold, and others turn the words after them."""
     elements = (

@@ -18,6 +18,7 @@ from engine.study.map_reader import risk_utility_map
 from tests.engine.report.conftest import Case
 
 
+@pytest.mark.slow
 def test_json_comes_back_equal_and_nothing_else_is_read(case: Case):
     text = case.findings.to_json()
     assert Findings.from_json(text) == case.findings

@@ -43,6 +43,7 @@ def cramers_v(frame: pd.DataFrame, a: str, b: str) -> float:
     return float(np.sqrt(((table - expected) ** 2 / expected).sum() / table.sum() / (min(table.shape) - 1)))
 
 
+@pytest.mark.slow
 def test_associations_recounted(made):
     release, plan = made
     before, after = frames(release)
@@ -88,6 +89,7 @@ def test_a_weight_changes_totals_that_counts_do_not_show(made):
     np.testing.assert_array_equal(unswapped[0], unswapped[1])
 
 
+@pytest.mark.slow
 def test_without_a_weight_there_are_no_weighted_totals(tmp_path):
     raw, _ = open_data(str(write_survey(tmp_path)))
     plan = plan_from_toml(PLAN.replace('weight = "wt"', 'drop = ["wt"]').replace("weighted = true", ""))
@@ -118,6 +120,7 @@ def test_coefficients_are_those_of_the_measures(made):
     np.testing.assert_allclose(found.after, wanted, rtol=1e-6)
 
 
+@pytest.mark.slow
 def test_an_unchanged_release_says_so(tmp_path):
     raw, _ = open_data(str(write_survey(tmp_path)))
     plan = plan_from_toml(PLAN.replace('"0.05", "0.2"', '"0.001"'))

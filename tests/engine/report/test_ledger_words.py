@@ -48,6 +48,7 @@ def answer(findings: Findings) -> str:
     return " ".join(next(a for a in ten_questions(findings) if a.question is BoardQuestion.PLAN).lines)
 
 
+@pytest.mark.slow
 def test_memo_and_board_tell_what_had_been_seen(after_another: Case) -> None:
     findings = after_another.findings
     n = len({spec.attributes for spec in (scenario.spec for scenario in after_another.study.scenarios)})
@@ -68,6 +69,7 @@ def test_a_bound_set_after_earlier_results_is_not_called_fixed(after_another: Ca
     assert ledger_words.NONE in answer(case.findings)
 
 
+@pytest.mark.slow
 def test_a_bound_that_the_plan_got_after_the_sweep_is_not_called_fixed(tmp_path: Path) -> None:
     from engine.report.build_findings import findings
     from engine.study.plan_changes import change_plan
@@ -105,6 +107,7 @@ def test_the_memo_of_no_release_tells_it_too(after_another: Case) -> None:
     assert "had been seen in an earlier study of the same data" in rows["Fixed beforehand"]
 
 
+@pytest.mark.slow
 def test_a_plan_approved_after_results_says_so(tmp_path: Path) -> None:
     sweep(raw_table(), plan_of(), tmp_path / "first.study", workers=1).close()
     approved = lock(plan_of(), "DAP-7", "Grace")

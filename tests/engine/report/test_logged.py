@@ -6,6 +6,8 @@ import re
 from dataclasses import replace
 from pathlib import Path
 
+import pytest
+
 from engine.decision.choice import choose
 from engine.plan import AboutPlan, SpacePlan
 from engine.report.build_findings import findings
@@ -46,6 +48,7 @@ def told(study: Study) -> list[str]:
     return [words for _, words in history(study, Redactor.of(study, {}))]
 
 
+@pytest.mark.slow
 def test_fresh_runs_stand_before_or_after_the_recommendation_as_they_were(tmp_path: Path) -> None:
     study = case_of(tmp_path, plan_of(analyses=())).study
     begun = [KEY_FIXED, SWEEP, LOG_TEXTS["chosen"]]
@@ -75,6 +78,7 @@ def test_fresh_runs_before_any_recommendation_name_who_was_recommended_later(tmp
     assert _fresh_text([others, *log], 0) == finalists_words(12, 1)
 
 
+@pytest.mark.slow
 def test_the_recommendation_in_the_log_names_its_bound_and_when_it_was_set(tmp_path: Path) -> None:
     case = case_of(tmp_path, plan_of(analyses=()))
     by_hand = "The analyst recommended candidate A, by judgement and by no rule."
@@ -96,6 +100,7 @@ def test_the_recommendation_in_the_log_names_its_bound_and_when_it_was_set(tmp_p
     assert texts[2].endswith(f"{reason}the plan's bound.")
 
 
+@pytest.mark.slow
 def test_the_log_tells_the_result_of_fresh_runs_once_and_which_were_not_made_again(tmp_path: Path) -> None:
     study = case_of(tmp_path, plan_of(analyses=())).study
     choose(study, risk_utility_map(study), "the plan's bound", max_risk=0.5)
@@ -116,6 +121,7 @@ def remade_of(study: Study) -> Remade:
     return remade(study, raw_table(), choice.label, choice.replicate)
 
 
+@pytest.mark.slow
 def test_a_sweep_that_is_started_again_does_not_move_in_the_log(tmp_path: Path) -> None:
     study = case_of(tmp_path, plan_of(analyses=())).study
     begun = told(study)
@@ -159,11 +165,13 @@ def test_only_the_contact_of_the_plan_is_named() -> None:
     assert contact_words("A. Analyst", contact) == contact_words("", "") == contact_words("A. Analyst", "") == ""
 
 
+@pytest.mark.slow
 def test_the_log_says_when_to_the_minute(tmp_path: Path) -> None:
     study = case_of(tmp_path, plan_of(analyses=())).study
     assert all(re.fullmatch(r"\d{4}-\d\d-\d\d \d\d:\d\d", when) for when, _ in history(study, Redactor.of(study, {})))
 
 
+@pytest.mark.slow
 def test_the_log_says_who_decided(tmp_path: Path) -> None:
     study = case_of(tmp_path, plan_of(analyses=(), about=AboutPlan(contact="someuser, room 5"))).study
     assert told(study)[-1] == "The analyst recommended a candidate. By the contact, someuser."

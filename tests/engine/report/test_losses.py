@@ -183,6 +183,7 @@ KINDS: dict[str, dict[str, Any]] = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
 def test_what_cannot_change_never_does(tmp_path: Path, kind: str):
     """Over releases of several kinds: whatever is left out of the denominators is exactly as it was."""

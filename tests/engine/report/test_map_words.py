@@ -60,6 +60,7 @@ def drawn(findings: Findings, monkeypatch: pytest.MonkeyPatch) -> tuple[object, 
     return canvases[0], [text.get_text() for text in canvases[0].legends[0].get_texts()]  # type: ignore[attr-defined]
 
 
+@pytest.mark.slow
 def test_the_legend_lies_outside_of_the_axes_within_the_picture(case: Case, monkeypatch: pytest.MonkeyPatch) -> None:
     canvas, labels = drawn(case.findings, monkeypatch)
     assert bound_title(case.findings.map) in labels and "90 % of the runs of A are no riskier" in labels

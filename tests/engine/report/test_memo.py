@@ -95,6 +95,7 @@ def test_a_range_of_moved_records_is_that_of_the_rounded_distance(case: Case) ->
     assert told.moved_low <= exact.moved_low and exact.moved_high <= told.moved_high
 
 
+@pytest.mark.slow
 def test_a_small_share_is_not_broken_over_lines(case: Case) -> None:
     rows = tuple(replace(row, share=0.001, shared_runs=None) for row in case.findings.map.candidates)
     text = html_text(memo(replace(case.findings, map=replace(case.findings.map, candidates=rows))))

@@ -15,6 +15,8 @@ from engine.report.no_release import considered, no_release_memo, reason
 from engine.study.map_reader import risk_utility_map
 from tests.engine.report.conftest import case_of, plan_of
 
+pytestmark = pytest.mark.slow
+
 
 def test_it_says_what_was_considered_and_names_no_candidate(tmp_path: Path) -> None:
     (tmp_path / "private-study-name.study.key").write_text("0123456789abcdef" * 2)

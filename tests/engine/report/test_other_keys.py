@@ -64,6 +64,7 @@ PLANS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", PLANS)
 def test_every_count_is_that_of_the_records(tmp_path: Path, name: str) -> None:
     plan, fewest = PLANS[name], 6

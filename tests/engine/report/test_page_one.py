@@ -118,6 +118,7 @@ def test_the_board_is_asked_to_approve_until_it_has_decided(case: Case, state, w
     assert html_text(memo(findings)).count(BLANK) == (2 if to_sign else 0)
 
 
+@pytest.mark.slow
 def test_the_day_of_an_approval_is_that_of_the_log(tmp_path: Path) -> None:
     made = case_of(tmp_path, plan_of(analyses=()))
     assert made.findings.cover.decided == ""
@@ -130,6 +131,7 @@ def test_the_day_of_an_approval_is_that_of_the_log(tmp_path: Path) -> None:
     assert cover.decided == entries(made.study)[-1].at[:10]
 
 
+@pytest.mark.slow
 def test_what_is_not_stated_is_named_in_one_row(case: Case) -> None:
     def unstated(findings: Findings) -> str:
         rows = [row for e in memo(findings).sections[1].elements if isinstance(e, Entries) for row in e.rows]

@@ -35,6 +35,7 @@ def values(made: Remade, name: str, after: bool) -> list[str]:
     return [made.data.domain.attributes[j].levels[c] for c in codes]
 
 
+@pytest.mark.slow
 def test_the_exchange_moves_somebody_and_counts_are_those_of_the_records() -> None:
     made = release()
     assert made.status in (RunStatus.OK, RunStatus.PARTIAL) and made.changed.any()
@@ -57,6 +58,7 @@ def test_persons_with_an_answer_are_counted_by_area() -> None:
         assert dict(zip(areas.names, counts.tolist(), strict=True)) == Counter(r for r, c in pairs if c == "A")
 
 
+@pytest.mark.slow
 def test_distances_are_those_of_the_tables_of_area_by_attribute() -> None:
     made = release()
     levels, rows = place_changes(made, PLACES, ("citizenship", "sex", "municipality"))

@@ -247,6 +247,7 @@ def test_spaces_in_words_and_counts(space: SpacePlan, most: int | None, words: s
         assert f"in the whole space: {counts.complete:,}" in text
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("form", [".docx", ".html"])
 def test_equal_plans_give_equal_bytes_without_traces(form: str, member: Document) -> None:
     plan = full()

@@ -92,6 +92,7 @@ def test_whoever_knows_that_those_at_risk_go_first_suspects_the_rare(case: Case)
     assert not any("suspects" in sentence for sentence in sentences(case))
 
 
+@pytest.mark.slow
 def test_bundles_of_earlier_versions_open_and_say_nothing_of_it(case: Case) -> None:
     board = json.loads(case.findings.to_json())
     assert Findings.from_json(json.dumps(board)) == case.findings

@@ -32,6 +32,7 @@ def counted(realisation: Remade, keys: tuple[str, ...]) -> float:
     return sum(counts) / len(counts)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("keys", "mechanisms"),
     [

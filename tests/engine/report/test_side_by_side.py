@@ -27,6 +27,7 @@ def _release(case: Case) -> RecordRelease:
     return RecordRelease(ReleasedTable(realisation.data), realisation.tables, case.study.plan, realisation.spec)
 
 
+@pytest.mark.slow
 def test_changes_over_runs_are_those_of_runs_made_again_one_by_one(case: Case):
     context, (analysis,) = report_context(case.study, case.realisation), case.study.plan.analyses
     rows, use = case.findings.utility.coefficient_runs, case.findings.utility

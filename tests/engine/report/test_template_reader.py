@@ -178,6 +178,7 @@ def names_in(text: str) -> set[str]:
     return meta.find_undeclared_variables(_environment(FOLDER, _hidden).parse(text))
 
 
+@pytest.mark.slow
 def test_every_template_is_filled_in_and_uses_only_names_that_there_are(
     case: Case, filled: list[tuple[str, Mapping[str, Any]]], tmp_path: Path
 ) -> None:
@@ -220,6 +221,7 @@ def test_what_the_chair_alone_sees_has_no_name_in_the_members_plan(filled: list[
     assert [secret for secret in secrets if secret in given[1]]
 
 
+@pytest.mark.slow
 def test_a_name_that_there_is_not_is_refused(case: Case, folder: Path) -> None:
     path = folder / "memo.txt"
     path.write_text(path.read_text(encoding="utf-8").replace("certificate.equal", "certificate.equa"), encoding="utf-8")
@@ -227,6 +229,7 @@ def test_a_name_that_there_is_not_is_refused(case: Case, folder: Path) -> None:
         memo(case.findings)
 
 
+@pytest.mark.slow
 def test_changed_words_of_a_template_change_the_document(case: Case, folder: Path) -> None:
     old, new = "no access agreement and no secure room", "no contract and no locked room"
     before = memo(case.findings)

@@ -45,6 +45,7 @@ def shown(folder: Path, capsys: pytest.CaptureFixture[str], *options: str) -> li
     return rows
 
 
+@pytest.mark.slow
 def test_candidates_and_runs_are_listed_with_households_and_persons(home, capsys: pytest.CaptureFixture[str]) -> None:
     (candidate,) = shown(home[0], capsys)
     runs = shown(home[0], capsys, "--by", "realisation")
@@ -69,6 +70,7 @@ def test_the_brief_table_and_scripts_count_households_too(home, capsys: pytest.C
         assert swaps.to_frame(runs=True)["households_swapped"].mean() == pytest.approx(mean)
 
 
+@pytest.mark.slow
 def test_fresh_runs_are_counted_apart(home, tmp_path: Path) -> None:
     for file in home[0].glob("census.study*"):
         shutil.copy(file, tmp_path / file.name)
@@ -81,6 +83,7 @@ def test_fresh_runs_are_counted_apart(home, tmp_path: Path) -> None:
     assert len(notes) == 3 and fresh == [pytest.approx(sum(run["households_swapped"] for run in notes) / 3)]
 
 
+@pytest.mark.slow
 def test_a_recheck_lists_households_of_the_sweep_and_of_fresh_runs(
     home, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

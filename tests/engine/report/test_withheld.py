@@ -42,6 +42,7 @@ WHY = (
 )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", PLANS)
 def test_a_member_sees_no_rate_no_name_no_key_and_no_path(name: str, tmp_path: Path):
     case = case_of(tmp_path, PLANS[name], WHY)

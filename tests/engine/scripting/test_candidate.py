@@ -8,6 +8,8 @@ import engine as sf
 from engine.scripting.candidate import Candidate
 from tests.engine.scripting.people import KEY, SPACE, people
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture
 def swaps():

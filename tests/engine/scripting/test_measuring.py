@@ -16,6 +16,7 @@ from tests.engine.scripting.people import KEY, SPACE, people
 MEASURES = ["small_cells", "hellinger", "r1_share"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mechanisms", [{"random_swap": {}}, {"pram": {"theta": 0.7}}])
 def test_figures_are_those_of_the_sweep(mechanisms):
     df = people().drop(columns="school")

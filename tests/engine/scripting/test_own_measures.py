@@ -33,6 +33,7 @@ def measured(request) -> Callable[..., sf.Sweep]:
     return sweep
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "error", [ValueError("no pairs"), ZeroDivisionError("no pairs"), np.linalg.LinAlgError("no pairs")]
 )

@@ -49,6 +49,7 @@ def test_a_choice_under_a_bound_says_how_many_runs_are_missing():
                 choose()
 
 
+@pytest.mark.slow
 def test_a_choice_under_a_bound_is_not_one_whose_mean_alone_meets_it():
     with sf.sweep(people(), ["age", "sex", "race"], key=KEY, **{**SPACE, "replicates": 20}) as enough:
         means = enough.to_frame()["small_cells"]

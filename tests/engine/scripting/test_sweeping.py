@@ -44,6 +44,7 @@ def test_five_lines_from_a_frame_to_a_protected_one(tmp_path, monkeypatch):
     assert (released[moved] != df[moved]).any(axis=1).sum() <= best.runs["records_changed"].iloc[0]
 
 
+@pytest.mark.slow
 def test_figures_are_those_of_the_command_line(swaps, tmp_path, capsys):
     people().to_csv(tmp_path / "people.csv", index=False)
     (tmp_path / "plan.toml").write_text(plan_to_toml(swaps.plan), encoding="utf-8")
@@ -57,6 +58,7 @@ def test_figures_are_those_of_the_command_line(swaps, tmp_path, capsys):
         assert_frame_equal(other.frontier(), swaps.frontier(), check_exact=True)
 
 
+@pytest.mark.slow
 def test_saved_and_opened_it_is_the_same(swaps, tmp_path):
     swaps.save(tmp_path / "kept.study")
     best = swaps.choose(max_risk=1)
@@ -81,6 +83,7 @@ def test_processes_give_the_same(swaps):
         assert_frame_equal(other.to_frame(runs=True), swaps.to_frame(runs=True), check_exact=True)
 
 
+@pytest.mark.slow
 def test_the_system_draws_a_key_unless_one_is_given(swaps, tmp_path):
     assert swaps.key == KEY
     assert sf.sweep(people(), ["age", "sex"], **SPACE).key != KEY
@@ -120,6 +123,7 @@ def test_other_mechanisms_stand_beside_the_random_swap():
     assert noisy["age"].equals(df["age"])
 
 
+@pytest.mark.slow
 def test_a_plan_is_given_as_text_path_or_value(swaps, tmp_path):
     text = plan_to_toml(swaps.plan)
     (tmp_path / "plan.toml").write_text(text, encoding="utf-8")
@@ -174,6 +178,7 @@ def test_what_is_wrong_is_refused_in_a_sentence(arguments, sentence):
     assert sentence in str(refused.value)
 
 
+@pytest.mark.slow
 def test_arrays_are_lists(swaps):
     arrays = {"swap_sizes": np.array([1, 2]), "rates": np.array([0.05, 0.2])}
     attributes = people().columns[:3]

@@ -97,6 +97,7 @@ def flips(whole: Path, at: Path, bits: list[int]) -> dict[str, int]:
     return counts
 
 
+@pytest.mark.slow
 def test_a_turned_bit_never_changes_a_figure_without_a_word(whole, tmp_path):
     size = 8 * whole.stat().st_size
     counts = flips(whole, keyed(tmp_path / "s.study"), random.Random(5).sample(range(size), 80))
@@ -199,6 +200,7 @@ def test_the_sentence_says_what_to_do(whole, tmp_path):
     )
 
 
+@pytest.mark.slow
 def test_what_was_worked_out_and_is_damaged_is_worked_out_again(whole, tmp_path):
     expected = seen(whole)
     path = keyed(tmp_path / "s.study")

@@ -96,6 +96,7 @@ def read_where_no_file_can_grow(path: Path) -> str:
     return said.stdout
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(os.name == "nt", reason="Windows cannot limit the sizes of files; run the tests on Linux or macOS")
 def test_a_study_is_read_where_no_file_can_grow(path):
     swept(path, plan_of())
@@ -171,6 +172,7 @@ def test_room_is_asked_for_where_the_file_lies(tmp_path):
     assert database._room(tmp_path / "none" / "s.study") == database._LITTLE_ROOM
 
 
+@pytest.mark.slow
 def test_a_study_that_is_opened_twice_in_a_process_keeps_the_first_ones_locks(path):
     """Else the next process to close it takes its log away, and what the first one reads and writes is lost."""
     swept(path, plan_of())

@@ -57,6 +57,7 @@ def first(tmp_path: Path) -> Path:
     return path
 
 
+@pytest.mark.slow
 def test_a_study_of_the_same_data_beside_it_came_before(first: Path) -> None:
     plan = replace(PLAN, decision=DecisionPlan(max_risk="0.1"))
     (earlier,) = made(first.with_name("second.study"), plan).earlier
@@ -82,6 +83,7 @@ def test_a_study_of_the_same_data_beside_it_came_before(first: Path) -> None:
     assert key not in text and str(first.parent) not in text and RAW.content_digest().hex() not in text
 
 
+@pytest.mark.slow
 def test_other_data_are_told_apart_by_the_keyed_fingerprint_alone(first: Path) -> None:
     assert OTHER.n_records == RAW.n_records and made(first.with_name("other.study"), raw=OTHER) == Ledger()
     with Study.open(first) as study:
@@ -100,6 +102,7 @@ def test_other_data_are_told_apart_by_the_keyed_fingerprint_alone(first: Path) -
     assert not made(first.with_name("second.study")).earlier[0].certain
 
 
+@pytest.mark.slow
 def test_what_an_earlier_study_tells_is_handed_down(first: Path) -> None:
     folder = first.parent
     made(folder / "second.study")
@@ -114,6 +117,7 @@ def test_what_an_earlier_study_tells_is_handed_down(first: Path) -> None:
     assert len(made(folder / "fourth.study").earlier) == 3, "a copy is the same study"
 
 
+@pytest.mark.slow
 def test_nobody_is_asked_of_what_is_answered_already(first: Path) -> None:
     folder = first.parent
     path = folder / "second.study"
@@ -184,6 +188,7 @@ def _earlier(name: str, later: str = "") -> EarlierStudy:
     return EarlierStudy(name, name, "", 1, 1, 0, "", None, True, (), (), later)
 
 
+@pytest.mark.slow
 @given(st.lists(st.tuples(st.sampled_from("abcdef"), st.sets(st.sampled_from("abcdefgh"))), max_size=5))
 def test_every_study_that_ledgers_reach_is_told_once(given_studies: list[tuple[str, set[str]]]) -> None:
     """Studies that are there are told as they are now, others as the ledger that reaches them tells them."""

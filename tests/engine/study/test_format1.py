@@ -44,6 +44,7 @@ def new(tmp_path) -> Path:
     return path
 
 
+@pytest.mark.slow
 def test_an_old_study_holds_what_one_made_today_holds(old, new):
     with Study.open(old) as was, Study.open(new) as now:
         assert not was.subject.has_sums and now.subject.has_sums
@@ -61,6 +62,7 @@ def test_an_old_study_holds_what_one_made_today_holds(old, new):
         assert was.plan.decision == DecisionPlan(probability="0.9", realisation="first")
 
 
+@pytest.mark.slow
 def test_an_old_study_goes_on(old, new):
     grown = plan_of(space={"replicates": 6}, measures=(*plan_of().measures, "false_zeros"))
     for path in (old, new):

@@ -48,6 +48,7 @@ def test_worker_processes_only_compute(study):
         assert table_of(other) == table_of(study)
 
 
+@pytest.mark.slow
 def test_the_key_is_the_systems_unless_it_is_given(study):
     plan = plan_of(space={"replicates": 1})
     with sweep_in_memory(plan) as one, sweep_in_memory(plan) as other:
@@ -57,12 +58,14 @@ def test_the_key_is_the_systems_unless_it_is_given(study):
         sweep_in_memory(plan, key=b"abc")
 
 
+@pytest.mark.slow
 def test_a_search_and_replicates_in_stages_run_in_memory_too(tmp_path):
     plan = plan_of(space={"swap_sizes": (), "search": True, "budget": 12, "replicates": 6, "screen": 3})
     with sweep_in_memory(plan, key=KEY) as study:
         assert table_of(study) == swept(keyed(tmp_path / "s.study"), plan)
 
 
+@pytest.mark.slow
 def test_saved_it_is_a_study_like_any_other(study, tmp_path):
     pin(study, study.scenarios[3].label, "ours")
     path = tmp_path / "saved.study"
@@ -116,6 +119,7 @@ def test_a_map_reads_runs_that_it_needs_later(study):
     assert len(again.results.values) == len(view.results) == 80
 
 
+@pytest.mark.slow
 def test_it_is_gone_on_with_while_it_is_open(tmp_path):
     with sweep_in_memory(plan_of(), key=KEY) as study:
         open_sweep(RAW, plan_of(space={"replicates": 5}), study, extend=True).run(workers=1)

@@ -55,6 +55,7 @@ def test_the_first_entry_holds_a_digest_that_any_program_can_make_again(tmp_path
             check_key(study, OTHER)
 
 
+@pytest.mark.slow
 def test_another_key_is_refused_wherever_the_key_is_used(tmp_path: Path) -> None:
     path = keyed(tmp_path / "s.study")
     sweep(RAW, plan_of(), path, workers=1).close()

@@ -82,6 +82,7 @@ def test_a_process_is_told_from_a_later_one_with_its_number():
     assert process_birth(later.pid) == ""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("task", ["sweep", "measure", "recheck"])
 def test_every_writer_is_refused_beside_another(path, task):
     before = swept(path, plan_of())
@@ -125,6 +126,7 @@ def test_fresh_runs_asked_for_while_measures_are_added_spoil_nothing(tmp_path):
         assert len(study.runs.results("fresh")) and study.runs.results("fresh").values.shape[1] == len(study.measures)
 
 
+@pytest.mark.slow
 def test_measures_added_to_an_unfinished_study_leave_it_unfinished(path):
     def on_progress(done: int, total: int) -> None:
         if done:
@@ -142,6 +144,7 @@ def test_measures_added_to_an_unfinished_study_leave_it_unfinished(path):
         assert study.progress.state == "finished" and len(study.runs.results()) == 4000
 
 
+@pytest.mark.slow
 def test_a_plan_written_while_measures_are_added_stays(path):
     from dataclasses import replace
 

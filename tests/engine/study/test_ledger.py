@@ -73,6 +73,7 @@ def test_a_ledger_comes_back_from_the_log_as_it_was_written(ledger: Ledger) -> N
     assert len(told) == len(ledger.earlier) + len(ledger.unrelated) + bool(ledger.unread)
 
 
+@pytest.mark.slow
 @given(LEDGERS, BOUNDS.filter(bool))
 def test_a_bound_is_fixed_only_where_every_plan_had_it_before_its_results(ledger: Ledger, bound: float) -> None:
     seen = [earlier for earlier in ledger.earlier if earlier.runs]

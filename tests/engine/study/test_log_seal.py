@@ -56,6 +56,7 @@ def forged(path: Path, event: str) -> tuple[str, tuple]:
     return "insert into log values (?, ?, ?, ?, ?, ?, ?)", row
 
 
+@pytest.mark.slow
 def test_every_step_is_sealed(path: Path, home: tuple[Path, RawTable]) -> None:
     with Study.open(path) as study:
         assert key_at_hand(study) is not None and seal_words(study) == WHOLE
@@ -117,6 +118,7 @@ def test_an_entry_that_came_without_the_key_stays_marked(path: Path) -> None:
         assert entries(study)[-1].detail == {"why": "y"}
 
 
+@pytest.mark.slow
 def test_a_study_without_a_seal_is_said_and_not_refused(
     path: Path, home: tuple[Path, RawTable], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -150,6 +152,7 @@ def test_a_key_that_lies_elsewhere_or_is_another_one(path: Path, home: tuple[Pat
         assert entries(study)[-1].detail["unsealed"] == [n - 1, n + 1] and seal_words(study) == WHOLE
 
 
+@pytest.mark.slow
 def test_a_sweep_with_a_key_file_seals_from_the_first_entry(home: tuple[Path, RawTable], tmp_path: Path) -> None:
     with sweep(home[1], plan(), tmp_path / "s.study", key_file=tmp_path / "elsewhere.key", workers=1) as study:
         assert seal_words(study) == WHOLE and not any("unsealed" in entry.detail for entry in entries(study))

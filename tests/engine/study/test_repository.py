@@ -68,6 +68,7 @@ def test_words_are_no_sql():
     assert not [*sql_in("'''select a row from the list'''\nx = 'Select a file from the list', 'Update the plan'")]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("package", ["engine", "frontier_app"])
 def test_sql_is_spoken_in_the_study_alone(package):
     elsewhere: dict[str, list[str]] = {}
@@ -135,6 +136,7 @@ def test_statuses_are_stored_as_numbers(study):
     assert [RunStatus(status).word for status in study.runs.results().status] == ["ok", "failed", "noop", "partial"]
 
 
+@pytest.mark.slow
 def test_a_study_is_one_class_made_of_parts(study):
     assert Study.__mro__ == (Study, object)
     for name, part in vars(study).items():

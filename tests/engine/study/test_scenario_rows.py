@@ -51,6 +51,7 @@ def test_rows_are_those_made_one_by_one(db, monkeypatch, start, bytes_at_once):
     assert [list(map(type, row)) for row in stored] == [list(map(type, row)) for row in made]
 
 
+@pytest.mark.slow
 def test_thousands_take_one_statement(db):
     statements: list[str] = []
     db.set_trace_callback(statements.append)

@@ -39,6 +39,7 @@ def a_study() -> Study:
     return Study.create_in_memory(plan, ABOUT, {"small_cells": 0.5, "hellinger": 0.0})
 
 
+@pytest.mark.slow
 @given(st.lists(st.lists(SPECS, max_size=25), max_size=4), st.sampled_from((1, 7, 50_000)))
 @examples(60)
 def test_rows_are_those_made_one_by_one(steps, at_once):

@@ -54,6 +54,7 @@ def test_they_are_those_that_would_be_read_to_the_bit(reads):
         assert ours.dtype == theirs.dtype and ours.tobytes() == theirs.tobytes()
 
 
+@pytest.mark.slow
 def test_a_sweep_sums_up_what_it_wrote_unread_and_one_that_goes_on_reads(tmp_path, reads):
     with sweep(RAW, plan_of(), keyed(tmp_path / "whole.study")) as study:
         whole = study.cache.load(summary_name(False))

@@ -110,6 +110,7 @@ def test_what_failed_or_has_no_figure_is_settled_and_equal_runs_are_no_proof():
 # -- a sweep ---------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_unequal_replicates_and_fresh_finalists(path, tmp_path):
     ticks: list[tuple[int, int]] = []
     plan = plan_of(space=ADAPTIVE)
@@ -140,6 +141,7 @@ def test_unequal_replicates_and_fresh_finalists(path, tmp_path):
         assert full.dominance.undominated[on].sum() >= 0.8 * full.dominance.undominated.sum()
 
 
+@pytest.mark.slow
 def test_workers_and_resumption_change_nothing(path, tmp_path):
     plan = plan_of(space=ADAPTIVE)
     with sweep(RAW, plan, path, workers=1) as study:
@@ -198,6 +200,7 @@ def test_killed_and_resumed_it_is_the_study_it_would_have_been(path, tmp_path):
 # -- unequal numbers of replicates, wherever they are read -----------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_means_errors_and_shares_with_unequal_replicates(path):
     with sweep(RAW, plan_of(space=ADAPTIVE), path, workers=1) as study:
         view = risk_utility_map(study)
@@ -214,6 +217,7 @@ def test_means_errors_and_shares_with_unequal_replicates(path):
         assert set(np.round(share * least, 9).tolist()) <= set(map(float, range(least + 1)))
 
 
+@pytest.mark.slow
 def test_extending_adding_and_rechecking(path, tmp_path):
     with sweep(RAW, plan_of(space=ADAPTIVE), path, workers=1) as study:
         few = study.runs.replicates_done()
@@ -242,6 +246,7 @@ def test_extending_adding_and_rechecking(path, tmp_path):
         assert table_of(study) == rows
 
 
+@pytest.mark.slow
 def test_the_command_shows_how_often_each_was_run(tmp_path, capsys):
     path = keyed(tmp_path / "c.study")
     command = ["sweep", "czech", "--study", str(path), "--swap-sizes", "1,2", "--rates", "0.02,0.1"]

@@ -19,6 +19,8 @@ from engine.sweeps.sweep import sweep
 from tests.engine.small_studies import RAW, keyed, plan_of, swept, table_of
 from tests.small_tables import KEY
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture
 def path(tmp_path) -> Path:

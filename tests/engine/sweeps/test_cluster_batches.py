@@ -83,6 +83,7 @@ def test_each_thread_gets_one_short_message_until_it_is_known_what_a_run_takes()
     assert candidates(made.next(3) or TaskBatch()) > 40 and made.next(3)
 
 
+@pytest.mark.slow
 def test_many_workers_get_longer_messages_for_one_process_serves_them_all():
     def longest(threads: int) -> float:
         made = ClusterBatches((batch for _ in range(100) for batch in batches_of()), 6)
@@ -103,6 +104,7 @@ def test_replicates_of_one_group_are_one_task_and_mechanisms_are_not_mixed():
         assert all(before[0] is not after[0] for before, after in pairwise(batch))
 
 
+@pytest.mark.slow
 def test_joined_batches_give_the_same_bits(monkeypatch):
     monkeypatch.setattr(cluster_batches, "_LAST", 1)
     question, _ = a_task(plan_of())

@@ -62,6 +62,7 @@ def source(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[RecordSt
         yield open_stream(path)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("many", [0, 10_000])
 def test_a_pass_on_workers_equals_one_here(source: RecordStream, many: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tabulation, "MANY_ROWS", many)

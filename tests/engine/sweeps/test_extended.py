@@ -21,6 +21,7 @@ def path(tmp_path) -> Path:
     return keyed(tmp_path / "s.study")
 
 
+@pytest.mark.slow
 def test_extending_gives_the_rows_of_asking_at_once(path, tmp_path):
     small = swept(path, plan_of(space={"swap_sizes": (1,), "rates": ("0.1",), "replicates": 2}))
     with Study.open(path) as study:
@@ -37,6 +38,7 @@ def test_extending_gives_the_rows_of_asking_at_once(path, tmp_path):
     assert swept(path) == whole, "nothing left to do"
 
 
+@pytest.mark.slow
 def test_extending_from_specs_to_all_of_them(path):
     some = plan_of(space={"swap_sizes": (), "specs": ("A:S B:F C:C", "D:S")})
     every = plan_of(space={"swap_sizes": (), "all_specs": True, "replicates": 4})
@@ -44,6 +46,7 @@ def test_extending_from_specs_to_all_of_them(path):
     assert set(first) < set(swept(path, every, extend=True))
 
 
+@pytest.mark.slow
 def test_extending_keeps_the_spec_that_was_run_among_those_that_are_the_same(path):
     """Of three attributes, A:S C:S and its complement are the same release; all specs would list another one first."""
     cube = Small(tuple(product(range(2), repeat=3)) * 3, (2, 2, 2))
@@ -77,6 +80,7 @@ def test_another_plan_is_refused_with_the_difference(path, parts, words):
     assert "study 's.study' has another plan: " in str(got.value) and words in str(got.value)
 
 
+@pytest.mark.slow
 def test_extending_refuses_less_and_other(path):
     swept(path, plan_of())
     for parts, words in (

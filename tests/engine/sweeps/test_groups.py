@@ -8,6 +8,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -58,6 +59,7 @@ def tables(draw: st.DrawFn) -> ContingencyTable:
     return ContingencyTable(Domain(attributes, rules), cells, np.ones(16, np.int64))
 
 
+@pytest.mark.slow
 @given(LISTS, tables(), st.data())
 @examples(120)
 def test_groups_are_those_formed_spec_by_spec(listed, table, data):
@@ -76,6 +78,7 @@ def test_groups_are_those_formed_spec_by_spec(listed, table, data):
     assert sorted(map(min, (one.indices for one in in_even_order(groups)))) == sorted(min(one)[0] for one in expected)
 
 
+@pytest.mark.slow
 @given(LISTS, tables(), st.data(), st.integers(1, 5), st.sampled_from((1, 7, 400)))
 @examples(120)
 def test_batches_are_those_formed_scenario_by_scenario_and_travel(listed, table, data, replicates, size):
@@ -94,6 +97,7 @@ def test_batches_are_those_formed_scenario_by_scenario_and_travel(listed, table,
             assert list(numbers) == list(other_numbers)
 
 
+@pytest.mark.slow
 @given(LISTS, tables(), st.data(), st.integers(1, 25))
 @examples(60)
 def test_batches_over_records_come_in_turns_and_hold_what_is_missing(listed, table, data, replicates):

@@ -137,6 +137,7 @@ def test_an_interrupted_sweep_says_so(path):
         assert study.progress.state == "cancelled" and study.progress.message == "interrupted"
 
 
+@pytest.mark.slow
 def test_a_full_disk_gives_one_sentence_and_a_study_that_goes_on(path, monkeypatch):
     whole = plan_of(space={"replicates": 100})
     opened = Study.open

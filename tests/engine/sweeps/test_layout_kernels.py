@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -12,6 +13,7 @@ from tests.examples import examples
 S, OTHER = ord("S"), ord("C")
 
 
+@pytest.mark.slow
 @given(st.data(), st.integers(1, 4), st.integers(1, 4), st.integers(1, 2))
 @examples(100)
 def test_candidates_are_laid_out_split_by_split(data, d, n_stops, width):

@@ -164,6 +164,7 @@ def test_results_that_are_stored_slowly_are_seen(monkeypatch: pytest.MonkeyPatch
             assert left.seconds == pytest.approx((total - done) / runs * 0.1, rel=0.1)
 
 
+@pytest.mark.slow
 def test_every_beginning_of_the_order_is_like_the_rest() -> None:
     made = groups()
     order = in_even_order(made)
@@ -175,6 +176,7 @@ def test_every_beginning_of_the_order_is_like_the_rest() -> None:
     assert np.mean(swaps) == pytest.approx(np.mean(everyone), rel=0.35)
 
 
+@pytest.mark.slow
 def test_the_time_left_is_right_where_a_few_structures_take_far_longer(monkeypatch: pytest.MonkeyPatch) -> None:
     """A model of one attribute is dear, wherever that is swapped; measures look at records."""
     swaps = [

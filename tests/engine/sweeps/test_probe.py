@@ -72,6 +72,7 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Iterator[Clock]:
     MEASURES.unregister("slow")
 
 
+@pytest.mark.slow
 def test_an_estimate_is_right_where_a_measure_looks_at_records(clock: Clock) -> None:
     plan = replace(PLAN, measures=("small_cells", "hellinger", "slow"))
     data = code(RAW, plan)
@@ -88,6 +89,7 @@ def test_an_estimate_is_right_where_a_measure_looks_at_records(clock: Clock) -> 
     assert taken / 1.5 < seconds < taken * 1.5, (seconds, taken)
 
 
+@pytest.mark.slow
 def test_an_estimate_is_right_for_two_workers_that_share_the_batches(
     clock: Clock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -115,6 +117,7 @@ def test_an_estimate_is_right_for_two_workers_that_share_the_batches(
     assert taken / 1.5 < seconds < taken * 1.5, (seconds, taken)
 
 
+@pytest.mark.slow
 def test_a_fit_counts_once_for_all_replicates(clock: Clock, monkeypatch: pytest.MonkeyPatch) -> None:
     """A probe runs each group once, and would take its fit for a part of every run."""
     drawn = RecordRuns._draws
@@ -143,6 +146,7 @@ def test_a_fit_counts_once_for_all_replicates(clock: Clock, monkeypatch: pytest.
     assert taken / 1.5 < seconds < taken * 1.5, (seconds, taken)
 
 
+@pytest.mark.slow
 def test_reading_the_file_and_the_start_of_the_process_count(clock: Clock, monkeypatch: pytest.MonkeyPatch) -> None:
     data = code(RAW, PLAN)
     alone = estimate(PLAN, data)
@@ -153,6 +157,7 @@ def test_reading_the_file_and_the_start_of_the_process_count(clock: Clock, monke
     assert late.processor == pytest.approx(alone.processor + 4, abs=1)
 
 
+@pytest.mark.slow
 def test_a_busy_machine_makes_the_clock_slower_and_the_processor_not(
     clock: Clock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -174,6 +179,7 @@ def test_workers_on_a_busy_machine_are_in_the_way_of_each_other() -> None:
         assert probe._crowded(4.0, 2) == 4.5  # seven others and one had two cores: now there are two
 
 
+@pytest.mark.slow
 def test_the_start_of_a_process_takes_time() -> None:
     start = start_time()
     assert 0 < start.worker < start.sweep and start.slowdown >= 1
@@ -218,6 +224,7 @@ def by_structure(clock: Clock, monkeypatch: pytest.MonkeyPatch) -> Clock:
     return clock
 
 
+@pytest.mark.slow
 def test_the_estimate_of_a_complete_space_looks_at_small_and_large_structures_alike(
     by_structure: Clock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -232,6 +239,7 @@ def test_the_estimate_of_a_complete_space_looks_at_small_and_large_structures_al
     assert estimated.processor == pytest.approx(10 * len(groups) + len(specs), rel=0.07)
 
 
+@pytest.mark.slow
 def test_groups_are_timed_in_batches_like_those_of_a_sweep(clock: Clock, monkeypatch: pytest.MonkeyPatch) -> None:
     """A call takes ten seconds, however many structures it draws, and each candidate one."""
     run_all = Evaluator.run_all
@@ -254,6 +262,7 @@ def test_groups_are_timed_in_batches_like_those_of_a_sweep(clock: Clock, monkeyp
     assert clock.now - before < 2 * probe._PROBES * (10 + max(groups.sizes))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("threads", "at_once"), [(True, THREADS), (False, 2**0.8)])
 def test_scenarios_are_listed_and_runs_stored_while_two_workers_draw(
     clock: Clock, monkeypatch: pytest.MonkeyPatch, threads: bool, at_once: float
@@ -285,6 +294,7 @@ def test_what_the_first_scenarios_of_a_study_take_is_not_counted_for_each(
     assert each == pytest.approx(1, rel=0.1)
 
 
+@pytest.mark.slow
 @settings(max_examples=8, deadline=None)
 @given(st.sets(st.integers(1, 3), min_size=1), st.sets(st.sampled_from(["0.01", "0.1", "0.4"]), min_size=1), st.data())
 def test_runs_are_counted_and_no_time_is_negative(sizes: set[int], rates: set[str], draw: st.DataObject) -> None:
@@ -296,6 +306,7 @@ def test_runs_are_counted_and_no_time_is_negative(sizes: set[int], rates: set[st
     assert min(told.processor, told.seconds) >= 0.1 and told.load >= 1
 
 
+@pytest.mark.slow
 def test_a_process_that_was_started_to_estimate_starts_no_other(
     by_structure: Clock, monkeypatch: pytest.MonkeyPatch
 ) -> None:

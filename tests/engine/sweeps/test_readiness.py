@@ -49,6 +49,7 @@ def test_a_column_that_an_analysis_misses_is_settled_as_others_are(
     assert "nobody" not in capsys.readouterr().out
 
 
+@pytest.mark.slow
 def test_generated_plans_are_checked_as_they_are_swept() -> None:
     outcomes = list(checked_plans.trials(random.Random(7), 40))
     assert [one.detail for one in outcomes if not one.good] == []

@@ -24,6 +24,7 @@ def test_fresh_replicates_are_others_than_the_sweeps(tmp_path):
             recheck(study, RAW, bytes(16), [0], 2)
 
 
+@pytest.mark.slow
 def test_progress_and_time_left_are_told(tmp_path):
     done: list[tuple[int, int]] = []
     left: list[TimeLeft | None] = []

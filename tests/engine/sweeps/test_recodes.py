@@ -143,6 +143,7 @@ def test_in_a_small_file_a_recode_may_be_an_accident(tmp_path: Path) -> None:
     assert loose_recodes(code(survey(tmp_path, 60), plan), plan) == []
 
 
+@pytest.mark.slow
 @settings(max_examples=25, deadline=None)
 @given(seed=st.integers(0, 10**6), pairs=st.integers(0, 200))
 def test_contradictions_are_counted_as_in_the_released_rows(raw: RawTable, seed: int, pairs: int) -> None:
@@ -205,6 +206,7 @@ def test_the_board_reads_what_is_wrong_and_not_how_the_analyst_mends_it(tmp_path
     assert not any("drop" in line or "File" in line for line in said)
 
 
+@pytest.mark.slow
 @given(st.data())
 @settings(max_examples=100, deadline=None)
 def test_specs_that_are_written_out_part_what_one_of_them_parts(data: st.DataObject) -> None:

@@ -28,6 +28,7 @@ from tests.numeric_data import numbered
 RDS = '\n[[mechanism]]\nname = "rds"\ns = [5, 12]\n'
 
 
+@pytest.mark.slow
 def test_a_release_is_gone_once_it_is_measured(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     made: list[weakref.ref[RecordRelease]] = []
     alive: list[int] = []
@@ -63,6 +64,7 @@ def release_of(before: np.ndarray, after: list[np.ndarray], edits: tuple[EditRul
     return RecordRelease(ReleasedTable(data), tables, Plan(PLAN, edits=edits))
 
 
+@pytest.mark.slow
 @given(st.data(), st.sampled_from([(0, 1, 2), (1, 2), (0, 2), (0,), (1,)]))
 @examples(100)
 def test_tables_of_a_release_are_counted_record_by_record(drawn: st.DataObject, places: tuple[int, ...]) -> None:

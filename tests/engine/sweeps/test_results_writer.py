@@ -72,6 +72,7 @@ def test_quick_batches_wait_for_others_and_long_ones_do_not(tmp_path, clock, sto
         assert stored == [1, 3, 1]
 
 
+@pytest.mark.slow
 def test_a_sweep_of_quick_batches_takes_few_transactions(tmp_path, clock, stored, monkeypatch):
     monkeypatch.setattr("engine.sweeps.workers.BATCH_SIZE", 4)
     ticks: list[int] = []
@@ -84,6 +85,7 @@ def test_a_sweep_of_quick_batches_takes_few_transactions(tmp_path, clock, stored
     assert len(stored) > 20
 
 
+@pytest.mark.slow
 def test_results_that_wait_are_stored_where_the_workers_are_lost(tmp_path, clock, stored, monkeypatch):
     monkeypatch.setattr("engine.sweeps.workers.BATCH_SIZE", 4)
     run = SerialExecutor.run

@@ -97,6 +97,7 @@ def test_two_workers_give_the_bits_of_one(dense, expected):
         np.testing.assert_array_equal(in_order(rows), expected)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("cells", [1, 300, 10**9])
 def test_the_size_of_a_batch_changes_no_bit(dense, expected, cells, monkeypatch):
     monkeypatch.setattr(cell_evaluator, "_CELLS", cells)
@@ -104,6 +105,7 @@ def test_the_size_of_a_batch_changes_no_bit(dense, expected, cells, monkeypatch)
     np.testing.assert_array_equal(in_order(Evaluator(asked(dense), KEY).run_all(tasks).rows), expected)
 
 
+@pytest.mark.slow
 def test_a_candidate_alone_has_the_bits_it_has_among_its_splits_and_rates(dense, expected):
     for one in islice(all_groups(dense), 0, None, 7):
         for place, index in enumerate(one.indices.tolist()):
@@ -133,6 +135,7 @@ def recount(table: ContingencyTable, pairs: np.ndarray, spec: AttributeSpec) -> 
     return {cell: n for cell, n in counts.items() if n}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("shape", [(7,) * 12, (1000, 999, 500, 12) * 6], ids=["one word", "four words"])
 def test_sparse_tables_are_counted_right(shape):
     table = table_of(shape, 600)
@@ -164,6 +167,7 @@ def all_groups_of(table, spec):
     return group(space.scenarios([spec], ["0.3"]), table)[0].structure
 
 
+@pytest.mark.slow
 def test_memory_follows_occupied_cells_and_not_the_product_of_levels():
     table = table_of((1000, 999, 500, 12) * 3, 2000)
     names = table.domain.names
@@ -258,6 +262,7 @@ def test_fresh_runs_leave_what_rests_on_the_sweep(study):
     assert len(study.runs.results("fresh")) == 2 and len(risk_utility_map(study, fresh=True).results) == 2
 
 
+@pytest.mark.slow
 def test_a_growing_frontier_is_the_same_from_what_is_kept(study):
     known = live_frontier(study)
     with study.database.transaction() as db:

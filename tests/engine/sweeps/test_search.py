@@ -125,6 +125,7 @@ def test_it_says_how_much_it_looked_at(found, words):
 # -- a sweep ---------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_the_study_holds_what_was_looked_at(tmp_path):
     path = keyed(tmp_path / "s.study")
     plan = plan_of(space=SEARCH)
@@ -142,6 +143,7 @@ def test_the_study_holds_what_was_looked_at(tmp_path):
         assert results.values[first].tobytes() == np.ascontiguousarray(wanted[:, 4:]).tobytes()
 
 
+@pytest.mark.slow
 def test_stopped_and_resumed_it_is_the_study_it_would_have_been(tmp_path):
     plan = plan_of(space=SEARCH)
     with sweep(RAW, plan, keyed(tmp_path / "once.study"), workers=1) as study:
@@ -167,6 +169,7 @@ def test_a_larger_budget_extends_a_study(tmp_path):
         sweep(RAW, plan_of(space={**SEARCH, "rates": ("0.1",), "budget": 120}), path, workers=1, extend=True)
 
 
+@pytest.mark.slow
 def test_an_ordinary_study_can_be_searched_further(tmp_path):
     path = keyed(tmp_path / "s.study")
     with sweep(RAW, plan_of(space={"rates": ("0.1", "0.3"), "replicates": 8}), path, workers=1) as study:
@@ -175,6 +178,7 @@ def test_an_ordinary_study_can_be_searched_further(tmp_path):
         assert len(study.scenarios) == 80 > before
 
 
+@pytest.mark.slow
 def test_beside_other_mechanisms(tmp_path):
     mechanisms = (MechanismPlan(RANDOM_SWAP), MechanismPlan.of("rds", {"s": ["3", "9"]}))
     plan = plan_of(space={**SEARCH, "budget": 30}, mechanisms=mechanisms)

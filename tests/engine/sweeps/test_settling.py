@@ -118,6 +118,7 @@ def slow_twin(full: Results, study: Study) -> list[int]:
             runs[s] = min(100, needed if runs[s] < needed else 2 * runs[s])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("bound", "probability"), BOUNDS)
 def test_the_scenarios_that_get_runs_are_those_that_the_rule_names(tmp_path: Path, full: Results, bound, probability):
     with sweep(RAW, bounded(bound, probability), keyed(tmp_path / "s.study"), workers=1) as study:
@@ -125,6 +126,7 @@ def test_the_scenarios_that_get_runs_are_those_that_the_rule_names(tmp_path: Pat
         assert held == slow_twin(full, study)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("bound", "probability"), BOUNDS)
 def test_a_settled_choice_is_settled_and_an_open_one_has_reached_the_limit(tmp_path: Path, bound, probability):
     with sweep(RAW, bounded(bound, probability), keyed(tmp_path / "s.study"), workers=1) as study:
@@ -161,6 +163,7 @@ def test_all_three_ends_are_among_the_bounds(tmp_path: Path):
 # -- stops, workers, progress ------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_stops_while_the_choice_is_being_settled_change_nothing(tmp_path: Path):
     plan = bounded(*SPENDS)
     with sweep(RAW, plan, keyed(tmp_path / "s.study"), workers=1) as study:
@@ -181,6 +184,7 @@ def test_two_workers_settle_the_same_choice(tmp_path: Path):
         assert table_of(study) == rows
 
 
+@pytest.mark.slow
 def test_progress_counts_the_runs_that_the_choice_takes(tmp_path: Path):
     ticks: list[tuple[int, int]] = []
     with sweep(
@@ -192,6 +196,7 @@ def test_progress_counts_the_runs_that_the_choice_takes(tmp_path: Path):
     assert [done for done, _ in ticks] == sorted(done for done, _ in ticks)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("bound", "probability"), BOUNDS)
 def test_the_share_done_never_falls_and_the_total_begins_as_the_most_that_there_may_be(tmp_path, bound, probability):
     ticks: list[tuple[int, int]] = []
@@ -217,6 +222,7 @@ def test_a_total_that_grows_lets_the_share_stand_still(tmp_path: Path):
     assert ticks == [(0, 100), (50, 100), (55, 110), (60, 120), (150, 200), (200, 200)]
 
 
+@pytest.mark.slow
 def test_the_fresh_runs_of_a_sweep_have_an_entry_in_the_log_and_only_one(tmp_path: Path):
     plan, path = bounded(*BOUNDS[1]), keyed(tmp_path / "s.study")
     for _ in range(2):  # the second time there is nothing left to do
@@ -226,6 +232,7 @@ def test_the_fresh_runs_of_a_sweep_have_an_entry_in_the_log_and_only_one(tmp_pat
             assert logged == [{"candidates": [study.scenarios[i].label for i in run_again], "replicates": 20}]
 
 
+@pytest.mark.slow
 def test_a_search_settles_the_choice_too(tmp_path: Path):
     space: dict[str, Any] = {"swap_sizes": (), "search": True, "adaptive": False, "budget": 80, "rates": ("0.1", "0.3")}
     with sweep(RAW, bounded(*SPENDS, **space), keyed(tmp_path / "s.study"), workers=1) as study:
@@ -233,6 +240,7 @@ def test_a_search_settles_the_choice_too(tmp_path: Path):
         assert "looked at" in study.progress.message and "the choice under the bound" in study.progress.message
 
 
+@pytest.mark.slow
 def test_another_key_is_another_study_and_settles_for_itself(tmp_path: Path):
     with sweep(RAW, bounded(*SPENDS), keyed(tmp_path / "a.study", KEY[::-1]), workers=1) as study:
         assert "the bound 0.21" in study.progress.message
@@ -248,6 +256,7 @@ def test_the_plan_says_how_often_a_candidate_may_be_run():
     assert "100" not in runs_words(plan_of(space=SPACE))
 
 
+@pytest.mark.slow
 def test_the_command_says_so_before_a_sweep(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
     from engine.cli.main import main
 

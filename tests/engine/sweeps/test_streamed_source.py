@@ -66,6 +66,7 @@ def swept(path: Path, data: RawTable | RecordStream) -> Study:
     return sweep(table_for(data, plan_of()), plan_of(), keyed(path), workers=1)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("form", FORMS)
 def test_a_study_of_a_stream_has_the_rows_of_one_in_memory(tmp_path: Path, form: str) -> None:
     table = records(600)
@@ -102,6 +103,7 @@ def test_a_study_is_gone_on_with_in_the_way_in_which_it_was_made(tmp_path: Path)
         open_sweep(counted, None, study)
 
 
+@pytest.mark.slow
 def test_other_records_of_a_stream_are_refused(tmp_path: Path) -> None:
     table = records(300)
     path = write_source(tmp_path, "csv", table, [])
@@ -111,6 +113,7 @@ def test_other_records_of_a_stream_are_refused(tmp_path: Path) -> None:
             open_sweep(table_for(open_stream(path), plan_of()), None, study)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("form", ["csv", "parquet folder"])
 def test_files_of_which_a_column_of_no_attribute_was_changed_are_refused(tmp_path: Path, form: str) -> None:
     table = records(300)
@@ -181,6 +184,7 @@ def test_what_needs_records_is_named_and_refused_before_anything_is_read(
     assert words in str(error.value)
 
 
+@pytest.mark.slow
 def test_measures_that_need_records_are_refused_when_they_are_added(tmp_path: Path) -> None:
     path = write_source(tmp_path, "csv", records(300), [])
     with swept(tmp_path / "s.study", open_stream(path)) as study:
@@ -204,6 +208,7 @@ def test_what_a_plan_does_not_name_is_told_with_its_remedies(tmp_path: Path) -> 
     assert offered["new:income"] == ["drop", "carry"] and offered["absent:sexx"][0] == "rename:sex"
 
 
+@pytest.mark.slow
 def test_a_study_of_other_intervals_may_be_of_the_same_data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Nobody takes it for one of other data: what is counted by intervals has another digest with other intervals."""
     monkeypatch.setattr(tabulation, "MANY_ROWS", 1)

@@ -125,6 +125,7 @@ def test_specs_are_not_merged_with_their_complement_where_rules_refuse():
     assert space_of(free, code(RAW, free)).n_merged > 0 == space_of(plan, code(RAW, plan)).n_merged
 
 
+@pytest.mark.slow
 def test_a_sweep_with_rules_never_raises_failures_and_tells_what_was_refused(tmp_path: Path):
     plan = plan_of(edits=(NO_V1_WITH_V0,), mechanisms=(MechanismPlan.of("random_swap", {"lean": ["0", "1"]}),))
     with sweep(RAW, plan, keyed(tmp_path / "s.study"), workers=1) as study:
@@ -144,6 +145,7 @@ def test_a_sweep_with_rules_never_raises_failures_and_tells_what_was_refused(tmp
         assert (failures > study.original["edit_failures"]).any(), "without refusing, swaps do break the rule"
 
 
+@pytest.mark.slow
 def test_a_realisation_is_made_again_down_to_records_with_the_same_figures(tmp_path: Path):
     plan = plan_of(edits=(NO_V1_WITH_V0,), mechanisms=(MechanismPlan.of("random_swap", {"lean": 2, "near": "C:1"}),))
     data = code(RAW, plan)
@@ -166,6 +168,7 @@ def test_a_study_extended_by_a_way_keeps_the_published_swap():
     assert len(SMALL.records) == code(RAW, extended).n_records
 
 
+@pytest.mark.slow
 def test_the_command_that_counts_says_in_how_many_ways(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
     data, plan = tmp_path / "small.csv", tmp_path / "plan.toml"
     rows = [",".join(f"v{code}" for code in record) for record in SMALL.records]

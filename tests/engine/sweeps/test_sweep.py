@@ -88,6 +88,7 @@ def test_edit_failures_are_counted_wherever_rules_are_declared(path):
         assert study.runs.results().values[:, place].min() >= 0
 
 
+@pytest.mark.slow
 def test_other_data_are_refused(path):
     swept(path, plan_of())
     changed = list(SMALL.records)
@@ -166,6 +167,7 @@ def test_no_value_of_a_record_is_in_the_study(path):
     db.close()
 
 
+@pytest.mark.slow
 def test_an_estimate_counts_the_candidates(path):
     candidates, seconds, *_ = estimate(plan_of(), code(RAW, plan_of()))
     assert candidates == 80 and 0 < seconds < 60
@@ -214,6 +216,7 @@ def test_measures_are_asked_once_however_written(path):
         assert study.runs.results().values.shape[1] == 2
 
 
+@pytest.mark.slow
 def test_runs_over_records_are_reported_a_few_at_a_time_and_fitted_once(path, monkeypatch):
     plan = plan_of(mechanisms=(MechanismPlan.of("rds", {"s": ["3"]}),), space={"replicates": 20})
     fits, ticks = [], []
@@ -246,6 +249,7 @@ def test_scenarios_are_kept_for_maps_while_workers_draw_and_sums_at_the_end(path
         assert (study.cache.load("scenario") or {}).keys() == study.scenarios.arrays().keys()
 
 
+@pytest.mark.slow
 def test_a_study_records_which_columns_only_a_pattern_covered(tmp_path: Path) -> None:
     plan = Plan(DataPlan(plan_of().attributes[:3], carry=("*",)), space=plan_of().space)
     with pytest.raises(UsageError, match="that the plan does not name, and only a pattern covers"):
@@ -278,6 +282,7 @@ def test_scenarios_of_a_new_study_are_listed_while_processes_start(tmp_path, mon
     assert order == ["processes", "scenarios"]
 
 
+@pytest.mark.slow
 def test_a_sweep_whose_processes_do_not_start_goes_on_later(tmp_path, monkeypatch):
     def refuses(*_: object, **__: object):
         raise EngineError("no cluster answers")

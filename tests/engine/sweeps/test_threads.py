@@ -70,6 +70,7 @@ def test_threads_give_the_rows_of_one_evaluator_however_they_take_turns(contende
     assert notes == set(map(str, expected.notes))
 
 
+@pytest.mark.slow
 def test_a_study_filled_by_threads_is_the_one_filled_by_one(
     contended: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -80,6 +81,7 @@ def test_a_study_filled_by_threads_is_the_one_filled_by_one(
     assert seen and main_thread().name not in seen
 
 
+@pytest.mark.slow
 def test_scenarios_are_listed_while_the_first_ones_are_drawn(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     drawn, run, add = Event(), Evaluator.run_all, ScenarioTable.add
 
@@ -128,6 +130,7 @@ def test_an_error_in_a_thread_is_the_error_of_the_sweep(tmp_path: Path, monkeypa
         sweep(RAW, None, path, workers=2)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("how", ["interrupted", "cancelled"])
 def test_a_sweep_in_threads_stops_and_goes_on(
     contended: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, how: str

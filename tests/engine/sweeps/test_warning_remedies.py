@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from engine.data.microdata import RawTable
 from engine.plan import Plan, plan_from_toml
 from engine.plan.recode import code
@@ -41,6 +43,7 @@ def _labels(plan: Plan, warning: ReleaseWarning) -> list[str]:
     return [remedy.label for remedy in remedies(warning, plan, RAW)]
 
 
+@pytest.mark.slow
 def test_every_remedy_makes_its_warning_go() -> None:
     plan = plan_from_toml(PLAN)
     warnings = _warnings(plan)

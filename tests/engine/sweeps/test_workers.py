@@ -81,6 +81,7 @@ def threads_at_work(full_strength: Event | None) -> int:
     return at_work
 
 
+@pytest.mark.slow
 def test_a_thread_waits_while_the_first_outcome_is_looked_at_where_it_is_told_to() -> None:
     assert threads_at_work(Event()) == 1
     assert threads_at_work(None) == 2

@@ -43,6 +43,7 @@ def traces(figure: Any, what: str) -> list[Any]:
     return [t for t in figure.data if t.name == what or (t.text is not None and what in t.text)]
 
 
+@pytest.mark.slow
 def test_the_toolbar_has_room_above_the_legend():
     one = map_figure.risk_utility(cloud(), MARKS).layout
     several = map_figure.risk_utility(cloud(facet=np.arange(4) % 2, facets=("1 %", "2 %")), MARKS).layout
@@ -160,6 +161,7 @@ def test_panels_by_rate_have_scales_of_their_own_and_say_so():
         assert low <= own.x[0] <= high
 
 
+@pytest.mark.slow
 def test_very_many_points_are_a_density_and_the_frontier_stays():
     n = density.MANY + 10
     rng = np.random.default_rng(1)
@@ -173,6 +175,7 @@ def test_very_many_points_are_a_density_and_the_frontier_stays():
     assert len(figure.to_json()) < 1_000_000
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("picks", [False, True])
 def test_a_framed_figure_holds_nothing_that_is_drawn_twice(picks: bool):
     n = density.MANY + 10

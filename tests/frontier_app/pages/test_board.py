@@ -66,6 +66,7 @@ def test_before_a_recommendation(swept: Callable[..., Workspace]):
     assert "Nothing has been recommended" in words(board(swept()))
 
 
+@pytest.mark.slow
 def test_a_study_with_a_recommendation_answers_ten_questions(swept: Callable[..., Workspace]):
     at = swept()
     recommend(at).close()
@@ -116,6 +117,7 @@ def test_a_bundle_alone_shows_the_board_and_the_glossary_only(swept: Callable[..
     assert "lacks 'format'" in made.error[0].value
 
 
+@pytest.mark.slow
 def test_the_map_holds_the_letters_and_no_names(swept: Callable[..., Workspace]):
     at = swept()
     with recommend(at) as study:
@@ -141,6 +143,7 @@ def test_the_map_holds_the_letters_and_no_names(swept: Callable[..., Workspace])
     assert [row[ON_FRONTIER] for row in told] == [on_frontier(c) for c in candidates]
 
 
+@pytest.mark.slow
 def test_letters_of_one_place_on_the_map_do_not_cover_each_other(swept: Callable[..., Workspace]):
     at = swept()
     with recommend(at) as study:
@@ -204,6 +207,7 @@ def test_the_command_opens_a_bundle_and_refuses_another_folder(
     assert opened == [folder]
 
 
+@pytest.mark.slow
 def test_hostile_texts_of_a_bundle_stay_text(swept: Callable[..., Workspace], tmp_path: Path):
     at = swept()
     with recommend(at) as study:
@@ -228,6 +232,7 @@ def test_hostile_texts_of_a_bundle_stay_text(swept: Callable[..., Workspace], tm
     assert "<a " not in board_map.board_map(hostile, dark=False).to_json()
 
 
+@pytest.mark.slow
 def test_the_average_stands_beside_the_run_and_its_error_is_explained(swept: Callable[..., Workspace]):
     at = swept()
     with recommend(at) as study:
@@ -244,6 +249,7 @@ def test_the_average_stands_beside_the_run_and_its_error_is_explained(swept: Cal
     assert "average" not in risk_sentence(other)
 
 
+@pytest.mark.slow
 def test_a_bar_within_the_rounding_of_its_figure_is_not_drawn_and_that_is_said(swept: Callable[..., Workspace]):
     at = swept()
     with recommend(at) as study:
@@ -267,6 +273,7 @@ def test_a_bar_within_the_rounding_of_its_figure_is_not_drawn_and_that_is_said(s
         assert "none are drawn" not in bars_words(replace(found, map=replace(found.map, candidates=plain)))
 
 
+@pytest.mark.slow
 def test_a_count_that_falls_while_its_share_rises_is_no_gain_on_the_board(swept: Callable[..., Workspace]):
     at = swept("fair", rates=["0.01", "0.6"])
     assert at.study is not None

@@ -155,6 +155,7 @@ def test_without_data_only_the_runs_are_shown(swept: Callable[..., Workspace]):
     assert not inspect(made, "runs").info
 
 
+@pytest.mark.slow
 def test_the_run_shown_is_the_recommended_one_where_its_own_bound_picked_another_than_the_plans_rule(
     swept: Callable[..., Workspace],
 ):
@@ -230,6 +231,7 @@ def test_changes_of_pairs_stand_in_the_lower_half():
     assert figure.data[0].zmin == -figure.data[0].zmax == -0.1
 
 
+@pytest.mark.slow
 def test_pins_set_elsewhere_are_shown(swept: Callable[..., Workspace]):
     at = swept()
     with Study.open(at.folder / "study-1.study") as study:
@@ -264,6 +266,7 @@ def test_what_opens_first_of_a_candidate_can_have_changed() -> None:
     assert CompareView().part == "associations"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("page", ["explore", "compare", "recommend"])
 def test_a_candidate_of_which_users_see_nothing_says_so(swept: Callable[..., Workspace], page: str):
     at = swept(keys=["A", "B", "C"], analyse=["A", "B"], swap=["C"])

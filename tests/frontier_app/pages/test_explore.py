@@ -65,6 +65,7 @@ def middle(view: RiskUtilityMap) -> float:
     return float(np.nanmedian(view.risk_loss))
 
 
+@pytest.mark.slow
 def test_one_sentence_of_counts_and_no_recommendation_before_a_rule(at: Workspace):
     shown = words(explored(at))
     assert re.search(
@@ -73,6 +74,7 @@ def test_one_sentence_of_counts_and_no_recommendation_before_a_rule(at: Workspac
     assert "Nothing is recommended yet: set the largest acceptable risk α" in shown
 
 
+@pytest.mark.slow
 def test_a_bound_recommends_letters_and_moves_the_optimum(at: Workspace, view: RiskUtilityMap):
     made = explored(at)
     made.toggle(key="bound-on").set_value(True).run()
@@ -103,6 +105,7 @@ def test_a_slope_recommends_too_and_takes_the_place_of_the_bound(at: Workspace, 
     assert "| wins | for slopes |" in words(made)
 
 
+@pytest.mark.slow
 def test_the_plans_own_rule_recommends_without_being_asked(swept: Callable[..., Workspace], view: RiskUtilityMap):
     made = explored(swept(max_risk=f"{middle(view):.4f}"))
     assert "is recommended: the most useful within the plan's bound α = " in words(made)
@@ -115,6 +118,7 @@ def test_a_bound_below_everything_says_so(at: Workspace, view: RiskUtilityMap):
     assert found.index is None and "no candidate meets the bound" in found.trouble
 
 
+@pytest.mark.slow
 def test_a_bound_that_nothing_meets_says_what_would_and_does_it(at: Workspace, view: RiskUtilityMap):
     made = explored(at)
     made.toggle(key="bound-on").set_value(True).run()
@@ -130,7 +134,10 @@ def test_a_bound_that_nothing_meets_says_what_would_and_does_it(at: Workspace, v
     assert bound <= 1.1 * view.original[view.risk], "with room for new runs, and no riskier than doing nothing"
 
 
-@pytest.mark.parametrize("drawn", list(drawing.DRAWN))
+@pytest.mark.parametrize(
+    "drawn",
+    [pytest.param(name, marks=[] if name in ("labelled", "runs") else [pytest.mark.slow]) for name in drawing.DRAWN],
+)
 def test_every_figure_is_one_click(drawn: str, at: Workspace):
     made = explored(at)
     made.selectbox(key="look-colour").set_value("number").run()  # by rate, a map is coloured as the pooled figure is
@@ -189,6 +196,7 @@ def test_words_beside_the_quantile_say_what_is_drawn(at: Workspace):
     )
 
 
+@pytest.mark.slow
 def test_how_much_of_the_true_frontier_was_found_stands_below_the_map(at: Workspace):
     assert "with these runs a map finds about" in words(explored(at))
 
@@ -238,6 +246,7 @@ def test_rows_say_letters_and_pins_and_leave_empty_columns_out(view: RiskUtility
     assert "risk_se" not in rows(alone, places, Rule(), {}).columns
 
 
+@pytest.mark.slow
 def test_why_not_another_names_neighbours_and_what_dominates(at: Workspace, view: RiskUtilityMap):
     dominated = int(np.flatnonzero(~view.dominance.undominated & ~np.isnan(view.risk_loss))[0])
     made = explored(at)
@@ -276,6 +285,7 @@ def test_pins_are_listed_with_the_letters(at: Workspace, view: RiskUtilityMap):
     assert shown.value["pin"].tolist() == ["two"]
 
 
+@pytest.mark.slow
 def test_other_measures_have_no_bound_from_before(at: Workspace):
     made = explored(at)
     made.toggle(key="bound-on").set_value(True).run()
@@ -358,6 +368,7 @@ def test_the_slider_reaches_as_far_as_the_candidates_do_and_any_bound_can_be_typ
     assert next(box for box in made.number_input if box.label == slider.label).value == pytest.approx(slider.max)
 
 
+@pytest.mark.slow
 def test_a_changed_plan_is_said_where_the_map_rests_on_the_old_one(at: Workspace):
     made = explored(at)
     assert not any("plan has changed" in one.value for one in made.info)
@@ -367,6 +378,7 @@ def test_a_changed_plan_is_said_where_the_map_rests_on_the_old_one(at: Workspace
     assert any("plan has changed" in one.value for one in made.info)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("risk", [0.0, 0.25, 1.0])
 def test_a_bound_can_be_set_where_all_candidates_have_the_same_risk(
     at: Workspace, view: RiskUtilityMap, monkeypatch: pytest.MonkeyPatch, risk: float

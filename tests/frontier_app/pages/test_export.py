@@ -69,6 +69,7 @@ def written(at: Workspace, name: str = "x000-20260102-030405-ab12", tiers: tuple
     return folder
 
 
+@pytest.mark.slow
 def test_without_a_recommendation_the_page_leads_to_one(swept: Callable[..., Workspace]):
     at = swept()
     made = opened(at)
@@ -82,6 +83,7 @@ def tier_of(made: AppTest):
     return next(radio for radio in made.radio if radio.label == "For whom")
 
 
+@pytest.mark.slow
 def test_only_readers_whose_turn_it_is_can_be_chosen(at: Workspace):
     made = opened(at)
     assert (tier_of(made).value, tier_of(made).options) == ("analyst", ["Analyst", "Chair", "Members"])
@@ -105,6 +107,7 @@ def test_only_readers_whose_turn_it_is_can_be_chosen(at: Workspace):
     assert not made.exception and tier_of(made).value == "analyst", "what was chosen then is not open any more"
 
 
+@pytest.mark.slow
 def test_the_range_that_the_public_is_told_is_said(at: Workspace):
     with Study.open(at.folder / "study-1.study") as study:
         publish = PublishPlan(rate_policy="range", rate_range="between 1 and 5 percent")
@@ -113,6 +116,7 @@ def test_the_range_that_the_public_is_told_is_said(at: Workspace):
     assert "told a range instead of the rate: between 1 and 5 percent" in words(opened(at))
 
 
+@pytest.mark.slow
 def test_what_is_asked_for_is_started_and_kept(at: Workspace, monkeypatch):
     started: list[list[str]] = []
 

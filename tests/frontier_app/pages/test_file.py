@@ -27,6 +27,7 @@ from tests.frontier_app.file_page import (
 from tests.streamed_sources import records, write_source
 
 
+@pytest.mark.slow
 def test_a_path_is_opened_and_stands_in_no_address(tmp_path: Path) -> None:
     made = open_file(people(tmp_path))
     assert not made.exception and not made.error
@@ -42,6 +43,7 @@ def test_a_path_is_opened_and_stands_in_no_address(tmp_path: Path) -> None:
     assert again.session_state["frontier"].owner
 
 
+@pytest.mark.slow
 def test_a_small_folder_of_parts_is_opened_as_a_file(tmp_path: Path) -> None:
     folder = write_source(tmp_path, "parquet folder", records(100).drop_columns(["note"]), [10])
     made = open_file(folder)
@@ -64,6 +66,7 @@ def test_without_the_owners_address_no_path_is_read(tmp_path: Path) -> None:
     assert "only at the address" in forced.error[0].value
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("typed", "said"),
     [
@@ -96,6 +99,7 @@ def test_what_cannot_be_opened_is_said_and_nothing_is_left_behind(
     assert any(b.label == "Open fair" for b in made.button)
 
 
+@pytest.mark.slow
 def test_what_is_on_the_page_belongs_to_its_present_inputs(tmp_path: Path) -> None:
     """A file given to an input of a version that the next run no longer draws would be lost."""
     made = open_file(people(tmp_path))
@@ -105,6 +109,7 @@ def test_what_is_on_the_page_belongs_to_its_present_inputs(tmp_path: Path) -> No
         to_part(made, part)
 
 
+@pytest.mark.slow
 def test_looking_at_pages_is_no_action(tmp_path: Path) -> None:
     made = open_file(people(tmp_path))
     for page in ("threat", "plan", "data"):
@@ -114,6 +119,7 @@ def test_looking_at_pages_is_no_action(tmp_path: Path) -> None:
     assert made.session_state["frontier"].actions == ()
 
 
+@pytest.mark.slow
 def test_a_codebook_gives_labels_and_roles_and_is_kept(tmp_path: Path) -> None:
     made = open_file(people(tmp_path))
     script = (
@@ -159,6 +165,7 @@ def test_a_codebook_is_taken_back_with_its_labels(tmp_path: Path) -> None:
         assert workspace_of(made).codebook_path.exists() == bool(label)
 
 
+@pytest.mark.slow
 def test_leaving_forgets_the_work_at_hand_and_keeps_whose_session_it_is(tmp_path: Path) -> None:
     made = open_file(people(tmp_path))
     now = made.session_state["frontier"]

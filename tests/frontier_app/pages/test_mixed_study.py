@@ -38,6 +38,7 @@ def label_of(view: RiskUtilityMap, short: str) -> str:
     return next(s.label for s in view.scenarios if str(s.spec).startswith(short))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("page", ["data", "plan", "sweep", "explore", "compare", "recommend", "release"])
 def test_every_page_works(page: str, at: Workspace):
     made = app(at, page)
@@ -52,6 +53,7 @@ def test_looking_at_the_plan_does_not_change_it(at: Workspace):
     assert made.session_state["frontier"].plan == before == mixed_study.plan()
 
 
+@pytest.mark.slow
 def test_plan_counts_by_mechanism_and_complains_in_the_engines_words(at: Workspace):
     made = app(at, "plan")
     assert {m.label: m.value for m in made.metric}["Scenarios"] == "7"
@@ -63,6 +65,7 @@ def test_plan_counts_by_mechanism_and_complains_in_the_engines_words(at: Workspa
     assert any("D == 0, must be at least 1" in error.value for error in made.error)
 
 
+@pytest.mark.slow
 def test_shapes_are_mechanisms_and_labels_count_tables(view: RiskUtilityMap):
     points = drawing.cloud(view, Look())
     assert points.shapes == ("random swap", "MaPS", "RDS", "PRAM")
@@ -116,6 +119,7 @@ def test_neighbours_are_the_nearest_of_the_frontier(view: RiskUtilityMap):
         assert "safer" not in candidate_card.neighbours(view, on[0])
 
 
+@pytest.mark.slow
 def test_a_candidate_of_several_tables_names_its_joint_risk(at: Workspace, view: RiskUtilityMap):
     label = label_of(view, "maps s=12 rule=le w0=0.8 D=3")
     made = app(at, "explore")

@@ -183,6 +183,7 @@ def test_names_in_a_locked_plan_and_in_what_departs_from_it(workspace: Workspace
             assert told or (one, page) in ((locked, "plan"), (locked, "sweep"))
 
 
+@pytest.mark.slow
 def test_names_in_complaints(workspace: Workspace):
     text = workspace.plan_path.read_text(encoding="utf-8")
     workspace.save_plan(text + f"\n[[attribute]]\nname = {json.dumps(words())}\n")

@@ -67,6 +67,7 @@ def brought_to(at: Workspace, state: str) -> None:
             decide(study, "released", "Ada")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("page", "state"), _NEXT)
 def test_the_blue_button_is_the_next_step(page: str, state: str, swept: Callable[..., Workspace]):
     at = swept(risk="small_cells", utility="hellinger", max_risk="0.0025")
@@ -77,6 +78,7 @@ def test_the_blue_button_is_the_next_step(page: str, state: str, swept: Callable
     assert blue(made) == ([step] if step else [])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("page", PAGES)
 def test_no_page_has_two_blue_buttons(page: str, swept: Callable[..., Workspace]):
     assert len(blue(app(swept(), page))) <= 1
@@ -104,6 +106,7 @@ def test_every_file_that_is_read_has_a_format_that_is_proposed():
     assert set(EXTENSIONS) <= set(exports._LIKE)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("page", ["explore", "compare", "recommend", "board", "release"])
 def test_a_page_without_a_study_leads_to_what_is_missing(page: str):
     made = app()

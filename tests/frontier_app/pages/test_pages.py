@@ -54,6 +54,7 @@ def test_with_nothing_open_a_page_says_what_to_do_next(page: str):
         assert leads_to(made, "data")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("page", PAGES)
 def test_with_a_finished_study_every_page_works(page: str, swept: Callable[..., Workspace]):
     made = to(app(swept()), page)
@@ -61,6 +62,7 @@ def test_with_a_finished_study_every_page_works(page: str, swept: Callable[..., 
     assert not made.error
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("page", PAGES)
 def test_with_data_and_no_study(page: str):
     made = app()
@@ -79,6 +81,7 @@ def test_an_unknown_or_malformed_workspace_is_said_and_left():
         assert token_of(made) in ("", None)
 
 
+@pytest.mark.slow
 def test_the_sample_opens_with_its_counts_and_its_plan():
     made = app()
     made.button(key="open-czech").click().run()
@@ -102,6 +105,7 @@ def test_plan_counts_and_complains_in_the_engines_words():
     assert {m.label: m.value for m in made.metric}["Scenarios"] == "21"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["czech", "nces", "fair"])
 def test_looking_at_a_plan_does_not_change_it(name: str):
     made = app()
@@ -126,6 +130,7 @@ def test_plan_survives_leaving_the_page_and_reloading():
     assert next(box for box in again.text_input if box.label.startswith("Swap rates")).value == "3, 4"
 
 
+@pytest.mark.slow
 def test_a_candidate_is_chosen_from_the_list_and_shown_in_words(swept: Callable[..., Workspace]):
     at = swept()
     with Study.open(at.folder / "study-1.study") as study:
@@ -141,6 +146,7 @@ def test_a_candidate_is_chosen_from_the_list_and_shown_in_words(swept: Callable[
     assert f"({label})" in words(made)
 
 
+@pytest.mark.slow
 def test_risk_bound_marks_the_most_useful(swept: Callable[..., Workspace]):
     made = to(app(swept()), "explore")
     made.toggle(key="bound-on").set_value(True).run()
@@ -177,6 +183,7 @@ def test_a_study_without_its_data_can_be_explored(swept: Callable[..., Workspace
     assert workspace.link(study, None) == at
 
 
+@pytest.mark.slow
 def test_a_changed_plan_offers_a_new_study_and_the_way_back(swept: Callable[..., Workspace]):
     made = to(app(swept()), "plan")
     next(box for box in made.text_input if box.label.startswith("Swap rates")).set_value("2, 10, 20").run()
@@ -194,6 +201,7 @@ def test_glossary_finds_a_word():
     assert any("zzzz" in info.value for info in made.info)
 
 
+@pytest.mark.slow
 def test_glossary_has_every_symbol_and_mechanism_with_meaning_and_source():
     made = to(app(), "glossary")
     said = words(made).replace("\\", "")

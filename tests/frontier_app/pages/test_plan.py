@@ -50,6 +50,7 @@ def _preset(made: AppTest, preset: str) -> AppTest:
     return made
 
 
+@pytest.mark.slow
 def test_an_error_of_an_input_is_shown_once_and_at_the_input() -> None:
     made = _on_plan()
     next(box for box in made.checkbox if "mechanism-pram-" in str(box.key)).check().run()
@@ -80,6 +81,7 @@ def test_a_space_is_shown_as_its_preset(space: dict[str, object], preset: str) -
     assert preset_of(plan) == preset
 
 
+@pytest.mark.slow
 def test_presets_change_the_space_and_its_count() -> None:
     made = _preset(_on_plan(), "all")
     assert _plan(made).space.all_specs
@@ -99,6 +101,7 @@ def test_the_figures_of_a_space_add_up(d: int, narrow: tuple[int, ...], rule: st
     assert figures[0] == sum(figures[1:]) == 4**d - 3**d and figures[-1] == len(found.specs)
 
 
+@pytest.mark.slow
 def test_the_page_says_what_becomes_of_all_swaps() -> None:
     made = _preset(_on_plan(), "all")
     said = next(part.value for part in made.caption if part.value.startswith("Of "))
@@ -121,10 +124,12 @@ def test_a_list_of_ones_own_is_taken_and_complained_about() -> None:
     assert _plan(made).space.specs == ("A:S B:F", "C:S")
 
 
+@pytest.mark.slow
 def test_the_time_of_a_cheap_plan_is_told_without_asking() -> None:
     assert any("from a probe" in str(part.value) for part in _on_plan().markdown)
 
 
+@pytest.mark.slow
 def test_the_time_counts_reading_the_file(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(plan_size, "estimate", lambda *_, read, **__: Estimate(10, 2.0 + read, 0.4))
     monkeypatch.setattr(actions, "seconds_to_read", lambda: 0.5)
@@ -139,6 +144,7 @@ def _tick(made: AppTest, words: str) -> AppTest:
     return made
 
 
+@pytest.mark.slow
 def test_the_time_of_a_quick_mechanism_is_told_without_asking(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(plan_size, "time", SimpleNamespace(perf_counter=lambda: 0.0))  # quick on a busy machine too
     made = _tick(_tick(_on_plan(), "PRAM"), "DDS")
@@ -146,6 +152,7 @@ def test_the_time_of_a_quick_mechanism_is_told_without_asking(monkeypatch: pytes
     assert not has_button(made, "estimate-time")
 
 
+@pytest.mark.slow
 def test_the_time_of_a_slow_mechanism_is_told_when_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(plan_size, "_QUICK", 0.0)
     made = _tick(_on_plan(), "DDS")
@@ -155,6 +162,7 @@ def test_the_time_of_a_slow_mechanism_is_told_when_asked_for(monkeypatch: pytest
     assert any("from a probe" in str(part.value) for part in made.markdown)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("typed", "said"),
     [
@@ -185,6 +193,7 @@ def test_a_departure_from_an_approved_plan_is_named() -> None:
     assert any("Swap rates: approved was 0.01, 0.02, 0.1, now it is 0.05" in str(p.value) for p in made.warning)
 
 
+@pytest.mark.slow
 def test_a_search_says_how_much_it_looks_at() -> None:
     made = _preset(_on_plan(), "search")
     next(box for box in made.number_input if str(box.key).startswith("budget-")).set_value(300).run()
@@ -194,6 +203,7 @@ def test_a_search_says_how_much_it_looks_at() -> None:
     assert next(box for box in made.checkbox if box.label.startswith("Spend replicates")).disabled
 
 
+@pytest.mark.slow
 def test_replicates_can_be_spent_where_they_matter() -> None:
     made = _on_plan()
     next(box for box in made.checkbox if box.label.startswith("Spend replicates")).check().run()
@@ -216,6 +226,7 @@ def _lock(made: AppTest, number: str = "DRB-7", by: str = "Grace") -> AppTest:
     return _press(made, "lock-plan")
 
 
+@pytest.mark.slow
 def test_a_plan_is_locked_with_number_and_name_and_says_so_from_then_on() -> None:
     made = _on_plan()
     _press(made, "lock-plan")
@@ -232,11 +243,13 @@ def test_a_plan_is_locked_with_number_and_name_and_says_so_from_then_on() -> Non
     assert made.session_state["frontier"].actions == (), "a lock is not taken back by a click"
 
 
+@pytest.mark.slow
 def test_a_locked_plan_is_shown_as_such_on_the_page_of_the_file() -> None:
     made = to_page(_lock(_on_plan()), "data")
     assert any("approved as DRB-7 by Grace" in str(part.value) for part in made.info) and not made.warning
 
 
+@pytest.mark.slow
 def test_a_wrong_plan_cannot_be_locked_and_leads_nowhere() -> None:
     made = _on_plan()
     next(box for box in made.text_input if box.label.startswith("Swap rates")).set_value("nonsense").run()
@@ -268,11 +281,13 @@ def test_the_plan_is_a_document_for_members_and_with_rates_for_the_chair(
     assert offered["plan-document-member"]() == document_bytes(again, ".docx"), "the command line writes the same"
 
 
+@pytest.mark.slow
 def test_a_searched_plan_becomes_a_document(offered: dict[str, Callable[[], bytes]]) -> None:
     _preset(_on_plan(), "search")
     assert "in the whole space2,817" in words_of(offered["plan-document-member"]())
 
 
+@pytest.mark.slow
 def test_a_wrong_plan_is_no_document() -> None:
     made = _on_plan()
     assert [b.proto.disabled for b in made.get("download_button")] == [False, False]
@@ -317,6 +332,7 @@ def test_a_plan_that_takes_long_says_so_and_is_shortened_in_one_click(monkeypatc
     assert any("3,000 scenarios, up to 20 runs" in str(part.value) for part in made.warning)
 
 
+@pytest.mark.slow
 def test_a_short_plan_is_not_warned_about() -> None:
     made = _on_plan()
     assert not made.warning and not [b for b in made.button if str(b.key).startswith("shorter-")]
@@ -328,6 +344,7 @@ def test_a_space_beyond_counting_is_said_by_its_digits(monkeypatch: pytest.Monke
     assert any("has 4 digits. The search tries at most 3,000 scenarios" in part.value for part in made.caption)
 
 
+@pytest.mark.slow
 def test_only_some_attributes_may_be_swapped_in_one_step() -> None:
     made = _on_plan()
     next(box for box in made.multiselect if box.label == "Attributes that may be swapped").set_value(["B", "E"]).run()
@@ -344,6 +361,7 @@ def test_only_my_attributes_leaves_no_size_that_is_too_large() -> None:
     assert only(wide, ["B"]).space.fix == ("A",) and preset_of(only(_PLAN, ["B"])) == "paper"
 
 
+@pytest.mark.slow
 def test_a_measure_is_explained_with_its_own_parameter() -> None:
     made = _on_plan()
     assert any("fewer than 3 together" in part.value for part in made.caption)

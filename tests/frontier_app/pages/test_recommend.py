@@ -61,6 +61,7 @@ def test_without_a_study_the_page_says_what_to_do():
     assert not made.exception and "nothing to recommend yet" in words(made)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("bound", "replicates", "doubted"), [("0.5", 40, False), ("0.0026", 20, True)])
 def test_the_share_of_runs_within_the_bound_is_told_once(swept: Callable[..., Workspace], bound, replicates, doubted):
     """By the words of the risk, or by what doubts it."""
@@ -76,6 +77,7 @@ def test_the_share_of_runs_within_the_bound_is_told_once(swept: Callable[..., Wo
     assert (in_words, in_doubts) == (int(not doubted), int(doubted))
 
 
+@pytest.mark.slow
 def test_conditions_are_proposed_with_a_submission(at: Workspace):
     recommend(at)
     made = opened(at)
@@ -86,6 +88,7 @@ def test_conditions_are_proposed_with_a_submission(at: Workspace):
     assert made.text_area(key="decide-approve-conditions").value == "a warning to users"
 
 
+@pytest.mark.slow
 def test_a_recommendation_is_recorded_with_its_alternatives(at: Workspace):
     made = opened(at)
     assert "Nothing has been recommended yet" in words(made)
@@ -116,6 +119,7 @@ def test_a_recommendation_is_recorded_with_its_alternatives(at: Workspace):
     assert made.session_state["frontier"].draft.why == ""
 
 
+@pytest.mark.slow
 def test_a_named_candidate_and_the_lucky_run(at: Workspace):
     with study_of(at) as study:
         label = study.scenarios[int(risk_utility_map(study).frontier()[0])].label
@@ -127,6 +131,7 @@ def test_a_named_candidate_and_the_lucky_run(at: Workspace):
     assert made.session_state["frontier"].selected == label
 
 
+@pytest.mark.slow
 def test_no_decision_on_one_replicate(swept: Callable[..., Workspace]):
     made = opened(swept(replicates=1))
     made.radio(key="recommend-rule-0-none").set_value("slope").run()
@@ -166,6 +171,7 @@ def test_nothing_is_submitted_before_fresh_runs(at: Workspace, monkeypatch):
     assert label in labels and replicates == 100 and (risk, utility) == ("small_cells", "hellinger")
 
 
+@pytest.mark.slow
 def test_what_the_board_will_miss_is_listed_before_submission(at: Workspace):
     assert "Still to be filled in for the board" not in words(opened(at))
     recommend(at)
@@ -203,6 +209,7 @@ def test_the_whole_way(at: Workspace):
         assert [entry.event for entry in entries(study)][-3:] == ["submitted", "approved", "released"]
 
 
+@pytest.mark.slow
 def test_a_text_that_tells_how_many_records_change_is_not_recorded(at: Workspace):
     words_said = "names the share of records changed, so the members' bundle would be refused; say it without"
     made = opened(at)
@@ -248,6 +255,7 @@ def test_the_board_returns_it(at: Workspace):
     assert not made.button(key="record-submission").disabled
 
 
+@pytest.mark.slow
 def test_a_new_recommendation_begins_again(at: Workspace):
     recommend(at)
     with study_of(at) as study:
@@ -281,6 +289,7 @@ def test_a_study_without_its_data(at: Workspace):
     assert leads_to(made, "data") and not has_button(made, "run-fresh")
 
 
+@pytest.mark.slow
 def test_a_log_that_was_cut_is_said(at: Workspace):
     recommend(at)
     with study_of(at) as study, study.database.transaction() as db:
@@ -308,6 +317,7 @@ def forms(block: Any) -> dict[str, bool]:
     return found
 
 
+@pytest.mark.slow
 def test_no_step_of_the_log_is_taken_by_enter(at: Workspace):
     recommend(at)
     seen: dict[str, bool] = {}
@@ -338,6 +348,7 @@ def test_a_slope_by_which_doing_nothing_is_better_is_said_before_and_after_it_is
     assert "but by the slope that picks it, doing nothing is better" in shown
 
 
+@pytest.mark.slow
 def test_the_plans_slope_is_held_against_doing_nothing(swept: Callable[..., Workspace]):
     at = swept(slope="100")
     assert "but by the slope that picks it, doing nothing is better" in words(app(at, "explore"))
@@ -364,6 +375,7 @@ def test_an_alternative_within_noise_is_called_that(at: Workspace):
     assert seen == {True, False}
 
 
+@pytest.mark.slow
 def test_what_stands_against_a_release_is_shown_and_overruled_for_a_reason_alone(swept: Callable[..., Workspace]):
     at = swept(realisation="1")
     with study_of(at) as study:
@@ -390,6 +402,7 @@ def test_what_stands_against_a_release_is_shown_and_overruled_for_a_reason_alone
     assert any("The study key was fixed before the sweep" in one.value for one in made.caption)
 
 
+@pytest.mark.slow
 def test_the_place_of_the_run_to_be_released_is_told_as_in_the_memo(at: Workspace):
     label = recommend(at, fresh=False)
     raw, _ = load("czech")

@@ -14,6 +14,8 @@ from frontier_app.widgets import measures
 from tests.frontier_app.conftest import APP, to_page
 from tests.frontier_app.elements import press
 
+pytestmark = pytest.mark.slow
+
 _KINDS = ("text_input", "text_area", "number_input", "selectbox", "multiselect", "radio", "checkbox")
 
 

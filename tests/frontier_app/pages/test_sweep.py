@@ -70,6 +70,7 @@ def test_a_departure_asks_for_its_reason(swept: Callable[..., Workspace]) -> Non
     assert made.session_state["frontier"].workspace.study == before, "nothing was begun"
 
 
+@pytest.mark.slow
 def test_what_has_changed_is_said_in_plain_words(swept: Callable[..., Workspace]) -> None:
     made = _open(swept())
     plan = made.session_state["frontier"].plan
@@ -159,6 +160,7 @@ def test_a_study_that_lies_elsewhere_came_before_too(
     assert {path.name for path in at.studies} == {"mine.study", "study-1.study"}
 
 
+@pytest.mark.slow
 def test_the_map_shows_the_frontier_so_far_and_doing_nothing(swept: Callable[..., Workspace]) -> None:
     at = swept()
     (drawn,) = _open(at).get("plotly_chart")

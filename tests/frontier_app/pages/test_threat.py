@@ -57,6 +57,7 @@ def _box(made: AppTest, label: str):
     return next(box for box in boxes if box.label.startswith(label))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["czech", "nces", "fair"])
 def test_looking_changes_nothing(name: str) -> None:
     made = _sample(name)
@@ -69,6 +70,7 @@ def test_with_nothing_open_it_says_what_to_do() -> None:
     assert not made.exception and [b.label for b in made.button if "Open" in b.label] == ["Open data"]
 
 
+@pytest.mark.slow
 def test_the_threat_is_said_before_results_and_survives_leaving() -> None:
     made = _sample()
     assert "before any result is seen" in made.success[0].value
@@ -80,6 +82,7 @@ def test_the_threat_is_said_before_results_and_survives_leaving() -> None:
     assert _box(made, "Public or commercial").value == "register\nvoters"
 
 
+@pytest.mark.slow
 def test_the_keys_tell_who_stands_out() -> None:
     made = _sample()
     names = _plan(made).names
@@ -117,6 +120,7 @@ def test_bound_and_slope_and_tolerances() -> None:
     assert any("olerances se" in e.value for e in made.error) and _plan(made).tolerances.se == "1.96"
 
 
+@pytest.mark.slow
 def test_a_bound_is_for_measures_where_lower_is_better() -> None:
     made = _sample()
     plan = edit_plan(_plan(made), measures=["p1", "hellinger"])
@@ -126,6 +130,7 @@ def test_a_bound_is_for_measures_where_lower_is_better() -> None:
     assert any("where lower is better" in e.value for e in made.error) and _plan(made).decision.max_risk is None
 
 
+@pytest.mark.slow
 def test_who_asks_is_kept() -> None:
     made = _sample()
     _box(made, "Survey").set_value("Workers").run()
@@ -201,6 +206,7 @@ def test_declared_uses_and_sensitive_answers_are_measured_at_once() -> None:
     assert f"total_variation[attributes={a}+{b}]" not in _plan(made).measures and "ci_overlap" in _plan(made).measures
 
 
+@pytest.mark.slow
 def test_a_study_keeps_its_measures_when_a_table_is_declared_later(swept: Callable[..., Workspace]) -> None:
     made = _study(swept())
     a, b = _plan(made).names[:2]
@@ -249,6 +255,7 @@ def test_declared_analyses_are_tried_on_the_original_data() -> None:
     assert any("'flat': 2 coefficients" in e.value and "2 without a figure" in e.value for e in made.error)
 
 
+@pytest.mark.slow
 def test_a_change_after_results_is_logged_with_reason_and_name(swept: Callable[..., Workspace]) -> None:
     at = swept()
     made = _study(at)
@@ -314,6 +321,7 @@ def test_what_is_released_with_the_file_is_said_here_and_fixed_by_an_approval() 
     assert _plan(made).publish.include == ("weight",)
 
 
+@pytest.mark.slow
 def test_what_is_said_in_public_is_kept_and_a_range_needs_its_words() -> None:
     made = _sample()
     _box(made, "Title of the released file").set_value("Car workers 1981").run()

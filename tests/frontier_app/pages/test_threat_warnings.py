@@ -23,6 +23,8 @@ from tests.engine.recoded import BLOCK, apart, survey
 from tests.frontier_app.conftest import APP
 from tests.frontier_app.pages.test_threat import _sample, _study, _to
 
+pytestmark = pytest.mark.slow
+
 
 def _own(tmp_path: Path, plan: Plan, more: str = "") -> AppTest:
     """A file of somebody's own in which an age decides its group, under a plan."""

@@ -12,6 +12,7 @@ from tests.frontier_app.conftest import to_page
 from tests.frontier_app.pages.test_pages import app
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("page", ["explore", "compare", "release"])
 def test_a_page_with_figures_is_drawn(page: str, swept: Callable[..., Workspace], monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setitem(sys.modules, "pydeck", None)

@@ -50,10 +50,12 @@ def _texts() -> Iterator[tuple[str, str]]:
                 yield f"{path.relative_to(_ROOT)}:{node.lineno}", node.value
 
 
+@pytest.mark.slow
 def test_no_text_of_the_dashboard_names_an_option_of_the_command_line():
     assert not [place for place, words in _texts() if _OPTION.search(words)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("page", PAGES)
 def test_no_page_shows_an_option_or_a_change_of_minus_nothing(page: str, swept: Callable[..., Workspace]):
     at = swept(risk="small_cells", utility="hellinger", max_risk="0.0025")

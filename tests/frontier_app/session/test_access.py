@@ -45,6 +45,7 @@ def test_without_a_launch_no_token_is_the_launchs() -> None:
     assert access.opened_by("é" * 22) is None
 
 
+@pytest.mark.slow
 def test_the_launchs_address_has_the_owners_rights_and_keeps_them_when_loaded_again() -> None:
     token = launched(None)
     made = visited(token)
@@ -55,6 +56,7 @@ def test_the_launchs_address_has_the_owners_rights_and_keeps_them_when_loaded_ag
     assert visited(mine).title[0].value == "fair"
 
 
+@pytest.mark.slow
 def test_a_later_launch_takes_the_rights_of_an_earlier_ones_addresses() -> None:
     first = launched(None)
     mine = token_in(opened(visited(first)))
@@ -88,6 +90,7 @@ def test_a_token_of_a_server_that_has_ended_opens_nothing_and_its_work_is_listed
     assert workspace.find(mine) is None
 
 
+@pytest.mark.slow
 def test_work_that_is_open_at_another_server_stays_open_there() -> None:
     made = opened(visited(launched(None)))
     at, mine = made.session_state["frontier"].workspace, token_in(made)
@@ -113,6 +116,7 @@ def test_with_nothing_open_the_page_loaded_again_is_still_its_owners() -> None:
     assert not is_owner(visited(token_in(left)))
 
 
+@pytest.mark.slow
 def test_who_comes_without_the_launchs_address_gets_no_rights_by_a_workspace() -> None:
     launched(None)
     stranger = AppTest.from_file(str(APP), default_timeout=60).run()
@@ -123,6 +127,7 @@ def test_who_comes_without_the_launchs_address_gets_no_rights_by_a_workspace() -
     assert not is_owner(visited(at.token))
 
 
+@pytest.mark.slow
 def test_a_launch_on_a_study_opens_its_workspace_and_outlives_its_deletion(tmp_path: Path) -> None:
     at = workspace.link(tmp_path / "mine.study", "czech")
     made = visited(token := launched(at))
@@ -133,6 +138,7 @@ def test_a_launch_on_a_study_opens_its_workspace_and_outlives_its_deletion(tmp_p
     assert is_owner(again) and again.session_state["frontier"].workspace is None and not again.exception
 
 
+@pytest.mark.slow
 def test_the_rights_are_in_no_file(home: Path) -> None:
     made = opened(visited(token := launched(None)))
     mine = token_in(made)
@@ -143,6 +149,7 @@ def test_the_rights_are_in_no_file(home: Path) -> None:
     assert not any('"owner"' in text for text in said)
 
 
+@pytest.mark.slow
 def test_the_page_says_what_its_address_is_good_for() -> None:
     def said(made: AppTest) -> str:
         return next(one.value for one in made.markdown if one.value.startswith("Your work is in a private folder"))

@@ -44,6 +44,7 @@ def test_the_browser_is_given_a_private_page_that_sends_it_on(asked: list[str]) 
     assert pages() == []
 
 
+@pytest.mark.slow
 def test_the_page_does_not_stay_as_long_as_the_server(asked: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(opening, "KEPT", 0.05)
     with opening.opened("http://127.0.0.1:1/"):
@@ -96,6 +97,7 @@ def test_no_command_line_holds_the_token_or_the_workspace(
     assert pages() == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("said", [None, "", "1", "the mark of another launch"])
 def test_who_took_the_port_or_has_no_guard_is_sent_no_token(said: str | None) -> None:
     """The port is on the server's command line, and another account may listen there first."""

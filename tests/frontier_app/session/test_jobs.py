@@ -97,6 +97,7 @@ def test_cancel_and_resume_lose_nothing():
     assert not jobs.status(at).busy
 
 
+@pytest.mark.slow
 def test_a_refusal_is_kept_in_the_engines_words():
     at = prepared(rates=["0.1"])
     at.note(data=str(at.folder / "gone.csv"))

@@ -32,6 +32,7 @@ def answer(path: str, method: str = "GET") -> list[dict[str, Any]]:
     return sent
 
 
+@pytest.mark.slow
 def test_every_script_is_sent_whole_and_may_be_kept():
     assert len(files()) > 100
     for address, path in files().items():
@@ -51,6 +52,7 @@ def test_what_is_no_request_for_a_file_is_handed_on():
     assert answer(next(iter(files())), "POST") == []
 
 
+@pytest.mark.slow
 def test_a_component_brings_along_what_it_imports():
     (chart,) = [address for address in files() if address.startswith(f"{SCRIPTS}PlotlyChart.")]
     found = scripts_of(["PlotlyChart"])
@@ -61,6 +63,7 @@ def test_a_component_brings_along_what_it_imports():
     assert scripts_of(["NoSuchComponent"]) == {}
 
 
+@pytest.mark.slow
 def test_a_page_tells_the_large_scripts_of_its_components_and_runs_that_of_the_chart():
     for name, components in page_html.COMPONENTS.items():
         for component in components:

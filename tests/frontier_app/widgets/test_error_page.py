@@ -44,6 +44,7 @@ def test_a_page_that_fails_says_what_to_do_and_nothing_of_the_records(
     assert not made.exception and "could not be shown" not in words(made) and "Explore the map" in words(made)
 
 
+@pytest.mark.slow
 def test_a_callback_that_fails_says_no_more(
     swept: Callable[..., Workspace], monkeypatch: pytest.MonkeyPatch, logged: pytest.LogCaptureFixture
 ):

@@ -54,6 +54,7 @@ def recommend(at: Workspace) -> str:
         return view.scenarios[place].label
 
 
+@pytest.mark.slow
 def test_a_click_gives_no_letter_to_another_candidate(at: Workspace):
     made = app(at, "explore")
     found = by_label(made)
@@ -84,6 +85,7 @@ def test_the_recorded_one_is_a_on_every_page_whatever_is_tried(at: Workspace):
     assert any(re.fullmatch(rf"A · .*\({label}\)", option) for option in made.selectbox(key="pin-add-0").options)
 
 
+@pytest.mark.slow
 def test_from_the_map_the_form_is_open_for_another_one_only(at: Workspace):
     label = recommend(at)
     made = app(at, "explore")
@@ -102,6 +104,7 @@ def test_what_the_plans_bound_picks_is_recommended_by_the_plans_rule(at: Workspa
     assert to(made, "recommend").radio(key="recommend-rule-0-none").value == "plan"
 
 
+@pytest.mark.slow
 def test_what_a_bound_tried_on_the_map_picks_is_recommended_by_that_bound(swept: Callable[..., Workspace]):
     made = press(app(swept(max_risk="0.00001"), "explore"), "unmet-allow")
     press(made, "recommend-this")
@@ -111,6 +114,7 @@ def test_what_a_bound_tried_on_the_map_picks_is_recommended_by_that_bound(swept:
     assert made.number_input(key="recommend-bound").value == draft.bound and not made.exception
 
 
+@pytest.mark.slow
 def test_in_the_form_letters_are_those_of_the_present_recommendation(at: Workspace):
     found = wanted(at)
     other = next(label for label, letter in found.items() if letter == "B")
@@ -131,6 +135,7 @@ def test_in_the_form_letters_are_those_of_the_present_recommendation(at: Workspa
     assert asked == [f"Why not {name}?" for name in names.values()]
 
 
+@pytest.mark.slow
 def test_a_rule_that_is_tried_gives_the_letters_of_all_pages(swept: Callable[..., Workspace]):
     made = app(swept(), "explore")
     made.toggle(key="bound-on").set_value(True).run()
@@ -143,6 +148,7 @@ def test_a_rule_that_is_tried_gives_the_letters_of_all_pages(swept: Callable[...
     assert re.search(rf"#### A · .*\({first}\)", words(made)) and "Letters are those of" not in words(made)
 
 
+@pytest.mark.slow
 def test_without_rule_or_recommendation_there_are_no_letters(swept: Callable[..., Workspace]):
     at = swept()
     assert by_label(app(at, "explore")) == {}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+import pytest
 from streamlit.testing.v1 import AppTest
 
 from frontier_app.session import access, workspace
@@ -24,6 +25,7 @@ def begun() -> AppTest:
     return press(made, "tour-begin")
 
 
+@pytest.mark.slow
 def test_the_tour_goes_from_page_to_page_in_the_order_of_the_work():
     made = begun()
     assert not has_button(made, "tour-begin")
@@ -51,6 +53,7 @@ def test_its_steps_are_the_pages_of_the_navigation():
     assert list(tour.STEPS) == [page.title for page in PAGES.values()]
 
 
+@pytest.mark.slow
 def test_a_launch_with_the_tour_says_on_the_map_what_is_seen_and_what_to_do(swept: Callable[..., Workspace]):
     token = workspace.new_token()
     access.begin(workspace.digest(token), swept().folder, tour=True)

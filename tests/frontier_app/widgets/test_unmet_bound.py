@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+import pytest
 from streamlit.testing.v1 import AppTest
 
 from engine.plan.lock import lock
@@ -25,6 +26,7 @@ def at_a_bound_of_nothing(at: Workspace) -> AppTest:
     return made
 
 
+@pytest.mark.slow
 def test_the_least_bound_is_tried_on_the_page_of_recommendations_too(swept: Callable[..., Workspace]) -> None:
     at = swept()
     made = press(at_a_bound_of_nothing(at), "unmet-allow")
@@ -80,6 +82,7 @@ def test_the_least_bound_goes_into_the_plan_with_a_reason_that_the_log_keeps(swe
     assert made.session_state["frontier"].plan.decision.max_risk == bound
 
 
+@pytest.mark.slow
 def test_no_bound_of_an_approved_plan_is_changed_here(swept: Callable[..., Workspace]) -> None:
     at = swept(max_risk="0.00001")
     with Study.open(at.folder / "study-1.study") as study:

@@ -88,6 +88,7 @@ def test_what_is_filled_in_or_added_is_escaped_and_markdown_is_not():
     assert table(("a|b", ""), "lr", [("1", "2")]) == "| a\\|b |  |\n|:--|--:|\n| 1 | 2 |"
 
 
+@pytest.mark.slow
 def test_templates_are_the_programs_own():
     """A name can only come in as a value, and nothing else makes Markdown."""
     for path in SOURCES:
@@ -163,6 +164,7 @@ def test_a_figure_shows_names_as_they_are():
     assert "<a" not in text and "\u202e" not in text and "<b>&lt;a" in text.encode().decode("unicode_escape")
 
 
+@pytest.mark.slow
 def test_markdown_is_said_to_be_markdown():
     """What the program formats stands in a template, or its signs would be shown."""
     signs = re.compile(r"\*\*\S|\S\*\*|(?<!\w)\*\w[^*]*\*|-badge\[|:(?:gray|green|small)\[|^#+ \S|:material/\w+: ")

@@ -58,6 +58,7 @@ def test_every_remedy_that_a_page_can_need_has_a_step_with_the_values_of_the_err
         assert not OPTION.search(step) and "`" not in step and step.endswith("."), remedy
 
 
+@pytest.mark.slow
 def test_what_a_step_names_stands_on_the_pages() -> None:
     texts = [text for name, nodes in _modules() if name != "wording/remedies.py" for _, text in _texts(nodes)]
     titles = {page.title for page in PAGES.values()}
@@ -68,6 +69,7 @@ def test_what_a_step_names_stands_on_the_pages() -> None:
             assert title in titles, title
 
 
+@pytest.mark.slow
 def test_no_text_of_the_dashboard_names_an_option_of_the_command_line() -> None:
     named = [
         f"{name}:{line}: {text}"

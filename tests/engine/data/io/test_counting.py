@@ -32,6 +32,7 @@ def codes_of(counted: Counted) -> np.ndarray:
     return np.stack([counted.rows.columns[name].codes for name in NAMES], axis=1)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("form", FORMS)
 def test_distinct_rows_and_counts_are_those_of_the_whole_table(tmp_path: Path, form: str) -> None:
     table = records(2000)
@@ -46,6 +47,7 @@ def test_distinct_rows_and_counts_are_those_of_the_whole_table(tmp_path: Path, f
         assert counted.rows.columns[name].values.equals(whole.columns[name].values)
 
 
+@pytest.mark.slow
 def test_the_digest_follows_the_records_and_not_batches_or_threads(tmp_path: Path) -> None:
     table = records(2000)
     path = write_source(tmp_path, "parquet folder", table, [300, 900], group=250)

@@ -34,6 +34,7 @@ def streamed(path: Path) -> list[str]:
     return read
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("inside", ["\r\n", "\r", "\n", "\r\r\n\n"])
 @pytest.mark.parametrize("end", ["\r\n", "\r", "\n"])
 def test_line_ends_in_quotes_are_kept_wherever_blocks_end(

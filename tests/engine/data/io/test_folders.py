@@ -31,6 +31,7 @@ def check_equal(folder: RawTable, whole: RawTable) -> None:
     assert folder.content_digest() == whole.content_digest()
 
 
+@pytest.mark.slow
 @settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     kind=st.sampled_from(["csv", "parquet"]),

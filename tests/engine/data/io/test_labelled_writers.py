@@ -31,12 +31,14 @@ def forked_readers(quick_readers: None) -> None:
     """How readers start is tried in test_reader_process.py."""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "write"), WRITERS)
 def test_values_read_back_equal(tmp_path: Path, name: str, write: Writer) -> None:
     write(tmp_path / name, COLUMNS, LABELS)
     assert columns_of(read_table(tmp_path / name)) == PLAIN
 
 
+@pytest.mark.slow
 def test_spss_reads_back_labels_and_missing_codes(tmp_path: Path) -> None:
     assert write_sav(tmp_path / "a.sav", COLUMNS, LABELS) == ()
     back = labels_of(read_table(tmp_path / "a.sav"))
@@ -46,6 +48,7 @@ def test_spss_reads_back_labels_and_missing_codes(tmp_path: Path) -> None:
         assert (set(got.missing), got.missing_ranges) == (set(about.missing), about.missing_ranges)
 
 
+@pytest.mark.slow
 def test_what_spss_wrote_is_written_again_to_the_byte(tmp_path: Path) -> None:
     write_sav(tmp_path / "a.sav", COLUMNS, LABELS)
     table = read_table(tmp_path / "a.sav")
@@ -66,6 +69,7 @@ def test_stata_reads_back_special_missings_and_labels(tmp_path: Path) -> None:
     assert set(table.columns["n"].about.values) == set(unused.values)
 
 
+@pytest.mark.slow
 def test_stata_says_what_it_cannot_declare(tmp_path: Path) -> None:
     notes = write_dta(tmp_path / "a.dta", COLUMNS, LABELS)
     assert [n for n in notes if n.startswith("'work': its missing codes are plain values in Stata")]
@@ -101,6 +105,7 @@ def test_transport_files_bring_a_program_with_their_formats(tmp_path: Path) -> N
         assert line in program.splitlines()
 
 
+@pytest.mark.slow
 def test_equal_columns_give_equal_bytes_without_traces(tmp_path: Path) -> None:
     first = {}
     for name, write in WRITERS:
@@ -114,6 +119,7 @@ def test_equal_columns_give_equal_bytes_without_traces(tmp_path: Path) -> None:
             assert trace not in first[name][:4096]
 
 
+@pytest.mark.slow
 @examples(25)
 @given(
     st.lists(st.one_of(st.none(), st.integers(-(2**53) + 1, 2**53 - 1)), min_size=1, max_size=6),
@@ -133,6 +139,7 @@ def test_any_whole_numbers_and_texts_survive(
             assert [w or "" for w in found["t"]] == words[:n], name
 
 
+@pytest.mark.slow
 def test_numbers_in_text_become_numbers_only_when_they_read_back_the_same(tmp_path: Path) -> None:
     columns = {
         "n": pa.array(["1", "", "-2.5"]),
@@ -202,6 +209,7 @@ def test_names_that_a_format_refuses_are_made_anew(form: Form, names: list[str],
     assert list(short_names(names, form).values()) == wanted
 
 
+@pytest.mark.slow
 @given(
     st.lists(st.text(min_size=1, max_size=40), min_size=1, max_size=8, unique=True),
     st.sampled_from(["sav", "dta", "xpt"]),
@@ -214,6 +222,7 @@ def test_new_names_are_apart_and_short(names: list[str], form: Form) -> None:
     assert all(len(name.encode()) <= {"sav": 64, "dta": 32, "xpt": 8}[form] for name in short.values())
 
 
+@pytest.mark.slow
 def test_types_that_a_format_does_not_have(tmp_path: Path) -> None:
     columns = {"none": pa.nulls(2), "raw": pa.array([b"x", None]), "coded": pa.array(["a", "b"]).dictionary_encode()}
     for name, write in WRITERS:

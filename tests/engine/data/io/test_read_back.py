@@ -83,6 +83,7 @@ def test_a_library_that_writes_less_and_says_nothing(
     assert not list(tmp_path.iterdir())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("form", LABELLED)
 def test_a_library_that_writes_other_records(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, form: str) -> None:
     write, name = LABELLED[form]
@@ -165,6 +166,7 @@ def test_what_a_format_would_alter_is_refused(tmp_path: Path, form: str, values:
     assert not list(tmp_path.iterdir())
 
 
+@pytest.mark.slow
 def test_numbers_of_any_size_survive_transport(tmp_path: Path) -> None:
     numbers = (DRAW.normal(size=2000) * 10.0 ** DRAW.integers(-70, 70, 2000)).tolist()
     write_xpt(tmp_path / "a.xpt", {"x": pa.array(numbers)})

@@ -25,7 +25,7 @@ from tests.engine.data.io.labelled import COLUMNS, LABELS
 ROOT = Path(__file__).resolve().parents[4]
 
 
-@pytest.mark.parametrize("write", [write_sav, write_dta])
+@pytest.mark.parametrize("write", [write_sav, pytest.param(write_dta, marks=pytest.mark.slow)])
 def test_what_comes_back_is_what_was_read(tmp_path: Path, write: Callable[..., object]) -> None:
     path = tmp_path / f"a.{write.__name__[-3:]}"
     write(path, COLUMNS, LABELS)
@@ -38,6 +38,7 @@ def test_what_comes_back_is_what_was_read(tmp_path: Path, write: Callable[..., o
         assert one.values.equals(other.values) and one.codes.dtype == other.codes.dtype
 
 
+@pytest.mark.slow
 def test_a_file_on_which_the_library_crashes_is_a_sentence(tmp_path: Path) -> None:
     """The labels of column 255 of two: without a process of its own, the whole dashboard ended."""
     path = tmp_path / "a.sav"
@@ -59,6 +60,7 @@ WAYS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("way", "kind", "said"),
     [

@@ -128,6 +128,7 @@ def test_one_sentence_for_each_broken_csv(tmp_path: Path, content: str | bytes, 
     assert caught.value.exit_code == 1
 
 
+@pytest.mark.slow
 def test_a_byte_that_is_not_utf8_is_found_behind_the_header_block(tmp_path: Path) -> None:
     lines = 900_000
     with pytest.raises(EngineError, match=f"line {lines + 2} holds the byte 0xff"):
@@ -220,6 +221,7 @@ def test_parquet_that_cannot_be_a_table_of_categories(tmp_path: Path) -> None:
         read_table(path)
 
 
+@pytest.mark.slow
 def test_small_csv_is_read_and_coded_without_pandas() -> None:
     code = (
         "import sys; from engine.plan import recode, samples; recode.code(*samples.load('czech')); "

@@ -25,6 +25,7 @@ def test_there_is_one_for_each_package_and_the_same_twice() -> None:
         load_script("Excel", "a.csv", [])
 
 
+@pytest.mark.slow
 def test_the_python_script_reads_the_file(tmp_path: Path) -> None:
     columns = {**COLUMNS, "code": pa.array(["007", "1", "2", "3", "NA"])}
     write_csv(tmp_path / "release.csv", columns)

@@ -61,6 +61,7 @@ def test_spss_keeps_labels_and_user_missing_codes(tmp_path: Path) -> None:
     assert pa.types.is_integer(table.columns["a"].values.type), "whole numbers are integers"
 
 
+@pytest.mark.slow
 def test_blocks_are_one_table(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     wanted = [float(i % 7) if i % 11 else np.nan for i in range(2500)]
     pyreadstat.write_sav(pd.DataFrame({"v": wanted, "t": [f"t{i % 3}" for i in range(2500)]}), tmp_path / "a.sav")
@@ -73,6 +74,7 @@ def test_blocks_are_one_table(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     }
 
 
+@pytest.mark.slow
 def test_stata_special_missings_are_text_and_declared(tmp_path: Path) -> None:
     mixed = pd.Series([1.0, 2.5, "a", "b", np.nan], dtype=object)
     labels: Any = {"m": {1.0: "one", "a": "refused"}}
@@ -106,6 +108,7 @@ def test_moments_outside_the_calendar_stay_numbers(tmp_path: Path, form: str, va
     assert columns_of(read_table(tmp_path / "a.dta"))["t"] == [wanted, wanted]
 
 
+@pytest.mark.slow
 def test_transport_and_portable_files(tmp_path: Path) -> None:
     frame = pd.DataFrame({"A": [1.5, np.nan], "S": ["x", "e"]})
     pyreadstat.write_xport(frame, tmp_path / "a.xpt", column_labels={"A": "Label"}, file_format_version=5)
@@ -134,6 +137,7 @@ def test_sas_files_keep_labels_dates_and_special_missings(name: str) -> None:
     assert about["SEX"].values == ()  # no catalogue of that name, nor formats.sas7bcat
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("catalogue", ["people.sas7bcat", "formats.sas7bcat"])
 def test_a_catalogue_beside_a_sas_file_labels_its_values(tmp_path: Path, catalogue: str) -> None:
     shutil.copy(SAS / "people.sas7bdat", tmp_path)
@@ -190,6 +194,7 @@ def test_an_old_file_in_another_encoding(tmp_path: Path) -> None:
     assert columns_of(read_table(tmp_path / "a.sav"))["s"] == ["céfe", "x"]
 
 
+@pytest.mark.slow
 def test_labels_are_no_part_of_the_digest(tmp_path: Path) -> None:
     frame = pd.DataFrame({"a": [1.0, 2.0]})
     pyreadstat.write_sav(frame, tmp_path / "a.sav", column_labels={"a": "one"})

@@ -37,6 +37,7 @@ def refused(path: Path, content: bytes, cuts: list[int]) -> None:
         assert "\n" not in str(error.value)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("step", [1, 80])
 def test_a_transport_file_cut_anywhere(tmp_path: Path, step: int) -> None:
     path = tmp_path / "a.xpt"
@@ -60,6 +61,7 @@ def test_a_transport_file_whose_observations_fill_its_records_cannot_tell(tmp_pa
     refused(path, content, [len(content) - 40, len(content) - 81])
 
 
+@pytest.mark.slow
 def test_blanks_that_fill_the_last_record_are_no_cut(tmp_path: Path) -> None:
     for n in range(1, 12):
         write_xpt(tmp_path / "a.xpt", {"v": pa.array([1.5] * n), "t": pa.array(["x"] * n)})
@@ -108,6 +110,7 @@ def test_an_spss_file_cut_anywhere(tmp_path: Path, packed: bool) -> None:
     refused(path, content, places(len(content)))
 
 
+@pytest.mark.slow
 def test_an_spss_file_that_says_another_number_of_records(tmp_path: Path) -> None:
     path = tmp_path / "a.sav"
     write_sav(path, MANY)

@@ -36,6 +36,7 @@ values = words | st.text(signs, max_size=6)
 names = st.text(signs, min_size=1, max_size=6).filter(lambda name: name.strip())
 
 
+@pytest.mark.slow
 @given(st.data())
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_csv_comes_back_as_the_same_text(tmp_path: Path, data: st.DataObject) -> None:

@@ -54,6 +54,7 @@ def test_areas_are_shown_worst_first_at_each_level(swept: Callable[..., Workspac
     assert not made.exception and len(made.dataframe[1].value) == 4
 
 
+@pytest.mark.slow
 def test_a_study_of_exchanges_alone_is_explored(swept: Callable[..., Workspace]) -> None:
     """Its candidates have no rate of the random swap; their table needed one."""
     at = swept("census", mechanisms=[EXCHANGE], replicates=2, measures=["small_cells", "hellinger"])
@@ -64,6 +65,7 @@ def test_a_study_of_exchanges_alone_is_explored(swept: Callable[..., Workspace])
     assert any("5 % by risk; k = 3; all at risk; hhsize, hhtype first" in str(box.options) for box in made.selectbox)
 
 
+@pytest.mark.slow
 def test_a_file_without_places_has_no_such_part(swept: Callable[..., Workspace]) -> None:
     made = _compared(swept("czech"), "levels")
     assert "Places" not in [option.content for option in _switch(made, "inspect-part").proto.options]

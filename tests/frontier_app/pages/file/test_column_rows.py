@@ -140,6 +140,7 @@ def test_a_plan_can_be_made_from_nothing(survey: RawTable):
     assert made.names == ("sex", "age_flag") and "pay" in made.data.carry
 
 
+@pytest.mark.slow
 def test_an_edit_writes_all_columns_that_are_no_attributes_at_once(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -60,6 +60,7 @@ def next_button(made: AppTest) -> bool:
     return not next(button for button in made.button if str(button.key).startswith("go-threat-")).disabled
 
 
+@pytest.mark.slow
 def test_all_that_differs_stands_on_the_page_and_is_settled_there(tmp_path: Path, last_plan: Plan) -> None:
     made = opened(tmp_path, last_plan)
     assert not made.exception and not made.error
@@ -81,6 +82,7 @@ def test_all_that_differs_stands_on_the_page_and_is_settled_there(tmp_path: Path
     assert not any(str(button.key).startswith("fit-") for button in made.button)
 
 
+@pytest.mark.slow
 def test_each_step_can_be_taken_back(tmp_path: Path, last_plan: Plan) -> None:
     made = opened(tmp_path, last_plan)
     press(made, "fit-new:pet-carry")
@@ -99,6 +101,7 @@ def test_a_code_is_mapped_and_a_column_renamed_from_a_list(tmp_path: Path, last_
     assert note.columns == ("pet",)
 
 
+@pytest.mark.slow
 def test_levels_that_nobody_has_stand_in_nobodys_way_and_may_be_kept(tmp_path: Path, last_plan: Plan) -> None:
     rows = [(sex, "1" if job == "3" else job, region, note) for sex, job, note, region in ROWS]
     made = opened(tmp_path, plan_to_toml(last_plan).replace('"note"', '"pet"'), rows)
@@ -111,6 +114,7 @@ def test_levels_that_nobody_has_stand_in_nobodys_way_and_may_be_kept(tmp_path: P
     assert plan_of(made).attributes[1].levels == ("1", "2", "3")
 
 
+@pytest.mark.slow
 def test_columns_without_a_use_are_not_carried_by_an_edit_of_the_table(tmp_path: Path, last_plan: Plan) -> None:
     """What the table of columns says of one column says nothing of the others."""
     opened(tmp_path, last_plan)
@@ -142,6 +146,7 @@ def test_no_page_ends_in_a_dead_end(tmp_path: Path, last_plan: Plan, page: str) 
         assert any(str(button.key).startswith("go-data-") for button in made.button)
 
 
+@pytest.mark.slow
 def test_new_columns_that_only_a_pattern_covers_are_decided_all_at_once(tmp_path: Path, last_plan: Plan) -> None:
     data = replace(last_plan.data, attributes=last_plan.data.attributes[:1], carry=("*",), seen=("job", "note"))
     plan = Plan(data)
@@ -153,6 +158,7 @@ def test_new_columns_that_only_a_pattern_covers_are_decided_all_at_once(tmp_path
     assert not any("only a pattern" in m.value for m in made.markdown)
 
 
+@pytest.mark.slow
 def test_a_plan_written_by_hand_asks_for_a_decision_on_what_its_patterns_cover(tmp_path: Path, last_plan: Plan) -> None:
     plan = Plan(replace(last_plan.data, attributes=last_plan.data.attributes[:1], carry=("*",)))
     made = opened(tmp_path, plan)

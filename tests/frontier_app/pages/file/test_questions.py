@@ -26,6 +26,7 @@ from tests.frontier_app.file_page import (
 )
 
 
+@pytest.mark.slow
 def test_suggestions_are_accepted_a_kind_at_a_time_and_taken_back(tmp_path: Path) -> None:
     made = open_file(people(tmp_path))
     assert "decides" in words_of(_kind(made, "block"))
@@ -57,6 +58,7 @@ def test_a_declined_suggestion_stays_away_until_it_is_asked_for(tmp_path: Path) 
     assert workspace_of(again).about["declined"] == []
 
 
+@pytest.mark.slow
 def test_one_action_is_taken_back_whichever_control_did_it(tmp_path: Path) -> None:
     made = open_file(people(tmp_path))
     first = plan_of(made)
@@ -79,6 +81,7 @@ def test_one_action_is_taken_back_whichever_control_did_it(tmp_path: Path) -> No
     assert plan_of(made) == first and not any(b.key == "undo" for b in made.button)
 
 
+@pytest.mark.slow
 def test_a_warning_about_a_column_is_mended_on_the_page(tmp_path: Path) -> None:
     made = open_file(people(tmp_path))
     to_page(made, "threat")
@@ -93,6 +96,7 @@ def test_a_warning_about_a_column_is_mended_on_the_page(tmp_path: Path) -> None:
     assert any(set(part.columns) == {"age", "agegrp"} for part in plan_of(made).attributes)
 
 
+@pytest.mark.slow
 def test_a_warning_can_be_lived_with_unless_it_bars_the_bundle(tmp_path: Path) -> None:
     made = to_part(open_file(people(tmp_path)), "warnings")
     assert not any(str(button.key) == "leave-warning:age:agegrp" for button in made.button)
@@ -146,6 +150,7 @@ def _list(made: AppTest, role: str):
     return next(box for box in made.multiselect if str(box.key).startswith(f"role-{role}-"))
 
 
+@pytest.mark.slow
 def test_roles_are_given_in_three_lists(tmp_path: Path) -> None:
     made = to_part(open_file(people(tmp_path)), "roles")
     _list(made, "keys").set_value(["sex", "agegrp"])
@@ -194,6 +199,7 @@ def test_levels_are_put_together(tmp_path: Path) -> None:
     assert next(a for a in plan_of(made).attributes if a.name == "hours").merge == ()
 
 
+@pytest.mark.slow
 def test_an_attribute_of_one_level_is_said_to_be_of_no_use(tmp_path: Path) -> None:
     made = to_part(open_file(people(tmp_path)), "levels")
     next(s for s in made.selectbox if str(s.key).startswith("recode-which")).set_value("sex").run()

@@ -40,6 +40,7 @@ def _scenarios(made: AppTest) -> str:
     return next(str(metric.value) for metric in made.metric if metric.label == "Scenarios")
 
 
+@pytest.mark.slow
 def test_what_is_usual_is_chosen_already_and_no_option_is_named(made: AppTest) -> None:
     grid = dict(_entry(made).grid)
     assert grid["rate"] == ("0.01", "0.025", "0.05") and set(grid) <= {"rate", "swap", "boundary"}

@@ -14,6 +14,8 @@ from frontier_app.wording import recognised
 from tests.frontier_app.pages.test_pages import words
 from tests.frontier_app.pages.test_threat import _box, _plan, _sample, _study
 
+pytestmark = pytest.mark.slow
+
 
 def test_published_tables_are_said_plainly_and_the_analyst_says_whether_there_are_any() -> None:
     made = _sample()

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import pytest
+
 from tests.frontier_app.pages.test_threat import _box, _plan, _sample, _to
 
 
+@pytest.mark.slow
 def test_how_many_single_runs_must_meet_the_bound_and_which_is_released() -> None:
     made = _sample()
     _box(made, "Rule").set_value("bound").run()
