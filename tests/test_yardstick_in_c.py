@@ -55,15 +55,18 @@ def both(yardstick):
     return Both(table, len(groups), ours, yardstick.space(wanted, processes=2))
 
 
+@pytest.mark.slow
 def test_it_has_the_same_candidates_in_as_many_structures(both):
     assert both.theirs.structures == both.structures and len(both.theirs.rows) == len(both.ours)
     assert {tuple(row) for row in both.theirs.rows[:, :2]} == {tuple(row) for row in both.ours[:, :2]}
 
 
+@pytest.mark.slow
 def test_its_figures_have_the_engines_means(both):
     assert np.abs(apart(both.ours, both.theirs.rows, len(both.table.domain))).max() < 4
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("figure", range(len(FIGURES)))
 def test_means_that_differ_by_a_fifth_are_told_apart(figure, both):
     rows = both.theirs.rows.copy()
@@ -71,17 +74,20 @@ def test_means_that_differ_by_a_fifth_are_told_apart(figure, both):
     assert np.abs(apart(both.ours, rows, len(both.table.domain)))[:, figure].max() > 5
 
 
+@pytest.mark.slow
 def test_other_candidates_are_refused(both):
     with pytest.raises(ValueError, match="different candidates"):
         apart(both.ours[1:], both.theirs.rows, len(both.table.domain))
 
 
+@pytest.mark.slow
 def test_it_times_every_small_swap_at_every_rate(yardstick):
     times = yardstick.small([18, 92], 2, 1)
     assert len(times) == 2 * (6 + 15) and min(times.values()) >= 0
     assert {roles.count("S") for roles, _ in times} == {1, 2}
 
 
+@pytest.mark.slow
 def test_it_refuses_what_it_cannot_read(yardstick):
     with pytest.raises(subprocess.CalledProcessError):
         yardstick._ended(yardstick._start("unknown", "1", 1, 1, 1))

@@ -90,6 +90,7 @@ def hospitals_in_order(lines: list[Line]) -> bool:
     return page.hospitals_in_order({line[0]: number(line[2]) for line in lines})
 
 
+@pytest.mark.slow
 def test_every_row_is_there_and_no_other(text: str, expected: list[tuple[Source, Row]]) -> None:
     shown = tables(text)
     for paper in dict.fromkeys(source.paper for source in SOURCES):
@@ -98,6 +99,7 @@ def test_every_row_is_there_and_no_other(text: str, expected: list[tuple[Source,
         assert len({line[0] for line in wanted}) == len(wanted) > 0
 
 
+@pytest.mark.slow
 def test_no_verdict_contradicts_its_numbers(text: str, expected: list[tuple[Source, Row]]) -> None:
     shown = tables(text)
     lines = [line for paper in dict.fromkeys(source.paper for source, _ in expected) for line in shown[paper]]

@@ -76,6 +76,7 @@ class Page(HTMLParser):
             self.sections[-1].append(data.strip())
 
 
+@pytest.mark.slow
 def test_the_html_memo_has_every_section_and_describes_every_picture(written: Path):
     text = (written / "memo.html").read_text(encoding="utf-8")
     page = Page(text)
@@ -173,6 +174,7 @@ def test_the_same_findings_give_the_same_bytes(written: Path, case: Case, tmp_pa
         assert path.read_bytes() == (tmp_path / path.name).read_bytes(), path.name
 
 
+@pytest.mark.slow
 def test_slides_hold_pictures_and_no_charts(written: Path):
     from pptx import Presentation
 
@@ -189,6 +191,7 @@ def test_slides_hold_pictures_and_no_charts(written: Path):
     assert made.core_properties.last_modified_by == made.core_properties.author == ""
 
 
+@pytest.mark.slow
 def test_the_workbook_holds_every_table(written: Path, case: Case):
     with zipfile.ZipFile(written / "tables.xlsx") as archive:
         names = re.findall(r'<sheet name="([^"]+)"', archive.read("xl/workbook.xml").decode())
