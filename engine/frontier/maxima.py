@@ -20,7 +20,7 @@ from engine.frontier.sorting import Floats, Index, Ranks, by_digits, ranked, sor
 
 Bytes = tuple[NDArray[np.uint8], NDArray[np.uint8]]
 
-_BLOCK = 2048
+_BLOCK = 4096
 """Number of columns up to which comparing every pair of them beats dividing further."""
 
 _PAIRS = 1 << 23

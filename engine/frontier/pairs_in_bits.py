@@ -24,7 +24,7 @@ _ASKED = 1024
 _WORDS = 8
 """Words of a set are a multiple of that many: their truth values fill a word of their own."""
 
-_WIDE = 2
+_WIDE = 8
 """Ranks per column from which ranking them anew beats counting through all of them."""
 
 _WORD, _BIT = np.arange(_MEMBERS) // 64, np.uint64(1) << (np.arange(_MEMBERS) % 64).astype(np.uint64)
