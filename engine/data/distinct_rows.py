@@ -9,7 +9,8 @@ import numpy as np
 
 _ROOM = 1 << 11  # rows at first
 _DIRECT = 1 << 22  # combinations up to which each has a slot of its own, in 16 MB
-_CHUNK = 1 << 14  # records whose keys stay in the processor's cache
+_CHUNK = 1 << 15  # records whose keys stay in the processor's cache
+_COMBINED = 1 << 14  # combinations of columns whose parts of the keys stay there
 _WORD = 1 << 62
 _ONE = np.ones(1, np.int64)
 
@@ -42,6 +43,43 @@ class _Layout:
     def is_direct(self) -> bool:
         """Return whether a key is itself the slot of its row."""
         return self.n_words == 1 and self.combinations <= _DIRECT
+
+
+@dataclass(frozen=True)
+class _Group:
+    """Columns whose indices make up a number, each times its stride: ``parts`` are what each number adds to a ``word``
+    of the key.  To add up indices is many times faster than to look up a part for each column."""
+
+    word: int
+    columns: list[tuple[np.ndarray, int]]
+    parts: np.ndarray
+
+    def numbers(self, chunk: slice) -> np.ndarray:
+        """The number of each record of a chunk, int32; index -1, null, counts as 0."""
+        from engine.common.compiled import COMPILED
+        from engine.data import row_kernels
+
+        result = np.full(len(self.columns[0][0][chunk]), sum(stride for _, stride in self.columns), np.int32)
+        for indices, stride in self.columns:
+            if COMPILED:
+                row_kernels.combine(result, indices[chunk], np.int32(stride))
+            else:
+                result += indices[chunk] * np.int32(stride)
+        return result
+
+
+def _grouped(columns: Sequence[CodedColumn], layout: _Layout, n: int) -> list[_Group]:
+    """Groups of neighbouring columns, each of few combinations, no more than there are records."""
+    groups: list[_Group] = []
+    for (indices, codes), (word, stride) in zip(columns, layout.places, strict=True):
+        parts = (np.concatenate([codes[-1:], codes]).astype(np.int64) + 1) * stride  # from index -1 on
+        last = groups[-1] if groups else None
+        if last and last.word == word and len(last.parts) * len(parts) <= min(_COMBINED, n):
+            joint = (parts[:, None] + last.parts).ravel()
+            groups[-1] = _Group(word, [*last.columns, (indices, len(last.parts))], joint)
+        else:
+            groups.append(_Group(word, [(indices, 1)], parts))
+    return groups
 
 
 class DistinctRows:
@@ -81,10 +119,10 @@ class DistinctRows:
             self._lay_out(
                 _Layout.of([spare * want if want > have else have for want, have in zip(wanted, old, strict=True)])
             )
-        out = np.empty(n, np.int32)
+        out, groups = np.empty(n, np.int32), _grouped(columns, self._layout, n)
         for start in range(0, n, _CHUNK):
             chunk = slice(start, start + _CHUNK)
-            self._number(self._keys(columns, chunk, n), _ONE if weights is None else weights[chunk], out[chunk])
+            self._number(self._keys(groups, chunk, n), _ONE if weights is None else weights[chunk], out[chunk])
         return out
 
     def find(self, columns: Sequence[CodedColumn], n: int) -> np.ndarray:
@@ -93,10 +131,10 @@ class DistinctRows:
         from engine.common.compiled import COMPILED, wrapping
         from engine.data import row_kernels
 
-        out = np.empty(n, np.int32)
+        out, groups = np.empty(n, np.int32), _grouped(columns, self._layout, n)
         for start in range(0, n, _CHUNK):
             chunk = slice(start, start + _CHUNK)
-            keys = self._keys(columns, chunk, n)
+            keys = self._keys(groups, chunk, n)
             if COMPILED:
                 with wrapping():
                     row_kernels.find_rows(keys, self._table, self._shift, out[chunk])
@@ -104,18 +142,17 @@ class DistinctRows:
                 out[chunk] = [self._row_of.get(key.tobytes(), -1) for key in keys]
         return out
 
-    def _keys(self, columns: Sequence[CodedColumn], chunk: slice, n: int) -> np.ndarray:
+    def _keys(self, groups: Sequence[_Group], chunk: slice, n: int) -> np.ndarray:
         """The keys of some of ``n`` records, shape ``(records, n_words)``."""
         from engine.common.compiled import COMPILED
         from engine.data import row_kernels
 
         keys = np.zeros((min(chunk.stop, n) - chunk.start, self._layout.n_words), np.int64)
-        for (indices, codes), (word, stride) in zip(columns, self._layout.places, strict=True):
-            parts = (codes.astype(np.int64) + 1) * stride
+        for group in groups:
             if COMPILED:
-                row_kernels.pack(keys[:, word], indices[chunk], parts)
+                row_kernels.pack(keys[:, group.word], group.numbers(chunk), group.parts)
             else:
-                keys[:, word] += parts[indices[chunk]]
+                keys[:, group.word] += group.parts[group.numbers(chunk)]
         return keys
 
     def _number(self, keys: np.ndarray, weights: np.ndarray, out: np.ndarray) -> None:

@@ -10,12 +10,17 @@ _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 
 
 @kernel
-def pack(keys: np.ndarray, indices: np.ndarray, parts: np.ndarray) -> None:
-    """Add a column's part to keys, shape ``(n,)``: ``parts[indices[i]]``, where -1 means the last entry."""
-    last = len(parts) - 1
+def combine(numbers: np.ndarray, indices: np.ndarray, stride: np.int32) -> None:
+    """Add a column's indices, times its stride, to numbers of 32 bits."""
     for i in range(len(indices)):
-        index = indices[i]
-        keys[i] += parts[index] if index >= 0 else parts[last]
+        numbers[i] += np.int32(indices[i] * stride)
+
+
+@kernel
+def pack(keys: np.ndarray, numbers: np.ndarray, parts: np.ndarray) -> None:
+    """Add the parts of columns to keys, shape ``(n,)``: ``parts[numbers[i]]``."""
+    for i in range(len(numbers)):
+        keys[i] += parts[numbers[i]]
 
 
 @kernel

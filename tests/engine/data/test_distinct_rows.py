@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from engine.data import distinct_rows
 from engine.data.distinct_rows import DistinctRows
 from tests.plain_python import plain
 
@@ -38,6 +39,30 @@ def test_rows_are_numbered_as_they_come_however_they_are_cut_into_batches(n_colu
     assert np.array_equal(np.stack([rows.codes(j) for j in range(n_columns)], axis=1), distinct[np.argsort(first)])
 
 
+@pytest.mark.parametrize(("n_values", "n_columns"), [(3, 1), (3, 8), (3, 12), (200, 3), (3, 70)])
+@pytest.mark.parametrize("n", [1, 50, 5000])
+def test_rows_of_dictionaries_in_any_order_are_numbered_and_found(
+    monkeypatch: pytest.MonkeyPatch, n_values: int, n_columns: int, n: int
+) -> None:
+    monkeypatch.setattr(distinct_rows, "_CHUNK", 1024)
+    rng = np.random.default_rng(n)
+    pool = rng.integers(0, n_values + 1, (40, n_columns))  # the last index stands for null, as does -1
+    rows, codes, columns = DistinctRows(n_columns), [], []
+    indices = pool[rng.integers(0, 40, n)].astype(np.int32)
+    indices[(indices == n_values) & (rng.random(indices.shape) < 0.5)] = -1
+    for column in indices.T:
+        code_of = np.append(rng.permutation(n_values), -1).astype(np.int32)
+        columns.append((column.copy(), code_of))
+        codes.append(code_of[column])
+    number = rows.add(columns, n, [n_values] * n_columns)
+    wanted, first, inverse = np.unique(np.stack(codes, axis=1), axis=0, return_index=True, return_inverse=True)
+    order = np.argsort(np.argsort(first))
+    assert np.array_equal(number, order[inverse.reshape(-1)])
+    assert np.array_equal(rows.counts, np.bincount(number))
+    assert np.array_equal(np.stack([rows.codes(j) for j in range(n_columns)], axis=1), wanted[np.argsort(first)])
+    assert np.array_equal(rows.find(columns, n), number)
+
+
 def test_weights_are_added_up() -> None:
     rows = DistinctRows(1)
     codes = np.array([0, -1, 0], np.int32)
@@ -61,6 +86,8 @@ def test_plain_python_gives_the_same_rows() -> None:
         "from tests.engine.data.test_distinct_rows import *;"
         "test_rows_are_numbered_as_they_come_however_they_are_cut_into_batches(3);"
         "test_rows_are_numbered_as_they_come_however_they_are_cut_into_batches(20);"
+        "test_rows_of_dictionaries_in_any_order_are_numbered_and_found(pytest.MonkeyPatch(), 3, 8, 5000);"
+        "test_rows_of_dictionaries_in_any_order_are_numbered_and_found(pytest.MonkeyPatch(), 3, 70, 5000);"
         "test_weights_are_added_up(); test_rows_that_were_not_added_are_not_found(); print('\"done\"')"
     )
     assert plain(program) == "done"
