@@ -49,18 +49,18 @@ class GrowingValues:
             )
         known = dictionary.slice(0, 0) if self._values is None else self._values
         joined = pa.concat_arrays([known, dictionary]).dictionary_encode()
-        if len(joined.dictionary) == len(known):
-            code_of[:-1] = index_codes(joined.indices)[len(known) :]
-            return code_of
-        occurs = np.zeros(len(dictionary) + 1, bool)
-        occurs[indices] = True
         code_of[:-1] = index_codes(joined.indices)[len(known) :]
-        if not (occurs[:-1] & (code_of[:-1] >= len(known))).any():
-            code_of[code_of >= len(known)] = -1  # values that do not occur
+        unknown = code_of >= len(known)  # which null, -1, is not
+        used = _in_order_of_use(unknown, indices)
+        # a CSV file's values all occur, in their order
+        is_done = np.array_equal(code_of[used], np.arange(len(known), len(joined.dictionary)))
+        if not is_done:
+            code_of[unknown] = -1
+        if not len(used):
             return code_of
-        used, code_of[:] = _in_order_of_use(len(dictionary), indices), -1
-        joined = pa.concat_arrays([known, dictionary.take(pa.array(used))]).dictionary_encode()
-        code_of[used] = index_codes(joined.indices)[len(known) :]
+        if not is_done:
+            joined = pa.concat_arrays([known, dictionary.take(pa.array(used))]).dictionary_encode()
+            code_of[used] = index_codes(joined.indices)[len(known) :]
         self._values = joined.dictionary
         self._check_size()
         return code_of
@@ -73,19 +73,19 @@ class GrowingValues:
             )
 
 
-def _in_order_of_use(n_values: int, indices: np.ndarray) -> np.ndarray:
-    """The values that occur, in the order in which they first do."""
-    n, start, length = len(indices), 0, _FEW
-    first = np.full(n_values, n, np.int64)
-    while start < n and (first == n).any():  # mostly all of them occur among the first records
+def _in_order_of_use(wanted: np.ndarray, indices: np.ndarray) -> np.ndarray:
+    """The ``wanted`` values that ``indices`` have, in the order in which they first do."""
+    wanted, found, start, length = wanted.copy(), [np.zeros(0, np.int32)], 0, _FEW
+    first = np.zeros(len(wanted), np.int64)
+    while start < len(indices) and wanted.any():  # mostly all of them occur among the first records
         part = indices[start : start + length]
-        of_part = np.full(n_values + 1, n, np.int64)  # the last one for null
-        of_part[part[::-1]] = np.arange(start + len(part) - 1, start - 1, -1)
-        first = np.minimum(first, of_part[:-1])
+        used = part[wanted[part]]
+        place = np.arange(len(used))
+        first[used[::-1]] = place[::-1]  # the last one that is written stays
+        found.append(used[first[used] == place])
+        wanted[found[-1]] = False
         start, length = start + length, 2 * length
-    order = np.argsort(first, kind="stable")
-    result: np.ndarray = order[: int(np.count_nonzero(first < n))].astype(np.int32)
-    return result
+    return np.concatenate(found)
 
 
 def local_codes(source: str, name: str, values: pa.Array) -> tuple[pa.Array, np.ndarray]:

@@ -56,6 +56,25 @@ def test_values_of_a_dictionary_that_do_not_occur_are_left_out() -> None:
     assert coded([batch, batch]) == (["c", "a"], [0, -1, 1] * 2)
 
 
+@pytest.mark.parametrize("numbers", [[1, 0, 2], [0, 1], [3, 0, 0, 2, 3, 1], [], [2, None, 2]])
+def test_dictionaries_in_any_order_and_with_a_value_twice_are_coded_in_order_of_use(numbers: list[int | None]) -> None:
+    known = pa.array(["z", "b"]).dictionary_encode()
+    dictionary = pa.array(["a", "b", "c", "a"])
+    batch = pa.DictionaryArray.from_arrays(pa.array(numbers, pa.int32()), dictionary)
+    for batches in ([batch], [known, batch], [batch, known, batch], [known, batch.slice(0, 1), batch]):
+        texts = [text for each in batches for text in each.to_pylist()]
+        values = [*dict.fromkeys(text for text in texts if text is not None)]
+        assert coded(batches) == (values, [-1 if text is None else values.index(text) for text in texts])
+
+
+def test_values_that_first_occur_late_are_coded() -> None:
+    numbers = np.repeat(np.array([4, 0, 3, 1], np.int32), [growing_values._FEW, 5 * growing_values._FEW, 1, 2])
+    batch = pa.DictionaryArray.from_arrays(pa.array(numbers), pa.array(list("abcde")))
+    values, codes = coded([batch])
+    assert values == ["e", "a", "d", "b"]
+    assert codes == np.repeat(np.arange(4), [growing_values._FEW, 5 * growing_values._FEW, 1, 2]).tolist()
+
+
 def test_known_values_come_first() -> None:
     growing = GrowingValues("x", "people", pa.array(["b", "a"]))
     dictionary, indices = local_codes("people", "x", pa.array(["c", "a"]))
