@@ -45,6 +45,9 @@ def watched(*given, **more):
     return db
 
 sqlite3.connect = watched
+# A callback waits for the interpreter while SQLite holds the connection; a second thread that works on the connection
+# holds the interpreter and waits for the connection.  So nothing is stored by a thread of its own.
+sqlite3.threadsafety = 1
 import engine.sweeps.workers
 engine.sweeps.workers.BATCH_SIZE = 60
 from engine.cli.main import main
