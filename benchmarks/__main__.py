@@ -48,21 +48,21 @@ What is missed, and why.
 * The complete space by the clock: drawing takes what it takes in C, but half a second until Python and its libraries
   have started, and a quarter for storing the map at the end, run on one processor while the other waits. `phases` shows
   the shares.
-* Seconds to the first candidates, one of eighteen estimates, one more record beside the parser, a step from a file to
-  its plan with twice the columns, and frontiers of three and four objectives beside moocore: all of these were met by
-  the same code in other hours. The machine changes its speed by a third within minutes, whatever else it does, and what
-  is not measured in turn moves with it: within an hour of the run below the complete space took from 1.6 to 1.9 times
-  what C takes by the clock, and its first candidates came after 1.2 to 1.6 s.
 * A candidate at 10 % beside the whole algorithm over records: at that rate nearly all of its time is draws, one for
   each pair, which the yardstick makes too; what cells spare is the rest.
 * All quick measures together: they are held against the four of every sweep, which are summed in one pass while pairs
   are exchanged and have become faster than the others.
 * Pages: the first one of a new server loads the libraries that draw, and the browser takes most of each step after it;
   the server answers in a tenth of a second. How many steps keep to half a second depends on the hour.
-* `make unit` and `make test`: what is left is spread over thousands of short tests of some 30 ms each, besides real
-  browsers, processes that are killed and simulations of the papers. On two processors no single test decides: `checks`
-  tells what the tests of each folder take. The one test that failed in the run below compares this page with the text
-  above, which had just changed; since then the page is written before anything is measured.
+* `make test`: its tests take so much of the processors that two of them, never idle, would still need half as long
+  again as the target. Two fifths are the engine's thousands of short tests, a fifth simulations of the papers and their
+  mutants, another fifth real browsers with their servers; processes that are killed, the pages without a browser and
+  collecting the tests take the rest. No single test decides: `checks` tells what the tests of each folder take.
+
+The machine changes its speed by a third within minutes, whatever else it does, and what is not measured in turn moves
+with it. Seconds to the first candidates, a step from a file to its plan with twice the columns, two workers beside one
+and `make unit` were met in the run below, but missed by the same code in slower hours; the complete space took from 1.6
+to 1.9 times what C takes by the clock.
 """
 
 
