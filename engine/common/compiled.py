@@ -41,6 +41,7 @@ KERNEL_FILES = (
     "mechanisms/partners.py",
     "mechanisms/preparing_kernels.py",
     "mechanisms/restricted_kernels.py",
+    "mechanisms/weight_kernels.py",
     "release/exchanges.py",
     "sweeps/batch_kernels.py",
     "sweeps/layout_kernels.py",

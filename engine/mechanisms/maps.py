@@ -93,6 +93,8 @@ def swap(
     ``order`` lists the sensitive records as they are visited; visit ``v`` uses ``uniforms[v]`` on the options in this
     order: stay (weight 1), then the available partners by record.  No record is swapped twice.
     """
+    from engine.mechanisms.weight_kernels import exchange
+
     x = keys.x
     source, free = np.arange(len(x)), np.ones(len(x), bool)
     own_products = location.dot(t, mu[x])
@@ -101,30 +103,20 @@ def swap(
     together = max(1, _SEGMENT // len(x))
     for begin in range(0, len(order), together):
         visits = begin + np.flatnonzero(free[order[begin : begin + together]])
-        distances = np.abs(log_odds(order[visits], t, x, own_products, mu))
-        within = distances <= limit
+        visited = order[visits]
+        distances = np.abs(log_odds(visited, t, x, own_products, mu))
+        near = distances <= limit
+        near &= free
         if not same_cell:
-            within &= x != x[order[visits], None]
-        for i, u, distance, near in zip(
-            order[visits].tolist(), uniforms[visits].tolist(), distances, within, strict=True
-        ):
-            if not free[i]:
-                continue
-            free[i] = False
-            partners = (near & free).nonzero()[0]
-            weights = np.exp(-distance[partners])
-            passed = weights >= lowest
-            if not passed.all():
-                partners, weights = partners[passed], weights[passed]
-            total = 1.0 + weights.cumsum()
-            # A number below 1 out of the sum of all weights stays.
-            chosen = u * total[-1] if len(total) else 0.0
-            if chosen < 1.0:
-                free[i] = True
-                continue
-            j = int(partners[min(int(total.searchsorted(chosen, side="right")), len(partners) - 1)])
-            source[i], source[j] = j, i
-            free[j] = False
+            near &= x != x[visited, None]
+        places = near.ravel().nonzero()[0]
+        weights = np.exp(-distances.ravel()[places])
+        passed = weights >= lowest
+        if not passed.all():
+            places, weights = places[passed], weights[passed]
+        ends = np.searchsorted(places, len(x) * np.arange(1, len(visited) + 1))
+        candidates = places if len(visited) == 1 else places % len(x)
+        exchange(visited, uniforms[visits], ends, candidates, weights, free, source)
     return source
 
 

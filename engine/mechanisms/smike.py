@@ -185,18 +185,26 @@ def _works(prepared: Prepared, index: np.ndarray, n_cells: int) -> bool:
 
 def impute(task: Task, theta: location.Theta, uniforms: np.ndarray) -> np.ndarray:
     """A key cell for every record of a task, each from its predictive probabilities by one uniform number."""
+    from engine.common.compiled import COMPILED
+    from engine.mechanisms.weight_kernels import below_largest, choose
+
     t = location.turned(task.v, theta.turn)
-    cells = np.empty(len(t), np.int64)
+    places = np.empty(len(t), np.int64)
     step = max(1, _SEGMENT // len(task.cells))
     for start in range(0, len(t), step):
         rows = slice(start, start + step)
         weights = location.log_weights(theta, t[rows])
-        weights -= weights.max(axis=1, keepdims=True)
-        np.exp(weights, out=weights)
-        np.cumsum(weights, axis=1, out=weights)
-        target = uniforms[rows] * weights[:, -1]
-        cells[rows] = np.minimum((weights <= target[:, None]).sum(axis=1), len(task.cells) - 1)
-    return task.cells[cells]
+        if COMPILED:
+            below_largest(weights)
+            np.exp(weights, out=weights)
+            choose(weights, uniforms[rows], places[rows])
+        else:  # the same in whole arrays, as plain Python would go through every cell of every record
+            weights -= weights.max(axis=1, keepdims=True)
+            np.exp(weights, out=weights)
+            np.cumsum(weights, axis=1, out=weights)
+            target = uniforms[rows] * weights[:, -1]
+            places[rows] = np.minimum((weights <= target[:, None]).sum(axis=1), len(task.cells) - 1)
+    return task.cells[places]
 
 
 def draw(prepared: Prepared, setting: Setting, derived: bytes) -> Drawn:
