@@ -71,6 +71,12 @@ def inside(mechanism: Mechanism, module: ModuleType, **functions: Any) -> Mechan
     return replace(mechanism, prepare=prepare, draw=draw)
 
 
+def drawing(mechanism: Mechanism, module: ModuleType, **functions: Any) -> Mechanism:
+    """The mechanism as it would be if functions of a module that its draw alone calls were others: what it prepares is
+    what the right one does."""
+    return replace(inside(mechanism, module, **functions), prepare=mechanism.prepare)
+
+
 def unchanged(mechanism: Mechanism) -> Mechanism:
     """The mechanism that releases the original."""
 

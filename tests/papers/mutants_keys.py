@@ -17,8 +17,10 @@ from engine.mechanisms.mixing import Choice
 from engine.mechanisms.smike import SMIKE
 from engine.models import location
 from engine.release.parameter import Setting
+from engine.release.records import ReleasedTable
+from engine.release.results import RunStatus
 from tests.papers import rows_key_swaps, rows_maps, rows_smike
-from tests.papers.mutants import Mutant, forced, inside, unchanged
+from tests.papers.mutants import Mutant, drawing, forced, inside, unchanged
 from tests.papers.row import Row
 
 Weigh = Callable[[np.ndarray, float], np.ndarray]
@@ -81,20 +83,18 @@ def swapper(
         source, free = np.arange(len(x)), np.ones(len(x), bool)
         may_be_chosen = ~keys.sensitive[x] if only_nonsensitive else np.ones(len(x), bool)
         weights_of = weigh(maps.log_odds(order, t, x, own, mu), w0)
-        for i, u, weights in zip(order.tolist(), uniforms.tolist(), weights_of, strict=True):
+        allowed_of = (weights_of > 0) & may_be_chosen
+        for i, u, weights, allowed in zip(order.tolist(), uniforms.tolist(), weights_of, allowed_of, strict=True):
             if not (free[i] or again):
                 continue
-            allowed = (weights > 0) & may_be_chosen
             if not again:
                 allowed &= free
             allowed[i] = False
             partners = allowed.nonzero()[0]
-            total = np.concatenate([[stay], stay + weights[partners].cumsum()])
-            if total[-1] == 0:
-                continue
-            place = int(total.searchsorted(u * total[-1], side="right"))
-            if place:
-                j = int(partners[min(place, len(partners)) - 1])
+            total = stay + weights[partners].cumsum()
+            of_all = float(total[-1]) if len(total) else stay
+            if of_all > 0 and u * of_all >= stay:
+                j = int(partners[min(int(total.searchsorted(u * of_all, side="right")), len(partners) - 1)])
                 source[i], source[j] = source[j], source[i]
                 free[i] = free[j] = False
         return source
@@ -106,12 +106,40 @@ def _maps(code: str, what: str, mechanism: Mechanism, detectable: bool = True, r
     return Mutant(code, "MaPS", what, lambda quick: rows_maps.rows(quick, mechanism), detectable, rival)
 
 
-def _cycles(**wrong: Any) -> Mechanism:
-    return inside(MAPS, maps, swap=swapper(**wrong))
+_VISITS: dict[bytes, list[tuple[Any, ...]]] = {}
+
+
+def _visits(prepared: maps.Prepared, setting: Setting, derived: bytes) -> list[tuple[Any, ...]]:
+    """What MaPS hands to its cycles, table by table; noted once for all that get it wrong only from there on."""
+    if derived not in _VISITS:
+        noted = _VISITS[derived] = list[tuple[Any, ...]]()
+
+        def note(*handed: Any) -> np.ndarray:
+            noted.append(handed)
+            return np.arange(setting.data.n_records)
+
+        with patch.object(maps, "swap", note):
+            MAPS.draw(prepared, setting, derived)
+    return _VISITS[derived]
+
+
+def cycles(**wrong: Any) -> Mechanism:
+    """MaPS with the cycles of :func:`swapper`."""
+    swap = swapper(**wrong)
+
+    def draw(prepared: maps.Prepared, setting: Setting, derived: bytes) -> Drawn:
+        if prepared.model is None:
+            return MAPS.draw(prepared, setting, derived)
+        sources = [swap(*handed) for handed in _visits(prepared, setting, derived)]
+        tables = [ReleasedTable(setting.data, source, setting.keys) for source in sources]
+        touched = np.array([source != np.arange(setting.data.n_records) for source in sources])
+        return Drawn(tables, RunStatus.OK, touched, {})
+
+    return replace(MAPS, draw=draw)
 
 
 def _theta(draw: Callable[..., location.Theta], mechanism: Mechanism = MAPS) -> Mechanism:
-    return inside(mechanism, location, draw=draw)
+    return drawing(mechanism, location, draw=draw)
 
 
 OF_MAPS = (
@@ -120,12 +148,12 @@ OF_MAPS = (
     _maps("M3", "cell means are plugged in, Σ is drawn", _theta(means_plugged_in)),
     _maps("M4", "scale of Σ is the pooled variance, as printed", _theta(printed_scale)),
     _maps("M5", "no partners of the same cell", forced(MAPS, same_cell_partners="no"), rival=True),
-    _maps("M6", "partners from nonsensitive cells alone", _cycles(only_nonsensitive=True)),
-    _maps("M7", "the cutpoint is not applied", _cycles(weigh=without_cutpoint)),
-    _maps("M8", "weight is the odds, not min(O, 1/O)", _cycles(weigh=one_sided)),
-    _maps("M9", "who has been swapped is swapped again", _cycles(again=True)),
-    _maps("M10", "all partners above the cutpoint weigh the same", _cycles(weigh=even), detectable=False),
-    _maps("M11", "whoever has a partner never stays", _cycles(stay=0.0), detectable=False),
+    _maps("M6", "partners from nonsensitive cells alone", cycles(only_nonsensitive=True)),
+    _maps("M7", "the cutpoint is not applied", cycles(weigh=without_cutpoint)),
+    _maps("M8", "weight is the odds, not min(O, 1/O)", cycles(weigh=one_sided)),
+    _maps("M9", "who has been swapped is swapped again", cycles(again=True)),
+    _maps("M10", "all partners above the cutpoint weigh the same", cycles(weigh=even), detectable=False),
+    _maps("M11", "whoever has a partner never stays", cycles(stay=0.0), detectable=False),
     _maps("M12", FEWER, forced(MAPS, rule="lt"), detectable=False),
 )
 
@@ -179,9 +207,9 @@ def _key_swap(
 
 OF_KEY_SWAPS = (
     _key_swap("D1", "DDS", "the original is released", unchanged(DDS)),
-    _key_swap("D2", "DDS", "partners of the same cell are allowed", inside(DDS, key_swaps, swap=within_a_cell)),
+    _key_swap("D2", "DDS", "partners of the same cell are allowed", drawing(DDS, key_swaps, swap=within_a_cell)),
     _key_swap(
-        "D3", "DDS", "partners from nonsensitive cells alone", inside(DDS, key_swaps, swap=nonsensitive_partners),
+        "D3", "DDS", "partners from nonsensitive cells alone", drawing(DDS, key_swaps, swap=nonsensitive_partners),
         rival=True,
     ),
     _key_swap("D4", "DDS", FEWER, forced(DDS, rule="lt")),
@@ -191,7 +219,7 @@ OF_KEY_SWAPS = (
     _key_swap(
         "R3", "RDS", "table 2 of Liu: initiators too are partners", forced(RDS, avoid_initiators="no"), rival=True
     ),
-    _key_swap("R4", "RDS", "the rate counts both partners", inside(RDS, key_swaps, initiators=half_as_many)),
+    _key_swap("R4", "RDS", "the rate counts both partners", drawing(RDS, key_swaps, initiators=half_as_many)),
     _key_swap("R5", "RDS", FEWER, forced(RDS, rule="lt")),
     _key_swap("R6", "RDS", "DDS in place of RDS", replace(RDS, draw=sensitive_first)),
     _key_swap(
@@ -254,8 +282,8 @@ OF_SMIKE = (
     _smike("S1", "the original is released", unchanged(SMIKE)),
     _smike("S2", "mixing records at random, not the nearest", inside(SMIKE, smike, global_choices=random_choices)),
     _smike("S3", "local selection in place of global", forced(SMIKE, selection="local")),
-    _smike("S4", "sensitive records alone are imputed", inside(SMIKE, smike, make_task=sensitive_alone)),
-    _smike("S5", "cells are drawn by π alone, whatever y is", inside(SMIKE, smike, impute=blind_to_numbers)),
+    _smike("S4", "sensitive records alone are imputed", drawing(SMIKE, smike, make_task=sensitive_alone)),
+    _smike("S5", "cells are drawn by π alone, whatever y is", drawing(SMIKE, smike, impute=blind_to_numbers)),
     _smike("S6", "scale of Σ is the pooled variance, as printed", _theta(printed_scale, SMIKE)),
     _smike("S7", "one mixing record for each sensitive one", forced(SMIKE, n_mix="1")),
     _smike("S8", "the same table is released D times", same_table(SMIKE)),

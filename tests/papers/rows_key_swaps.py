@@ -11,22 +11,21 @@ Liu's study of MaPS (table 2): 100 records in four key cells, s = 10; columns he
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from itertools import count
+from itertools import count, islice
 
 import numpy as np
 from scipy.stats import chi2
 
 from engine.common.streams import derive
-from engine.data.microdata import Microdata
 from engine.mechanisms.base import Mechanism
 from engine.mechanisms.key_swaps import DDS, RDS
 from engine.mechanisms.pram import PRAM
-from tests.numeric_data import numbered
 from tests.papers import rows_maps
 from tests.papers.growing import growing
 from tests.papers.row import Row
 from tests.papers.rows_maps import mean_row
 from tests.papers.rows_smike import PI_100, THRESHOLDS, N, r1
+from tests.papers.simulated import Candidate
 
 RDS_P1 = (0.755, 0.708, 0.677, 0.664, 0.661, 0.669, 0.681, 0.697)
 RDS_AS_PRINTED = (0.107, 0.163, 0.235, 0.301, 0.367, 0.431, 0.496, 0.545)
@@ -54,6 +53,7 @@ GIVEN = {
 TABLE_2_BY: dict[str, Mechanism] = {"DDS": DDS, "RDS": RDS}
 KEY_SWAPS: dict[str, Mechanism] = {**TABLE_2_BY, "PRAM": PRAM}
 R1_OVER_OCCUPIED = "R1 divided by the occupied cells, not by the sensitive ones†"
+_TOGETHER = 100  # data sets whose regressions are computed together
 SETS, SETS_003, DF = 1000, 500, 96
 """The papers' numbers of data sets; degrees of freedom of σ²."""
 READINGS = {
@@ -61,13 +61,6 @@ READINGS = {
     "RDS": "s=10; partner_pool=other_cell†; avoid_initiators=yes†; at most s are sensitive†",
 }
 WEAK = {("DDS", "σ²", "coverage, %"), ("RDS", "σ²", "coverage, %"), ("RDS", "β3", "coverage, %")}
-
-
-def _run(mechanism: Mechanism, data: Microdata, given: dict[str, str], *parts: object) -> np.ndarray:
-    """The released codes of the only key."""
-    setting = mechanism.setting(data, given, (0,))
-    (table,) = mechanism.draw(mechanism.prepare(setting), setting, derive(bytes(16), "paper", parts)).tables
-    return table.codes(0)
 
 
 def protection(sets: int, mechanisms: Mapping[str, Mechanism] = KEY_SWAPS) -> dict[str, np.ndarray]:
@@ -90,11 +83,16 @@ def _divisors(counts: np.ndarray, s: int) -> np.ndarray:
 
 @growing
 def _protected(name: str, mechanism: Mechanism) -> Iterator[np.ndarray]:
+    given: list[dict[str, str]] = [{}] if name == "PRAM" else [{"s": str(s)} for s in THRESHOLDS]
+    candidates = [Candidate(mechanism, one) for one in given]
     for one, x in enumerate(_cells()):
-        data, counts, out = numbered({"x": x}, {}), np.bincount(x), np.empty((2, len(THRESHOLDS)))
-        perturbed = _run(mechanism, data, {}, one, name) if name == "PRAM" else None
+        counts, out = np.bincount(x), np.empty((2, len(THRESHOLDS)))
+        tables = [
+            candidate.of_cells(x, derive(bytes(16), "paper", (one, name, *map(int, candidate.given.values()))))
+            for candidate in candidates
+        ]
         for t, s in enumerate(THRESHOLDS):
-            shown = perturbed if perturbed is not None else _run(mechanism, data, {"s": str(s)}, one, name, s)
+            shown = tables[t % len(tables)]
             out[:, t] = 1 - r1(x, shown[None, :], s) / _divisors(counts, s)
         yield out
 
@@ -153,11 +151,12 @@ def simulate(sets: int, mechanisms: Mapping[str, Mechanism]) -> dict[str, tuple[
 @growing
 def _fits(name: str, mechanism: Mechanism) -> Iterator[np.ndarray]:
     """Estimates and variances of each data set, ``(1, 2, 5)``."""
-    rng = np.random.default_rng(20001)
-    for one in count():
-        x, y = rows_maps.data_set(rng)
-        released = _run(mechanism, numbered({"x": x}, {}), GIVEN[name], one, name)
-        yield np.array([rows_maps.estimates(released, y)])
+    candidate = Candidate(mechanism, GIVEN[name])
+    numbers, data_sets = count(), rows_maps.data_sets.each(20001)
+    while True:
+        some = list(islice(data_sets, _TOGETHER))
+        released = [candidate.of_cells(x, derive(bytes(16), "paper", (next(numbers), name))) for x, _ in some]
+        yield from rows_maps.estimates(np.array(released), np.array([y for _, y in some]))[:, None]
 
 
 def rows_000(quick: bool, mechanisms: Mapping[str, Mechanism] = TABLE_2_BY) -> list[Row]:

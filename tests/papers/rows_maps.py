@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from itertools import count, pairwise
+from itertools import pairwise
 
 import numpy as np
 from scipy.stats import t as student
@@ -24,9 +24,9 @@ from scipy.stats import t as student
 from engine.common.streams import derive
 from engine.mechanisms.base import Mechanism
 from engine.mechanisms.maps import MAPS
-from tests.numeric_data import numbered
 from tests.papers.growing import growing
 from tests.papers.row import Row, of_other
+from tests.papers.simulated import Candidate, DataSet
 
 PI, MU, N, D = (0.0625, 0.0625, 0.5, 0.375), (0.0, 3.0, 1.5, 0.5), 100, 3
 TRUE = np.array([0.0, 3.0, 1.5, 0.5, 1.0])
@@ -70,17 +70,27 @@ WEAK = "too noisy to tell MaPS from doing nothing"
 UNSTATED = "how the paper makes intervals for σ² is not stated"
 
 
-def estimates(x: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """β0 to β3 and σ² of the regression on cells, and their variances."""
-    n = np.bincount(x, minlength=4)
-    means = np.bincount(x, weights=y, minlength=4) / n
-    s2 = float(np.sum((y - means[x]) ** 2)) / (len(y) - 4)
-    beta = np.append(means[0], means[1:] - means[0])
-    variance = s2 * np.append(1 / n[0], 1 / n[1:] + 1 / n[0])
-    return np.append(beta, s2), np.append(variance, 2 * s2**2 / (len(y) - 4))
+def estimates(x: np.ndarray, y: np.ndarray) -> np.ndarray:
+    """β0 to β3 and σ² of the regression on cells, then their variances, of each table: shape ``(tables, 2, 5)``.
+
+    ``x`` (tables, records) are the cells in each table, ``y`` the numbers, in all tables the same or as ``x``.
+    """
+    tables, records = x.shape
+    y = np.broadcast_to(y, x.shape)
+    place = (x + 4 * np.arange(tables)[:, None]).ravel()
+    n = np.bincount(place, minlength=4 * tables).reshape(tables, 4)
+    means = np.bincount(place, weights=y.ravel(), minlength=4 * tables) / n.ravel()
+    s2 = np.sum((y - means[place].reshape(x.shape)) ** 2, axis=1) / (records - 4)
+    found = np.empty((tables, 2, 5))
+    found[:, 0, :4], found[:, 1, :4] = means.reshape(tables, 4), 1 / n
+    found[:, 0, 1:4] -= found[:, 0, :1]
+    found[:, 1, 1:4] += found[:, 1, :1]
+    found[:, 1, :4] *= s2[:, None]
+    found[:, 0, 4], found[:, 1, 4] = s2, [2 * one**2 / (records - 4) for one in s2.tolist()]
+    return found
 
 
-def combined(fits: Sequence[Sequence[tuple[np.ndarray, np.ndarray]] | np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
+def combined(fits: Sequence[np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
     """Mean estimates and half widths of 95 % intervals, each ``(sets, 5)``, over the D tables of each data set (Reiter
     2003); the usual ones for one table."""
     q, v = np.moveaxis(np.array(fits), 2, 0)
@@ -103,26 +113,31 @@ def simulate(sets: int, mechanism: Mechanism) -> dict[str, tuple[np.ndarray, np.
 @growing
 def _fits(mechanism: Mechanism) -> Iterator[dict[str, np.ndarray]]:
     """Estimates and variances of each data set, ``(tables, 2, 5)``, of the original and at every cutpoint."""
-    rng, key = np.random.default_rng(20000), bytes(16)
-    for one in count(1):
-        x, y = data_set(rng)
-        data, prepared = numbered({"x": x}, {"y": y}), None
-        fits = {"raw": np.array([estimates(x, y)])}
-        for w0 in CUTPOINTS:
-            setting = mechanism.setting(data, {"s": "10", "w0": w0, "D": str(D)}, (0,), ("y",))
-            prepared = prepared or mechanism.prepare(setting)
-            drawn = mechanism.draw(prepared, setting, derive(key, "paper", (one, w0)))
-            fits[w0] = np.array([estimates(table.codes(0), y) for table in drawn.tables])
-        yield fits
+    candidates = {w0: Candidate(mechanism, {"s": "10", "w0": w0, "D": str(D)}) for w0 in CUTPOINTS}
+    for one, simulated in enumerate(_coded.each(), 1):
+        tables = [simulated.x]
+        for w0, candidate in candidates.items():
+            made = candidate.tables(simulated, derive(bytes(16), "paper", (one, w0)))
+            tables += [table.codes(0) for table in made]
+        found = estimates(np.array(tables), simulated.numbers["y"])
+        yield {"raw": found[:1], **{w0: found[1 + D * k : 1 + D * (k + 1)] for k, w0 in enumerate(CUTPOINTS)}}
 
 
-def data_set(rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
+@growing
+def _coded() -> Iterator[DataSet]:
+    for x, y in data_sets.each(20000):
+        yield DataSet(x, y=y)
+
+
+@growing
+def data_sets(seed: int) -> Iterator[tuple[np.ndarray, np.ndarray]]:
     """Cells and numbers of records; without some cell, as in one set of 300, a coefficient would not exist."""
+    rng = np.random.default_rng(seed)
     while True:
         x = rng.choice(4, N, p=PI)
         y = rng.normal(size=N) + np.array(MU)[x]
         if len(np.unique(x)) == 4:
-            return x, y
+            yield x, y
 
 
 def mean_row(

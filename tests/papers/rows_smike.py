@@ -27,6 +27,7 @@ from tests.numeric_data import numbered
 from tests.papers.growing import growing
 from tests.papers.row import Row
 from tests.papers.rows_maps import mean_row
+from tests.papers.simulated import Candidate, DataSet
 
 PI_100 = np.array(
     [
@@ -138,30 +139,41 @@ def protection(variant: Variant, sets: int, mechanism: Mechanism = SMIKE) -> np.
 
 @growing
 def _twos(variant: Variant, mechanism: Mechanism) -> Iterator[list[np.ndarray]]:
+    given = [{**dict(variant.given), "s": str(s), "D": str(D)} for s in THRESHOLDS]
+    candidates = [Candidate(mechanism, one) for one in given]
+    for one, (first, again) in enumerate(_data_sets.each()):
+        yield [
+            _protected(variant, candidates, first, (one,)),
+            _protected(variant, candidates, again, (one, "again")),
+        ]
+
+
+@growing
+def _data_sets() -> Iterator[tuple[DataSet, DataSet]]:
+    """Data sets in twos that share their cell means."""
     rng = np.random.default_rng(750)
     for one in count():
         cells = rng.choice(84, N, p=PI_100 / PI_100.sum())
         occupied, means = np.unique(cells), np.empty((84, 2))
         means[np.concatenate([occupied, np.setdiff1d(np.arange(84), occupied)])] = rng.normal(size=(84, 2))
-        first = _protected(variant, mechanism, cells, means, rng, (one,))
+        first = _data_set(cells, means, rng)
         other = np.random.default_rng([750, one])
-        cells = other.choice(84, N, p=PI_100 / PI_100.sum())
-        yield [first, _protected(variant, mechanism, cells, means, other, (one, "again"))]
+        yield first, _data_set(other.choice(84, N, p=PI_100 / PI_100.sum()), means, other)
+
+
+def _data_set(cells: np.ndarray, means: np.ndarray, rng: np.random.Generator) -> DataSet:
+    y = means[cells] + rng.normal(size=(N, 2)) @ np.linalg.cholesky(SIGMA).T
+    return DataSet(np.unique(cells, return_inverse=True)[1], y1=y[:, 0], y2=y[:, 1])
 
 
 def _protected(
-    variant: Variant, mechanism: Mechanism, cells: np.ndarray, means: np.ndarray, rng: np.random.Generator,
-    name: tuple[object, ...],
-) -> np.ndarray:  # fmt: skip
+    variant: Variant, candidates: Sequence[Candidate], data: DataSet, name: tuple[object, ...]
+) -> np.ndarray:
     """P1 and P2 by threshold of one data set, shape ``(2, 8)``."""
-    x, out = np.unique(cells, return_inverse=True)[1], np.empty((2, len(THRESHOLDS)))
-    y = means[cells] + rng.normal(size=(N, 2)) @ np.linalg.cholesky(SIGMA).T
-    data = numbered({"x": x}, {"y1": y[:, 0], "y2": y[:, 1]})
-    for t, s in enumerate(THRESHOLDS):
-        setting = mechanism.setting(data, {**dict(variant.given), "s": str(s), "D": str(D)}, (0,), ("y1", "y2"))
-        derived = derive(bytes(16), variant.name, (name[0], s, *name[1:]))
-        drawn = mechanism.draw(mechanism.prepare(setting), setting, derived)
-        shown = np.array([table.codes(0) for table in drawn.tables]).astype(np.int64)
+    x, out = data.x, np.empty((2, len(THRESHOLDS)))
+    for t, (s, candidate) in enumerate(zip(THRESHOLDS, candidates, strict=True)):
+        tables = candidate.tables(data, derive(bytes(16), variant.name, (name[0], s, *name[1:])))
+        shown = np.array([table.codes(0) for table in tables]).astype(np.int64)
         n_sensitive = np.count_nonzero(np.bincount(x) <= s)
         out[:, t] = 1 - r1(x, shown, s) / n_sensitive, 1 - r2(x, shown, s) / (x.max() + 1)
     return out

@@ -7,10 +7,8 @@ from functools import cache
 
 import pytest
 
-from engine.mechanisms import maps
-from engine.mechanisms.maps import MAPS
 from tests.papers import mutants_keys, rows_decision, rows_group_swap, rows_key_swaps, rows_maps, rows_smike
-from tests.papers.mutants import MUST_BE_REJECTED, Mutant, inside, rejections
+from tests.papers.mutants import MUST_BE_REJECTED, Mutant, rejections
 from tests.papers.mutants_all import MUTANTS
 from tests.papers.row import MOST, Row
 from tests.shared import shared_file
@@ -80,7 +78,7 @@ def test_few_simulations_reject(code: str) -> None:
 @pytest.mark.slow
 def test_the_right_cycles_written_plainly_are_not_rejected() -> None:
     """What is patched into MaPS is the mechanism itself unless it is told to be wrong."""
-    again = inside(MAPS, maps, swap=mutants_keys.swapper())
+    again = mutants_keys.cycles()
     mutant = Mutant("M0", "MaPS", "nothing", lambda quick: rows_maps.rows(quick, again))
     assert {row.name: row for row in mutant.rows(True)} == right("M", True)
     assert put_through(mutant, quick=True) == {}

@@ -13,7 +13,7 @@ def test_the_regression_on_cells_is_least_squares():
     x, y = rng.integers(0, 4, 60), rng.normal(size=60)
     design = np.column_stack([np.ones(60), *(x == k for k in (1, 2, 3))])
     beta, rest, _, _ = np.linalg.lstsq(design, y, rcond=None)
-    found, variance = rows_maps.estimates(x, y)
+    ((found, variance),) = rows_maps.estimates(x[None], y)
     assert np.allclose(found, [*beta, rest[0] / 56])
     assert np.allclose(variance[:4], np.diagonal(np.linalg.inv(design.T @ design)) * rest[0] / 56)
 
