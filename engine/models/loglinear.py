@@ -15,6 +15,7 @@ import math
 import re
 import warnings
 from collections.abc import Iterable, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import combinations
@@ -297,6 +298,13 @@ def fit(counts: Counts, model: Model, warn: bool = True) -> Fit:
     )
 
 
+def _logs(ratio: np.ndarray) -> np.ndarray:
+    """Logarithms, -inf of 0."""
+    with nullcontext() if ratio.all() else np.errstate(divide="ignore"):
+        result: np.ndarray = np.log(ratio)
+    return result
+
+
 def closed_form(counts: Counts, model: Model) -> float:
     """Log-likelihood of a decomposable model: N log N over cliques less that over separators (Lauritzen 1996, 4.4)."""
     assert model.separators is not None
@@ -356,14 +364,16 @@ class FullTable:
         logs = [np.zeros(size) for size in self.sizes]
         for cycle in range(1, MOST_CYCLES + 1):
             deviation = 0.0
-            for i, observed in enumerate(margins):
-                now = np.bincount(self.index[i], weights=expected, minlength=self.sizes[i])
+            for margin, (index, observed) in enumerate(zip(self.index, margins, strict=True)):
+                now = np.bincount(index, weights=expected, minlength=self.sizes[margin])
                 deviation = max(deviation, float(np.abs(now - observed).max()))
-                ratio = np.divide(observed, now, out=np.zeros_like(now), where=now > 0)
-                expected *= ratio[self.index[i]]
+                if now.all():
+                    ratio = observed / now
+                else:
+                    ratio = np.divide(observed, now, out=np.zeros(len(now)), where=now > 0)
+                expected *= ratio[index]
                 if start is None:
-                    with np.errstate(divide="ignore"):
-                        logs[i] += np.log(ratio)
+                    logs[margin] += _logs(ratio)
             if deviation < TOLERANCE * n:
                 return Fitted(expected, logs, True, cycle, deviation)
         return Fitted(expected, logs, False, cycle, deviation)

@@ -290,6 +290,7 @@ class _Task:
 # -- sets of vertices as bit masks -----------------------------------------------------------------------------------
 
 
+@cache
 def _members(mask: int) -> tuple[int, ...]:
     return tuple(v for v in range(mask.bit_length()) if mask >> v & 1)
 

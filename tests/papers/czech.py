@@ -64,15 +64,43 @@ def scores(model: str) -> Fit:
 
 
 @cache
+def _cliques() -> np.ndarray:
+    """The largest sets of attributes that are complete in each graph: a row for each, a column for every set as a bit
+    mask."""
+    complete, sets = _Graphs.on(6).complete, np.arange(64)
+    largest: np.ndarray = complete & (sets > 0)
+    for v in range(6):
+        largest &= (sets >> v & 1 == 1) | ~complete[:, sets | 1 << v]
+    return largest
+
+
+def model_of(graph: int) -> Model:
+    """The model of one of all graphs, by its number."""
+    return Model.of([v for v in range(6) if one >> v & 1] for one in np.flatnonzero(_cliques()[graph]).tolist())
+
+
+@cache
 def graphical() -> dict[str, np.ndarray]:
-    """``aic``, ``bic`` and whether it is ``decomposable`` of all 32,768 graphs, fitted one by one."""
-    graphs = _Graphs.on(6)
-    fits = (fit(counts(), Model.of(graphs.cliques(graph)), warn=False) for graph in range(1 << 15))
-    rows = [
-        (score(fitted, "aic", counts()), score(fitted, "bic", counts()), fitted.model.separators is not None)
-        for fitted in fits
-    ]
-    return dict(zip(("aic", "bic", "decomposable"), map(np.array, zip(*rows, strict=True)), strict=True))
+    """``aic`` and ``bic`` of all 32,768 graphs, fitted by setting one margin after the other in all of them at once."""
+    observed = np.zeros((2,) * 6)
+    observed[tuple(counts().cells.T)] = counts().counts
+    n, likelihood = observed.sum(), np.empty(1 << 15)
+    left, fitted = np.arange(1 << 15), np.full((1 << 15, *observed.shape), observed.sum() / 64)
+    while len(left):
+        off = np.zeros(len(left))
+        for one in range(1, 64):
+            others = tuple(v for v in range(6) if not one >> v & 1)
+            these = np.flatnonzero(_cliques()[left, one])
+            margin = observed.sum(axis=others, keepdims=True)
+            now = fitted[these].sum(axis=tuple(v + 1 for v in others), keepdims=True)
+            off[these] = np.maximum(off[these], np.abs(now - margin).max(axis=tuple(range(1, 7))))
+            fitted[these] *= np.divide(margin, now, out=np.zeros_like(now), where=now > 0)
+        done = off < 1e-8 * n
+        there = observed > 0
+        likelihood[left[done]] = np.log(fitted[done][:, there] / n) @ observed[there]
+        left, fitted = left[~done], fitted[~done]
+    parameters = _Graphs.on(6).complete[:, 1:].sum(axis=1)  # of two levels each: one for every set that interacts
+    return {"aic": -2 * likelihood + 2 * parameters, "bic": -2 * likelihood + parameters * np.log(n)}
 
 
 def place(model: str, name: str) -> int:
