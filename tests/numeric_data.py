@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import cache
 
 import numpy as np
 import pyarrow as pa
@@ -20,14 +21,22 @@ def numbered(
     """Attributes by name as level codes (levels ``v0``, ``v1``, ...), columns by name as floats (NaN: null)."""
     coded = {name: np.asarray(codes, np.int32) for name, codes in keys.items()}
     n = len(next(iter(coded.values())))
-    domain = Domain(
-        tuple(Attribute(name, tuple(f"v{v}" for v in range(int(c.max()) + 1)), ()) for name, c in coded.items())
-    )
-    raw = {name: RawColumn(name, pa.array([f"v{v}" for v in range(int(c.max()) + 1)]), c) for name, c in coded.items()}
+    sizes = tuple((name, int(c.max()) + 1) for name, c in coded.items())
+    raw = {name: RawColumn(name, _levels(size), coded[name]) for name, size in sizes}
     for name, values in numbers.items():
         floats = np.asarray(values, float)
         raw[name] = RawColumn(name, pa.array(floats), np.where(np.isnan(floats), -1, np.arange(n)).astype(np.int32))
-    return Microdata(domain, tuple(coded.values()), RawTable(raw, n, "numbered"))
+    return Microdata(_domain(sizes), tuple(coded.values()), RawTable(raw, n, "numbered"))
+
+
+@cache
+def _levels(size: int) -> pa.Array:
+    return pa.array([f"v{v}" for v in range(size)])
+
+
+@cache
+def _domain(sizes: tuple[tuple[str, int], ...]) -> Domain:
+    return Domain(tuple(Attribute(name, tuple(_levels(size).to_pylist()), ()) for name, size in sizes))
 
 
 def cells_of(table: ReleasedTable, places: Sequence[int]) -> np.ndarray:

@@ -55,10 +55,11 @@ class NumberOrWord(Parameter):
 
 
 class Prepared(NamedTuple):
-    """Key cells; records in the order of their cells (``order``, and its inverse ``position``), and where each cell
-    begins and ends there (``start``, one longer than the cells)."""
+    """Key cells and the sensitive records; records in the order of their cells (``order``, and its inverse
+    ``position``), and where each cell begins and ends there (``start``, one longer than the cells)."""
 
     keys: location.KeyCells
+    sensitive: np.ndarray
     order: np.ndarray
     position: np.ndarray
     start: np.ndarray
@@ -70,15 +71,17 @@ def prepare(setting: Setting, to_another_cell: bool) -> Prepared:
     keys = location.key_cells(setting.data, setting.keys, setting["s"], setting["rule"])
     if to_another_cell and len(keys.counts) == 1:
         raise EngineError("all records share one key cell; keys cannot be swapped")
-    order = np.argsort(keys.x, kind="stable")
+    order, sensitive = np.argsort(keys.x, kind="stable"), keys.records
     position = np.empty_like(order)
     position[order] = np.arange(len(order))
     about: dict[str, float | str] = {
         "sensitive": location.in_words(setting["s"], setting["rule"]),
         "sensitive_cells": float(keys.sensitive.sum()),
-        "sensitive_records": float(len(keys.records)),
+        "sensitive_records": float(len(sensitive)),
     }
-    return Prepared(keys, order, position, np.append(0, np.cumsum(keys.counts)), about)
+    start = np.zeros(len(keys.counts) + 1, np.int64)
+    np.cumsum(keys.counts, out=start[1:])
+    return Prepared(keys, sensitive, order, position, start, about)
 
 
 def swap(
@@ -111,13 +114,14 @@ def _drawn(
     prepared: Prepared, setting: Setting, source: np.ndarray, status: RunStatus, further: Mapping[str, float | str]
 ) -> Drawn:
     """One table, with counts of what was done."""
-    x, sensitive = prepared.keys.x, prepared.keys.records
+    x, sensitive = prepared.keys.x, prepared.sensitive
     touched, moved = source != np.arange(len(source)), x[source] != x
-    diagnostics: dict[str, float | str] = {**prepared.about, "pairs": float(touched.sum()) / 2}
-    diagnostics["touched_share"] = float(touched.mean())
-    diagnostics["pairs_within_a_cell"] = float(np.count_nonzero(touched & ~moved)) / 2
+    n_touched = np.count_nonzero(touched)
+    diagnostics: dict[str, float | str] = {**prepared.about, "pairs": n_touched / 2}
+    diagnostics["touched_share"] = n_touched / len(source)
+    diagnostics["pairs_within_a_cell"] = np.count_nonzero(touched & ~moved) / 2
     if len(sensitive):
-        diagnostics["sensitive_changed_share"] = float(moved[sensitive].mean())
+        diagnostics["sensitive_changed_share"] = np.count_nonzero(moved[sensitive]) / len(sensitive)
     diagnostics.update(further)
     return Drawn([ReleasedTable(setting.data, source, setting.keys)], status, touched[None, :], diagnostics)
 
@@ -148,13 +152,13 @@ def initiators(setting: Setting, n_sensitive: int) -> int:
 def prepare_rds(setting: Setting) -> Prepared:
     """Prepare RDS once for all replicates.  Refuses more initiators than records."""
     prepared = prepare(setting, setting["partner_pool"] == "other_cell")
-    initiators(setting, len(prepared.keys.records))
+    initiators(setting, len(prepared.sensitive))
     return prepared
 
 
 def draw_rds(prepared: Prepared, setting: Setting, derived: bytes) -> Drawn:
     """Initiators in random order, each with a random partner; RunStatus.PARTIAL when some found none."""
-    n, n_initiators = setting.data.n_records, initiators(setting, len(prepared.keys.records))
+    n, n_initiators = setting.data.n_records, initiators(setting, len(prepared.sensitive))
     if n_initiators == 0:
         return _nothing(prepared, setting, "no record initiates a swap; the table is the original", initiators=0.0)
     if len(prepared.keys.counts) == 1:
@@ -184,7 +188,7 @@ def prepare_dds(setting: Setting) -> Prepared:
 
 def draw_dds(prepared: Prepared, setting: Setting, derived: bytes) -> Drawn:
     """Every sensitive record to another cell; RunStatus.FAILED when some could not be moved."""
-    sensitive = prepared.keys.records
+    sensitive = prepared.sensitive
     if not len(sensitive):
         return _nothing(prepared, setting, "no key cell is sensitive; the table is the original")
     rng = table_stream(derived, 1)

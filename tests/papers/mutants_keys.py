@@ -168,7 +168,7 @@ def within_a_cell(prepared: Any, visits: np.ndarray, state: np.ndarray, other: b
 
 
 def nonsensitive_partners(prepared: Any, visits: np.ndarray, state: np.ndarray, other: bool, barred: Any = None) -> Any:
-    return _SWAP(prepared, visits, state, other, prepared.keys.records)
+    return _SWAP(prepared, visits, state, other, prepared.sensitive)
 
 
 def half_as_many(setting: Setting, n_sensitive: int) -> int:
