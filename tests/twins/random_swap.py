@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
+from functools import cache, lru_cache
 from math import ceil, floor
 from random import Random
 
@@ -62,6 +63,15 @@ def any_feasible(
     return None
 
 
+@lru_cache(8)
+def _answers(
+    records: tuple[Record, ...], roles: str, rule: str, kinds: tuple[tuple[str, ...], ...] | None
+) -> dict[Record, list[bool]]:
+    """Where the answers are noted whether a record may swap with each of all: equal records get equal ones, and runs
+    on the same records ask once."""
+    return {}
+
+
 def draw(
     records: Sequence[Record],
     roles: str,
@@ -86,24 +96,18 @@ def draw(
             unmarked[place[record]] = last
             place[last] = place[record]
 
-    # Equal records get equal answers; each is asked for once.
-    answers: dict[Record, dict[Record, bool]] = defaultdict(dict)
+    answers = _answers(tuple(records), roles, rule, None if kinds is None else tuple(map(tuple, kinds)))
     pairs: list[tuple[int, int]] = []
     unswappable: set[int] = set()
     while len(pairs) < wanted and unmarked:
         # Step 3
         first = unmarked[int(rng.random() * len(unmarked))]
-
-        def feasible(
-            candidate: int, own: Record = records[first], asked: dict[Record, bool] = answers[records[first]]
-        ) -> bool:
-            other = records[candidate]
-            if other not in asked:
-                asked[other] = may_swap(own, other, roles, rule, kinds)
-            return asked[other]
-
+        own = records[first]
+        if own not in answers:
+            asked = {other: may_swap(own, other, roles, rule, kinds) for other in set(records)}
+            answers[own] = [asked[other] for other in records]
         # Steps 4 to 7
-        second = partner(records, first, unmarked, feasible, rng)
+        second = partner(records, first, unmarked, answers[own].__getitem__, rng)
         if second is None:
             # Step 10
             unswappable.add(first)
@@ -151,28 +155,38 @@ def law(
     each = weights or [1] * len(cells)
     may = feasible or (lambda a, b: may_swap(cells[a], cells[b], roles, rule))
     found: Law = defaultdict(Fraction)
+
+    @cache
+    def steps(left: tuple[int, ...]) -> list[tuple[tuple[int, ...], tuple[int, int] | None, Fraction]]:
+        """What may come next: what is left then, the pair (None: a cell is closed), and its chance."""
+        total = sum(n * weight for n, weight in zip(left, each, strict=True))
+        made: list[tuple[tuple[int, ...], tuple[int, int] | None, Fraction]] = []
+        for a, n_a in enumerate(left) if total else ():
+            if n_a == 0:
+                continue
+            partners = [b for b, n_b in enumerate(left) if n_b and may(a, b)]
+            of_partners = sum(left[b] * each[b] for b in partners)
+            if not partners:
+                closed = tuple(0 if c == a else k for c, k in enumerate(left))
+                made.append((closed, None, Fraction(n_a * each[a], total)))
+            for b in partners:
+                rest = tuple(k - (c in (a, b)) for c, k in enumerate(left))
+                made.append((rest, (a, b), Fraction(n_a * each[a] * left[b] * each[b], total * of_partners)))
+        return made
+
     # A state is what is left and the outcome so far; equal states are folded together, step by step.
     states: dict[tuple[tuple[int, ...], tuple[Pairs, Pairs]], Fraction] = {(tuple(counts), ((), ())): Fraction(1)}
     while states:
         following: dict[tuple[tuple[int, ...], tuple[Pairs, Pairs]], Fraction] = defaultdict(Fraction)
         for (left, outcome), chance in states.items():
-            total = sum(n * weight for n, weight in zip(left, each, strict=True))
-            if len(outcome[0]) == wanted or total == 0:
+            if len(outcome[0]) == wanted or not steps(left):
                 found[outcome] += chance
                 continue
-            for a, n_a in enumerate(left):
-                if n_a == 0:
-                    continue
-                partners = [b for b, n_b in enumerate(left) if n_b and may(a, b)]
-                of_partners = sum(left[b] * each[b] for b in partners)
-                if not partners:
-                    closed = tuple(0 if c == a else k for c, k in enumerate(left))
-                    following[closed, outcome] += chance * Fraction(n_a * each[a], total)
-                for b in partners:
-                    rest = tuple(k - (c in (a, b)) for c, k in enumerate(left))
-                    longer = tuple(sorted((*outcome[0], (min(a, b), max(a, b)))))
-                    following[rest, (longer, ((a, b),))] += chance * Fraction(
-                        n_a * each[a] * left[b] * each[b], total * of_partners
-                    )
+            for rest, pair, share in steps(left):
+                if pair is None:
+                    following[rest, outcome] += chance * share
+                else:
+                    longer = tuple(sorted((*outcome[0], (min(pair), max(pair)))))
+                    following[rest, (longer, (pair,))] += chance * share
         states = following
     return found
