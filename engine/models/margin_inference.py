@@ -14,6 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from engine.common.cache import Cache
 from engine.common.errors import UsageError
 
 Name = Hashable
@@ -126,10 +127,12 @@ def infer_from_margins(
     return MarginInference(tuple(swapped), fixed, rate, error, low, high, margins.n, estimates, moved)
 
 
-class _Margins:
-    """Two-way tables in either direction, and the one-way tables in them."""
+class _Margins(Cache):
+    """Two-way tables in either direction, and the one-way tables in them; what is made of them is remembered, and must
+    not be changed."""
 
     def __init__(self, tables: Tables) -> None:
+        super().__init__()
         if not tables:
             raise UsageError("the rate cannot be inferred: there is no two-way table; give those of two attributes.")
         self._tables = tables
@@ -144,8 +147,8 @@ class _Margins:
         return (first, second) if (first, second) in self._tables else (second, first)
 
     def one_way(self, name: Name) -> np.ndarray:
-        other = next(other for other in self.names if other != name)
-        return np.asarray(self.between(name, other).sum(axis=1))
+        other = self.names[self.names[0] == name]
+        return self.cached(name, lambda: np.asarray(self.between(name, other).sum(axis=1)))
 
     def between(self, first: Name, second: Name) -> np.ndarray:
         """Counts by level of the first (rows) and of the second; of an attribute with itself a diagonal."""
@@ -156,7 +159,13 @@ class _Margins:
 
     def blocks(self, rows: Sequence[Name], columns: Sequence[Name]) -> np.ndarray:
         """Counts by all levels of some attributes and all levels of others."""
-        return np.block([[self.between(first, second) for second in columns] for first in rows]).astype(float)
+        return self.cached((tuple(rows), tuple(columns)), lambda: self._blocks(rows, columns))
+
+    def _blocks(self, rows: Sequence[Name], columns: Sequence[Name]) -> np.ndarray:
+        side_by_side = [
+            np.concatenate([self.between(first, second) for second in columns], axis=1, dtype=float) for first in rows
+        ]
+        return np.concatenate(side_by_side)
 
 
 def _fewest_covering(moved: Sequence[tuple[Name, Name]], names: Sequence[Name]) -> list[Name]:
