@@ -1,35 +1,15 @@
-"""All measures by name.
+"""All measures by name; each lives in a file of this package, which is imported on demand.
 
-A new one is a function in a file of this package and a line here; :func:`register` adds one from outside
+A new one is a function in a file of this package and a name here; :func:`register` adds one from outside
 (docs/extending.md).
 """
 
 from __future__ import annotations
 
+from functools import cache
+from importlib import import_module
+
 from engine.common.registry import Registry
-from engine.measures import (
-    association,
-    attack,
-    attribute_disclosure,
-    attribution,
-    detection,
-    distortion,
-    edits,
-    external,
-    fellegi_sunter,
-    households,
-    inference,
-    linkage,
-    little_liu,
-    moments,
-    propensity,
-    rarity,
-    reanalysis,
-    small_cells,
-    uniques,
-    unswapped_keys,
-    weighted,
-)
 from engine.measures.base import (
     Figure,
     Measure,
@@ -40,81 +20,117 @@ from engine.measures.base import (
     parse_call,
 )
 
-_BUILT_IN = {
-    measure.name: measure
-    for measure in (
-        small_cells.SMALL_CELLS,
-        distortion.HELLINGER,
-        distortion.HELLINGER_LARGE,
-        distortion.TOTAL_VARIATION,
-        distortion.ENTROPY_CHANGE,
-        distortion.FALSE_ZEROS,
-        distortion.FALSE_NONZEROS,
-        distortion.HELLINGER_TWO_WAY,
-        distortion.TOTAL_VARIATION_TWO_WAY,
-        distortion.ENTROPY_CHANGE_TWO_WAY,
-        distortion.LARGEST_TWO_WAY,
-        association.CRAMERS_V_CHANGE,
-        association.CONTINGENCY_CHANGE,
-        inference.DU_LLM,
-        inference.DU_LLM_PER_RECORD,
-        edits.EDIT_FAILURES,
-        reanalysis.CI_OVERLAP,
-        reanalysis.CI_DISJOINT,
-        reanalysis.COEFFICIENT_SHIFT,
-        reanalysis.SIGN_CHANGES,
-        reanalysis.COEFFICIENTS_LOST,
-        reanalysis.INFORMATION_LOSS,
-        moments.MEAN_SHIFT,
-        moments.COVARIANCE_RATIO,
-        moments.CORRELATION_CHANGE,
-        propensity.PMSE,
-        propensity.PMSE_RATIO,
-        propensity.PMSE_TREE,
-        propensity.SPECKS,
-        weighted.WEIGHTED_HELLINGER,
-        weighted.WEIGHTED_TOTAL_VARIATION,
-        weighted.WEIGHTED_ENTROPY_CHANGE,
-        weighted.WEIGHTED_MARGIN_CHANGE,
-        little_liu.R1,
-        little_liu.R1_SHARE,
-        little_liu.P1,
-        little_liu.R2,
-        little_liu.P2,
-        uniques.SAMPLE_UNIQUES,
-        uniques.UNCHANGED_UNIQUES,
-        uniques.K_ANONYMITY,
-        uniques.K_ANONYMITY_SHARE,
-        uniques.POPULATION_UNIQUES,
-        uniques.EXPECTED_MATCHES,
-        households.EXPOSED_HOUSEHOLDS,
-        households.HOUSEHOLD_UNIQUES,
-        households.RISKY_LEFT,
-        households.LEFT_LEVEL,
-        households.AREA_CHANGE,
-        external.EXTERNAL_LINKS,
-        external.EXTERNAL_UNMATCHED,
-        attribution.CORRECT_ATTRIBUTION,
-        attribution.ATTRIBUTION_GAIN,
-        linkage.DISTANCE_LINKAGE,
-        fellegi_sunter.PROBABILISTIC_LINKAGE,
-        attack.ATTACK,
-        unswapped_keys.SMALL_CELLS_UNSWAPPED,
-        unswapped_keys.UNIQUES_UNSWAPPED,
-        unswapped_keys.EXPECTED_MATCHES_UNSWAPPED,
-        unswapped_keys.SMALL_CELLS_SUBSET,
-        detection.RATE_ERROR,
-        detection.DETECTION_AUC,
-        detection.DETECTION_PRECISION,
-        detection.SMALL_CELLS_RECOGNISED,
-        detection.ALTERED_SHARE_MAX,
-        rarity.RARITY_AUC,
-        attribute_disclosure.L_DIVERSITY,
-        attribute_disclosure.T_CLOSENESS,
-    )
+BY_FILE = {
+    "small_cells": ("small_cells",),
+    "distortion": (
+        "hellinger",
+        "hellinger_large",
+        "total_variation",
+        "entropy_change",
+        "false_zeros",
+        "false_nonzeros",
+        "hellinger_two_way",
+        "total_variation_two_way",
+        "entropy_change_two_way",
+        "largest_two_way",
+    ),
+    "association": (
+        "cramers_v_change",
+        "contingency_change",
+    ),
+    "inference": (
+        "du_llm",
+        "du_llm_per_record",
+    ),
+    "edits": ("edit_failures",),
+    "reanalysis": (
+        "ci_overlap",
+        "ci_disjoint",
+        "coefficient_shift",
+        "sign_changes",
+        "coefficients_lost",
+        "information_loss",
+    ),
+    "moments": (
+        "mean_shift",
+        "covariance_ratio",
+        "correlation_change",
+    ),
+    "propensity": (
+        "pmse",
+        "pmse_ratio",
+        "pmse_tree",
+        "specks",
+    ),
+    "weighted": (
+        "weighted_hellinger",
+        "weighted_total_variation",
+        "weighted_entropy_change",
+        "weighted_margin_change",
+    ),
+    "little_liu": (
+        "r1",
+        "r1_share",
+        "p1",
+        "r2",
+        "p2",
+    ),
+    "uniques": (
+        "sample_uniques",
+        "unchanged_uniques",
+        "k_anonymity",
+        "k_anonymity_share",
+        "population_uniques",
+        "expected_matches",
+    ),
+    "households": (
+        "exposed_households",
+        "household_uniques",
+        "risky_left",
+        "left_level",
+        "area_change",
+    ),
+    "external": (
+        "external_links",
+        "external_unmatched",
+    ),
+    "attribution": (
+        "correct_attribution",
+        "attribution_gain",
+    ),
+    "linkage": ("distance_linkage",),
+    "fellegi_sunter": ("probabilistic_linkage",),
+    "attack": ("attack",),
+    "unswapped_keys": (
+        "small_cells_unswapped",
+        "uniques_unswapped",
+        "expected_matches_unswapped",
+        "small_cells_subset",
+    ),
+    "detection": (
+        "rate_error",
+        "detection_auc",
+        "detection_precision",
+        "small_cells_recognised",
+        "altered_share_max",
+    ),
+    "rarity": ("rarity_auc",),
+    "attribute_disclosure": (
+        "l_diversity",
+        "t_closeness",
+    ),
 }
+"""Measures by the file of this package that holds them, each as a constant of its name in capitals."""
+_FILES = {name: file for file, names in BY_FILE.items() for name in names}
 
-MEASURES: Registry[Measure] = Registry("measure", _BUILT_IN, _BUILT_IN.__getitem__, Measure)
+
+@cache
+def _load(name: str) -> Measure:
+    loaded: Measure = getattr(import_module(f"engine.measures.{_FILES[name]}"), name.upper())
+    return loaded
+
+
+MEASURES: Registry[Measure] = Registry("measure", _FILES, _load, Measure)
 """Every measure by its name."""
 
 

@@ -6,21 +6,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from engine.common.errors import Remedy, UsageError
-from engine.measures import MeasureCall, call, reanalysis
+from engine.measures import BY_FILE, MeasureCall, call
 from engine.plan import Plan, TablePlan
 from engine.plan.attribute_names import SIGNS, is_writable, writable_names
 
-_OF_ANALYSES = frozenset(
-    one.name
-    for one in (
-        reanalysis.CI_OVERLAP,
-        reanalysis.CI_DISJOINT,
-        reanalysis.COEFFICIENT_SHIFT,
-        reanalysis.SIGN_CHANGES,
-        reanalysis.COEFFICIENTS_LOST,
-        reanalysis.INFORMATION_LOSS,
-    )
-)
+_OF_ANALYSES = frozenset(BY_FILE["reanalysis"])
 _SENSITIVE = "correct_attribution"
 
 
