@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 _NUMBER = r"^[ \t]*[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]{1,3})?[ \t]*\z"
 _NUMBER_RE = re.compile(_NUMBER.replace(r"\z", r"\Z"))
-_FEW = 10_000  # up to here plain Python is as fast, and spares the import of pandas that some pyarrow calls bring along
+_FEW = 10_000  # up to here plain Python is as fast, and spares the import of what some pyarrow calls bring along
 
 
 def as_text(values: pa.Array) -> pa.Array:
@@ -56,7 +56,6 @@ def numbers(values: pa.Array) -> np.ndarray:
     "nan", "1_000" and dates do not.
     """
     import pyarrow as pa
-    import pyarrow.compute as pc
 
     kind = values.type
     if pa.types.is_boolean(kind):
@@ -68,6 +67,8 @@ def numbers(values: pa.Array) -> np.ndarray:
         return np.full(len(values), np.nan)
     if len(values) <= _FEW:
         return np.array([float(text) if is_number(text) else np.nan for text in values.to_pylist()], dtype=float)
+    import pyarrow.compute as pc
+
     numeric = pc.match_substring_regex(values, _NUMBER)
     digits = pc.ascii_trim_whitespace(pc.if_else(numeric, values, pa.scalar(None, kind)))
     result = digits.cast(pa.float64()).to_numpy(zero_copy_only=False)
@@ -82,24 +83,25 @@ def is_number(text: str) -> bool:
 def nan_mask(values: pa.Array) -> np.ndarray:
     """A mask of the values that are a floating-point NaN (a missing value, not a number); shape ``(len(values),)``."""
     import pyarrow as pa
-    import pyarrow.compute as pc
 
     if not pa.types.is_floating(values.type):
         return np.zeros(len(values), dtype=bool)
+    import pyarrow.compute as pc
+
     result: np.ndarray = pc.is_nan(values).to_numpy(zero_copy_only=False)
     return result
 
 
 def text_mask(values: pa.Array, wanted: Sequence[str]) -> np.ndarray:
     """A mask of the values that read, as text, like one of ``wanted``; shape ``(len(values),)``."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     if not wanted or not len(values):
         return np.zeros(len(values), dtype=bool)
     if len(values) <= _FEW:
         known = set(wanted)
         return np.array([text in known for text in texts(values)], dtype=bool)
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
     kind = pa.large_string()
     result: np.ndarray = pc.is_in(as_text(values).cast(kind), pa.array(wanted, kind)).to_numpy(zero_copy_only=False)
     return result

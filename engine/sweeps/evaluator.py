@@ -17,7 +17,7 @@ from engine.measures import MeasureCall, call, evaluate_records, original_batch
 from engine.measures.planned import planned_calls
 from engine.mechanisms import mechanism
 from engine.mechanisms.random_swap import RoleStreams
-from engine.models import analyses
+from engine.models.columns import numeric_columns
 from engine.models.record_release import RecordRelease
 from engine.plan import Plan
 from engine.plan.recode import edit_failures
@@ -113,7 +113,13 @@ def question_of(plan: Plan, data: Microdata, calls: Sequence[MeasureCall] | None
         check_countable(plan, data.raw.source, calls)
     over_records = any(mechanism(declared.name).batched is None for declared in plan.mechanisms)
     records = over_records or any(c.measure.on_records for c in calls)
-    analyses.check(plan, data, [str(c.values["analysis"]) for c in calls if "analysis" in c.values])
+    named = [str(c.values["analysis"]) for c in calls if "analysis" in c.values]
+    if plan.analyses or named:
+        from engine.models import analyses  # which takes as long to load as all that a plan without any needs
+
+        analyses.check(plan, data, named)
+    else:
+        numeric_columns(plan, data)
     return Question(data.table, calls, plan, data if records else None)
 
 

@@ -19,6 +19,8 @@ def join_chunks(name: str, chunks: list[tuple[pa.Array, np.ndarray]]) -> RawColu
     """One column from its chunks, each with its own dictionary; values end up in order of first appearance."""
     import pyarrow as pa
 
+    if len(chunks) == 1:  # a reader codes the values of a chunk in this order; Arrow's functions take long to load
+        return RawColumn(name, chunks[0][0], chunks[0][1])
     dictionaries = [values for values, _ in chunks]
     if sum(values.nbytes for values in dictionaries) > 2**30:
         # 32-bit offsets end at 2 GiB of text.
