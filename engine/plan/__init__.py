@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Any
+
 from engine.plan.accept import accept
 from engine.plan.analysis import AnalysisPlan
 from engine.plan.attribute import AttributePlan
-from engine.plan.check import check_plan
 from engine.plan.context import AboutPlan, LockPlan, PublishPlan, TablePlan, ThreatPlan, TolerancePlan
 from engine.plan.dependencies import Dependencies, dependencies
 from engine.plan.edit import edit_plan, extended_plan
@@ -23,6 +24,9 @@ from engine.plan.types import (
     SpacePlan,
 )
 from engine.plan.writing import plan_to_toml
+
+if TYPE_CHECKING:
+    from engine.plan.check import check_plan
 
 __all__ = [
     "DEFAULT_MISSING",
@@ -55,3 +59,13 @@ __all__ = [
     "propose",
     "read_plan",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    """The check of a plan, loaded when it is asked for: it has a class for each kind of mismatch, and no sweep needs
+    it."""
+    if name != "check_plan":
+        raise AttributeError(f"module 'engine.plan' has no attribute '{name}'")
+    from engine.plan.check import check_plan
+
+    return check_plan

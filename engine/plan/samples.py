@@ -21,7 +21,7 @@ from engine.common import resources
 from engine.common.errors import EngineError, Remedy, UsageError, did_you_mean
 from engine.common.os_support import expanded
 from engine.common.raw_values import texts
-from engine.data.io import adult, labelled_writers, writers
+from engine.data.io import adult, writers
 from engine.data.io.readers import EXTENSIONS, read_table
 from engine.data.microdata import RawColumn, RawTable
 from engine.plan import Plan, read_plan
@@ -107,6 +107,8 @@ def write(name: str, to: str | Path) -> tuple[str, ...]:
     Returns notes on what the format could not hold; an existing file is not overwritten.
     """
     import pyarrow as pa
+
+    from engine.data.io import labelled_writers
 
     path = expanded(to)
     labelled = {

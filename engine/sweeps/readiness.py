@@ -12,7 +12,7 @@ from engine.common.raw_values import numbers
 from engine.data.microdata import Microdata, RawTable
 from engine.measures import MeasureCall
 from engine.measures.planned import check_bounded, deciding_column
-from engine.plan import Plan, check_plan
+from engine.plan import Plan
 from engine.plan.recode import code
 from engine.release.release_specs import ReleaseSpecs
 from engine.release.space import Space
@@ -97,6 +97,8 @@ def _check_bound(plan: Plan, question: Question) -> None:
 def plan_problems(plan: Plan, raw: RawTable) -> list[str]:
     """The differences between a plan and a file, in sentences; where there are none, the reasons why a sweep of it
     would be refused."""
+    from engine.plan.check import check_plan
+
     differing = check_plan(plan, raw)
     if differing:
         return differing

@@ -8,11 +8,10 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import BrokenExecutor, Future, ProcessPoolExecutor, ThreadPoolExecutor
+from concurrent.futures import BrokenExecutor, Future, ThreadPoolExecutor
 from concurrent.futures import Executor as Pool
 from contextlib import contextmanager
 from itertools import islice
-from multiprocessing import get_context, parent_process
 from queue import SimpleQueue
 from threading import Event, Thread, local
 from typing import Protocol
@@ -168,6 +167,9 @@ def open_local_executor(
                 if full_strength is not None:
                     full_strength.set()
     else:
+        from concurrent.futures import ProcessPoolExecutor
+        from multiprocessing import get_context
+
         check_travel(question.registered)
         with _ending(ProcessPoolExecutor(workers, get_context("spawn"), _start_worker, (question, key))) as pool:
             for _ in range(workers):  # each starts with work that finds nobody idle: let all, while tasks are made
@@ -230,6 +232,8 @@ def _start_worker(question: Question, key: bytes) -> None:
 
 def _end_with_parent() -> None:
     """A killed sweep must not leave workers behind that wait for ever, with the table and the key in their memory."""
+    from multiprocessing import parent_process
+
     parent = parent_process()
     if parent is not None:
         parent.join()
