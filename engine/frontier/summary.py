@@ -43,17 +43,19 @@ class Summary:
 def _moments(values: np.ndarray, scenario: np.ndarray, n_scenarios: int) -> tuple[np.ndarray, np.ndarray]:
     """Means and standard errors by scenario, two passes about one of its values: equal values have an error of zero."""
     n = np.bincount(scenario, minlength=n_scenarios)
-    means, errors = np.full((2, n_scenarios, values.shape[1]), np.nan)
+    # column after column, as they are computed and stored
+    means, errors = (part.T for part in np.full((2, values.shape[1], n_scenarios), np.nan))
     several = n.max(initial=0) > 1
     for k in range(values.shape[1]):
+        if not several:  # one run is its own mean, and has no error
+            means[scenario, k] = values[:, k] + 0.0
+            continue
         start = np.zeros(n_scenarios)
         start[scenario] = values[:, k]
         start[~np.isfinite(start)] = 0
         total = np.bincount(scenario, weights=values[:, k] - start[scenario], minlength=n_scenarios)
         mean = start + np.divide(total, n, out=np.full(n_scenarios, np.nan), where=n > 0)
         means[:, k] = mean
-        if not several:
-            continue  # one run has no error
         squares = np.bincount(scenario, weights=(values[:, k] - mean[scenario]) ** 2, minlength=n_scenarios)
         errors[:, k] = np.sqrt(np.divide(squares, n * (n - 1.0), out=np.full(n_scenarios, np.nan), where=n > 1))
     return means, errors
@@ -71,10 +73,11 @@ def summarise(results: Results, measures: Sequence[Measure], n_scenarios: int, a
     use = results.counted(allow_partial)
     scenario, values = results.scenario[use], results.values[use]
     mean, se = _moments(values, scenario, n_scenarios)
-    loss, loss_se = mean.copy(), se.copy()
-    turned = losses(values, measures)
-    differs = [k for k in range(values.shape[1]) if not np.array_equal(turned[:, k], values[:, k], equal_nan=True)]
-    loss[:, differs], loss_se[:, differs] = _moments(turned[:, differs], scenario, n_scenarios)
+    loss, loss_se = mean.copy(order="F"), se.copy(order="F")
+    for k, measure in enumerate(measures):
+        turned = measure.loss(values[:, k])
+        if not np.array_equal(turned, values[:, k], equal_nan=True):
+            loss[:, k : k + 1], loss_se[:, k : k + 1] = _moments(turned[:, None], scenario, n_scenarios)
     counted = np.bincount(scenario, minlength=n_scenarios)
     changed = np.bincount(scenario, weights=results.changed[use], minlength=n_scenarios)
     return Summary(
@@ -278,7 +281,7 @@ def _share(
     if not len(use):
         return np.full(n_scenarios, np.nan)
     use = use[np.argsort(results.replicate[use], kind="stable")]
-    loss = losses(results.values, measures)[:, columns]
+    loss = losses(results.values[:, columns], [measures[k] for k in columns])
     wins = np.zeros(n_scenarios)
     for part in np.split(use, np.flatnonzero(np.diff(results.replicate[use])) + 1):
         wins[results.scenario[part][undominated(loss[part])]] += 1

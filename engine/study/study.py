@@ -65,6 +65,7 @@ class Study:
         self.runs = Runs(self.database, self.subject, self.lease, self.cache)
         self.notes = Notes(self.database, self.subject)
         self.choices = Choices(self.database, self.subject)
+        self._kept: Scenarios | None = None
 
     # -- opening -----------------------------------------------------------------------------------------------------
 
@@ -176,7 +177,9 @@ class Study:
 
     def keep_scenarios(self) -> None:
         """Store all scenarios as columns, from which maps read them, unless they are; for the process that writes."""
-        self.cache.get("scenario", self.scenarios.arrays, self.database.data_version, as_writer=True)
+        if self._kept is not self.scenarios:
+            self.cache.get("scenario", self.scenarios.arrays, self.database.data_version, as_writer=True)
+            self._kept = self.scenarios
 
     def find(self, text: str) -> tuple[Scenario, int | None]:
         """Return the scenario, and the replicate if one is named, of an id such as ``x7f3`` or ``x7f3/12``
