@@ -13,6 +13,7 @@ from engine.sweeps.evaluator import Outcome
 
 AT_MOST = 0.5
 """Seconds of results that a killed sweep loses, at most, beside the batches under way."""
+_MANY = 2_000  # runs that are worth a transaction of their own near the end
 _LONG = 0.25  # processor seconds of a batch that is stored at once: its commit is little beside it
 
 
@@ -37,6 +38,12 @@ class ResultsWriter:
     def is_due(self) -> bool:
         """True once what waits is to be stored; also where nothing waits, so that somebody looks up now and then."""
         return self._long or time.monotonic() - self._stored >= AT_MOST
+
+    def is_half(self, missing: int) -> bool:
+        """True once many runs wait, and half of those that the study was ``missing``: other workers draw the rest
+        meanwhile, and would have nothing to do when all was stored at the end."""
+        waiting = sum(map(len, self._rows))
+        return waiting >= max(_MANY, missing - waiting)
 
     def store(self) -> int:
         """Store what waits in one transaction; returns how many runs the study did not hold before."""

@@ -93,7 +93,7 @@ class Runner:
                     unlisted = None
                 self._pace.add(outcome)
                 writer.add(outcome)
-                if writer.is_due:
+                if writer.is_due or (self._executor.workers > 1 and writer.is_half(self.total - self.done)):
                     self._store(writer)
                     self.report()
                     if to_keep:  # while workers draw, not at the end, when they have nothing left to do
