@@ -102,8 +102,6 @@ def _find_numba() -> tuple[Any, str]:
         os.environ["NUMBA_CACHE_DIR"] = str(cache_folder() / digest_of_kernels(Path(__file__).parents[1]))
     try:
         import numba
-
-        _load_without_blas()
     except Exception as error:  # a blocked DLL raises OSError, a mismatch of versions ImportError or SystemError
         return None, f"numba cannot be loaded ({type(error).__name__})"
     return numba, ""
@@ -138,7 +136,10 @@ def _load_kept_code_first(made: Any) -> None:
         rtsys.initialize(target)  # which code that makes arrays calls
         with kept._guard_against_spurious_io_errors():
             found = kept._load_overload(signature, target)
-        return when_ready(signature, target) if found is None else found
+        if found is not None:
+            return found
+        _load_without_blas()
+        return when_ready(signature, target)
 
     kept.load_overload = load_overload
     made._compilation_chain_init_hook = lambda: None  # extensions of numba, which compiling loads all the same

@@ -85,7 +85,9 @@ def spread_values(values: np.ndarray, words: np.ndarray) -> tuple[bool, np.uint6
     guards = np.uint64(0)
     at = 0
     for j in range(values.shape[1]):
-        most = values[:, j].max()
+        most = np.int64(0)
+        for k in range(len(values)):
+            most = max(most, values[k, j])
         bits = 1
         while most >> bits > 0:
             bits += 1

@@ -30,7 +30,8 @@ def sort_by(
     ``keys``, as long as ``order``, and ``begins``, longer than every size, are scratch.
     """
     m = len(order)
-    order[:] = np.arange(m)
+    for i in range(m):
+        order[i] = i
     end = len(chosen)
     while end > 0:
         first = end - 1
@@ -44,7 +45,8 @@ def sort_by(
             factor, column = sizes[chosen[j]], columns[chosen[j]]
             for i in range(m):
                 keys[i] = keys[i] * factor + column[i]
-        begins[: size + 1] = 0
+        for v in range(size + 1):
+            begins[v] = 0
         for i in range(m):
             begins[keys[i] + 1] += 1
         for v in range(size):
@@ -54,7 +56,8 @@ def sort_by(
             v = keys[row]
             other[begins[v]] = row
             begins[v] += 1
-        order[:] = other
+        for i in range(m):
+            order[i] = other[i]
         end = first
 
 
@@ -63,6 +66,7 @@ def find_classes(
     order: np.ndarray,
     words: np.ndarray,
     masks: np.ndarray,
+    columns: np.ndarray,
     kinds: np.ndarray,
     cells: np.ndarray,
     class_start: np.ndarray,
@@ -72,8 +76,8 @@ def find_classes(
     """Fill each sorted cell's class (the third number of its row in ``cells``), each class's first cell (one more entry
     at the end), and for each class the range of classes of its stratum; returns how many classes there are.
 
-    Cells of a stratum agree on the words under ``masks[0]`` and on the rows of ``kinds``, those of a class also under
-    ``masks[1]``.
+    Cells of a stratum agree on the words under ``masks[0]`` and on the rows ``kinds`` of ``columns``, those of a class
+    also under ``masks[1]``.
     """
     n = 0
     stratum = 0
@@ -85,8 +89,8 @@ def find_classes(
             differs = words[a, w] ^ words[b, w]
             new_stratum |= (differs & masks[0, w]) != 0
             new_class |= (differs & masks[1, w]) != 0
-        for j in range(len(kinds)):
-            new_stratum |= kinds[j, a] != kinds[j, b]
+        for j in kinds:
+            new_stratum |= columns[j, a] != columns[j, b]
         if new_stratum or new_class:
             n += 1
             class_start[n] = i
@@ -147,13 +151,14 @@ def prepare_cells(
     )
     sort_by(columns, listed[:n_sorted], sizes, order, other, keys, begins)
     masks = np.zeros((3, n_words), np.int64)
-    for j in equal:
-        masks[0] |= bits[j]
-    for j in differ:
-        masks[1] |= bits[j]
-    for j in free:
-        masks[2] |= bits[j]
-    n_classes = find_classes(order, words, masks, columns[kinds], cells, class_start, first_class, last_class)
+    for w in range(n_words):
+        for j in equal:
+            masks[0, w] |= bits[j, w]
+        for j in differ:
+            masks[1, w] |= bits[j, w]
+        for j in free:
+            masks[2, w] |= bits[j, w]
+    n_classes = find_classes(order, words, masks, columns, kinds, cells, class_start, first_class, last_class)
     for j in range(len(differ)):
         column = columns[differ[j]]
         for k in range(n_classes):

@@ -101,6 +101,7 @@ def run_groups(
     pairs, pair_keys = np.empty((most_pairs, 2), np.int64), np.empty((most_pairs, 2), np.int32)
     sources = np.empty((2 + n_stops, min(2 * most_pairs, m) + 1), counts.dtype)
     known, listed, used = np.empty(n_stops, np.int64), np.empty(2 * d, np.int64), np.zeros(2, np.int64)
+    reached = np.empty(n_stops, np.int64)
     runs, reach, offset = np.empty((0, 2), np.int32), np.empty(0, cells.dtype), np.empty(0, cells.dtype)
     prepared, n_classes, n_runs, most, n_differ = -1, 0, 0, 0, 0
     swapped, is_member, members, swapping = lay_out(candidates[:, :0], roles, S, bits, place, stops, row_of)
@@ -141,7 +142,7 @@ def run_groups(
             if n_runs + most > len(runs):
                 runs = np.empty((n_runs + most, 2), np.int32)
                 reach, offset = np.empty(len(runs), cells.dtype), np.empty(len(runs), cells.dtype)
-            used[:] = 0
+            used[0] = used[1] = 0
             swapped, is_member, members, swapping = lay_out(mine, roles, S, bits, place, stops, row_of)
             prepared = g
         n_pairs = draw_pairs(
@@ -163,9 +164,11 @@ def run_groups(
             states[task],
             pairs,
         )
+        for k in range(n_stops):
+            reached[k] = min(stops[0, k], n_pairs)
         split, n_cells, n_sums = exchange_sums(
             pairs,
-            np.minimum(stops[0], n_pairs),
+            reached,
             split,
             swapped,
             is_member,
@@ -199,6 +202,7 @@ def run_groups(
             heads[at, 1] = tasks[task, 1]
             heads[at, 2] = _NOOP if members[3, i] else _OK if wanted <= n_pairs else _FAILED
             heads[at, 3] = 2 * min(wanted, n_pairs)
-            swaps[at] = swapping[i]
+            for j in range(d):
+                swaps[at, j] = swapping[i, j]
         task += 1
     return task, split, n_cells, n_sums

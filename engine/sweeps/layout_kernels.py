@@ -36,10 +36,10 @@ def lay_out(
             row_of[code] = n_rows
             split[n_rows] = code
             n_rows += 1
-    at = np.full((n_rows, n_stops), -1, np.int64)
+    at = np.zeros((n_rows, n_stops), np.int64)
     for i in range(n):
-        at[row_of[candidates[0, i]], place[candidates[1, i]]] = i
-    words, is_member = np.zeros((n_rows, width), np.int64), at >= 0
+        at[row_of[candidates[0, i]], place[candidates[1, i]]] = i + 1
+    words, is_member = np.zeros((n_rows, width), np.int64), np.zeros((n_rows, n_stops), np.bool_)
     listed, swaps = np.empty((4, n), np.int64), np.empty((n, d), np.bool_)
     k = 0
     for row in range(n_rows):
@@ -47,8 +47,9 @@ def lay_out(
         row_of[code] = -1
         first = k
         for stop in range(n_stops):
-            if at[row, stop] >= 0:
-                listed[0, k] = candidates[2, at[row, stop]]
+            if at[row, stop] > 0:
+                is_member[row, stop] = True
+                listed[0, k] = candidates[2, at[row, stop] - 1]
                 listed[1, k] = stop
                 listed[2, k] = stops[0, stop]
                 listed[3, k] = stops[1, stop]
