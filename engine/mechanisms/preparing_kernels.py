@@ -69,42 +69,48 @@ def find_classes(
     columns: np.ndarray,
     kinds: np.ndarray,
     cells: np.ndarray,
-    class_start: np.ndarray,
-    first_class: np.ndarray,
-    last_class: np.ndarray,
+    classes: tuple[np.ndarray, ...],
 ) -> int:
-    """Fill each sorted cell's class (the third number of its row in ``cells``), each class's first cell (one more entry
-    at the end), and for each class the range of classes of its stratum; returns how many classes there are.
+    """Fill each sorted cell's class (the third number of its row in ``cells``) and the arrays of ``classes``: each
+    class's first cell (one more entry at the end), and for each class the range of classes of its stratum; returns how
+    many classes there are.
 
     Cells of a stratum agree on the words under ``masks[0]`` and on the rows ``kinds`` of ``columns``, those of a class
     also under ``masks[1]``.
     """
-    n = 0
-    stratum = 0
-    cells[2] = class_start[0] = first_class[0] = 0
-    for i in range(1, len(order)):
-        a, b = order[i - 1], order[i]
-        new_stratum = new_class = False
-        for w in range(words.shape[1]):
-            differs = words[a, w] ^ words[b, w]
-            new_stratum |= (differs & masks[0, w]) != 0
-            new_class |= (differs & masks[1, w]) != 0
-        for j in kinds:
-            new_stratum |= columns[j, a] != columns[j, b]
-        if new_stratum or new_class:
-            n += 1
-            class_start[n] = i
-            if new_stratum:
-                for k in range(stratum, n):
-                    last_class[k] = n
-                stratum = n
-            first_class[n] = stratum
-        cells[4 * i + 2] = n
+    class_start, first_class, last_class = classes
+    m, several = len(order), words.shape[1] > 1 or len(kinds) > 0
+    equal, differ = masks[0, 0], masks[0, 0] | masks[1, 0]
+    before = words[np.uint64(order[0]), 0]
+    n = stratum = np.int64(0)
+    for i in range(m):
+        # where classes begin is as good as random: what is written at each cell takes no jump that nobody foresees
+        b = np.uint64(order[i])
+        differs = before ^ words[b, 0]
+        before = words[b, 0]
+        new_stratum, new_class = (differs & equal) != 0, (differs & differ) != 0
+        if several and i > 0:
+            a = np.uint64(order[i - 1])
+            for w in range(1, words.shape[1]):
+                differs = words[a, w] ^ words[b, w]
+                new_stratum |= (differs & masks[0, w]) != 0
+                new_class |= (differs & masks[1, w]) != 0
+            for j in kinds:
+                new_stratum |= columns[j, a] != columns[j, b]
+            new_class |= new_stratum
+        n += np.int64(new_class)
+        stratum = n if new_stratum else stratum
+        cells[np.uint64(4 * i + 2)] = n
+        class_start[np.uint64(n + 1)] = i + 1
+        first_class[np.uint64(n)] = stratum
+    class_start[0] = 0
     n += 1
-    class_start[n] = len(order)
-    for k in range(stratum, n):
-        last_class[k] = n
-    return n
+    end = n
+    for back in range(n):
+        k = np.uint64(n - 1 - back)
+        last_class[k] = end
+        end = end if first_class[k] < n - 1 - back else n - 1 - back
+    return int(n)
 
 
 @kernel
@@ -158,19 +164,25 @@ def prepare_cells(
             masks[1, w] |= bits[j, w]
         for j in free:
             masks[2, w] |= bits[j, w]
-    n_classes = find_classes(order, words, masks, columns, kinds, cells, class_start, first_class, last_class)
+    n_classes = find_classes(order, words, masks, columns, kinds, cells, (class_start, first_class, last_class))
+    for k in range(n_classes):
+        other[k] = order[np.uint64(class_start[k])]
     for j in range(len(differ)):
         column = columns[differ[j]]
         for k in range(n_classes):
-            values[k * len(differ) + j] = column[order[class_start[k]]]
+            values[np.uint64(k * len(differ) + j)] = column[np.uint64(other[k])]
     for i in range(m):
-        cells[4 * i] = 0
-        cells[4 * i + 1] = counts[order[i]]
-        cells[4 * i + 3] = words[order[i], 0] & masks[2, 0] if must_differ else i
+        cells[np.uint64(4 * i)] = 0
+        cells[np.uint64(4 * i + 1)] = counts[np.uint64(order[i])]
+        cells[np.uint64(4 * i + 3)] = i
+    if must_differ:
+        for i in range(m):
+            cells[np.uint64(4 * i + 3)] = words[np.uint64(order[i]), 0] & masks[2, 0]
     number_positions(cells, guide, shift)
     total = most = 0
     for k in range(n_classes):
-        memo[k] = -1
+        for j in range(memo.shape[1]):
+            memo[k, j] = -1
         runs = (last_class[k] - first_class[k]) // 2 + 1
         total += runs
         most = max(most, runs)
