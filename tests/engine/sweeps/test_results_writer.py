@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -70,6 +71,28 @@ def test_quick_batches_wait_for_others_and_long_ones_do_not(tmp_path, clock, sto
         assert writer.store() == 1
         assert writer.store() == 0
         assert stored == [1, 3, 1]
+
+
+def test_half_of_what_is_missing_is_stored_where_it_is_worth_a_transaction(monkeypatch):
+    monkeypatch.setattr(results_writer, "_MANY", 2)
+    study: Any = None  # nothing is stored here
+    writer = ResultsWriter(study, "realisation")
+    writer.add(outcome(1))
+    assert not writer.is_half(1)
+    writer.add(outcome(2))
+    assert writer.is_half(4) and not writer.is_half(5)
+
+
+@pytest.mark.slow
+def test_little_is_left_to_store_at_the_end_where_others_draw_meanwhile(tmp_path, clock, stored, monkeypatch):
+    monkeypatch.setattr("engine.sweeps.workers.BATCH_SIZE", 4)
+    monkeypatch.setattr(results_writer, "_MANY", 8)
+    alone = swept(keyed(tmp_path / "alone.study"), plan_of())
+    assert len(stored) == 2
+    stored.clear()
+    monkeypatch.setattr(SerialExecutor, "workers", 2)
+    assert swept(keyed(tmp_path / "others.study"), plan_of()) == alone
+    assert len(stored) > 3 and sorted(stored[1:], reverse=True) == stored[1:] and stored[-1] <= 8 + 4
 
 
 @pytest.mark.slow

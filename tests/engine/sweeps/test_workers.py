@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
@@ -50,6 +51,36 @@ def loaded(measure: str) -> list[str]:
 @pytest.mark.slow
 def test_a_worker_on_counts_loads_no_library_but_numpy_and_the_compiler() -> None:
     assert loaded("hellinger") == []
+
+
+_NOT_ASKED_FOR = (
+    "pyarrow.compute",
+    "multiprocessing.process",
+    "engine.measures.attack",
+    "engine.models.analyses",
+    "engine.plan.check",
+    "engine.data.io.labelled_writers",
+)
+
+
+@pytest.mark.slow
+def test_a_sweep_of_a_file_loads_nothing_that_it_does_not_ask_for(tmp_path) -> None:
+    (tmp_path / "a.csv").write_text("a,b,c\n" + "x,1,p\ny,2,q\nx,2,q\ny,1,p\n" * 20)
+    code = (
+        "import sys\n"
+        "from engine.cli.main import main\n"
+        "assert main(['sweep', 'a.csv', '--study', 'a.study', '--rates', '0.1', '--replicates', '1']) == 0\n"
+        f"print(*[name for name in {_NOT_ASKED_FOR} if name in sys.modules], file=sys.stderr)\n"
+    )
+    ended = subprocess.run(
+        [sys.executable, "-c", code],
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert ended.stderr.splitlines()[-1] == ""
 
 
 @pytest.mark.slow
