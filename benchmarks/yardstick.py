@@ -9,6 +9,7 @@ shared folder holds it, else nothing is measured.
 
 from __future__ import annotations
 
+import os
 import sqlite3
 import subprocess
 import sys
@@ -59,8 +60,9 @@ def swept(study: Path) -> Swept:
     command = [sys.executable, "-m", "engine", "sweep", str(folder() / "data" / "cps8d.csv"), *arguments]
     began, before, first = time.perf_counter(), processor_of_children(), None
     log = study.with_suffix(".log")
+    environment = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
     with log.open("w") as said:
-        process = subprocess.Popen(command, stdout=said, stderr=said)
+        process = subprocess.Popen(command, stdout=said, stderr=said, env=environment)
     while process.poll() is None:
         time.sleep(0.02)
         if first is None and has_runs(study):
