@@ -15,8 +15,9 @@ import os
 import shutil
 import sys
 import tempfile
+import time
 from collections.abc import Callable
-from contextlib import nullcontext
+from contextlib import nullcontext, suppress
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, TypeVar
@@ -27,6 +28,8 @@ from engine.common.os_support import others_of
 from engine.common.resources import home, user_folder_place
 
 _F = TypeVar("_F", bound=Callable[..., Any])
+_PATIENCE = 20.0
+"""Seconds to wait for another process that compiles the same kernel."""
 Integer = int | np.integer[Any]
 """Integers of kernels: NumPy's integers where compiled, either kind where not."""
 KERNEL_FILES = (
@@ -122,15 +125,48 @@ def _load_without_blas() -> None:
             linalg.ensure_blas = ensure
 
 
+class _Turn:
+    """The turn to compile a kernel: processes that begin at once, as workers on a cluster do, compile each kernel once.
+
+    Whoever finds it taken waits, but not without end: the process that has it may stand still.
+    """
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        self._file = f"{function.__module__}.{function.__qualname__}.{sys.implementation.cache_tag}.turn"
+        self._taken: int | None = None
+
+    def take(self) -> None:
+        """Wait for the turn; where files cannot be locked everybody has it."""
+        with suppress(ImportError, OSError):
+            import fcntl
+
+            self._path = Path(os.environ["NUMBA_CACHE_DIR"]) / self._file
+            self._path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+            self._taken = os.open(self._path, os.O_WRONLY | os.O_CREAT, 0o600)
+            end = time.monotonic() + _PATIENCE
+            while time.monotonic() < end:
+                try:
+                    return fcntl.flock(self._taken, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                except BlockingIOError:
+                    time.sleep(0.01)
+
+    def give_back(self) -> None:
+        """Let the next one find what was kept."""
+        if self._taken is not None:
+            self._path.unlink(missing_ok=True)
+            os.close(self._taken)
+            self._taken = None
+
+
 def _load_kept_code_first(made: Any) -> None:
     """Let numba look for the kept code of a kernel before it makes ready all that it can compile: that takes a tenth of
-    a second in every process, and only what was never compiled needs it."""
+    a second in every process, and only what was never compiled needs it, in turns."""
     kept: Any = getattr(made, "_cache", None)
     if not (hasattr(kept, "_load_overload") and find_spec("numba.core.runtime.nrt")):
         return  # another version of numba, which does as it will
     from numba.core.runtime.nrt import rtsys
 
-    when_ready = kept.load_overload
+    when_ready, compile_now, turn = kept.load_overload, made.compile, _Turn(made.py_func)
 
     def load_overload(signature: Any, target: Any) -> Any:
         rtsys.initialize(target)  # which code that makes arrays calls
@@ -138,10 +174,17 @@ def _load_kept_code_first(made: Any) -> None:
             found = kept._load_overload(signature, target)
         if found is not None:
             return found
+        turn.take()
         _load_without_blas()
-        return when_ready(signature, target)
+        return when_ready(signature, target)  # which another process may have kept meanwhile
 
-    kept.load_overload = load_overload
+    def compile_in_turn(signature: Any) -> Any:
+        try:
+            return compile_now(signature)
+        finally:
+            turn.give_back()
+
+    kept.load_overload, made.compile = load_overload, compile_in_turn
     made._compilation_chain_init_hook = lambda: None  # extensions of numba, which compiling loads all the same
 
 
