@@ -164,7 +164,7 @@ def _under(column: str, entries: Iterable[str]) -> bool:
 
 
 def _dropped(data: DataPlan, column: str) -> bool:
-    return not any(column in a.columns for a in data.attributes) and _under(column, data.drop)
+    return _under(column, data.drop) and not any(column in a.columns for a in data.attributes)
 
 
 def _renamed(plan: Plan, data: DataPlan, new_names: dict[str, str | None]) -> Plan:
