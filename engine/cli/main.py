@@ -9,6 +9,7 @@ import json
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from functools import cache
 from pathlib import Path
 
 from engine.cli import (
@@ -151,8 +152,9 @@ def _warn_of_open_key(args: argparse.Namespace) -> None:
         )
 
 
+@cache
 def build_parser() -> argparse.ArgumentParser:
-    """The parser of all commands."""
+    """The parser of all commands, made once for a program that runs many."""
     parser = Parser(
         prog="frontier", description="Choose how much data swapping to do, and of what, on a risk–utility frontier."
     )
