@@ -39,7 +39,7 @@ def table_of(study: Study) -> list[tuple]:
     """All rows with labels in place of places: two studies are the same when these are."""
     results = study.runs.results()
     labels = [scenario.label for scenario in study.scenarios]
-    figures = [tuple(np.nan_to_num(row, nan=-9).tolist()) for row in results.values]
+    figures = map(tuple, np.nan_to_num(results.values, nan=-9).tolist())
     heads = zip(results.scenario, results.replicate, results.status, results.changed, strict=True)
     return sorted((labels[s], int(r), int(t), int(c), *f) for (s, r, t, c), f in zip(heads, figures, strict=True))
 
