@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -186,9 +187,13 @@ def smalls(draw: st.DrawFn, with_kinds: bool = False, most_records: int = 40) ->
     """Tables of 2 to 40 records over 2 to 5 attributes of 1 to 4 levels: unique cells and all-equal rows among them."""
     d = draw(st.integers(2, 5))
     shape = tuple(draw(st.lists(st.integers(1, 4), min_size=d, max_size=d)))
-    row = st.tuples(*(st.integers(0, size - 1) for size in shape))
-    few = draw(st.lists(row, min_size=1, max_size=6))
-    records = draw(st.lists(st.one_of(st.sampled_from(few), row), min_size=2, max_size=most_records))
+    n_cells = math.prod(shape)
+    few = draw(st.lists(st.integers(0, n_cells - 1), min_size=1, max_size=6))
+    # One number draws a record, in half the time of one for each level: its lower half are the few, its upper any cell.
+    half = n_cells * len(few)
+    drawn = draw(st.lists(st.integers(0, 2 * half - 1), min_size=2, max_size=most_records))
+    cells = [few[number % len(few)] if number < half else number % n_cells for number in drawn]
+    records = zip(*(levels.tolist() for levels in np.unravel_index(cells, shape)), strict=True)
     kinds = None
     if with_kinds:
         kinds = tuple(tuple(draw(st.sampled_from(KINDS)) for _ in range(size)) for size in shape)
