@@ -10,6 +10,7 @@ import os
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 import warnings
 from collections.abc import Sequence
@@ -68,7 +69,7 @@ def misbehave(argv: Sequence[str]) -> int:
             Path(".release.csv").write_text("")
             code = 0
         case "a passing file":
-            Path(os.environ["TMPDIR"], "passing").write_text("")
+            Path(tempfile.gettempdir(), "passing").write_text("")
             code = 0
         case "an input changed":
             Path("input").write_bytes(b"other")

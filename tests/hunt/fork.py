@@ -12,6 +12,7 @@ import os
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 import traceback
 from collections.abc import Callable, Sequence
@@ -41,15 +42,28 @@ Main = Callable[[Sequence[str]], int]
 
 def run(main: Main, argv: Sequence[str], folder: Path, logs: Path, seconds: float) -> End:
     """Run ``main(argv)`` in a fork that works in ``folder``; what it prints goes through files in ``logs``."""
-    out, err = logs / "out", logs / "err"
     began = time.monotonic()
-    child = os.fork()
-    if child == 0:
-        _be_the_command(main, argv, folder, out, err, seconds)
-    code = _wait(child, began + seconds)
+    child = start(main, argv, folder, logs, seconds)
+    code = wait(child, seconds)
+    if code is None:
+        os.killpg(child, signal.SIGKILL)
+        os.waitpid(child, 0)
     took = time.monotonic() - began
     lingering = reap_all(0.0 if code is None else _LINGER)
-    return End(code, _text(out), _text(err), took, lingering and code is not None)
+    return End(code, *said(logs), took, lingering and code is not None)
+
+
+def start(main: Main, argv: Sequence[str], folder: Path, logs: Path, seconds: float) -> int:
+    """Start ``main(argv)`` in a fork; its number, which is that of its process group too."""
+    child = os.fork()
+    if child == 0:
+        _be_the_command(main, argv, folder, logs / "out", logs / "err", seconds)
+    return child
+
+
+def said(logs: Path) -> tuple[str, str]:
+    """What a command has printed, and what of errors."""
+    return _text(logs / "out"), _text(logs / "err")
 
 
 def run_process(argv: Sequence[str], folder: Path, logs: Path, seconds: float) -> End:
@@ -68,7 +82,7 @@ def run_process(argv: Sequence[str], folder: Path, logs: Path, seconds: float) -
             process.kill()
             process.wait()
             code = None
-    return End(code, _text(out), _text(err), time.monotonic() - began, False)
+    return End(code, *said(logs), time.monotonic() - began, False)
 
 
 def own_places(logs: Path) -> dict[str, str]:
@@ -98,6 +112,7 @@ def _be_the_command(main: Main, argv: Sequence[str], folder: Path, out: Path, er
         faulthandler.enable(sys.__stderr__ if sys.stderr is None else sys.stderr)
         faulthandler.dump_traceback_later(max(0.1, seconds - 0.5), file=sys.stderr)
         os.environ.update(own_places(out.parent))
+        tempfile.tempdir = None  # this process has looked for the folder of passing files already
         os.chdir(folder)
         _limit_memory()
         code = main(list(argv))
@@ -122,16 +137,15 @@ def _limit_memory() -> None:
         resource.setrlimit(resource.RLIMIT_AS, (taken + MEMORY, resource.RLIM_INFINITY))
 
 
-def _wait(child: int, until: float) -> int | None:
-    pause = 0.001
-    while time.monotonic() < until:
+def wait(child: int, seconds: float) -> int | None:
+    """The exit code of a child, or None if it has not ended by then."""
+    until, pause = time.monotonic() + seconds, 0.001
+    while (left := until - time.monotonic()) > 0:
         got, status = os.waitpid(child, os.WNOHANG)
         if got:
             return os.waitstatus_to_exitcode(status)
-        time.sleep(pause)
+        time.sleep(min(pause, left))
         pause = min(pause * 1.5, 0.05)
-    os.killpg(child, signal.SIGKILL)
-    os.waitpid(child, 0)
     return None
 
 

@@ -6,6 +6,7 @@ bit for bit; an export is there whole or not at all.
 
 from __future__ import annotations
 
+import gc
 import os
 import random
 import shutil
@@ -29,6 +30,7 @@ A_STUDY = 10
 """Kills of one study; then it may end."""
 _CLEARED = 15.0
 """Seconds until what a killed export was writing has been cleared away."""
+_PATIENCE = 300.0
 
 
 def sweeps(rng: random.Random, count: int) -> Iterator[Outcome]:
@@ -68,8 +70,10 @@ def sweeps(rng: random.Random, count: int) -> Iterator[Outcome]:
 
 
 def exports(rng: random.Random, count: int) -> Iterator[Outcome]:
-    """Kills of exports."""
+    """Kills of exports, each in a fork of this process, which has everything loaded."""
     fork.adopt()
+    stock.made()
+    gc.freeze()
     with tempfile.TemporaryDirectory() as place:
         folder = Path(place)
         runner.lay(stock.study(), folder)
@@ -79,13 +83,13 @@ def exports(rng: random.Random, count: int) -> Iterator[Outcome]:
         for number in range(count):
             tier = ("all", "analyst", "member", "public")[number % 4]
             if tier not in longest:
-                end = ended([*argv, "--tier", tier], folder)
+                end = forked([*argv, "--tier", tier], folder)
                 longest[tier] = end.seconds
                 yield Outcome("exports", f"{tier}, not killed", *told(end), end.seconds, number)
                 shutil.rmtree(folder / "out", ignore_errors=True)
             pause = rng.random() * longest[tier] * 1.1
             both = number % 3 == 2  # the process that clears up is killed as well, as when a machine loses its power
-            end = killed([*argv, "--tier", tier], folder, pause, both=both)
+            end = forked([*argv, "--tier", tier], folder, pause, both=both)
             verdict, detail = told(end)
             if trouble := (after_the_next(folder, argv) if both else "") or after_export(folder):
                 verdict, detail = "left", trouble
@@ -107,7 +111,7 @@ def after_export(folder: Path) -> str:
         return f"left among the passing files: {', '.join(left)}"
     if not (folder / "out").exists():
         return ""
-    end = ended(["verify", "out"], folder)
+    end = forked(["verify", "out"], folder)
     return f"half a bundle: {end.out[-1500:]}" if end.code else ""
 
 
@@ -115,7 +119,7 @@ def after_the_next(folder: Path, argv: Sequence[str]) -> str:
     """What is wrong when an export comes after one of which all processes were killed at once, in words."""
     if (folder / "out").exists():
         return ""
-    end = ended([*argv, "--tier", "chair"], folder)
+    end = forked([*argv, "--tier", "chair"], folder)
     return f"the next export failed: {end.err[-1500:]}" if end.code else ""
 
 
@@ -137,11 +141,27 @@ def laid(folder: Path) -> Path:
     return folder
 
 
-def killed(argv: Sequence[str], folder: Path, pause: float, *, both: bool = False) -> fork.End:
-    """Start a command in a process of its own and kill it after a while, alone or at once with ``both`` what it
-    started; what it started must end with it."""
-    logs = folder / "logs"
-    logs.mkdir(exist_ok=True)
+def forked(argv: Sequence[str], folder: Path, pause: float | None = None, *, both: bool = False) -> fork.End:
+    """Run a command in a fork of this process to its end, or kill it after a while, alone or at once with ``both`` what
+    it started; what it started must end with it."""
+    from engine.cli.main import main
+
+    logs = _logs(folder)
+    if pause is None:
+        return fork.run(main, argv, folder, logs, _PATIENCE)
+    child = fork.start(main, argv, folder, logs, _PATIENCE)
+    code = fork.wait(child, pause)
+    if code is None:
+        for pid in (*(fork.children_of(child) if both else ()), child):
+            with suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+        code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+    return fork.End(code, *fork.said(logs), pause, fork.reap_all(_CLEARED))
+
+
+def killed(argv: Sequence[str], folder: Path, pause: float) -> fork.End:
+    """Start a command in a process of its own and kill it after a while; what it started must end with it."""
+    logs = _logs(folder)
     with (logs / "out").open("wb") as out, (logs / "err").open("wb") as err:
         process = subprocess.Popen(
             [sys.executable, "-m", "engine", *argv],
@@ -154,12 +174,9 @@ def killed(argv: Sequence[str], folder: Path, pause: float, *, both: bool = Fals
         try:
             process.wait(_STARTED + pause)
         except subprocess.TimeoutExpired:
-            started = fork.children_of(process.pid) if both else []
-            for pid in (*started, process.pid):
-                with suppress(ProcessLookupError):
-                    os.kill(pid, signal.SIGKILL)
+            process.kill()
         code = process.wait()
-    return fork.End(code, (logs / "out").read_text(), (logs / "err").read_text(), pause, fork.reap_all(_CLEARED))
+    return fork.End(code, *fork.said(logs), pause, fork.reap_all(_CLEARED))
 
 
 _STARTED = 0.3
@@ -168,9 +185,13 @@ _STARTED = 0.3
 
 def ended(argv: Sequence[str], folder: Path) -> fork.End:
     """Run a command to its end."""
+    return fork.run_process(argv, folder, _logs(folder), _PATIENCE)
+
+
+def _logs(folder: Path) -> Path:
     logs = folder / "logs"
     logs.mkdir(exist_ok=True)
-    return fork.run_process(argv, folder, logs, 300)
+    return logs
 
 
 def told(end: fork.End) -> tuple[str, str]:

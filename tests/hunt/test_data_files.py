@@ -54,6 +54,7 @@ def test_a_known_bad_file(what, files, name, tmp_path: Path, capsys, monkeypatch
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("quick_readers")
 @pytest.mark.parametrize("form", FORMS)
 def test_a_good_file_is_read(form: str, tmp_path: Path, capsys) -> None:
     (tmp_path / f"a.{form}").write_bytes(good_file(form))
@@ -61,6 +62,7 @@ def test_a_good_file_is_read(form: str, tmp_path: Path, capsys) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("quick_readers")
 @pytest.mark.parametrize(("forms", "count"), [(("csv",), 80), (("parquet",), 40), (data_files.LIBRARY, 8)])
 def test_generated_bad_files(forms: tuple[str, ...], count: int, tmp_path: Path, capsys) -> None:
     codes = set()
