@@ -7,7 +7,7 @@ from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from engine.bundle.members_attack import FACTOR, MembersAttack, attack_members_bundle, width
+from engine.bundle.members_attack import FACTOR, MembersAttack, attack_board, attack_members_bundle, width
 from engine.bundle.refusal import Refused
 from engine.common.wording import upper_first
 from engine.report.build_findings import findings
@@ -85,7 +85,7 @@ def told_to_members(whole: Findings, share: float) -> tuple[Findings, dict[str, 
     tried: dict[str, Any] = {}
     for step, counts in _order(attacked):
         told = coarsened(attacked, step, counts)
-        result = attack_members_bundle(told.to_json())
+        result = attack_board(told.as_read())
         tried[f"changes: {step}; counts: {counts}"] = result.to_dict()
         if _is_enough(result, share):
             break
@@ -98,11 +98,11 @@ def _order(whole: Findings) -> Iterator[tuple[Step, Counts]]:
     a step tells the rate beside the coarsest counts, finer ones do not help."""
     open_steps = []
     for step in STEPS:
-        withheld = attack_members_bundle(coarsened(whole, step, COUNTS[-1]).to_json())
+        withheld = attack_board(coarsened(whole, step, COUNTS[-1]).as_read())
         if width(withheld.changes) < FACTOR:
             continue
         open_steps.append(step)
-        if attack_members_bundle(coarsened(whole, step, COUNTS[-2]).to_json()).leaves_enough:
+        if attack_board(coarsened(whole, step, COUNTS[-2]).as_read()).leaves_enough:
             yield from product([step], COUNTS[:-1])
     yield from product(open_steps or STEPS[-1:], COUNTS[-1:])
 

@@ -85,7 +85,11 @@ def width(interval: Interval) -> float:
 
 def attack_members_bundle(text: str) -> MembersAttack:
     """Attack the text of a ``board.json``."""
-    board = Findings.from_json(text)
+    return attack_board(Findings.from_json(text))
+
+
+def attack_board(board: Findings) -> MembersAttack:
+    """Attack what is read from a ``board.json``."""
     if not board.design.swap:
         return MembersAttack((0.0, 1.0), (0.0, 1.0), RateEstimate(math.nan, math.nan))
     kinds = evidence(board)

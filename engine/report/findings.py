@@ -59,13 +59,20 @@ class Findings:
     @classmethod
     def from_json(cls, text: str) -> Findings:
         """The findings in a JSON text; refuses anything that is not declared."""
-        findings = codec.from_text(cls, text, "the board's file")
-        if findings.format != FORMAT:
-            raise EngineError(f"the board's file has format {findings.format}, this version reads format {FORMAT}")
-        letters = [row.letter for row in findings.map.candidates if row.recommended]
-        if letters != [findings.recommendation.letter]:
-            raise EngineError("the board's file must show one candidate as the recommended one, and name its letter")
-        return findings
+        return _checked(codec.from_text(cls, text, "the board's file"))
+
+    def as_read(self) -> Findings:
+        """What a reader of these findings' own JSON text has."""
+        return _checked(codec.as_read(self))
+
+
+def _checked(findings: Findings) -> Findings:
+    if findings.format != FORMAT:
+        raise EngineError(f"the board's file has format {findings.format}, this version reads format {FORMAT}")
+    letters = [row.letter for row in findings.map.candidates if row.recommended]
+    if letters != [findings.recommendation.letter]:
+        raise EngineError("the board's file must show one candidate as the recommended one, and name its letter")
+    return findings
 
 
 def read_board(path: str | Path) -> Findings:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from engine.common.errors import EngineError
@@ -119,3 +121,15 @@ def test_a_bundle_of_an_earlier_version_still_makes_every_document(case: Case) -
     text = repr(memo(old).sections)
     assert "on other sets of keys" not in text and "on other sets of keys" in repr(memo(case.findings).sections)
     assert slides(old).sections and tables_bytes(old)
+
+
+@pytest.mark.slow
+def test_findings_are_written_as_python_would_and_read_without_their_text(case: Case) -> None:
+    exposed = replace(case.findings.exposure, bound=1e-7, small_after=12345678901234567)
+    found = replace(case.findings, exposure=exposed, cover=replace(case.findings.cover, survey='é "\\\n\x1f{ [,:'))
+    text = found.to_json()
+    assert text == json.dumps(json.loads(text), ensure_ascii=False, indent=1) + "\n"
+    unknown = replace(found, exposure=replace(exposed, bound=np.float64("nan"), small_after=3))
+    assert unknown.as_read() == Findings.from_json(unknown.to_json()) != unknown
+    with pytest.raises(EngineError, match="has format 2"):
+        replace(found, format=2).as_read()
