@@ -34,10 +34,15 @@ FEW: Mapping[str, Any] = {"replicates": 20}
 
 
 @cache
+def _czech() -> Any:
+    return sf.load("czech")
+
+
+@cache
 def _counts(number: int, *, adaptive: bool) -> Counter[str]:
     """What becomes of one key: the plan's rule picks, fresh runs check it, and it is to be submitted.  An adaptive
     sweep has made 100 fresh runs itself, by which it is then judged."""
-    data = sf.load("czech")
+    data = _czech()
     key = hashlib.blake2b(b"README %d" % number, digest_size=16).digest()
     counts: Counter[str] = Counter()
     with sf.sweep(

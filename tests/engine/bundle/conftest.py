@@ -2,6 +2,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
+from functools import lru_cache
 from pathlib import Path
 
 import pytest
@@ -9,6 +10,7 @@ import pytest
 from engine.bundle import export
 from engine.bundle.export_source import ExportSource, export_source
 from engine.data.microdata import RawTable
+from engine.report import document_files
 from engine.study.study import Study
 from tests.engine.household_survey import approved
 
@@ -16,6 +18,20 @@ from tests.engine.household_survey import approved
 @pytest.fixture(autouse=True)
 def forked_readers(quick_readers: None) -> None:
     """Bundles hold SPSS, Stata and SAS files, each of which is read by a process of its own."""
+
+
+@pytest.fixture(scope="session", autouse=True)
+def remembered_pdf() -> Iterator[None]:
+    """A memo that was made as a PDF is not made again, which takes a second: many exports are of the same study."""
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(document_files, "pdf_bytes", lru_cache(maxsize=16)(document_files.pdf_bytes))
+        yield
+
+
+@pytest.fixture
+def without_pdf(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Memos are not made as PDFs, for tests that look at other files of a study of their own."""
+    monkeypatch.setattr(document_files, "pdf_bytes", lambda html: None)
 
 
 @pytest.fixture(scope="session")

@@ -185,6 +185,7 @@ def test_without_coarsening_the_export_is_refused(case: Swept, monkeypatch: pyte
     assert not (tmp_path / "out").exists()
 
 
+@pytest.mark.usefixtures("without_pdf")
 def test_a_writer_that_forgets_to_coarsen_is_refused(case: Swept, monkeypatch: pytest.MonkeyPatch, tmp_path) -> None:
     exact = replace(case.findings, members_rate=replace(case.findings.members_rate, attacked=True))
     monkeypatch.setattr(members, "write_findings", lambda told, folder: write_findings(exact, folder))
@@ -192,6 +193,7 @@ def test_a_writer_that_forgets_to_coarsen_is_refused(case: Swept, monkeypatch: p
         export(case.study, case.raw, f"{case.study.scenarios[0].label}/1", tmp_path / "out", tier="member")
 
 
+@pytest.mark.usefixtures("without_pdf")
 def test_members_who_are_told_get_exact_figures_and_the_rate(tmp_path) -> None:
     made = swept(tmp_path, members_rate="tell")
     told, attacks = told_to_members(made.findings, made.share)
@@ -361,6 +363,7 @@ def test_the_case_is_what_it_says(case: Swept) -> None:
     assert case.findings.design.n_records == N and case.findings.members_rate.policy == "withheld"
 
 
+@pytest.mark.usefixtures("without_pdf")
 def test_a_members_bundle_alone_is_attacked_as_with_the_others(case: Swept, tmp_path, told_case: Told) -> None:
     """The log of the study says what was found, since no analyst's bundle beside it does."""
     label = f"{case.study.scenarios[0].label}/1"

@@ -88,6 +88,7 @@ def test_other_swaps_of_the_same_file_are_not(
     assert found["recodes"] == {"tried": 1, "succeeded": False}
 
 
+@pytest.mark.usefixtures("without_pdf")
 def test_a_block_is_exported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     few_guesses(monkeypatch)
     raw = survey(tmp_path)

@@ -49,6 +49,7 @@ def test_the_attack_on_small_keys_draws_by_weight_and_under_the_rules_too(tmp_pa
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("without_pdf")
 def test_it_is_exported_and_replayed_without_a_record_that_breaks_the_rule_anew(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

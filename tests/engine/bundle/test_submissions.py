@@ -78,13 +78,10 @@ def test_entries_of_several_parts_are_said_in_words() -> None:
 
 
 @pytest.mark.slow
-def test_bundles_of_an_analyst_and_of_a_member(
-    tmp_path: Path, studies: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch
-) -> None:
+@pytest.mark.usefixtures("without_pdf")
+def test_bundles_of_an_analyst_and_of_a_member(tmp_path: Path, studies: tuple[Path, Path]) -> None:
     from engine.bundle import export
-    from engine.report import document_files
 
-    monkeypatch.setattr(document_files, "pdf_bytes", lambda html: None)  # seconds for a file that is not compared
     with Study.open(studies[1]) as study:
         labels = [choice.label for choice in study.choices.all()]
         other = next(s.label for s in study.scenarios if s.label not in labels)

@@ -267,6 +267,7 @@ def test_wrong_wishes_are_refused(home: tuple[Path, RawTable], tmp_path: Path, o
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.usefixtures("without_pdf")
 def test_a_public_bundle_holds_what_the_approved_plan_says_and_no_more(every: Path, tmp_path: Path) -> None:
     raw = survey(tmp_path)
     path = tmp_path / "less.study"

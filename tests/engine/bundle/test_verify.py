@@ -138,6 +138,7 @@ def test_what_was_done_to_a_bundle_is_seen(
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("without_pdf")
 def test_a_level_may_read_like_the_id_of_a_candidate(tmp_path: Path) -> None:
     path = tmp_path / "odd.csv"
     path.write_text(text().replace(",p,", ",x996,"))

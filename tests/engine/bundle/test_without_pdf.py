@@ -10,7 +10,8 @@ import pytest
 from engine.bundle import export
 from engine.common.messages import Message
 from engine.data.microdata import RawTable
-from engine.report.pdf_file import why_no_pdf
+from engine.report import document_files
+from engine.report.pdf_file import pdf_bytes, why_no_pdf
 from engine.study.study import Study
 
 pytestmark = pytest.mark.slow  # whole bundles are made
@@ -21,6 +22,7 @@ def test_an_export_says_that_the_pdf_is_missing(
     home: tuple[Path, RawTable], monkeypatch: pytest.MonkeyPatch, tmp_path: Path, tier: str, told: int
 ) -> None:
     monkeypatch.setitem(sys.modules, "weasyprint", None)
+    monkeypatch.setattr(document_files, "pdf_bytes", pdf_bytes)  # which remembers nothing
     why_no_pdf.cache_clear()
     messages: list[Message] = []
     try:

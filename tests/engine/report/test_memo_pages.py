@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from engine.bundle.members import told_to_members
+from engine.common.cache import Cache
 from engine.data.io.readers import read_table
 from engine.data.microdata import RawTable
 from engine.decision.choice import choose
@@ -34,6 +35,7 @@ from tests.shared import shared_file
 
 MOST_PAGES = 8
 KEY = "0123456789abcdef" * 2
+_MADE = Cache()
 MEASURES = ["small_cells", "hellinger", "total_variation", "entropy_change"]
 
 
@@ -81,7 +83,7 @@ def filled_in(folder: Path) -> Any:
     return told_to_members(replace(made, approved=locked), share)[0]
 
 
-def census(folder: Path) -> Any:
+def _census(folder: Path) -> Any:
     raw = read_table(shared_file("data/cps8d.csv"))
     plan = edit_plan(first_plan(raw), swap_sizes=[1], rates=["0.02", "0.1"], replicates=20)
     analyses = (
@@ -90,6 +92,10 @@ def census(folder: Path) -> Any:
     )
     plan = replace(plan, analyses=analyses, tables=(TablePlan("pay by sex", ("AnnSal", "Sex")),))
     return submitted(folder, raw, plan, 0.0138)[0]
+
+
+def census(folder: Path) -> Any:
+    return _MADE.cached("census", lambda: _census(folder))
 
 
 def lowest(page: Any) -> float:
