@@ -13,11 +13,11 @@ import signal
 import socket
 import subprocess
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from types import TracebackType
-from typing import IO, NoReturn
+from typing import IO
 
 from engine.data.io import reader_process
 
@@ -76,47 +76,10 @@ def loaded() -> Iterator[Started | None]:
         running.wait(20)
 
 
-class ForkedHere(ForkedReader):
-    """A reading process that is a child of this one, which has loaded what it needs (:func:`load`)."""
-
-    def __init__(self) -> None:
-        (in_read, in_write), (out_read, out_write) = os.pipe(), os.pipe()
-        child = os.fork()
-        if child == 0:
-            os.close(in_write)
-            os.close(out_read)
-            _read([in_read, out_write])
-        os.close(in_read)
-        os.close(out_write)
-        super().__init__(child, os.fdopen(in_write, "wb"), os.fdopen(out_read, "rb"))
-
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
-        super().__exit__(kind, error, at)
-        os.waitpid(self.pid, 0)
-
-
-def load() -> None:
-    """Load what a reading process needs."""
-    for name in ("pandas", "pyarrow.compute", "pyreadstat"):
-        importlib.import_module(name)
-
-
-def _read(pipes: Sequence[int]) -> NoReturn:
-    """Be a reading process that was forked, between two pipes."""
-    try:
-        for number, pipe in enumerate(pipes):
-            os.dup2(pipe, number)
-            os.close(pipe)
-        os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
-        sys.stdin = open(0, encoding="utf-8", closefd=False)  # noqa: SIM115
-        reader_process.main()
-    finally:
-        os._exit(0)
-
-
 def _serve(asked: socket.socket) -> None:
     """Fork a reader for every pair of pipes that comes, until nobody is there to send one."""
-    load()
+    for name in ("pandas", "pyarrow.compute", "pyreadstat"):
+        importlib.import_module(name)
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # readers that ended are not waited for
     while True:
         folder, pipes, _, _ = socket.recv_fds(asked, _PATH, 2)
@@ -126,8 +89,16 @@ def _serve(asked: socket.socket) -> None:
         if child == 0:
             asked.close()
             os.chdir(folder)
+            for number, pipe in enumerate(pipes):
+                os.dup2(pipe, number)
+                os.close(pipe)
+            os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
+            sys.stdin = open(0, encoding="utf-8", closefd=False)  # noqa: SIM115
             signal.signal(signal.SIGCHLD, signal.SIG_DFL)
-            _read(pipes)
+            try:
+                reader_process.main()
+            finally:
+                os._exit(0)
         for pipe in pipes:
             os.close(pipe)
         asked.sendall(child.to_bytes(_PID, "little"))

@@ -19,8 +19,6 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from engine.data.io import reader_process
-from tests import forked_readers
 from tests.hunt import runner
 from tests.hunt.case import VERDICTS, Case, Outcome
 from tests.hunt.kinds import KINDS
@@ -144,9 +142,6 @@ def warm() -> None:
         "statsmodels.api",
     ):
         importlib.import_module(module)
-    if hasattr(os, "fork"):
-        forked_readers.load()
-        reader_process._started = forked_readers.ForkedHere  # type: ignore[assignment]
     gc.freeze()
 
 
