@@ -11,6 +11,7 @@ from engine.bundle import export
 from engine.bundle.export_source import ExportSource, export_source
 from engine.data.microdata import RawTable
 from engine.report import document_files
+from engine.report.pdf_file import pdf_bytes
 from engine.study.study import Study
 from tests.engine.household_survey import approved
 
@@ -24,7 +25,7 @@ def forked_readers(quick_readers: None) -> None:
 def remembered_pdf() -> Iterator[None]:
     """A memo that was made as a PDF is not made again, which takes a second: many exports are of the same study."""
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(document_files, "pdf_bytes", lru_cache(maxsize=16)(document_files.pdf_bytes))
+        patched.setattr(document_files, "pdf_bytes", lru_cache(maxsize=16)(pdf_bytes))
         yield
 
 

@@ -22,7 +22,7 @@ from engine.common.errors import EngineError
 from engine.common.os_support import machine
 from engine.data.microdata import RawTable
 from engine.study.study import Study
-from tests import forked_commands, needs
+from tests import forked, forked_commands, needs
 from tests.engine.household_survey import few_guesses
 
 
@@ -78,6 +78,11 @@ def left_in(folder: Path) -> list[str]:
     return sorted(p.name for p in folder.iterdir())
 
 
+def in_a_group(code: str, *words: str, **environment: str) -> int:
+    """The exit code of a process in a group of its own."""
+    return forked.run(["-c", "import os; os.setsid()\n" + code, *words], forked.ROOT, **environment).returncode
+
+
 WRITING = """
 import os, signal, sys, time
 from pathlib import Path
@@ -114,9 +119,7 @@ here("end")
 @pytest.mark.slow
 @pytest.mark.parametrize(("moment", "left"), [("made", 0), ("written", 0), ("before", 0), ("after", 1), ("end", 1)])
 def test_a_process_group_killed_at_a_step_leaves_nothing_or_all(tmp_path: Path, moment: str, left: int) -> None:
-    words = [sys.executable, "-c", WRITING, str(tmp_path / "out"), moment]
-    ended = subprocess.run(words, start_new_session=True, check=False)
-    assert ended.returncode == -signal.SIGKILL
+    assert in_a_group(WRITING, str(tmp_path / "out"), moment) == -signal.SIGKILL
     assert left_in(tmp_path) == ["out"][:left]
     assert not left or (tmp_path / "out" / "inner" / "a").read_text() == "a"
 
@@ -135,9 +138,7 @@ with scratch_folder() as folder:
     if sys.argv[1] == "True":
         os.killpg(0, signal.SIGKILL)
 """
-    asked = [sys.executable, "-c", words, str(killed)]
-    ended = subprocess.run(asked, start_new_session=True, check=False, env={**os.environ, "TMPDIR": str(tmp_path)})
-    assert ended.returncode == (-signal.SIGKILL if killed else 0)
+    assert in_a_group(words, str(killed), TMPDIR=str(tmp_path)) == (-signal.SIGKILL if killed else 0)
     until = time.monotonic() + 15
     while list(tmp_path.iterdir()) and time.monotonic() < until:
         time.sleep(0.02)
