@@ -14,8 +14,8 @@ import hashlib
 import os
 import shutil
 import sys
-import threading
 import tempfile
+import threading
 import time
 from collections.abc import Callable
 from contextlib import nullcontext, suppress
@@ -129,8 +129,8 @@ def _load_without_blas() -> None:
 class _Turn(threading.local):
     """The turn to compile a kernel: processes that begin at once, as workers on a cluster do, compile each kernel once.
 
-    Whoever finds it taken waits, but not without end: the process that has it may stand still.  Each thread knows of its
-    own turn only, since numba lets the next one in before this one's is given back.
+    Whoever finds it taken waits, but not without end: the process that has it may stand still.  Each thread knows of
+    its own turn only, since numba lets the next one in before this one's is given back.
     """
 
     def __init__(self, function: Callable[..., Any]) -> None:
