@@ -49,10 +49,10 @@ def pytest_configure(config: pytest.Config) -> None:
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
-    """As many processes as there are processors, and half as many again where there are slow tests: those in a browser,
-    and of processes that are killed or waited for, leave a processor idle for a third of their time."""
+    """As many processes as there are processors, and where there are slow tests half as many again, at least two: those
+    in a browser, and of processes that are killed or waited for, leave a processor idle for a third of their time."""
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    return cores if "not slow" in config.getoption("-m") else cores + (cores + 1) // 2
+    return cores if "not slow" in config.getoption("-m") else cores + max(2, cores // 2)
 
 
 def pytest_collection_finish() -> None:

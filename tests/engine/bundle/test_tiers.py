@@ -104,7 +104,8 @@ def test_the_attack_is_written_down_and_exports_are_logged(every: Path, home: tu
         assert not any(b"calibration" in text and b"inferred" in text for text in texts)
     with Study.open(home[0] / "household.study") as study:
         logged = [entry for entry in entries(study) if entry.event == "exported" and len(entry.detail["tiers"]) == 4]
-    assert logged and logged[0].detail["sha256"] == read_manifest(every)["sha256"]
+    # other tests may have exported the same study, before it or after
+    assert read_manifest(every)["sha256"] in [entry.detail["sha256"] for entry in logged]
 
 
 def test_equal_secrets_give_equal_bytes_and_other_secrets_another_order(
