@@ -6,6 +6,7 @@ import argparse
 import errno
 import gc
 import json
+import os
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -69,6 +70,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     """
     if argv is not None:
         return _run(list(argv))
+    # Threads that NumPy's linear algebra starts look for work for a twentieth of a second before they sleep, and slow
+    # down what starts meanwhile; a sweep gives them none (engine.common.blas_threads).
+    os.environ.setdefault("OPENBLAS_THREAD_TIMEOUT", "4")
     with _seldom_searched():
         return _run(sys.argv[1:])
 

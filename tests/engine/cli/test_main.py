@@ -7,9 +7,10 @@ import gc
 import hashlib
 import io
 import json
+import os
 import subprocess
 import sys
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from pathlib import Path
 
 import pytest
@@ -112,6 +113,21 @@ def test_a_bad_call_gets_one_sentence(here: Path, capsys: pytest.CaptureFixture[
     assert run(*words) == code
     assert sentence in said(capsys)
     assert not (here / "s.study").exists()
+
+
+@pytest.mark.parametrize(("before", "wanted"), [(None, "4"), ("26", "26")])
+def test_a_command_lets_idle_threads_of_linear_algebra_sleep_unless_somebody_decided_otherwise(
+    monkeypatch: pytest.MonkeyPatch, before: str | None, wanted: str
+) -> None:
+    import engine.cli.main as command
+
+    monkeypatch.setenv("OPENBLAS_THREAD_TIMEOUT", before or "")
+    if before is None:
+        monkeypatch.delenv("OPENBLAS_THREAD_TIMEOUT")
+    found: list[str | None] = []
+    monkeypatch.setattr(command, "_run", lambda arguments: found.append(os.environ.get("OPENBLAS_THREAD_TIMEOUT")) or 0)
+    monkeypatch.setattr(command, "_seldom_searched", nullcontext)
+    assert command.main() == 0 and found == [wanted]
 
 
 def test_one_level_is_named(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
