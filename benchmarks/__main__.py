@@ -45,19 +45,20 @@ a crash, no map. `phases` tells what each of these takes beside the phases of th
 Python does around compiled code costs as much as the draw.
 
 What is missed, and why.
-* The complete space by the clock: drawing takes what it takes in C, but half a second until Python and its libraries
-  have started, and a quarter for storing the map at the end, run on one processor while the other waits. `phases` shows
-  the shares.
+* The complete space by the clock: drawing takes less than in C, but half a second until Python and its libraries have
+  started, a quarter in which threads that load compiled kernels wait for each other, and a fifth for storing the map at
+  the end leave one of two processors with little to do. `phases` shows the shares. A second process in place of the
+  second thread would use it, and take a third of a second of the processor to load the same once more.
 * A candidate at 10 % beside the whole algorithm over records: at that rate nearly all of its time is draws, one for
   each pair, which the yardstick makes too; what cells spare is the rest.
 * All quick measures together: they are held against the four of every sweep, which are summed in one pass while pairs
   are exchanged and have become faster than the others.
 * Pages: the first one of a new server loads the libraries that draw, and the browser takes most of each step after it;
   the server answers in a tenth of a second. How many steps keep to half a second depends on the hour.
-* `make test`: its tests take so much of the processors that two of them, never idle, would still need half as long
-  again as the target. Two fifths are the engine's thousands of short tests, a fifth simulations of the papers and their
-  mutants, another fifth real browsers with their servers; processes that are killed, the pages without a browser and
-  collecting the tests take the rest. No single test decides: `checks` tells what the tests of each folder take.
+* `make test`: two processors are never idle, and would need half as long again as the target. Two fifths of their time
+  are real browsers with their servers, which mostly draw the elements of pages anew, a third the engine's thousands of
+  short tests, a seventh simulations of the papers and their mutants; the pages without a browser, processes that are
+  killed and collecting the tests take the rest. No single test decides: `checks` tells what each folder takes.
 
 The machine changes its speed by a third within minutes, whatever else it does, and what is not measured in turn moves
 with it. Seconds to the first candidates, a step from a file to its plan with twice the columns, two workers beside one
