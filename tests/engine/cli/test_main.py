@@ -125,7 +125,12 @@ def test_a_command_lets_idle_threads_of_linear_algebra_sleep_unless_somebody_dec
     if before is None:
         monkeypatch.delenv("OPENBLAS_THREAD_TIMEOUT")
     found: list[str | None] = []
-    monkeypatch.setattr(command, "_run", lambda arguments: found.append(os.environ.get("OPENBLAS_THREAD_TIMEOUT")) or 0)
+
+    def note(arguments: list[str]) -> int:
+        found.append(os.environ.get("OPENBLAS_THREAD_TIMEOUT"))
+        return 0
+
+    monkeypatch.setattr(command, "_run", note)
     monkeypatch.setattr(command, "_seldom_searched", nullcontext)
     assert command.main() == 0 and found == [wanted]
 
