@@ -11,6 +11,7 @@ from engine.cli.parser import DATA_HELP, add_command
 from engine.cli.plan_options import add_plan_options, plan_of
 from engine.cli.run_options import add_run_options, run_options
 from engine.cli.source_options import add_stream_option, source_of
+from engine.common.beside import load_beside
 from engine.common.output import say
 from engine.common.progress import announce
 
@@ -66,6 +67,7 @@ def run_sweep(args: argparse.Namespace) -> None:
     from engine.sweeps.streamed_source import table_for
     from engine.sweeps.sweep import open_sweep
 
+    load_beside("engine.common.compiled")
     path, options = Path(args.study), run_options(args)
     study_plan = None
     if path.exists():
