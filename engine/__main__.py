@@ -2,10 +2,10 @@
 
 import sys
 
-from engine.cli.main import STARTED_BY_PROGRAM, main
+from engine.cli.main import STARTED_BY_PROGRAM, command
 from engine.common.messages import report_fault
 
 if __name__ == "__main__":
     if sys.argv[1:] == STARTED_BY_PROGRAM:
         sys.excepthook = report_fault
-    sys.exit(main())
+    command()

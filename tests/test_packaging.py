@@ -78,7 +78,7 @@ def test_both_packages_tell_type_checkers_that_they_are_typed(wheel):
 
 def test_the_command_is_installed(wheel):
     (entry_points,) = [name for name in wheel.namelist() if name.endswith("/entry_points.txt")]
-    assert "frontier = engine.cli.main:main" in wheel.read(entry_points).decode()
+    assert "frontier = engine.cli.main:command" in wheel.read(entry_points).decode()
 
 
 def pins(lock: str) -> list[str]:

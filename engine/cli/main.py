@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import argparse
+import atexit
 import errno
 import gc
 import json
 import os
 import sys
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
+from typing import NoReturn
 
 from engine.cli import (
     bundle,
@@ -61,6 +62,24 @@ STARTED_BY_PROGRAM = ["-"]
 _GARBAGE = 250_000  # new objects after which garbage is looked for: loading what a sweep needs makes 170,000 that stay
 
 
+def command() -> NoReturn:
+    """Run the command of this process and end it: what ``frontier`` and ``python -m engine`` do."""
+    # Threads that NumPy's linear algebra starts look for work for a twentieth of a second before they sleep, and slow
+    # down what starts meanwhile; a sweep gives them none (engine.common.blas_threads).
+    os.environ.setdefault("OPENBLAS_THREAD_TIMEOUT", "4")
+    # To search all objects for garbage every few hundred new ones takes a twentieth of the time of a sweep.
+    gc.set_threshold(_GARBAGE)
+    code = main()
+    # The system takes back all memory at once, which Python would give back object by object.
+    atexit._run_exitfuncs()
+    try:
+        sys.stdout.flush()
+        sys.stderr.flush()
+    except (OSError, ValueError):  # whoever read it has gone
+        code = code or 1
+    os._exit(code)
+
+
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command; returns the exit code: 0 done, 1 could not be done, 2 wrong usage.
 
@@ -68,27 +87,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     this one, since command lines can be read by every user of the machine.  That program reads messages as JSON lines
     (:mod:`engine.common.messages`).
     """
-    if argv is not None:
-        return _run(list(argv))
-    # Threads that NumPy's linear algebra starts look for work for a twentieth of a second before they sleep, and slow
-    # down what starts meanwhile; a sweep gives them none (engine.common.blas_threads).
-    os.environ.setdefault("OPENBLAS_THREAD_TIMEOUT", "4")
-    with _seldom_searched():
-        return _run(sys.argv[1:])
-
-
-@contextmanager
-def _seldom_searched() -> Iterator[None]:
-    """Search the objects of this process, which runs one command and ends, for garbage seldom, and never at its end.
-
-    Libraries make many objects that stay.  To search them every few hundred objects takes a twentieth of the time of a
-    sweep, and to search them at the end a third of a second, before the system takes back all memory anyway.
-    """
-    gc.set_threshold(_GARBAGE)
-    try:
-        yield
-    finally:
-        gc.freeze()
+    return _run(sys.argv[1:] if argv is None else list(argv))
 
 
 def _run(arguments: list[str]) -> int:

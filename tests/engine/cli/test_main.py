@@ -10,13 +10,15 @@ import json
 import os
 import subprocess
 import sys
-from contextlib import nullcontext, suppress
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
 
 from engine.cli.main import main
 from tests import forked_commands, needs
+
+ROOT = Path(__file__).resolve().parents[3]
 
 PEOPLE = "age,sex,work,pay\n" + "".join(
     f"{age},{sex},{work},{pay}\n"
@@ -115,24 +117,45 @@ def test_a_bad_call_gets_one_sentence(here: Path, capsys: pytest.CaptureFixture[
     assert not (here / "s.study").exists()
 
 
-@pytest.mark.parametrize(("before", "wanted"), [(None, "4"), ("26", "26")])
-def test_a_command_lets_idle_threads_of_linear_algebra_sleep_unless_somebody_decided_otherwise(
-    monkeypatch: pytest.MonkeyPatch, before: str | None, wanted: str
+COMMAND = """
+import atexit, gc, os, sys
+from engine.cli.main import command
+
+class Lasting:
+    def __del__(self):
+        print("taken apart", flush=True)
+
+lasting = Lasting()
+atexit.register(lambda: print(os.environ["OPENBLAS_THREAD_TIMEOUT"], gc.get_threshold()[0] > 100_000))
+command()
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("words", "code"), [(["datasets"], 0), (["show", "absent.study"], 1)])
+@pytest.mark.parametrize(("before", "wanted"), [("", "4"), ("26", "26")])
+def test_a_command_ends_with_its_code_and_what_was_to_be_said_but_takes_nothing_apart(
+    here: Path, words: list[str], code: int, before: str, wanted: str
 ) -> None:
-    import engine.cli.main as command
+    left_out = ("OPENBLAS_THREAD_TIMEOUT", "PYTHONUNBUFFERED")
+    environment = {name: value for name, value in os.environ.items() if name not in left_out}
+    environment |= {"PYTHONPATH": str(ROOT)} | ({"OPENBLAS_THREAD_TIMEOUT": before} if before else {})
+    done = subprocess.run([sys.executable, "-c", COMMAND, *words], env=environment, capture_output=True, text=True)
+    assert done.returncode == code and "Traceback" not in done.stderr
+    assert done.stdout.splitlines()[-1] == f"{wanted} True" and "taken apart" not in done.stdout
+    assert ("czech" in done.stdout) == (code == 0) and ("does not exist" in done.stderr) == (code == 1)
 
-    monkeypatch.setenv("OPENBLAS_THREAD_TIMEOUT", before or "")
-    if before is None:
-        monkeypatch.delenv("OPENBLAS_THREAD_TIMEOUT")
-    found: list[str | None] = []
 
-    def note(arguments: list[str]) -> int:
-        found.append(os.environ.get("OPENBLAS_THREAD_TIMEOUT"))
-        return 0
-
-    monkeypatch.setattr(command, "_run", note)
-    monkeypatch.setattr(command, "_seldom_searched", nullcontext)
-    assert command.main() == 0 and found == [wanted]
+@pytest.mark.slow
+def test_a_command_whose_reader_has_gone_says_so_by_its_code_alone(here: Path) -> None:
+    program = "import sys; sys.stdin.read(); from engine.cli.main import command; command()"
+    environment = {**os.environ, "PYTHONPATH": str(ROOT), "PYTHONUNBUFFERED": ""}
+    command, pipe = [sys.executable, "-c", program, "datasets"], subprocess.PIPE
+    with subprocess.Popen(command, env=environment, stdin=pipe, stdout=pipe, stderr=pipe) as process:
+        assert process.stdin and process.stdout and process.stderr
+        process.stdout.close()
+        process.stdin.close()
+        assert process.wait() == 1 and process.stderr.read() == b""
 
 
 def test_one_level_is_named(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -385,12 +408,11 @@ def test_standard_input_without_arguments_is_refused(told: str, monkeypatch: pyt
     assert "must be a JSON list of texts" in capsys.readouterr().err
 
 
-def test_a_process_of_its_own_searches_for_garbage_seldom_and_never_at_its_end(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_program_that_calls_a_command_decides_itself_how_often_to_search_for_garbage(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     asked: list[object] = []
     monkeypatch.setattr(gc, "set_threshold", asked.append)
-    monkeypatch.setattr(gc, "freeze", lambda: asked.append("end"))
     assert run("datasets") == 0
-    assert not asked, "a program that calls this one decides for itself"
     monkeypatch.setattr(sys, "argv", ["frontier", "datasets"])
-    assert main() == 0
-    assert asked == [250_000, "end"]
+    assert main() == 0 and not asked
