@@ -160,18 +160,34 @@ class _Turn(threading.local):
             self._taken = None
 
 
+def _tell_where_arrays_are_made(target: Any) -> None:
+    """Tell the loader of kept code where the functions are that its arrays are made and freed by.
+
+    Numba does it too, and compiles the counting of references beside them, which takes a twentieth of a second in every
+    process: kept code has its own, and numba compiles it where a kernel is compiled.
+    """
+    from numba.core.runtime import nrt
+
+    runtime: Any = nrt
+    try:
+        helpers, add = runtime._nrt.c_helpers, runtime.ll.add_symbol
+    except AttributeError:  # another version of numba
+        runtime.rtsys.initialize(target)
+        return
+    for name, address in helpers.items():
+        add(name if name.startswith("_") else f"NRT_{name}", address)
+
+
 def _load_kept_code_first(made: Any) -> None:
     """Let numba look for the kept code of a kernel before it makes ready all that it can compile: that takes a tenth of
     a second in every process, and only what was never compiled needs it, in turns."""
     kept: Any = getattr(made, "_cache", None)
     if not (hasattr(kept, "_load_overload") and find_spec("numba.core.runtime.nrt")):
         return  # another version of numba, which does as it will
-    from numba.core.runtime.nrt import rtsys
-
     when_ready, compile_now, turn = kept.load_overload, made.compile, _Turn(made.py_func)
 
     def load_overload(signature: Any, target: Any) -> Any:
-        rtsys.initialize(target)  # which code that makes arrays calls
+        _tell_where_arrays_are_made(target)
         with kept._guard_against_spurious_io_errors():
             found = kept._load_overload(signature, target)
         if found is not None:

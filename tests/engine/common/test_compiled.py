@@ -147,9 +147,13 @@ def added(n):
         total += number
     return total
 
-print(counted(4).sum(), compiled_here(), "numba.typed.typedlist" in sys.modules)
+def made_ready():
+    from numba.core.runtime import nrt
+    return nrt.rtsys._init, "numba.typed.typedlist" in sys.modules
+
+print(counted(4).sum(), compiled_here(), *made_ready())
 if sys.argv[1:]:
-    print(added(4), compiled_here(), "numba.typed.typedlist" in sys.modules)
+    print(added(4), compiled_here(), *made_ready())
 """
     (tmp_path / "program.py").write_text(program, encoding="utf-8")
     environment = {**os.environ, "PYTHONPATH": str(ROOT), "FRONTIER_CACHE": str(tmp_path / "cache")}
@@ -157,9 +161,9 @@ if sys.argv[1:]:
         name: value for name, value in environment.items() if name not in ("NUMBA_CACHE_DIR", "FRONTIER_NUMBA")
     }
     for more, told in (
-        ([], ["6 True True"]),
-        (["both"], ["6 False False", "6 True True"]),
-        (["both"], ["6 False False", "6 False False"]),
+        ([], ["6 True True True"]),
+        (["both"], ["6 False False False", "6 True True True"]),
+        (["both"], ["6 False False False", "6 False False False"]),
     ):
         command = [sys.executable, str(tmp_path / "program.py"), *more]
         done = subprocess.run(command, env=environment, capture_output=True, encoding="utf-8", check=True)
