@@ -28,7 +28,7 @@ from engine.study.subject import Subject
 
 SCHEMA = "create table if not exists aggregate (name text primary key, value blob) without rowid"
 _MOST = 2**28  # bytes up to which a matrix is one value of the table, which takes no more than 10^9
-_SAME = b"="  # before the name of an array with the same bits
+_SAME = b"="  # before the name of an array with the same bits, or of one and its column, as in "mean/2"
 
 
 class _Beside:
@@ -137,35 +137,56 @@ def load(db: sqlite3.Connection, name: str, measures: Sequence[str] = ()) -> dic
     listed = db.execute("select value from aggregate where name = ?", (f"{key}/",)).fetchone()
     if listed is None or listed[0] != _list_of(rows):
         return None
-    columns: dict[str, list[np.ndarray]] = {}
-    same_as: dict[str, str] = {}
+    stored: dict[str, list[np.ndarray | str]] = {}
     for row, value in rows:
-        array_name = row.split("/")[1]
-        if value[:1] == _SAME:
-            same_as[array_name] = value[1:].decode()
-        else:
-            columns.setdefault(array_name, []).append(_unpacked(value))
-    arrays = {name: parts[0] if len(parts) == 1 else _joined(parts) for name, parts in columns.items()}
-    return arrays | {name: arrays[other] for name, other in same_as.items()}
+        part = value[1:].decode() if value[:1] == _SAME else _unpacked(value)
+        stored.setdefault(row.split("/")[1], []).append(part)
+    arrays: dict[str, np.ndarray] = {}
+    # what others are the same as comes first
+    for name, parts in sorted(stored.items(), key=lambda item: any(isinstance(part, str) for part in item[1])):
+        known = [_found(arrays, part) if isinstance(part, str) else part for part in parts]
+        arrays[name] = known[0] if len(known) == 1 else _joined(known)
+    return arrays
+
+
+def _found(arrays: dict[str, np.ndarray], name: str) -> np.ndarray:
+    """The array of this name, or its column."""
+    name, _, column = name.partition("/")
+    return arrays[name][:, int(column)][:, None] if column else arrays[name]
 
 
 def store(db: sqlite3.Connection, name: str, arrays: dict[str, np.ndarray], measures: Sequence[str] = ()) -> None:
     """Store arrays of up to two dimensions under a name, within a transaction of the caller's."""
     db.execute(SCHEMA)
     key = _key(name, measures)
-    stored: dict[str, np.ndarray] = {}
+    by_itself: dict[str, np.ndarray] = {}
     rows: list[tuple[str, bytes]] = []
     for array_name, array in arrays.items():
-        other = next((name for name, before in stored.items() if _same_bits(before, array)), None)
-        if other is not None:
-            rows.append((f"{key}/{array_name}/0000", _SAME + other.encode()))
-        else:
-            stored[array_name] = array
-            wide = array.ndim == 2 and array.nbytes > _MOST
-            parts = [array[:, k : k + 1] for k in range(array.shape[1])] if wide else [array]
-            rows += [(f"{key}/{array_name}/{k:04}", _packed(part)) for k, part in enumerate(parts)]
+        parts = _parts_as_stored(array, by_itself)
+        if not any(isinstance(part, str) for part in parts):
+            by_itself[array_name] = array
+        rows += [
+            (f"{key}/{array_name}/{k:04}", _SAME + part.encode() if isinstance(part, str) else _packed(part))
+            for k, part in enumerate(parts)
+        ]
     db.execute("delete from aggregate where name >= ? and name < ?", (f"{key}/", f"{key}0"))
     db.executemany("insert into aggregate values (?, ?)", [(f"{key}/", _list_of(sorted(rows))), *rows])
+
+
+def _parts_as_stored(array: np.ndarray, by_itself: dict[str, np.ndarray]) -> Sequence[np.ndarray | str]:
+    """The array, or its columns, or instead of either the name of the same in an array that is stored ``by_itself``:
+    losses of a measure that is better when lower are its figures."""
+    if same := next((name for name, before in by_itself.items() if _same_bits(before, array)), None):
+        return [same]
+    if array.ndim < 2 or array.size <= array.shape[1]:
+        return [array]
+    columns = [array[:, k : k + 1] for k in range(array.shape[1])]
+    for name, before in by_itself.items():
+        if before.dtype == array.dtype and before.shape == array.shape:
+            same_columns = [_same_bits(before[:, k], array[:, k]) for k in range(array.shape[1])]
+            if any(same_columns):
+                return [f"{name}/{k}" if same else columns[k] for k, same in enumerate(same_columns)]
+    return columns if array.nbytes > _MOST else [array]
 
 
 def _list_of(rows: Sequence[tuple[str, bytes]]) -> bytes:
@@ -184,7 +205,7 @@ def invalidate(db: sqlite3.Connection, changed: str) -> None:
 
 
 def _same_bits(a: np.ndarray, b: np.ndarray) -> bool:
-    """Return whether two arrays are the same bits, as losses of a measure are that is better when lower."""
+    """Return whether two arrays are the same bits."""
     comparable = a.dtype == b.dtype and a.shape == b.shape and a.size > 1
     return comparable and a[0].tobytes() == b[0].tobytes() and a.tobytes(order="F") == b.tobytes(order="F")
 

@@ -30,6 +30,8 @@ ARRAYS = {
     "zeros of two signs": np.array([0.0, -0.0]),
     "matrix again": np.random.default_rng(1).random((5, 3)),
     "eleven columns": np.arange(22.0).reshape(2, 11),
+    "a column turned": np.random.default_rng(1).random((5, 3)) * [1, -1, 1],
+    "two columns turned": np.random.default_rng(1).random((5, 3)) * [1, -1, -1],
 }
 
 
@@ -61,6 +63,13 @@ def test_whole_numbers_and_equal_figures_take_little_room(db):
     aggregate_cache.store(db, "fresh x", {"equal": np.full(100_000, np.nan), "small": np.arange(100_000) % 200})
     sizes = dict(db.execute("select substr(name, -10, 5), length(value) from aggregate").fetchall())
     assert sizes["equal"] < 50 and sizes["small"] < 100_050
+
+
+def test_a_column_that_is_stored_already_takes_no_room(db):
+    mean = np.random.default_rng(2).random((1000, 4))
+    aggregate_cache.store(db, "fresh x", {"mean": mean, "loss": mean * [1, -1, 1, 1]})
+    sizes = db.execute("select length(value) from aggregate where name like '%/loss/%' order by name").fetchall()
+    assert [size > 8000 for (size,) in sizes] == [False, True, False, False]
 
 
 def test_what_is_kept_goes_with_what_it_rests_on(db):
