@@ -75,7 +75,7 @@ def run_quantiles(loss: np.ndarray, scenario: np.ndarray, n_scenarios: int, prob
     undefined = np.bincount(scenario[np.isnan(loss)], minlength=n_scenarios) > 0
     known = (counts > 0) & ~undefined
     columns = np.full((3, n_scenarios), np.nan)
-    for runs in np.unique(counts[known]).tolist():
+    for runs in np.flatnonzero(np.bincount(counts[known])).tolist():
         mine = np.flatnonzero(known & (counts == runs))
         for column, rank in zip(columns, _ranks(runs, probability), strict=True):
             if rank < 1:
