@@ -19,6 +19,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
 from tempfile import TemporaryDirectory
+from threading import Thread
 
 import numpy as np
 
@@ -58,19 +59,25 @@ def swept(study: Path) -> Swept:
     """Run ``frontier sweep`` of the complete space."""
     arguments = ["--study", str(study), "--all-specs", "--rates", ",".join(RATES), "--replicates", "1"]
     command = [sys.executable, "-m", "engine", "sweep", str(folder() / "data" / "cps8d.csv"), *arguments]
-    began, before, first = time.perf_counter(), processor_of_children(), None
+    began, before, first = time.perf_counter(), processor_of_children(), list[float]()
     log = study.with_suffix(".log")
     environment = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
     with log.open("w") as said:
         process = subprocess.Popen(command, stdout=said, stderr=said, env=environment)
-    while process.poll() is None:
-        time.sleep(0.02)
-        if first is None and has_runs(study):
-            first = time.perf_counter() - began
+
+    def watch() -> None:
+        while process.returncode is None and not has_runs(study):
+            time.sleep(0.02)
+        first.append(time.perf_counter() - began)
+
+    watching = Thread(target=watch)
+    watching.start()
+    process.wait()  # its end is noticed at once, as the yardstick's is
     clock, processor = time.perf_counter() - began, processor_of_children() - before
-    if process.returncode or first is None:
+    watching.join()
+    if process.returncode:
         raise RuntimeError(f"frontier sweep ended with {process.returncode}: {log.read_text().splitlines()[-1:]}")
-    return Swept(processor, clock, first)
+    return Swept(processor, clock, first[0])
 
 
 def has_runs(study: Path) -> bool:
