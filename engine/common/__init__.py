@@ -1,6 +1,7 @@
 """Foundations that every package uses: errors, raw values, the operating system, compiled kernels, keyed streams."""
 
 __all__ = [
+    "beside",
     "blas_threads",
     "cache",
     "compiled",
