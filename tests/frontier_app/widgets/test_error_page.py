@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import io
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 import pytest
 
@@ -25,13 +26,17 @@ def raises(error: Exception) -> Callable[..., object]:
 
 
 @pytest.fixture
-def logged(caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch) -> pytest.LogCaptureFixture:
-    monkeypatch.setattr(logging.getLogger("streamlit"), "propagate", True)
-    return caplog
+def logged() -> Iterator[io.StringIO]:
+    """What Streamlit's log of failures says."""
+    text = io.StringIO()
+    handler, log = logging.StreamHandler(text), logging.getLogger(error_page._LOG)
+    log.addHandler(handler)
+    yield text
+    log.removeHandler(handler)
 
 
 def test_a_page_that_fails_says_what_to_do_and_nothing_of_the_records(
-    swept: Callable[..., Workspace], monkeypatch: pytest.MonkeyPatch, logged: pytest.LogCaptureFixture
+    swept: Callable[..., Workspace], monkeypatch: pytest.MonkeyPatch, logged: io.StringIO
 ):
     made = app(swept())
     with monkeypatch.context() as broken:
@@ -39,21 +44,22 @@ def test_a_page_that_fails_says_what_to_do_and_nothing_of_the_records(
         made = to(made, "explore")
     assert not made.exception and "This page could not be shown" in words(made) and "stays recorded" in words(made)
     assert "KeyError at frontier_app/" in words(made) and SECRET not in words(made)
-    assert "the page failed: KeyError at frontier_app/" in logged.text and SECRET not in logged.text
+    assert "the page failed: KeyError at frontier_app/" in logged.getvalue() and SECRET not in logged.getvalue()
     press(made, "failed-again")
     assert not made.exception and "could not be shown" not in words(made) and "Explore the map" in words(made)
 
 
 @pytest.mark.slow
 def test_a_callback_that_fails_says_no_more(
-    swept: Callable[..., Workspace], monkeypatch: pytest.MonkeyPatch, logged: pytest.LogCaptureFixture
+    swept: Callable[..., Workspace], monkeypatch: pytest.MonkeyPatch, logged: io.StringIO
 ):
     made = app(swept(), "explore")
     monkeypatch.setattr("frontier_app.pages.explore.controls.middle", raises(ValueError(SECRET)))
     made.toggle(key="bound-on").set_value(True).run()
     (shown,) = made.exception
     assert shown.message == error_page.WORDS and SECRET not in str(shown.proto)
-    assert "ValueError at frontier_app/pages/explore/controls.py" in logged.text and SECRET not in logged.text
+    said = logged.getvalue()
+    assert "ValueError at frontier_app/pages/explore/controls.py" in said and SECRET not in said
 
 
 def test_a_sentence_of_the_engine_stays_a_sentence(swept: Callable[..., Workspace], monkeypatch: pytest.MonkeyPatch):
