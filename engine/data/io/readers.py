@@ -9,6 +9,7 @@ name the file, never its folder or a record's content.
 from __future__ import annotations
 
 import time
+from collections import deque
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
@@ -120,26 +121,25 @@ def _read_csv(path: Path) -> RawTable:
 
 
 def _csv_columns(path: Path, names: list[str], delimiter: str, chunk_size: int) -> list[RawColumn]:
-
-    chunks: list[list[tuple[pa.Array, np.ndarray]]] = [[] for _ in names]
+    chunks: deque[list[tuple[pa.Array, np.ndarray]]] = deque([] for _ in names)
     for batch in csv_batches(path, names, delimiter, chunk_size):
         for column_chunks, column in zip(chunks, batch.columns, strict=True):
             column_chunks.append((column.dictionary, smallest(index_codes(column.indices), len(column.dictionary))))
-    # Popping frees a column's chunks as soon as it is joined.
-    return [join_chunks(name, chunks.pop(0)) for name in names]
+    # A column's chunks are freed as soon as it is joined.
+    return [join_chunks(name, chunks.popleft()) for name in names]
 
 
 def _some_of_csv(path: Path, names: Sequence[str], delimiter: str, chunk_size: int) -> list[RawColumn]:
     """A few of many columns, joined over several chunks at once: work for each column in each chunk takes most time."""
     import pyarrow as pa
 
-    chunks: list[list[tuple[pa.Array, np.ndarray]]] = [[] for _ in names]
+    chunks: deque[list[tuple[pa.Array, np.ndarray]]] = deque([] for _ in names)
     reader = csv_batches(path, names, delimiter, chunk_size, names)
     while batches := list(islice(reader, _TOGETHER)):
         for column_chunks, column in zip(chunks, pa.Table.from_batches(batches).columns, strict=True):
             coded = column.unify_dictionaries().combine_chunks()
             column_chunks.append((coded.dictionary, smallest(index_codes(coded.indices), len(coded.dictionary))))
-    columns = [join_chunks(name, chunks.pop(0)) for name in names]
+    columns = [join_chunks(name, chunks.popleft()) for name in names]
     pa.default_memory_pool().release_unused()
     return columns
 
