@@ -137,7 +137,7 @@ def columns(folder: Path) -> None:
         "plan checked": lambda i: check_plan(plans[i], raws[i]),
         "records coded": lambda i: code(raws[i], plans[i]),
     }
-    gc.freeze()  # nobody has the other files in memory, so no search for garbage goes through them
+    gc.freeze()  # a user has one file in memory, so no search for garbage is to go through all three
     print(f"{'columns':24}" + "".join(f"{n:>10,}" for n in COLUMNS) + "   ratios")
     for name, step in steps.items():
         taken = [seconds(lambda i=i: step(i), repeats=2) for i in range(len(COLUMNS))]  # type: ignore[misc]  # noqa: B023

@@ -70,7 +70,7 @@ def swept(study: Path) -> Swept:
             time.sleep(0.02)
         first.append(time.perf_counter() - began)
 
-    watching = Thread(target=watch)
+    watching = Thread(target=watch, daemon=True)
     watching.start()
     process.wait()  # its end is noticed at once, as the yardstick's is
     clock, processor = time.perf_counter() - began, processor_of_children() - before

@@ -10,6 +10,7 @@ import json
 import os
 import sys
 from collections.abc import Sequence
+from contextlib import suppress
 from functools import cache
 from pathlib import Path
 from typing import NoReturn
@@ -70,14 +71,19 @@ def command() -> NoReturn:
     # To search all objects for garbage every few hundred new ones takes a twentieth of the time of a sweep.
     gc.set_threshold(_GARBAGE)
     code = main()
-    # The system takes back all memory at once, which Python would give back object by object.
+    # The system takes back all memory at once, which Python would give back object by object.  Threads are waited for
+    # by the commands that start them.
     atexit._run_exitfuncs()
-    try:
-        sys.stdout.flush()
-        sys.stderr.flush()
-    except (OSError, ValueError):  # whoever read it has gone
-        code = code or 1
-    os._exit(code)
+    with suppress(OSError, ValueError):  # what cannot be written has been told, or whoever read it has gone
+        _flush()
+    os._exit(code if abs(code) < 256 else 1)  # Windows has larger ones
+
+
+def _flush() -> None:
+    """Write what is said but still waits; a stream may be closed from the start."""
+    for stream in (sys.stdout, sys.stderr):
+        if stream is not None:
+            stream.flush()
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -100,12 +106,15 @@ def _run(arguments: list[str]) -> int:
             arguments = _read_arguments()
         if not arguments:
             build_parser().print_help()
+            _flush()
             return 0
         check_texts(arguments)
         args = build_parser().parse_args(arguments, argparse.Namespace(report=report))
         with private_files(), external_beside(getattr(args, name, None) for name in ("plan", "data", "study")):
             _warn_of_open_key(args)
-            return int(args.run(args) or 0)
+            code = int(args.run(args) or 0)
+        _flush()
+        return code
     except EngineError as error:
         # A program that starts this one shows its messages to somebody who typed no option.
         text = str(error) if started else error_text(error)
@@ -169,4 +178,4 @@ def build_parser() -> argparse.ArgumentParser:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    command()

@@ -67,8 +67,8 @@ def run_sweep(args: argparse.Namespace) -> None:
     from engine.sweeps.streamed_source import table_for
     from engine.sweeps.sweep import open_sweep
 
-    load_beside("engine.common.compiled")
     path, options = Path(args.study), run_options(args)
+    load_beside("engine.common.compiled")
     study_plan = None
     if path.exists():
         with Study.open(path) as old:

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import sys
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from importlib import import_module
-from threading import Thread
+from threading import Lock, Thread
 
-_TURN = 0.0005  # seconds; by default ten times as many, which whoever reads or sorts a file would wait again and again
+_TURN = 0.0005  # seconds; by default ten times as many, for which whoever reads or sorts a file would wait each time
+_changing = Lock()
+_usual: list[float] = []  # a thread's turn before the first of those that load now changed it, once for each of them
 
 
 def load_beside(name: str) -> None:
@@ -16,14 +19,24 @@ def load_beside(name: str) -> None:
     Threads take turns in Python's code, so this gains what the other one does outside of it meanwhile: reading a file,
     sorting it, hashing it.
     """
-    Thread(target=_load, args=(name,), daemon=True, name=f"loading {name}").start()
+    if name not in sys.modules:
+        Thread(target=_load, args=(name,), daemon=True, name=f"loading {name}").start()
 
 
 def _load(name: str) -> None:
-    before = sys.getswitchinterval()
-    sys.setswitchinterval(_TURN)
+    with _short_turns(), suppress(Exception):
+        import_module(name)
+
+
+@contextmanager
+def _short_turns() -> Iterator[None]:
+    with _changing:
+        _usual.append(_usual[0] if _usual else sys.getswitchinterval())
+        sys.setswitchinterval(_TURN)
     try:
-        with suppress(Exception):
-            import_module(name)
+        yield
     finally:
-        sys.setswitchinterval(before)
+        with _changing:
+            before = _usual.pop()
+            if not _usual:
+                sys.setswitchinterval(before)

@@ -104,7 +104,8 @@ def _exact(attribute: AttributePlan, table: RawTable, view: AttributeView, coded
         raw = table.columns[attribute.columns[0]]
         of_values = view.level_of[: len(raw.values)]
         used = of_values if int(raw.codes.min()) >= 0 else view.level_of
-        return len(set(used.tolist())) == len(used)  # np.unique would load masked arrays, which takes longer
+        # np.unique would load masked arrays, which takes longer
+        return not len(used) or int(np.bincount(used - used.min()).max()) == 1
     columns = [coded, *(table.columns[name].codes.astype(np.int64) + 1 for name in attribute.columns)]
     sizes = [len(view.levels), *(len(table.columns[name].values) + 1 for name in attribute.columns)]
     combinations, _ = occupied(columns, sizes, table.n_records)

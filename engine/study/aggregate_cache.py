@@ -166,7 +166,7 @@ def store(db: sqlite3.Connection, name: str, arrays: dict[str, np.ndarray], meas
         if not any(isinstance(part, str) for part in parts):
             by_itself[array_name] = array
         rows += [
-            (f"{key}/{array_name}/{k:04}", _SAME + part.encode() if isinstance(part, str) else _packed(part))
+            (f"{key}/{array_name}/{k:06}", _SAME + part.encode() if isinstance(part, str) else _packed(part))
             for k, part in enumerate(parts)
         ]
     db.execute("delete from aggregate where name >= ? and name < ?", (f"{key}/", f"{key}0"))
@@ -174,8 +174,8 @@ def store(db: sqlite3.Connection, name: str, arrays: dict[str, np.ndarray], meas
 
 
 def _parts_as_stored(array: np.ndarray, by_itself: dict[str, np.ndarray]) -> Sequence[np.ndarray | str]:
-    """The array, or its columns, or instead of either the name of the same in an array that is stored ``by_itself``:
-    losses of a measure that is better when lower are its figures."""
+    """The parts of an array: itself alone, or each column.  A part that lies in an array stored ``by_itself`` is given
+    as its name there: losses of a measure that is better when lower are its figures."""
     if same := next((name for name, before in by_itself.items() if _same_bits(before, array)), None):
         return [same]
     if array.ndim < 2 or array.size <= array.shape[1]:
@@ -224,7 +224,8 @@ def _packed(array: np.ndarray) -> bytes:
     same bits."""
     stored = array
     if stored.dtype.kind in "iu" and stored.size:  # whole numbers in the fewest bytes that hold them
-        stored = stored.astype(np.result_type(*map(np.min_scalar_type, (stored.min(), stored.max()))))
+        fewest = np.result_type(*map(np.min_scalar_type, (stored.min(), stored.max())))
+        stored = stored.astype(fewest) if fewest.kind in "iu" else stored  # no floating point number holds them all
     figures, one = _bits(stored), stored.dtype.itemsize
     first = figures[:one]
     if stored.size > 1 and (first == figures[one : 2 * one]).all() and (first == figures.reshape(-1, one)).all():

@@ -12,6 +12,7 @@ import subprocess
 import sys
 from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -146,16 +147,40 @@ def test_a_command_ends_with_its_code_and_what_was_to_be_said_but_takes_nothing_
     assert ("czech" in done.stdout) == (code == 0) and ("does not exist" in done.stderr) == (code == 1)
 
 
+ENDING = "import sys; sys.stdin.read(); from engine.cli.main import command; command()"
+
+
+def ending(*words: str, **streams: Any) -> subprocess.Popen[bytes]:
+    """A command that begins when its standard input is closed and says what it has to say at its end."""
+    environment = {name: value for name, value in os.environ.items() if name != "PYTHONUNBUFFERED"}
+    environment["PYTHONPATH"] = str(ROOT)
+    given = {"stdin": subprocess.PIPE, "stderr": subprocess.PIPE, **streams}
+    return subprocess.Popen([sys.executable, "-c", ENDING, *words], env=environment, **given)
+
+
 @pytest.mark.slow
 def test_a_command_whose_reader_has_gone_says_so_by_its_code_alone(here: Path) -> None:
-    program = "import sys; sys.stdin.read(); from engine.cli.main import command; command()"
-    environment = {**os.environ, "PYTHONPATH": str(ROOT), "PYTHONUNBUFFERED": ""}
-    command, pipe = [sys.executable, "-c", program, "datasets"], subprocess.PIPE
-    with subprocess.Popen(command, env=environment, stdin=pipe, stdout=pipe, stderr=pipe) as process:
-        assert process.stdin and process.stdout and process.stderr
+    with ending("datasets", stdout=subprocess.PIPE) as process:
+        assert process.stdout
         process.stdout.close()
-        process.stdin.close()
-        assert process.wait() == 1 and process.stderr.read() == b""
+        _, said_by = process.communicate()
+    assert process.returncode == 1 and (said_by == b"" or os.name == "nt")
+
+
+@pytest.mark.slow
+@needs.PROC
+def test_a_full_disk_is_told_at_the_end_too(here: Path) -> None:
+    with Path("/dev/full").open("wb") as full, ending("datasets", stdout=full) as process:
+        _, said_by = process.communicate()
+    assert process.returncode == 1 and b"the disk is full" in said_by and b"Traceback" not in said_by
+
+
+@pytest.mark.slow
+@needs.PROC
+def test_a_command_without_a_place_to_say_anything_is_done_all_the_same(here: Path) -> None:
+    with ending("datasets", preexec_fn=lambda: os.close(1)) as process:
+        _, said_by = process.communicate()
+    assert process.returncode == 0 and said_by == b""
 
 
 def test_one_level_is_named(here: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import sys
 import threading
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -20,30 +21,43 @@ done = True
 
 
 @pytest.fixture
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """A folder for modules, which are forgotten afterwards; nothing is being loaded before."""
+    ended()
     monkeypatch.syspath_prepend(tmp_path)
-    for name in ("loaded_beside", "broken_beside"):
-        monkeypatch.delitem(sys.modules, name, raising=False)
-    return tmp_path
+    yield tmp_path
+    ended()
+    for name in ("loaded_beside", "another_beside", "broken_beside"):
+        sys.modules.pop(name, None)
 
 
 def ended() -> None:
     """Wait for threads that load."""
     for thread in threading.enumerate():
         if thread.name.startswith("loading "):
-            thread.join()
+            thread.join(60)
+            assert not thread.is_alive()
 
 
-def test_whoever_imports_it_waits_for_the_rest(folder: Path) -> None:
-    (folder / "loaded_beside.py").write_text(SLOW, encoding="utf-8")
+def test_whoever_imports_it_waits_for_the_rest_and_turns_are_as_before(folder: Path) -> None:
+    for name in ("loaded_beside", "another_beside"):
+        (folder / f"{name}.py").write_text(SLOW, encoding="utf-8")
     before = sys.getswitchinterval()
     load_beside("loaded_beside")
-    while "loaded_beside" not in sys.modules:
-        pass
-    found = importlib.import_module("loaded_beside")
-    assert found.done and found.thread == "loading loaded_beside" and found.turn < before
+    load_beside("another_beside")
+    found = [importlib.import_module(name) for name in ("loaded_beside", "another_beside")]
+    assert all(one.done and one.turn < before for one in found)
     ended()
     assert sys.getswitchinterval() == before
+    load_beside("loaded_beside")
+    assert not any(thread.name.startswith("loading ") for thread in threading.enumerate())
+
+
+def test_it_is_loaded_by_a_thread(folder: Path) -> None:
+    (folder / "loaded_beside.py").write_text(SLOW, encoding="utf-8")
+    load_beside("loaded_beside")
+    ended()
+    assert sys.modules["loaded_beside"].thread == "loading loaded_beside"
 
 
 def test_whoever_imports_it_gets_its_errors(folder: Path, capfd: pytest.CaptureFixture[str]) -> None:

@@ -14,6 +14,7 @@ from engine.study import aggregate_cache
 from engine.study.aggregate_cache import AggregateCache
 from engine.study.database import Database, new_in_memory
 
+MANY = np.arange(20_004.0).reshape(2, 10_002)
 ARRAYS = {
     "matrix": np.random.default_rng(1).random((5, 3)),
     "undefined": np.full((4, 2), np.nan),
@@ -26,11 +27,14 @@ ARRAYS = {
     "mask": np.ones(7, bool),
     "small": np.array([-5, 300]),
     "large": np.array([2**40, -1]),
+    "of both signs and large": np.array([-1, 2**62 + 1]),
     "same": np.full(3, 9),
     "zeros of two signs": np.array([0.0, -0.0]),
     "matrix again": np.random.default_rng(1).random((5, 3)),
     "eleven columns": np.arange(22.0).reshape(2, 11),
     "a column turned": np.random.default_rng(1).random((5, 3)) * [1, -1, 1],
+    "many columns": MANY,
+    "many columns, one turned": MANY * np.where(np.arange(10_002) == 7, -1, 1),
     "two columns turned": np.random.default_rng(1).random((5, 3)) * [1, -1, -1],
 }
 
@@ -61,7 +65,7 @@ def test_arrays_come_back_as_they_were(db, monkeypatch, most):
 
 def test_whole_numbers_and_equal_figures_take_little_room(db):
     aggregate_cache.store(db, "fresh x", {"equal": np.full(100_000, np.nan), "small": np.arange(100_000) % 200})
-    sizes = dict(db.execute("select substr(name, -10, 5), length(value) from aggregate").fetchall())
+    sizes = dict(db.execute("select substr(name, -12, 5), length(value) from aggregate").fetchall())
     assert sizes["equal"] < 50 and sizes["small"] < 100_050
 
 
