@@ -10,7 +10,7 @@ from threading import Lock, Thread
 
 _TURN = 0.0005  # seconds; by default ten times as many, for which whoever reads or sorts a file would wait each time
 _changing = Lock()
-_usual: list[float] = []  # a thread's turn before the first of those that load now changed it, once for each of them
+_before: list[float] = []  # a thread's turn before each of the modules that are being loaded
 
 
 def load_beside(name: str) -> None:
@@ -31,12 +31,10 @@ def _load(name: str) -> None:
 @contextmanager
 def _short_turns() -> Iterator[None]:
     with _changing:
-        _usual.append(_usual[0] if _usual else sys.getswitchinterval())
+        _before.append(sys.getswitchinterval())
         sys.setswitchinterval(_TURN)
     try:
         yield
     finally:
-        with _changing:
-            before = _usual.pop()
-            if not _usual:
-                sys.setswitchinterval(before)
+        with _changing:  # the last of several gets what was before the first
+            sys.setswitchinterval(_before.pop())
