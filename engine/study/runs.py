@@ -27,6 +27,7 @@ RunTable = Literal["realisation", "fresh"]
 TABLES: tuple[RunTable, ...] = ("realisation", "fresh")
 _HEAD = ("scenario", "replicate", "status", "changed")
 _VALUES = 900  # values of one statement: SQLite takes 999 in its older versions
+_AT_ONCE = 20  # statements whose values are objects at the same time: more of them would be memory that is touched but once
 _CHUNK = 50_000  # rows read at once: Python's own objects for all of them would take many times the memory
 
 
@@ -62,12 +63,14 @@ class Runs:
         data = data[np.lexsort((data[:, 1], data[:, 0]))]  # as they lie in the table: each page is looked up once
         sums = self._groups()
         names = [*_HEAD, *(f"m{k}" for k in range(len(self._subject.measures))), *(f"crc{first}" for first, _ in sums)]
-        columns = _plain(data, [sums_of(_of_group(data, first, end)) for first, end in sums])
         with self._lease.change() as db:
             aggregate_cache.invalidate(db, table)
             is_empty = db.execute(f"select 1 from {table} limit 1").fetchone() is None
             before = db.total_changes
-            _insert(db, f"insert or ignore into {table} ({', '.join(names)})", columns)
+            statement = f"insert or ignore into {table} ({', '.join(names)})"
+            at_once = _AT_ONCE * max(1, _VALUES // len(names))
+            for part in (data[start : start + at_once] for start in range(0, len(data), at_once)):
+                _insert(db, statement, _plain(part, [sums_of(_of_group(part, first, end)) for first, end in sums]))
             added = db.total_changes - before
             put_notes(db, notes, replace=False, sums=self._subject.has_sums)
         written = self._written[table]
