@@ -27,7 +27,7 @@ RunTable = Literal["realisation", "fresh"]
 TABLES: tuple[RunTable, ...] = ("realisation", "fresh")
 _HEAD = ("scenario", "replicate", "status", "changed")
 _VALUES = 900  # values of one statement: SQLite takes 999 in its older versions
-_AT_ONCE = 20  # statements whose values are objects at the same time: more of them would be memory that is touched but once
+_AT_ONCE = 20  # statements whose values are Python's objects at the same time: each object is needed but once
 _CHUNK = 50_000  # rows read at once: Python's own objects for all of them would take many times the memory
 
 
