@@ -35,8 +35,9 @@ def progressed(page: Page) -> None:
 
 def test_a_sweep_is_cancelled_killed_and_resumed_without_loss(browser: Browser, tmp_path: Path):
     home = tmp_path / "home"
+    # so many that on a busy machine too somebody can stop it before its end
     at = workspace_with(
-        home, "fair", swept=False, swap_sizes=[1, 2], rates=["0.01", "0.05", "0.1", "0.2"], replicates=1000
+        home, "fair", swept=False, swap_sizes=[1, 2], rates=["0.01", "0.05", "0.1", "0.2"], replicates=4000
     )
     study = at.folder / "study-1.study"
     with served(tmp_path, home) as (address, server):
