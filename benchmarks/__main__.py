@@ -45,9 +45,9 @@ a crash, no map. `phases` tells what each of these takes beside the phases of th
 Python does around compiled code costs as much as the draw.
 
 What is missed, and why.
-* The complete space by the clock: one and a half times what C takes in quick minutes, up to 1.75 times in slow ones.
+* The complete space by the clock: met in quick minutes of the machine, missed in slow ones.
   Preparing, draws and sums take less than in C (`phases`), but half a second until Python and its libraries have
-  started and a seventh for the map at the end leave one of two processors with little to do. In slow minutes compiled
+  started, and the map at the end, leave one of two processors with little to do. In slow minutes compiled
   draws take as long as ever, and what goes through much memory, Python, the list of scenarios and the database, nearly
   twice as long. A second process in place of the second thread would use more of the start, and take a third of a
   second of the processor to load the same once more.
@@ -65,7 +65,7 @@ What is missed, and why.
 
 The machine changes its speed by a third within minutes, whatever else it does, and what is not measured in turn moves
 with it; another machine sorts with other instructions. Two workers beside one and the frontier of 10^4 rows of three
-columns are met in quick minutes, by 1.93 and 0.97, and missed in slow ones; `make unit` was missed in slow hours.
+columns are met in quick minutes too and missed in slow ones; `make unit` was missed in slow hours.
 """
 
 
