@@ -50,6 +50,7 @@ sqlite3.connect = watched
 sqlite3.threadsafety = 1
 import engine.sweeps.workers
 engine.sweeps.workers.BATCH_SIZE = 60
+engine.sweeps.workers.BATCH_STEPS = 0
 from engine.cli.main import main
 code = main(sys.argv[2:])
 print(seen)

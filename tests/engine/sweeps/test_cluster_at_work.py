@@ -101,6 +101,7 @@ def in_small_messages(monkeypatch: pytest.MonkeyPatch) -> None:
 def in_small_batches(monkeypatch: pytest.MonkeyPatch) -> None:
     """Have a small sweep consist of many batches, and the results of each message stored by themselves."""
     monkeypatch.setattr("engine.sweeps.workers.BATCH_SIZE", 60)
+    monkeypatch.setattr("engine.sweeps.workers.BATCH_STEPS", 0)
     monkeypatch.setattr("engine.sweeps.results_writer.AT_MOST", 0.0)
 
 
@@ -284,6 +285,7 @@ from tests.engine.small_studies import RAW, plan_of
 from engine.common.errors import EngineError
 
 engine.sweeps.workers.BATCH_SIZE = 60
+engine.sweeps.workers.BATCH_STEPS = 0
 engine.sweeps.cluster_batches.SECONDS = 0.0
 engine.sweeps.results_writer.AT_MOST = 0.0
 if __name__ == "__main__":

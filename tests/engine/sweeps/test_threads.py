@@ -35,6 +35,7 @@ SMALL_BATCHES = 20
 def contended(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Threads that take turns after every few instructions, with small batches in compiled code throughout."""
     monkeypatch.setattr(workers, "BATCH_SIZE", SMALL_BATCHES)
+    monkeypatch.setattr(workers, "BATCH_STEPS", 0)
     monkeypatch.setattr(cell_evaluator, "_CELLS", 100)
     monkeypatch.setattr(compiled_sums, "MANY", 0)
     before = sys.getswitchinterval()

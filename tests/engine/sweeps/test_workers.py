@@ -14,7 +14,15 @@ import pytest
 from engine.release.spec import ReleaseSpec
 from engine.sweeps.evaluator import Outcome
 from engine.sweeps.groups import TaskBatch
-from engine.sweeps.workers import NOTHING_YET, PoolExecutor, open_local_executor
+from engine.sweeps.workers import (
+    BATCH_SIZE,
+    BATCH_STEPS,
+    NOTHING_YET,
+    PoolExecutor,
+    batch_size,
+    open_local_executor,
+    task_batches,
+)
 from tests.engine.small_studies import ROOT, SMALL
 from tests.small_tables import KEY, groups
 
@@ -148,3 +156,21 @@ def test_a_pool_ends_when_what_is_done_meanwhile_fails(monkeypatch: pytest.Monke
     thread.start()
     thread.join(20)
     assert failed
+
+
+def test_batches_of_a_long_sweep_are_longer_where_all_is_sums_and_still_many() -> None:
+    specs = [ReleaseSpec(SMALL.spec(roles), rate) for roles in ("SUUU", "USUU", "SSUU") for rate in ("0.2", "0.5")]
+
+    def size_and_batches(measures: str, replicates: int) -> tuple[int, int]:
+        question = SMALL.asked(*measures.split())
+        made, done = groups(question, specs), np.zeros(len(specs), np.int64)
+        size = batch_size(question, made, done, replicates)
+        batches = list(task_batches(made, done, replicates, 0, size))
+        assert sum(len(one) * len(numbers) for batch in batches for one, numbers in batch) == len(specs) * replicates
+        return size, len(batches)
+
+    long = 200_000
+    size, batches = size_and_batches("small_cells hellinger", long)
+    assert 4 * BATCH_SIZE < size <= BATCH_STEPS // 1000 and batches >= 64
+    assert size_and_batches("small_cells hellinger", 100)[0] == BATCH_SIZE, "few runs: workers end at the same time"
+    assert size_and_batches("small_cells k_anonymity", long)[0] == BATCH_SIZE, "these take longer"
