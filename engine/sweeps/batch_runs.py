@@ -15,7 +15,7 @@ from engine.release.batch import CellIndex
 from engine.release.release_specs import Procedure
 from engine.release.spec import pairs_wanted
 from engine.release.specs import Specs
-from engine.sweeps.groups import Group, Task
+from engine.sweeps.groups import Task
 
 AT_ONCE = 30_000_000
 """Cells and records of the draws of one compiled call, at most: no interruption is heard meanwhile."""
@@ -82,6 +82,14 @@ class BatchRuns:
         self._preparing = published_swap.Preparing(index.table)
         self._few_levels_first = np.array(self._preparing.few_levels_first, np.int64)
 
+    def load(self) -> None:
+        """Load the compiled code by a call for no run at all."""
+        d, stops = len(self._index.table.domain), Stops(np.zeros(1, np.int64), np.zeros((2, 1), np.int64))
+        structures = np.zeros((1, d), np.uint8), False, np.zeros(d, bool), self._few_levels_first
+        runs, bounds, row_of = np.empty((0, 2), np.int64), np.zeros(1, np.int64), np.zeros(1, np.int64)
+        heads, swaps = np.empty((0, 4), np.int64), np.empty((0, d), bool)
+        self._add(structures, row_of, runs, kernel_states([]), np.empty((3, 0), np.int64), bounds, stops, heads, swaps)
+
     def take(self, tasks: Sequence[Task]) -> bool:
         """Return whether tasks can be run so: roles are all that is asked of pairs, and groups are over the same
         specs and procedures, of one rule."""
@@ -111,7 +119,13 @@ class BatchRuns:
         used = np.zeros((len(tasks), len(groups[0].specs.procedures)), bool)
         used[np.repeat(np.arange(len(tasks)), sizes), candidates[1]] = True
         n = int(sizes @ replicates)
-        heads, swaps = np.empty((n, 4), np.int64), np.empty((n, len(self._index.table.domain)), bool)
+        d = len(self._index.table.domain)
+        heads, swaps = np.empty((n, 4), np.int64), np.empty((n, d), bool)
+        roles, row_of = self._layouts.roles(groups[0].specs.specs)
+        several_kinds = np.zeros(d, bool)
+        several_kinds[list(groups[0].split_kept.several_kinds)] = True
+        strict = groups[0].specs.procedures[0].rule == "strict"
+        structures = roles, strict, several_kinds, self._few_levels_first
         self._sums.make_room(n)
         differs = (used[runs[1:, 0]] != used[runs[:-1, 0]]).any(axis=1)
         step = max(1, AT_ONCE // (len(self._index.table) + self._index.table.n_records))
@@ -119,12 +133,13 @@ class BatchRuns:
         for first, end in pairwise([*begins, len(runs)]):
             some = slice(first, end)
             stops = self._layouts.stops(groups[0].specs.procedures, used[runs[first, 0]])
-            self._add(groups[0], runs[some], states[some], candidates, bounds, stops, heads, swaps)
+            self._add(structures, row_of, runs[some], states[some], candidates, bounds, stops, heads, swaps)
         return heads, swaps
 
     def _add(
         self,
-        group: Group,
+        structures: tuple[np.ndarray, bool, np.ndarray, np.ndarray],
+        row_of: np.ndarray,
         runs: np.ndarray,
         states: np.ndarray,
         candidates: np.ndarray,
@@ -133,12 +148,8 @@ class BatchRuns:
         heads: np.ndarray,
         swaps: np.ndarray,
     ) -> None:
-        """Add runs of groups over the specs of ``group`` that have the same stops."""
+        """Add runs that have the same stops; ``structures`` and ``row_of`` as the kernel takes them."""
         index, sums, preparing = self._index, self._sums, self._preparing
-        roles, row_of = self._layouts.roles(group.specs.specs)
-        several_kinds = np.zeros(len(index.table.domain), bool)
-        several_kinds[list(group.split_kept.several_kinds)] = True
-        structures = roles, group.specs.procedures[0].rule == "strict", several_kinds, self._few_levels_first
         done = split = 0
         while True:
             cells = index.words, index.most_cells, index.buckets, index.bucket_shift

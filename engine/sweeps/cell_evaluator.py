@@ -110,6 +110,18 @@ class CellRuns:
         self._layouts = Layouts(table.n_records)
         self._batch_runs: BatchRuns | None = None
 
+    def load(self) -> None:
+        """Load the compiled code that most runs of a random swap take."""
+        if self.plan.swaps_at_random and self.index.n_words == 1 and (batch_runs := self._of_batches()):
+            batch_runs.load()
+
+    def _of_batches(self) -> BatchRuns | None:
+        """What runs batches as a whole; None where a measure needs more than sums."""
+        if not isinstance(self._touched, ExchangeSums) or self._on_records:
+            return None
+        self._batch_runs = self._batch_runs or BatchRuns(self.index, self._touched, self._layouts)
+        return self._batch_runs
+
     def clear(self) -> None:
         """Forget candidates that wait to be measured."""
         self._touched.clear()
@@ -126,11 +138,10 @@ class CellRuns:
 
     def run_batch(self, tasks: Sequence[Task], keys: Sequence[Sequence[bytes]]) -> Iterator[Measured]:
         """All members of the groups of tasks at their replicates, from each task's derived keys."""
-        if isinstance(self._touched, ExchangeSums) and not self._on_records:
-            self._batch_runs = self._batch_runs or BatchRuns(self.index, self._touched, self._layouts)
-            if self._batch_runs.take(tasks):
-                yield self._measured(*self._batch_runs.run(tasks, keys), [])
-                return
+        batch_runs = self._of_batches()
+        if batch_runs is not None and batch_runs.take(tasks):
+            yield self._measured(*batch_runs.run(tasks, keys), [])
+            return
         for (group, replicates), derived in zip(tasks, keys, strict=True):
             yield from self.run(group, replicates, derived)
         yield from self.rest()

@@ -162,7 +162,9 @@ class Evaluator:
         self._role_streams: RoleStreams | None = None
 
     def prepare(self) -> None:
-        """Make what measures on records need of the unaltered data, so that no run has to wait for it."""
+        """Load compiled code, and make what measures on records need of the unaltered data, so that no run has to wait
+        for it."""
+        self._cell_runs.load()
         if self.question.on_records:
             with one_thread():
                 self.question.original(self._original)

@@ -131,6 +131,7 @@ class _ThreadEvaluators:
         """The evaluator of this thread, made at its first call."""
         if not hasattr(self._own, "evaluator"):
             self._own.evaluator = Evaluator(self._question, self._key)
+            self._own.evaluator.prepare()
         evaluator: Evaluator = self._own.evaluator
         return evaluator
 

@@ -9,6 +9,7 @@ import pytest
 
 from engine.common.compiled import COMPILED
 from engine.mechanisms import published_swap
+from engine.plan import MechanismPlan
 from engine.release.batch import CellIndex
 from engine.release.release_specs import ReleaseSpecs
 from engine.release.space import build, complete
@@ -16,6 +17,7 @@ from engine.sweeps import batch_kernels, batch_runs
 from engine.sweeps.batch_runs import BatchRuns
 from engine.sweeps.evaluator import Evaluator
 from engine.sweeps.groups import Task, group
+from engine.sweeps.workers import _ThreadEvaluators
 from tests.small_tables import KEY, Small
 
 MEASURES = ("small_cells", "hellinger", "total_variation", "entropy_change")
@@ -108,7 +110,7 @@ def test_large_tables_come_back_from_compiled_code_more_often(runs_at_once, monk
     add = BatchRuns._add
 
     def add_and_note(runs: BatchRuns, *given: Any) -> None:
-        calls.append(len(given[1]))
+        calls.append(len(given[2]))
         add(runs, *given)
 
     monkeypatch.setattr(BatchRuns, "_add", add_and_note)
@@ -124,3 +126,51 @@ def test_groups_over_several_lists_of_specs_are_run_one_by_one(monkeypatch):
     runs = Evaluator(small.asked(*MEASURES), KEY)
     rows = runs.run_all(tasks).rows
     assert rows.tobytes() == np.concatenate([runs.run_all([task]).rows for task in tasks]).tobytes()
+
+
+@pytest.fixture
+def calls(monkeypatch) -> list[tuple[int, tuple]]:
+    """The number of runs and the types of what is given, of each call of compiled code."""
+    from numba import typeof
+
+    seen: list[tuple[int, tuple]] = []
+    run_groups = batch_kernels.run_groups
+
+    def noted(*given: Any) -> Any:
+        seen.append((len(given[2]), tuple(map(typeof, given))))
+        return run_groups(*given)
+
+    monkeypatch.setattr(batch_kernels, "run_groups", noted)
+    return seen
+
+
+def test_what_is_loaded_ahead_is_what_runs_take(calls):
+    """A call for no run loads the compiled code of the very types that come later, and changes nothing."""
+    small = table_of((3, 2, 4, 3), 90)
+    tasks = tasks_of(small, "strict", "0.1", "0.9")
+    ahead = Evaluator(small.asked(*MEASURES), KEY)
+    ahead.prepare()
+    assert [n for n, _ in calls] == [0]
+    rows = ahead.run_all(tasks).rows
+    assert sum(n for n, _ in calls) == sum(len(listed) for _, listed in tasks)
+    assert len({types for _, types in calls}) == 1
+    assert rows.tobytes() == Evaluator(small.asked(*MEASURES), KEY).run_all(tasks).rows.tobytes()
+
+
+def test_nothing_is_loaded_that_no_run_takes(calls):
+    small, wide = table_of((3, 2, 4, 3), 90), table_of((1000,) * 8, 90)
+    assert wide.coded()[0].packing.n_words > 1
+    for question in (
+        small.asked("k_anonymity"),
+        small.asked(*MEASURES, mechanisms=(MechanismPlan("dds"),)),
+        wide.asked(*MEASURES),
+    ):
+        Evaluator(question, KEY).prepare()
+    assert not calls
+
+
+def test_every_thread_loads_ahead(monkeypatch):
+    monkeypatch.setattr(BatchRuns, "load", lambda runs: loaded.append(runs))
+    loaded: list[BatchRuns] = []
+    _ThreadEvaluators(table_of((3, 2), 9).asked(*MEASURES), KEY).prepare()
+    assert len(loaded) == 1
