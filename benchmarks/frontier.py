@@ -66,6 +66,11 @@ def correlated(rng: np.random.Generator, rows: int, columns: int) -> Floats:
     return rng.random((rows, 1)) + 0.1 * rng.random((rows, columns))
 
 
+def nearly_one(rng: np.random.Generator, rows: int, columns: int) -> Floats:
+    """Measures that say nearly the same: columns differ by less than the billionth part."""
+    return rng.random((rows, 1)) + 1e-9 * rng.random((rows, columns))
+
+
 def tied(rng: np.random.Generator, rows: int, columns: int) -> Floats:
     """Trade-offs of which two decimals are told, as a table of percentages has them."""
     return np.round(trade_off(rng, rows, columns), 2)
@@ -78,6 +83,7 @@ SHAPES: dict[str, Callable[[np.random.Generator, int, int], Floats]] = {
     "uniform": uniform,
     "anti-correlated": anti_correlated,
     "correlated": correlated,
+    "nearly one": nearly_one,
 }
 LARGE = ("trade-off", "tied", "uniform")
 """Data of a million rows: the others would take minutes of moocore's time."""

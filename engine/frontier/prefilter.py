@@ -23,8 +23,11 @@ _BOXES = 1 << 18
 _BOXES_PER_ROW = 0.5
 """Boxes in proportion to rows: filling and accumulating them should cost less than looking rows up."""
 
-_SAMPLE = 1024
+_SAMPLE = 512
 """Rows whose frontier says where boxes are needed."""
+
+_WITNESSES = 8
+"""Rows of the sample's frontier that say nothing of where boxes are needed, and beat most others themselves."""
 
 
 def prefilter_two(rows: Floats) -> Index:
@@ -122,6 +125,8 @@ def _boxes_pass(rows: Floats, width: int) -> Mask | None:
     if best.all():
         return None  # there is little to drop
     sample = sample[best]
+    if len(sample) <= _WITNESSES:
+        return _above_none(rows, sample)
     cuts = [_intervals(sample[:, column], width) for column in range(columns - 1)]
     box = np.zeros(len(rows), np.intp)
     # Comparing with NaN is false: boxes without a lower one drop nothing.
@@ -142,6 +147,17 @@ def _boxes_pass(rows: Floats, width: int) -> Mask | None:
     for axis in range(columns - 1):
         np.fmin.accumulate(lower, axis=axis, out=lower)
     return np.logical_not(rows[:, -1] >= lower.ravel()[box])
+
+
+def _above_none(rows: Floats, witnesses: Floats) -> Mask:
+    """A mask of the rows that stay: those that are above none of the witnesses in every column."""
+    above = np.zeros(len(rows), np.bool_)
+    for witness in witnesses:
+        beaten = rows[:, 0] > witness[0]
+        for column in range(1, rows.shape[1]):
+            beaten &= rows[:, column] > witness[column]
+        above |= beaten
+    return np.logical_not(above, out=above)
 
 
 def _cells(values: Floats, low: float, scale: float, out: Floats) -> None:

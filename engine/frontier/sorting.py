@@ -1,4 +1,5 @@
-"""Sort numbers by the digits of their places between the least and the largest, in a fifth of the time of comparing."""
+"""Sort numbers by the digits of their places between the least and the largest, in a fifth of the time of comparing
+them one by one; where NumPy compares many at a time, by comparing."""
 
 from __future__ import annotations
 
@@ -12,6 +13,17 @@ Ranks = NDArray[np.int32]
 _FEW = 1500
 """Numbers up to which comparing them is as quick."""
 
+_WIDE = {"X86_V4", "AVX512_SKX"}
+"""NumPy's names of the instructions by which it sorts many numbers at a time, in half the time that digits take."""
+
+
+def _compares_many() -> bool:
+    found = np.show_config(mode="dicts") or {}
+    return not _WIDE.isdisjoint(found.get("SIMD Extensions", {}).get("found", ()))
+
+
+_COMPARES_MANY = _compares_many()
+
 _TOP = float((1 << 32) - 1024)
 """The largest number's place on a scale from zero on, where rounding cannot carry it beyond 32 bits."""
 
@@ -21,7 +33,7 @@ _MISPLACED = 16
 
 def sorted_order(values: Floats | NDArray[np.signedinteger]) -> Index:
     """An order in which values without NaN do not fall; equal values stand in any order."""
-    if len(values) <= _FEW:
+    if _COMPARES_MANY or len(values) <= _FEW:
         return np.argsort(values)
     with np.errstate(all="ignore"):  # infinities, and ranges that floats cannot divide: what comes of it is looked at
         low = values.min()

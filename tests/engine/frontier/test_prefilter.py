@@ -27,6 +27,18 @@ def test_little_more_than_the_frontier_is_left_of_a_trade_off(columns):
     assert len(left) < MOST_LEFT[columns] * len(on)
 
 
+@pytest.mark.parametrize("columns", [3, 4])
+@pytest.mark.parametrize("apart", [0.0, 1e-9])
+def test_little_is_left_where_columns_are_nearly_one(columns, apart):
+    """The frontier of a sample is a few rows then, which part nothing into boxes and beat nearly all others."""
+    rng = np.random.default_rng(columns)
+    losses = rng.random((20_000, 1)) + apart * rng.random((20_000, columns))
+    losses[100] = losses[losses.sum(axis=1).argmin()]
+    left = prefilter_many(losses)
+    assert np.isin(np.flatnonzero(undominated(losses)), left).all() and undominated(losses)[100]
+    assert len(left) < 200
+
+
 def test_boxes_follow_the_frontier_where_scales_are_skewed():
     losses = np.exp(4 * trade_off(np.random.default_rng(3), 60_000, 3))
     assert len(prefilter_many(losses)) < 2 * undominated(losses).sum()

@@ -31,7 +31,9 @@ def test_every_sort_of_numbers_is_sorted():
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(sorting, "_FEW", 0)
-        check()
+        for compares_many in (False, True):
+            patch.setattr(sorting, "_COMPARES_MANY", compares_many)
+            check()
 
 
 def many():
@@ -54,8 +56,17 @@ def many():
     }
 
 
+@pytest.mark.parametrize("compares_many", [False, True])
 @pytest.mark.parametrize("name", many())
-def test_many_numbers_of_every_kind(name):
+def test_many_numbers_of_every_kind(name, compares_many, monkeypatch):
+    monkeypatch.setattr(sorting, "_COMPARES_MANY", compares_many)
     values = many()[name]
     assert values[sorted_order(values)].tolist() == sorted(values.tolist())
     assert ranked(values).tolist() == np.unique(values, return_inverse=True)[1].tolist()
+
+
+@pytest.mark.parametrize("found", [["X86_V3", "X86_V4"], ["AVX2", "AVX512_SKX"], ["X86_V3"], ["NEON"], None])
+def test_numpy_says_whether_it_compares_many_at_a_time(found, monkeypatch):
+    told = None if found is None else {"SIMD Extensions": {"found": found}}
+    monkeypatch.setattr(np, "show_config", lambda mode: told)
+    assert sorting._compares_many() == bool(found and ("X86_V4" in found or "AVX512_SKX" in found))

@@ -24,7 +24,8 @@ def small_pieces(monkeypatch):
     for name, value in {"_MEMBERS": 3, "_ASKED": 5, "_WIDE": 1}.items():
         monkeypatch.setattr(pairs_in_bits, name, value)
     monkeypatch.setattr(sorting, "_FEW", 2)
-    for name, value in {"_DIRECT": 4, "_CHUNK": 7, "_CELLS": 8, "_BOXES_PER_ROW": 200}.items():
+    monkeypatch.setattr(sorting, "_COMPARES_MANY", False)
+    for name, value in {"_DIRECT": 4, "_CHUNK": 7, "_CELLS": 8, "_BOXES_PER_ROW": 200, "_WITNESSES": 2}.items():
         monkeypatch.setattr(prefilter, name, value)
 
 
