@@ -45,12 +45,12 @@ a crash, no map. `phases` tells what each of these takes beside the phases of th
 Python does around compiled code costs as much as the draw.
 
 What is missed, and why.
-* The complete space by the clock: met in quick minutes of the machine, missed in slow ones.
-  Preparing, draws and sums take less than in C (`phases`), but half a second until Python and its libraries have
-  started, and the map at the end, leave one of two processors with little to do. In slow minutes compiled
-  draws take as long as ever, and what goes through much memory, Python, the list of scenarios and the database, nearly
-  twice as long. A second process in place of the second thread would use more of the start, and take a third of a
-  second of the processor to load the same once more.
+* The complete space by the clock, where it is missed: preparing, draws and sums take less than in C (`phases`), but
+  two fifths of a second until Python and its libraries have started, and the map at the end, leave one of two
+  processors with little to do. In slow minutes of the machine compiled draws take as long as ever, and what goes
+  through much memory, Python, the list of scenarios and the database, nearly twice as long. A second process in place
+  of the second thread would use more of the start, and take a third of a second of the processor to load the same once
+  more.
 * A candidate at 10 % beside the whole algorithm over records: at that rate nearly all of its time is draws, one for
   each pair, which the yardstick makes too; what cells spare is the rest.
 * All quick measures together: they are held against the four of every sweep, which are summed in one pass while pairs
@@ -64,8 +64,8 @@ What is missed, and why.
   how long each folder takes by the clock.
 
 The machine changes its speed by a third within minutes, whatever else it does, and what is not measured in turn moves
-with it; another machine sorts with other instructions. Two workers beside one and the frontier of 10^4 rows of three
-columns are met in quick minutes too and missed in slow ones; `make unit` was missed in slow hours.
+with it; another machine sorts with other instructions. Two workers beside one are met in quick minutes and missed in
+slow ones; `make unit` was missed in slow hours.
 """
 
 

@@ -27,7 +27,8 @@ _SAMPLE = 512
 """Rows whose frontier says where boxes are needed."""
 
 _WITNESSES = 8
-"""Rows of the sample's frontier that say nothing of where boxes are needed, and beat most others themselves."""
+"""Where the sample has at most so many rows on its frontier, which say little of where boxes are needed, all rows are
+compared with these."""
 
 
 def prefilter_two(rows: Floats) -> Index:
@@ -93,7 +94,8 @@ def _grid_pass(rows: Floats) -> Mask | None:
 def prefilter_many(rows: Floats) -> Index:
     """Indices of the rows of an ``(N, k)`` table without NaN that may be on the frontier; all others are dominated.
 
-    Each pass cuts what the one before left into finer boxes.  Passes end when one drops less than an eighth.
+    Each pass cuts what the one before left into finer boxes, or compares it with a few good rows.  Passes end when one
+    drops less than an eighth.
     """
     index, part = np.arange(len(rows)), rows
     while len(part) > _DIRECT:
@@ -113,8 +115,8 @@ def prefilter_many(rows: Floats) -> Index:
 
 
 def _boxes_pass(rows: Floats, width: int) -> Mask | None:
-    """A mask of the rows that stay: those whose last column is below the least of all rows in lower boxes.  None where
-    no row of a sample dominates another.
+    """A mask of the rows that stay: those whose last column is below the least of all rows in lower boxes, or that no
+    row on a small frontier of a sample dominates.  None where no row of the sample dominates another.
 
     A lower box is one that precedes by an interval or more in every column but the last.  Intervals rise with values in
     floating point too, so a row in a lower box is strictly smaller in all of those columns.
@@ -126,7 +128,7 @@ def _boxes_pass(rows: Floats, width: int) -> Mask | None:
         return None  # there is little to drop
     sample = sample[best]
     if len(sample) <= _WITNESSES:
-        return _above_none(rows, sample)
+        return _undominated_by(rows, sample)
     cuts = [_intervals(sample[:, column], width) for column in range(columns - 1)]
     box = np.zeros(len(rows), np.intp)
     # Comparing with NaN is false: boxes without a lower one drop nothing.
@@ -149,15 +151,19 @@ def _boxes_pass(rows: Floats, width: int) -> Mask | None:
     return np.logical_not(rows[:, -1] >= lower.ravel()[box])
 
 
-def _above_none(rows: Floats, witnesses: Floats) -> Mask:
-    """A mask of the rows that stay: those that are above none of the witnesses in every column."""
-    above = np.zeros(len(rows), np.bool_)
-    for witness in witnesses:
-        beaten = rows[:, 0] > witness[0]
-        for column in range(1, rows.shape[1]):
-            beaten &= rows[:, column] > witness[column]
-        above |= beaten
-    return np.logical_not(above, out=above)
+def _undominated_by(rows: Floats, few: Floats) -> Mask:
+    """A mask of the rows that none of a few rows dominates."""
+    keep = np.ones(len(rows), np.bool_)
+    for begin in range(0, len(rows), _CHUNK):
+        block = np.ascontiguousarray(rows[begin : begin + _CHUNK].T)
+        kept = keep[begin : begin + _CHUNK]
+        for row in few:
+            no_smaller, larger = block[0] >= row[0], block[0] > row[0]
+            for column, value in zip(block[1:], row[1:], strict=True):
+                no_smaller &= column >= value
+                larger |= column > value
+            kept &= ~(no_smaller & larger)
+    return keep
 
 
 def _cells(values: Floats, low: float, scale: float, out: Floats) -> None:

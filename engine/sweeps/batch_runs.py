@@ -9,6 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from engine.common.streams import kernel_states
+from engine.data.table import ContingencyTable
 from engine.measures.exchange_sums import ExchangeSums
 from engine.mechanisms import published_swap
 from engine.release.batch import CellIndex
@@ -70,6 +71,13 @@ class Layouts:
         return self._stops[name]
 
 
+def drawn_as_wholes(table: ContingencyTable, procedures: Sequence[Procedure]) -> bool:
+    """Return whether batches of these procedures over a table are drawn in compiled calls for many tasks: whether roles
+    are all that is asked of pairs."""
+    by_roles_alone = all(procedure.by_roles and not procedure.params for procedure in procedures)
+    return by_roles_alone and table.packing.n_words == 1 and not table.domain.ruled
+
+
 class BatchRuns:
     """Draws tasks over one table and adds the sums of their candidates, in one compiled call for many tasks whose
     candidates stop after the same numbers of pairs."""
@@ -83,7 +91,7 @@ class BatchRuns:
         self._few_levels_first = np.array(self._preparing.few_levels_first, np.int64)
 
     def load(self) -> None:
-        """Load the compiled code by a call for no run at all."""
+        """Load the compiled code, or compile it, by a call for no run at all."""
         d, stops = len(self._index.table.domain), Stops(np.zeros(1, np.int64), np.zeros((2, 1), np.int64))
         structures = np.zeros((1, d), np.uint8), False, np.zeros(d, bool), self._few_levels_first
         runs, bounds, row_of = np.empty((0, 2), np.int64), np.zeros(1, np.int64), np.zeros(1, np.int64)
@@ -91,14 +99,12 @@ class BatchRuns:
         self._add(structures, row_of, runs, kernel_states([]), np.empty((3, 0), np.int64), bounds, stops, heads, swaps)
 
     def take(self, tasks: Sequence[Task]) -> bool:
-        """Return whether tasks can be run so: roles are all that is asked of pairs, and groups are over the same
-        specs and procedures, of one rule."""
+        """Return whether tasks can be run so: they are :func:`drawn_as_wholes`, and groups are over the same specs and
+        procedures, of one rule."""
         first = tasks[0][0]
         specs, procedures = first.specs.specs, first.specs.procedures
         return (
-            self._index.n_words == 1
-            and not first.split_kept.ruled
-            and all(procedure.by_roles and not procedure.params for procedure in procedures)
+            drawn_as_wholes(self._index.table, procedures)
             and len({procedure.rule for procedure in procedures}) == 1
             and all(group.specs.specs is specs and group.specs.procedures is procedures for group, _ in tasks)
         )

@@ -25,7 +25,7 @@ from engine.release.results import Note, NoteKind, RunStatus
 from engine.release.spec import ReleaseSpec, Structure
 from engine.release.specs import S
 from engine.release.touched import TouchedBuffer
-from engine.sweeps.batch_runs import BatchRuns, Layouts
+from engine.sweeps.batch_runs import BatchRuns, Layouts, drawn_as_wholes
 from engine.sweeps.groups import Group, Task
 
 _CELLS = 50_000  # touched cells measured together: enough to forget the calls, few enough to stay in the cache
@@ -111,8 +111,10 @@ class CellRuns:
         self._batch_runs: BatchRuns | None = None
 
     def load(self) -> None:
-        """Load the compiled code that most runs of a random swap take."""
-        if self.plan.swaps_at_random and self.index.n_words == 1 and (batch_runs := self._of_batches()):
+        """Load the compiled code by which all runs of a random swap are drawn, where that is all there is to draw."""
+        mechanisms, table = self.plan.mechanisms, self.index.table
+        by_roles_alone = all(declared.by_roles and not declared.grid for declared in mechanisms)
+        if by_roles_alone and drawn_as_wholes(table, ()) and (batch_runs := self._of_batches()):
             batch_runs.load()
 
     def _of_batches(self) -> BatchRuns | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -162,9 +163,10 @@ class Evaluator:
         self._role_streams: RoleStreams | None = None
 
     def prepare(self) -> None:
-        """Load compiled code, and make what measures on records need of the unaltered data, so that no run has to wait
-        for it."""
-        self._cell_runs.load()
+        """Load compiled code, or compile it, and make what measures on records need of the unaltered data, so that no
+        run has to wait for it."""
+        with suppress(Exception):  # who draws by it is told what is wrong
+            self._cell_runs.load()
         if self.question.on_records:
             with one_thread():
                 self.question.original(self._original)

@@ -20,18 +20,21 @@ import numpy as np
 
 from engine.common.errors import EngineError, Remedy, UsageError
 from engine.measures.compiled_sums import COMPILED_MEASURES
+from engine.measures.exchange_sums import rule_of_sums
 from engine.mechanisms import mechanism
+from engine.release.spec import pairs_wanted
+from engine.sweeps.batch_runs import drawn_as_wholes
 from engine.sweeps.evaluator import Evaluator, Outcome, Question
 from engine.sweeps.groups import Groups, TaskBatch
 from engine.sweeps.registered import can_travel, check_travel
 
 BATCH_SIZE = 400
 """Candidates per batch: long enough to pay for its commit, short enough to cancel at once."""
-BATCH_STEPS = 6_000_000
-"""Cells of runs on counts, and thousands of runs, in a batch of a long sweep whose measures are summed as pairs are
-drawn: some hundredths of a second, after each of which a thread waits for its turn."""
+BATCH_STEPS = 17_000_000
+"""Cells and swapped records of runs, and thousands of runs, in a batch of a long sweep in compiled calls, about: some
+hundredths of a second, after each of which a thread waits for its turn."""
 _BATCH_ON_RECORDS = 20  # candidates per batch where a measure looks at records
-_BATCHES = 64  # batches, at least, into which candidates go whose measures look at records, or those of a long sweep
+_BATCHES = 64  # batches, or hardly fewer, into which candidates go whose measures look at records, or of a long sweep
 _TURNS = 10  # parts of the replicates in which these come
 ON_RECORDS = 100
 """What a run of a mechanism that draws over records counts as, in candidates: it takes milliseconds to seconds."""
@@ -196,17 +199,12 @@ def threads_pay(candidates: int, question: Question, workers: int) -> bool:
     Threads start at once, but run beside each other only while they are in compiled code.  Where most of the work is
     not, or comes from outside of the package, there are none.
     """
-    if not _sums_alone(question):
+    if question.data is not None or question.registered:
+        return False
+    if not {asked.measure.name for asked in question.calls} <= COMPILED_MEASURES:
         return False
     seconds = _steps(candidates, question) / _STEPS
     return seconds / min(workers, THREADS) <= _START + seconds / workers and _compiled()
-
-
-def _sums_alone(question: Question) -> bool:
-    """Return whether all that is asked of a run is sums that compiled code forms."""
-    if question.data is not None or question.registered:
-        return False
-    return {asked.measure.name for asked in question.calls} <= COMPILED_MEASURES
 
 
 def _steps(candidates: int, question: Question) -> int:
@@ -256,14 +254,16 @@ def _work(tasks: TaskBatch) -> Outcome:
 
 def batch_size(question: Question, groups: Groups, done: np.ndarray, replicates: int) -> int:
     """Candidates per batch of :func:`task_batches`: fewer where a measure looks at records, which takes up to seconds,
-    so that all workers end at about the same time, and stop soon when they are to stop; more of a long sweep that is
-    nothing but sums."""
+    so that all workers end at about the same time, and stop soon when they are to stop; more of a long sweep that draws
+    and sums in compiled calls, where these take no longer."""
     runs = int(np.maximum(0, replicates - done[groups.indices]).sum())
     if question.on_records:
         return records_batch_size(runs)
-    if not _sums_alone(question):
+    table, procedures = question.table, groups.specs.procedures
+    if not drawn_as_wholes(table, procedures) or rule_of_sums(question.calls, table, question.plan) is None:
         return BATCH_SIZE
-    return max(BATCH_SIZE, min(runs // _BATCHES, BATCH_STEPS // _steps(1, question)))
+    swapped = max((2 * pairs_wanted(procedure.rate, table.n_records)[1] for procedure in procedures), default=0)
+    return max(BATCH_SIZE, min(runs // _BATCHES, BATCH_STEPS // (len(table) + 1000 + swapped)))
 
 
 def records_batch_size(runs: int) -> int:

@@ -13,6 +13,7 @@ from engine.plan import MechanismPlan
 from engine.release.batch import CellIndex
 from engine.release.release_specs import ReleaseSpecs
 from engine.release.space import build, complete
+from engine.release.spec import RANDOM_SWAP
 from engine.sweeps import batch_kernels, batch_runs
 from engine.sweeps.batch_runs import BatchRuns
 from engine.sweeps.evaluator import Evaluator
@@ -163,6 +164,8 @@ def test_nothing_is_loaded_that_no_run_takes(calls):
     for question in (
         small.asked("k_anonymity"),
         small.asked(*MEASURES, mechanisms=(MechanismPlan("dds"),)),
+        small.asked(*MEASURES, mechanisms=(MechanismPlan.of(RANDOM_SWAP, {"near": "A:1"}),)),
+        small.asked(*MEASURES, mechanisms=(MechanismPlan(RANDOM_SWAP), MechanismPlan("dds"))),
         wide.asked(*MEASURES),
     ):
         Evaluator(question, KEY).prepare()
@@ -174,3 +177,15 @@ def test_every_thread_loads_ahead(monkeypatch):
     loaded: list[BatchRuns] = []
     _ThreadEvaluators(table_of((3, 2), 9).asked(*MEASURES), KEY).prepare()
     assert len(loaded) == 1
+
+
+def test_what_cannot_be_loaded_ahead_is_told_by_the_run_that_needs_it(monkeypatch):
+    def broken(*_: Any) -> None:
+        raise OSError("no such code")
+
+    monkeypatch.setattr(batch_kernels, "run_groups", broken)
+    small = table_of((3, 2, 4, 3), 90)
+    evaluator = Evaluator(small.asked(*MEASURES), KEY)
+    evaluator.prepare()
+    with pytest.raises(OSError, match="no such code"):
+        evaluator.run_all(tasks_of(small, "strict", "0.1"))

@@ -103,7 +103,7 @@ def test_batches_are_those_formed_scenario_by_scenario_and_travel(listed, table,
 def test_batches_over_records_come_in_turns_and_hold_what_is_missing(listed, table, data, replicates):
     done = np.array(data.draw(st.lists(st.integers(0, 25), min_size=len(listed), max_size=len(listed))), int)
     groups = group(listed, table)
-    question: Any = SimpleNamespace(on_records=[0], data=object())
+    question: Any = SimpleNamespace(on_records=[0], table=table, calls=(), plan=SimpleNamespace(keys=(), analyse=()))
     tasks = [task for batch in batches_in_turn(question, groups, done, replicates, 10) for task in batch]
     came = [(i, number - 10) for one, numbers in tasks for number in numbers for i in one.indices.tolist()]
     assert len(set(came)) == len(came)

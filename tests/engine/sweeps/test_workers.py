@@ -6,13 +6,14 @@ import os
 import subprocess
 import sys
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
+from dataclasses import replace
 from threading import Event, Thread, get_ident
 
 import numpy as np
 import pytest
 
 from engine.release.spec import ReleaseSpec
-from engine.sweeps.evaluator import Outcome
+from engine.sweeps.evaluator import Outcome, Question
 from engine.sweeps.groups import TaskBatch
 from engine.sweeps.workers import (
     BATCH_SIZE,
@@ -24,7 +25,7 @@ from engine.sweeps.workers import (
     task_batches,
 )
 from tests.engine.small_studies import ROOT, SMALL
-from tests.small_tables import KEY, groups
+from tests.small_tables import KEY, Small, groups
 
 _DEAR = ("pandas", "pyarrow", "statsmodels", "scipy.linalg", "scipy.stats", "scipy.special", "patsy")
 
@@ -158,19 +159,23 @@ def test_a_pool_ends_when_what_is_done_meanwhile_fails(monkeypatch: pytest.Monke
     assert failed
 
 
-def test_batches_of_a_long_sweep_are_longer_where_all_is_sums_and_still_many() -> None:
-    specs = [ReleaseSpec(SMALL.spec(roles), rate) for roles in ("SUUU", "USUU", "SSUU") for rate in ("0.2", "0.5")]
+def test_batches_of_a_long_sweep_are_longer_where_compiled_calls_take_no_longer() -> None:
+    roles, rates = ("SUUU", "USUU", "SSUU"), ("0.2", "0.5")
+    specs = [ReleaseSpec(SMALL.spec(text), rate) for text in roles for rate in rates]
+    near = [replace(spec, params=(("near", "A:1"),)) for spec in specs]
 
-    def size_and_batches(measures: str, replicates: int) -> tuple[int, int]:
-        question = SMALL.asked(*measures.split())
+    def size_and_batches(question: Question, replicates: int, specs: list[ReleaseSpec] = specs) -> tuple[int, int]:
         made, done = groups(question, specs), np.zeros(len(specs), np.int64)
         size = batch_size(question, made, done, replicates)
         batches = list(task_batches(made, done, replicates, 0, size))
         assert sum(len(one) * len(numbers) for batch in batches for one, numbers in batch) == len(specs) * replicates
         return size, len(batches)
 
-    long = 200_000
-    size, batches = size_and_batches("small_cells hellinger", long)
-    assert 4 * BATCH_SIZE < size <= BATCH_STEPS // 1000 and batches >= 64
-    assert size_and_batches("small_cells hellinger", 100)[0] == BATCH_SIZE, "few runs: workers end at the same time"
-    assert size_and_batches("small_cells k_anonymity", long)[0] == BATCH_SIZE, "these take longer"
+    long, sums = 300_000, SMALL.asked("small_cells", "hellinger")
+    size, n_batches = size_and_batches(sums, long)
+    assert 10 * BATCH_SIZE < size <= BATCH_STEPS // 1000 and n_batches > 32
+    assert size_and_batches(sums, 100)[0] == BATCH_SIZE, "few runs: workers end at the same time"
+    assert size_and_batches(SMALL.asked("small_cells", "k_anonymity"), long)[0] == BATCH_SIZE, "these take longer"
+    assert size_and_batches(sums, long, near)[0] == BATCH_SIZE, "these are drawn one by one"
+    many = Small(SMALL.records * (200_000 // len(SMALL.records)), SMALL.shape)
+    assert size_and_batches(many.asked("small_cells", "hellinger"), long)[0] == BATCH_SIZE, "many records are swapped"
