@@ -1,5 +1,7 @@
-"""Sort numbers by the digits of their places between the least and the largest, in a fifth of the time of comparing
-them one by one; where NumPy compares many at a time, by comparing."""
+"""Sort numbers by the digits of their places between the least and the largest, or by comparing many at a time.
+
+Digits take a fifth of the time of comparing numbers one by one, and twice the time where NumPy compares many at once.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +16,7 @@ _FEW = 1500
 """Numbers up to which comparing them is as quick."""
 
 _WIDE = {"X86_V4", "AVX512_SKX"}
-"""NumPy's names of the instructions by which it sorts many numbers at a time, in half the time that digits take."""
+"""NumPy's names of the instructions with which it sorts in half the time that digits take."""
 
 
 def _compares_many() -> bool:

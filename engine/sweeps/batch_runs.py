@@ -71,6 +71,16 @@ class Layouts:
         return self._stops[name]
 
 
+class _Laid(NamedTuple):
+    """Groups of a batch as the kernel takes them: its ``structures``, scratch by spec, and the ``candidates`` with the
+    ``bounds`` of each group."""
+
+    structures: tuple[np.ndarray, bool, np.ndarray, np.ndarray]
+    row_of: np.ndarray
+    candidates: np.ndarray
+    bounds: np.ndarray
+
+
 def drawn_as_wholes(table: ContingencyTable, procedures: Sequence[Procedure]) -> bool:
     """Return whether batches of these procedures over a table are drawn in compiled calls for many tasks: whether roles
     are all that is asked of pairs."""
@@ -94,9 +104,9 @@ class BatchRuns:
         """Load the compiled code, or compile it, by a call for no run at all."""
         d, stops = len(self._index.table.domain), Stops(np.zeros(1, np.int64), np.zeros((2, 1), np.int64))
         structures = np.zeros((1, d), np.uint8), False, np.zeros(d, bool), self._few_levels_first
-        runs, bounds, row_of = np.empty((0, 2), np.int64), np.zeros(1, np.int64), np.zeros(1, np.int64)
+        nothing = _Laid(structures, np.zeros(1, np.int64), np.empty((3, 0), np.int64), np.zeros(1, np.int64))
         heads, swaps = np.empty((0, 4), np.int64), np.empty((0, d), bool)
-        self._add(structures, row_of, runs, kernel_states([]), np.empty((3, 0), np.int64), bounds, stops, heads, swaps)
+        self._add(nothing, np.empty((0, 2), np.int64), kernel_states([]), stops, heads, swaps)
 
     def take(self, tasks: Sequence[Task]) -> bool:
         """Return whether tasks can be run so: they are :func:`drawn_as_wholes`, and groups are over the same specs and
@@ -131,7 +141,7 @@ class BatchRuns:
         several_kinds = np.zeros(d, bool)
         several_kinds[list(groups[0].split_kept.several_kinds)] = True
         strict = groups[0].specs.procedures[0].rule == "strict"
-        structures = roles, strict, several_kinds, self._few_levels_first
+        laid = _Laid((roles, strict, several_kinds, self._few_levels_first), row_of, candidates, bounds)
         self._sums.make_room(n)
         differs = (used[runs[1:, 0]] != used[runs[:-1, 0]]).any(axis=1)
         step = max(1, AT_ONCE // (len(self._index.table) + self._index.table.n_records))
@@ -139,22 +149,19 @@ class BatchRuns:
         for first, end in pairwise([*begins, len(runs)]):
             some = slice(first, end)
             stops = self._layouts.stops(groups[0].specs.procedures, used[runs[first, 0]])
-            self._add(structures, row_of, runs[some], states[some], candidates, bounds, stops, heads, swaps)
+            self._add(laid, runs[some], states[some], stops, heads, swaps)
         return heads, swaps
 
     def _add(
         self,
-        structures: tuple[np.ndarray, bool, np.ndarray, np.ndarray],
-        row_of: np.ndarray,
+        laid: _Laid,
         runs: np.ndarray,
         states: np.ndarray,
-        candidates: np.ndarray,
-        bounds: np.ndarray,
         stops: Stops,
         heads: np.ndarray,
         swaps: np.ndarray,
     ) -> None:
-        """Add runs that have the same stops; ``structures`` and ``row_of`` as the kernel takes them."""
+        """Add runs that have the same stops, of groups that were laid out."""
         index, sums, preparing = self._index, self._sums, self._preparing
         done = split = 0
         while True:
@@ -164,11 +171,11 @@ class BatchRuns:
                 split,
                 runs,
                 states,
-                candidates,
-                bounds,
-                structures,
+                laid.candidates,
+                laid.bounds,
+                laid.structures,
                 stops.rows,
-                (stops.place, row_of),
+                (stops.place, laid.row_of),
                 preparing.table_arrays,
                 preparing.shift,
                 published_swap.RUNS_KEPT,

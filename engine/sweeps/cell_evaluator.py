@@ -118,7 +118,7 @@ class CellRuns:
             batch_runs.load()
 
     def _of_batches(self) -> BatchRuns | None:
-        """What runs batches as a whole; None where a measure needs more than sums."""
+        """Return the object that runs batches as wholes; None where a measure needs more than sums."""
         if not isinstance(self._touched, ExchangeSums) or self._on_records:
             return None
         self._batch_runs = self._batch_runs or BatchRuns(self.index, self._touched, self._layouts)

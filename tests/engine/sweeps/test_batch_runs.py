@@ -111,7 +111,7 @@ def test_large_tables_come_back_from_compiled_code_more_often(runs_at_once, monk
     add = BatchRuns._add
 
     def add_and_note(runs: BatchRuns, *given: Any) -> None:
-        calls.append(len(given[2]))
+        calls.append(len(given[1]))
         add(runs, *given)
 
     monkeypatch.setattr(BatchRuns, "_add", add_and_note)
