@@ -57,11 +57,11 @@ What is missed, and why.
   are exchanged and have become faster than the others.
 * Pages: the first one of a new server loads the libraries that draw, and the browser takes most of each step after it;
   the server answers in a tenth of a second. How many steps keep to half a second depends on the hour.
-* `make test`: half as long again as it should take, though two processors are never idle. Of what all processes take,
-  sampled apart from this page, a fifth is real browsers, which mostly draw the elements of pages anew, a quarter the
-  servers behind them and what tests start, kill and wait for, and half the tests' own processes: above all the engine's
-  thousands of short tests, then simulations of the papers and their mutants. No single test decides; `checks` tells
-  how long each folder takes by the clock.
+* `make test`: half as long again as it should take, longer in slow hours, though two processors are never idle. Of
+  what all processes take, sampled apart from this page, a fifth is real browsers, which mostly draw the elements of
+  pages anew, a quarter the servers behind them and what tests start, kill and wait for, and half the tests' own
+  processes: above all the engine's thousands of short tests, then simulations of the papers and their mutants. No
+  single test decides; `checks` tells how long each folder takes by the clock.
 
 The machine changes its speed by a third within minutes, whatever else it does, and what is not measured in turn moves
 with it; another machine sorts with other instructions. Two workers beside one are met in quick minutes and missed in
