@@ -12,6 +12,7 @@ from threading import Event, Thread, get_ident
 import numpy as np
 import pytest
 
+from engine.common.compiled import COMPILED
 from engine.release.spec import ReleaseSpec
 from engine.sweeps.evaluator import Outcome, Question
 from engine.sweeps.groups import TaskBatch
@@ -27,6 +28,7 @@ from engine.sweeps.workers import (
 from tests.engine.small_studies import ROOT, SMALL
 from tests.small_tables import KEY, Small, groups
 
+needs_compiler = pytest.mark.skipif(not COMPILED, reason="nothing is compiled here; install numba")
 _DEAR = ("pandas", "pyarrow", "statsmodels", "scipy.linalg", "scipy.stats", "scipy.special", "patsy")
 
 
@@ -127,6 +129,7 @@ def test_a_thread_waits_while_the_first_outcome_is_looked_at_where_it_is_told_to
     assert threads_at_work(None) == 2
 
 
+@needs_compiler
 @pytest.mark.parametrize("n_processors, waits", [(2, True), (3, False), (None, True)])
 def test_a_thread_waits_where_every_processor_has_one(
     n_processors: int | None, waits: bool, monkeypatch: pytest.MonkeyPatch
@@ -137,6 +140,7 @@ def test_a_thread_waits_where_every_processor_has_one(
         assert (executor._full_strength is not None) == waits
 
 
+@needs_compiler
 def test_a_pool_ends_when_what_is_done_meanwhile_fails(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("os.cpu_count", lambda: 2)
     question, failed = SMALL.asked("hellinger"), []
@@ -159,6 +163,7 @@ def test_a_pool_ends_when_what_is_done_meanwhile_fails(monkeypatch: pytest.Monke
     assert failed
 
 
+@needs_compiler
 def test_batches_of_a_long_sweep_are_longer_where_compiled_calls_take_no_longer() -> None:
     roles, rates = ("SUUU", "USUU", "SSUU"), ("0.2", "0.5")
     specs = [ReleaseSpec(SMALL.spec(text), rate) for text in roles for rate in rates]
