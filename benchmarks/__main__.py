@@ -55,6 +55,9 @@ What is missed, and why.
   each pair, which the yardstick makes too; what cells spare is the rest.
 * All quick measures together: they are held against the four of every sweep, which are summed in one pass while pairs
   are exchanged and have become faster than the others.
+* Two workers beside one: the process that hands out takes a tenth of what a worker takes, has no processor of its own
+  on this machine, and spends most of the difference to two (`sweep` tells both). What is left of it depends on the
+  minute: each is measured once, for half a second.
 * Pages: the first one of a new server loads the libraries that draw, and the browser takes most of each step after it;
   the server answers in a tenth of a second. How many steps keep to half a second depends on the hour.
 * `make test`: half as long again as it should take, longer in slow hours, though two processors are never idle. Of
@@ -64,8 +67,7 @@ What is missed, and why.
   single test decides; `checks` tells how long each folder takes by the clock.
 
 The machine changes its speed by a third within minutes, whatever else it does, and what is not measured in turn moves
-with it; another machine sorts with other instructions. Two workers beside one are met in quick minutes and missed in
-slow ones; `make unit` was missed in slow hours.
+with it; another machine sorts with other instructions. `make unit` was missed in slow hours.
 """
 
 
