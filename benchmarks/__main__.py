@@ -55,8 +55,8 @@ What is missed, and why.
   each pair, which the yardstick makes too; what cells spare is the rest.
 * All quick measures together: they are held against the four of every sweep, which are summed in one pass while pairs
   are exchanged and have become faster than the others.
-* Two workers beside one: the process that hands out takes a tenth of what a worker takes, has no processor of its own
-  on this machine, and spends most of the difference to two (`sweep` tells both). What is left of it depends on the
+* Two workers beside one: the process that hands out takes a tenth of what a worker takes (`sweep` tells both) and has
+  no processor of its own on this machine, which is half of the difference to two or more. The rest depends on the
   minute: each is measured once, for half a second.
 * Pages: the first one of a new server loads the libraries that draw, and the browser takes most of each step after it;
   the server answers in a tenth of a second. How many steps keep to half a second depends on the hour.
