@@ -5,15 +5,19 @@ from __future__ import annotations
 import io
 import os
 import threading
+import time
 from collections.abc import Generator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
+from weakref import ReferenceType, ref
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
 LONG_BLOCK = 256 << 20
 """Bytes of a block for records that are longer than the usual one."""
+_PAUSE = 0.0005  # seconds between two looks whether Arrow's threads are done
+_LONGEST = 10.0  # seconds; one read of a block takes less, on a slow network too
 
 
 class _WholeLineEnds(io.FileIO):
@@ -22,22 +26,30 @@ class _WholeLineEnds(io.FileIO):
     The Arrow reader takes a ``\\n`` at the beginning of a block for the end of a line that the block before ended, and
     drops it, although the two may stand in quotes and belong to a value.  It may still read ahead when its user is
     done: closing waits for such a read.
+
+    ``lent`` has weak references to the file itself and to every block that somebody still uses.
     """
 
     def __init__(self, path: Path) -> None:
         self._reading = threading.Lock()
         super().__init__(path, "rb")
+        self.lent: list[ReferenceType[object]] = [ref(self)]
 
-    def read(self, size: int | None = -1, /) -> bytes:
+    def read(self, size: int | None = -1, /) -> memoryview:  # type: ignore[override]  # bytes bear no weak reference
         """At most ``size`` bytes, which are to be two at least; empty at the end of the file."""
         with self._reading:
-            content = super().read(-1 if size is None or size < 0 else size - 1)
-            if content.endswith(b"\r"):
-                following = super().read(1)
-                if following == b"\n":
-                    return content + following
-                self.seek(-len(following), os.SEEK_CUR)
-            return content
+            block = memoryview(self._whole(-1 if size is None or size < 0 else size - 1))
+            self.lent[:] = [*(one for one in self.lent if one() is not None), ref(block)]
+            return block
+
+    def _whole(self, size: int) -> bytes:
+        content = super().read(size)
+        if content.endswith(b"\r"):
+            following = super().read(1)
+            if following == b"\n":
+                return content + following
+            self.seek(-len(following), os.SEEK_CUR)
+        return content
 
     def close(self) -> None:
         """Close the file."""
@@ -89,14 +101,32 @@ def _batches(
             quoted_strings_can_be_null=False,
         ),
     }
-    with _WholeLineEnds(path) as source:
+    source, reader = _WholeLineEnds(path), None
+    lent = source.lent
+    try:
         try:
             reader = csv.open_csv(source, **options)
         except pa.ArrowInvalid as error:
             if "Empty CSV" in str(error):
                 return
             raise
-        with reader:
-            if reader.schema.names != wanted:
-                raise pa.ArrowInvalid("header read differently")
-            yield from reader
+        if reader.schema.names != wanted:
+            raise pa.ArrowInvalid("header read differently")
+        yield from reader
+    finally:
+        if reader is not None:
+            reader.close()
+        source.close()
+        del source, reader
+        _wait_until_free(lent)
+
+
+def _wait_until_free(lent: Sequence[ReferenceType[object]]) -> None:
+    """Wait until Arrow's threads use none of these objects of Python any more.
+
+    They free the last ones by themselves, after the last batch.  A thread outside of Python that asks for Python while
+    the process ends is ended by Python in the midst of it, and that aborts the process, whatever it has done before.
+    """
+    until = time.monotonic() + _LONGEST
+    while any(one() is not None for one in lent) and time.monotonic() < until:
+        time.sleep(_PAUSE)

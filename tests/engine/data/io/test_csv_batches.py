@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from itertools import pairwise
+import subprocess
+import sys
+import time
+from itertools import islice, pairwise
 from pathlib import Path
 
 import pytest
@@ -68,7 +71,59 @@ def test_no_read_ends_between_the_two_bytes_of_a_line_end(tmp_path: Path) -> Non
     path.write_bytes(content)
     for size in range(2, 12):
         with module._WholeLineEnds(path) as file:
-            reads = list(iter(lambda file=file, size=size: file.read(size), b""))  # type: ignore[misc]
+            reads = list(iter(lambda file=file, size=size: bytes(file.read(size)), b""))  # type: ignore[misc]
         assert b"".join(reads) == content
         assert all(len(read) <= size for read in reads)
         assert not any(a.endswith(b"\r") and b.startswith(b"\n") for a, b in pairwise(reads))
+
+
+class Slow(module._WholeLineEnds):
+    """A file whose blocks come late: Arrow's threads still call Python when their user is done."""
+
+    def read(self, size: int | None = -1, /) -> memoryview:
+        block = super().read(size)
+        time.sleep(0.05)
+        return block
+
+
+@pytest.mark.parametrize("rest", [0, 2], ids=["closed early", "read to the end"])
+def test_nothing_of_python_is_in_use_when_batches_are_done(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, rest: int
+) -> None:
+    lent = []
+
+    def opened(path: Path) -> Slow:
+        file = Slow(path)
+        lent.append(file.lent)
+        return file
+
+    monkeypatch.setattr(module, "_WholeLineEnds", opened)
+    path = tmp_path / "a.csv"
+    path.write_text("A,B\n" + "1,2\n" * 40, encoding="utf-8")
+    batches = csv_batches(path, ["A", "B"], ",", BLOCK)
+    assert len([next(batches), *islice(batches, rest)]) == 1 + rest
+    batches.close()
+    assert len(lent) == 1 and len(lent[0]) > 1
+    assert [one() for one in lent[0]] == [None] * len(lent[0])
+
+
+@pytest.mark.slow
+def test_a_process_that_ends_soon_after_a_file_is_not_aborted(tmp_path: Path) -> None:
+    path = tmp_path / "a.csv"
+    path.write_text("A,B\n" + "1,2\n" * 40, encoding="utf-8")
+    code = f"""
+import time
+from pathlib import Path
+from engine.data.io import csv_batches as module
+class Slow(module._WholeLineEnds):
+    def read(self, size=-1, /):
+        block = super().read(size)
+        time.sleep(0.05)
+        return block
+module._WholeLineEnds = Slow
+batches = module.csv_batches(Path({str(path)!r}), ["A", "B"], ",", {BLOCK})
+next(batches)
+batches.close()
+"""
+    done = subprocess.run([sys.executable, "-c", code], check=False, capture_output=True, cwd=Path(__file__).parents[4])
+    assert (done.returncode, done.stderr) == (0, b"")
