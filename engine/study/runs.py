@@ -29,6 +29,13 @@ _HEAD = ("scenario", "replicate", "status", "changed")
 _VALUES = 900  # values of one statement: SQLite takes 999 in its older versions
 _AT_ONCE = 20  # statements whose values are Python's objects at the same time: each object is needed but once
 _CHUNK = 50_000  # rows read at once: Python's own objects for all of them would take many times the memory
+_SOME_AND_NEIGHBOURS = """
+from {table} where scenario in (
+    with asked as (select value from json_each(?))
+    select value from asked
+    union select (select max(scenario) from {table} where scenario < value) from asked
+    union select (select min(scenario) from {table} where scenario > value) from asked
+)"""
 
 
 def table_of_runs(name: RunTable, measures: int) -> str:
@@ -47,6 +54,7 @@ class Runs:
     def __init__(self, database: Database, subject: Subject, lease: Lease, cache: AggregateCache) -> None:
         self._database, self._subject, self._lease, self._cache = database, subject, lease, cache
         self._written = {table: WrittenRuns() for table in TABLES}
+        self._in_order: dict[str, int] = {}  # the version of the study in which a table was found to be so
 
     # -- writing -----------------------------------------------------------------------------------------------------
 
@@ -144,26 +152,60 @@ class Runs:
 
     def of(self, scenarios: Sequence[int], table: RunTable = "realisation") -> Results:
         """The runs of some scenarios (by index), ordered as in :meth:`results`: a study may hold millions of others."""
-        where = "where scenario in (select value from json_each(?)) "
-        return Results(**self._read(table, where, (json.dumps([int(index) for index in scenarios]),)))
+        return Results(**self._read(table, [int(index) for index in scenarios]))
 
-    def _read(self, table: RunTable, where: str = "", values: Sequence[Any] = ()) -> dict[str, np.ndarray]:
+    def _read(self, table: RunTable, scenarios: Sequence[int] | None = None) -> dict[str, np.ndarray]:
+        """The runs of some scenarios, or all of them.
+
+        With some scenarios those before and after each are read too, for their sums alone: a run that damage has moved
+        to another scenario is found there, while its own would only miss it.
+        """
         sums, m = self._groups(table), len(self._subject.measures)
         wanted = [*_HEAD, *(f"m{k}" for k in range(m)), *(f"crc{first}" for first, _ in sums)]
-        if not where and self._database.rows(f"pragma quick_check({table})") != [("ok",)]:
-            raise self._database.damaged("SQLite finds errors in the table of its runs")
+        source = f"from {table}" if scenarios is None else _SOME_AND_NEIGHBOURS.format(table=table)
+        values = () if scenarios is None else (json.dumps(list(scenarios)),)
+        if scenarios is None:
+            self._refuse_errors()
+        else:
+            self._refuse_disorder(table)
         with self._database.errors_in_words():
-            n = self._database.connection.execute(f"select count(*) from {table} {where}", values).fetchone()[0]
+            n = self._database.connection.execute(f"select count(*) {source}", values).fetchone()[0]
             cursor = self._database.connection.execute(
-                f"select {', '.join(wanted)} from {table} {where}order by scenario, replicate", values
+                f"select {', '.join(wanted)} {source} order by scenario, replicate", values
             )
             heads, figures, at = np.empty((4, n), np.int64), np.empty((n, m), order="F"), 0
             while at < n and (rows := cursor.fetchmany(min(_CHUNK, n - at))):
                 data = self._checked(rows, sums)
                 heads[:, at : at + len(rows)], figures[at : at + len(rows)] = data[:, :4].T, data[:, 4:]
                 at += len(rows)
-        self._refuse_gaps(table, figures[:at])
-        return {**dict(zip(_HEAD, heads[:, :at], strict=True)), "values": figures[:at]}
+        heads, figures = heads[:, :at], figures[:at]
+        if scenarios is not None:
+            asked = np.isin(heads[0], scenarios)
+            heads, figures = heads[:, asked], np.asfortranarray(figures[asked])
+        self._refuse_gaps(table, figures)
+        return {**dict(zip(_HEAD, heads, strict=True)), "values": figures}
+
+    def _refuse_errors(self) -> None:
+        """Have SQLite look at all pages: those of one table are in order too where they are another table's."""
+        if self._database.rows("pragma quick_check(1)") != [("ok",)]:
+            raise self._database.damaged("SQLite finds errors in it")
+
+    def _refuse_disorder(self, table: RunTable) -> None:
+        """Look at every page and every key of the runs, once for what the study holds now: where damage leads to a
+        wrong page, runs of a scenario are missed without an error, and those that are found have their right sums."""
+        version = self._database.data_version
+        if self._in_order.get(table) == version:
+            return
+        self._refuse_errors()
+        last: tuple[Any, ...] = (-1, 0)
+        with self._database.errors_in_words():
+            cursor = self._database.connection.execute(f"select scenario, replicate from {table} order by 1, 2")
+            while rows := cursor.fetchmany(_CHUNK):
+                keys = np.array([last, *rows])
+                if keys.dtype.kind != "i" or not _ascend(np.diff(keys, axis=0)):
+                    raise self._database.damaged("its runs are not in their order")
+                last = rows[-1]
+        self._in_order[table] = version
 
     def _checked(self, rows: Sequence[Sequence[Any]], sums: Sequence[tuple[int, int]]) -> np.ndarray:
         """Rows as figures, each with the sum it was written with, and of a kind that there is."""
@@ -285,6 +327,11 @@ class Runs:
                 have = {replicate - before for (replicate,) in rows}
                 counts[index] = next(r for r in range(1, len(have) + 2) if r not in have) - 1
         return counts
+
+
+def _ascend(steps: np.ndarray) -> bool:
+    """True where every key is above the one before, given the steps of scenario and replicate."""
+    return bool(((steps[:, 0] > 0) | ((steps[:, 0] == 0) & (steps[:, 1] > 0))).all())
 
 
 def _of_group(data: np.ndarray, first: int, end: int) -> np.ndarray:

@@ -119,6 +119,52 @@ def test_many_turned_bits(whole, tmp_path):
     flips(whole, keyed(tmp_path / "s.study"), bits)
 
 
+@pytest.mark.slow
+def test_no_run_is_missed_where_a_page_leads_to_a_wrong_one(whole: Path, tmp_path: Path) -> None:
+    """In the page above all runs: where each page below is, and the keys of the run between two of them."""
+    content = whole.read_bytes()
+    size = int.from_bytes(content[16:18], "big")
+    with closing(sqlite3.connect(whole)) as db:
+        ((root,),) = db.execute("select rootpage from sqlite_master where name = 'realisation'")
+    page = content[(root - 1) * size : root * size]
+    assert page[0] == 2, "SQLite's kind of page that leads to others"
+    pages = [*range(8, 12)]  # the last of them
+    for k in range(int.from_bytes(page[3:5], "big")):
+        cell = int.from_bytes(page[12 + 2 * k : 14 + 2 * k], "big")
+        pages += range(cell, cell + 32)  # a page, the kind and length of each value, scenario and replicate
+    bits = [8 * ((root - 1) * size + byte) + bit for byte in pages for bit in range(8)]
+    counts = flips(whole, keyed(tmp_path / "s.study"), bits)
+    assert counts["refused"] > len(bits) / 2
+
+
+def test_a_run_that_damage_moved_to_another_scenario_is_missed_by_its_own(whole: Path, tmp_path: Path) -> None:
+    path = keyed(tmp_path / "s.study")
+    for other, which in ((1, "min"), (3, "max")):
+        path.write_bytes(whole.read_bytes())
+        with closing(sqlite3.connect(path)) as db:
+            moved = f"(select {which}(replicate) from realisation where scenario = 2)"
+            db.execute("delete from realisation where scenario = ?", (other,))
+            db.execute(f"update realisation set scenario = ? where scenario = 2 and replicate = {moved}", (other,))
+            db.commit()
+        with Study.open(path) as study:
+            assert len(study.runs.of([12]).scenario) == 10, "far from the damage"
+            with pytest.raises(EngineError, match="the figures of 1 runs .* do not fit their check sums"):
+                study.runs.of([2])
+
+
+@pytest.mark.parametrize("number", ["'two'", "2.5", "x'02'"])
+def test_a_run_whose_candidate_is_no_whole_number_is_damage_for_all_others(
+    whole: Path, tmp_path: Path, number: str
+) -> None:
+    path = keyed(tmp_path / "s.study")
+    path.write_bytes(whole.read_bytes())
+    with closing(sqlite3.connect(path)) as db:
+        db.execute(f"update realisation set scenario = {number} where scenario = 2 and replicate = 10")
+        db.commit()
+    with Study.open(path) as study, pytest.raises(EngineError, match="its runs are not in their order"):
+        study.runs.of([12])
+
+
 DEEP = "[" * 100_000
 DAMAGE = {
     "a text for a figure": "update realisation set m0 = 'ten' where scenario = 2",

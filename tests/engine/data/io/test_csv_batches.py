@@ -80,7 +80,7 @@ def test_no_read_ends_between_the_two_bytes_of_a_line_end(tmp_path: Path) -> Non
 class Slow(module._WholeLineEnds):
     """A file whose blocks come late: Arrow's threads still call Python when their user is done."""
 
-    def read(self, size: int | None = -1, /) -> memoryview:
+    def read(self, size: int | None = -1, /) -> memoryview:  # type: ignore[override]
         block = super().read(size)
         time.sleep(0.05)
         return block
