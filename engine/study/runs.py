@@ -11,6 +11,7 @@ import numpy as np
 
 from engine.common.errors import EngineError, Remedy
 from engine.common.stored_values import is_whole, sums_of
+from engine.common.wording import plural
 from engine.measures import MeasureCall
 from engine.release.results import Note, Results, RunStatus
 from engine.study import aggregate_cache
@@ -219,7 +220,7 @@ class Runs:
             if len(wrong):
                 names = ", ".join(map(str, self._subject.measures[first:end]))
                 raise self._database.damaged(
-                    f"the figures of {len(wrong):,} runs ({names}) do not fit their check sums"
+                    f"the figures of {plural(len(wrong), 'run')} ({names}) do not fit their check sums"
                 )
         head = data[:, :4]
         sound = (head == np.floor(head)) & (head >= [0, 1, 0, 0])

@@ -148,7 +148,7 @@ def test_a_run_that_damage_moved_to_another_scenario_is_missed_by_its_own(whole:
             db.commit()
         with Study.open(path) as study:
             assert len(study.runs.of([12]).scenario) == 10, "far from the damage"
-            with pytest.raises(EngineError, match="the figures of 1 runs .* do not fit their check sums"):
+            with pytest.raises(EngineError, match=r"the figures of 1 run \(small_cells, .*\) do not fit"):
                 study.runs.of([2])
 
 
