@@ -36,9 +36,8 @@ def run_space(args: argparse.Namespace) -> None:
     """Count candidates and estimate the time."""
     from engine.plan.recode import code
     from engine.release.space import Space
-    from engine.release.space_size import n_specs
     from engine.sweeps.adaptive import most_runs
-    from engine.sweeps.candidates import scenarios_of
+    from engine.sweeps.candidates import n_complete, scenarios_of
     from engine.sweeps.probe import estimate, probed
     from engine.sweeps.space_count import space_or_count
     from engine.sweeps.streamed_source import table_for
@@ -67,7 +66,7 @@ def run_space(args: argparse.Namespace) -> None:
             _say_counts(plan, data, counted)
         parts.append(f"{counted.distinct:,} specs at {rates}")
     elif asked.search and plan.swaps_at_random:
-        n_distinct = n_specs(table, plan.swap, asked.fix, asked.change, asked.rule, data.has_carried_columns)
+        n_distinct = n_complete(plan, data)
         n_searched = min(n_distinct, asked.budget // per_spec(plan))
         say(f"specs: {n_distinct:,} distinct ones, of which the search looks at {n_searched:,} at most")
         parts.append(f"{n_searched:,} specs at {rates}")

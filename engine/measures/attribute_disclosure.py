@@ -158,6 +158,7 @@ L_DIVERSITY = Measure(
         "so that knowing the keys nearly gives the value away."
     ),
     over="keys",
+    depends_on="table",
     compute=l_diversity,
     rounding="exact",
     parameters={"target": "", "l": 2, "diversity": "distinct"},
@@ -179,6 +180,7 @@ T_CLOSENESS = Measure(
         "release. It is near 1 where a cell of one record shows a rare value."
     ),
     over="keys",
+    depends_on="table",
     compute=t_closeness,
     rounding="exact",
     parameters={"target": "", "distance": "equal"},

@@ -127,6 +127,7 @@ CORRECT_ATTRIBUTION = Measure(
         "target. It is also high where nearly everyone has the same value."
     ),
     over="keys",
+    depends_on="table",
     compute=correct_attribution,
     rounding="exact",
     parameters=_PARAMETERS,
@@ -148,6 +149,7 @@ ATTRIBUTION_GAIN = Measure(
         "guess from its overall shares does."
     ),
     over="keys",
+    depends_on="table",
     compute=attribution_gain,
     rounding="exact",
     parameters=_PARAMETERS,

@@ -38,6 +38,7 @@ Kind = Literal["risk", "utility"]
 Direction = Literal["lower", "higher", "zero"]
 Tabulates = Literal["keys", "analyse", "all"]
 Needs = Literal["counts", "records"]
+DependsOn = Literal["", "table", "unaltered", "records"]
 UnitKind = Literal["count", "share_of_records", "share", "other"]
 Rounding = Literal["exact", "sparse", "exposed", "always"]
 
@@ -46,6 +47,7 @@ _CHOICES = {
     "better": Direction,
     "over": Tabulates,
     "needs": Needs,
+    "depends_on": DependsOn,
     "unit_kind": UnitKind,
     "rounding": Rounding,
 }
@@ -67,6 +69,10 @@ class Measure:
 
     A ``named`` measure on counts also needs levels or an attribute beyond those it tabulates: it is
     ``compute(batch, domain, attributes, **parameters)`` on the whole batch.
+
+    ``depends_on`` says what of a release decides the figure: its "table" alone; beside that which records are
+    "unaltered" on the attributes that it tabulates; or the "records", each with what it was.  Unless it says so this is
+    the table for utility, and for risk what the measure needs: unaltered ones with counts, or records.
 
     ``unit_kind`` says how a figure is written; a share from 0 to 1 names what it is a share of as ``share_of``.
     ``of_unaltered`` marks a share of the unaltered records, which reports show as a count.  ``two_way`` marks a mean
@@ -95,6 +101,7 @@ class Measure:
     check: Callable[..., None] | None = None
     undefined: str = "it could not be formed"
     needs: Needs = "counts"
+    depends_on: DependsOn = ""
     cost: str = "microseconds"
     quick: bool = False
     named: bool = False
@@ -116,6 +123,9 @@ class Measure:
                     f"measure '{self.name}': {name} == {value!r}, must be {', '.join(allowed[:-1])} or {allowed[-1]}."
                     + near_words(nearest(str(value), allowed))
                 )
+        if not self.depends_on:
+            of_risk: DependsOn = "records" if self.needs == "records" else "unaltered"
+            object.__setattr__(self, "depends_on", of_risk if self.kind == "risk" else "table")
         for name, default in self.parameters.items():
             if isinstance(default, bool) or not isinstance(default, int | str):
                 raise UsageError(
@@ -167,6 +177,12 @@ class Measure:
     def on_records(self) -> bool:
         """Return whether it needs the records themselves, not only the counts of a table."""
         return self.needs == "records"
+
+    def differs_between_complements(self, of_all: bool) -> bool:
+        """True where it may tell the exchange of some attributes from the exchange of all others that must differ, of
+        which the released records are the same; ``of_all`` where it tabulates all attributes: then both alter the same
+        records."""
+        return self.depends_on == "records" or (self.depends_on == "unaltered" and not of_all)
 
     def loss(self, values: np.ndarray) -> np.ndarray:
         """The figures turned so that smaller is better: the one place where directions are handled."""

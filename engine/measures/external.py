@@ -170,6 +170,7 @@ EXTERNAL_LINKS = Measure(
         "that both hold. Records that equal none are left out unless the plan counts them."
     ),
     over="keys",
+    depends_on="table",
     compute=external_links,
     rounding="exact",
     parameters={"file": "", "beta": 2, "zero": "safe"},
@@ -193,6 +194,7 @@ EXTERNAL_UNMATCHED = Measure(
         "that no link can be made."
     ),
     over="keys",
+    depends_on="table",
     compute=external_unmatched,
     rounding="exact",
     parameters={"file": ""},

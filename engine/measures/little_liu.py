@@ -224,6 +224,7 @@ R2 = Measure(
         "key cell of every record in each table of the release. With one table it equals R1."
     ),
     over="keys",
+    depends_on="unaltered",
     compute=r2,
     parameters=_RISK,
     check=_check,
@@ -245,6 +246,7 @@ P2 = Measure(
         "who sees all its tables together."
     ),
     over="keys",
+    depends_on="unaltered",
     compute=p2,
     parameters=_PROTECTION,
     check=_check_protection,

@@ -83,6 +83,7 @@ RARITY_AUC = Measure(
         "than an unaltered one. Whoever knows that risky ones were altered first suspects the rare; 0.5 is guessing."
     ),
     over="keys",
+    depends_on="unaltered",
     compute=rarity_auc,
     undefined=_ALL_ALIKE,
     needs="records",

@@ -182,6 +182,7 @@ SAMPLE_UNIQUES = Measure(
         "most may have doubles in the population."
     ),
     over="keys",
+    depends_on="table",
     compute=sample_uniques,
     rounding="exact",
 )
@@ -219,6 +220,7 @@ K_ANONYMITY = Measure(
         "count too."
     ),
     over="keys",
+    depends_on="table",
     compute=k_anonymity,
     rounding="exact",
     parameters={"k": 3},
@@ -240,6 +242,7 @@ K_ANONYMITY_SHARE = Measure(
         "count too."
     ),
     over="keys",
+    depends_on="table",
     compute=k_anonymity_share,
     rounding="exact",
     parameters={"k": 3},
@@ -262,6 +265,7 @@ POPULATION_UNIQUES = Measure(
         "population, under a statistical model."
     ),
     over="keys",
+    depends_on="unaltered",
     compute=population_uniques,
     rounding="exact",
     parameters=_POPULATION,
@@ -284,6 +288,7 @@ EXPECTED_MATCHES = Measure(
         "one person of the population with the same keys, under a statistical model."
     ),
     over="keys",
+    depends_on="unaltered",
     compute=expected_matches,
     rounding="exact",
     parameters=_POPULATION,

@@ -136,6 +136,7 @@ SMALL_CELLS_UNSWAPPED = Measure(
         "nothing leaves all keys unswapped."
     ),
     over="keys",
+    depends_on="records",
     compute=small_cells_unswapped,
     rounding="exact",
     parameters={"n_rule": 3},
@@ -157,6 +158,7 @@ UNIQUES_UNSWAPPED = Measure(
         "does not hide them from somebody who ignores the swapped keys."
     ),
     over="keys",
+    depends_on="records",
     compute=uniques_unswapped,
     rounding="exact",
 )
@@ -178,6 +180,7 @@ EXPECTED_MATCHES_UNSWAPPED = Measure(
         "keys of everyone in the file and picks at random among equal records. It equals the number of small cells."
     ),
     over="keys",
+    depends_on="records",
     compute=expected_matches_unswapped,
     rounding="exact",
     parameters={"n_rule": 3},
@@ -200,6 +203,7 @@ SMALL_CELLS_SUBSET = Measure(
         "choice of keys that exposes most records."
     ),
     over="keys",
+    depends_on="records",
     compute=small_cells_subset,
     parameters={"size": 3, "n_rule": 3},
     check=_check_subset,

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from itertools import chain, combinations
 from math import comb, prod
+from typing import Literal
 
 import numpy as np
 
@@ -28,6 +29,8 @@ MOST_SPECS = 2_000_000
 """A space larger than this is refused rather than enumerated."""
 MOST_ROLES = 1_000_000_000
 """And so is one whose specs have more roles than this in all; each takes a byte of memory."""
+Merging = Literal["complements", "same", "none"]
+"""Which specs are one candidate: also complements of one another, those of the same exchange, none."""
 _TRADED = np.arange(128, dtype=np.uint8)
 _TRADED[[S, C]] = C, S
 _CHUNK = 50_000  # choices of attributes listed at once
@@ -236,39 +239,47 @@ def impossibility_text(reason: Impossibility) -> str:
     return _IMPOSSIBILITIES[reason.kind].format(attribute=reason.attribute)
 
 
-def canonical(spec: AttributeSpec) -> AttributeSpec:
-    """The representative of a spec's equivalence class under the strict rule.
+def canonical(spec: AttributeSpec, merging: Merging = "complements") -> AttributeSpec:
+    """The representative of the specs that are merged with one under the strict rule.
 
-    A single U without any C must differ, so it is C; with no U, S and C trade places, and the one with the first
-    attribute is S.
+    A single U without any C must differ, so it is C; with no U, S and C of complements trade places, and the one with
+    the first attribute is S.
     """
+    if merging == "none":
+        return spec
     roles = spec.roles
     if "C" not in roles and roles.count("U") == 1:
         roles = roles.replace("U", "C")
-    if "U" not in roles and roles.find("C") != -1 and roles.find("C") < roles.find("S"):
+    if merging == "complements" and "U" not in roles and roles.find("C") != -1 and roles.find("C") < roles.find("S"):
         roles = roles.translate(str.maketrans("SC", "CS"))
     return AttributeSpec(spec.names, roles)
 
 
-def may_merge(spec: AttributeSpec, domain: Domain, rule: str, carries: bool) -> bool:
-    """Return whether merging a spec with its complement leaves the released file the same.
+def may_merge(spec: AttributeSpec, domain: Domain, rule: str) -> bool:
+    """Return whether a spec may be merged with others of its class.
 
-    Not under the loose rule; not when something stays with its record (carried columns, weights, ids); not when
-    equality on an F attribute leaves its raw values free to differ; not when several kinds of level occur among S and
-    C; not when edit rules refuse pairs, since it matters to them which record gets which values.
+    Not under the loose rule; not when edit rules refuse pairs; not when equality on an F attribute leaves its raw
+    values free to differ; not when several kinds of level occur among the attributes that are not F.
     """
-    if rule != "strict" or carries or domain.refusing:
-        return False
-    return all(
-        attribute.exact if role == "F" else attribute.one_kind
-        for attribute, role in zip(domain.attributes, spec.roles, strict=True)
+    return (
+        rule == "strict"
+        and not domain.refusing
+        and all(
+            attribute.exact if role == "F" else attribute.one_kind
+            for attribute, role in zip(domain.attributes, spec.roles, strict=True)
+        )
     )
 
 
 def build(
-    specs: Iterable[AttributeSpec], table: ContingencyTable, rule: str = "strict", carries: bool = False
+    specs: Iterable[AttributeSpec], table: ContingencyTable, rule: str = "strict", merging: Merging = "complements"
 ) -> Space:
-    """Sort specs into those to run, those merged into an earlier one, and those that can never work on this table."""
+    """Sort specs into those to run, those merged into an earlier one, and those that can never work on this table.
+
+    ``merging`` says which specs are merged: of the "same" exchange written twice; of "complements" too, in which S
+    and C trade places and the released records are the same; "none" where something stays with its record (carried
+    columns, weights, ids).  Where edit rules refuse pairs none are.
+    """
     every = Specs.of(specs, table.domain.names)
     narrow = [j for j, size in enumerate(table.levels_in_use) if size < 2]
     reasons = [Impossibility(kind) for kind in _OF_ROLES] + [Impossibility(ImpossibilityKind.ALL_OTHERS_ONE_CATEGORY)]
@@ -282,7 +293,7 @@ def build(
         swapped = (roles == S).sum(axis=1)
         legal += int(((swapped > 0) & (swapped < roles.shape[1])).sum())
         feasible += int(((reason_of[part] < 0) | of_levels).sum())
-        numbers[part] = as_numbers(_merging(roles, table.domain, rule, carries))
+        numbers[part] = as_numbers(_merging(roles, table.domain, rule, merging))
     possible = np.flatnonzero(reason_of < 0)
     first = possible[first_equal(numbers[possible])]
     is_first = first == possible
@@ -313,9 +324,9 @@ def _reasons(roles: np.ndarray, narrow: Sequence[int], rule: str) -> tuple[np.nd
     return reason_of, reason_of >= n
 
 
-def _merging(roles: np.ndarray, domain: Domain, rule: str, carries: bool) -> np.ndarray:
+def _merging(roles: np.ndarray, domain: Domain, rule: str, merging: Merging) -> np.ndarray:
     """The roles, but of those that :func:`may_merge` the :func:`canonical` ones."""
-    if rule != "strict" or carries or domain.refusing:
+    if rule != "strict" or merging == "none" or domain.refusing:
         return roles
     exact = np.array([attribute.exact for attribute in domain.attributes])
     one_kind = np.array([attribute.one_kind for attribute in domain.attributes])
@@ -325,9 +336,10 @@ def _merging(roles: np.ndarray, domain: Domain, rule: str, carries: bool) -> np.
     result = roles.copy()
     own = roles[fits]
     own[own == U] = C
-    trade = (own == C).argmax(axis=1) < (own == S).argmax(axis=1)
-    trade &= (own == C).any(axis=1)
-    own[trade] = _TRADED[own[trade]]
+    if merging == "complements":
+        trade = (own == C).argmax(axis=1) < (own == S).argmax(axis=1)
+        trade &= (own == C).any(axis=1)
+        own[trade] = _TRADED[own[trade]]
     result[fits] = own
     return result
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from math import prod
 
 from engine.data.table import ContingencyTable
-from engine.release.space import outside_roles
+from engine.release.space import Merging, outside_roles
 
 
 def n_specs(
@@ -15,10 +15,10 @@ def n_specs(
     fix: Sequence[str] = (),
     change: Sequence[str] = (),
     rule: str = "strict",
-    carries: bool = False,
+    merging: Merging = "complements",
 ) -> int:
     """The number of distinct specs of the complete space that can work on a table: as many as
-    ``build(complete(...))`` keeps, by products over the attributes.
+    ``build(complete(...), merging=merging)`` keeps, by products over the attributes.
 
     With every role open to every attribute, all of several levels, this is N(d) = 4^d - (3/2) 3^d - d 2^(d-1) + d +
     1/2 under the strict rule.
@@ -40,14 +40,17 @@ def n_specs(
     feasible = (
         _product(choices, "SFCU") - _product(choices, "FCU") - _product(choices, equal) + _product(choices, fixed)
     )
-    return feasible - (0 if carries or table.domain.refusing else _merged(table, choices, wide))
+    if merging == "none" or table.domain.refusing:
+        return feasible
+    return feasible - _merged(table, choices, wide, merging)
 
 
-def _merged(table: ContingencyTable, choices: list[set[str]], wide: list[bool]) -> int:
+def _merged(table: ContingencyTable, choices: list[set[str]], wide: list[bool], merging: Merging) -> int:
     """Specs that are the same release as another one, beyond the first of each class.
 
     A spec without C and with a single U equals the one in which that U is C.  A spec without U equals the one in which
-    S and C trade places.  Both only where may_merge allows: F on exact attributes, S, C and U on those of one kind.
+    S and C trade places, where such complements are merged.  Both only where may_merge allows: F on exact attributes,
+    S, C and U on those of one kind.
     """
     attributes = table.domain.attributes
     may = [
@@ -59,6 +62,8 @@ def _merged(table: ContingencyTable, choices: list[set[str]], wide: list[bool]) 
         if wide[j] and {"U", "C"} <= roles:
             others = may[:j] + may[j + 1 :]
             as_c += _product(others, "SF") - _product(others, "F")
+    if merging != "complements":
+        return as_c
     both = [roles if {"S", "C"} <= roles else roles - {"S", "C"} for roles in may]
     trading = _product(both, "SCF") - 2 * _product(both, "SF") + _product(both, "F")
     return as_c + trading // 2

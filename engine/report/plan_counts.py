@@ -8,8 +8,7 @@ from dataclasses import dataclass
 from math import comb, prod
 from typing import TYPE_CHECKING
 
-from engine.release.space_size import n_specs
-from engine.sweeps.candidates import scenarios_of
+from engine.sweeps.candidates import n_complete, scenarios_of
 from engine.sweeps.space_count import space_or_count
 from engine.sweeps.swap_ways import per_spec
 
@@ -54,12 +53,7 @@ def plan_counts(
     plan: Plan, data: Microdata, space: Space | Counted | None, others: Sequence[ReleaseSpec]
 ) -> PlanCounts:
     """The same where the space and the scenarios of other mechanisms are known already."""
-    complete = None
-    if plan.swaps_at_random and plan.space.search:
-        space_plan = plan.space
-        complete = n_specs(
-            data.table, plan.swap, space_plan.fix, space_plan.change, space_plan.rule, data.has_carried_columns
-        )
+    complete = n_complete(plan, data) if plan.swaps_at_random and plan.space.search else None
     return PlanCounts(data, space, complete, tuple(Counter(spec.mechanism for spec in others).items()))
 
 

@@ -13,6 +13,8 @@ from engine.common.errors import UsageError
 from engine.data.domain import Domain
 from engine.data.microdata import Microdata
 from engine.data.table import ContingencyTable
+from engine.measures.base import attribute_indices
+from engine.measures.planned import planned_calls
 from engine.mechanisms import mechanism
 from engine.mechanisms import names as mechanism_names
 from engine.mechanisms.base import Mechanism
@@ -21,6 +23,7 @@ from engine.plan import MechanismPlan, Plan
 from engine.release import space
 from engine.release.parameter import Setting
 from engine.release.release_specs import ReleaseSpecs
+from engine.release.space_size import n_specs
 from engine.release.spec import AttributeSpec, ReleaseSpec
 from engine.release.specs import Specs
 from engine.sweeps.groups import fit_key
@@ -50,7 +53,7 @@ def space_of(plan: Plan, data: Microdata, known: Specs | None = None) -> space.S
         texts = set(known.texts())
         is_known = np.fromiter((text in texts for text in specs.texts()), bool, len(specs))
         specs = specs.take(np.argsort(~is_known, kind="stable"))
-    built = space.build(specs, data.table, space_plan.rule, data.has_carried_columns)
+    built = space.build(specs, data.table, space_plan.rule, merging_of(plan, data))
     built = without_impossible(built, space_plan.rule, swap_ways(plan), data.table)
     if not built.specs:
         if not built.impossible:
@@ -58,6 +61,28 @@ def space_of(plan: Plan, data: Microdata, known: Specs | None = None) -> space.S
         spec, reason = built.impossible[0]
         raise UsageError(f"no candidate release is possible: {space.impossibility_text(reason)} (spec '{spec}')")
     return built
+
+
+def merging_of(plan: Plan, data: Microdata) -> space.Merging:
+    """Which specs of a plan are one candidate.  The exchange of some attributes and that of all others that must differ
+    are two, though the released records are the same, where a measure tells whose each record is."""
+    if data.has_carried_columns:
+        return "none"
+    lists = {"keys": plan.keys, "analyse": plan.analyse}
+    told_apart = any(
+        call.measure.differs_between_complements(
+            len(attribute_indices(call, data.domain, lists)) == len(data.domain.names)
+        )
+        for call in planned_calls(plan)
+    )
+    return "same" if told_apart else "complements"
+
+
+def n_complete(plan: Plan, data: Microdata) -> int:
+    """The number of distinct specs of the complete space, of which a search looks at some."""
+    asked = plan.space
+    merging = merging_of(plan, data)
+    return n_specs(data.table, plan.swap, asked.fix, asked.change, asked.rule, merging)
 
 
 def _with_outside(spec: AttributeSpec, fix: Sequence[str], change: Sequence[str]) -> AttributeSpec:

@@ -34,6 +34,7 @@ from engine.release.results import first_runs
 from engine.release.space_size import n_specs
 from engine.release.spec import AttributeSpec
 from engine.study.map_reader import objective_indices
+from engine.sweeps.candidates import merging_of
 from engine.sweeps.runner import Runner
 from engine.sweeps.swap_ways import obstacle_in_all, swap_ways
 
@@ -47,12 +48,12 @@ class Search:
     """The scenarios that have been looked at, and where to look next.
 
     ``specs`` are those looked at, in order; at most ``budget`` of them.  Of specs that are the same release only one is
-    looked at.
+    looked at; ``merging`` says which are (:func:`engine.release.space.build`).
     """
 
     table: ContingencyTable
     plan: Plan
-    carries: bool
+    merging: space.Merging
     key: bytes
     known: Collection[AttributeSpec] = ()
     specs: list[AttributeSpec] = field(default_factory=list)
@@ -150,13 +151,13 @@ class Search:
         return obstacle_in_all(spec, self.plan.space.rule, self.ways, self.table, self._obstacles)
 
     def _class_of(self, spec: AttributeSpec) -> str:
-        merge = space.may_merge(spec, self.table.domain, self.plan.space.rule, self.carries)
-        return space.canonical(spec).roles if merge else "=" + spec.roles
+        merge = space.may_merge(spec, self.table.domain, self.plan.space.rule)
+        return space.canonical(spec, self.merging).roles if merge else "=" + spec.roles
 
 
 def search_of(plan: Plan, data: Microdata, key: bytes, known: Collection[AttributeSpec] = ()) -> Search:
     """Return a search over these data that has not begun."""
-    return Search(data.table, plan, data.has_carried_columns, key, known)
+    return Search(data.table, plan, merging_of(plan, data), key, known)
 
 
 @dataclass(frozen=True)
@@ -204,7 +205,7 @@ def run_search(runner: Runner, search: Search) -> SearchReport:
     losses = look(new)
     while new := search.ask(losses):
         losses = look(new)
-    complete_space = (search.plan.swap, space_plan.fix, space_plan.change, space_plan.rule, search.carries)
+    complete_space = (search.plan.swap, space_plan.fix, space_plan.change, space_plan.rule, search.merging)
     return SearchReport(len(search.specs), n_specs(search.table, *complete_space), _added(losses))
 
 

@@ -16,10 +16,9 @@ from engine.data.microdata import Microdata
 from engine.measures import call
 from engine.plan import AboutPlan, DecisionPlan, Plan, ThreatPlan
 from engine.release.space import Space, impossibility_text, scenarios
-from engine.release.space_size import n_specs
 from engine.release.spec import RANDOM_SWAP, ReleaseSpec, percent
 from engine.sweeps.adaptive import most_runs
-from engine.sweeps.candidates import scenarios_of
+from engine.sweeps.candidates import n_complete, scenarios_of
 from engine.sweeps.evaluator import question_of
 from engine.sweeps.probe import estimate, probed
 from engine.sweeps.remarks import failure_text, method_remarks, predicted_failures, remark_text, widest_first
@@ -151,12 +150,8 @@ def _tried(plan: Plan, data: Microdata) -> _Tried:
 def _searched(plan: Plan, data: Microdata) -> int:
     """Say how many scenarios a search looks at, at most, and of how many."""
     space = plan.space
-    depends = (plan.data, plan.swap, space.fix, space.change, space.rule)
-    of = state.get().memo.get(
-        "searched",
-        depends,
-        lambda: n_specs(data.table, plan.swap, space.fix, space.change, space.rule, data.has_carried_columns),
-    )
+    depends = (plan.data, plan.swap, space.fix, space.change, space.rule, plan.keys, plan.measures, plan.edits)
+    of = state.get().memo.get("searched", depends, lambda: n_complete(plan, data))
     looked = min(of * per_spec(plan), space.budget)
     if of < _COUNTABLE:
         st.caption(

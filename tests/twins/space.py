@@ -7,7 +7,7 @@ from itertools import combinations, product
 from typing import NamedTuple
 
 from engine.data.table import ContingencyTable
-from engine.release.space import Impossibility, canonical, impossibility, may_merge, outside_roles
+from engine.release.space import Impossibility, Merging, canonical, impossibility, may_merge, outside_roles
 from engine.release.spec import AttributeSpec
 
 
@@ -44,7 +44,7 @@ class Built(NamedTuple):
     impossible: list[tuple[AttributeSpec, Impossibility]]
 
 
-def build(specs: Iterable[AttributeSpec], table: ContingencyTable, rule: str, carries: bool) -> Built:
+def build(specs: Iterable[AttributeSpec], table: ContingencyTable, rule: str, merging: Merging) -> Built:
     """Look at each spec in turn."""
     distinct: list[AttributeSpec] = []
     merged: list[tuple[AttributeSpec, AttributeSpec]] = []
@@ -61,7 +61,7 @@ def build(specs: Iterable[AttributeSpec], table: ContingencyTable, rule: str, ca
             continue
         key = roles
         if "U" not in roles or ("C" not in roles and roles.count("U") == 1):  # all others equal themselves alone
-            key = canonical(spec).roles if may_merge(spec, table.domain, rule, carries) else "=" + roles
+            key = canonical(spec, merging).roles if may_merge(spec, table.domain, rule) else "=" + roles
         if key not in first:
             first[key] = spec
             distinct.append(spec)

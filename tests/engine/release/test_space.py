@@ -131,23 +131,23 @@ def attributes(d: int, **parts) -> Domain:
 
 def test_when_merging_is_not_allowed():
     spec = AttributeSpec(names(3), "SCF")
-    assert may_merge(spec, attributes(3), "strict", carries=False)
-    assert not may_merge(spec, attributes(3), "loose", carries=False)
-    assert not may_merge(spec, attributes(3), "strict", carries=True)
-    assert not may_merge(spec, attributes(3, exact=False), "strict", carries=False), "raw values of F may differ"
-    assert may_merge(AttributeSpec(names(3), "SCC"), attributes(3, exact=False), "strict", carries=False)
+    assert may_merge(spec, attributes(3), "strict")
+    assert not may_merge(spec, attributes(3), "loose")
+    assert not may_merge(spec, attributes(3, exact=False), "strict"), "raw values of F may differ"
+    assert may_merge(AttributeSpec(names(3), "SCC"), attributes(3, exact=False), "strict")
     kinds = attributes(3, kinds=("value", "skip"))
-    assert not may_merge(AttributeSpec(names(3), "SCC"), kinds, "strict", carries=False)
+    assert not may_merge(AttributeSpec(names(3), "SCC"), kinds, "strict")
     mixed = Domain((*attributes(2).attributes, Attribute("C", ("a", "b"), ("value", "skip"))))
-    assert may_merge(spec, mixed, "strict", carries=False), "on F partners are equal, so their kinds are"
+    assert may_merge(spec, mixed, "strict"), "on F partners are equal, so their kinds are"
 
 
 def test_only_what_may_be_merged_is_merged():
     table = full_table(3)
     specs = [AttributeSpec(names(3), roles) for roles in ("SCF", "CSF", "SUF", "USF")]
     assert [spec.roles for spec in build(specs, table).specs] == ["SCF"]
-    assert len(build(specs, table, carries=True).specs) == 4
-    assert len(build([*specs, specs[0]], table, carries=True).specs) == 4, "the same spec twice is one"
+    assert [spec.roles for spec in build(specs, table, merging="same").specs] == ["SCF", "CSF"]
+    assert len(build(specs, table, merging="none").specs) == 4
+    assert len(build([*specs, specs[0]], table, merging="none").specs) == 4, "the same spec twice is one"
     # with two U the complement would demand that both differ: not the same
     two = [AttributeSpec(names(3), roles) for roles in ("SUU", "USS", "CSS")]
     built = build(two, table)
@@ -165,7 +165,7 @@ def test_merged_specs_release_the_same_tables(small, data):
         for spec in (small.spec("".join(roles)) for roles in product("SFC", repeat=len(small.shape)))
         if {"S", "C"} <= set(spec.roles)
         and not impossibility(spec, table, "strict")
-        and may_merge(spec, small.domain, "strict", False)
+        and may_merge(spec, small.domain, "strict")
     ]
     assume(merging)
     roles = data.draw(st.sampled_from(merging))
@@ -335,5 +335,5 @@ def test_a_space_explains_what_it_leaves_out(small):
     assert all(impossibility(spec, table, "strict") == reason for spec, reason in found.impossible)
     assert not any(impossibility(spec, table, "strict") for spec in found.specs)
     assert len(found.specs) + len(found.merged) + len(found.impossible) == 4**d
-    keys = [canonical(spec) if may_merge(spec, table.domain, "strict", False) else spec for spec in found.specs]
+    keys = [canonical(spec) if may_merge(spec, table.domain, "strict") else spec for spec in found.specs]
     assert len(set(keys)) == len(keys)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from itertools import product
+from typing import get_args
 
 import numpy as np
 import pytest
@@ -16,7 +17,7 @@ from engine.data.table import ContingencyTable
 from engine.plan import SpacePlan
 from engine.plan.recode import code
 from engine.release import equal_roles, space
-from engine.release.space import Space, build, by_swap_sizes, complete
+from engine.release.space import Merging, Space, build, by_swap_sizes, complete
 from engine.release.spec import AttributeSpec
 from engine.release.specs import Specs
 from engine.sweeps.candidates import space_of
@@ -56,27 +57,38 @@ def assert_same(built: Space, expected: twin.Built) -> None:
     )
 
 
+MERGINGS = st.sampled_from(get_args(Merging))
+
+
 @pytest.mark.slow
-@given(tables(st.integers(1, 4)), st.data(), st.sampled_from(["strict", "strict", "loose"]), st.booleans())
+@given(
+    tables(st.integers(1, 4)),
+    st.data(),
+    st.sampled_from(["strict", "strict", "loose"]),
+    MERGINGS,
+)
 @examples(150)
-def test_every_spec_of_a_few_attributes_becomes_the_same(table, data, rule, carries):
+def test_every_spec_of_a_few_attributes_becomes_the_same(table, data, rule, merging):
     names = table.domain.names
     every = [AttributeSpec(names, "".join(roles)) for roles in product("SFCU", repeat=len(names))]
     specs = data.draw(st.permutations(every)) + data.draw(st.lists(st.sampled_from(every), max_size=5))
-    assert_same(build(specs, table, rule, carries), twin.build(specs, table, rule, carries))
+    assert_same(build(specs, table, rule, merging), twin.build(specs, table, rule, merging))
+
+
+MERGINGS = st.sampled_from(get_args(Merging))
 
 
 @pytest.mark.slow
-@given(tables(st.integers(28, 70)), st.data(), st.sampled_from(["strict", "loose"]), st.booleans())
+@given(tables(st.integers(28, 70)), st.data(), st.sampled_from(["strict", "loose"]), MERGINGS)
 @examples(60)
-def test_specs_of_many_attributes_become_the_same(table, data, rule, carries):
+def test_specs_of_many_attributes_become_the_same(table, data, rule, merging):
     """More roles than a word holds."""
     names = table.domain.names
     few = st.lists(st.sampled_from("SFCU"), min_size=2, max_size=2)
     fill = st.sampled_from("SFC")
     texts = st.tuples(few, few, fill).map(lambda ends: "".join((*ends[0], ends[2] * (len(names) - 4), *ends[1])))
     specs = [AttributeSpec(names, text) for text in data.draw(st.lists(texts, max_size=30))]
-    assert_same(build(specs, table, rule, carries), twin.build(specs, table, rule, carries))
+    assert_same(build(specs, table, rule, merging), twin.build(specs, table, rule, merging))
 
 
 @pytest.mark.slow
@@ -100,7 +112,7 @@ def test_large_spaces_are_made_part_by_part(monkeypatch: pytest.MonkeyPatch) -> 
     names = NAMES[:5]
     cells = np.array(list(product(range(2), repeat=5)))
     table = ContingencyTable(Domain(tuple(Attribute(name, ("a", "b")) for name in names)), cells, np.ones(32, np.int64))
-    expected = twin.build(twin.complete(names, names), table, "strict", False)
+    expected = twin.build(twin.complete(names, names), table, "strict", "complements")
     for size in (1, 7, 64):
         monkeypatch.setattr(space, "_CHUNK", size)
         monkeypatch.setattr(equal_roles, "_BLOCK", size)
@@ -117,7 +129,7 @@ def test_of_equal_specs_a_known_one_counts() -> None:
     assert small.spec("FSC") in plain.specs and small.spec("FCS") not in plain.specs
     assert list(resumed.specs[:2]) == [small.spec("FCS"), small.spec("UUS")]
     specs = sorted(twin.complete(plan.names, plan.swap), key=lambda spec: spec not in known)
-    assert_same(resumed, twin.build(specs, data.table, "strict", False))
+    assert_same(resumed, twin.build(specs, data.table, "strict", "complements"))
     assert replace(resumed, specs=plain.specs) != resumed
 
 

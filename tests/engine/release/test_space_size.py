@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import get_args
 
 import pytest
 from hypothesis import given
@@ -10,7 +11,7 @@ from hypothesis import strategies as st
 
 from engine.data.domain import Domain
 from engine.data.table import ContingencyTable
-from engine.release.space import build, complete, counts
+from engine.release.space import Merging, build, complete, counts
 from engine.release.space_size import n_specs
 from tests.examples import examples
 from tests.small_tables import Small, smalls
@@ -34,8 +35,13 @@ def test_twenty_attributes_are_counted_without_enumerating():
 
 @pytest.mark.slow
 @examples(80)
-@given(smalls(with_kinds=True), st.data(), st.sampled_from(["strict", "strict", "loose"]), st.booleans())
-def test_it_counts_what_enumerating_keeps(small, data, rule, carries):
+@given(
+    smalls(with_kinds=True),
+    st.data(),
+    st.sampled_from(["strict", "strict", "loose"]),
+    st.sampled_from(get_args(Merging)),
+)
+def test_it_counts_what_enumerating_keeps(small, data, rule, merging):
     table, _ = small.coded()
     exact = data.draw(st.lists(st.booleans(), min_size=len(small.shape), max_size=len(small.shape)))
     attributes = zip(table.domain.attributes, exact, strict=True)
@@ -43,5 +49,5 @@ def test_it_counts_what_enumerating_keeps(small, data, rule, carries):
     role_of = {name: data.draw(st.sampled_from(["swap", "swap", "not", "fix", "change"])) for name in small.names}
     swap = [name for name, what in role_of.items() if what != "not"]
     fix, change = ([name for name, what in role_of.items() if what == asked] for asked in ("fix", "change"))
-    kept = build(complete(small.names, swap, fix, change), table, rule, carries).specs
-    assert n_specs(table, swap, fix, change, rule, carries) == len(kept)
+    kept = build(complete(small.names, swap, fix, change), table, rule, merging).specs
+    assert n_specs(table, swap, fix, change, rule, merging) == len(kept)

@@ -7,6 +7,7 @@ import re
 from collections.abc import Callable
 from dataclasses import replace
 from types import SimpleNamespace
+from typing import get_args
 
 import docx
 import pytest
@@ -16,7 +17,7 @@ from engine.plan import Plan, read_plan
 from engine.plan.lock import departures, lock
 from engine.plan.recode import code
 from engine.plan.samples import load
-from engine.release.space import build, complete
+from engine.release.space import Merging, build, complete
 from engine.report.plan_counts import count_plan
 from engine.report.plan_document import document_bytes, plan_document
 from engine.study.decision_log import entries
@@ -92,11 +93,11 @@ def test_presets_change_the_space_and_its_count() -> None:
 
 @pytest.mark.parametrize(("d", "narrow"), [(3, ()), (4, (1,)), (4, (0, 3))])
 @pytest.mark.parametrize("rule", ["strict", "loose"])
-@pytest.mark.parametrize("carries", [False, True])
-def test_the_figures_of_a_space_add_up(d: int, narrow: tuple[int, ...], rule: str, carries: bool) -> None:
+@pytest.mark.parametrize("merging", get_args(Merging))
+def test_the_figures_of_a_space_add_up(d: int, narrow: tuple[int, ...], rule: str, merging: Merging) -> None:
     cells = sorted({tuple(0 if j in narrow else i >> j & 1 for j in range(d)) for i in range(2**d)})
     small = expand(cells, [2] * len(cells), (2,) * d)
-    found = build(complete(small.names, small.names), small.coded()[0], rule, carries)
+    found = build(complete(small.names, small.names), small.coded()[0], rule, merging)
     figures = [int(word.replace(",", "")) for word in re.findall(r"\d[\d,]*", plan_size._sifted(found))]
     assert figures[0] == sum(figures[1:]) == 4**d - 3**d and figures[-1] == len(found.specs)
 
