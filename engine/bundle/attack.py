@@ -8,6 +8,7 @@ associations that the swap has weakened and so stands out from all wrong guesses
 from __future__ import annotations
 
 import time
+from dataclasses import asdict
 from typing import Any
 
 import numpy as np
@@ -17,9 +18,11 @@ from engine.bundle.guesses import guesses, old_generator, weakness
 from engine.bundle.redrawing import redrawn_exchanges
 from engine.bundle.refusal import Attack, AttackSucceeded
 from engine.common.streams import KEY_BYTES
+from engine.common.wording import listed
 from engine.data.table import occupied
 from engine.release.order_trace import order_trace
 from engine.report.detected import TOP, detected
+from engine.sweeps.misfits import misfits
 from engine.sweeps.recodes import released_recodes
 from engine.sweeps.release_warnings import MEND_IDENTIFIER, tells_apart, tells_units_apart
 
@@ -44,6 +47,7 @@ def attack(source: ExportSource) -> dict[str, Any]:
         "order": _guess_order(source),
         "identifiers": _find_identifiers(source),
         "recodes": _find_recodes(source),
+        "misfits": _find_misfits(source),
         "matching": _match_records(source),
         "published_tables": _use_published_tables(source),
     }
@@ -61,6 +65,8 @@ ADVICE: dict[Attack, str] = {
     "identifiers": MEND_IDENTIFIER,
     "recodes": "let the two move as one block (accept the suggestion under File, or name both in the columns of an "
     "attribute), or drop one of them",
+    "misfits": "do not release the column that tells, put classes of it into the file in its place, let the two move "
+    "as one block, or exchange another attribute; a weight need not be published",
 }
 """What to do where an attack succeeds, by its part of the result of :func:`attack`."""
 
@@ -202,6 +208,28 @@ def _find_recodes(source: ExportSource) -> dict[str, Any]:
         + (f"; so it is with {more:,} more pair{'s' if more > 1 else ''} of columns" if more else "")
     )
     return {"tried": len(tried), "succeeded": True, "why": why}
+
+
+def _find_misfits(source: ExportSource) -> dict[str, Any]:
+    """Name the records whose exchanged values go least with the columns that stayed, weight and household included."""
+    found, tried = misfits(source.remade, [name for name in source.columns if name != source.data.id])
+    if not found:
+        return {"tried": tried, "succeeded": False, "telling": False}
+    best = found[0]
+    what = listed([f"'{name}'" for name in best.beside])
+    tells = "tells" if len(best.beside) == 1 else "tell"
+    why = (
+        f"{what} {tells} in which records '{best.attribute}' was altered: of the {best.altered:,} records in which it "
+        f"goes least with {'it' if len(best.beside) == 1 else 'them'}, {best.rightly:,.0f} are altered, and what is "
+        f"commonest beside it is what was there in {best.restored:.0%} of these"
+    )
+    return {
+        "tried": tried,
+        "succeeded": best.undoes,
+        "telling": best.is_telling,
+        "why": why,
+        "best": [{**asdict(one), "skill": round(one.skill, 4)} for one in found],
+    }
 
 
 def _use_published_tables(source: ExportSource) -> dict[str, Any]:

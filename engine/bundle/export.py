@@ -207,6 +207,8 @@ def _write(source: ExportSource | StreamedSource, out: Path, tier: str, tiers: t
     if isinstance(source, ExportSource) and {Tier.PUBLIC, Tier.MEMBER} & set(tiers):
         say(Message("step", "attacking the release itself"))
         attack_result = attack(source)
+        if attack_result["misfits"]["telling"]:
+            say(Message("warning", f"{attack_result['misfits']['why']}; for the board to know"))
     search = leaks.search_of(source, out)
     published = {Tier.PUBLIC.value: ".", ALL: Tier.PUBLIC.value}.get(tier)
     with new_folder(out, public=[published] if published else ()) as (hidden, finish):

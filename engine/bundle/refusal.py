@@ -6,7 +6,7 @@ from typing import Literal
 
 from engine.common.errors import EngineError
 
-Attack = Literal["keys", "undoing", "order", "identifiers", "recodes"]
+Attack = Literal["keys", "undoing", "order", "identifiers", "recodes", "misfits"]
 
 
 class Refused(EngineError):

@@ -14,9 +14,11 @@ from engine.plan.recode import edit_failures
 from engine.release.order_trace import order_trace
 from engine.release.results import RunStatus
 from engine.release.spec import pairs_wanted
-from engine.report.facts import EDITS, RECODES, ROW_ORDER, Check
+from engine.report.facts import EDITS, MISFITS, RECODES, ROW_ORDER, Check
 from engine.report.shares import weights_of
+from engine.sweeps.misfits import misfits
 from engine.sweeps.recodes import released_recodes
+from engine.sweeps.release_warnings import released_names
 
 if TYPE_CHECKING:
     from engine.models.record_release import RecordRelease
@@ -40,6 +42,7 @@ def checks(
         _unswapped(realisation, release),
         _blocks(release),
         _recodes(realisation),
+        *_misfits(realisation, plan),
         *_edits(release, plan),
         _missing(release),
         _partners(realisation),
@@ -152,6 +155,26 @@ def _recodes(realisation: Remade) -> Check:
         f"{further}",
         False,
     )
+
+
+def _misfits(realisation: Remade, plan: Plan) -> list[Check]:
+    """The check that fails where columns that stayed tell which records were altered; none where they do not."""
+    data = realisation.data
+    uses = {"weight": data.weight, "unit": data.unit}
+    included = [name for use, name in uses.items() if name and use in plan.publish.include]
+    found, _ = misfits(realisation, [*released_names(data), *included])
+    if not found or not found[0].is_telling:
+        return []
+    best = found[0]
+    many = "nearly all altered records. No public bundle can be made of it" if best.undoes else "most altered records"
+    return [
+        Check(
+            MISFITS,
+            f"In these {best.attribute} no longer goes with {listed(best.beside)}, which stayed: whoever has the file "
+            f"can name {many}.",
+            False,
+        )
+    ]
 
 
 def _edits(release: RecordRelease, plan: Plan) -> list[Check]:

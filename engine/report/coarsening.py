@@ -33,6 +33,7 @@ import numpy as np
 
 from engine.measures.distortion import moved_between_rounded
 from engine.report.coarse_counts import count, rounded, with_coarse_counts, with_rounded
+from engine.report.facts import MISFITS
 from engine.report.rate_facts import AT_LEAST_ONE, STEPS, ChangeKind, ChangeRow, Counts, Range, Step
 from engine.report.redaction import half_unit
 
@@ -63,7 +64,9 @@ def coarsened(findings: Findings, step: Step, counts: Counts = "exact") -> Findi
         return findings
     if step == "two digits":
         return replace(findings, utility=_rounded(findings.utility))
-    checks = tuple(replace(check, found=_FIGURE.sub("", check.found)) for check in findings.checks)
+    # how surely altered records are named depends on how many there are
+    told = [check for check in findings.checks if check.name != MISFITS]
+    checks = tuple(replace(check, found=_FIGURE.sub("", check.found)) for check in told)
     is_distance_told = step != "analyses" and _is_on_map(findings)
     utility = _changes(findings.utility, step, is_distance_told=is_distance_told)
     return replace(findings, utility=utility, checks=checks)

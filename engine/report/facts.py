@@ -346,8 +346,8 @@ class Utility:
     unused: tuple[str, ...] = ()
 
 
-RECODES = "Recodes kept"
-"""The check of columns that others decide, by its name."""
+RECODES, MISFITS = "Recodes kept", "Altered records hidden"
+"""The checks of columns that others decide, or nearly so, by their names."""
 
 
 ROW_ORDER = "Rows in a random order"

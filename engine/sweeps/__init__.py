@@ -9,6 +9,7 @@ __all__ = [
     "cluster_batches",
     "evaluator",
     "groups",
+    "misfits",
     "pace",
     "probe",
     "readiness",

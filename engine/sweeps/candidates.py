@@ -64,8 +64,11 @@ def space_of(plan: Plan, data: Microdata, known: Specs | None = None) -> space.S
 
 
 def merging_of(plan: Plan, data: Microdata) -> space.Merging:
-    """Which specs of a plan are one candidate.  The exchange of some attributes and that of all others that must differ
-    are two, though the released records are the same, where a measure tells whose each record is."""
+    """Return which specs of a plan are one candidate.
+
+    The exchange of some attributes and that of all others that must differ are two, though the released records are the
+    same, where a measure tells whose each record is.
+    """
     if data.has_carried_columns:
         return "none"
     lists = {"keys": plan.keys, "analyse": plan.analyse}

@@ -57,8 +57,8 @@ def text(n: int = 160) -> str:
     for i in range(n):
         age = 18 + (i * 7) % 40
         rows.append(
-            f"c{i},{age},f{age % 5},{1 + i % 2},{'abc'[(i // 2) % 3]},{'pqr'[(i // 2) % 3] if i % 5 else 'p'},"
-            f"{(i * 13) % 50 + 0.5},{1 + i % 4}.5,s{i}"
+            f"c{i},{age},f{age % 5},{1 + i % 2},{'abc'[(i // 2) % 3]},"
+            f"{'pqr'[(i // 2) % 3] if i * 7919 % 101 > 20 else 'p'},{(i * 13) % 53 + 0.5},{1 + i % 4}.5,s{i}"
         )
     return "\n".join(rows) + "\n"
 

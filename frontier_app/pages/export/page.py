@@ -55,7 +55,7 @@ _FORMATS = {
     "dta": "Stata (.dta)",
     "xpt": "SAS (.xpt)",
 }
-_MENDED_IN_FILE: tuple[Attack, ...] = ("identifiers", "recodes")
+_MENDED_IN_FILE: tuple[Attack, ...] = ("identifiers", "recodes", "misfits")
 _EVERY = 1.0
 _SHOWN = 5  # exports that are listed
 _LONG = 8  # files of a bundle that are named
@@ -376,6 +376,8 @@ def _attacked(attack: Mapping[str, Any] | None) -> list[str]:
         )
     elif undoing.get("why"):
         sentences.append(f"Undoing was not tried: {undoing['why']}.")
+    if attack.get("misfits", {}).get("telling"):
+        sentences.append(f"For the board to know: {attack['misfits']['why']}.")
     if attack.get("published_tables", {}).get("tried"):
         sentences.append(recognised.found_words(attack["published_tables"]))
     return sentences

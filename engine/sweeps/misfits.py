@@ -1,0 +1,182 @@
+"""Find altered records by values that do not fit the rest of their record, with nothing but the released file.
+
+What was exchanged no longer goes with what stayed.  Where a column that stayed nearly decides one that moved, such as a
+weight that is the same in a whole region, the records in which the two do not go together are those that were altered,
+and the others tell what was there.  The intruder knows how many were altered, no more.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+
+import numpy as np
+
+from engine.common.raw_values import numbers
+from engine.data.microdata import RawColumn
+from engine.sweeps.remake import Remade, carriers_of
+
+NEIGHBOURS = 50
+"""Records next to one by a column of numbers that seldom repeat."""
+_SELDOM = 8  # records of a value, on average, below which numbers are compared with near ones
+_FEW_CELLS = 4  # cells of a table for each record, up to which all are counted
+_MOST_PAIRED = 12  # columns up to which every two of them are looked at together
+_MOST_LEVELS = 400  # levels of what moved, beside numbers that seldom repeat
+_FEWEST = 10  # altered records, below which a few lucky ones would be a success
+_SECONDS = 10.0
+_TELLING, _CERTAIN = 0.5, 0.9
+
+
+@dataclass(frozen=True)
+class Misfit:
+    """As many records as were altered on an attribute, ``altered``, are named by how little its value goes with the
+    columns ``beside``, which stayed; ``rightly`` are so on average (equal ones are named by chance).
+
+    ``restored`` is the share of those named rightly whose original level is the commonest of the records that are alike
+    on these columns.
+    """
+
+    attribute: str
+    beside: tuple[str, ...]
+    n_records: int
+    altered: int
+    rightly: float
+    restored: float
+
+    @property
+    def skill(self) -> float:
+        """The share of the named records that are altered, less what names at random would hit: 0 at random, 1 when
+        all are; below 0 where random names are better."""
+        base = self.altered / self.n_records
+        return (self.rightly / self.altered - base) / (1 - base)
+
+    @property
+    def is_telling(self) -> bool:
+        """True where more than half of the way from random names to certain ones is gone: a matter for the board."""
+        return self.skill > _TELLING
+
+    @property
+    def undoes(self) -> bool:
+        """True where the names are nearly certain: nothing is left of the protection."""
+        return self.skill > _CERTAIN
+
+
+def misfits(made: Remade, names: Sequence[str]) -> tuple[list[Misfit], int]:
+    """The best attack on each altered attribute, the best first, and how many were made.
+
+    ``names`` are the released columns; every one that stayed is used, and every two together where they are few.  Only
+    the first of several tables is attacked.
+    """
+    carriers, table = carriers_of(made, 0), made.tables[0]
+    stayed = [made.data.raw.columns[name] for name in names if name not in carriers and not table.is_renumbered(name)]
+    begin, best, tried = time.monotonic(), dict[str, Misfit](), 0
+    targets = [
+        _Target(name, made.codes(j), made.data.codes[j])
+        for j, name in enumerate(made.data.domain.names)
+        if (made.codes(j) != made.data.codes[j]).sum() >= _FEWEST and (made.codes(j) == made.data.codes[j]).any()
+    ]
+    for beside in _beside(stayed):
+        for target in targets:
+            found = _attack(target, beside)
+            tried += 1
+            if found is not None and (target.name not in best or found.skill > best[target.name].skill):
+                best[target.name] = found
+        if time.monotonic() - begin > _SECONDS:
+            break
+    return sorted(best.values(), key=lambda one: -one.skill), tried
+
+
+class _Target:
+    """An attribute that moved: its released and original levels."""
+
+    def __init__(self, name: str, now: np.ndarray, before: np.ndarray) -> None:
+        self.name, self.now, self.before = name, now.astype(np.int64), before.astype(np.int64)
+        self.n_levels = int(max(self.now.max(), self.before.max())) + 1
+        self.changed = self.now != self.before
+        self.share = np.bincount(self.now, minlength=self.n_levels) / len(self.now)
+
+
+@dataclass(frozen=True)
+class _Beside:
+    """Columns that stayed: ``groups`` of records that are alike, or their ``order`` by numbers that seldom repeat."""
+
+    names: tuple[str, ...]
+    groups: np.ndarray
+    order: np.ndarray | None = None
+
+
+def _beside(columns: Sequence[RawColumn]) -> Iterator[_Beside]:
+    """Each column that stayed, then every two of them that have few values."""
+    several = []
+    for column in columns:
+        groups = column.codes.astype(np.int64) + 1
+        n = int(groups.max(initial=0)) + 1
+        if n * _SELDOM > len(groups):
+            figures = numbers(column.values)
+            if not np.isnan(figures).any():
+                yield _Beside((column.name,), groups, np.argsort(np.append(np.nan, figures)[groups], kind="stable"))
+        elif n > 1:
+            several.append((column.name, groups, n))
+        yield _Beside((column.name,), groups)
+    if len(several) > _MOST_PAIRED:
+        return
+    for (a, groups, _), (b, others, n) in combinations(several, 2):
+        yield _Beside((a, b), groups * n + others)
+
+
+def _attack(target: _Target, beside: _Beside) -> Misfit | None:
+    """Name the records that fit least, as many as are altered; None where nothing can be compared."""
+    if beside.order is not None:
+        if target.n_levels > _MOST_LEVELS:
+            return None
+        alike, of_level, commonest = _among_neighbours(target, beside.order)
+    else:
+        alike, of_level, commonest = _in_groups(target, beside.groups)
+    share = target.share[target.now]
+    # how much commoner the level is among the other records that are alike than among all, drawn a little to the latter
+    fit = (of_level - 1 + share) / (alike * share)
+    m = int(target.changed.sum())
+    last = np.partition(fit, m - 1)[m - 1]
+    below, equal = fit < last, fit == last
+    by_chance = (m - below.sum()) / equal.sum()
+    rightly = float((below & target.changed).sum() + by_chance * (equal & target.changed).sum())
+    named = (below | equal) & target.changed
+    restored = float((commonest == target.before)[named].mean()) if named.any() else 0.0
+    return Misfit(target.name, beside.names, len(fit), m, rightly, restored)
+
+
+def _in_groups(target: _Target, groups: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """For each record the number of records in its group, of those of them with its level, and the commonest level."""
+    n_groups = int(groups.max()) + 1
+    if n_groups * target.n_levels <= _FEW_CELLS * len(groups):
+        table = np.bincount(groups * target.n_levels + target.now, minlength=n_groups * target.n_levels)
+        table = table.reshape(n_groups, target.n_levels)
+        return table.sum(axis=1)[groups], table[groups, target.now], table.argmax(axis=1)[groups]
+    cells, cell, counts = np.unique(groups * target.n_levels + target.now, return_inverse=True, return_counts=True)
+    owner, level = np.divmod(cells, target.n_levels)
+    order = np.lexsort((counts, owner))
+    last = np.flatnonzero(np.append(owner[order][1:] != owner[order][:-1], True))
+    commonest = np.zeros(n_groups, np.int64)
+    commonest[owner[order][last]] = level[order][last]
+    return np.bincount(groups)[groups], counts[cell], commonest[groups]
+
+
+def _among_neighbours(target: _Target, order: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """The same among the records next to each one in an order."""
+    n, now = len(order), target.now[order]
+    first = np.clip(np.arange(n) - NEIGHBOURS // 2, 0, max(0, n - NEIGHBOURS - 1))
+    end = np.minimum(first + NEIGHBOURS + 1, n)
+    own, most, commonest = np.zeros(n, np.int64), np.full(n, -1), np.zeros(n, np.int64)
+    for level in range(target.n_levels):
+        is_level = now == level
+        if not is_level.any():
+            continue
+        before = np.append(0, np.cumsum(is_level))
+        here = before[end] - before[first]
+        own[is_level] = here[is_level]
+        better = here > most
+        most[better], commonest[better] = here[better], level
+    back = np.argsort(order)
+    return (end - first)[back], own[back], commonest[back]
