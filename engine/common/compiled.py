@@ -19,9 +19,11 @@ import threading
 import time
 from collections.abc import Callable
 from contextlib import nullcontext, suppress
+from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, TypeVar
+from warnings import warn
 
 import numpy as np
 
@@ -185,16 +187,27 @@ def _load_kept_code_first(made: Any) -> None:
     if not (hasattr(kept, "_load_overload") and find_spec("numba.core.runtime.nrt")):
         return  # another version of numba, which does as it will
     when_ready, compile_now, turn = kept.load_overload, made.compile, _Turn(made.py_func)
+    keep = kept.save_overload
 
     def load_overload(signature: Any, target: Any) -> Any:
         _tell_where_arrays_are_made(target)
-        with kept._guard_against_spurious_io_errors():
-            found = kept._load_overload(signature, target)
+        found = _unless_damaged(kept, partial(kept._load_overload, signature, target))
         if found is not None:
             return found
         turn.take()
         _load_without_blas()
-        return when_ready(signature, target)  # which another process may have kept meanwhile
+        # another process may have kept it meanwhile
+        return _unless_damaged(kept, partial(when_ready, signature, target))
+
+    def save_overload(signature: Any, data: Any) -> None:
+        try:
+            keep(signature, data)
+        except OSError as error:
+            warn(
+                f"compiled code cannot be kept in {os.environ['NUMBA_CACHE_DIR']} ({error.strerror}); until it can, "
+                "every process compiles it anew, which takes up to a minute",
+                stacklevel=2,
+            )
 
     def compile_in_turn(signature: Any) -> Any:
         try:
@@ -202,8 +215,19 @@ def _load_kept_code_first(made: Any) -> None:
         finally:
             turn.give_back()
 
-    kept.load_overload, made.compile = load_overload, compile_in_turn
+    kept.load_overload, kept.save_overload, made.compile = load_overload, save_overload, compile_in_turn
     made._compilation_chain_init_hook = lambda: None  # extensions of numba, which compiling loads all the same
+
+
+def _unless_damaged(kept: Any, load: Callable[[], Any]) -> Any:
+    """What was kept; None where it is damaged, as by a power failure: then it is forgotten and compiled again."""
+    try:
+        with kept._guard_against_spurious_io_errors():
+            return load()
+    except Exception:  # reading a pickle raises whatever its bytes say
+        with suppress(OSError):
+            kept.flush()
+        return None
 
 
 _numba, WHY_NOT = _find_numba()

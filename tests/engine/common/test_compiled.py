@@ -168,3 +168,54 @@ if sys.argv[1:]:
         command = [sys.executable, str(tmp_path / "program.py"), *more]
         done = subprocess.run(command, env=environment, capture_output=True, encoding="utf-8", check=True)
         assert done.stdout.splitlines() == told
+
+
+ONE_KERNEL = """
+import sys
+from engine.common.compiled import compiled_here, kernel
+
+@kernel
+def next_one(number):
+    return number + 1
+
+if sys.argv[1:]:
+    import resource
+    resource.setrlimit(resource.RLIMIT_FSIZE, (300, 300))  # as if the disk were full
+print(next_one(2), compiled_here())
+"""
+
+
+def of_one_kernel(folder: Path, *arguments: str) -> tuple[str, str]:
+    """What a process with one kernel prints, and what it says beside."""
+    (folder / "program.py").write_text(ONE_KERNEL, encoding="utf-8")
+    environment = {**os.environ, "PYTHONPATH": str(ROOT), "FRONTIER_CACHE": str(folder / "cache")}
+    environment = {
+        name: value for name, value in environment.items() if name not in ("NUMBA_CACHE_DIR", "FRONTIER_NUMBA")
+    }
+    command = [sys.executable, str(folder / "program.py"), *arguments]
+    done = subprocess.run(command, env=environment, capture_output=True, encoding="utf-8", check=True)
+    return done.stdout.strip(), done.stderr
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", ["nbi", "nbc"])
+@pytest.mark.parametrize("left", [0, 100, -1], ids=["empty", "cut", "zeros"])
+def test_kept_code_that_is_damaged_is_compiled_again(tmp_path: Path, kind: str, left: int) -> None:
+    pytest.importorskip("numba")
+    assert of_one_kernel(tmp_path) == ("3 True", "")
+    assert of_one_kernel(tmp_path) == ("3 False", "")
+    (kept,) = (tmp_path / "cache").rglob(f"*.{kind}")
+    content = kept.read_bytes()
+    kept.write_bytes(bytes(len(content)) if left < 0 else content[:left])
+    assert of_one_kernel(tmp_path) == ("3 True", "")
+    assert of_one_kernel(tmp_path) == ("3 False", "")
+
+
+@pytest.mark.slow
+def test_code_that_cannot_be_kept_is_used_all_the_same(tmp_path: Path) -> None:
+    pytest.importorskip("numba")
+    pytest.importorskip("resource", reason="sizes of files can be limited on Linux and macOS only")
+    told, beside = of_one_kernel(tmp_path, "full")
+    assert told == "3 True" and f"compiled code cannot be kept in {tmp_path / 'cache'}" in beside
+    assert "every process compiles it anew" in beside and "Traceback" not in beside
+    assert of_one_kernel(tmp_path) == ("3 True", ""), "later there is room"
