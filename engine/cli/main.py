@@ -10,7 +10,7 @@ import json
 import os
 import sys
 from collections.abc import Sequence
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from functools import cache
 from pathlib import Path
 from typing import NoReturn
@@ -37,7 +37,7 @@ from engine.cli.remedies import error_text
 from engine.common.errors import EngineError, UsageError
 from engine.common.messages import Message, report_json, report_words
 from engine.common.os_support import external_beside, open_to_others, private_files
-from engine.common.output import escape_unknown_signs, say
+from engine.common.output import escape_unknown_signs, open_closed_streams, say
 from engine.common.version import __version__
 
 _TOPICS = (
@@ -70,6 +70,7 @@ def command() -> NoReturn:
     os.environ.setdefault("OPENBLAS_THREAD_TIMEOUT", "4")
     # To search all objects for garbage every few hundred new ones takes a twentieth of the time of a sweep.
     gc.set_threshold(_GARBAGE)
+    open_closed_streams()
     code = main()
     # The system takes back all memory at once, which Python would give back object by object.  Threads are waited for
     # by the commands that start them.
@@ -80,10 +81,11 @@ def command() -> NoReturn:
 
 
 def _flush() -> None:
-    """Write what is said but still waits; a stream may be closed from the start."""
-    for stream in (sys.stdout, sys.stderr):
-        if stream is not None:
-            stream.flush()
+    """Write what is said but still waits; a fault of standard error is none of the command."""
+    for stream in (sys.stderr, sys.stdout):
+        with suppress(OSError) if stream is sys.stderr else nullcontext():
+            if stream is not None:
+                stream.flush()
 
 
 def main(argv: Sequence[str] | None = None) -> int:

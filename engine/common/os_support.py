@@ -46,8 +46,12 @@ def hostname() -> str:
 
 
 def machine() -> str:
-    """A mark that tells this machine from others that write to the same place, without its name."""
-    return hashlib.sha256(hostname().encode()).hexdigest()[:8]
+    """A mark that tells this machine from others that write to the same place, without its name.  Containers of one
+    name count as machines of their own, since each numbers its own processes."""
+    space = ""
+    with suppress(OSError):
+        space = f" {os.stat('/proc/self/ns/pid').st_ino}"
+    return hashlib.sha256(f"{hostname()}{space}".encode()).hexdigest()[:8]
 
 
 def process_is_alive(pid: int) -> bool:
@@ -211,9 +215,12 @@ def aside(path: str | Path, *, replace: bool = True) -> Iterator[Path]:
     Its owner alone can read it until then.  What the system still holds in memory goes to the disk before: some drives
     say only then that they are full.  Whatever goes wrong, ``path`` stays what it was and nothing is left beside it.
     Where the process is killed, the next one that writes in that folder removes what is left.  An :class:`OSError`
-    names ``path``; without ``replace``, a file that is there is a :class:`FileExistsError`.
+    names ``path``; without ``replace``, a file that is there is a :class:`FileExistsError`.  A link stays one: the file
+    that it leads to is replaced.
     """
     path = Path(path)
+    if replace and path.is_symlink():
+        path = path.resolve()
     _remove_left_over(path.parent)
     part = path.with_name(f".{machine()}.{os.getpid()}.{secrets.token_hex(8)}.part")
     try:

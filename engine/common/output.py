@@ -3,13 +3,24 @@
 from __future__ import annotations
 
 import io
+import os
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import TextIO
 
 from engine.common.printable import printable
 from engine.common.terminal import coloured, shows_colours
 
 _CLEAR = "\r\x1b[K"
+
+
+def open_closed_streams() -> None:
+    """Let what is said on a stream that was closed from the start go nowhere.  Whatever file is opened next would get
+    its number otherwise, and what libraries say."""
+    for name in ("stdout", "stderr"):
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: SIM115  # for as long as the process
 
 
 def escape_unknown_signs() -> None:
@@ -23,6 +34,17 @@ _unfinished: list[TextIO] = []
 """The terminal with a line that :func:`say_again` will write over; at most one."""
 
 
+@contextmanager
+def _if_it_can_be_told(file: TextIO | None) -> Iterator[None]:
+    """Nothing ends because progress or a warning cannot be told: the disk that standard error goes to may be full, or
+    its reader gone."""
+    try:
+        yield
+    except OSError:
+        if file is not sys.stderr:
+            raise
+
+
 def say(text: str = "", *, end: str = "\n", file: TextIO | None = None, flush: bool = False, colour: str = "") -> None:
     """Print words, to standard output unless told; names in them cannot steer a terminal.
 
@@ -31,18 +53,22 @@ def say(text: str = "", *, end: str = "\n", file: TextIO | None = None, flush: b
     shown.
     """
     if _unfinished:
-        print(_CLEAR, end="", file=_unfinished.pop(), flush=True)
+        left = _unfinished.pop()
+        with _if_it_can_be_told(left):
+            print(_CLEAR, end="", file=left, flush=True)
     text = printable(text)
     if colour and shows_colours(file or sys.stdout):
         text = coloured(text, colour)
-    print(text, end=end, file=file, flush=flush)
+    with _if_it_can_be_told(file):
+        print(text, end=end, file=file, flush=flush)
 
 
 def say_again(line: str, file: TextIO, *, last: bool) -> None:
     """Print a line over the one before, on a terminal that obeys codes.  Whatever is said next takes its place, unless
     it is the last."""
     _unfinished[:] = [] if last else [file]
-    print(_CLEAR + printable(line), end="\n" if last else "", file=file, flush=True)
+    with _if_it_can_be_told(file):
+        print(_CLEAR + printable(line), end="\n" if last else "", file=file, flush=True)
 
 
 def write_file_text(text: str) -> None:

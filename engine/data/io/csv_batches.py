@@ -8,6 +8,7 @@ import threading
 import time
 from collections.abc import Generator, Sequence
 from pathlib import Path
+from traceback import clear_frames
 from typing import TYPE_CHECKING
 from weakref import ReferenceType, ref
 
@@ -113,6 +114,9 @@ def _batches(
         if reader.schema.names != wanted:
             raise pa.ArrowInvalid("header read differently")
         yield from reader
+    except BaseException as error:
+        clear_frames(error.__traceback__)  # one in which reading failed would hold the file until the error is handled
+        raise
     finally:
         if reader is not None:
             reader.close()

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from engine.cli.main import main
+from engine.study.study import Study
 from tests import needs
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -97,3 +98,25 @@ def test_a_program_that_calls_a_command_decides_itself_how_often_to_search_for_g
     assert main(["datasets"]) == 0
     monkeypatch.setattr(sys, "argv", ["frontier", "datasets"])
     assert main() == 0 and not asked
+
+
+@pytest.mark.slow
+@needs.PROC
+@pytest.mark.parametrize("closed", ["2>&-", "2>/dev/full", ">&- 2>&-"])
+def test_what_cannot_be_told_stops_no_sweep(closed: str) -> None:
+    words = "sweep czech --study s.study --swap-sizes 1 --rates 0.02 --replicates 2 --after-all"
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    done = subprocess.run(f"{sys.executable} -m engine {words} {closed}", shell=True, env=environment, check=False)
+    assert done.returncode == 0
+    with Study.open(Path("s.study")) as study:
+        assert study.runs.count() == 12
+
+
+@pytest.mark.slow
+@needs.PROC
+def test_words_on_a_closed_stream_go_nowhere_else() -> None:
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    for words, code in (("show absent.study 2>&-", 1), ("measures >&-", 0)):
+        command = f"{sys.executable} -m engine {words}"
+        done = subprocess.run(command, shell=True, env=environment, capture_output=True, check=False)
+        assert (done.returncode, done.stdout, done.stderr) == (code, b"", b"")

@@ -212,9 +212,9 @@ def test_kept_code_that_is_damaged_is_compiled_again(tmp_path: Path, kind: str, 
 
 
 @pytest.mark.slow
+@needs.FILE_SIZES
 def test_code_that_cannot_be_kept_is_used_all_the_same(tmp_path: Path) -> None:
     pytest.importorskip("numba")
-    pytest.importorskip("resource", reason="sizes of files can be limited on Linux and macOS only")
     told, beside = of_one_kernel(tmp_path, "full")
     assert told == "3 True" and f"compiled code cannot be kept in {tmp_path / 'cache'}" in beside
     assert "every process compiles it anew" in beside and "Traceback" not in beside

@@ -12,6 +12,7 @@ from types import SimpleNamespace
 import pytest
 
 from engine.common import os_support
+from tests import needs
 
 _KILLED = """
 import os, sys
@@ -60,3 +61,26 @@ def test_on_windows_a_process_that_may_not_be_opened_is_alive(monkeypatch: pytes
     monkeypatch.setattr(ctypes, "windll", SimpleNamespace(kernel32=kernel32), raising=False)
     monkeypatch.setattr(os_support, "os", SimpleNamespace(name="nt"))
     assert os_support.process_is_alive(4711) is alive
+
+
+@needs.LINKS
+def test_a_link_stays_one_and_the_file_that_it_leads_to_is_replaced(tmp_path: Path) -> None:
+    (tmp_path / "real").mkdir()
+    (tmp_path / "real" / "p.toml").write_text("old")
+    (tmp_path / "p.toml").symlink_to(Path("real") / "p.toml")
+    with os_support.aside(tmp_path / "p.toml") as part:
+        part.write_text("new")
+    assert (tmp_path / "p.toml").is_symlink() and (tmp_path / "real" / "p.toml").read_text() == "new"
+    assert [file.name for file in (tmp_path / "real").iterdir()] == ["p.toml"]
+
+
+@needs.PROC
+def test_containers_of_one_name_are_machines_of_their_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    here, ask = os_support.machine(), os.stat
+    assert here == os_support.machine()
+
+    def other_space(path: str) -> os.stat_result:
+        return ask("/proc" if path == "/proc/self/ns/pid" else path)
+
+    monkeypatch.setattr(os, "stat", other_space)
+    assert os_support.machine() != here

@@ -154,6 +154,18 @@ def test_workers_and_resumption_change_nothing(path, tmp_path):
 
 
 @pytest.mark.slow
+def test_a_finished_study_that_is_swept_again_tells_of_as_many_runs_as_it_has(path):
+    plan = plan_of(space=ADAPTIVE)
+    told = []
+    for _ in range(2):
+        with sweep(RAW, plan, path, workers=1) as study:
+            status = study.progress
+            told.append((status.state, status.done, status.total))
+            assert status.done == study.runs.count() + study.runs.count("fresh")
+    assert told[0] == told[1] and told[0][1] == told[0][2]
+
+
+@pytest.mark.slow
 def test_two_workers_change_nothing(path, tmp_path):
     plan = plan_of(space=ADAPTIVE)
     with sweep(RAW, plan, path, workers=1) as study:

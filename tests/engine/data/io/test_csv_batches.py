@@ -17,6 +17,7 @@ from engine.data.io.readers import read_table
 from engine.data.io.stream import open_stream
 
 BLOCK = 64
+wait = time.sleep
 
 
 def values(path: Path, block: int) -> list[list[str]]:
@@ -105,6 +106,36 @@ def test_nothing_of_python_is_in_use_when_batches_are_done(
     batches.close()
     assert len(lent) == 1 and len(lent[0]) > 1
     assert [one() for one in lent[0]] == [None] * len(lent[0])
+
+
+@pytest.mark.parametrize("error", [OSError(5, "Input/output error"), KeyboardInterrupt()], ids=["fault", "interrupt"])
+@pytest.mark.parametrize("after", [0, 2])
+def test_a_file_that_cannot_be_read_on_is_told_at_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, error: BaseException, after: int
+) -> None:
+    class Failing(module._WholeLineEnds):
+        n = 0
+
+        def read(self, size: int | None = -1, /) -> memoryview:  # type: ignore[override]
+            self.n += 1
+            if self.n > after:
+                raise error
+            return super().read(size)
+
+    pauses: list[float] = []
+
+    def paused(seconds: float) -> None:
+        pauses.append(seconds)
+        wait(0.001)
+
+    monkeypatch.setattr(module, "_WholeLineEnds", Failing)
+    monkeypatch.setattr(module, "_LONGEST", 30.0)
+    monkeypatch.setattr(time, "sleep", paused)
+    path = tmp_path / "a.csv"
+    path.write_text("A,B\n" + "1,2\n" * 100, encoding="utf-8")
+    with pytest.raises(type(error)):
+        list(csv_batches(path, ["A", "B"], ",", BLOCK))
+    assert len(pauses) < 5_000, "it waits for Arrow's threads, not for the error to be handled"
 
 
 @pytest.mark.slow
