@@ -7,8 +7,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from importlib import import_module
 from threading import Lock, Thread
+from threading import enumerate as enumerate_threads
 
 _TURN = 0.0005  # seconds; by default ten times as many, for which whoever reads or sorts a file would wait each time
+_NAME = "loading "
 _changing = Lock()
 _before: list[float] = []  # a thread's turn before each of the modules that are being loaded
 
@@ -20,7 +22,15 @@ def load_beside(name: str) -> None:
     sorting it, hashing it.
     """
     if name not in sys.modules:
-        Thread(target=_load, args=(name,), daemon=True, name=f"loading {name}").start()
+        Thread(target=_load, args=(name,), daemon=True, name=_NAME + name).start()
+
+
+def join_loading() -> None:
+    """Wait until what :func:`load_beside` loads is there, before it is imported: an interrupt ends this, while one that
+    hits Python as it waits for a module is lost and stops the loading for ever."""
+    for thread in enumerate_threads():
+        if thread.name.startswith(_NAME):
+            thread.join()
 
 
 def _load(name: str) -> None:

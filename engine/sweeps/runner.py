@@ -10,6 +10,7 @@ from typing import TypedDict
 
 import numpy as np
 
+from engine.common.beside import join_loading
 from engine.release.release_specs import ReleaseSpecs
 from engine.release.spec import MOST_REPLICATES
 from engine.study.runs import RunTable
@@ -147,6 +148,7 @@ def missing_runs(groups: Groups, done: np.ndarray, replicates: int) -> Counter[s
 
 def announce_compilation(announce: Announce | None) -> None:
     """Say why the first sweep takes longer, or every one."""
+    join_loading()
     from engine.common import compiled
 
     if not announce:

@@ -7,6 +7,7 @@ where, when, how often and in which order batches run changes no bit of any outc
 from __future__ import annotations
 
 import os
+import signal
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import BrokenExecutor, Future, ThreadPoolExecutor
 from concurrent.futures import Executor as Pool
@@ -14,10 +15,11 @@ from contextlib import contextmanager
 from itertools import islice
 from queue import SimpleQueue
 from threading import Event, Thread, local
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
+from engine.common.beside import join_loading
 from engine.common.errors import EngineError, Remedy, UsageError
 from engine.measures.compiled_sums import COMPILED_MEASURES
 from engine.measures.exchange_sums import rule_of_sums
@@ -27,6 +29,9 @@ from engine.sweeps.batch_runs import drawn_as_wholes
 from engine.sweeps.evaluator import Evaluator, Outcome, Question
 from engine.sweeps.groups import Groups, TaskBatch
 from engine.sweeps.registered import can_travel, check_travel
+
+if TYPE_CHECKING:
+    from multiprocessing.process import BaseProcess
 
 BATCH_SIZE = 400
 """Candidates per batch: long enough to pay for its commit, short enough to cancel at once."""
@@ -145,11 +150,31 @@ class _ThreadEvaluators:
 
 @contextmanager
 def _ending(pool: Pool) -> Iterator[Pool]:
-    """A pool that ends after what is under way, whatever still waits."""
+    """A pool that ends after what is under way, whatever still waits; where somebody interrupts, its processes at
+    once."""
     try:
         yield pool
+    except KeyboardInterrupt:
+        processes: dict[int, BaseProcess] | None = getattr(pool, "_processes", None)
+        for process in list((processes or {}).values()):
+            process.terminate()
+        raise
     finally:
         pool.shutdown(cancel_futures=True)
+
+
+@contextmanager
+def _interrupts_waiting() -> Iterator[None]:
+    """Processes that are started meanwhile hear of no interrupt, which would end each with a report of its own; this
+    one hears of it afterwards.  On Windows nothing is held back."""
+    if not hasattr(signal, "pthread_sigmask"):
+        yield
+        return
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 @contextmanager
@@ -179,8 +204,9 @@ def open_local_executor(
 
         check_travel(question.registered)
         with _ending(ProcessPoolExecutor(workers, get_context("spawn"), _start_worker, (question, key))) as pool:
-            for _ in range(workers):  # each starts with work that finds nobody idle: let all, while tasks are made
-                pool.submit(os.getpid)
+            with _interrupts_waiting():
+                for _ in range(workers):  # each starts with work that finds nobody idle: let all, while tasks are made
+                    pool.submit(os.getpid)
             yield PoolExecutor(pool, _work, workers)
 
 
@@ -212,6 +238,7 @@ def _steps(candidates: int, question: Question) -> int:
 
 
 def _compiled() -> bool:
+    join_loading()
     from engine.common import compiled
 
     return compiled.COMPILED

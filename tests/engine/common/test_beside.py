@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from engine.common import beside
-from engine.common.beside import load_beside
+from engine.common.beside import join_loading, load_beside
 
 SLOW = """
 import sys, threading, time
@@ -71,3 +71,11 @@ def test_whoever_imports_it_gets_its_errors(folder: Path, capfd: pytest.CaptureF
     with pytest.raises(ImportError, match="lacks a part"):
         importlib.import_module("broken_beside")
     assert capfd.readouterr().err == "" and sys.getswitchinterval() == before
+
+
+def test_whoever_joins_the_loading_finds_it_done(folder: Path) -> None:
+    (folder / "loaded_beside.py").write_text(SLOW, encoding="utf-8")
+    load_beside("loaded_beside")
+    join_loading()
+    assert sys.modules["loaded_beside"].done
+    assert not any(thread.name.startswith("loading ") for thread in threading.enumerate())

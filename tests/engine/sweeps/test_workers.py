@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import sys
+import time
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 from dataclasses import replace
+from multiprocessing import get_context
 from threading import Event, Thread, get_ident
 
 import numpy as np
@@ -14,6 +17,7 @@ import pytest
 
 from engine.common.compiled import COMPILED
 from engine.release.spec import ReleaseSpec
+from engine.sweeps import workers
 from engine.sweeps.evaluator import Outcome, Question
 from engine.sweeps.groups import TaskBatch
 from engine.sweeps.workers import (
@@ -25,6 +29,7 @@ from engine.sweeps.workers import (
     open_local_executor,
     task_batches,
 )
+from tests import needs
 from tests.engine.small_studies import ROOT, SMALL
 from tests.small_tables import KEY, Small, groups
 
@@ -184,3 +189,24 @@ def test_batches_of_a_long_sweep_are_longer_where_compiled_calls_take_no_longer(
     assert size_and_batches(sums, long, near)[0] == BATCH_SIZE, "these are drawn one by one"
     many = Small(SMALL.records * (200_000 // len(SMALL.records)), SMALL.shape)
     assert size_and_batches(many.asked("small_cells", "hellinger"), long)[0] == BATCH_SIZE, "many records are swapped"
+
+
+@pytest.mark.slow
+@needs.SIGKILL
+def test_processes_that_are_started_hear_of_no_interrupt_and_this_one_does_afterwards() -> None:
+    asked = "import signal; print(signal.SIGINT in signal.pthread_sigmask(signal.SIG_BLOCK, []))"
+    told = []
+    with pytest.raises(KeyboardInterrupt), workers._interrupts_waiting():
+        signal.raise_signal(signal.SIGINT)
+        told.append(subprocess.run([sys.executable, "-c", asked], capture_output=True, text=True).stdout.strip())
+    assert told == ["True"] and signal.SIGINT not in signal.pthread_sigmask(signal.SIG_BLOCK, [])
+
+
+@pytest.mark.slow
+def test_an_interrupt_ends_processes_at_once() -> None:
+    with pytest.raises(KeyboardInterrupt), workers._ending(ProcessPoolExecutor(1, get_context("spawn"))) as pool:
+        pool.submit(time.sleep, 60)
+        pool.submit(os.getpid)
+        begin = time.monotonic()
+        raise KeyboardInterrupt
+    assert time.monotonic() - begin < 30
