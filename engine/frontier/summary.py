@@ -141,6 +141,13 @@ def t_thresholds(comparisons: int, confidence: float = CONFIDENCE) -> np.ndarray
     return quantiles
 
 
+def n_comparisons(scenarios: int, objectives: int) -> int:
+    """The number of two-sided comparisons whose confidence is shared where one scenario is compared with all others on
+    every objective: each is one-sided, better or not, so two of them count as one."""
+    others = max(1, scenarios - 1)
+    return max(others, -(-others * objectives // 2))
+
+
 def margins(se: np.ndarray, counted: np.ndarray, i: int, quantiles: np.ndarray) -> np.ndarray:
     """Margin that a difference from scenario ``i`` has to exceed to be clear: Welch's t with its own degrees of
     freedom."""
@@ -172,13 +179,13 @@ def dominance(
     A dominated scenario is clear when some frontier scenario is better on every objective by more than the noise of the
     difference; an undominated one when against every other scenario it is better on some objective by that much.  The
     noise is Welch's t interval at a confidence shared by all comparisons (Bonferroni), so that few replicates prove
-    little; ``z`` is its multiple of a standard error for ample replicates.
+    little, nor does one objective of many; ``z`` is its multiple of a standard error for ample replicates.
     """
     columns = list(objectives)
     loss, se = summary.loss[:, columns], believed_errors(summary.loss_se[:, columns], summary.counted)
     on = undominated(loss)
     known = ~np.isnan(loss).any(axis=1)
-    z = threshold(int(known.sum()) - 1)
+    z = threshold(n_comparisons(int(known.sum()), len(columns)))
     clear = np.zeros(len(loss), bool)
     clear[known] = _clear(loss[known], se[known], summary.counted[known], on[known])
     return Dominance(on, clear, _share(results, measures, columns, len(loss), allow_partial), z)
@@ -196,7 +203,7 @@ def _clear(loss: np.ndarray, se: np.ndarray, counted: np.ndarray, on: np.ndarray
     front = np.flatnonzero(on & np.isfinite(se).any(axis=1))  # nothing differs clearly from what nothing is known about
     if not len(front):
         return clear
-    quantiles = t_thresholds(len(loss) - 1)
+    quantiles = t_thresholds(n_comparisons(*loss.shape))
     left = _perhaps_beaten(loss, se, np.flatnonzero(~on), front, float(quantiles[-1]))
     columns = np.ascontiguousarray(loss.T)
     theirs = columns[:, left]

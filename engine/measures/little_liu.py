@@ -66,13 +66,15 @@ def p1(batch: ReleaseBatch, s: int, rule: SensitivityRule, denominator: Denomina
     """Protection P1 = 1 - R1 / R(orig).
 
     At most 1; higher is safer; negative when cells that were not sensitive become so.  With ``denominator`` "nonempty"
-    R1 is divided by the number of occupied key cells instead.  NaN when that divisor is 0.
+    R1 is divided by the number of occupied key cells instead, and the unaltered data have more than 0.  NaN without a
+    sensitive cell.
     """
     return 1 - _ratio(r1(batch, s, rule), _divisor(batch.original, s, rule, denominator))
 
 
 def _divisor(counts: np.ndarray, s: int, rule: SensitivityRule, denominator: Denominator) -> int:
-    return r_original(counts, s, rule) if denominator == "sensitive" else int(np.count_nonzero(counts))
+    sensitive = r_original(counts, s, rule)
+    return int(np.count_nonzero(counts)) if sensitive and denominator == "nonempty" else sensitive
 
 
 def _ratio(figures: np.ndarray, divisor: int) -> np.ndarray:
@@ -92,7 +94,7 @@ def r2(release: RecordRelease, places: tuple[int, ...], s: int, rule: Sensitivit
 def p2(
     release: RecordRelease, places: tuple[int, ...], s: int, rule: SensitivityRule, denominator: Denominator
 ) -> Figure:
-    """Protection P2 = 1 - R2 / R(orig), with ``denominator`` as in :func:`p1`; NaN when the divisor is 0."""
+    """Protection P2 = 1 - R2 / R(orig), with ``denominator`` as in :func:`p1`; NaN without a sensitive cell."""
     sizes = release.original.cached(
         ("key cell sizes", places), lambda: np.unique(release.original.cells(places), return_counts=True)[1]
     )
@@ -193,7 +195,7 @@ P1 = Measure(
     title="Protection of small key cells",
     kind="risk",
     better="higher",
-    range="at most 1; 0 is the unaltered data, negative is worse than it",
+    range="at most 1; 0 is the unaltered data, negative is worse than it (denominator=nonempty: it may be above 0)",
     unit="share of the original's expected re-identifications",
     rounding="always",
     source=_PAPER + "P1 = 1 − R1/R(orig)",
@@ -237,7 +239,7 @@ P2 = Measure(
     title="Protection of small key cells, all tables jointly",
     kind="risk",
     better="higher",
-    range="at most 1; 0 is the unaltered data, negative is worse than it",
+    range="at most 1; 0 is the unaltered data, negative is worse than it (denominator=nonempty: it may be above 0)",
     unit="share of the original's expected re-identifications",
     rounding="always",
     source=_PAPER + "P2 = 1 − R2/R(orig)",

@@ -220,10 +220,11 @@ def pmse(release: RecordRelease, places: tuple[int, ...], interactions: int) -> 
 
 
 def pmse_ratio(release: RecordRelease, places: tuple[int, ...], interactions: int) -> Figure:
-    """pMSE over its expectation for a file drawn anew from a correct model, ``(k - 1)(1 - c)^2 c / N`` with k
-    parameters and N stacked records (Snoke et al. 2018).  0 upwards, lower is better.
+    """pMSE over its expectation for a file drawn from the original (a bootstrap, or a correct model fitted to it), ``(k
+    - 1)(1 - c)^2 c / N`` with k parameters and N stacked records (Snoke et al. 2018).  0 upwards, lower is better.
 
-    Below 1 is normal for swapping, which keeps the same records; NaN for a model of an intercept only.
+    Two independent samples of one population have twice that.  Below 1 is normal for swapping, which keeps the same
+    records; NaN for a model of an intercept only.
     """
 
     def figure(table: ReleasedTable) -> float:
@@ -309,8 +310,8 @@ PMSE_RATIO = _measure(
     unit="times the expected value",
     source="Snoke, Raab, Nowok, Dibben and Slavkovic (2018), doi:10.1111/rssa.12358",
     meaning=(
-        "The propensity mean squared error as a multiple of what a freshly drawn sample of the same population would "
-        "show; below 1 the release differs less than another sample would."
+        "The propensity mean squared error as a multiple of what records drawn anew from the original itself would "
+        "show; another sample of the same population would show about 2."
     ),
     compute=pmse_ratio,
     parameters={"interactions": 1},

@@ -56,24 +56,28 @@ def population_uniques(release: RecordRelease, places: tuple[int, ...], fraction
 
     The population count of cell ``k`` is Poisson with mean ``lambda_k`` and each person is in the file with probability
     ``pi``, so the part outside the file is Poisson with mean ``(1 - pi) lambda_k`` whatever the file holds.  A record
-    alone in the file is alone in the population with probability ``exp(-(1 - pi) lambda_k)``.  ``lambda_k`` is the
+    alone in the original is alone in the population with probability ``exp(-(1 - pi) lambda_k)``; one that the release
+    left alone, by altering others of its cell, is not: these people have its keys all the same.  ``lambda_k`` is the
     original's fitted count over ``pi``, from a log-linear model with main effects or all two-way terms.  From 0 to the
-    number of sample uniques; lower is better.  With ``pi = 1`` it is the number of unaltered uniques.
+    number of sample uniques; lower is better.  With ``pi = 1`` it is the number of unaltered uniques of the original.
     """
-    return _expected(release, places, fraction, model, lambda unseen: np.exp(-unseen))
+    return _expected(release, places, fraction, model, lambda counts, unseen: (counts == 1) * np.exp(-unseen))
 
 
 def expected_matches(release: RecordRelease, places: tuple[int, ...], fraction: str, model: str) -> Figure:
     """Expected number of right matches when every released record that is alone in its key cell is matched to a
     population unit of that cell (tau2 of Skinner and Shlomo 2008).
 
-    As :func:`population_uniques`, with the expectation of ``1 / F_k``, which is ``(1 - exp(-m)) / m`` with ``m = (1 -
-    pi) lambda_k``.  Altered records are never matched rightly and count nothing.
+    As :func:`population_uniques`, with the expectation of ``1 / F_k``.  With ``m = (1 - pi) lambda_k`` it is ``(1 -
+    exp(-m)) / m`` for a record that is alone in the original, and the integral of ``t^(f - 1) exp(-m (1 - t))`` over
+    ``t`` from 0 to 1 where the original holds ``f``.  Altered records are never matched rightly and count nothing.
     """
 
-    def one_over(unseen: np.ndarray) -> np.ndarray:
-        result: np.ndarray = np.divide(-np.expm1(-unseen), unseen, out=np.ones_like(unseen), where=unseen > 0)
-        return result
+    def one_over(counts: np.ndarray, unseen: np.ndarray) -> np.ndarray:
+        from scipy.special import hyp1f1
+
+        alone: np.ndarray = np.divide(-np.expm1(-unseen), unseen, out=np.ones_like(unseen), where=unseen > 0)
+        return np.where(counts == 1, alone, hyp1f1(1, counts + 1, -unseen) / counts)
 
     return _expected(release, places, fraction, model, one_over)
 
@@ -83,7 +87,7 @@ def _expected(
     places: tuple[int, ...],
     fraction: str,
     model: str,
-    chance: Callable[[np.ndarray], np.ndarray],
+    chance: Callable[[np.ndarray, np.ndarray], np.ndarray],
 ) -> Figure:
     sampled = _fraction(release, fraction)
     if sampled is None:
@@ -91,7 +95,7 @@ def _expected(
     cell, counts, fitted, note = release.original.cached(
         ("key cells and fitted counts", places, model), lambda: _fit(release.original, places, model)
     )
-    chances = chance((1 - sampled) / sampled * fitted)
+    chances = chance(counts, (1 - sampled) / sampled * fitted)
     figures = [float(chances[_alone(release, table, places, cell, counts)].sum()) for table in release.tables]
     return Figure(sum(figures) / len(figures), note)
 
@@ -262,7 +266,7 @@ POPULATION_UNIQUES = Measure(
     source=_SKINNER + "τ1, over unaltered records",
     meaning=(
         "The expected number of unaltered records that are alone on the keys both in the file and in the whole "
-        "population, under a statistical model."
+        "population, altered people counted as they are, under a statistical model."
     ),
     over="keys",
     depends_on="unaltered",

@@ -82,7 +82,7 @@ def p1(
     denominator: str = "sensitive",
 ) -> float:
     cells = sensitive_cells(before, attributes, s, rule)
-    if denominator == "nonempty":
+    if cells and denominator == "nonempty":
         cells = len({seen(record, attributes) for record in before})
     return 1 - r1(before, after, attributes, shape, s, rule) / cells if cells else nan
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import replace
-from math import hypot, isnan, nan, sqrt
+from math import ceil, hypot, isnan, nan, sqrt
 from statistics import NormalDist, mean, stdev
 
 import numpy as np
@@ -165,7 +165,8 @@ def clear_by_pairs(summary: Summary) -> list[bool]:
     loss, se = summary.loss, np.nan_to_num(summary.loss_se, nan=np.inf)
     se[(se == 0) & (summary.counted < FEWEST_RUNS)[:, None]] = np.inf
     known = np.flatnonzero(~np.isnan(loss).any(axis=1)).tolist()
-    on, quantiles = undominated(loss), t_thresholds(len(known) - 1)
+    others, objectives = len(known) - 1, loss.shape[1]
+    on, quantiles = undominated(loss), t_thresholds(max(others, ceil(others * objectives / 2)))
     better = {i: loss - loss[i] > margins(se, summary.counted, i, quantiles) for i in known}  # i better than row j
     measured = [i for i in known if on[i] and np.isfinite(se[i]).any()]
     found = [False] * len(loss)
@@ -217,6 +218,29 @@ def test_equal_scenarios_are_seldom_told_apart_however_few_the_runs(runs: int):
     assert wrong.any(axis=1).sum() <= 20, "at most a tenth of 200 trials call some difference clear where there is none"
     of_two = wrongly_clear(runs, 500, scenarios=2)
     assert of_two.mean() <= 1 - CONFIDENCE, "each candidate is called clear wrongly in at most 5 % of all trials"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("objectives", [2, 3, 6])
+def test_many_objectives_make_nothing_clear_by_their_number(objectives: int) -> None:
+    """One candidate beats the other by a hair on all objectives: that the other is on the frontier is clear seldom."""
+    rng, runs, trials = np.random.default_rng(2), 20, 3_000
+    measures = [DR, HD, DR, HD, DR, HD][:objectives]
+    wrong = 0
+    for _ in range(trials):
+        values = rng.normal(size=(2, runs, objectives))
+        summary = Summary(
+            values.mean(axis=1),
+            values.std(axis=1, ddof=1) / sqrt(runs),
+            values.mean(axis=1),
+            values.std(axis=1, ddof=1) / sqrt(runs),
+            np.full(2, runs),
+            np.zeros(2, np.int64),
+            np.full(2, float(runs)),
+        )
+        found = dominance(summary, NONE, measures, list(range(objectives)))
+        wrong += bool(found.undominated[1] and found.clear[1])
+    assert wrong / trials <= 1 - CONFIDENCE + 3 * sqrt(0.05 * 0.95 / trials)
 
 
 def test_runs_that_happen_to_agree_are_no_certainty():

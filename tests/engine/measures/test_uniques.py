@@ -26,22 +26,35 @@ EDGE = ((1, 0, 1), (0, 0, 0), (0, 1, 1))
 
 @pytest.mark.slow
 @given(smalls(), st.data())
-@examples(60)
-def test_who_is_in_the_whole_population_is_unique_in_it_when_alone(small, data):
-    """pi = 1: all unaltered sample uniques are population uniques, and all matches of them are right."""
+@examples(150)
+def test_in_a_file_of_the_whole_population_people_are_counted_as_they_are(small, data):
+    """pi = 1: an unaltered record that the release leaves alone is one of as many people as the original holds."""
     roles = data.draw(roles_for(len(small.shape)))
     pairs = swap_twin.draw(small.records, roles, "0.5", Random(1), "loose").pairs
     after = swap_twin.exchange(small.records, pairs, roles)
     places = range(len(small.shape))
     old, new = Counter(small.records), Counter(after)
-    alone = sum(1 for a, b in zip(small.records, after, strict=True) if a == b and new[b] == 1)
+    alone = [b for a, b in zip(small.records, after, strict=True) if a == b and new[b] == 1]
     found = released(small, [after])
-    assert figure("population_uniques[fraction=1]", found).value == alone
-    assert figure("expected_matches[fraction=1]", found).value == alone
-    # of these, the ones that were alone before too
     both = evaluate(call("unchanged_uniques"), release(small, roles, pairs), small.domain, {"keys": small.names})[0]
-    assert both == twin.unchanged_uniques(small.records, after, places, small.shape) <= alone
-    assert sum(1 for count in old.values() if count == 1) >= both
+    assert both == twin.unchanged_uniques(small.records, after, places, small.shape) <= len(alone)
+    assert figure("population_uniques[fraction=1]", found).value == both == sum(old[cell] == 1 for cell in alone)
+    assert figure("expected_matches[fraction=1]", found).value == pytest.approx(sum(1 / old[cell] for cell in alone))
+
+
+def test_a_swap_makes_nobody_unique_in_the_population():
+    """The second of two people with the same keys takes those of another; the first is one of two all the same."""
+    records = ((0, 0), (0, 0), (1, 1), (1, 1), (1, 1), (2, 0))
+    after = ((0, 0), (1, 0), (0, 1), (1, 1), (1, 1), (2, 0))
+    found = released(Small(records, (3, 2)), [after])
+    assert figure("population_uniques[fraction=1]", found).value == 1
+    assert figure("expected_matches[fraction=1]", found).value == pytest.approx(1 / 2 + 1)
+    # of the part of the population that the file lacks, m have the keys of the first and more that of the last
+    m = [2 / 6 * 3 / 6 * 6, 1 / 6 * 3 / 6 * 6]
+    beside = sum(math.exp(-m[0]) * m[0] ** k / math.factorial(k) / (2 + k) for k in range(60))
+    wanted = beside + (1 - math.exp(-m[1])) / m[1]
+    assert figure("expected_matches[fraction=0.5]", found).value == pytest.approx(wanted, rel=1e-9)
+    assert figure("population_uniques[fraction=0.5]", found).value == pytest.approx(math.exp(-m[1]), rel=1e-9)
 
 
 @pytest.mark.slow
@@ -116,7 +129,8 @@ def test_too_many_combinations_for_two_way_terms():
 @pytest.mark.slow
 @pytest.mark.parametrize("pi", [0.05, 0.2])
 def test_a_population_whose_uniques_are_known(pi):
-    """Poisson populations with independent attributes: estimate less truth is nought within four standard errors."""
+    """Poisson populations with independent attributes, whose samples are swapped: estimate less truth is nought within
+    four standard errors."""
     rng = np.random.default_rng(11)
     shape = (15, 14, 13, 12)
     shares = [rng.dirichlet(np.full(size, 0.7)) for size in shape]
@@ -125,14 +139,16 @@ def test_a_population_whose_uniques_are_known(pi):
     for _ in range(20):
         population = rng.poisson(lam)
         sample = rng.binomial(population, pi)
-        unique = sample == 1
-        truth = {
-            "population_uniques": float((unique & (population == 1)).sum()),
-            "expected_matches": float((1 / population[unique]).sum()),
-        }
         cells = np.argwhere(sample)
-        records = tuple(map(tuple, np.repeat(cells, sample[tuple(cells.T)], axis=0).tolist()))
-        found = released(Small(records, shape), [records])
+        records = np.repeat(cells, sample[tuple(cells.T)], axis=0)
+        after, altered = records.copy(), rng.choice(len(records), 2 * (len(records) // 8), replace=False)
+        one, other = altered[::2], altered[1::2]
+        after[one, 0], after[other, 0] = records[other, 0], records[one, 0]
+        released_counts = Counter(map(tuple, after.tolist()))
+        kept = [tuple(a) for a, b in zip(after.tolist(), records.tolist(), strict=True) if a == b]
+        numbers = np.array([population[cell] for cell in kept if released_counts[cell] == 1])
+        truth = {"population_uniques": float((numbers == 1).sum()), "expected_matches": float((1 / numbers).sum())}
+        found = released(Small(tuple(map(tuple, records.tolist())), shape), [tuple(map(tuple, after.tolist()))])
         for name in away:
             away[name].append(figure(f"{name}[fraction={pi}]", found).value - truth[name])
     for name, errors in away.items():
