@@ -103,8 +103,8 @@ def infer_from_margins(
     Some things are beyond two-way tables: that partners differ on several swapped attributes at once, what x hangs on
     beyond single attributes, and the pairs that the strict rule leaves out because they would change nothing (the
     estimate is too high by the share of these).  With several swapped attributes, or some that ``differ``, it is off by
-    up to a tenth of the rate, which the interval does not contain; where partners differ on an attribute that is not
-    named among these, by up to a half.
+    up to a tenth of the rate, by up to a fifth where the swapped ones go together, which the interval does not contain;
+    where partners differ on an attribute that is not named among these, by up to a half.
     """
     margins = _Margins(original)
     moved = {pair: int(np.abs(released[pair] - table).sum()) for pair, table in original.items()}

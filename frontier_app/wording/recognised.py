@@ -136,8 +136,8 @@ def found_words(found: Mapping[str, Any]) -> str:
         attributes = "no attribute that was swapped"
     sentences = [
         f"Whoever has two-way tables of the original and the release finds {attributes}, and infers that"
-        f" {_percent(found['inferred'])} of the records are altered (95 %: {_percent(found['low'])} to"
-        f" {_percent(found['high'])}; in truth {_percent(found['rate'])})."
+        f" {_percent(found['inferred'])} of the records are altered (95 %, for chance alone: {_percent(found['low'])}"
+        f" to {_percent(found['high'])}; in truth {_percent(found['rate'])})."
     ]
     if found["auc"] is not None and found["precision"] is not None:
         sentences.append(
