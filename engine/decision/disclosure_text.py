@@ -16,6 +16,8 @@ from engine.study.study import Study
 
 LABEL = re.compile(r"(?<![\w.#&/-])x[0-9a-f]{3,40}(?![\w-])(?:/\d+)?")
 """What a candidate's own id looks like, with the replicate if one is named."""
+DRAWN = re.compile(r"\b(seed|replicate|study key)\b")
+"""Words that tell how a release was drawn."""
 EXTENT = "the share of records changed"
 EXPOSED = "a small-cell risk as a share, which together with its count gives the rate"
 
@@ -81,6 +83,11 @@ def check_extent(
 def check_public(study: Study, scenario: Scenario, texts: Iterable[str]) -> None:
     """Refuse (:class:`UsageError`) words for the public that tell anything at all: they are published as they are."""
     for text in texts:
+        if word := DRAWN.search(text):
+            raise UsageError(
+                f"this text names how the release was drawn ('{word[0]}'), so the public bundle would be refused; say "
+                f"it without: {text}"
+            )
         if disclosure := disclosure_in(study, scenario, text):
             raise UsageError(
                 f"this text names {disclosure.words}, so the public bundle would be refused; say it without: {text}"

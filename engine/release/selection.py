@@ -11,6 +11,7 @@ from engine.common.wording import listed
 
 UNIFORM = "0"
 """The ``lean`` of the published random swap, which draws all records alike."""
+_MOST_DIGITS = 9
 
 
 @dataclass(frozen=True)
@@ -66,6 +67,8 @@ def steps_of(text: str) -> tuple[tuple[str, int], ...]:
     pairs = []
     for part in _listed(text):
         name, colon, steps = part.rpartition(":")
+        if len(steps.strip()) > _MOST_DIGITS:
+            raise UsageError(f"near: '{steps.strip()[:60]}' steps are too many, at most {_MOST_DIGITS} digits are read")
         if not colon or not name.strip() or not steps.strip().isdecimal() or int(steps) < 1:
             raise UsageError(
                 f"near: cannot read '{part}'; write NAME:STEPS with at least one step, such as Age:2, joined by +"

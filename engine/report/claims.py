@@ -103,6 +103,9 @@ def _extent(findings: Findings, claimed: Claims) -> Statement:
     if extent := findings.publish.extent:
         found = "Yes: the share lies in this range." if claimed.extent else "No: the share lies outside of this range."
         return Statement(f"the share of records concerned is {extent}", found, PROGRAM, claimed.extent)
+    if findings.design.tables > 1:
+        found = "No more can be kept back: whoever compares the files sees in which variables and records they differ."
+        return Statement("what is not published", found, METHOD, None)
     own = f"{findings.publish.title} {findings.publish.wording}".replace("_", " ")
     named = [name for name in claimed.differing if _names(own, name.replace("_", " "))]
     found = "Yes: no file that may be public tells either."

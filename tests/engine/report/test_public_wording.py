@@ -20,6 +20,16 @@ def test_it_names_no_organisations_and_identifiers_only_where_they_are_released(
     assert "identifiers" not in paragraph() and "identifiers were assigned anew" in paragraph(new_ids=True)
 
 
+@pytest.mark.parametrize("extent", ["", "between 5 and 15 %"])
+def test_of_several_files_nothing_is_said_to_be_unpublished_that_their_differences_show(extent: str) -> None:
+    of_one, of_ten = (
+        methods_paragraph(title="", extent=extent, wording="", swap=True, n_tables=n, new_ids=False) for n in (1, 10)
+    )
+    assert "ariables" in of_one and "not published" in of_one
+    assert "Where the files differ, values were concerned" in of_ten and "ariables" not in of_ten.split("In partic")[0]
+    assert ((extent in of_one) == (extent in of_ten) and "The share" not in of_ten) or extent
+
+
 def test_users_of_a_swapped_file_are_warned_of_weaker_associations() -> None:
     assert "tend to be weaker" in paragraph() and "standard errors" in paragraph()
     assert "tend to be weaker" not in paragraph(swap=False)

@@ -60,6 +60,10 @@ def test_a_grid_is_every_combination_and_equal_ones_count_once():
         ({"lean": "much"}, "lean == 'much', must be a number."),
         ({"lean": "1", "risk": "A+E"}, "risk names the unknown attribute 'E'"),
         ({"near": "A"}, "near: cannot read 'A'; write NAME:STEPS with at least one step, such as Age:2, joined by +"),
+        (
+            {"near": "A:9999999999999999999"},
+            "near: '9999999999999999999' steps are too many, at most 9 digits are read",
+        ),
         ({"near": "A:0"}, "near: cannot read 'A:0'; write NAME:STEPS with at least one step"),
         ({"near": "Age:1"}, "near names the unknown attribute 'Age'"),
         ({"similar": "A+B", "similarity": 3}, "similarity == 3, must be between 1 and 2, the number of attributes of"),
