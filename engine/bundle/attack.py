@@ -18,7 +18,6 @@ from engine.bundle.guesses import guesses, old_generator, weakness
 from engine.bundle.redrawing import redrawn_exchanges
 from engine.bundle.refusal import Attack, AttackSucceeded
 from engine.common.streams import KEY_BYTES
-from engine.common.wording import listed
 from engine.data.table import occupied
 from engine.release.order_trace import order_trace
 from engine.report.detected import TOP, detected
@@ -216,18 +215,11 @@ def _find_misfits(source: ExportSource) -> dict[str, Any]:
     if not found:
         return {"tried": tried, "succeeded": False, "telling": False}
     best = found[0]
-    what = listed([f"'{name}'" for name in best.beside])
-    tells = "tells" if len(best.beside) == 1 else "tell"
-    why = (
-        f"{what} {tells} in which records '{best.attribute}' was altered: of the {best.altered:,} records in which it "
-        f"goes least with {'it' if len(best.beside) == 1 else 'them'}, {best.rightly:,.0f} are altered, and what is "
-        f"commonest beside it is what was there in {best.restored:.0%} of these"
-    )
     return {
         "tried": tried,
         "succeeded": best.undoes,
         "telling": best.is_telling,
-        "why": why,
+        "why": best.words,
         "best": [{**asdict(one), "skill": round(one.skill, 4)} for one in found],
     }
 

@@ -16,9 +16,8 @@ from engine.release.results import RunStatus
 from engine.release.spec import pairs_wanted
 from engine.report.facts import EDITS, MISFITS, RECODES, ROW_ORDER, Check
 from engine.report.shares import weights_of
-from engine.sweeps.misfits import misfits
+from engine.sweeps.misfits import released_misfits
 from engine.sweeps.recodes import released_recodes
-from engine.sweeps.release_warnings import released_names
 
 if TYPE_CHECKING:
     from engine.models.record_release import RecordRelease
@@ -159,10 +158,7 @@ def _recodes(realisation: Remade) -> Check:
 
 def _misfits(realisation: Remade, plan: Plan) -> list[Check]:
     """The check that fails where columns that stayed tell which records were altered; none where they do not."""
-    data = realisation.data
-    uses = {"weight": data.weight, "unit": data.unit}
-    included = [name for use, name in uses.items() if name and use in plan.publish.include]
-    found, _ = misfits(realisation, [*released_names(data), *included])
+    found = released_misfits(realisation, plan)
     if not found or not found[0].is_telling:
         return []
     best = found[0]

@@ -18,6 +18,7 @@ from engine.report import codec
 from engine.report.context import report_context
 from engine.report.parameters import SWAP_AMOUNT
 from engine.report.unit_counts import UnitsChanged, units_changed
+from engine.sweeps.misfits import released_misfits
 
 if TYPE_CHECKING:
     from engine.study.study import Study
@@ -48,7 +49,7 @@ class ChairFacts:
     average in one table, as by attribute.  ``groups`` are the levels of all attributes (of very many those most
     altered) with the share of their records that is altered, ``caution`` says where that is far above the share of all
     (empty: nowhere, or in a bundle of an earlier version).  ``units`` are the households that changed (None: records
-    belong to none).
+    belong to none).  ``told`` says how surely columns that stayed tell which records were altered (empty: they do not).
     """
 
     letter: str
@@ -65,6 +66,7 @@ class ChairFacts:
     groups: tuple[AlteredGroup, ...] = ()
     caution: str = ""
     units: UnitsChanged | None = None
+    told: str = ""
 
     def to_json(self) -> str:
         """As JSON text."""
@@ -93,7 +95,7 @@ def chair_facts(study: Study, realisation: Remade) -> ChairFacts:
     swap = spec.by_roles
     title = "Random swap" if swap else mechanism(spec.mechanism).title
     groups = altered_groups(realisation)
-    min_n = study.plan.tolerances.min_n
+    min_n, found = study.plan.tolerances.min_n, released_misfits(realisation, study.plan)
     caution = group_caution(groups, altered_share(realisation), min_n)
     return ChairFacts(
         letter=report_context(study, realisation).letter,
@@ -110,4 +112,5 @@ def chair_facts(study: Study, realisation: Remade) -> ChairFacts:
         groups=tuple(groups_to_show(groups, min_n, _MOST_GROUPS)),
         caution=f"{upper_first(caution_text(caution))}." if caution else "",
         units=units_changed(realisation),
+        told=f"{upper_first(found[0].words)}." if found and found[0].is_telling else "",
     )

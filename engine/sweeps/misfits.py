@@ -15,7 +15,10 @@ from itertools import combinations
 import numpy as np
 
 from engine.common.raw_values import numbers
+from engine.common.wording import listed
 from engine.data.microdata import RawColumn
+from engine.plan import Plan
+from engine.sweeps.release_warnings import released_names
 from engine.sweeps.remake import Remade, carriers_of
 
 NEIGHBOURS = 50
@@ -58,6 +61,17 @@ class Misfit:
         return self.skill > _TELLING
 
     @property
+    def words(self) -> str:
+        """What it finds, in a sentence without a full stop, for those who may know how many records were altered."""
+        named = [f"'{name}'" for name in self.beside]
+        tell, them = ("tells", "it") if len(named) == 1 else ("tell", "them")
+        return (
+            f"{listed(named)} {tell} in which records '{self.attribute}' was altered: of the {self.altered:,} records "
+            f"in which it goes least with {them}, {self.rightly:,.0f} are altered, and what is commonest beside {them} "
+            f"is what was there in {self.restored:.0%} of these"
+        )
+
+    @property
     def undoes(self) -> bool:
         """True where the names are nearly certain: nothing is left of the protection."""
         return self.skill > _CERTAIN
@@ -86,6 +100,13 @@ def misfits(made: Remade, names: Sequence[str]) -> tuple[list[Misfit], int]:
         if time.monotonic() - begin > _SECONDS:
             break
     return sorted(best.values(), key=lambda one: -one.skill), tried
+
+
+def released_misfits(made: Remade, plan: Plan) -> list[Misfit]:
+    """The same with all columns that a plan releases, a published weight and household number among them."""
+    uses = {"weight": made.data.weight, "unit": made.data.unit}
+    included = [name for use, name in uses.items() if name and use in plan.publish.include]
+    return misfits(made, [*released_names(made.data), *included])[0]
 
 
 class _Target:

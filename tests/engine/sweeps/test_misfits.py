@@ -8,12 +8,18 @@ import numpy as np
 import pytest
 
 from engine.bundle import export
+from engine.bundle.export_source import export_source
 from engine.bundle.refusal import AttackSucceeded
 from engine.data.io.readers import read_table
 from engine.data.microdata import RawTable
 from engine.plan import Plan, plan_from_toml
 from engine.plan.recode import code
 from engine.release.spec import AttributeSpec, ReleaseSpec
+from engine.report.annex import chair_sections
+from engine.report.build_findings import findings
+from engine.report.chair import chair_facts
+from engine.report.coarsening import coarsened
+from engine.report.facts import MISFITS
 from engine.study.study import Study
 from engine.sweeps.evaluator import question_of
 from engine.sweeps.misfits import Misfit, misfits
@@ -153,6 +159,19 @@ def test_names_are_as_many_as_were_altered_and_equal_ones_are_named_by_chance(ra
     assert found.rightly == pytest.approx(rightly)
 
 
+def told(study: Study, raw: RawTable, is_told: bool) -> None:
+    """The board's check and the chair's annex say what columns tell; a member who may not know the rate reads nothing
+    of it."""
+    source = export_source(study, raw, None)
+    board = findings(study, source.remade)
+    assert [check.holds for check in board.checks if check.name == MISFITS] == [False] * is_told
+    assert not [check for check in coarsened(board, "tables", "without runs").checks if check.name == MISFITS]
+    annex = chair_facts(study, source.remade)
+    assert ("'weight' tells in which records 'region' was altered" in annex.told) == is_told
+    text = "".join(str(section) for section in chair_sections(study, source.remade).sections)
+    assert ("Whoever has the released file can do this" in text) == is_told
+
+
 @pytest.mark.slow
 def test_a_weight_that_undoes_the_exchange_is_not_published(raw: RawTable, tmp_path: Path) -> None:
     """Where it is not released it does no harm; the other columns do here, so they are dropped."""
@@ -168,6 +187,7 @@ def test_a_weight_that_undoes_the_exchange_is_not_published(raw: RawTable, tmp_p
         sweep(raw, plan, folder / "s.study", workers=1).close()
         with Study.open(folder / "s.study") as study:
             approve(study, raw, study.scenarios[0].label)
+            told(study, raw, refused)
             if not refused:
                 export(study, raw, None, folder / "out", tier="public")
                 continue
