@@ -28,7 +28,6 @@ _TEXTS = re.compile(r"(^|_)(texts?|titles?|meaning|words|sentences?|group|found|
 ALLOWED = {
     "engine/bundle/members_attack.py:_of_candidates": "the attacker has nothing but the words of the bundle",
     "engine/bundle/members_attack.py:_extent": "the attacker has nothing but the words of the bundle",
-    "engine/bundle/verify.py:_methods": "the published paragraph itself is what is checked",
     "engine/common/parsing.py": "msgspec says what is wrong in sentences alone",
     "engine/common/parsing.py:_refusal": "msgspec says what is wrong in sentences alone",
     "engine/data/io/csv_batches.py:csv_batches": "Arrow tells a record across two blocks from other faults in words",

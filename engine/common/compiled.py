@@ -220,7 +220,8 @@ def _load_kept_code_first(made: Any) -> None:
 
 
 def _unless_damaged(kept: Any, load: Callable[[], Any]) -> Any:
-    """What was kept; None where it is damaged, as by a power failure: then it is forgotten and compiled again."""
+    """Return what was kept; None where it is damaged, as by a power failure: then it is forgotten and compiled
+    again."""
     try:
         with kept._guard_against_spurious_io_errors():
             return load()

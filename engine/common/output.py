@@ -36,8 +36,8 @@ _unfinished: list[TextIO] = []
 
 @contextmanager
 def _if_it_can_be_told(file: TextIO | None) -> Iterator[None]:
-    """Nothing ends because progress or a warning cannot be told: the disk that standard error goes to may be full, or
-    its reader gone."""
+    """Let nothing end because progress or a warning cannot be told: the disk that standard error goes to may be full,
+    or its reader gone."""
     try:
         yield
     except OSError:

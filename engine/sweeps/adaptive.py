@@ -216,7 +216,7 @@ def run_adaptively(runner: Runner) -> Settlement | None:
             runner.bring(np.flatnonzero(more & (runs == number)).tolist(), number)
     runner.bring(np.flatnonzero(on).tolist(), replicates, fresh=True)
     runner.done = runner.total
-    runner.report()  # also where all was there, and nothing was added
+    runner.report_end()
     _log_fresh_runs(study, np.flatnonzero(on).tolist(), replicates)
     if found is None:
         return None

@@ -62,7 +62,7 @@ class Misfit:
 
     @property
     def words(self) -> str:
-        """What it finds, in a sentence without a full stop, for those who may know how many records were altered."""
+        """The finding in a sentence without a full stop, for those who may know how many records were altered."""
         named = [f"'{name}'" for name in self.beside]
         tell, them = ("tells", "it") if len(named) == 1 else ("tell", "them")
         return (

@@ -125,6 +125,11 @@ class Runner:
         if asked_to_stop and self.done < self.total:  # who asks after the last run has a finished study
             raise Cancelled
 
+    def report_end(self) -> None:
+        """Report the end where the last report said something else, as where all was there and nothing was added."""
+        if self._reported != (self.done, self.total):
+            self.report()
+
     def _total_to_report(self) -> int:
         """The total, or less: as many as make the share done what was reported last."""
         done, total = self._reported

@@ -27,7 +27,7 @@ def two() -> Iterator[list[int]]:
     with controller.limit(limits=2, user_api="blas"):
         before = threads()
         if 2 not in before:
-            pytest.skip("no linear algebra library here can be told its number of threads")
+            pytest.skip("no linear algebra library here can be told its number of threads; install NumPy with OpenBLAS")
         yield before
 
 
