@@ -208,7 +208,7 @@ def _write(source: ExportSource | StreamedSource, out: Path, tier: str, tiers: t
         say(Message("step", "attacking the release itself"))
         attack_result = attack(source)
         if attack_result["misfits"]["telling"]:
-            say(Message("warning", f"{attack_result['misfits']['why']}; for the board to know"))
+            say(Message("warning", f"{attack_result['misfits']['why']}; the chair's annex says so"))
     search = leaks.search_of(source, out)
     published = {Tier.PUBLIC.value: ".", ALL: Tier.PUBLIC.value}.get(tier)
     with new_folder(out, public=[published] if published else ()) as (hidden, finish):

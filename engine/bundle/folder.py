@@ -170,5 +170,5 @@ def _remove_left_over(parent: Path) -> None:
     with suppress(OSError):
         for path in parent.iterdir():
             match = _HIDDEN_NAME.fullmatch(path.name)
-            if match and path.is_dir() and was_left(match[1], int(match[2])):
+            if match and path.is_dir() and was_left(path, match[1], int(match[2])):
                 shutil.rmtree(path, ignore_errors=True)

@@ -30,7 +30,7 @@ def _controller(with_scipy: bool) -> Any:
 
 @contextmanager
 def one_thread() -> Iterator[None]:
-    """A context in which matrix products and decompositions use one thread (some 15 microseconds to enter).
+    """A context in which matrix products and decompositions use one thread (some 30 microseconds to enter).
 
     The number counts for the whole process in most libraries, so the first thread that enters sets it and the last one
     that leaves puts back what was there.  Where it counts for each thread, each sets its own.

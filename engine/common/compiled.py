@@ -12,6 +12,7 @@ from __future__ import annotations
 import atexit
 import hashlib
 import os
+import pickle
 import shutil
 import sys
 import tempfile
@@ -31,6 +32,7 @@ from engine.common.os_support import others_of
 from engine.common.resources import home, user_folder_place
 
 _F = TypeVar("_F", bound=Callable[..., Any])
+_SUM = 16  # bytes of a check sum of kept code
 _PATIENCE = 20.0
 """Seconds to wait for another process that compiles the same kernel."""
 Integer = int | np.integer[Any]
@@ -186,6 +188,7 @@ def _load_kept_code_first(made: Any) -> None:
     kept: Any = getattr(made, "_cache", None)
     if not (hasattr(kept, "_load_overload") and find_spec("numba.core.runtime.nrt")):
         return  # another version of numba, which does as it will
+    _keep_with_a_sum(getattr(kept, "_cache_file", None))
     when_ready, compile_now, turn = kept.load_overload, made.compile, _Turn(made.py_func)
     keep = kept.save_overload
 
@@ -217,6 +220,25 @@ def _load_kept_code_first(made: Any) -> None:
 
     kept.load_overload, kept.save_overload, made.compile = load_overload, save_overload, compile_in_turn
     made._compilation_chain_init_hook = lambda: None  # extensions of numba, which compiling loads all the same
+
+
+def _keep_with_a_sum(file: Any) -> None:
+    """Let numba keep compiled code with a check sum: a damaged page of machine code would be run as it is."""
+    if not all(hasattr(file, name) for name in ("_dump", "_data_path", "_open_for_write", "_load_data", "_save_data")):
+        return  # another version of numba
+
+    def save_data(name: str, data: Any) -> None:
+        content = file._dump(data)
+        with file._open_for_write(file._data_path(name)) as kept:
+            kept.write(hashlib.blake2b(content, digest_size=_SUM).digest() + content)
+
+    def load_data(name: str) -> Any:
+        content = Path(file._data_path(name)).read_bytes()
+        if hashlib.blake2b(content[_SUM:], digest_size=_SUM).digest() != content[:_SUM]:
+            raise ValueError(f"{name} is damaged")
+        return pickle.loads(content[_SUM:])
+
+    file._save_data, file._load_data = save_data, load_data
 
 
 def _unless_damaged(kept: Any, load: Callable[[], Any]) -> Any:

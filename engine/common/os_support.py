@@ -10,6 +10,7 @@ import socket
 import stat
 import subprocess
 import sys
+import time
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -36,6 +37,7 @@ _NETWORK = {
 }
 
 
+_FORGOTTEN = 2 * 86_400.0  # seconds after which nobody is writing any more
 _PART = re.compile(r"\.([0-9a-f]{8})\.([0-9]{1,9})\.[0-9a-f]{16}\.part")
 """Name of a file that is being written: on which machine, by which process."""
 
@@ -220,7 +222,7 @@ def aside(path: str | Path, *, replace: bool = True) -> Iterator[Path]:
     """
     path = Path(path)
     if replace and path.is_symlink():
-        path = path.resolve()
+        path = Path(os.path.realpath(path))
     _remove_left_over(path.parent)
     part = path.with_name(f".{machine()}.{os.getpid()}.{secrets.token_hex(8)}.part")
     try:
@@ -244,14 +246,18 @@ def _remove_left_over(folder: Path) -> None:
     with suppress(OSError), os.scandir(folder) as there:
         for entry in there:
             match = _PART.fullmatch(entry.name)
-            if match and entry.is_file(follow_symlinks=False) and was_left(match[1], int(match[2])):
+            if match and entry.is_file(follow_symlinks=False) and was_left(entry.path, match[1], int(match[2])):
                 os.unlink(entry)
 
 
-def was_left(of: str, pid: int) -> bool:
-    """Return whether what a process wrote on a machine (:func:`machine`) was left by it: it was this machine, and the
-    process has ended."""
-    return of == machine() and not process_is_alive(pid)
+def was_left(path: str | Path, of: str, pid: int) -> bool:
+    """Return whether what a process wrote on a machine (:func:`machine`) was left by it: it was this machine and the
+    process has ended, or nothing was written for days, as by a container that was started anew."""
+    if of == machine():
+        return not process_is_alive(pid)
+    with suppress(OSError):
+        return time.time() - os.lstat(path).st_mtime > _FORGOTTEN
+    return False
 
 
 def arrow_file(path: Path, mode: Literal["rb", "wb"] = "rb") -> pa.NativeFile:

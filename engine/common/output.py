@@ -18,6 +18,10 @@ _CLEAR = "\r\x1b[K"
 def open_closed_streams() -> None:
     """Let what is said on a stream that was closed from the start go nowhere.  Whatever file is opened next would get
     its number otherwise, and what libraries say."""
+    number = os.open(os.devnull, os.O_RDWR)
+    while number <= 2:  # one of the three that are closed
+        number = os.open(os.devnull, os.O_RDWR)
+    os.close(number)
     for name in ("stdout", "stderr"):
         if getattr(sys, name) is None:
             setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: SIM115  # for as long as the process

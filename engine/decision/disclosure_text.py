@@ -16,7 +16,7 @@ from engine.study.study import Study
 
 LABEL = re.compile(r"(?<![\w.#&/-])x[0-9a-f]{3,40}(?![\w-])(?:/\d+)?")
 """What a candidate's own id looks like, with the replicate if one is named."""
-DRAWN = re.compile(r"\b(seed|replicate|study key)\b")
+DRAWN = re.compile(r"\b(seeds?|replicates?(?! weight)|study keys?)\b", re.IGNORECASE)
 """Words that tell how a release was drawn."""
 EXTENT = "the share of records changed"
 EXPOSED = "a small-cell risk as a share, which together with its count gives the rate"

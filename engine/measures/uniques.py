@@ -95,8 +95,9 @@ def _expected(
     cell, counts, fitted, note = release.original.cached(
         ("key cells and fitted counts", places, model), lambda: _fit(release.original, places, model)
     )
-    chances = chance(counts, (1 - sampled) / sampled * fitted)
-    figures = [float(chances[_alone(release, table, places, cell, counts)].sum()) for table in release.tables]
+    unseen = (1 - sampled) / sampled * fitted
+    alone = [_alone(release, table, places, cell, counts) for table in release.tables]
+    figures = [float(chance(counts[here], unseen[here]).sum()) for here in alone]
     return Figure(sum(figures) / len(figures), note)
 
 

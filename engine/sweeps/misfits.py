@@ -7,7 +7,6 @@ and the others tell what was there.  The intruder knows how many were altered, n
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import combinations
@@ -26,9 +25,10 @@ NEIGHBOURS = 50
 _SELDOM = 8  # records of a value, on average, below which numbers are compared with near ones
 _FEW_CELLS = 4  # cells of a table for each record, up to which all are counted
 _MOST_PAIRED = 12  # columns up to which every two of them are looked at together
-_MOST_LEVELS = 400  # levels of what moved, beside numbers that seldom repeat
-_FEWEST = 10  # altered records, below which a few lucky ones would be a success
-_SECONDS = 10.0
+_LOOKED_AT = (
+    200_000_000  # records times levels beside numbers that seldom repeat, and times pairs of columns
+)
+_FEWEST = 20  # records altered, and unaltered, below which a few lucky ones would be a success
 _TELLING, _CERTAIN = 0.5, 0.9
 
 
@@ -37,8 +37,9 @@ class Misfit:
     """As many records as were altered on an attribute, ``altered``, are named by how little its value goes with the
     columns ``beside``, which stayed; ``rightly`` are so on average (equal ones are named by chance).
 
-    ``restored`` is the share of those named rightly whose original level is the commonest of the records that are alike
-    on these columns.
+    ``alone`` are as many as the released level names without any column: nearly all records of a rare level are
+    altered.  ``restored`` is the share of those named rightly whose original level is the commonest of the records that
+    are alike on these columns.
     """
 
     attribute: str
@@ -46,18 +47,18 @@ class Misfit:
     n_records: int
     altered: int
     rightly: float
+    alone: float
     restored: float
 
     @property
     def skill(self) -> float:
-        """The share of the named records that are altered, less what names at random would hit: 0 at random, 1 when
-        all are; below 0 where random names are better."""
-        base = self.altered / self.n_records
-        return (self.rightly / self.altered - base) / (1 - base)
+        """The share that the columns add of what names without them would miss: 0 where they add nothing, 1 when all
+        named records are altered; below 0 where names without them are better."""
+        return (self.rightly - self.alone) / (self.altered - self.alone) if self.alone < self.altered else 0.0
 
     @property
     def is_telling(self) -> bool:
-        """True where more than half of the way from random names to certain ones is gone: a matter for the board."""
+        """True where more than half of the way to certain names is gone: a matter for the board."""
         return self.skill > _TELLING
 
     @property
@@ -80,25 +81,27 @@ class Misfit:
 def misfits(made: Remade, names: Sequence[str]) -> tuple[list[Misfit], int]:
     """The best attack on each altered attribute, the best first, and how many were made.
 
-    ``names`` are the released columns; every one that stayed is used, and every two together where they are few.  Only
-    the first of several tables is attacked.
+    ``names`` are the released columns; every one that stayed is used, and every two together where they are few, of
+    very many records the first such pairs.  Only the first of several tables is attacked.
     """
     carriers, table = carriers_of(made, 0), made.tables[0]
     stayed = [made.data.raw.columns[name] for name in names if name not in carriers and not table.is_renumbered(name)]
-    begin, best, tried = time.monotonic(), dict[str, Misfit](), 0
+    best, tried, n = dict[str, Misfit](), 0, made.data.n_records
+    moved = [(name, made.codes(j), made.data.codes[j]) for j, name in enumerate(made.data.domain.names)]
     targets = [
-        _Target(name, made.codes(j), made.data.codes[j])
-        for j, name in enumerate(made.data.domain.names)
-        if (made.codes(j) != made.data.codes[j]).sum() >= _FEWEST and (made.codes(j) == made.data.codes[j]).any()
+        _Target(name, now, before) for name, now, before in moved if _FEWEST <= (now != before).sum() <= n - _FEWEST
     ]
+    pairs_left = _LOOKED_AT // max(1, n * len(targets))
     for beside in _beside(stayed):
+        if len(beside.names) > 1:
+            if not pairs_left:
+                break
+            pairs_left -= 1
         for target in targets:
             found = _attack(target, beside)
             tried += 1
             if found is not None and (target.name not in best or found.skill > best[target.name].skill):
                 best[target.name] = found
-        if time.monotonic() - begin > _SECONDS:
-            break
     return sorted(best.values(), key=lambda one: -one.skill), tried
 
 
@@ -116,7 +119,20 @@ class _Target:
         self.name, self.now, self.before = name, now.astype(np.int64), before.astype(np.int64)
         self.n_levels = int(max(self.now.max(), self.before.max())) + 1
         self.changed = self.now != self.before
-        self.share = np.bincount(self.now, minlength=self.n_levels) / len(self.now)
+        counts = np.bincount(self.now, minlength=self.n_levels)
+        self.share = counts / len(self.now)
+        self.alone = self._named_alone(counts)
+
+    def _named_alone(self, counts: np.ndarray) -> float:
+        """How many altered records the level names on average: as many as are altered, of the levels that are so most
+        often."""
+        altered, left = np.bincount(self.now[self.changed], minlength=self.n_levels), int(self.changed.sum())
+        rightly = 0.0
+        for level in np.argsort(-altered / np.maximum(counts, 1), kind="stable").tolist():
+            taken = min(left, int(counts[level]))
+            rightly += taken * altered[level] / max(1, counts[level])
+            left -= taken
+        return rightly
 
 
 @dataclass(frozen=True)
@@ -150,7 +166,7 @@ def _beside(columns: Sequence[RawColumn]) -> Iterator[_Beside]:
 def _attack(target: _Target, beside: _Beside) -> Misfit | None:
     """Name the records that fit least, as many as are altered; None where nothing can be compared."""
     if beside.order is not None:
-        if target.n_levels > _MOST_LEVELS:
+        if target.n_levels * len(beside.order) > _LOOKED_AT:
             return None
         alike, of_level, commonest = _among_neighbours(target, beside.order)
     else:
@@ -165,7 +181,7 @@ def _attack(target: _Target, beside: _Beside) -> Misfit | None:
     rightly = float((below & target.changed).sum() + by_chance * (equal & target.changed).sum())
     named = (below | equal) & target.changed
     restored = float((commonest == target.before)[named].mean()) if named.any() else 0.0
-    return Misfit(target.name, beside.names, len(fit), m, rightly, restored)
+    return Misfit(target.name, beside.names, len(fit), m, rightly, target.alone, restored)
 
 
 def _in_groups(target: _Target, groups: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

@@ -15,7 +15,7 @@ from contextlib import contextmanager
 from itertools import islice
 from queue import SimpleQueue
 from threading import Event, Thread, local
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
 
 import numpy as np
 
@@ -29,9 +29,6 @@ from engine.sweeps.batch_runs import drawn_as_wholes
 from engine.sweeps.evaluator import Evaluator, Outcome, Question
 from engine.sweeps.groups import Groups, TaskBatch
 from engine.sweeps.registered import can_travel, check_travel
-
-if TYPE_CHECKING:
-    from multiprocessing.process import BaseProcess
 
 BATCH_SIZE = 400
 """Candidates per batch: long enough to pay for its commit, short enough to cancel at once."""
@@ -150,23 +147,17 @@ class _ThreadEvaluators:
 
 @contextmanager
 def _ending(pool: Pool) -> Iterator[Pool]:
-    """A pool that ends after what is under way, whatever still waits; where somebody interrupts, its processes at
-    once."""
+    """A pool that ends after what is under way, whatever still waits."""
     try:
         yield pool
-    except KeyboardInterrupt:
-        processes: dict[int, BaseProcess] | None = getattr(pool, "_processes", None)
-        for process in list((processes or {}).values()):
-            process.terminate()
-        raise
     finally:
         pool.shutdown(cancel_futures=True)
 
 
 @contextmanager
 def _interrupts_waiting() -> Iterator[None]:
-    """Processes that are started meanwhile hear of no interrupt, which would end each with a report of its own; this
-    one hears of it afterwards.  On Windows nothing is held back."""
+    """Let processes that are started meanwhile hear of no interrupt until :func:`_hear_interrupts`: it would end each
+    with a report of its own.  This process hears of it afterwards.  On Windows nothing is held back."""
     if not hasattr(signal, "pthread_sigmask"):
         yield
         return
@@ -262,6 +253,15 @@ def _start_worker(question: Question, key: bytes) -> None:
     Thread(target=_end_with_parent, daemon=True).start()
     _evaluator = Evaluator(question, key)
     _evaluator.prepare()
+    _hear_interrupts()
+
+
+def _hear_interrupts() -> None:
+    """From now on let an interrupt end the work of this process; what came before is for the parent alone."""
+    if hasattr(signal, "pthread_sigmask"):
+        usual = signal.signal(signal.SIGINT, signal.SIG_IGN)  # drops what has come
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
+        signal.signal(signal.SIGINT, usual)
 
 
 def _end_with_parent() -> None:

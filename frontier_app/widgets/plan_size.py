@@ -150,7 +150,8 @@ def _tried(plan: Plan, data: Microdata) -> _Tried:
 def _searched(plan: Plan, data: Microdata) -> int:
     """Say how many scenarios a search looks at, at most, and of how many."""
     space = plan.space
-    depends = (plan.data, plan.swap, space.fix, space.change, space.rule, plan.keys, plan.measures, plan.edits)
+    measured = (plan.keys, plan.analyse, plan.measures, plan.edits)
+    depends = (plan.data, plan.swap, space.fix, space.change, space.rule, *measured)
     of = state.get().memo.get("searched", depends, lambda: n_complete(plan, data))
     looked = min(of * per_spec(plan), space.budget)
     if of < _COUNTABLE:

@@ -377,7 +377,7 @@ def _attacked(attack: Mapping[str, Any] | None) -> list[str]:
     elif undoing.get("why"):
         sentences.append(f"Undoing was not tried: {undoing['why']}.")
     if attack.get("misfits", {}).get("telling"):
-        sentences.append(f"For the board to know: {attack['misfits']['why']}.")
+        sentences.append(f"For the chair of the board, whose annex says so too: {attack['misfits']['why']}.")
     if attack.get("published_tables", {}).get("tried"):
         sentences.append(recognised.found_words(attack["published_tables"]))
     return sentences

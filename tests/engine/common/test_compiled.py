@@ -199,14 +199,16 @@ def of_one_kernel(folder: Path, *arguments: str) -> tuple[str, str]:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", ["nbi", "nbc"])
-@pytest.mark.parametrize("left", [0, 100, -1], ids=["empty", "cut", "zeros"])
+@pytest.mark.parametrize("left", [0, 100, -1, -2], ids=["empty", "cut", "zeros", "a page"])
 def test_kept_code_that_is_damaged_is_compiled_again(tmp_path: Path, kind: str, left: int) -> None:
     pytest.importorskip("numba")
     assert of_one_kernel(tmp_path) == ("3 True", "")
     assert of_one_kernel(tmp_path) == ("3 False", "")
     (kept,) = (tmp_path / "cache").rglob(f"*.{kind}")
     content = kept.read_bytes()
-    kept.write_bytes(bytes(len(content)) if left < 0 else content[:left])
+    page = content[: len(content) // 2] + bytes(200) + content[len(content) // 2 + 200 :]
+    damaged = {-1: bytes(len(content)), -2: page}.get(left, content[:left])
+    kept.write_bytes(damaged)
     assert of_one_kernel(tmp_path) == ("3 True", "")
     assert of_one_kernel(tmp_path) == ("3 False", "")
 

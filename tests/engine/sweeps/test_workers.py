@@ -6,10 +6,8 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 from dataclasses import replace
-from multiprocessing import get_context
 from threading import Event, Thread, get_ident
 
 import numpy as np
@@ -203,10 +201,17 @@ def test_processes_that_are_started_hear_of_no_interrupt_and_this_one_does_after
 
 
 @pytest.mark.slow
-def test_an_interrupt_ends_processes_at_once() -> None:
-    with pytest.raises(KeyboardInterrupt), workers._ending(ProcessPoolExecutor(1, get_context("spawn"))) as pool:
-        pool.submit(time.sleep, 60)
-        pool.submit(os.getpid)
-        begin = time.monotonic()
-        raise KeyboardInterrupt
-    assert time.monotonic() - begin < 30
+@needs.SIGKILL
+def test_a_worker_that_has_started_hears_of_interrupts_but_of_none_before() -> None:
+    code = (
+        "import os, signal\n"
+        "signal.signal(signal.SIGINT, signal.default_int_handler)\n"
+        "signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})\n"  # as it is for all threads of a worker
+        "from engine.sweeps import workers\n"
+        "os.kill(os.getpid(), signal.SIGINT)\n"
+        "workers._hear_interrupts(); print('started', flush=True)\n"
+        "try: os.kill(os.getpid(), signal.SIGINT); signal.pause()\n"
+        "except KeyboardInterrupt: print('heard')\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=ROOT, timeout=60)
+    assert (done.stdout.split(), done.stderr) == (["started", "heard"], "")
