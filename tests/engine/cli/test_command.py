@@ -102,7 +102,7 @@ def test_a_program_that_calls_a_command_decides_itself_how_often_to_search_for_g
 
 @pytest.mark.slow
 @needs.PROC
-@pytest.mark.parametrize("closed", ["2>&-", "2>/dev/full", ">&- 2>&-"])
+@pytest.mark.parametrize("closed", ["2>&-", "2>/dev/full", "<&- >&- 2>&-"])
 def test_what_cannot_be_told_stops_no_sweep(closed: str) -> None:
     words = "sweep czech --study s.study --swap-sizes 1 --rates 0.02 --replicates 2 --after-all"
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
@@ -120,3 +120,17 @@ def test_words_on_a_closed_stream_go_nowhere_else() -> None:
         command = f"{sys.executable} -m engine {words}"
         done = subprocess.run(command, shell=True, env=environment, capture_output=True, check=False)
         assert (done.returncode, done.stdout, done.stderr) == (code, b"", b"")
+
+
+@pytest.mark.slow
+@needs.PROC
+def test_no_file_gets_the_number_of_a_closed_stream() -> None:
+    code = (
+        "import os, sys; from engine.common.output import open_closed_streams; open_closed_streams()\n"
+        "with open('file', 'w') as file: file.write(str(file.fileno() > 2)); os.write(2, b'a library warns')\n"
+    )
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    Path("program.py").write_text(code, encoding="utf-8")
+    for closed in ("2>&-", "<&- 2>&-", "<&- >&- 2>&-"):
+        subprocess.run(f"{sys.executable} program.py {closed}", shell=True, env=environment, check=True)
+        assert Path("file").read_text() == "True"

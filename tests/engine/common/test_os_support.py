@@ -84,3 +84,14 @@ def test_containers_of_one_name_are_machines_of_their_own(monkeypatch: pytest.Mo
 
     monkeypatch.setattr(os, "stat", other_space)
     assert os_support.machine() != here
+
+
+def test_what_nobody_wrote_to_for_days_is_removed_whoever_left_it(tmp_path: Path) -> None:
+    """A container that is started anew has other numbers for its processes, and so is another machine."""
+    old, new = (tmp_path / f".ffffffff.7.{token * 16}.part" for token in "ab")
+    for path in (old, new):
+        path.touch()
+    os.utime(old, (0, 0))
+    with os_support.aside(tmp_path / "a.csv"):
+        pass
+    assert {path.name for path in tmp_path.iterdir()} == {new.name, "a.csv"}

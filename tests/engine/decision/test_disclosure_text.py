@@ -11,7 +11,15 @@ from engine.cli.main import main
 from engine.common.errors import UsageError
 from engine.data.microdata import RawTable
 from engine.decision.choice import choose
-from engine.decision.disclosure_text import disclosure_in, disclosure_warning, names_candidate, says_extent, says_rate
+from engine.decision.disclosure_text import (
+    DRAWN,
+    check_public,
+    disclosure_in,
+    disclosure_warning,
+    names_candidate,
+    says_extent,
+    says_rate,
+)
 from engine.decision.states import decide
 from engine.release.scenarios import Scenario
 from engine.study.decision_log import entries
@@ -167,3 +175,22 @@ def test_a_decision_that_tells_the_extent_is_not_recorded(fresh: Path, home: tup
         with pytest.raises(UsageError, match=SENTENCE):
             decide(study, "approved", "Board", number="DRB-8", conditions="no more than 24 records are changed")
         decide(study, "approved", "Board", number="DRB-8", conditions="no more than that is changed")
+
+
+@pytest.mark.parametrize(
+    ("text", "word"),
+    [
+        ("It was drawn with seed 7.", "seed"),
+        ("Seed 20261126 was used.", "Seed"),
+        ("All seeds are kept.", "seeds"),
+        ("Replicate 3 was released.", "Replicate"),
+        ("The Study Key is kept apart.", "Study Key"),
+        ("Use the replicate weights for variances of seedlings.", ""),
+    ],
+)
+def test_words_for_the_public_do_not_tell_how_a_release_was_drawn(text: str, word: str) -> None:
+    found = DRAWN.search(text)
+    assert (found[0] if found else "") == word
+    if word:
+        with pytest.raises(UsageError, match=f"names how the release was drawn \\('{word}'\\)"):
+            check_public(None, None, [text])  # type: ignore[arg-type]  # the words alone are looked at

@@ -130,6 +130,28 @@ def test_what_has_nothing_to_do_with_it_tells_nothing(raw: RawTable, swapped: st
     assert abs(found.skill) < 0.2 and not found.is_telling
 
 
+@pytest.mark.parametrize("replicate", range(1, 9))
+def test_what_a_rare_level_names_alone_is_no_finding_of_a_column(tmp_path: Path, replicate: int) -> None:
+    """Nearly all records of a rare level are altered, so whoever names these is right every second time."""
+    rng = np.random.default_rng(4)
+    rows = [
+        f"{'ab'[int(rare)]},{','.join(map(str, other))}"
+        for rare, other in zip(
+            rng.random(1_000) < 0.02, rng.integers(0, [2, 3, 4, 5, 6, 7], (1_000, 6)).tolist(), strict=True
+        )
+    ]
+    (tmp_path / "rare.csv").write_text("m,n,o,p,q,r,s\n" + "\n".join(rows) + "\n", encoding="utf-8")
+    plan = plan_from_toml("".join(f'[[attribute]]\nname = "{name}"\n' for name in "mnopqrs"))
+    raw = read_table(tmp_path / "rare.csv")
+    data = code(raw, plan)
+    spec = ReleaseSpec(AttributeSpec(data.domain.names, "SUUUUUU"), "0.03")
+    made = remake(data, question_of(plan, data), spec, stream_of(KEY, spec, data, replicate))
+    found, tried = misfits(made, list("nopqrs"))
+    assert tried == 6 + 15
+    for one in found:
+        assert one.alone >= 0.45 * one.altered and abs(one.skill) < 0.3 and not one.is_telling
+
+
 def test_what_moved_itself_is_no_help(raw: RawTable) -> None:
     found, tried = misfits(made_of(raw, "region"), ["region"])
     assert (found, tried) == ([], 0)
