@@ -25,9 +25,7 @@ NEIGHBOURS = 50
 _SELDOM = 8  # records of a value, on average, below which numbers are compared with near ones
 _FEW_CELLS = 4  # cells of a table for each record, up to which all are counted
 _MOST_PAIRED = 12  # columns up to which every two of them are looked at together
-_LOOKED_AT = (
-    200_000_000  # records times levels beside numbers that seldom repeat, and times pairs of columns
-)
+_LOOKED_AT = 200_000_000  # records times levels beside numbers that seldom repeat, and times pairs of columns
 _FEWEST = 20  # records altered, and unaltered, below which a few lucky ones would be a success
 _TELLING, _CERTAIN = 0.5, 0.9
 
@@ -124,15 +122,15 @@ class _Target:
         self.alone = self._named_alone(counts)
 
     def _named_alone(self, counts: np.ndarray) -> float:
-        """How many altered records the level names on average: as many as are altered, of the levels that are so most
-        often."""
+        """The number of altered records that the level names on average, of as many as are altered: those of the levels
+        that are so most often."""
         altered, left = np.bincount(self.now[self.changed], minlength=self.n_levels), int(self.changed.sum())
         rightly = 0.0
         for level in np.argsort(-altered / np.maximum(counts, 1), kind="stable").tolist():
             taken = min(left, int(counts[level]))
             rightly += taken * altered[level] / max(1, counts[level])
             left -= taken
-        return rightly
+        return float(rightly)
 
 
 @dataclass(frozen=True)
