@@ -67,7 +67,7 @@ class Misfit:
         return (
             f"{listed(named)} {tell} in which records '{self.attribute}' was altered: of the {self.altered:,} records "
             f"in which it goes least with {them}, {self.rightly:,.0f} are altered, and what is commonest beside {them} "
-            f"is what was there in {self.restored:.0%} of these"
+            f"is what was there in {100 * self.restored:.0f} % of these"
         )
 
     @property
