@@ -7,7 +7,7 @@ and the others tell what was there.  The intruder knows how many were altered, n
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 
@@ -83,14 +83,14 @@ def misfits(made: Remade, names: Sequence[str]) -> tuple[list[Misfit], int]:
     very many records the first such pairs.  Only the first of several tables is attacked.
     """
     carriers, table = carriers_of(made, 0), made.tables[0]
-    stayed = [made.data.raw.columns[name] for name in names if name not in carriers and not table.is_renumbered(name)]
+    stayed = [name for name in names if name not in carriers and not table.is_renumbered(name)]
     best, tried, n = dict[str, Misfit](), 0, made.data.n_records
     moved = [(name, made.codes(j), made.data.codes[j]) for j, name in enumerate(made.data.domain.names)]
     targets = [
         _Target(name, now, before) for name, now, before in moved if _FEWEST <= (now != before).sum() <= n - _FEWEST
     ]
     pairs_left = _LOOKED_AT // max(1, n * len(targets))
-    for beside in _beside(stayed):
+    for beside in _beside(made.data.raw.columns[name] for name in stayed):
         if len(beside.names) > 1:
             if not pairs_left:
                 break
@@ -142,8 +142,8 @@ class _Beside:
     order: np.ndarray | None = None
 
 
-def _beside(columns: Sequence[RawColumn]) -> Iterator[_Beside]:
-    """Each column that stayed, then every two of them that have few values."""
+def _beside(columns: Iterable[RawColumn]) -> Iterator[_Beside]:
+    """Each column that stayed, then every two of them that have few values; of very many one is held at a time."""
     several = []
     for column in columns:
         groups = column.codes.astype(np.int64) + 1
@@ -152,7 +152,7 @@ def _beside(columns: Sequence[RawColumn]) -> Iterator[_Beside]:
             figures = numbers(column.values)
             if not np.isnan(figures).any():
                 yield _Beside((column.name,), groups, np.argsort(np.append(np.nan, figures)[groups], kind="stable"))
-        elif n > 1:
+        elif n > 1 and len(several) <= _MOST_PAIRED:
             several.append((column.name, groups, n))
         yield _Beside((column.name,), groups)
     if len(several) > _MOST_PAIRED:
