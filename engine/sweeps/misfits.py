@@ -144,7 +144,7 @@ class _Beside:
 
 def _beside(columns: Iterable[RawColumn]) -> Iterator[_Beside]:
     """Each column that stayed, then every two of them that have few values; of very many one is held at a time."""
-    several = []
+    several: list[tuple[str, np.ndarray, int]] = []
     for column in columns:
         groups = column.codes.astype(np.int64) + 1
         n = int(groups.max(initial=0)) + 1
