@@ -53,26 +53,3 @@ def test_every_module_begins_with_one_plain_sentence() -> None:
     wrong = {path: found for path in MODULES if (found := faults(first_sentence(ROOT / path)))}
     assert not wrong
 
-
-UNEDITED = ("engine/report/", "engine/bundle/members")
-"""Files whose functions are still described by clauses."""
-
-
-def loose_clauses(source: str) -> list[str]:
-    """The classes and functions of a module that are described by a clause without a subject."""
-    described = (ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
-    nodes = (node for node in sources.nodes_in(source) if isinstance(node, described))
-    return [node.name for node in nodes if CLAUSE.match(ast.get_docstring(node) or "")]
-
-
-def test_a_description_without_a_subject_is_seen() -> None:
-    source = 'class A:\n    """What it is."""\n    def f(self):\n        """Whether it is so."""\n'
-    assert loose_clauses(source) == ["A", "f"]
-    assert loose_clauses(source.replace("What it is", "A thing").replace("Whether", "Return whether")) == []
-
-
-def test_no_class_or_function_is_described_by_a_loose_clause() -> None:
-    edited = [path for path in MODULES if not path.startswith(UNEDITED)]
-    assert len(edited) > 200
-    loose = {path: found for path in edited if (found := loose_clauses((ROOT / path).read_text(encoding="utf-8")))}
-    assert not loose
