@@ -52,4 +52,3 @@ def test_every_module_begins_with_one_plain_sentence() -> None:
     assert len(MODULES) > 200
     wrong = {path: found for path in MODULES if (found := faults(first_sentence(ROOT / path)))}
     assert not wrong
-

@@ -12,12 +12,24 @@ from engine.common.errors import EngineError
 DELIMITERS = ",;\t|"
 _HEADER_BYTES = 4 << 20
 _QUOTED = re.compile(r'"(?:[^"]|"")*+(?:"|\Z)')
+_SEPARATOR_LINE = re.compile(rb'(?:\xef\xbb\xbf)?("?)sep=([!-/:-@\[-`{-~\t])\1(?:\r\n|\r|\n)', re.IGNORECASE)
 _NO_UTF8 = "save it as UTF-8 (in a spreadsheet: 'CSV UTF-8')"
 
 
-def header(path: Path) -> tuple[list[str], str]:
-    """Column names and the delimiter, the one of ``, ; tab |`` that the header line has most of (outside quotes)."""
+def named_delimiter(path: Path) -> tuple[str, int]:
+    """The delimiter that a first line such as ``sep=;`` names, as spreadsheets write it above the header, and the bytes
+    of that line; ``("", 0)`` where there is none."""
     with path.open("rb") as file:
+        line = _SEPARATOR_LINE.match(file.read(16))
+    return (line[2].decode(), line.end()) if line else ("", 0)
+
+
+def header(path: Path) -> tuple[list[str], str]:
+    """Column names and the delimiter: the one that a line above the header names, else the one of ``, ; tab |`` that
+    the header line has most of (outside quotes)."""
+    named, start = named_delimiter(path)
+    with path.open("rb") as file:
+        file.seek(start)
         head = file.read(_HEADER_BYTES)
     try:
         text = codecs.getincrementaldecoder("utf-8-sig")().decode(head)
@@ -25,10 +37,10 @@ def header(path: Path) -> tuple[list[str], str]:
         raise EngineError(_not_text(path) or f"file '{path.name}' is not UTF-8 text; {_NO_UTF8}") from None
     if "\0" in text:
         raise EngineError(_not_text(path) or f"file '{path.name}' is not UTF-8 text; {_NO_UTF8}")
-    first, bare = _first_record(text)
+    first, bare = _first_record(text, named or DELIMITERS)
     if not first.strip():
         raise EngineError(f"file '{path.name}' begins with an empty line; the first line must name the columns")
-    delimiter = max(DELIMITERS, key=bare.count)
+    delimiter = named or max(DELIMITERS, key=bare.count)
     csv.field_size_limit(_HEADER_BYTES)
     try:
         return next(csv.reader([first], delimiter=delimiter)), delimiter
@@ -36,7 +48,7 @@ def header(path: Path) -> tuple[list[str], str]:
         raise EngineError(f"file '{path.name}': the header has a misplaced quote or one never closed") from None
 
 
-def _first_record(text: str) -> tuple[str, str]:
+def _first_record(text: str, delimiters: str) -> tuple[str, str]:
     """The text up to the first line end outside quotes, and of that what is outside; a quote opens at the beginning of
     a field only, as in ``A,"B, in %"``, and is a sign like others in ``screen 15"``."""
     bare: list[str] = []
@@ -46,7 +58,7 @@ def _first_record(text: str) -> tuple[str, str]:
             position, begins = quoted.end(), False
             continue
         bare.append(text[position])
-        begins = text[position] in DELIMITERS
+        begins = text[position] in delimiters
         position += 1
     return text[:position], "".join(bare)
 
@@ -61,10 +73,12 @@ def diagnose(path: Path, names: list[str], delimiter: str) -> str:
     problem = _not_text(path)
     if problem:
         return problem
-    n_fields = len(names)
+    n_fields, n_above = len(names), bool(named_delimiter(path)[1])
     with path.open(encoding="utf-8-sig", newline="") as file:
+        if n_above:
+            file.readline()
         reader = csv.reader(file, delimiter=delimiter, strict=True)
-        line = 1
+        line = 1 + n_above
         try:
             for fields in reader:
                 if fields and len(fields) < n_fields and next(reader, None) is None and not _ends_a_line(path):
@@ -77,10 +91,11 @@ def diagnose(path: Path, names: list[str], delimiter: str) -> str:
                         f"file '{path.name}': line {line} has {_fields(len(fields))}, {n_fields} were expected; "
                         f"a value that holds {_delimiter_name(delimiter)} must stand in quotes"
                     )
-                line = reader.line_num + 1
+                line = reader.line_num + 1 + n_above
         except csv.Error:
             return (
-                f"file '{path.name}': the record that begins in line {line} has a misplaced quote or one never closed"
+                f"file '{path.name}': the record that begins in line {line} has a misplaced quote or one never closed; "
+                "write a quote within a quoted value twice, and no text behind the quote that closes it"
             )
     return f"file '{path.name}' could not be read as CSV; check its quotes and line ends"
 

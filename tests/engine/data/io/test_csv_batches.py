@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import csv
+import io
 import subprocess
 import sys
 import time
@@ -9,10 +11,12 @@ from itertools import islice, pairwise
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from engine.data.io import csv_batches as module
 from engine.data.io import parts, readers
-from engine.data.io.csv_batches import csv_batches
+from engine.data.io.csv_batches import Quotes, csv_batches
 from engine.data.io.readers import read_table
 from engine.data.io.stream import open_stream
 
@@ -71,7 +75,7 @@ def test_no_read_ends_between_the_two_bytes_of_a_line_end(tmp_path: Path) -> Non
     content = b"ab\r\n\r\r\nc\r"
     path.write_bytes(content)
     for size in range(2, 12):
-        with module._WholeLineEnds(path) as file:
+        with module._WholeLineEnds(path, ",", 0) as file:
             reads = list(iter(lambda file=file, size=size: bytes(file.read(size)), b""))  # type: ignore[misc]
         assert b"".join(reads) == content
         assert all(len(read) <= size for read in reads)
@@ -93,8 +97,8 @@ def test_nothing_of_python_is_in_use_when_batches_are_done(
 ) -> None:
     lent = []
 
-    def opened(path: Path) -> Slow:
-        file = Slow(path)
+    def opened(path: Path, delimiter: str, skipped: int) -> Slow:
+        file = Slow(path, delimiter, skipped)
         lent.append(file.lent)
         return file
 
@@ -158,3 +162,17 @@ batches.close()
 """
     done = subprocess.run([sys.executable, "-c", code], check=False, capture_output=True, cwd=Path(__file__).parents[4])
     assert (done.returncode, done.stderr) == (0, b"")
+
+
+@given(st.lists(st.sampled_from('ab"",\n'), max_size=14).map("".join), st.integers(1, 14))
+def test_text_behind_quotes_is_found_in_blocks_of_any_size(text: str, size: int) -> None:
+    quotes = Quotes(",")
+    for start in range(0, len(text), size):
+        quotes.look_at(text[start : start + size].encode())
+    quotes.look_at(b"")
+    try:
+        list(csv.reader(io.StringIO(text, newline=""), strict=True))
+        wrong = False
+    except csv.Error as error:
+        wrong = "expected after" in str(error)
+    assert quotes.text_behind == wrong

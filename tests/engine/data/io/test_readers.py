@@ -15,6 +15,7 @@ from pyarrow import parquet
 from engine.common.errors import EngineError, UsageError
 from engine.data.io import readers
 from engine.data.io.readers import read_table
+from engine.data.io.stream import first_records, open_stream
 from engine.data.io.writers import write_csv, write_parquet
 from engine.data.microdata import RawTable
 
@@ -102,7 +103,8 @@ def test_a_record_longer_than_a_block(tmp_path: Path, monkeypatch: pytest.Monkey
         ),
         (
             'a,b\n1,2\n"secret,3\n',
-            "file 'a.csv': the record that begins in line 3 has a misplaced quote or one never closed",
+            "file 'a.csv': the record that begins in line 3 has a misplaced quote or one never closed; "
+            "write a quote within a quoted value twice, and no text behind the quote that closes it",
         ),
         (
             b"a,b\n1,2\ncaf\xe9,2\n",
@@ -262,6 +264,39 @@ def test_text_that_is_no_csv_is_a_sentence(tmp_path: Path, content: str | bytes,
     with pytest.raises(EngineError) as caught:
         read_table(write(tmp_path / "a.csv", content))
     assert str(caught.value) == message
+
+
+@pytest.mark.parametrize(
+    ("content", "line"),
+    [
+        ('A,B\n1,x\n2,"y"z\n3,w\n', 3),
+        ('A,B\n1,x\n2,"y"z', 3),
+        ('A;B\n"1" ;2\n', 2),
+        ('A,B\n5" x,2\n"a""b"c,3\n', 3),
+        ('"A"x,B\n1,2\n', 1),
+        ('sep=|\nA|B\n1|"2"|\n1|"2"2\n', 3),
+    ],
+)
+def test_text_behind_a_quoted_value_is_refused_whole_and_streamed(tmp_path: Path, content: str, line: int) -> None:
+    path = write(tmp_path / "a.csv", content)
+    for read in (read_table, lambda file: first_records(open_stream(file), 99)):
+        with pytest.raises(EngineError, match=f"(line {line} has|begins in line {line} )"):
+            read(path)
+
+
+@pytest.mark.parametrize("first", ["sep=;\n", "\ufeffSEP=;\r\n", '"sep=;"\r'])
+def test_a_line_above_the_header_names_the_delimiter(tmp_path: Path, first: str) -> None:
+    path = write(tmp_path / "a.csv", first + 'A,x;B\n1,2;"3;4"\n')
+    for table in (read_table(path), first_records(open_stream(path), 99)):
+        assert table.names == ("A,x", "B")
+        assert (column(table, "A,x"), column(table, "B")) == (["1,2"], ["3;4"])
+    # a column may be called so
+    assert read_table(write(tmp_path / "b.csv", "sep=;,B\n1,2\n")).names == ("sep=;", "B")
+
+
+def test_a_line_above_the_header_counts_in_messages(tmp_path: Path) -> None:
+    with pytest.raises(EngineError, match="line 4 has 1 field"):
+        read_table(write(tmp_path / "a.csv", "sep=;\nA;B\n1;2\n3\n4;5\n"))
 
 
 @pytest.mark.parametrize("extension", ["csv", "parquet", "sav", "xpt"])
