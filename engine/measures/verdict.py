@@ -1,0 +1,121 @@
+"""The verdict of an attack on a release: one figure, the severity that follows from it, and its words.
+
+Every attack that names altered records ends in a :class:`Verdict`, and a release has the worst of them.  Pages,
+documents and the command line show its severity and print :func:`verdict_words`; none of them judges a figure itself.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Literal
+
+Severity = Literal["untried", "none", "caution", "serious"]
+SEVERITIES: tuple[Severity, ...] = ("untried", "none", "caution", "serious")
+"""From the least severe to the most."""
+AttackKind = Literal["untried", "tables", "units", "rare", "columns"]
+"""The knowledge of an intruder: published two-way tables of the original, such tables with whole units that moved, the
+method's preference for those at risk, or the columns that stayed."""
+
+_ODDS = 1.5  # times those of guesses
+_SERIOUS = 0.5  # of the way from guesses to certain names
+_SURPRISE = math.log(1000)  # guesses do as well once in a thousand times at most
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """The result of an attack: an intruder names the ``named`` most suspect of ``n`` records (``of``: or households);
+    ``right`` of these are altered, and as many guesses are right ``guessed`` times.
+
+    ``kind`` is the intruder's knowledge.  An attack that was not made is "untried", and ``why`` is the reason.
+    """
+
+    kind: AttackKind
+    n: int = 0
+    named: int = 0
+    right: float = 0.0
+    guessed: float = 0.0
+    of: str = "records"
+    why: str = ""
+
+    @property
+    def share(self) -> float:
+        """The altered share of those named; NaN where none is named."""
+        return self.right / self.named if self.named else math.nan
+
+    @property
+    def skill(self) -> float:
+        """The part of the way from guesses (0) to certain names (1); below 0 where guesses are better."""
+        return (self.right - self.guessed) / (self.named - self.guessed) if self.guessed < self.named else 0.0
+
+    @property
+    def severity(self) -> Severity:
+        """The severity of the finding.
+
+        It is "none" where the odds of a name to be right are less than 1.5 times those of a guess, or where as many
+        guesses do as well more than once in a thousand times; else "serious" from half of the way to certain names on.
+        """
+        if self.kind == "untried":
+            return "untried"
+        better = self.right * (self.named - self.guessed) >= _ODDS * self.guessed * (self.named - self.right)
+        if self.skill <= 0 or not better or self._surprise() < _SURPRISE:
+            return "none"
+        return "serious" if self.skill >= _SERIOUS else "caution"
+
+    @property
+    def finds(self) -> bool:
+        """Return whether the names are better than guesses."""
+        return self.severity in ("caution", "serious")
+
+    def _surprise(self) -> float:
+        """Minus the logarithm of a bound on the probability that as many guesses do as well (Hoeffding 1963, theorem 1
+        and section 6, which covers draws without replacement)."""
+        p, q = self.right / self.named, self.guessed / self.named
+        parts = [(p, q), (1 - p, 1 - q)]
+        if any(a > 0 and b <= 0 for a, b in parts):
+            return math.inf
+        return self.named * sum(a * math.log(a / b) for a, b in parts if a > 0)
+
+
+def worst(verdicts: Iterable[Verdict]) -> Verdict:
+    """The most severe of some verdicts, of equally severe ones that with the most skill."""
+    return max(verdicts, key=lambda one: (SEVERITIES.index(one.severity), one.skill))
+
+
+# -- words -----------------------------------------------------------------------------------------------------------
+
+TITLES: dict[Severity, str] = {
+    "untried": "Not attacked",
+    "none": "Altered {of} are not recognised",
+    "caution": "Some altered {of} are recognised",
+    "serious": "Altered {of} are recognised",
+}
+"""The finding in a few words."""
+_KNOWLEDGE: dict[AttackKind, str] = {
+    "tables": "has published two-way tables of the original",
+    "units": "has published two-way tables of the original by place",
+    "rare": "knows that those at risk were altered first",
+    "columns": "compares altered values with the columns that stayed",
+}
+
+
+def title_words(verdict: Verdict) -> str:
+    """The finding in a few words."""
+    return TITLES[verdict.severity].format(of=verdict.of)
+
+
+def verdict_words(verdict: Verdict) -> str:
+    """The finding with its figure, for readers who may know how many records were altered."""
+    title = title_words(verdict)
+    if verdict.kind == "untried":
+        return f"{title}: {verdict.why}."
+    return (
+        f"{title}: of the {verdict.named:,} most suspect of {verdict.n:,} {verdict.of}, {_count(verdict.right)} "
+        f"({100 * verdict.share:.3g} %) are altered, for an intruder who {_KNOWLEDGE[verdict.kind]}; "
+        f"{_count(verdict.guessed)} by guessing."
+    )
+
+
+def _count(figure: float) -> str:
+    return f"{figure:,.0f}" if figure >= 10 or figure == int(figure) else f"{figure:.1f}"
