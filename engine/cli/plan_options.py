@@ -185,6 +185,8 @@ def plan_of(
             f"{used[0]} describes a first plan and cannot change this one; write it into the plan's [data] section "
             "instead"
         )
+    if study_plan is None:
+        base = with_named_columns(base, raw, args.attributes, args.keys, args.swap, args.analyse, args.fix, args.change)
     replicates = getattr(args, "replicates", None)
     mechanisms = None
     if args.mechanisms is not None:
@@ -216,6 +218,14 @@ def plan_of(
         if args.places is None
         else _exchanging(plan, _in_memory(raw), args.places, keep_measures=args.measures is not None)
     )
+
+
+def with_named_columns(plan: Plan, raw: RawTable | RecordStream, *lists: Sequence[str] | None) -> Plan:
+    """The plan whose blocks are named by the columns in ``lists``, which may name some of them."""
+    from engine.data.microdata import RawTable
+    from engine.plan.reshape import led_by
+
+    return led_by(raw, plan, [name for names in lists for name in names or ()]) if isinstance(raw, RawTable) else plan
 
 
 def _guessed(args: argparse.Namespace, raw: RawTable | RecordStream) -> Plan:

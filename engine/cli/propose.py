@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from engine.cli.arguments import names
 from engine.cli.parser import DATA_HELP, add_command
+from engine.cli.plan_options import with_named_columns
 from engine.cli.source_options import first_records_of
 from engine.common.errors import UsageError, did_you_mean
 from engine.common.os_support import write_private
@@ -88,7 +89,7 @@ def _first_plan(args: argparse.Namespace, raw: RawTable) -> tuple[Plan | None, R
     if plan is None and (args.out or args.attributes):
         plan = first_plan(raw)
     if plan is not None and args.attributes:
-        plan = edit_plan(plan, attributes=args.attributes)
+        plan = edit_plan(with_named_columns(plan, raw, args.attributes), attributes=args.attributes)
     return plan, raw
 
 

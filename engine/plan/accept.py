@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from fnmatch import fnmatchcase
 
@@ -19,8 +19,9 @@ from engine.release.spec import AttributeSpec
 def accept(plan: Plan, proposal: Proposal) -> Plan:
     """``plan`` with ``proposal`` carried out; an equal plan when it changes nothing.
 
-    Attributes that join another's block hand their roles to it.  An analysis, edit rule, table or spec that names an
-    attribute which would go is a :class:`UsageError`: it says something that the proposal would silently change.
+    Attributes that join another's block hand their roles to it; the block keeps the name and the levels of one that the
+    plan names or cuts.  An analysis, edit rule, table or spec that names an attribute which would go is a
+    :class:`UsageError`: it says something that the proposal would silently change.
     """
     if proposal.kind == "missing":
         return _missing(plan, proposal)
@@ -108,9 +109,12 @@ def _join(plan: Plan, proposal: Proposal) -> Plan:
     columns, affected = _reach(data, proposal)
     if not affected:
         return plan
-    # The attribute that views the finest column keeps its coding.
-    rank = {name: i for i, name in enumerate(columns)}
-    target = min(affected, key=lambda a: min((rank.get(c, len(rank)) for c in a.view), default=len(rank)))
+    # An attribute that somebody chose keeps name and levels; else the one that views the finest column.
+    rank, chosen = {name: i for i, name in enumerate(columns)}, _chosen(plan)
+    target = min(
+        affected,
+        key=lambda a: (a.name not in chosen and not a.cut, min(rank.get(c, len(rank)) for c in a.view)),
+    )
     joined_columns = dict.fromkeys((*target.columns, *columns, *(c for a in affected for c in a.columns)))
     joined = _coded(replace(target, columns=tuple(joined_columns)), proposal, plan)
     attributes = tuple(joined if a is target else a for a in data.attributes if a is target or a not in affected)
@@ -171,7 +175,7 @@ def _renamed(plan: Plan, data: DataPlan, new_names: dict[str, str | None]) -> Pl
     """``plan`` on ``data``, whose attributes in ``new_names`` went into another one, or out of the plan (None)."""
     if not new_names:
         return replace(plan, data=data)
-    _refuse_uses(plan, new_names)
+    refuse_uses(plan, new_names)
     remaining = tuple(a.name for a in data.attributes)
 
     def role(names: Iterable[str]) -> tuple[str, ...]:
@@ -191,7 +195,15 @@ def _renamed(plan: Plan, data: DataPlan, new_names: dict[str, str | None]) -> Pl
     return replace(plan, data=data, keys=role(plan.keys), swap=swap, analyse=role(plan.analyse), space=space)
 
 
-def _refuse_uses(plan: Plan, new_names: dict[str, str | None]) -> None:
+def _chosen(plan: Plan) -> set[str]:
+    """The attributes that a list of roles, which is not that of all, or another entry names."""
+    roles = (names for names in (plan.keys, plan.swap, plan.analyse) if names != plan.names)
+    named = (*roles, plan.space.fix, plan.space.change, *(names for _, names in _uses(plan)))
+    return {name for names in named for name in names}
+
+
+def _uses(plan: Plan) -> list[tuple[str, Iterable[str]]]:
+    """The entries of a plan that would mean something else without an attribute, each with those that it names."""
     uses: list[tuple[str, Iterable[str]]] = [
         (f"edit rule '{rule.name}'", [name for name, _ in rule.forbid]) for rule in plan.edits
     ]
@@ -204,7 +216,13 @@ def _refuse_uses(plan: Plan, new_names: dict[str, str | None]) -> None:
         parsed = AttributeSpec.parse(spec, plan.names)
         named = [name for name, role in zip(parsed.names, parsed.roles, strict=True) if role != "U"]
         uses.append((f"the spec '{spec}'", named))
-    for use, names in uses:
+    return uses
+
+
+def refuse_uses(plan: Plan, new_names: Mapping[str, str | None]) -> None:
+    """Refuse (:class:`UsageError`) to take attributes from under an entry that names them: each would become part of
+    the one that ``new_names`` gives, or go (None)."""
+    for use, names in _uses(plan):
         for name in names:
             if name in new_names:
                 where = (

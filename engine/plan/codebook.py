@@ -16,6 +16,7 @@ from engine.plan.accept import accept
 from engine.plan.edit import edit_plan
 from engine.plan.guess import first_plan
 from engine.plan.proposal import Link, Proposal, ProposalKind
+from engine.plan.reshape import led_by
 from engine.plan.types import Plan, is_pattern
 
 ROLES = ("key", "swap", "analyse", "attribute", "weight", "id", "unit", "carry", "drop")
@@ -141,6 +142,7 @@ def apply_codebook(raw: RawTable, codebook: Codebook, plan: Plan | None = None) 
             plan = accept(plan, Proposal(kind, having(role), "", ""))
     plan = _drop(plan, having("drop"))
     if coded:
+        plan = led_by(raw, plan, _leading(plan, coded))
         plan = edit_plan(plan, attributes=_attributes(plan, coded))
     for members in _blocks(rows, raw.names).values():
         plan = accept(plan, Proposal("block", members, "", ""))
@@ -164,6 +166,13 @@ def _missing(column: RawColumn, row: CodebookRow) -> tuple[str, ...]:
 def _attributes(plan: Plan, columns: Sequence[str]) -> tuple[str, ...]:
     """Names of the attributes that hold these columns."""
     return tuple(a.name for a in plan.attributes if set(columns) & set(a.columns))
+
+
+def _leading(plan: Plan, columns: Sequence[str]) -> list[str]:
+    """The first of these columns in each attribute whose levels none of them makes."""
+    chosen = set(columns)
+    unnamed = (a for a in plan.attributes if chosen.isdisjoint((a.name, *a.view)))
+    return [next(c for c in columns if c in a.columns) for a in unnamed if not chosen.isdisjoint(a.columns)]
 
 
 def _blocks(rows: Mapping[str, CodebookRow], columns: Sequence[str]) -> dict[str, tuple[str, ...]]:

@@ -33,7 +33,8 @@ class ColumnFound:
     """A column that fits what was searched for.
 
     ``values`` are those of its values, or their labels, that fit, a few at most.  ``attribute`` is the name by which it
-    can be given a role: its own, or its block's; None where there is an ``obstacle``.
+    can be given a role: its own, or its block's where it makes the levels of that or could not; None where there is an
+    ``obstacle``.  ``block`` is the attribute that it is a part of.
     """
 
     name: str
@@ -41,6 +42,7 @@ class ColumnFound:
     values: tuple[str, ...]
     attribute: str | None
     obstacle: Obstacle | None
+    block: str | None = None
 
 
 @dataclass(frozen=True)
@@ -76,7 +78,7 @@ def find_columns(columns: Mapping[str, SearchableColumn], plan: Plan, typed: str
     wanted = typed.strip().casefold()
     if not wanted:
         return []
-    attribute_of = {column: part.name for part in plan.attributes for column in part.columns}
+    part_of = {column: part for part in plan.attributes for column in part.columns}
     assigned = assign_columns(plan.data, tuple(columns))
     carried, dropped = frozenset(assigned.carried), frozenset(assigned.dropped)
     ranked: list[tuple[int, ColumnFound]] = []
@@ -85,9 +87,12 @@ def find_columns(columns: Mapping[str, SearchableColumn], plan: Plan, typed: str
         ranks = (name.casefold() == wanted, wanted in name.casefold(), wanted in column.label.casefold(), bool(values))
         if True not in ranks:
             continue
-        obstacle = None if name in attribute_of else _obstacle(name, column.facts, plan, carried, dropped)
-        offered = None if obstacle is not None else attribute_of.get(name, name)
-        found = ColumnFound(name, column.label, values[:_MOST_VALUES], offered, obstacle)
+        part = part_of.get(name)
+        obstacle = _obstacle(name, column.facts, plan, carried, dropped) if part is None else None
+        leads = part is None or (name not in part.view and column.facts.categorical)
+        offered = None if obstacle is not None else name if leads or part is None else part.name
+        block = part.name if part is not None else None
+        found = ColumnFound(name, column.label, values[:_MOST_VALUES], offered, obstacle, block)
         ranked.append((ranks.index(True), found))
     return [found for _, found in sorted(ranked, key=lambda ranked_column: ranked_column[0])]
 

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Literal
 
 from engine.common.errors import UsageError, did_you_mean
 from engine.common.raw_values import texts
 from engine.data.microdata import RawTable
-from engine.plan.accept import take_out
+from engine.plan.accept import refuse_uses, take_out
 from engine.plan.attribute import AttributePlan
+from engine.plan.attribute_names import with_attributes_renamed
 from engine.plan.column_assignment import assign_columns
 from engine.plan.context import SingleUse
 from engine.plan.edit import edit_plan
@@ -19,9 +20,34 @@ from engine.plan.types import Plan
 
 
 def could_be(raw: RawTable, plan: Plan) -> tuple[str, ...]:
-    """Carried columns that could be attributes as they stand, in file order."""
-    carried = assign_columns(plan.data, raw.names).carried
-    return tuple(name for name in carried if facts(raw.columns[name], raw.n_records).categorical)
+    """Carried columns that could be attributes as they stand, and columns that could lead the block that holds them
+    (:func:`led_by`), in file order."""
+    known = {*assign_columns(plan.data, raw.names).carried, *(c for a in plan.attributes for c in a.columns)}
+    known -= {*plan.names, *(column for a in plan.attributes for column in a.view)}
+    return tuple(name for name in raw.names if name in known and facts(raw.columns[name], raw.n_records).categorical)
+
+
+def led_by(raw: RawTable, plan: Plan, names: Iterable[str]) -> Plan:
+    """``plan`` in which each column in ``names`` that is only part of a block leads it: the attribute is called after
+    the column and has its levels.
+
+    Names of attributes and other columns change nothing.  Two of ``names`` in one block, and an entry of the plan that
+    names the block's attribute, are a :class:`UsageError`.
+    """
+    chosen = dict.fromkeys(names)
+    for column in chosen:
+        part = next((a for a in plan.attributes if column in a.columns), None)
+        if part is None or column in (*part.view, *plan.names):
+            continue
+        if other := next((name for name in chosen if name != column and name in (part.name, *part.columns)), None):
+            raise UsageError(f"'{other}' and '{column}' move together as one block; choose one of them to name it")
+        _refuse_many_values(raw, column)
+        refuse_uses(plan, {part.name: column})
+        plan = with_attributes_renamed(plan, {part.name: column})
+        led = viewed_by(replace(part, name=column), raw, column)
+        attributes = tuple(led if a.name == column else a for a in plan.attributes)
+        plan = replace(plan, data=replace(plan.data, attributes=attributes))
+    return plan
 
 
 def add_attribute(plan: Plan, attribute: AttributePlan) -> Plan:
@@ -47,13 +73,15 @@ def add_attribute(plan: Plan, attribute: AttributePlan) -> Plan:
 def set_roles(raw: RawTable, plan: Plan, *, keys: Sequence[str], swap: Sequence[str], analyse: Sequence[str]) -> Plan:
     """``plan`` with exactly these attributes in each role; those in none are carried with their record.
 
-    A name may also be a carried column that could be an attribute as it stands (:func:`could_be`): it becomes one.
+    A name may also be a column that could be an attribute as it stands (:func:`could_be`): it becomes one, or leads its
+    block.
     What a rule, an analysis or a table names must stay an attribute, else a :class:`UsageError`.
     """
     for role, chosen in (("keys", keys), ("swap", swap), ("analyse", analyse)):
         if not chosen:
             raise UsageError(f"no attribute is chosen for {role}; choose at least one")
     chosen_names = {*keys, *swap, *analyse}
+    plan = led_by(raw, plan, (*keys, *swap, *analyse))
     for name in raw.names:
         if name in chosen_names and name not in plan.names:
             plan = add_attribute(plan, _part(raw, name))
@@ -73,10 +101,13 @@ def set_roles(raw: RawTable, plan: Plan, *, keys: Sequence[str], swap: Sequence[
 
 
 def _part(raw: RawTable, name: str) -> AttributePlan:
-    column = raw.columns[name]
-    if not facts(column, raw.n_records).categorical:
-        raise UsageError(f"column '{name}' has too many values to be an attribute as it stands; cut it into levels")
+    _refuse_many_values(raw, name)
     return first_part(raw, name)
+
+
+def _refuse_many_values(raw: RawTable, name: str) -> None:
+    if not facts(raw.columns[name], raw.n_records).categorical:
+        raise UsageError(f"column '{name}' has too many values to be an attribute as it stands; cut it into levels")
 
 
 def set_use(plan: Plan, column: str, use: Literal["drop"] | SingleUse) -> Plan:

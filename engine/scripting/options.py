@@ -15,6 +15,7 @@ from engine.plan.attribute import MISSING_LEVEL
 from engine.plan.column_assignment import sort_columns
 from engine.plan.context import SINGLE_USES
 from engine.plan.guess import facts
+from engine.plan.reshape import led_by
 from engine.plan.toml import read_plan
 from engine.scripting.data import Data
 
@@ -83,6 +84,9 @@ def described_plan(
             f"{columns[0]} describes a first plan and cannot change this one; write it into the plan's [data] section "
             "instead"
         )
+    else:
+        lists = (attributes, *(options.get(entry) for entry in ("keys", "swap", "analyse", "fix", "change")))
+        base = led_by(raw, base, [name for names in lists for name in names or ()])
     changes: dict[str, Any] = {name: value for name, value in options.items() if name not in _FIRST_PLAN}
     if "mechanisms" in changes:
         changes["mechanisms"] = [MechanismPlan.of(name, grid) for name, grid in changes["mechanisms"]]

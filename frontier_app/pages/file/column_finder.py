@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import partial
 
 import streamlit as st
@@ -39,7 +39,7 @@ def shown(raw: RawTable, plan: Plan, lists: Mapping[str, str]) -> None:
 def _row(column: ColumnFound, lists: Mapping[str, str]) -> None:
     words, buttons = st.columns([3, 2], vertical_alignment="center")
     details = " · ".join(part for part in (column.label, text.listed(list(column.values))) if part)
-    block = f"part of the block {column.attribute}" if column.attribute not in (None, column.name) else ""
+    block = f"part of the block {column.block}" if column.block not in (None, column.name) else ""
     why = f"not offered: {column.obstacle.value}" if column.obstacle is not None else block
     words.markdown(markdown("**{}** {} :gray[{}]", column.name, details, f"({why})" if why else ""))
     with buttons.container(horizontal=True, horizontal_alignment="right"):
@@ -51,7 +51,7 @@ def _row(column: ColumnFound, lists: Mapping[str, str]) -> None:
                     key=f"found-{role}-{column.name}",
                     icon=":material/check:" if is_in else ":material/add:",
                     disabled=is_in,
-                    on_click=partial(_add, key, column.attribute),
+                    on_click=partial(_add, key, column, tuple(lists.values())),
                     help="It is in this list" if is_in else "Add it to this list",
                 )
         elif column.obstacle is Obstacle.TOO_MANY_VALUES:
@@ -60,10 +60,13 @@ def _row(column: ColumnFound, lists: Mapping[str, str]) -> None:
             st.button("See it under Columns", key=f"see-{column.name}", on_click=partial(_go, "columns", column.name))
 
 
-def _add(key: str, attribute: str) -> None:
-    chosen = list(state.input_value(key) or ())
-    if attribute not in chosen:
-        state.set_input(key, [*chosen, attribute])
+def _add(key: str, column: ColumnFound, keys: Sequence[str]) -> None:
+    """Add a column to a list; in all of them it takes the place of the block that it then names."""
+    assert column.attribute is not None
+    for one in keys:
+        chosen = state.input_value(one) or ()
+        names = [column.attribute if name == column.block else name for name in chosen]
+        state.set_input(one, list(dict.fromkeys((*names, *([column.attribute] if one == key else ())))))
 
 
 def _go(part: str, column: str) -> None:

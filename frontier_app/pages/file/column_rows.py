@@ -17,6 +17,7 @@ from engine.plan.attribute_names import with_attributes_renamed
 from engine.plan.column_assignment import assign_columns
 from engine.plan.context import SINGLE_USES
 from engine.plan.guess import facts
+from engine.plan.reshape import led_by
 from engine.plan.types import is_pattern
 from engine.release.spec import AttributeSpec
 
@@ -115,7 +116,10 @@ def plan_of(edited: pd.DataFrame, before: pd.DataFrame, raw: RawTable, plan: Pla
         if name not in by_name and tuple(columns) in old_names
     }
     if plan is not None and renamed:
-        plan = with_attributes_renamed(plan, renamed)
+        # a block that gets the name of one of its columns has that column's levels
+        columns_of = {name: set(columns) for name, columns in blocks.items()}
+        plan = led_by(raw, plan, (name for name in renamed.values() if name in columns_of[name]))
+        plan = with_attributes_renamed(plan, {old: name for old, name in renamed.items() if old in plan.names})
         by_name = {a.name: a for a in plan.attributes}
     on_missing = dict(zip(coded["attribute"], coded["on_missing"], strict=True))
     on_missing = {name: MISSING[by_name[name].on_missing] for name in absent} | on_missing

@@ -95,3 +95,21 @@ def test_a_wrong_request_is_one_sentence(
     assert message in text
     assert text.startswith("frontier: ")
     assert text.count("\n") == 1
+
+
+def test_columns_that_are_asked_for_keep_their_names_whenever_they_are_named(here: Path) -> None:
+    def attribute(path: str) -> tuple[str, tuple[str, ...], tuple[str, ...]]:
+        (part,) = [part for part in read_plan(path).attributes if "age" in part.columns]
+        return part.name, part.view, part.levels
+
+    wanted = ("young", ("young",), ("0", "1"))
+    assert run("people.csv", "--attributes", "young,sex", "--accept", "all", "--out", "first.toml") == 0
+    assert run("people.csv", "--accept", "all", "--out", "all.toml") == 0
+    assert attribute("all.toml")[0] == "age"
+    assert run("people.csv", "--plan", "all.toml", "--attributes", "young,sex", "--out", "later.toml") == 0
+    assert main(["plan", "init", "people.csv", "--keys", "young,sex", "--out", "keys.toml"]) == 0
+    assert run("people.csv", "--plan", "keys.toml", "--accept", "all", "--out", "joined.toml") == 0
+    assert main(["plan", "init", "people.csv", "--plan", "all.toml", "--swap", "young", "--out", "edited.toml"]) == 0
+    (here / "roles.csv").write_text("name,role\nyoung,key\nsex,key\n")
+    assert run("people.csv", "--plan", "all.toml", "--codebook", "roles.csv", "--out", "book.toml") == 0
+    assert [attribute(f"{name}.toml") for name in ("first", "later", "joined", "edited", "book")] == [wanted] * 5

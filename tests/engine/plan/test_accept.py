@@ -45,9 +45,30 @@ def plan_of(*names: str, **more: Any) -> Plan:
 def test_joined_attributes_hand_over_their_roles() -> None:
     plan = plan_of("a", "b", "c", keys=("b",), swap=("a", "b", "c"), analyse=("c",), space=SpacePlan(fix=("b",)))
     after = accept(plan, BLOCK)
-    assert after.attributes == (AttributePlan("a", columns=("a", "b")), AttributePlan("c"))
-    assert (after.keys, after.swap, after.analyse, after.space.fix) == (("a",), ("a", "c"), ("c",), ("a",))
+    assert after.attributes == (AttributePlan("b", columns=("b", "a")), AttributePlan("c"))
+    assert (after.keys, after.swap, after.analyse, after.space.fix) == (("b",), ("b", "c"), ("c",), ("b",))
     assert accept(after, BLOCK) == after
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        {"keys": ("b", "c")},
+        {"analyse": ("b",)},
+        {"space": SpacePlan(fix=("b",))},
+        {"space": SpacePlan(specs=("b:S",))},
+        {"tables": (TablePlan("t", ("b", "c")),)},
+        {"mechanisms": (MechanismPlan.of("pram", {"vars": "b"}),)},
+    ],
+)
+def test_a_block_keeps_the_name_of_the_attribute_that_the_plan_names(more: dict[str, Any]) -> None:
+    assert accept(plan_of("a", "b", "c", **more), BLOCK).names == ("b", "c")
+    assert accept(plan_of("a", "b", "c"), BLOCK).names == ("a", "c"), "the finest, where nothing was chosen"
+
+
+def test_a_block_keeps_the_attribute_that_was_cut() -> None:
+    plan = Plan(DataPlan((AttributePlan("a"), AttributePlan("b", cut=(10,)), AttributePlan("c"))))
+    assert accept(plan, BLOCK).attributes[0] == AttributePlan("b", columns=("b", "a"), cut=(10,))
 
 
 def test_a_block_takes_carried_columns_and_leaves_dropped_ones() -> None:
@@ -89,7 +110,7 @@ def test_a_block_takes_carried_columns_and_leaves_dropped_ones() -> None:
 )
 def test_what_names_a_joined_attribute_must_be_changed_first(more: dict[str, Any], message: str) -> None:
     with pytest.raises(UsageError, match=message):
-        accept(plan_of("a", "b", "c", **more), BLOCK)
+        accept(plan_of("a", "b", "c", keys=("a",), **more), BLOCK)
 
 
 def test_words_of_a_mechanism_that_name_no_attribute_keep_nothing_back() -> None:

@@ -41,8 +41,10 @@ def test_columns_are_found_by_label_and_by_value() -> None:
     assert not _found("no such words") and not _found("  ")
 
 
-def test_a_column_of_a_block_is_offered_by_the_name_of_its_attribute() -> None:
-    assert _found("psu")["psu"].attribute == "region"
+def test_a_column_of_a_block_is_offered_by_its_own_name_where_it_can_lead_it() -> None:
+    offered = {name: (_found(name)[name].attribute, _found(name)[name].block) for name in ("psu", "agegrp", "age5")}
+    assert offered["psu"] == ("region", "region"), "too many values"
+    assert (offered["agegrp"], offered["age5"]) == (("agegrp", "agegrp"), ("age5", "agegrp"))
 
 
 def test_what_is_not_offered_has_its_obstacle() -> None:

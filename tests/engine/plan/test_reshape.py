@@ -2,17 +2,31 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from typing import Any
+
 import pyarrow as pa
 import pytest
 
+from datasets.make_survey import survey
 from engine.common.errors import UsageError
 from engine.data.edit_rules import EditRule
 from engine.data.labels import ColumnLabels
 from engine.data.microdata import RawColumn, RawTable
-from engine.plan import AttributePlan, DataPlan, Plan, TablePlan, first_plan
+from engine.plan import AttributePlan, DataPlan, DecisionPlan, Plan, TablePlan, dependencies, first_plan
+from engine.plan.accept_all import accept_all
 from engine.plan.key_table import key_table
 from engine.plan.recode import code
-from engine.plan.reshape import add_attribute, could_be, merge_levels, set_roles, set_use, split_levels, viewed_by
+from engine.plan.reshape import (
+    add_attribute,
+    could_be,
+    led_by,
+    merge_levels,
+    set_roles,
+    set_use,
+    split_levels,
+    viewed_by,
+)
 
 LABELS = {"work": ColumnLabels(values=(("1", "paid"), ("2", "unpaid"), ("3", "none")))}
 
@@ -44,6 +58,58 @@ def test_roles_leave_the_rest_carried_and_take_it_back() -> None:
     assert again.keys == ("sex", "work") and "work" not in again.data.carry
     assert again.attributes[-1].levels == ("paid", "unpaid", "none")
     assert code(RAW, again).domain.names == ("sex", "region", "work")
+
+
+BLOCKS = table(
+    births=[0, 1, 2, 3, -1, -1] * 10,
+    sex=["f", "f", "f", "f", "m", "m"] * 10,
+    work=[1, 2, 3] * 20,
+    years=list(range(60)),
+)
+JOINED = Plan(
+    DataPlan((AttributePlan("births", columns=("births", "sex", "years"), levels=("-1", "0", "1", "2", "3")),)),
+    decision=DecisionPlan(risk="attribution[by=births]"),
+    measures=("attribution[by=births]", "hellinger"),
+)
+
+
+def test_a_column_of_a_block_that_is_chosen_gives_it_name_and_levels() -> None:
+    plan = Plan(replace(JOINED.data, carry=("work",)), measures=JOINED.measures, decision=JOINED.decision)
+    assert could_be(BLOCKS, plan) == ("sex", "work")
+    made = set_roles(BLOCKS, plan, keys=["sex", "work"], swap=["sex"], analyse=["work"])
+    assert made.attributes[0] == AttributePlan("sex", ("births", "sex", "years"), ("sex",), levels=("f", "m"))
+    assert made.names == ("sex", "work") and could_be(BLOCKS, made) == ("births",)
+    assert made.measures[0] == made.decision.risk == "attribution[by=sex]"
+    assert code(BLOCKS, made).domain.attributes[0].levels == ("f", "m")
+    assert led_by(BLOCKS, made, ["sex", "work"]) == made
+
+
+@pytest.mark.parametrize(
+    ("names", "more", "said"),
+    [
+        (["births", "sex"], {}, "'births' and 'sex' move together as one block"),
+        (["years"], {}, "column 'years' has too many values"),
+        (["sex"], {"tables": (TablePlan("t", ("births",)),)}, "table 't' uses 'births', which would become part of"),
+        (["sex"], {"edits": (EditRule("r", (("births", ("-1",)),)),)}, "edit rule 'r' uses 'births'"),
+    ],
+)
+def test_a_block_that_cannot_be_led_by_a_column_says_why(names: list[str], more: dict[str, Any], said: str) -> None:
+    with pytest.raises(UsageError, match=said):
+        led_by(BLOCKS, replace(JOINED, **more), names)
+
+
+@pytest.mark.slow
+def test_each_column_that_is_chosen_of_a_wide_file_keeps_its_name_and_levels() -> None:
+    raw, _ = survey(1500)
+    first = first_plan(raw)
+    joined = accept_all(raw, first, dependencies(raw), lambda proposal: proposal.certain).plan
+    offered = [name for name in could_be(raw, joined) if any(name in a.columns for a in joined.attributes)]
+    assert {"female", "agegrp", "educ4", "employed"} < set(offered)
+    own = {part.name: part.levels for part in first.attributes}
+    for name in offered:
+        made = set_roles(raw, joined, keys=[name], swap=[name], analyse=[name])
+        assert made.names == (name,) and made.attributes[0].levels == own[name]
+        assert len(made.attributes[0].columns) > 1
 
 
 @pytest.mark.parametrize(

@@ -44,6 +44,22 @@ def test_any_column_is_found_and_added_to_a_role_or_says_why_not(opened: AppTest
 
 
 @pytest.mark.slow
+def test_a_column_of_a_block_takes_the_place_of_the_blocks_name(opened: AppTest) -> None:
+    switch = next(group for group in opened.button_group if str(group.key).startswith("file-part"))
+    made = switch.set_value("suggestions").run()
+    made = made.button(key="all-suggestions").click().run()
+    switch = next(group for group in made.button_group if str(group.key).startswith("file-part"))
+    made = _find(switch.set_value("roles").run(), "occ")
+    made.button(key="found-keys-occ").click().run()
+    made = _find(made, "employed")
+    made.button(key="found-swap-employed").click().run()
+    assert _list(made, "keys") == _list(made, "swap") == ["employed"]
+    made.button(key="use-roles").click().run()
+    (part,) = made.session_state["frontier"].plan.attributes
+    assert (part.name, part.view) == ("employed", ("employed",)) and "occ" in part.columns
+
+
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("typed", "why", "button", "part"),
     [

@@ -13,7 +13,7 @@ from engine.common.errors import UsageError
 from engine.data.edit_rules import EditRule
 from engine.data.io.readers import read_table
 from engine.data.microdata import RawTable
-from engine.plan import Plan, edit_plan, first_plan, samples
+from engine.plan import AttributePlan, DataPlan, Plan, edit_plan, first_plan, samples
 from engine.plan.reshape import set_roles
 from frontier_app.pages.file import column_rows
 
@@ -119,6 +119,14 @@ def test_columns_of_one_name_are_one_block(survey: RawTable):
     assert set(block.columns) == {"age", "age_flag"}
     again = edited(survey, made, age_flag__keys=False)
     assert "age" not in again.keys
+
+
+def test_a_block_called_after_another_of_its_columns_has_the_levels_of_that(survey: RawTable):
+    block = AttributePlan("sex", columns=("sex", "age_flag"), levels=("f", "m"))
+    plan = Plan(DataPlan((block,), carry=("caseid", "age", "pay", "wt")))
+    made = edited(survey, plan, sex__attribute="age_flag", age_flag__attribute="age_flag")
+    assert made.names == ("age_flag",) and made.attributes[0].levels == ("0", "1")
+    assert edited(survey, plan, sex__attribute="S", age_flag__attribute="S").attributes[0].levels == ("f", "m")
 
 
 def test_a_new_attribute_is_called_after_its_column_and_takes_part(survey: RawTable):
