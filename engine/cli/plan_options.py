@@ -186,7 +186,7 @@ def plan_of(
             "instead"
         )
     if study_plan is None:
-        base = with_named_columns(base, raw, args.attributes, args.keys, args.swap, args.analyse, args.fix, args.change)
+        base = with_named_columns(base, raw, args.attributes, args.keys, args.swap, args.analyse)
     replicates = getattr(args, "replicates", None)
     mechanisms = None
     if args.mechanisms is not None:

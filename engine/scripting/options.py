@@ -85,8 +85,8 @@ def described_plan(
             "instead"
         )
     else:
-        lists = (attributes, *(options.get(entry) for entry in ("keys", "swap", "analyse", "fix", "change")))
-        base = led_by(raw, base, [name for names in lists for name in names or ()])
+        roles = (options.get("keys"), options.get("swap"), options.get("analyse"))
+        base = led_by(raw, base, [name for names in (attributes, *roles) for name in names or ()])
     changes: dict[str, Any] = {name: value for name, value in options.items() if name not in _FIRST_PLAN}
     if "mechanisms" in changes:
         changes["mechanisms"] = [MechanismPlan.of(name, grid) for name, grid in changes["mechanisms"]]
