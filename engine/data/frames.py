@@ -7,8 +7,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from engine.common.errors import EngineError, UsageError
+from engine.common.printable import is_blank
 from engine.common.raw_values import smallest, texts
 from engine.common.wording import first_twice
+from engine.data.io.chunks import refuse_steering
 from engine.data.microdata import RawColumn, RawTable
 
 if TYPE_CHECKING:
@@ -41,11 +43,12 @@ def check_frame(frame: pd.DataFrame) -> None:
     if not names:
         raise EngineError("the DataFrame has no columns")
     for name in names:
-        if not isinstance(name, str) or not name.strip():
+        if not isinstance(name, str) or is_blank(name):
             raise UsageError(
                 f"a column of the DataFrame is called {name!r}, must be a text that is not empty; "
                 "df.columns = df.columns.map(str) makes texts of other names"
             )
+    refuse_steering("the DataFrame", names, UsageError)
     repeated = first_twice(names)
     if repeated is not None:
         raise UsageError(f"the DataFrame has two columns called '{repeated}'; give each column a name of its own")

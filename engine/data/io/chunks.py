@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from engine.common.errors import EngineError
+from engine.common.printable import is_blank, printable, without_steering
 from engine.common.raw_values import index_codes, smallest
 from engine.common.wording import first_twice
 from engine.data.microdata import RawColumn
@@ -40,16 +42,40 @@ def join_chunks(name: str, chunks: list[tuple[pa.Array, np.ndarray]]) -> RawColu
 
 
 def check_names(file: str, names: list[str]) -> None:
-    """Refuse a column name that is empty, repeated or holds a zero byte."""
+    """Refuse a column name that is empty, repeated or that no format holds (:func:`refuse_steering`)."""
     for number, name in enumerate(names, 1):
-        if not name.strip():
+        if is_blank(name):
             raise EngineError(
                 f"file '{file}': column {number} of {len(names)} has no name; name every column in the header line"
             )
-        if "\0" in name:
-            raise EngineError(
-                f"file '{file}': the name of column {number} of {len(names)} holds a zero byte; rename it"
-            )
+    refuse_steering(f"file '{file}'", names)
     repeated = first_twice(names)
     if repeated is not None:
         raise EngineError(f"file '{file}' has two columns called '{repeated}'; give each column a name of its own")
+
+
+def refuse_steering(source: str, names: Sequence[str], kind: type[EngineError] = EngineError) -> None:
+    """Refuse a column name with a control sign, a sign that turns the direction of writing, a line separator of Unicode
+    or half a surrogate pair: codebooks cannot hold it, or programs and pages show another name than it is.
+
+    The sentence, of an error of this ``kind``, offers the name without such signs.
+    """
+    for number, name in enumerate(names, 1):
+        plain = without_steering(name).strip()
+        if plain == name.strip():
+            continue
+        free = _apart(plain, names) if not is_blank(plain) else f"column_{number}"
+        raise kind(
+            f"{source}: the name of column {number} of {len(names)}, '{printable(name)}', holds a sign that cannot be "
+            f"seen and that a codebook cannot hold or a page cannot show (a control sign or a mark of the direction of "
+            f"writing); rename the column, for example to '{free}'"
+        )
+
+
+def _apart(name: str, others: Collection[str]) -> str:
+    """``name``, with a number at its end where one of the ``others`` is called so."""
+    taken, number = set(others), 2
+    free = name
+    while free in taken:
+        free, number = f"{name}_{number}", number + 1
+    return free

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Mapping
 
+from engine.common.printable import printable
 from engine.common.raw_values import is_number
 from engine.data.labels import NO_LABELS, ColumnLabels
 
@@ -50,9 +51,10 @@ def _value(raw: str, form: str) -> str:
 
 def comment(text: str) -> str:
     """A comment of one line that the text cannot end."""
-    return "  /* " + re.sub(r"[\r\n]+", " ", text).replace("*/", "* /") + " */"
+    return "  /* " + printable(re.sub(r"[\r\n]+", " ", text)).replace("*/", "* /") + " */"
 
 
 def quoted(text: str) -> str:
-    """A text in single quotes, which SAS, SPSS and Stata programs take literally; line ends become spaces."""
-    return "'" + re.sub(r"[\r\n]+", " ", text).replace("'", "''") + "'"
+    """A text in single quotes, which SAS, SPSS and Stata programs take literally; line ends become spaces, and signs
+    that steer are written out."""
+    return "'" + printable(re.sub(r"[\r\n]+", " ", text)).replace("'", "''") + "'"

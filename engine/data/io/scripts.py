@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from engine.common.errors import UsageError, did_you_mean
+from engine.common.printable import printable
 from engine.common.raw_values import as_text, is_number, numbers
 from engine.data.io.arrow_columns import one_array, plain_values
 from engine.data.io.column_names import short_names
@@ -98,11 +99,11 @@ def _in_ranges(distinct: pa.Array, about: ColumnLabels) -> tuple[str, ...]:
 
 
 def _one_line(text: str) -> str:
-    return re.sub(r"[\r\n]+", " ", text)
+    return printable(re.sub(r"[\r\n]+", " ", text))
 
 
 def _json(text: str) -> str:
-    return json.dumps(text, ensure_ascii=False)
+    return printable(json.dumps(text, ensure_ascii=False))  # R reads the same escapes
 
 
 def _r(csv_name: str, columns: list[_Column]) -> list[str]:

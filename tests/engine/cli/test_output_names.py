@@ -41,15 +41,18 @@ def test_nothing_else_prints():
 
 @pytest.fixture(scope="module")
 def hostile(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path, Path]:
-    """Data, plan and study whose names would steer a terminal and be formulas."""
+    """Data, plan and study whose names of attributes would steer a terminal and be formulas."""
     folder = tmp_path_factory.mktemp("steering")
     data, plan, study = folder / "data.csv", folder / "plan.toml", folder / "a.study"
-    names = [f"={BAD}".replace("\r", ""), "+b", "c\nd"]
+    names, columns = [f"={BAD}".replace("\r", ""), "+b", "c\nd"], ["=a", "+b", "c\nd"]
     with data.open("w", encoding="utf-8", newline="") as file:
         out = csv.writer(file)
-        out.writerow(names)
+        out.writerow(columns)
         out.writerows([["xy"[i % 2], "uvw"[i % 3], "pqrs"[i * i % 4]] for i in range(40)])
-    attributes = "\n".join(f"[[attribute]]\nname = {json.dumps(name)}" for name in names)
+    attributes = "\n".join(
+        f"[[attribute]]\nname = {json.dumps(name)}\ncolumns = [{json.dumps(column)}]"
+        for name, column in zip(names, columns, strict=True)
+    )
     plan.write_text(
         f'{attributes}\n[space]\nswap_sizes = [1]\nrates = ["0.1"]\nreplicates = 10\n'
         '[measures]\nnames = ["small_cells", "hellinger"]\n',

@@ -314,7 +314,7 @@ def test_a_file_without_an_end_is_refused(tmp_path: Path, extension: str) -> Non
 
 def test_a_zero_byte_in_a_name_is_refused(tmp_path: Path) -> None:
     parquet.write_table(pa.table({"a": [1], "b\0": [2]}), tmp_path / "a.parquet")
-    with pytest.raises(EngineError, match="the name of column 2 of 2 holds a zero byte; rename it"):
+    with pytest.raises(EngineError, match=r"the name of column 2 of 2, .*rename the column"):
         read_table(tmp_path / "a.parquet")
 
 

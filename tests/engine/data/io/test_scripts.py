@@ -10,6 +10,7 @@ import pyarrow as pa
 import pytest
 
 from engine.common.errors import UsageError
+from engine.common.printable import printable
 from engine.data.io.scripts import SCRIPTS, load_script, load_scripts
 from engine.data.io.writers import write_csv
 from engine.data.labels import ColumnLabels
@@ -110,3 +111,12 @@ def test_labels_cannot_break_out_of_their_quotes() -> None:
     assert "label variable v `\"a\" '' */ \\$x; .\"'" in texts["load.do"].splitlines()
     assert '"it\'s \\"x\\"\\\\" = 1' in texts["load.R"]
     compile(texts["load.py"], "load.py", "exec")
+
+
+@pytest.mark.parametrize("file", [*SCRIPTS.values()])
+def test_no_program_holds_a_sign_that_steers(file: str) -> None:
+    steering = "a\x1b[2J\u202eb\x9b"
+    about = ColumnLabels(steering, (("1", steering), (steering, "x")), (steering,))
+    columns = {"v": pa.array([1]), "w": pa.array([steering])}
+    text = load_scripts("r.csv", columns, {"v": about, "w": about})[file]
+    assert printable(text) == text and "u202e" in text
