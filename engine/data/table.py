@@ -52,6 +52,16 @@ def occupied(columns: Sequence[np.ndarray], sizes: Sequence[int], n_rows: int) -
 _WORD_BITS = 62
 
 
+def are_new(columns: Sequence[np.ndarray], original: Sequence[np.ndarray], sizes: Sequence[int]) -> np.ndarray:
+    """Return whether each combination of coded ``columns`` occurs nowhere in the columns of the ``original``."""
+    together = [np.concatenate(both) for both in zip(original, columns, strict=True)]
+    n_original = len(original[0])
+    cells, number = occupied(together, sizes, len(together[0]))
+    occurs = np.zeros(len(cells), bool)
+    occurs[number[:n_original]] = True
+    return ~occurs[number[n_original:]]
+
+
 @dataclass(frozen=True)
 class Packing:
     """Layout of level codes in machine words, a field of bits per attribute.

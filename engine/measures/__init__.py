@@ -29,6 +29,7 @@ BY_FILE = {
         "entropy_change",
         "false_zeros",
         "false_nonzeros",
+        "new_combinations",
         "hellinger_two_way",
         "total_variation_two_way",
         "entropy_change_two_way",

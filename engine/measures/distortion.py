@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from itertools import combinations
 from typing import Any, Protocol
 
 import numpy as np
@@ -17,7 +18,7 @@ from engine.common.errors import UsageError
 from engine.measures.base import Measure
 from engine.measures.compiled_sums import distance_sums, x_log_x
 from engine.measures.pairs import largest_over_pairs, mean_over_pairs, pair_margins
-from engine.release.batch import ReleaseBatch
+from engine.release.batch import ReleaseBatch, unpack
 
 SUMMARIES = ("mean", "max")
 
@@ -105,6 +106,30 @@ def false_zeros(batch: ReleaseBatch) -> np.ndarray:
 def false_nonzeros(batch: ReleaseBatch) -> np.ndarray:
     """Number of cells empty in the original table and occupied in the released one.  A count; lower is better."""
     return batch.total((batch.before == 0) & (batch.after > 0))
+
+
+def new_combinations(batch: ReleaseBatch) -> np.ndarray:
+    """Number of released records with a pair of values, of any two of the attributes, that no original record has.  A
+    count; lower is better; NaN where there is only one attribute."""
+    pairs = list(combinations(range(len(batch.shape)), 2))
+    if not pairs:
+        return np.full(len(batch), np.nan)
+    arrived = (batch.before == 0) & (batch.after > 0)  # a cell with a new pair was empty
+    cells, cell_of = np.unique(batch.cell[arrived], return_inverse=True)
+    new = np.zeros(len(cells), bool)
+    for i, j in pairs:
+        existing = batch.shared.cached(("pairs that exist", i, j), lambda i=i, j=j: np.unique(_pairs(batch, i, j)))
+        new |= ~np.isin(_pairs(batch, i, j, cells), existing)
+    records = np.zeros(len(batch.after), np.int64)
+    records[arrived] = batch.after[arrived] * new[cell_of]
+    return batch.total(records)
+
+
+def _pairs(batch: ReleaseBatch, i: int, j: int, cells: np.ndarray | None = None) -> np.ndarray:
+    """A number for the levels of two attributes in each of some cells, those of the original where none are named."""
+    words = batch.index_words[: len(batch.original)] if cells is None else batch.index_words[cells]
+    first, second = (unpack(words, batch.layout[k]).astype(np.int64) for k in (i, j))
+    return first * batch.shape[j] + second
 
 
 def hellinger_large(batch: ReleaseBatch, n_rule: int) -> np.ndarray:
@@ -275,6 +300,27 @@ FALSE_NONZEROS = Measure(
     over="analyse",
     compute=false_nonzeros,
     rounding="exact",
+)
+
+
+NEW_COMBINATIONS = Measure(
+    name="new_combinations",
+    symbol="NC",
+    title="New combinations",
+    kind="utility",
+    better="lower",
+    range="0 to the number of records",
+    unit="records",
+    unit_kind="count",
+    follows_changes=True,
+    source="count of records in cells of two-way tables with N(c) = 0 before",
+    meaning=(
+        "The number of released records that hold two values together which no original record does, such as a kind of "
+        "dwelling in a place where there was none."
+    ),
+    over="analyse",
+    compute=new_combinations,
+    undefined="there is only one attribute, so there are no two-way tables",
 )
 
 

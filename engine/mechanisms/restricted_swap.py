@@ -14,8 +14,8 @@ import numpy as np
 
 from engine.common.streams import kernel_state
 from engine.common.wording import plural
-from engine.data.edit_rules import parts_met
 from engine.data.table import ContingencyTable
+from engine.mechanisms.crossing import parts_met
 from engine.release.selection import UNIFORM, Selection
 from engine.release.spec import Structure
 
@@ -168,9 +168,5 @@ def _ranks(table: ContingencyTable, attribute: int) -> np.ndarray:
 def _rules_met(structure: Structure, table: ContingencyTable) -> tuple[np.ndarray, np.ndarray]:
     """Bits of the refusing edit rules whose unswapped part each cell meets, and of those whose swapped part it meets;
     without words where no rule looks at a swapped attribute."""
-    domain, codes = table.domain, list(table.cells.T)
-    rules = domain.refusing if structure.ruled else ()
-    stays = [j for j in range(len(domain)) if j not in structure.ruled]
-    return parts_met(rules, domain.attributes, codes, stays), parts_met(
-        rules, domain.attributes, codes, structure.ruled
-    )
+    rules = table.domain.refusing if structure.ruled else ()
+    return parts_met(rules, table.domain, list(table.cells.T), structure.ruled)

@@ -56,7 +56,7 @@ def uses_of(plan: Plan, column: str) -> tuple[str, ...]:
     names = {column, f"{column}_raw", *((name, f"{name}_raw") if name else ())}
     uses = [f"analysis '{analysis.name}'" for analysis in plan.analyses if _rests_on(analysis, names, plan, column)]
     if name is not None:
-        uses += [f"edit rule '{rule.name}'" for rule in plan.edits if any(n == name for n, _ in rule.forbid)]
+        uses += [f"edit rule '{rule.name}'" for rule in plan.edits if name in rule.attributes]
         uses += [f"table '{entry.name}'" for entry in plan.tables if name in entry.attributes]
         uses += [f"spec '{spec}'" for spec in plan.space.specs if name in _named(spec, plan)]
         uses = [f"attribute '{name}'", *uses]
@@ -81,7 +81,7 @@ def _without_attribute(plan: Plan, name: str) -> Plan:
     gone = {name, f"{name}_raw"}
     plan = replace(
         plan,
-        edits=tuple(rule for rule in plan.edits if all(n != name for n, _ in rule.forbid)),
+        edits=tuple(rule for rule in plan.edits if name not in rule.attributes),
         analyses=tuple(a for a in plan.analyses if not gone & {*a.columns, *a.by}),
         tables=tuple(entry for entry in plan.tables if name not in entry.attributes),
     )

@@ -81,7 +81,12 @@ def with_attributes_renamed(plan: Plan, new_names: Mapping[str, str]) -> Plan:
         swap=all_now(plan.swap),
         analyse=all_now(plan.analyse),
         edits=tuple(
-            replace(rule, forbid=tuple((now(name), levels) for name, levels in rule.forbid)) for rule in plan.edits
+            replace(
+                rule,
+                forbid=tuple((now(name), levels) for name, levels in rule.forbid),
+                existing=all_now(rule.existing),
+            )
+            for rule in plan.edits
         ),
         space=replace(plan.space, fix=all_now(plan.space.fix), change=all_now(plan.space.change), specs=tuple(specs)),
         measures=tuple(_in_measure(text, new_names) for text in plan.measures),

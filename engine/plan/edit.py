@@ -132,7 +132,7 @@ def _description(plan: Plan, changes: PlanChanges, remaining: Collection[str]) -
 
 def _attributes_left(plan: Plan, remaining: Collection[str], used: set[str]) -> set[str]:
     """The attributes that something uses, or that no list of the plan named before."""
-    used = used | {name for edit in plan.edits for name, _ in edit.forbid}
+    used = used | {name for edit in plan.edits for name in edit.attributes}
     used |= {name for analysis in plan.analyses for name in (*analysis.columns, *analysis.by)}
     before = {*plan.keys, *plan.swap, *plan.analyse}
     return {name for name in plan.names if name in remaining and (name in used or name not in before)}
@@ -141,7 +141,7 @@ def _attributes_left(plan: Plan, remaining: Collection[str], used: set[str]) -> 
 def _check_uses(plan: Plan, mechanisms: Sequence[MechanismPlan], attributes_left: set[str]) -> None:
     """Refuse to take an attribute from under an edit rule, an analysis or a mechanism."""
     removed = set(plan.names) - attributes_left
-    uses = [(f"edit rule '{edit.name}' names", [name for name, _ in edit.forbid], "rule") for edit in plan.edits]
+    uses = [(f"edit rule '{edit.name}' names", list(edit.attributes), "rule") for edit in plan.edits]
     uses += [
         (f"analysis '{analysis.name}' uses", [*analysis.by, *analysis.columns], "analysis")
         for analysis in plan.analyses

@@ -25,6 +25,8 @@ def _item_words(value: object) -> str:
         return value.name + (f" ({grid})" if grid else "")
     if isinstance(value, EditRule):
         never = " with ".join(f"{name} {' or '.join(levels)}" for name, levels in value.forbid)
+        if value.existing:
+            never = f"a new combination of {' × '.join(value.existing)}"
         refused = "; no swap may make it" if value.refuse else ""
         return f"{value.name} (never {never}{refused})"
     if isinstance(value, TablePlan):

@@ -13,7 +13,7 @@ from engine.data.domain import Attribute, Domain
 from engine.data.edit_rules import EditRule
 from engine.data.microdata import Microdata, RawTable
 from engine.data.streamed import AbsentRecords, StreamedCells
-from engine.data.table import ContingencyTable, occupied
+from engine.data.table import ContingencyTable, are_new, occupied
 from engine.plan.attribute import AttributePlan
 from engine.plan.column_assignment import check_assignment
 from engine.plan.column_lists import count
@@ -115,19 +115,28 @@ def _exact(attribute: AttributePlan, table: RawTable, view: AttributeView, coded
 def check_edits(domain: Domain, edits: Sequence[EditRule]) -> None:
     """Refuse an edit rule that names an unknown attribute or level."""
     for rule in edits:
-        for name, levels in rule.forbid:
+        for name in rule.attributes:
             if name not in domain.names:
                 raise UsageError(
                     f"edit rule '{rule.name}' names the unknown attribute '{name}'.{did_you_mean(name, domain.names)}"
                 )
+        for name, levels in rule.forbid:
             check_levels(name, domain.attributes[domain.index(name)].levels, levels, f"edit rule '{rule.name}'")
 
 
-def edit_failures(cells: np.ndarray, domain: Domain, edits: Sequence[EditRule]) -> np.ndarray:
-    """Mask of the cells that break at least one rule, shape ``(m,)``; ``cells`` are level codes, shape ``(m, d)``."""
+def edit_failures(
+    cells: np.ndarray, domain: Domain, edits: Sequence[EditRule], original: np.ndarray
+) -> np.ndarray:
+    """Mask of the cells that break at least one rule, shape ``(m,)``; ``cells`` are level codes, shape ``(m, d)``, as
+    are the occupied cells of the ``original``."""
     check_edits(domain, edits)
     failed = np.zeros(len(cells), dtype=bool)
     for rule in edits:
+        if rule.existing:
+            looked_at = list(domain.indices(rule.existing))
+            sizes = [domain.shape[j] for j in looked_at]
+            failed |= are_new(cells[:, looked_at].T, original[:, looked_at].T, sizes)
+            continue
         breaks = np.ones(len(cells), dtype=bool)
         for name, levels in rule.forbid:
             j = domain.index(name)

@@ -353,9 +353,16 @@ class Plan:
         for rule in self.edits:
             if not rule.name:
                 raise UsageError("an edit rule has an empty name; name what it forbids")
-            if not rule.forbid or not all(levels for _, levels in rule.forbid):
-                raise UsageError(f"edit rule '{rule.name}' forbids nothing; list levels for at least one attribute")
-            self._known((name for name, _ in rule.forbid), f"edit rule '{rule.name}'")
+            where = f"edit rule '{rule.name}'"
+            if rule.forbid and rule.existing:
+                raise UsageError(f"{where} has both forbid and existing; make two rules of it")
+            if rule.existing:
+                refuse_repeats(rule.existing, f"{where}: existing")
+                if len(rule.existing) == 1:
+                    raise UsageError(f"{where}: existing names one attribute; name at least two, which go together")
+            elif not rule.forbid or not all(levels for _, levels in rule.forbid):
+                raise UsageError(f"{where} forbids nothing; list levels for at least one attribute")
+            self._known(rule.attributes, where)
 
     def _check_analyses(self) -> None:
         set_fields(self, analyses=tuple(self.analyses))

@@ -71,7 +71,8 @@ def _attribute(attribute: AttributePlan) -> Entries:
 
 
 def _edit(rule: EditRule) -> Entries:
-    return {"name": rule.name, "forbid": dict(rule.forbid), **_filled(rule, "refuse")}
+    forbid = {"forbid": dict(rule.forbid)} if rule.forbid else {}
+    return {"name": rule.name, **forbid, **_filled(rule, "existing", "refuse")}
 
 
 def _analysis(analysis: AnalysisPlan) -> Entries:

@@ -213,7 +213,7 @@ class Structure:
         )
         if self.is_published:
             return published
-        forbidden = tuple(rule.forbid for rule in domain.refusing) if self.ruled else ()
+        forbidden = tuple(rule.forbid or rule.existing for rule in domain.refusing) if self.ruled else ()
         return (*published, self.ruled, forbidden, self.selection or Selection())
 
 

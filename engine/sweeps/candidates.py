@@ -178,7 +178,7 @@ def _check_rules(made: Mechanism, changes: Collection[int], domain: Domain) -> N
     if made.refuses_pairs:
         return
     for rule in domain.refusing:
-        if not rule.attributes.isdisjoint(domain.names[j] for j in changes):
+        if not {domain.names[j] for j in changes}.isdisjoint(rule.attributes):
             able = [name for name in mechanism_names() if mechanism(name).refuses_pairs]
             raise UsageError(
                 f"edit rule '{rule.name}' refuses pairs, which mechanism '{made.name}' cannot; let the rule count only "

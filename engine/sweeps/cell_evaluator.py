@@ -252,7 +252,7 @@ def failing_cells(index: CellIndex, plan: Plan) -> np.ndarray | None:
         return None
     words = index.words[: index.n_cells]
     cells = np.column_stack([unpack(words, at) for at in index.layout])
-    return edit_failures(cells, index.table.domain, plan.edits)
+    return edit_failures(cells, index.table.domain, plan.edits, index.table.cells)
 
 
 def count_figures(

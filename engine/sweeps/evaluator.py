@@ -86,7 +86,7 @@ class Question:
     def original(self, records: ReleasedTable | None = None) -> dict[str, float]:
         """Every measure on the unaltered data; ``records`` are these, where what is made of them is to be kept."""
         cells = self.table.cells
-        failing = edit_failures(cells, self.table.domain, self.plan.edits) if self.plan.edits else None
+        failing = edit_failures(cells, self.table.domain, self.plan.edits, cells) if self.plan.edits else None
         figures = self.measure(original_batch(self.table.counts, cells, self.table.domain.shape, failing))[0]
         if self.on_records:
             assert self.data is not None

@@ -69,7 +69,7 @@ def _batch_of(release: RecordRelease, places: tuple[int, ...]) -> ReleaseBatch:
     cell, before, gone, come = (np.concatenate(column) for column in zip(*parts, strict=True))
     failing = original.failing
     if failing is not None:
-        failing = np.append(failing, edit_failures(new_cells, release.data.domain, release.plan.edits))
+        failing = np.append(failing, edit_failures(new_cells, release.data.domain, release.plan.edits, original.cells))
     batch = release_batch(
         Cells.listed(np.concatenate([original.cells, new_cells]), counts, shape, failing, original.shared),
         TouchedCells.moved(np.cumsum([len(part[0]) for part in parts]), cell, before, gone, come),
@@ -97,7 +97,7 @@ def _original_table(release: RecordRelease, places: tuple[int, ...]) -> _Origina
     columns, shape = [release.original.codes(j) for j in places], [data.domain.shape[j] for j in places]
     cells, cell_of = occupied(columns, shape, data.n_records)
     everything = places == tuple(range(len(data.domain)))
-    failing = edit_failures(cells, data.domain, edits) if edits and everything else None
+    failing = edit_failures(cells, data.domain, edits, cells) if edits and everything else None
     return _OriginalTable(cells, np.bincount(cell_of), cell_of, failing, Cache())
 
 

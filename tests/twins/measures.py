@@ -116,6 +116,16 @@ def edit_failures(records: Sequence[Record], rules: Sequence[Mapping[int, Sequen
     return sum(any(all(record[j] in levels for j, levels in rule.items()) for rule in rules) for record in records)
 
 
+def new_combinations(
+    before: Sequence[Record], after: Sequence[Record], attributes: Sequence[int], shape: Sequence[int]
+) -> float:
+    """Records after that have some two values together which none has before."""
+    if len(attributes) < 2:
+        return nan
+    there = {pair: {seen(record, pair) for record in before} for pair in combinations(attributes, 2)}
+    return sum(any(seen(record, pair) not in known for pair, known in there.items()) for record in after)
+
+
 TWINS: dict[str, Callable[..., float]] = {
     "small_cells": small_cells,
     "hellinger": hellinger,
@@ -123,6 +133,7 @@ TWINS: dict[str, Callable[..., float]] = {
     "entropy_change": entropy_change,
     "false_zeros": false_zeros,
     "false_nonzeros": false_nonzeros,
+    "new_combinations": new_combinations,
     "hellinger_two_way": two_way(hellinger),
     "total_variation_two_way": two_way(total_variation),
     "entropy_change_two_way": two_way(entropy_change),

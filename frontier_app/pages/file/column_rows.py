@@ -228,7 +228,7 @@ def _attribute(name: str, columns: list[str], old: AttributePlan | None, missing
 def _followed(plan: Plan, names: Sequence[str]) -> SpacePlan:
     """The space after removing attributes; refuses to remove one that an edit rule names."""
     for rule in plan.edits:
-        removed = [name for name, _ in rule.forbid if name not in names]
+        removed = [name for name in rule.attributes if name not in names]
         if removed:
             raise UsageError(
                 f"edit rule '{rule.name}' names '{removed[0]}', which would no longer be an attribute;"

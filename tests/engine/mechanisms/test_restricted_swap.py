@@ -101,7 +101,7 @@ class Asked:
         similar = [names.index(name) for name in filter(None, asked.get("similar", "").split("+"))]
         if sum(x[j] == y[j] for j in similar) < int(asked.get("similarity", "0")):
             return False
-        return not breaks_anew([x, y], self.exchanged(a, b), self.domain)
+        return not breaks_anew([x, y], self.exchanged(a, b), self.domain, self.cells)
 
 
 @st.composite
@@ -209,7 +209,7 @@ def test_what_must_hold_whatever_is_drawn(asked: Asked, replicate: int):
     assert (left >= 0).all()
     for rule in asked.refusing:
         failing = [
-            int(edit_failures(np.array(some or [[0] * len(asked.roles)]), asked.domain, (rule,)).sum())
+            int(edit_failures(np.array(some or cells[:1]), asked.domain, (rule,), table.cells).sum())
             for some in (gone, come)
         ]
         assert not pairs.size or failing[1] <= failing[0]

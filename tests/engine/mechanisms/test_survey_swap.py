@@ -98,7 +98,7 @@ def test_partners_are_the_twins_from_the_same_random_numbers(
             [records[other][j] if j in prepared.places else level for j, level in enumerate(records[mine])]
             for mine, other in ((t, p), (p, t))
         ]
-        return breaks_anew([records[t], records[p]], after, data.domain)
+        return breaks_anew([records[t], records[p]], after, data.domain, records)
 
     drawn, chance = SURVEY_SWAP.draw_replicate(prepared, setting, derived(i)), chances(prepared, setting, derived(i))
     chosen = targets(prepared, chance, parameters["rate"])
@@ -125,7 +125,7 @@ def test_partners_are_the_twins_from_the_same_random_numbers(
     assert drawn.diagnostics["without_partner"] == int(chosen.sum()) - len(found)
     assert drawn.diagnostics["rounds"] == rounds
     released = list(zip(*(drawn.tables[0].codes(j).tolist() for j in range(len(data.domain))), strict=True))
-    assert not breaks_anew(records, released, data.domain)
+    assert not breaks_anew(records, released, data.domain, records)
 
 
 @pytest.mark.slow

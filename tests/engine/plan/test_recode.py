@@ -201,14 +201,14 @@ def test_edit_rules() -> None:
     parts = (AttributePlan("A"), AttributePlan("B"))
     rules = (EditRule("one", (("A", ("a",)), ("B", ("y",)))), EditRule("two", (("B", ("x",)), ("A", ("b",)))))
     micro = coded(table, *parts, edits=rules)
-    assert edit_failures(micro.table.cells, micro.domain, rules).tolist() == [False, True, True, False]
-    assert edit_failures(micro.table.cells, micro.domain, ()).tolist() == [False] * 4
+    assert edit_failures(micro.table.cells, micro.domain, rules, micro.table.cells).tolist() == [False, True, True, False]
+    assert edit_failures(micro.table.cells, micro.domain, (), micro.table.cells).tolist() == [False] * 4
     with pytest.raises(
         UsageError, match=r"edit rule 'one' names the unknown level 'z' of attribute 'A'\. Known: a, b\."
     ):
         coded(table, *parts, edits=(EditRule("one", (("A", ("z",)),)),))
     with pytest.raises(UsageError, match="edit rule 'one' names the unknown attribute 'Z'"):
-        edit_failures(micro.table.cells, micro.domain, (EditRule("one", (("Z", ("z",)),)),))
+        edit_failures(micro.table.cells, micro.domain, (EditRule("one", (("Z", ("z",)),)),), micro.table.cells)
 
 
 @pytest.mark.slow
