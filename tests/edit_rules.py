@@ -47,9 +47,7 @@ def fails(record: Codes, rule: EditRule, domain: Domain, original: Sequence[Code
     )
 
 
-def breaks_anew(
-    before: Sequence[Codes], after: Sequence[Codes], domain: Domain, original: Sequence[Codes]
-) -> bool:
+def breaks_anew(before: Sequence[Codes], after: Sequence[Codes], domain: Domain, original: Sequence[Codes]) -> bool:
     """Whether some record fails a refusing rule after an exchange that it did not fail before."""
     return any(
         fails(new, rule, domain, original) and not fails(old, rule, domain, original)

@@ -59,7 +59,8 @@ def are_new(columns: Sequence[np.ndarray], original: Sequence[np.ndarray], sizes
     cells, number = occupied(together, sizes, len(together[0]))
     occurs = np.zeros(len(cells), bool)
     occurs[number[:n_original]] = True
-    return ~occurs[number[n_original:]]
+    new: np.ndarray = ~occurs[number[n_original:]]
+    return new
 
 
 @dataclass(frozen=True)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from itertools import combinations
 from typing import Any, Protocol
 
@@ -118,7 +119,7 @@ def new_combinations(batch: ReleaseBatch) -> np.ndarray:
     cells, cell_of = np.unique(batch.cell[arrived], return_inverse=True)
     new = np.zeros(len(cells), bool)
     for i, j in pairs:
-        existing = batch.shared.cached(("pairs that exist", i, j), lambda i=i, j=j: np.unique(_pairs(batch, i, j)))
+        existing = batch.shared.cached(("pairs that exist", i, j), partial(_pairs, batch, i, j))
         new |= ~np.isin(_pairs(batch, i, j, cells), existing)
     records = np.zeros(len(batch.after), np.int64)
     records[arrived] = batch.after[arrived] * new[cell_of]
@@ -126,7 +127,7 @@ def new_combinations(batch: ReleaseBatch) -> np.ndarray:
 
 
 def _pairs(batch: ReleaseBatch, i: int, j: int, cells: np.ndarray | None = None) -> np.ndarray:
-    """A number for the levels of two attributes in each of some cells, those of the original where none are named."""
+    """A number for the levels of two attributes in each of some cells, of the original's where none are named."""
     words = batch.index_words[: len(batch.original)] if cells is None else batch.index_words[cells]
     first, second = (unpack(words, batch.layout[k]).astype(np.int64) for k in (i, j))
     return first * batch.shape[j] + second

@@ -204,9 +204,7 @@ def _chosen(plan: Plan) -> set[str]:
 
 def _uses(plan: Plan) -> list[tuple[str, Iterable[str]]]:
     """The entries of a plan that would mean something else without an attribute, each with those that it names."""
-    uses: list[tuple[str, Iterable[str]]] = [
-        (f"edit rule '{rule.name}'", rule.attributes) for rule in plan.edits
-    ]
+    uses: list[tuple[str, Iterable[str]]] = [(f"edit rule '{rule.name}'", rule.attributes) for rule in plan.edits]
     uses += [(f"analysis '{a.name}'", (*a.by, *a.columns)) for a in plan.analyses]
     uses += [(f"table '{table.name}'", table.attributes) for table in plan.tables]
     for entry in plan.mechanisms:

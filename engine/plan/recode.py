@@ -124,18 +124,16 @@ def check_edits(domain: Domain, edits: Sequence[EditRule]) -> None:
             check_levels(name, domain.attributes[domain.index(name)].levels, levels, f"edit rule '{rule.name}'")
 
 
-def edit_failures(
-    cells: np.ndarray, domain: Domain, edits: Sequence[EditRule], original: np.ndarray
-) -> np.ndarray:
+def edit_failures(cells: np.ndarray, domain: Domain, edits: Sequence[EditRule], original: np.ndarray) -> np.ndarray:
     """Mask of the cells that break at least one rule, shape ``(m,)``; ``cells`` are level codes, shape ``(m, d)``, as
     are the occupied cells of the ``original``."""
     check_edits(domain, edits)
     failed = np.zeros(len(cells), dtype=bool)
     for rule in edits:
         if rule.existing:
-            looked_at = list(domain.indices(rule.existing))
-            sizes = [domain.shape[j] for j in looked_at]
-            failed |= are_new(cells[:, looked_at].T, original[:, looked_at].T, sizes)
+            looked_at = domain.indices(rule.existing)
+            columns, before = ([rows[:, j] for j in looked_at] for rows in (cells, original))
+            failed |= are_new(columns, before, [domain.shape[j] for j in looked_at])
             continue
         breaks = np.ones(len(cells), dtype=bool)
         for name, levels in rule.forbid:

@@ -361,7 +361,7 @@ class Plan:
                 if len(rule.existing) == 1:
                     raise UsageError(f"{where}: existing names one attribute; name at least two, which go together")
             elif not rule.forbid or not all(levels for _, levels in rule.forbid):
-                raise UsageError(f"{where} forbids nothing; list levels for at least one attribute")
+                raise UsageError(f"{where} forbids nothing; list levels for at least one attribute under forbid")
             self._known(rule.attributes, where)
 
     def _check_analyses(self) -> None:

@@ -10,11 +10,13 @@ from engine.common.wording import listed, plural, upper_first
 from engine.data.domain import KINDS
 from engine.data.table import occupied
 from engine.mechanisms import mechanism
+from engine.plan.places import places_of
 from engine.plan.recode import edit_failures
 from engine.release.order_trace import order_trace
 from engine.release.results import RunStatus
 from engine.release.spec import pairs_wanted
 from engine.report.facts import EDITS, MISFITS, RECODES, ROW_ORDER, Check
+from engine.report.places import place_changes
 from engine.report.shares import weights_of
 from engine.sweeps.misfits import released_misfits
 from engine.sweeps.recodes import released_recodes
@@ -43,6 +45,7 @@ def checks(
         _recodes(realisation),
         *_misfits(realisation, plan),
         *_edits(release, plan),
+        *_new_to_places(realisation, plan),
         _missing(release),
         _partners(realisation),
         _totals(release),
@@ -197,6 +200,24 @@ def _edits(release: RecordRelease, plan: Plan) -> list[Check]:
             )
         )
     return checks_of_rules
+
+
+def _new_to_places(realisation: Remade, plan: Plan) -> list[Check]:
+    """The check that nobody has a value that nobody in their area had; none where the plan names no places.  Counts
+    would tell how many records were exchanged."""
+    places, name = places_of(plan), "Values known in their place"
+    if not places:
+        return []
+    areas = place_changes(realisation, places, plan.analyse)[1]
+    new = {attribute for row in areas for attribute in row.attributes_new}
+    if not new:
+        return [Check(name, f"No {places[-1]} holds a value that nobody there had in the original.", True)]
+    attributes = listed([attribute for attribute in plan.analyse if attribute in new])
+    found = (
+        f"Some {places[-1]} holds a value of {attributes} that nobody there had in the original, which shows that a "
+        "record was exchanged. Annex A tells how many; an edit rule with existing and refuse prevents it."
+    )
+    return [Check(name, found, False)]
 
 
 def _missing(release: RecordRelease) -> Check:

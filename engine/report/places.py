@@ -20,7 +20,8 @@ if TYPE_CHECKING:
 @dataclass(frozen=True)
 class AreaRow:
     """One area of a level: its persons and households before and after (households None where records belong to none),
-    and the attribute whose distribution within the area is farthest from the original's, by its Hellinger distance."""
+    the attribute whose distribution within the area is farthest from the original's, by its Hellinger distance, and
+    how many persons have a value that nobody had there, with the attributes of these values."""
 
     level: str
     area: str
@@ -30,6 +31,8 @@ class AreaRow:
     households_after: int | None
     distance: float
     attribute: str
+    persons_new: int
+    attributes_new: tuple[str, ...]
 
     @property
     def change(self) -> float:
@@ -40,8 +43,9 @@ class AreaRow:
 @dataclass(frozen=True)
 class LevelRow:
     """One level of places: its number of areas, the largest relative change of persons and of households (None where
-    records belong to none) of an area that had some, and the Hellinger distance of the tables of area by attribute,
-    their mean and the largest with its attribute.  0 is no change; distances are at most 1."""
+    records belong to none) of an area that had some, the Hellinger distance of the tables of area by attribute, their
+    mean and the largest with its attribute, and the areas and persons with a value that nobody had in the area.  0 is
+    no change; distances are at most 1."""
 
     level: str
     areas: int
@@ -50,6 +54,8 @@ class LevelRow:
     mean_distance: float
     largest_distance: float
     attribute: str
+    areas_new: int
+    persons_new: int
 
 
 class Areas(NamedTuple):
@@ -129,6 +135,8 @@ def _areas(realisation: Remade, level: str, areas: Areas, attributes: Sequence[s
     before, after = areas.counted()
     households = (None, None) if units is None else households_by_area(areas, units)
     distance, worst = np.zeros(len(areas.names)), np.full(len(areas.names), -1)
+    has_new = np.zeros(len(areas.after), bool)
+    attributes_new: list[list[str]] = [[] for _ in areas.names]
     for number, name in enumerate(attributes):
         was, now = _tables(realisation, areas, name, table)
         with np.errstate(invalid="ignore"):
@@ -137,6 +145,11 @@ def _areas(realisation: Remade, level: str, areas: Areas, attributes: Sequence[s
         here[(was == now).all(axis=1)] = 0
         worst[here > distance] = number
         distance = np.maximum(distance, here)
+        new = (was == 0) & (now > 0)
+        has_new |= new[areas.after, realisation.codes(realisation.data.domain.index(name), table)]
+        for a in np.flatnonzero(new.any(axis=1)).tolist():
+            attributes_new[a].append(name)
+    persons_new = np.bincount(areas.after[has_new], minlength=len(areas.names)).tolist()
     return [
         AreaRow(
             level,
@@ -147,6 +160,8 @@ def _areas(realisation: Remade, level: str, areas: Areas, attributes: Sequence[s
             None if households[1] is None else int(households[1][a]),
             float(distance[a]),
             attributes[worst[a]] if worst[a] >= 0 else "",
+            persons_new[a],
+            tuple(attributes_new[a]),
         )
         for a, name in enumerate(areas.names)
     ]
@@ -181,4 +196,6 @@ def _level(
         float(np.mean(distances)) if distances else 0.0,
         largest,
         attributes[distances.index(largest)] if largest > 0 else "",
+        sum(row.persons_new > 0 for row in rows),
+        sum(row.persons_new for row in rows),
     )

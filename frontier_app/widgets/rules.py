@@ -16,14 +16,19 @@ from engine.plan.analysis import QUANTILE
 from frontier_app.wording import remedies
 
 _IS = " = "
+_EXISTING = ": only what exists"
+Picks = dict[str, tuple[str, str | None]]
+"""Words that a person picks, with the attribute and the level that they stand for; None stands for all combinations of
+the attribute that the original does not hold."""
 EFFECTS = ("counts", "forbids")
 """What an edit rule does: it counts broken records, or no swap may break it."""
 _LEVELS = 60  # attributes with more levels are left out of what can be picked
 
 
-def picks(domain: Domain, plan: Plan) -> dict[str, tuple[str, str]]:
-    """The choices for a forbidden combination: words -> (attribute, level)."""
-    options = {
+def picks(domain: Domain, plan: Plan) -> Picks:
+    """The choices for a forbidden combination."""
+    options: Picks = {f"{attribute.name}{_EXISTING}": (attribute.name, None) for attribute in domain.attributes}
+    options |= {
         f"{attribute.name}{_IS}{level}": (attribute.name, level)
         for attribute in domain.attributes
         if attribute.size <= _LEVELS
@@ -32,6 +37,7 @@ def picks(domain: Domain, plan: Plan) -> dict[str, tuple[str, str]]:
     for rule in plan.edits:
         for name, levels in rule.forbid:
             options |= {f"{name}{_IS}{level}": (name, level) for level in levels}
+        options |= {f"{name}{_EXISTING}": (name, None) for name in rule.existing}
     return options
 
 
@@ -40,7 +46,8 @@ def edit_rows(plan: Plan) -> pd.DataFrame:
     rows = [
         (
             rule.name,
-            [f"{name}{_IS}{level}" for name, levels in rule.forbid for level in levels],
+            [f"{name}{_IS}{level}" for name, levels in rule.forbid for level in levels]
+            + [f"{name}{_EXISTING}" for name in rule.existing],
             EFFECTS[rule.refuse],
         )
         for rule in plan.edits
@@ -53,22 +60,27 @@ def edit_rows(plan: Plan) -> pd.DataFrame:
     )
 
 
-def edits_of(table: pd.DataFrame, known: dict[str, tuple[str, str]]) -> tuple[EditRule, ...]:
+def edits_of(table: pd.DataFrame, known: Picks) -> tuple[EditRule, ...]:
     """The rules that a table says; rows without anything are no rules."""
     rules = []
     for name, levels_picked, effect in zip(table["name"], table["forbid"], table["effect"], strict=True):
         forbid: dict[str, list[str]] = {}
+        existing: list[str] = []
         for word in levels_picked if isinstance(levels_picked, list | tuple) else []:
             attribute, level = known[word]
-            forbid.setdefault(attribute, []).append(level)
+            if level is None:
+                existing.append(attribute)
+            else:
+                forbid.setdefault(attribute, []).append(level)
         text = _text(name)
-        if not text and not forbid:
+        if not text and not forbid and not existing:
             continue
-        if not forbid:
+        if not forbid and not existing:
             raise UsageError(f"edit rule '{text}' forbids nothing yet; pick levels of at least one attribute")
-        text = text or ", ".join(f"{attribute} {' or '.join(levels)}" for attribute, levels in forbid.items())
+        text = text or ", ".join([f"{attribute} {' or '.join(levels)}" for attribute, levels in forbid.items()])
+        text = text or f"only {' × '.join(existing)} that exist"
         picked = tuple((attribute, tuple(levels)) for attribute, levels in forbid.items())
-        rules.append(EditRule(text, picked, effect == EFFECTS[True]))
+        rules.append(EditRule(text, picked, effect == EFFECTS[True], tuple(existing)))
     return tuple(rules)
 
 

@@ -92,12 +92,14 @@ def _levels(levels: Sequence[LevelRow]) -> None:
         "mean distance": [text.figure(row.mean_distance) for row in levels],
         "largest distance": [text.figure(row.largest_distance) for row in levels],
         "attribute": [row.attribute for row in levels],
+        "areas with new values": [row.areas_new for row in levels],
+        "persons with them": [row.persons_new for row in levels],
     }
     st.dataframe(columns, hide_index=True, width="stretch", alt="Changes and distances at each level of places")
     st.caption(
         "A change is that of an area's count, in percent of the count before. A distance is the Hellinger distance"
         " between the tables of area by attribute before and after, from 0 to 1: the mean over attributes, and the"
-        " largest with its attribute."
+        " largest with its attribute. A value is new to an area where nobody had it in the original."
     )
 
 
@@ -204,6 +206,8 @@ def _areas(
                 "in percent": [_percent(relative_change(before[row.area], after[row.area])) for row in order],
                 "distance within": [round(row.distance, 3) for row in order],
                 "attribute": [row.attribute for row in order],
+                "persons with new values": [row.persons_new for row in order],
+                "new values of": [text.listed(row.attributes_new) for row in order],
             }
         ),
         hide_index=True,

@@ -36,7 +36,8 @@ def _declared(base: Plan, tag: str, data: Microdata, wrong: InputErrors) -> Plan
     )
     column = st.column_config
     st.caption(
-        "A record breaks a rule when, for every attribute named in it, its level is one of those picked."
+        "A record breaks a rule when, for every attribute named in it, its level is one of those picked. Where"
+        " attributes are picked as “only what exists”, it does when their combination occurs nowhere in the original."
         " A rule counts such records in every release; one that forbids also refuses every swap that would make any."
     )
     known = rules.picks(data.domain, base)

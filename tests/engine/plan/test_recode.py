@@ -201,14 +201,17 @@ def test_edit_rules() -> None:
     parts = (AttributePlan("A"), AttributePlan("B"))
     rules = (EditRule("one", (("A", ("a",)), ("B", ("y",)))), EditRule("two", (("B", ("x",)), ("A", ("b",)))))
     micro = coded(table, *parts, edits=rules)
-    assert edit_failures(micro.table.cells, micro.domain, rules, micro.table.cells).tolist() == [False, True, True, False]
-    assert edit_failures(micro.table.cells, micro.domain, (), micro.table.cells).tolist() == [False] * 4
+    cells, domain = micro.table.cells, micro.domain
+    assert edit_failures(cells, domain, rules, cells).tolist() == [False, True, True, False]
+    assert edit_failures(cells, domain, (), cells).tolist() == [False] * 4
+    existing = (EditRule("known", existing=("B", "A")),)
+    assert edit_failures(cells, domain, existing, cells[[0, 1, 2]]).tolist() == [False] * 3 + [True]
     with pytest.raises(
         UsageError, match=r"edit rule 'one' names the unknown level 'z' of attribute 'A'\. Known: a, b\."
     ):
         coded(table, *parts, edits=(EditRule("one", (("A", ("z",)),)),))
     with pytest.raises(UsageError, match="edit rule 'one' names the unknown attribute 'Z'"):
-        edit_failures(micro.table.cells, micro.domain, (EditRule("one", (("Z", ("z",)),)),), micro.table.cells)
+        edit_failures(cells, domain, (EditRule("one", (("Z", ("z",)),)),), cells)
 
 
 @pytest.mark.slow

@@ -88,6 +88,28 @@ def test_distances_are_those_of_the_tables_of_area_by_attribute() -> None:
     assert worst.distance == pytest.approx(sqrt(1 - closeness))
 
 
+@pytest.mark.slow
+def test_values_new_to_an_area_are_counted_person_by_person() -> None:
+    made, others = release(), ("citizenship", "dwelling", "sex")
+    levels, rows = place_changes(made, PLACES, (*others, "municipality"))
+    for level in levels:
+        known: dict[str, set[tuple[str, str]]] = {}
+        answers = [(name, values(made, name, False)) for name in others]
+        for i, area in enumerate(values(made, level.level, False)):
+            known.setdefault(area, set()).update((name, of_all[i]) for name, of_all in answers)
+        persons: Counter[str] = Counter()
+        attributes: dict[str, set[str]] = {}
+        for i, area in enumerate(values(made, level.level, True)):
+            new = [name for name, of_all in answers if (name, of_all[i]) not in known[area]]
+            persons[area] += bool(new)
+            attributes.setdefault(area, set()).update(new)
+        of_level = [row for row in rows if row.level == level.level]
+        assert all(row.persons_new == persons[row.area] for row in of_level)
+        assert all(set(row.attributes_new) == attributes[row.area] for row in of_level)
+        assert (level.areas_new, level.persons_new) == (sum(map(bool, persons.values())), persons.total())
+    assert levels[-1].areas_new > levels[0].areas_new == 0
+
+
 def test_an_area_is_its_path_where_codes_repeat() -> None:
     made = release()
     assert areas_of(made, ("sex", "tenure")).names == (

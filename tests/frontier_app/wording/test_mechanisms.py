@@ -9,6 +9,7 @@ import pandas as pd
 import pytest
 
 from engine.common.errors import UsageError
+from engine.data.edit_rules import EditRule
 from engine.mechanisms import mechanism, names
 from engine.plan import MechanismPlan
 from engine.plan.recode import code
@@ -143,6 +144,8 @@ def test_rules_and_analyses_come_back_from_their_tables(tmp_path: Path):
     assert unnamed.name == "sex f, work none" and unnamed.refuse
     refusing = replace(plan, edits=tuple(replace(rule, refuse=True) for rule in plan.edits))
     assert rules.edits_of(rules.edit_rows(refusing), known) == refusing.edits
+    existing = replace(plan, edits=(EditRule("only what exists", refuse=True, existing=("sex", "work")),))
+    assert rules.edits_of(rules.edit_rows(existing), known) == existing.edits
     with pytest.raises(UsageError, match="forbids nothing yet"):
         rules.edits_of(pd.DataFrame({"name": ["x"], "forbid": [None], "effect": ["counts"]}), known)
     row = {"name": "p", "formula": "pay + sex", "family": "linear", "by": [], "weighted": False, "tau": ""}
