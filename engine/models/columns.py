@@ -145,14 +145,13 @@ def _missing(table: ReleasedTable, column: str, about: ColumnLabels) -> np.ndarr
 
 def missing_values(plan: Plan, column: str, about: ColumnLabels) -> ColumnLabels:
     """A column's labels ``about`` with all that stands for no number in it declared missing: what the labels declare
-    (codes and ranges), the plan's missing codes and its attribute's, with the skips."""
-    codes = [
-        code
-        for attribute_plan in plan.attributes
-        if column in attribute_plan.columns
-        for code in (*attribute_plan.missing, *attribute_plan.skip)
-    ]
-    return replace(about, missing=tuple(dict.fromkeys((*about.missing, *plan.data.missing, *codes))))
+    (codes and ranges), the plan's missing codes and its attribute's, with the skips; not what its attribute declares as
+    an answer."""
+    parts = [part for part in plan.attributes if column in part.columns]
+    codes = [code for part in parts for code in (*part.missing, *part.skip)]
+    answers = {raw for part in parts if part.view == (column,) for raw in part.answers}
+    of_plan = [code for code in plan.data.missing if code not in answers]
+    return replace(about, missing=tuple(dict.fromkeys((*about.missing, *of_plan, *codes))))
 
 
 def strata_names(data: Microdata, places: Sequence[int], cells: np.ndarray) -> list[str]:

@@ -23,8 +23,10 @@ def accept(plan: Plan, proposal: Proposal) -> Plan:
     plan names or cuts.  An analysis, edit rule, table or spec that names an attribute which would go is a
     :class:`UsageError`: it says something that the proposal would silently change.
     """
-    if proposal.kind == "missing":
+    if proposal.kind in ("missing", "code"):
         return _missing(plan, proposal)
+    if proposal.kind == "alike":
+        return _alike(plan, proposal)
     if proposal.kind in ("block", "skip"):
         return _join(plan, proposal)
     if proposal.kind == "name":
@@ -142,15 +144,31 @@ def _missing(plan: Plan, proposal: Proposal) -> Plan:
     codes = dict(proposal.codes)
     attributes = []
     for attribute in plan.attributes:
+        of_plan = () if proposal.kind == "code" else plan.data.missing
         new = {c for name in attribute.view for c in codes.get(name, ())} - {
             *attribute.missing,
             *attribute.skip,
-            *plan.data.missing,
+            *of_plan,
         }
         if new:
             ordered = tuple(c for name in attribute.view for c in codes.get(name, ()) if c in new)
             attribute = _without(attribute, new)
             attribute = replace(attribute, missing=(*attribute.missing, *dict.fromkeys(ordered)), on_missing="level")
+        attributes.append(attribute)
+    return replace(plan, data=replace(plan.data, attributes=tuple(attributes)))
+
+
+def _alike(plan: Plan, proposal: Proposal) -> Plan:
+    """Values that look alike as one level each, called as most of its records are; what the plan merges or declares to
+    be no answer stays."""
+    attributes = []
+    for attribute in plan.attributes:
+        for name, group in proposal.codes:
+            taken = {*attribute.missing, *attribute.skip, *(raw for _, values in attribute.merge for raw in values)}
+            alike = tuple(raw for raw in group if raw not in taken and raw in (attribute.levels or group))
+            if attribute.view == (name,) and not attribute.cut and len(alike) > 1:
+                levels = tuple(level for level in attribute.levels if level not in alike[1:])
+                attribute = replace(attribute, levels=levels, merge=(*attribute.merge, (alike[0], alike)))
         attributes.append(attribute)
     return replace(plan, data=replace(plan.data, attributes=tuple(attributes)))
 

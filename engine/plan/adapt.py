@@ -17,6 +17,7 @@ from engine.plan.edit import edit_plan
 from engine.plan.guess import facts
 from engine.plan.reshape import viewed_by
 from engine.plan.types import Plan, is_pattern
+from engine.plan.view import in_order
 from engine.release.spec import AttributeSpec
 
 _ROLES = {"keys": "known to an intruder", "swap": "exchanged", "analyse": "tabulated"}
@@ -138,7 +139,8 @@ def with_column_renamed(plan: Plan, old: str, new: str) -> Plan:
 def with_level(plan: Plan, name: str, value: str, label: str = "") -> Plan:
     """``plan`` with a raw value as one more level of an attribute, called ``label`` where that is free.
 
-    The level stands where its number belongs among the others, and last where values are no numbers.
+    The level stands where its number belongs among the others, or where it belongs by its text where the others are in
+    that order; else last.
     """
     part = _part(plan, name)
     taken = {*part.levels, *part.skip, MISSING_LEVEL}
@@ -149,6 +151,8 @@ def with_level(plan: Plan, name: str, value: str, label: str = "") -> Plan:
     place = len(firsts)
     if is_number(value) and all(is_number(first) for first in firsts):
         place = next((i for i, first in enumerate(firsts) if float(first) > float(value)), place)
+    elif firsts == in_order(firsts):
+        place = in_order([*firsts, value]).index(value)
     levels = (*part.levels[:place], level, *part.levels[place:])
     return with_part(plan, replace(part, levels=levels, merge=merge))
 

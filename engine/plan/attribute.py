@@ -99,6 +99,19 @@ class AttributePlan:
             )
 
     @property
+    def answers(self) -> frozenset[str]:
+        """Raw values that are declared as answers, alone or in a merge, and so do not mean missing whatever the plan
+        says of all attributes; none where several columns make the levels."""
+        if len(self.view) > 1:
+            return frozenset()
+        plain = frozenset(self.levels).difference(dict(self.merge))
+        return plain.union(raw for _, values in self.merge for raw in values)
+
+    def missing_codes(self, of_plan: Iterable[str]) -> tuple[str, ...]:
+        """Raw values that mean missing in this attribute: its own, and those of the plan that it does not declare."""
+        return (*(code for code in of_plan if code not in self.answers), *self.missing)
+
+    @property
     def cut_labels(self) -> tuple[str, ...]:
         """Names of the cut levels, given or written from the edges: ``<25``, ``25-<55``, ``>=55``."""
         if self.labels or not self.cut:

@@ -13,6 +13,7 @@ from engine.data.microdata import RawTable
 from engine.plan.attribute import AttributePlan
 from engine.plan.column_assignment import assign_columns
 from engine.plan.column_heuristics import says_missing
+from engine.plan.doubtful_values import possible_answers, records_of
 from engine.plan.mismatches import (
     KINDS,
     AbsentColumn,
@@ -25,9 +26,10 @@ from engine.plan.mismatches import (
     NoValues,
     RefusedMissing,
     RuleOnUnknownLevel,
+    UndecidedCode,
     UnusedLevels,
 )
-from engine.plan.types import Plan
+from engine.plan.types import DEFAULT_MISSING, Plan
 from engine.plan.view import AttributeView, missing_mask, n_records, view_of
 
 
@@ -41,7 +43,8 @@ def mismatches(plan: Plan, table: RawTable) -> tuple[Mismatch, ...]:
     """All ways in which ``table`` does not fit ``plan``, by kind; none when it fits.
 
     Columns that are missing or without a use, values that no declared level holds, levels that nobody has, values of a
-    cut column that are no numbers, missing values where the plan refuses them, edit rules on levels that are not there.
+    cut column that are no numbers, missing values where the plan refuses them or that may be answers, edit rules on
+    levels that are not there.
     """
     found = list(_found(plan, table))
     return tuple(sorted(found, key=lambda mismatch: KINDS.index(mismatch.kind)))
@@ -68,6 +71,7 @@ def _found(plan: Plan, table: RawTable) -> Iterator[Mismatch]:
         except EngineError as error:
             yield Clash(str(error), attribute.name)
             continue
+        yield from undecided_codes(plan, attribute, table)
         levels[attribute.name] = view.levels
         yield from _of_levels(attribute, table, view, codes)
     for rule in plan.edits:
@@ -107,10 +111,28 @@ def _absent_from_uses(plan: Plan, table: RawTable, known: Iterable[str]) -> Iter
             yield AbsentColumn(name, use)
 
 
+def undecided_codes(plan: Plan, attribute: AttributePlan, table: RawTable) -> Iterator[UndecidedCode]:
+    """Values of an attribute that mean missing only because nobody said otherwise, and may be answers."""
+    if plan.data.missing != DEFAULT_MISSING or len(attribute.view) > 1 or attribute.cut:
+        return
+    column = table.distinct.columns[attribute.view[0]]
+    decided = {*attribute.answers, *attribute.missing, *attribute.skip}
+    open_codes = [code for code in possible_answers(column) if code not in decided]
+    for code, n in records_of(column, open_codes, table.multiplicity).items():
+        yield UndecidedCode(attribute.name, code, n, column.about.label_of.get(code, ""))
+
+
+def refuse_undecided(plan: Plan, table: RawTable) -> None:
+    """Refuse (:class:`EngineError`) a plan that takes as missing what may be an answer, where nobody said so."""
+    for attribute in plan.attributes:
+        for undecided in undecided_codes(plan, attribute, table):
+            raise EngineError(f"{undecided.sentence}; {undecided.remedy}")
+
+
 def _unread(plan: Plan, attribute: AttributePlan, table: RawTable) -> NotNumbers | None:
     """The values that cannot be cut, where the attribute is cut by numbers."""
     column = table.distinct.columns[attribute.view[0]]
-    counted = (*plan.data.missing, *attribute.missing, *attribute.skip)
+    counted = (*attribute.missing_codes(plan.data.missing), *attribute.skip)
     bad = ~missing_mask(column, counted) & np.isnan(numbers(column.values))
     if not bad.any():
         return None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from difflib import SequenceMatcher
 from functools import partial
 from typing import Literal
@@ -16,7 +16,7 @@ from engine.plan import adapt
 from engine.plan.check import column_mismatches
 from engine.plan.column_heuristics import numbers_units
 from engine.plan.context import SingleUse
-from engine.plan.guess import facts, first_part
+from engine.plan.guess import facts, first_part, value_levels
 from engine.plan.mismatches import (
     AbsentColumn,
     Clash,
@@ -29,6 +29,7 @@ from engine.plan.mismatches import (
     NoValues,
     RefusedMissing,
     RuleOnUnknownLevel,
+    UndecidedCode,
     UnusedLevels,
 )
 from engine.plan.reshape import add_attribute, split_levels
@@ -102,7 +103,7 @@ def _ways(mismatch: Mismatch, plan: Plan, table: RawTable) -> Iterator[Fix]:
     elif isinstance(mismatch, NewColumn):
         yield from _of_new(mismatch, plan, table)
     elif isinstance(mismatch, NewLevel | NewMissingCode):
-        yield from _of_value(mismatch, plan)
+        yield from _of_value(mismatch, plan, table)
     elif isinstance(mismatch, RefusedMissing):
         name = mismatch.attribute
         yield Fix(
@@ -196,16 +197,19 @@ def _with_attribute(plan: Plan, column: str, table: RawTable) -> Plan:
     return add_attribute(plan, first_part(table, column))
 
 
-def _of_value(mismatch: NewValue, plan: Plan) -> Iterator[Fix]:
+def _of_value(mismatch: NewValue, plan: Plan, table: RawTable) -> Iterator[Fix]:
     name, value = mismatch.attribute, mismatch.value
     part = next(a for a in plan.attributes if a.name == name)
-    missing = isinstance(mismatch, NewMissingCode)
+    declared = part.levels or value_levels(part, table, plan.data.missing)
+    missing = isinstance(mismatch, NewMissingCode) and not isinstance(mismatch, UndecidedCode)
     same = mismatch.label in part.levels
     yield Fix(
         "level",
         "Accept it as a level",
         f"{mismatch.named} is a level of {name}",
-        partial(adapt.with_level, name=name, value=value, label=mismatch.label),
+        lambda plan: adapt.with_level(
+            adapt.with_part(plan, replace(part, levels=declared)), name, value, mismatch.label
+        ),
         likely=not missing and not same,
     )
     if len(part.view) > 1:
@@ -223,7 +227,7 @@ def _of_value(mismatch: NewValue, plan: Plan) -> Iterator[Fix]:
         f"{mismatch.named} means not asked in {name}",
         partial(adapt.with_skip_codes, name=name, codes=(value,)),
     )
-    for level in part.levels:
+    for level in declared:
         yield Fix(
             "merge",
             f"It counts as {level}",

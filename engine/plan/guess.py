@@ -12,6 +12,7 @@ from engine.common.raw_values import as_text, numbers, texts
 from engine.data.microdata import RawColumn, RawTable
 from engine.plan.attribute import MISSING_LEVEL, AttributePlan
 from engine.plan.column_assignment import sort_columns, with_seen
+from engine.plan.doubtful_values import possible_answers
 from engine.plan.types import DEFAULT_MISSING, DataPlan, Plan
 from engine.plan.view import in_order, missing_mask, n_missing, view_of
 
@@ -46,9 +47,16 @@ def _all_whole(values: np.ndarray) -> bool:
     return bool(np.isfinite(values).all()) and bool((np.mod(values, 1) == 0).all())
 
 
-def facts(column: RawColumn, n_records: int, missing: Sequence[str] = DEFAULT_MISSING) -> Facts:
-    """The :class:`Facts` of one column; linear in its distinct values."""
-    mask = missing_mask(column, missing)
+def default_missing(column: RawColumn) -> tuple[str, ...]:
+    """Raw values that mean missing in a column of which nobody has decided: all default codes but possible answers."""
+    answers = possible_answers(column)
+    return tuple(code for code in DEFAULT_MISSING if code not in answers)
+
+
+def facts(column: RawColumn, n_records: int, missing: Sequence[str] | None = None) -> Facts:
+    """The :class:`Facts` of one column, with the codes of :func:`default_missing` or these ``missing`` ones; linear in
+    its distinct values."""
+    mask = missing_mask(column, default_missing(column) if missing is None else missing)
     n_distinct = int(np.count_nonzero(~mask))
     first = ~mask[:_SAMPLE]
     numeric = bool(first.any()) and not bool(np.isnan(numbers(column.values.slice(0, _SAMPLE))[first]).any())
@@ -123,9 +131,24 @@ def guess_plan(
             "no column of the data looks categorical; name the attributes, and the edges of numeric ones",
             Remedy.ATTRIBUTES_AND_CUTS,
         )
-    attribute_plans = tuple(AttributePlan(name, cut=tuple(cut.get(name, ()))) for name in names)
+    attribute_plans = tuple(_unguessed(table, name, tuple(cut.get(name, ()))) for name in names)
     data = DataPlan(attribute_plans, DEFAULT_MISSING, weight, id, (*carry, *carried), tuple(drop), unit=unit)
     return Plan(with_seen(data, table.names))
+
+
+def _unguessed(table: RawTable, name: str, cut: tuple[float, ...]) -> AttributePlan:
+    """The attribute of one column as it stands; where values that may be answers mean missing by default, its levels
+    say that they are answers."""
+    part, answers = AttributePlan(name, cut=cut), possible_answers(table.columns[name])
+    if cut or not answers:
+        return part
+    return replace(part, levels=value_levels(part, table, default_missing(table.columns[name])))
+
+
+def value_levels(attribute: AttributePlan, table: RawTable, missing: Sequence[str]) -> tuple[str, ...]:
+    """The levels of an attribute that are answers, where ``missing`` are the plan's codes."""
+    view = view_of(attribute, table, missing)
+    return tuple(level for level, kind in zip(view.levels, view.kinds, strict=True) if kind == "value")
 
 
 def _refuse_unnamed(name: str, column: RawColumn, profile: Facts) -> None:
@@ -202,8 +225,7 @@ def first_part(table: RawTable, name: str, *, missing: Sequence[str] = (), skip:
     if profile.n_missing and "missing" in as_text(column.values).to_pylist():
         attribute = replace(attribute, missing=tuple(dict.fromkeys((*attribute.missing, "missing"))))
     attribute = _with_labels(attribute, column)
-    view = view_of(attribute, table, DEFAULT_MISSING)
-    values = tuple(level for level, kind in zip(view.levels, view.kinds, strict=True) if kind == "value")
+    values = value_levels(attribute, table, default_missing(column))
     if attribute.merge:
         values = tuple(level for level, _ in attribute.merge)
     return replace(attribute, levels=values)
@@ -215,7 +237,7 @@ def _with_labels(attribute: AttributePlan, column: RawColumn) -> AttributePlan:
     label_of = column.about.label_of
     if not label_of:
         return attribute
-    excluded = (*DEFAULT_MISSING, *attribute.missing, *attribute.skip)
+    excluded = (*default_missing(column), *attribute.missing, *attribute.skip)
     coded = [text for text in as_text(column.values).to_pylist() if text not in excluded]
     named = [label_of.get(text, "") for text in coded]
     if not all(named) or len(set(named)) < len(named) or MISSING_LEVEL in named:

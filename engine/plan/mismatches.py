@@ -135,6 +135,24 @@ class NewMissingCode(NewValue):
 
 
 @dataclass(frozen=True)
+class UndecidedCode(NewMissingCode):
+    """A value that means missing by default, and may be an answer."""
+
+    @property
+    def sentence(self) -> str:
+        """The mismatch as a sentence."""
+        return (
+            f"attribute '{self.attribute}' takes {self.named} as missing, in {count(self.n_records, 'record')}, and it "
+            "may be an answer: the other values are texts of the same kind"
+        )
+
+    @property
+    def remedy(self) -> str:
+        """How the plan decides it."""
+        return f"add '{self.value}' to levels of attribute '{self.attribute}' if it is an answer, else to its missing"
+
+
+@dataclass(frozen=True)
 class RefusedMissing(Mismatch):
     """``n_records`` values of ``attribute`` are missing, which the plan refuses."""
 

@@ -8,7 +8,9 @@ from typing import Literal, get_args
 from engine.common.errors import EngineError
 from engine.plan.mechanism import MechanismPlan
 
-ProposalKind = Literal["unit", "id", "weight", "missing", "constant", "block", "skip", "name", "places"]
+ProposalKind = Literal[
+    "unit", "id", "weight", "missing", "code", "alike", "constant", "block", "skip", "name", "places"
+]
 KINDS: tuple[ProposalKind, ...] = get_args(ProposalKind)
 """Kinds of proposals, in the order in which they are best decided."""
 LinkKind = Literal["recode", "same", "flag", "skip"]
@@ -36,7 +38,8 @@ class Proposal:
 
     ``columns`` are those involved, the leading one first; ``sentence`` says what was seen in the records and ``effect``
     what accepting does to the plan.  ``links`` say how the columns of a block or a skip pattern hang together, and
-    ``codes`` are, per column, raw values that mean missing (kind "missing").  ``exchange`` is the
+    ``codes`` are, per column, raw values that mean missing (kinds "missing" and "code") or that each group of
+    look-alikes holds (kind "alike").  ``exchange`` is the
     mechanism that exchanges households between places (kind "places"), ``new_name`` the name that the attribute of
     the columns gets (kind "name").  What is not ``certain`` only may be so,
     and is accepted singly, by its key.
@@ -60,6 +63,8 @@ class Proposal:
     def key(self) -> str:
         """A name that stays the same while the data and the kind do, for choosing this proposal again."""
         name = f"{self.kind}:{self.columns[0]}"
+        if self.kind == "code":
+            return f"{name}:{self.codes[0][1][0]}"
         if self.kind != "skip" or not self.links:
             return name
         # One gate may close several sets of columns, and one column be skipped for several reasons.

@@ -63,7 +63,7 @@ def n_missing(column: RawColumn, mask: np.ndarray) -> int:
 
 def view_of(attribute: AttributePlan, table: RawTable, missing: Sequence[str]) -> AttributeView:
     """The view of ``attribute`` on ``table``, whose columns must be there; ``missing`` are plan-wide codes."""
-    codes, counts = (*missing, *attribute.missing), table.multiplicity
+    codes, counts = attribute.missing_codes(missing), table.multiplicity
     columns = [table.distinct.columns[name] for name in attribute.view]
     if len(columns) == 1:
         return _single(attribute, columns[0], codes, counts)

@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any, TypedDict
 
 from engine.common.errors import UsageError
 from engine.data.frames import category_order
-from engine.data.microdata import RawTable
-from engine.plan import DEFAULT_MISSING, AttributePlan, MechanismPlan, Plan, edit_plan, guess_plan, plan_from_toml
+from engine.data.microdata import RawColumn, RawTable
+from engine.plan import AttributePlan, MechanismPlan, Plan, edit_plan, guess_plan, plan_from_toml
 from engine.plan.attribute import MISSING_LEVEL
 from engine.plan.column_assignment import sort_columns
 from engine.plan.context import SINGLE_USES
-from engine.plan.guess import facts
+from engine.plan.guess import default_missing, facts
 from engine.plan.reshape import led_by
 from engine.plan.toml import read_plan
 from engine.scripting.data import Data
@@ -123,14 +123,15 @@ def first_plan(data: Data, raw: RawTable, attributes: tuple[str, ...] | None, op
 def _as_the_data_say(part: AttributePlan, data: Data, raw: RawTable) -> AttributePlan:
     """An attribute with the order of its categories, and with a level for missing values where it has some."""
     name = part.columns[0]
-    values = () if isinstance(data, str | Path) or part.cut else _levels(data[name])
+    values = () if isinstance(data, str | Path) or part.cut else _levels(data[name], raw.columns[name])
     if facts(raw.columns[name], raw.n_records).n_missing:
         own = (MISSING_LEVEL,) if MISSING_LEVEL in values else ()
         values = tuple(value for value in values if value not in own)
-        return replace(part, levels=values, missing=(*part.missing, *own), on_missing="level")
-    return replace(part, levels=values)
+        part = replace(part, missing=(*part.missing, *own), on_missing="level")
+    return replace(part, levels=values or part.levels)
 
 
-def _levels(column: pd.Series) -> tuple[str, ...]:
+def _levels(series: pd.Series, column: RawColumn) -> tuple[str, ...]:
     """The categories that occur and mean something."""
-    return tuple(value for value in category_order(column) if value not in DEFAULT_MISSING)
+    missing = default_missing(column)
+    return tuple(value for value in category_order(series) if value not in missing)

@@ -13,6 +13,7 @@ from engine.data.microdata import Microdata, RawTable
 from engine.measures import MeasureCall
 from engine.measures.planned import check_bounded, deciding_column
 from engine.plan import Plan
+from engine.plan.check import refuse_undecided
 from engine.plan.recode import code
 from engine.release.release_specs import ReleaseSpecs
 from engine.release.space import Space
@@ -50,6 +51,8 @@ def ready(
     false leaves out the random swap where its swaps are too many to be looked at one by one.
     """
     data = code(raw, plan)
+    if calls is None:  # a study that was begun goes on as it is
+        refuse_undecided(plan, raw)
     check_single_columns(data)
     question = question_of(plan, data, calls)
     _check_objectives(plan, question)

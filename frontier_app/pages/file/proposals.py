@@ -35,6 +35,16 @@ WORDS = {
     "id": _Kind("Ids", "id", "A number that names a person or household would undo every protection if it left."),
     "weight": _Kind("Weights", "weight", "A weight says how many people a record stands for; it follows its record."),
     "missing": _Kind("Missing codes", "list of codes", "Codes such as -9 are no answers, and must not count as some."),
+    "code": _Kind(
+        "Answers or codes",
+        "value",
+        "A text such as NA or None may be an answer, as Namibia's code is, or mean missing: only you can know.",
+    ),
+    "alike": _Kind(
+        "Look-alikes",
+        "group of look-alikes",
+        "Texts that differ in blanks, capitals or the way of writing a number count as different answers.",
+    ),
     "constant": _Kind("Constant columns", "group of columns", "A column with one value has nothing to exchange."),
     "block": _Kind(
         "Recodes and flags",

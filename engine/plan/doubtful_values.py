@@ -1,0 +1,108 @@
+"""Values in doubt: answers that read like codes for missing, and different texts that look alike."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Mapping
+
+import numpy as np
+
+from engine.common.raw_values import is_number, texts
+from engine.data.microdata import RawColumn
+from engine.plan.types import DEFAULT_MISSING
+
+MOST_VALUES = 1000
+"""A column with more distinct values than this is no category, and nothing in it is in doubt."""
+_MOST_CODES = 6  # beside numbers
+_MISSING_WORD = re.compile(
+    r"n\W?a\W?n?|\W*n\W?/\W?a\W*|none|null|nil|nan|[-–—?.*#]+|missing|unknown|refused|refusal|dk|don'?t[\W_]+know|"
+    r"not[\W_]+(asked|stated|known|available|applicable|reported|ascertained)([\W_]+code)?|no[\W_]+answer|"
+    r"inapplicable",
+    re.IGNORECASE,
+)
+
+
+def reads_as_missing(text: str) -> bool:
+    """Return whether a text is one of the usual codes or words for a missing answer."""
+    return _MISSING_WORD.fullmatch(text.strip()) is not None
+
+
+def possible_answers(column: RawColumn) -> tuple[str, ...]:
+    """Values that mean missing by default and could be answers, in order of appearance.
+
+    The file has a label for such a value, or most other values are texts of the same kind: written with the same sort
+    of signs, and some as short and some as long, as the country codes beside "NA" are.
+    """
+    if len(column.values) > MOST_VALUES or not column.is_text:
+        return ()
+    values = texts(column.values)
+    codes = [text for text in values if text and text in DEFAULT_MISSING]
+    if not codes:
+        return ()
+    others = [text for text in values if text not in DEFAULT_MISSING]
+    return tuple(code for code in codes if _could_answer(code, others, column.about.label_of))
+
+
+def _could_answer(code: str, others: list[str], label_of: Mapping[str, str]) -> bool:
+    if code in label_of:
+        return not reads_as_missing(label_of[code])
+    like = [len(text) for text in others if _sort_of_signs(text) == _sort_of_signs(code)]
+    return len(like) > 0 and 2 * len(like) > len(others) and min(like) - 1 <= len(code) <= max(like)
+
+
+def _sort_of_signs(text: str) -> str:
+    """The sort of signs that a text is written with: capitals, small letters, both, and others."""
+    letters = "".join(sign for sign in text if sign.isalpha())
+    case = "upper" if letters.isupper() else "lower" if letters.islower() else "mixed" if letters else ""
+    digits, others = any(map(str.isdigit, text)), any(not sign.isalnum() for sign in text)
+    return f"{case}{' digits' if digits else ''}{' signs' if others else ''}"
+
+
+def possible_codes(column: RawColumn) -> tuple[str, ...]:
+    """Values that do not mean missing by default and may, by what they say: "None", "-", "not asked"; without those of
+    which the file has a label, and of columns that say nothing else."""
+    if len(column.values) > MOST_VALUES or not column.is_text:
+        return ()
+    answers = possible_answers(column)
+    values = [text for text in texts(column.values) if text in answers or text not in DEFAULT_MISSING]
+    found = [text for text in values if reads_as_missing(text) and text not in column.about.label_of]
+    return tuple(found) if len(found) < len(values) else ()
+
+
+def codes_beside_numbers(column: RawColumn) -> tuple[str, ...]:
+    """Words and signs for a missing answer in a column all of whose other values are numbers."""
+    if not column.is_text:
+        return ()
+    odd = [text for text in texts(column.values) if text not in DEFAULT_MISSING and not is_number(text)]
+    return tuple(odd) if len(odd) <= _MOST_CODES and all(map(reads_as_missing, odd)) else ()
+
+
+def look_alikes(column: RawColumn) -> tuple[tuple[str, ...], ...]:
+    """Groups of values that differ only in blanks, capitals or the way in which a number is written, each with the one
+    that most records have first: " 1", "01", "1" and "1.0"."""
+    if len(column.values) > MOST_VALUES or not column.is_text:
+        return ()
+    alike: dict[object, list[str]] = {}
+    for text in texts(column.values):
+        if text in DEFAULT_MISSING or text in column.about.label_of:
+            continue
+        alike.setdefault(_reading(text), []).append(text)
+    n_of = records_of(column, [text for group in alike.values() if len(group) > 1 for text in group])
+    return tuple(tuple(sorted(group, key=lambda text: -n_of[text])) for group in alike.values() if len(group) > 1)
+
+
+def _reading(text: str) -> object:
+    """What a text says when blanks, capitals and the way of writing a number are looked past."""
+    plain = " ".join(text.split()).casefold()
+    if is_number(plain):
+        return float(plain)
+    return "null" if plain in ("null", "none") else plain
+
+
+def records_of(column: RawColumn, values: Iterable[str], counts: np.ndarray | None = None) -> Counter[str]:
+    """The number of records of some values; ``counts`` are those that each row stands for, None where each is one."""
+    weights = None if counts is None else counts.astype(float)
+    n_of = np.bincount(column.codes[column.codes >= 0], None if weights is None else weights[column.codes >= 0])
+    place = {text: i for i, text in enumerate(texts(column.values))}
+    return Counter({text: int(n_of[place[text]]) for text in values if place[text] < len(n_of)})
