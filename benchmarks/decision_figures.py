@@ -66,6 +66,8 @@ def choice() -> None:
             f"{found['above']}; {found['no safer']} of {KEYS}",
         )
         line(f"keys whose choice fresh runs refute, {name}", "", f"{found['refuted']} of {KEYS}")
+        line(f"keys whose choice truly misses nine in ten, {name}", "", f"{found['wrong']} of {KEYS}")
+        line("of these, nothing stands against the choice", "", f"{found['wrong and not refused']} of {found['wrong']}")
     believed = [runs for runs in range(2, 30) if believed_errors(np.zeros((1, 1)), np.array([runs]))[0, 0] == 0]
     line("fewest equal runs whose error of zero is believed", "10", str(believed[0]))
     line("fewest runs that support a choice", "10", str(FEWEST_RUNS))

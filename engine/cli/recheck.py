@@ -30,7 +30,11 @@ def add_commands(commands: Commands) -> None:
         help="a scenario (repeatable; default: the frontier and what was chosen last)",
     )
     recheck.add_argument(
-        "--replicates", type=whole_number, default=100, metavar="N", help="fresh runs per scenario (default 100)"
+        "--replicates",
+        type=whole_number,
+        metavar="N",
+        help="fresh runs per scenario (default: as many as tell whether the plan's share of runs meets the bound; 100"
+        " for 90 %%, and without a bound)",
     )
     recheck.add_argument("--key-file", metavar="PATH", help="the study key (default: STUDY.key)")
     add_stream_option(recheck)

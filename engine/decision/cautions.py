@@ -137,8 +137,8 @@ def cautions(
 
 
 def _bound_cautions(study: Study, view: RiskUtilityMap, index: int, record: Mapping[str, Any]) -> list[Caution]:
-    """Cautions where a bound is not met for certain: by a mean far from it, or by enough runs of the sweep and fresh
-    ones together."""
+    """Cautions where a bound is not met for certain: by a mean far from it, or by enough runs of the sweep.  Fresh runs
+    that leave it open are an obstacle."""
     bound, probability = risk_bound(study, view.risk, record["bound"]), study.plan.decision.run_share
     if bound is None:
         return []
@@ -151,9 +151,8 @@ def _bound_cautions(study: Study, view: RiskUtilityMap, index: int, record: Mapp
             return [about(CautionKind.NOISE_UNKNOWN, value=mean, runs=runs)]
         near = mean <= bound < mean + 2 * se
         return [about(CautionKind.NEAR_BOUND, value=mean)] if near else []
-    losses = [counted_losses(view, study.runs.of([index], table)) for table in ("realisation", "fresh")]
-    share = share_within(np.concatenate(losses), bound)
-    refuted = any(share_within(some, bound).high < probability for some in losses)
-    if share.low >= probability or refuted:  # what refutes it is an obstacle
+    sweep_runs, fresh = (counted_losses(view, study.runs.of([index], table)) for table in ("realisation", "fresh"))
+    share = share_within(sweep_runs, bound)
+    if len(fresh) or share.settled(probability):  # a share that is refuted is an obstacle
         return []
     return [about(CautionKind.UNSETTLED, share=share, probability=probability)]

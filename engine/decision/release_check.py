@@ -16,7 +16,14 @@ from functools import partial
 import numpy as np
 
 from engine.decision.bound_words import with_share
-from engine.frontier.chance import ShareWithin, is_safer, run_quantiles, runs_needed, share_within
+from engine.frontier.chance import (
+    ShareWithin,
+    fresh_runs_needed,
+    is_safer,
+    run_quantiles,
+    runs_needed,
+    share_within,
+)
 from engine.frontier.risk_utility_map import RiskUtilityMap
 from engine.release.results import Results
 
@@ -33,6 +40,8 @@ class ObstacleKind(StrEnum):
     MEAN_ABOVE_BOUND = "mean above the bound"
     FRESH_ABOVE_BOUND = "fresh mean above the bound"
     FRESH_TOO_RARELY_WITHIN = "fresh runs too rarely within the bound"
+    TOO_FEW_FRESH_RUNS = "too few fresh runs"
+    FRESH_UNSETTLED = "fresh runs do not settle the share"
 
 
 @dataclass(frozen=True)
@@ -69,6 +78,10 @@ _TEXTS = {
     ObstacleKind.FRESH_TOO_RARELY_WITHIN: "of the fresh runs only {within} meet the bound {most}, clearly fewer than"
     " the {asked} that the plan asks for (add runs with an adaptive sweep until the choice is settled, and choose"
     " again)",
+    ObstacleKind.TOO_FEW_FRESH_RUNS: "it has {runs} fresh runs, and {needed} are needed to tell whether {asked} of all"
+    " runs meet the bound {most}",
+    ObstacleKind.FRESH_UNSETTLED: "the fresh runs do not tell whether {asked} of all runs meet the bound {most}:"
+    " {within} do (add fresh runs)",
 }
 
 
@@ -202,13 +215,21 @@ def _of_the_run(about: Callable[..., Obstacle], value: float, bound: float | Non
 def _of_fresh_runs(
     about: Callable[..., Obstacle], losses: np.ndarray, bound: float, probability: Fraction | None
 ) -> list[Obstacle]:
-    """Return the obstacles that fresh runs raise: a mean above the bound, and a share of runs within it whose upper
-    limit is below the ``probability``."""
+    """Return the obstacles that fresh runs raise: a mean above the bound, and a share of runs within it that is refuted
+    (its upper limit is below the ``probability``), rests on too few runs, or is not settled; none without runs."""
     standing = []
     if len(losses) and float(losses.mean()) > bound:
         standing.append(about(ObstacleKind.FRESH_ABOVE_BOUND, value=float(losses.mean()), limit=bound))
-    share = share_within(losses, bound)
-    if probability is not None and share.high < probability:
+    if probability is None or not len(losses):
+        return standing
+    share, needed = share_within(losses, bound), fresh_runs_needed(probability)
+    if share.high < probability:
         kind = ObstacleKind.FRESH_TOO_RARELY_WITHIN
-        standing.append(about(kind, limit=bound, share=share, probability=probability))
-    return standing
+    elif share.runs < needed:
+        kind = ObstacleKind.TOO_FEW_FRESH_RUNS
+    elif not share.settled(probability):
+        kind = ObstacleKind.FRESH_UNSETTLED
+    else:
+        return standing
+    found = about(kind, limit=bound, share=share, runs=share.runs, needed=needed, probability=probability)
+    return [*standing, found]

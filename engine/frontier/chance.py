@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cache
 from typing import NamedTuple
 
 import numpy as np
@@ -20,6 +21,8 @@ import numpy as np
 from engine.frontier.summary import CONFIDENCE, believed_errors, t_thresholds
 from engine.frontier.summary import FEWEST_RUNS as FEWEST_RUNS
 
+_POINTS_BELOW, _POWER = 0.1, 0.8  # a true share this much below the asked one is refuted with this chance
+_FRESH_RUNS = 100
 _FEW_RUNS = 100  # whole numbers for so many runs have a few hundred digits
 
 
@@ -28,6 +31,28 @@ def runs_needed(probability: Fraction) -> int:
     than :data:`FEWEST_RUNS`.  ``probability`` is above 0 and below 1."""
     beyond = 1 / (1 - probability)
     return max(FEWEST_RUNS, -(-beyond.numerator // beyond.denominator))
+
+
+@cache
+def fresh_runs_needed(probability: Fraction | None) -> int:
+    """Return how many fresh runs can tell whether the share ``probability`` of all runs meets a bound; 100 where no
+    share is asked for.
+
+    They refute a true share that is :data:`_POINTS_BELOW` lower with a chance of at least :data:`_POWER`; the fewest
+    tens that do, 100 for 90 %, and never fewer than :func:`runs_needed`.  A share is refuted where the upper limit of
+    :func:`share_limits` is below it.
+    """
+    if probability is None:
+        return _FRESH_RUNS
+    from scipy.special import bdtr
+
+    p, runs = float(probability), 10
+    while True:
+        counts = np.arange(runs + 1)
+        refuting = int(np.count_nonzero(share_limits(counts, np.full(runs + 1, runs))[1] < p)) - 1
+        if refuting >= 0 and bdtr(refuting, runs, max(p - _POINTS_BELOW, 0.0)) >= _POWER:
+            return max(runs, runs_needed(probability))
+        runs += 10
 
 
 @dataclass(frozen=True)

@@ -84,6 +84,8 @@ _MEMBER_TEXTS = {
     ObstacleKind.TOO_RARELY_WITHIN: "fewer of its runs meet the bound on risk than the plan asks for",
     ObstacleKind.MEAN_NOT_SAFER: "its average risk is no less than that of the data unchanged",
     ObstacleKind.MEAN_ABOVE_BOUND: "its average risk is above the bound",
+    ObstacleKind.TOO_FEW_FRESH_RUNS: "it has too few fresh runs to tell whether enough runs meet the bound on risk",
+    ObstacleKind.FRESH_UNSETTLED: "its fresh runs do not tell whether enough runs meet the bound on risk",
     ObstacleKind.FRESH_ABOVE_BOUND: "on fresh runs its average risk is above the bound",
 }
 """Obstacles without figures: those of eq. 6 are shares, which beside its counts would give the rate."""

@@ -312,14 +312,16 @@ class Sweep(Sequence[Candidate]):
         data: Data,
         candidates: Sequence[str] = (),
         *,
-        replicates: int = 20,
+        replicates: int | None = None,
         workers: int = 1,
         **view: Unpack[View],
     ) -> pd.DataFrame:
         """Run candidates on fresh replicates, and return their figures there with the columns of :meth:`to_frame`.
 
         Who looks best among many was partly lucky: these figures did not lead to the choice.  ``candidates`` are ids,
-        by default those on the frontier and what was chosen last; ``workers`` is as in :func:`sweep`.
+        by default those on the frontier and what was chosen last; ``replicates`` is the number of fresh runs of each,
+        by default as many as tell whether the plan's share of runs meets its bound (100 for 90 %, and without a bound);
+        ``workers`` is as in :func:`sweep`.
 
         Example::
 

@@ -44,7 +44,15 @@ from dataclasses import dataclass
 import numpy as np
 
 from engine.common.wording import listed
-from engine.frontier.chance import FEWEST_RUNS, Contest, contest, contest_of_means, runs_needed
+from engine.frontier.chance import (
+    FEWEST_RUNS,
+    Contest,
+    contest,
+    contest_of_means,
+    fresh_runs_needed,
+    runs_needed,
+    share_within,
+)
 from engine.frontier.summary import believed_errors, margins, summarise, t_thresholds
 from engine.frontier.undominated import undominated
 from engine.measures import Measure
@@ -164,7 +172,14 @@ def _settlement(study: Study, found: Contest, utility_loss: np.ndarray) -> Settl
 
 def most_to_do(plan: Plan, n_scenarios: int) -> int:
     """Return the most runs that so many scenarios of a staged sweep may take, fresh ones among them."""
-    return n_scenarios * (most_runs(plan) + plan.space.replicates)
+    return n_scenarios * (most_runs(plan) + plan.space.replicates) + _most_to_settle(plan)
+
+
+def _most_to_settle(plan: Plan) -> int:
+    """Return the most fresh runs that the scenario picked by the bound may get beyond those of the other finalists."""
+    if plan.decision.max_risk is None or plan.decision.run_share is None:
+        return 0
+    return max(most_runs(plan), fresh_runs_needed(plan.decision.run_share)) - plan.space.replicates
 
 
 def _log_fresh_runs(study: Study, indices: Sequence[int], replicates: int) -> None:
@@ -173,6 +188,26 @@ def _log_fresh_runs(study: Study, indices: Sequence[int], replicates: int) -> No
     logged = any(entry.event == "rechecked" and detail.items() <= entry.detail.items() for entry in entries(study))
     if indices and not logged:
         append(study, "rechecked", detail)
+
+
+def _settle(runner: Runner, best: int, risk: int) -> int:
+    """Add fresh runs of the scenario that the bound picks until they tell whether enough of all runs meet it, or it has
+    as many as the plan allows; return how many it has more than the plan's ``replicates``."""
+    study, decision = runner.study, runner.study.plan.decision
+    if decision.run_share is None or decision.max_risk is None:
+        return 0
+    bound, measure = float(decision.max_risk), study.measures[risk].measure
+    wanted = max(study.plan.space.replicates, fresh_runs_needed(decision.run_share))
+    most = study.plan.space.replicates + _most_to_settle(study.plan)
+    while True:
+        runs = study.runs.of([best], "fresh")
+        losses = measure.loss(runs.values[runs.counted(False), risk])
+        if len(runs) >= wanted:
+            if wanted == most or share_within(losses, bound).settled(decision.run_share):
+                return len(runs) - study.plan.space.replicates
+            wanted = min(2 * wanted, most)
+        runner.bring([best], wanted, fresh=True)
+        _log_fresh_runs(study, [best], wanted)
 
 
 def run_adaptively(runner: Runner) -> Settlement | None:
@@ -209,15 +244,18 @@ def run_adaptively(runner: Runner) -> Settlement | None:
             finalists = on | open_ if more.any() else on
         least = int(np.maximum(runs, before).sum() + replicates * on.sum())
         still = int(np.maximum(np.maximum(runs, before), wanted).sum() + replicates * finalists.sum())
+        still += _most_to_settle(study.plan)
         runner.total = max(min(runner.total, still), least)
         if not more.any():
             break
         for number in np.unique(runs[more]).tolist():
             runner.bring(np.flatnonzero(more & (runs == number)).tolist(), number)
     runner.bring(np.flatnonzero(on).tolist(), replicates, fresh=True)
-    runner.done = runner.total
-    runner.report_end()
     _log_fresh_runs(study, np.flatnonzero(on).tolist(), replicates)
+    if found is not None and found.best is not None:
+        least += _settle(runner, found.best, objectives[0])
+    runner.done = runner.total = least
+    runner.report_end()
     if found is None:
         return None
     loss = summarise(first_runs(results, runs), measures, len(runs)).loss[:, objectives[1]]

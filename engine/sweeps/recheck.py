@@ -9,6 +9,7 @@ import numpy as np
 
 from engine.common.errors import EngineError, UsageError
 from engine.data.microdata import RawTable
+from engine.frontier.chance import fresh_runs_needed
 from engine.plan.recode import code
 from engine.release.spec import MOST_REPLICATES
 from engine.study.decision_log import append
@@ -27,15 +28,18 @@ def recheck(
     raw: RawTable,
     key: bytes,
     indices: Sequence[int],
-    replicates: int,
+    replicates: int | None = None,
     **options: Unpack[RunOptions],
 ) -> None:
     """Run some scenarios (by index) on fresh replicates, kept apart from those that led to the choice; fresh runs that
     the study holds already are not made again.  Stops early, keeping everything, when the study is cancelled.
 
+    ``replicates`` is the number of fresh runs of each; None for :func:`engine.frontier.chance.fresh_runs_needed`.
+
     ``options`` say who does the work and who is told of it (:class:`~engine.sweeps.runner.RunOptions`).
     """
     check_options(options)
+    replicates = fresh_runs_needed(study.plan.decision.run_share) if replicates is None else replicates
     if replicates < 2:
         raise UsageError(f"replicates == {replicates}, must be at least 2 for a standard error.")
     if replicates > MOST_REPLICATES:

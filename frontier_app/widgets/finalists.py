@@ -5,6 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from engine.common.errors import EngineError
+from engine.frontier.chance import fresh_runs_needed
 from engine.frontier.risk_utility_map import RiskUtilityMap
 from frontier_app.charts.candidate_map import index_of
 from frontier_app.session import actions, jobs, state
@@ -15,6 +16,12 @@ from frontier_app.wording import text
 _MOST = 10  # of the frontier, proposed for fresh replicates
 _OFFERED = 200
 _EVERY = 1.0
+
+
+def fresh_start(view: RiskUtilityMap, done: int = 0) -> int:
+    """How many fresh runs of each are proposed: as many as tell what the plan asks, then twice as many as are there."""
+    asked = None if view.single_runs is None else view.single_runs.probability
+    return min(10_000, max(fresh_runs_needed(asked), 2 * done))
 
 
 def finalists(view: RiskUtilityMap, rule: Rule) -> None:
@@ -88,7 +95,7 @@ def _ask(view: RiskUtilityMap, rule: Rule) -> None:
         key=f"finalists-{view.risk}-{view.utility}-{rule.index}",
     )
     left, right, _ = st.columns([2, 3, 5], vertical_alignment="bottom")
-    replicates = left.number_input("Fresh replicates of each", 2, 10_000, 20, key="finalists-replicates")
+    replicates = left.number_input("Fresh replicates of each", 2, 10_000, fresh_start(view), key="finalists-replicates")
     sweeping = jobs.status(at).busy
     if right.button(
         "Run the finalists again",

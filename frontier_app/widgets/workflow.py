@@ -21,7 +21,7 @@ from engine.study.log_seal import seal_words
 from engine.study.study import Study
 from frontier_app.session import actions, exports, jobs, state
 from frontier_app.widgets import candidate_card, compare_table, elements
-from frontier_app.widgets.finalists import watch_runs
+from frontier_app.widgets.finalists import fresh_start, watch_runs
 from frontier_app.wording import text
 from frontier_app.wording.markup import Markdown, bullets, joined, markdown
 
@@ -31,7 +31,6 @@ _STEPS = {
     "approved": ("Approved", "verified"),
     "released": ("Released", "public"),
 }
-_FRESH = 100
 
 
 def when(at: str) -> str:
@@ -200,8 +199,8 @@ def _fresh_runs(study: Study, view: RiskUtilityMap, index: int) -> None:
         " them."
     )
     counted = int(again.summary.counted[index]) if again is not None else 0
-    start = min(10_000, 2 * counted) or _FRESH
-    replicates = number.number_input("Fresh runs of each, in all", 2, 10_000, start, key=f"decide-fresh-{counted}")
+    start, key = fresh_start(view, counted), f"decide-fresh-{counted}"
+    replicates = number.number_input("Fresh runs of each, in all", 2, 10_000, start, key=key)
     if button.button(
         "Run on fresh replicates" if not done else "Run more of them",
         key="run-fresh",

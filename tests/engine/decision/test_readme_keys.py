@@ -22,3 +22,4 @@ def test_the_released_run_never_violates_the_bound_and_adaptive_choices_are_hard
     assert adaptive["refuted"] <= KEYS / 50 and adaptive["without a caution"] >= 0.97 * KEYS
     assert adaptive["mean above"] > KEYS / 5
     assert few["refuted"] > KEYS / 4 and few["refused"] >= few["refuted"]
+    assert few["wrong"] > KEYS / 2 and few["wrong and not refused"] == 0 and adaptive["wrong"] <= KEYS / 50

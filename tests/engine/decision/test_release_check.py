@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from fractions import Fraction
+from math import comb
 
 import numpy as np
 import pytest
@@ -65,7 +66,7 @@ def _kinds(view, runs: Results, **against) -> list[ObstacleKind]:
 
 
 def test_nothing_stands_against_a_run_within_the_bound_among_enough_such_runs(check):
-    assert check([0.01] * 20, fresh=[0.011] * 5) == []
+    assert check([0.01] * 20, fresh=[0.011] * 100) == []
 
 
 def test_a_run_above_the_bound_is_not_released_however_low_the_mean(check):
@@ -111,8 +112,27 @@ def test_fresh_runs_that_clearly_refute_the_plans_probability_stop_the_submissio
     """Of 50 fresh runs 40 meet it, so 66 to 90.0 % of all do, and of 41 at most 91 %."""
     few, more = ([0.01] * within + [0.025] * (50 - within) for within in (40, 41))
     assert check([0.01] * 20, fresh=few) == [ObstacleKind.FRESH_TOO_RARELY_WITHIN]
-    assert check([0.01] * 20, fresh=more) == []
+    assert check([0.01] * 20, fresh=more) == [ObstacleKind.TOO_FEW_FRESH_RUNS]
     assert check([0.01] * 20, fresh=few, probability=None) == []
+
+
+def test_fresh_runs_that_cannot_tell_stop_the_submission(check):
+    """Of 100 fresh runs 96 meet it, so 90.1 to 98.9 % of all do, and of 95 at least 88.7 %."""
+    within = {n: [0.01] * n + [0.025] * (100 - n) for n in (95, 96)}
+    assert check([0.01] * 20, fresh=[0.01] * 2) == [ObstacleKind.TOO_FEW_FRESH_RUNS]
+    assert check([0.01] * 20, fresh=[0.01] * 99) == [ObstacleKind.TOO_FEW_FRESH_RUNS]
+    assert check([0.01] * 20, fresh=within[95]) == [ObstacleKind.FRESH_UNSETTLED]
+    assert check([0.01] * 20, fresh=within[96]) == []
+    assert check([0.01] * 20, fresh=[0.01] * 2, probability=None) == []
+
+
+@pytest.mark.parametrize("within", range(101))
+def test_no_count_of_fresh_runs_that_leaves_ninety_percent_open_is_submitted_without_a_word(check, within):
+    """The count of an exact binomial test at 2.5 % on either side, reckoned with whole numbers."""
+    chance = [comb(100, k) * 9**k / 10**100 for k in range(101)]
+    tells = sum(chance[within:]) <= 0.025 or sum(chance[: within + 1]) <= 0.025
+    found = check([0.01] * 20, fresh=[0.01] * within + [0.0200001] * (100 - within))
+    assert (ObstacleKind.FRESH_UNSETTLED not in found) == tells
 
 
 def test_the_words_of_a_refuted_choice_say_what_to_do():

@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from engine.frontier.chance import runs_needed
+from engine.decision.choice import planned_indices
+from engine.frontier.chance import fresh_runs_needed, runs_needed
 from engine.plan import DecisionPlan, edit_plan, plan_to_toml
 from engine.plan.samples import load
 from engine.release.results import Results, RunStatus
@@ -201,10 +202,11 @@ def test_progress_counts_the_runs_that_the_choice_takes(tmp_path: Path):
 def test_the_share_done_never_falls_and_the_total_begins_as_the_most_that_there_may_be(tmp_path, bound, probability):
     ticks: list[tuple[int, int]] = []
     plan = bounded(bound, probability)
+    picked = 0 if probability == "mean" else max(100, fresh_runs_needed(Fraction(probability))) - 20
     with sweep(
         RAW, plan, keyed(tmp_path / "s.study"), workers=1, on_progress=lambda *tick: ticks.append(tick)
     ) as study:
-        assert ticks[0] == (0, len(study.scenarios) * (100 + 20))
+        assert ticks[0] == (0, len(study.scenarios) * (100 + 20) + picked)
     shares = [done / total for done, total in ticks]
     assert shares == sorted(shares) and shares[-1] == 1 and all(share < 1 for share in shares[:-1])
 
@@ -229,7 +231,18 @@ def test_the_fresh_runs_of_a_sweep_have_an_entry_in_the_log_and_only_one(tmp_pat
         with sweep(RAW, plan, path, workers=1) as study:
             logged = [entry.detail for entry in entries(study) if entry.event == "rechecked"]
             run_again = sorted(set(study.runs.results("fresh").scenario.tolist()))
-            assert logged == [{"candidates": [study.scenarios[i].label for i in run_again], "replicates": 20}]
+            label = [study.scenarios[i].label for i in run_again]
+            assert logged[0] == {"candidates": label, "replicates": 20} and len(logged) <= 2
+            assert all(entry["replicates"] == 100 and entry["candidates"][0] in label for entry in logged[1:])
+
+
+@pytest.mark.slow
+def test_the_pick_gets_fresh_runs_until_they_tell_whether_enough_runs_meet_the_bound(tmp_path: Path):
+    plan = bounded("0.5", "0.9")
+    with sweep(RAW, plan, keyed(tmp_path / "s.study"), workers=1) as study:
+        fresh = np.bincount(study.runs.results("fresh").scenario)
+        (pick,) = planned_indices(study, risk_utility_map(study))
+        assert set(fresh[fresh > 0].tolist()) <= {20, 100} and fresh[pick] == 100
 
 
 @pytest.mark.slow
