@@ -136,7 +136,7 @@ def test_fresh_runs_of_a_sweep_itself_stand_before_the_recommendation(tmp_path: 
     study = case_of(tmp_path, plan_of(space=space, analyses=())).study
     texts = told(study)
     assert texts[:2] == [KEY_FIXED, SWEEP] and texts[-1] == LOG_TEXTS["chosen"]
-    assert len(texts) == 4 and "on fresh draws" in texts[2] and rechecked_first(study) is True
+    assert all("on fresh draws" in text for text in texts[2:-1]) and len(texts) > 3 and rechecked_first(study) is True
 
 
 def test_words_of_steps_are_no_changes_of_the_plan() -> None:
