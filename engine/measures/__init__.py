@@ -116,6 +116,11 @@ BY_FILE = {
         "altered_share_max",
     ),
     "rarity": ("rarity_auc",),
+    "moved_units": (
+        "detection_unit_auc",
+        "detection_unit_precision",
+        "detection_unit_certain",
+    ),
     "attribute_disclosure": (
         "l_diversity",
         "t_closeness",

@@ -23,7 +23,8 @@ RATES = ("0.04", "0.12")
 TELLING = {
     "r1", "r1_share", "p1", "r2", "p2", "rate_error", "detection_auc", "detection_precision", "small_cells_recognised",
     "altered_share_max", "largest_two_way", "area_change", "exposed_households", "household_uniques", "left_level",
-    "risky_left", "rarity_auc", "new_combinations",
+    "risky_left", "rarity_auc", "new_combinations", "detection_unit_auc", "detection_unit_precision",
+    "detection_unit_certain",
 }  # fmt: skip
 """Registered measures whose figures may tell the rate."""
 
