@@ -53,7 +53,7 @@ def attack(
     if not as_one:
         units = [[i] for i in range(n)]
     beside = [j for j in attributes if j not in moved]
-    pairs = [((j,), k) for j in moved for k in beside]
+    pairs: list[tuple[Record, int]] = [((j,), k) for j in moved for k in beside]
     pairs += [((j,), k) for j in moved for k in moved if j < k]
     if as_one:
         pairs = [(tuple(moved), k) for k in beside]

@@ -86,10 +86,10 @@ def census(n: int = 3000, towns: int = 40, levels: tuple[int, ...] = (2, 3, 6, 3
     )
 
 
-def swapped(data: Microdata, i: int = 1, **asked: str) -> RecordRelease:
+def swapped(data: Microdata, **asked: str) -> RecordRelease:
     asked = {"rate": "0.02", "hierarchy": "town", "risk": "a30", "k": "2", "similar": "size", "must": "within"} | asked
     setting = TRS.setting(data, asked, range(len(data.domain)))
-    return release_of(data, TRS.draw(TRS.prepare(setting), setting, derive(bytes(16), "test", (i,))).tables)
+    return release_of(data, TRS.draw(TRS.prepare(setting), setting, derive(bytes(16), "test", (1,))).tables)
 
 
 def as_columns(table: ReleasedTable) -> dict[str, list[str]]:
@@ -161,7 +161,7 @@ def test_of_several_attacks_the_best_counts():
 
 def test_published_weights_tell_more():
     data = census(n=600, levels=(2, 3))
-    columns = data.raw.columns | {"w": replace(data.raw.columns["a3"], name="w", values=pa.array([1, 2, 5]))}
+    columns = {**data.raw.columns, "w": replace(data.raw.columns["a3"], name="w", values=pa.array([1, 2, 5]))}
     weighted = replace(data, raw=replace(data.raw, columns=columns), weight="w")
     release = swapped(data, risk="a3")
     source = release.tables[0].source
