@@ -1,4 +1,4 @@
-"""Every `frontier` command of the README runs, in the order in which it stands there."""
+"""Every `frontier` command of the README and of the guide runs, in the order in which it stands there."""
 
 from __future__ import annotations
 
@@ -21,7 +21,8 @@ ROOT = Path(__file__).resolve().parents[1]
 
 def commands() -> list[list[str]]:
     """The words of every command in a console block."""
-    blocks = re.findall(r"```console\n(.*?)```", (ROOT / "README.md").read_text(encoding="utf-8"), re.DOTALL)
+    text = "".join((ROOT / page).read_text(encoding="utf-8") for page in ("README.md", "docs/guide.md"))
+    blocks = re.findall(r"```console\n(.*?)```", text, re.DOTALL)
     return [shlex.split(line) for block in blocks for line in block.splitlines() if line.strip()]
 
 
