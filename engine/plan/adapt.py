@@ -15,9 +15,9 @@ from engine.plan.attribute import MISSING_LEVEL, AttributePlan
 from engine.plan.context import SingleUse
 from engine.plan.edit import edit_plan
 from engine.plan.guess import facts
+from engine.plan.level_order import natural_order
 from engine.plan.reshape import viewed_by
 from engine.plan.types import Plan, is_pattern
-from engine.plan.view import in_order
 from engine.release.spec import AttributeSpec
 
 _ROLES = {"keys": "known to an intruder", "swap": "exchanged", "analyse": "tabulated"}
@@ -151,8 +151,8 @@ def with_level(plan: Plan, name: str, value: str, label: str = "") -> Plan:
     place = len(firsts)
     if is_number(value) and all(is_number(first) for first in firsts):
         place = next((i for i, first in enumerate(firsts) if float(first) > float(value)), place)
-    elif firsts == in_order(firsts):
-        place = in_order([*firsts, value]).index(value)
+    elif firsts == natural_order(firsts):
+        place = natural_order([*firsts, value]).index(value)
     levels = (*part.levels[:place], level, *part.levels[place:])
     return with_part(plan, replace(part, levels=levels, merge=merge))
 

@@ -13,6 +13,7 @@ from engine.data.microdata import RawColumn, RawTable
 from engine.plan.attribute import MISSING_LEVEL, AttributePlan
 from engine.plan.column_assignment import sort_columns, with_seen
 from engine.plan.doubtful_values import possible_answers
+from engine.plan.level_order import natural_order
 from engine.plan.types import DEFAULT_MISSING, DataPlan, Plan
 from engine.plan.view import in_order, missing_mask, n_missing, view_of
 
@@ -140,15 +141,46 @@ def _unguessed(table: RawTable, name: str, cut: tuple[float, ...]) -> AttributeP
     """The attribute of one column as it stands; where values that may be answers mean missing by default, its levels
     say that they are answers."""
     part, answers = AttributePlan(name, cut=cut), possible_answers(table.columns[name])
-    if cut or not answers:
+    if answers and not cut:
+        return replace(part, levels=value_levels(part, table, default_missing(table.columns[name])))
+    return in_said_order(part, table, DEFAULT_MISSING)
+
+
+def in_said_order(part: AttributePlan, table: RawTable, missing: Sequence[str]) -> AttributePlan:
+    """The attribute with its levels in the order that they say, where that is another than it has without."""
+    if part.levels or part.cut or len(part.view) > 1 or part.view[0] not in table.distinct.columns:
         return part
-    return replace(part, levels=value_levels(part, table, default_missing(table.columns[name])))
+    try:
+        view, levels = view_of(part, table, missing), value_levels(part, table, missing)
+    except EngineError:  # the plan does not fit the data, of which its check says more
+        return part
+    return part if levels == view.levels[: len(levels)] else replace(part, levels=levels)
+
+
+def with_levels_in_order(plan: Plan, table: RawTable, before: Plan | None = None) -> Plan:
+    """The plan whose attributes without declared levels have them in the order that these say (bands of ages, months),
+    as a first plan has; ``before`` is the plan of the study that goes on, whose order stays.  An approved plan is as it
+    was approved.
+    """
+    if plan.lock is not None:
+        return plan
+    known = {part.name: part for part in before.attributes} if before is not None else {}
+    parts = []
+    for part in plan.attributes:
+        same = known.get(part.name)
+        if before is None:
+            parts.append(in_said_order(part, table, plan.data.missing))
+        else:
+            parts.append(same if same is not None and part == replace(same, levels=()) else part)
+    return plan if tuple(parts) == plan.attributes else replace(plan, data=replace(plan.data, attributes=tuple(parts)))
 
 
 def value_levels(attribute: AttributePlan, table: RawTable, missing: Sequence[str]) -> tuple[str, ...]:
-    """The levels of an attribute that are answers, where ``missing`` are the plan's codes."""
+    """The levels of an attribute that are answers, in the order that they say, where ``missing`` are the plan's
+    codes."""
     view = view_of(attribute, table, missing)
-    return tuple(level for level, kind in zip(view.levels, view.kinds, strict=True) if kind == "value")
+    levels = [level for level, kind in zip(view.levels, view.kinds, strict=True) if kind == "value"]
+    return tuple(levels if attribute.levels else natural_order(levels))
 
 
 def _refuse_unnamed(name: str, column: RawColumn, profile: Facts) -> None:

@@ -125,6 +125,7 @@ def _as_the_data_say(part: AttributePlan, data: Data, raw: RawTable) -> Attribut
     name = part.columns[0]
     values = () if isinstance(data, str | Path) or part.cut else _levels(data[name], raw.columns[name])
     if facts(raw.columns[name], raw.n_records).n_missing:
+        values = values or part.levels
         own = (MISSING_LEVEL,) if MISSING_LEVEL in values else ()
         values = tuple(value for value in values if value not in own)
         part = replace(part, missing=(*part.missing, *own), on_missing="level")

@@ -20,6 +20,7 @@ from engine.data.microdata import Microdata, RawTable
 from engine.measures.declared import UnmeasuredUse, unmeasured_uses
 from engine.plan import Plan
 from engine.plan.column_assignment import check_seen
+from engine.plan.guess import with_levels_in_order
 from engine.release.release_specs import ReleaseSpecs
 from engine.release.spec import ReleaseSpec
 from engine.study import keys
@@ -142,6 +143,7 @@ def open_sweep(
             if old is None:
                 raise UsageError("a new study needs a plan")
             plan = old.plan
+        plan = with_levels_in_order(plan, raw, None if old is None else old.plan)
         ledger = _ledger(path, old, raw, plan, earlier, key)
         if old is None:
             check_seen(plan.data, raw.names)

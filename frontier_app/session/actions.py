@@ -20,6 +20,7 @@ from engine.measures import MeasureCall
 from engine.plan import Plan, plan_from_toml, plan_to_toml
 from engine.plan.codebook import apply_codebook, with_labels
 from engine.plan.codebook_file import read_codebook
+from engine.plan.guess import with_levels_in_order
 from engine.plan.recode import code
 from engine.release.results import Note
 from engine.study.earlier_studies import is_of_data
@@ -109,7 +110,9 @@ def _keep(plan: Plan) -> None:
 
 def load_plan(text: str) -> None:
     """Use a plan from a file."""
-    plan = plan_from_toml(text)
+    plan, raw = plan_from_toml(text), state.get().raw
+    if raw is not None:
+        plan = with_levels_in_order(plan, raw)
     if plan == state.get().plan:
         state.put(notice="The file holds the plan at hand. Nothing was changed.")
     change(plan, "another plan was loaded")

@@ -16,7 +16,7 @@ from engine.plan.attribute import OnMissing
 from engine.plan.attribute_names import with_attributes_renamed
 from engine.plan.column_assignment import assign_columns
 from engine.plan.context import SINGLE_USES
-from engine.plan.guess import facts
+from engine.plan.guess import facts, in_said_order
 from engine.plan.reshape import led_by
 from engine.plan.types import is_pattern
 from engine.release.spec import AttributeSpec
@@ -124,7 +124,7 @@ def plan_of(edited: pd.DataFrame, before: pd.DataFrame, raw: RawTable, plan: Pla
     on_missing = dict(zip(coded["attribute"], coded["on_missing"], strict=True))
     on_missing = {name: MISSING[by_name[name].on_missing] for name in absent} | on_missing
     parts = [
-        _attribute(name, columns, by_name.get(name), on_missing[name] == MISSING["level"])
+        _attribute(name, columns, by_name.get(name), on_missing[name] == MISSING["level"], raw)
         for name, columns in _in_order(blocks, list(by_name))
     ]
     chosen = {decision: tuple(edited.loc[edited["decision"] == decision, "column"]) for decision in DECISIONS}
@@ -217,10 +217,13 @@ def _in_order(blocks: dict[str, list[str]], old: Sequence[str]) -> list[tuple[st
     return [(name, blocks[name]) for name in names]
 
 
-def _attribute(name: str, columns: list[str], old: AttributePlan | None, missing_is_level: bool) -> AttributePlan:
+def _attribute(
+    name: str, columns: list[str], old: AttributePlan | None, missing_is_level: bool, raw: RawTable
+) -> AttributePlan:
     on_missing: OnMissing = "level" if missing_is_level else "refuse"
     if old is None or any(column not in columns for column in old.view):
-        return AttributePlan(name, tuple(columns), on_missing=on_missing)
+        part = AttributePlan(name, tuple(columns), on_missing=on_missing)
+        return in_said_order(part, raw, DEFAULT_MISSING)
     ordered = [c for c in old.columns if c in columns] + [c for c in columns if c not in old.columns]
     return replace(old, columns=tuple(ordered), on_missing=on_missing)
 
