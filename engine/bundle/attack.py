@@ -20,7 +20,7 @@ from engine.bundle.refusal import Attack, AttackSucceeded
 from engine.common.streams import KEY_BYTES
 from engine.data.table import occupied
 from engine.release.order_trace import order_trace
-from engine.report.detected import TOP, detected
+from engine.report.detected import TOP, detected_once
 from engine.sweeps.misfits import misfits
 from engine.sweeps.recodes import released_recodes
 from engine.sweeps.release_warnings import MEND_IDENTIFIER, tells_apart, tells_units_apart
@@ -229,13 +229,14 @@ def _use_published_tables(source: ExportSource) -> dict[str, Any]:
 
     It is reported and never refuses an export: to keep such tables unpublished, or not, is for the board to decide.
     """
-    found = detected(source.remade, source.study.plan)
+    found = detected_once(source.remade, source.study.plan)
     if found.why:
         return {"tried": 0, "published": source.study.plan.threat.published_tables, "why": found.why}
     return {
         "tried": 1,
         "published": source.study.plan.threat.published_tables,
-        **{name: value for name, value in vars(found).items() if name not in ("why", "calibration")},
+        **{name: value for name, value in vars(found).items() if name not in ("why", "calibration", "fit")},
+        "fit": None if found.fit is None else {**found.fit._asdict(), "converged": found.fit.converged},
         "top": TOP,
         "calibration": [row._asdict() for row in found.calibration],
         "finds": {

@@ -16,6 +16,7 @@ from engine.data.microdata import Microdata, RawTable
 from engine.decision.meant_run import meant_run
 from engine.decision.states import decision_status
 from engine.frontier.risk_utility_map import check_realisation
+from engine.measures import call
 from engine.plan.context import check_include
 from engine.plan.recode import code
 from engine.release.scenarios import Scenario
@@ -114,11 +115,15 @@ def secret_of(bundle: str | Path, data: Microdata) -> bytes:
 
 
 def check_figures(figures: dict[str, float], stored: dict[str, float]) -> None:
-    """Refuse (:class:`EngineError`) a release whose figures are not those that its study holds."""
+    """Refuse (:class:`EngineError`) a release whose figures are not those that its study holds.
+
+    A figure of a measure that earlier versions computed otherwise may differ.
+    """
     for name, value in stored.items():
         figure = figures[name]
         both_undefined = figure != figure and value != value
-        if not (figure == value or both_undefined or abs(figure - value) <= CLOSE * max(1.0, abs(value))):
+        same = figure == value or both_undefined or abs(figure - value) <= CLOSE * max(1.0, abs(value))
+        if not same and not call(name).measure.revised:
             raise EngineError(
                 f"the remade release has {name} {figure!r}, the study holds {value!r}; nothing was written. Was the "
                 "study made by another version?"

@@ -161,7 +161,9 @@ def _different_figures(stored: dict[str, Any], remade: dict[str, float]) -> list
             continue
         close = value is not None and abs(figure - value) <= CLOSE * max(1.0, abs(value))
         difference = f"{name} is {None if figure != figure else figure!r}, the manifest says {value!r}"
-        differs.append(difference + (" (rounding of another platform: within 1e-9)" if close else ""))
+        revised = call(name).measure.revised
+        reason = "rounding of another platform: within 1e-9" if close else revised and f"earlier versions: {revised}"
+        differs.append(difference + (f" ({reason})" if reason else ""))
     return differs
 
 

@@ -79,6 +79,9 @@ class Measure:
     over the two-way tables of its attributes, ``counts_uniques`` a count of records alone in a cell of the keys.
     ``judges_jointly`` names the measures that judge one table at a time where this one judges all tables of a release.
 
+    ``revised`` names what earlier versions computed under the same name, where that is something else: figures that
+    they stored differ from those of a release that is made again.
+
     Two fields say what a member of the board may see.  ``rounding`` says when a figure has two significant digits:
     "always", and then it is withheld where members are not told the rate, as a figure that may tell it is unless its
     measure says otherwise; "sparse" where most cells of a table are small; "exposed" where most records stand in small
@@ -113,6 +116,7 @@ class Measure:
     judges_jointly: tuple[str, ...] = ()
     rounding: Rounding = "always"
     follows_changes: bool = False
+    revised: str = ""
 
     def __post_init__(self) -> None:
         check_fields(self, "measure")

@@ -31,21 +31,22 @@ def rate_error(batch: ReleaseBatch) -> np.ndarray:
 
 
 def detection_auc(batch: ReleaseBatch, model: str) -> np.ndarray:
-    """Chance that an altered record looks more suspect than an unaltered one, ties counted half (area under the ROC
+    """Chance that an altered record is more suspect than an unaltered one, ties counted half (area under the ROC
     curve).
 
-    The score is one minus the chance that a logit of the swapped attribute on all others, fitted to the release, gives
-    to the record's own level; ``model`` has terms for pairs of the others ("two_way"), for each by itself ("main"), or
-    none ("level").  In [0, 1]; lower is better and 0.5 is guessing; NaN when no record is altered, or all are.
+    Records are suspected by the probability that they are altered, given the release and two-way tables of the original
+    (:mod:`engine.models.swap_detection`).  The logit that the fit starts from has terms for pairs of the unswapped
+    attributes (``model`` is "two_way"), for each by itself ("main"), or none ("level").  In [0, 1]; lower is better and
+    0.5 is guessing; NaN when no record is altered, or all are.
     """
     return np.array([auc(attack) for attack in graded(batch, model)], float)
 
 
 def detection_precision(batch: ReleaseBatch, top: str, model: str) -> np.ndarray:
-    """Share of altered records among the ``top`` share of records that look most suspect.
+    """Share of altered records among the ``top`` share of records that are most suspect.
 
-    Scores as in :func:`detection_auc`; the number of records is rounded up, and of equally suspect records an average
-    counts.  In [0, 1]; lower is better and the rate is guessing; NaN when no record is altered.
+    Suspicion as in :func:`detection_auc`; the number of records is rounded up, and of equally suspect records an
+    average counts.  In [0, 1]; lower is better and the rate is guessing; NaN when no record is altered.
     """
     share = decimal_parameter("detection_precision", "top", top)
     return np.array([precision(attack, share) for attack in graded(batch, model)], float)
@@ -135,7 +136,11 @@ def _check_least(least: int) -> None:
 
 
 _MARGINS = "least squares on two-way tables of original and release"
-_LOGIT = "logit of the swapped attribute on the others, fitted to the release"
+_FIT = (
+    "Bayes' rule with a model of the original: a logit of the swapped attribute on the others in the release, fitted "
+    "to two-way tables by iterative proportional fitting (Deming and Stephan 1940, doi:10.1214/aoms/1177731829)"
+)
+_REVISED = "a logit fitted to the release alone, by which records were suspected"
 _COST = "ten milliseconds; grows with occupied cells times the square of the model's terms"
 _ALTERED = "no record is altered"
 _SUPPOSED = " The attack supposes the random swap, whatever made the candidate."
@@ -168,10 +173,10 @@ DETECTION_AUC = Measure(
     better="lower",
     range="0 to 1",
     unit="probability",
-    source=_LOGIT + "; area under the ROC curve (Hanley and McNeil 1982, doi:10.1148/radiology.143.1.7063747)",
+    source=_FIT + "; area under the ROC curve (Hanley and McNeil 1982, doi:10.1148/radiology.143.1.7063747)",
     meaning=(
-        "The probability that an altered record looks more unusual than an unaltered one to somebody who compares "
-        "the swapped value with the one that the other values predict; 0.5 is guessing." + _SUPPOSED
+        "The probability that an altered record is more suspect than an unaltered one to an intruder with published "
+        "two-way tables of the original; 0.5 is guessing." + _SUPPOSED
     ),
     over="all",
     compute=detection_auc,
@@ -180,6 +185,7 @@ DETECTION_AUC = Measure(
     undefined=_ALTERED + ", or all are",
     rounding="always",
     cost=_COST,
+    revised=_REVISED,
 )
 DETECTION_PRECISION = Measure(
     name="detection_precision",
@@ -191,10 +197,10 @@ DETECTION_PRECISION = Measure(
     unit="share of the most suspect records",
     unit_kind="share",
     share_of="the most suspect records",
-    source=_LOGIT + "; precision among the first",
+    source=_FIT + "; precision among the first",
     meaning=(
-        "The share of altered records among those that look most unusual to somebody who compares the swapped value "
-        "with the one that the other values predict. Guessing reaches the rate." + _SUPPOSED
+        "The share of altered records among those that are most suspect to an intruder with published two-way tables "
+        "of the original. Guessing reaches the rate." + _SUPPOSED
     ),
     over="all",
     compute=detection_precision,
@@ -204,6 +210,7 @@ DETECTION_PRECISION = Measure(
     rounding="always",
     follows_changes=True,
     cost=_COST,
+    revised=_REVISED,
 )
 SMALL_CELLS_RECOGNISED = Measure(
     name="small_cells_recognised",
@@ -228,6 +235,7 @@ SMALL_CELLS_RECOGNISED = Measure(
     rounding="always",
     follows_changes=True,
     cost=_COST,
+    revised=_REVISED,
 )
 ALTERED_SHARE_MAX = Measure(
     name="altered_share_max",

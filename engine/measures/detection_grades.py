@@ -13,11 +13,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from engine.models.margin_inference import MarginInference, two_way_tables
+from engine.models.margin_inference import MarginInference, Tables, two_way_tables
 from engine.models.swap_detection import Detection, Release, check_size, detect, infer_from_release
 from engine.release.batch import ReleaseBatch, unpack
 
-_DIGITS = 7  # of a score: what differs less is rounding, and the records are equally suspect
+_DIGITS = 7  # of a probability: what differs less is rounding, and the records are equally suspect
 
 
 class Graded(NamedTuple):
@@ -52,20 +52,25 @@ def _graded(batch: ReleaseBatch, model: str) -> list[Graded]:
     cells = _original_cells(batch)
     batch.shared.cached(("size of the model", model), lambda: check_size(cells, batch.shape, model))
     return [
-        Graded(release, inference, detect(inference, release, model, batch.shared), altered)
+        Graded(release, inference, detect(_tables(batch), inference, release, model, batch.shared), altered)
         for release, altered, inference in attacked(batch)
     ]
 
 
 def _attacked(batch: ReleaseBatch) -> list[tuple[Release, np.ndarray, MarginInference]]:
-    cells = _original_cells(batch)
-    tables = batch.shared.cached(("two-way tables",), lambda: two_way_tables(cells, batch.original, batch.shape))
+    cells, tables = _original_cells(batch), _tables(batch)
     results, first = [], 0
     for last in batch.ends.tolist():
         release, altered = _released(batch, slice(first, last), cells)
         results.append((release, altered, infer_from_release(tables, release)))
         first = last
     return results
+
+
+def _tables(batch: ReleaseBatch) -> Tables:
+    """All two-way tables of the original."""
+    cells = _original_cells(batch)
+    return batch.shared.cached(("two-way tables",), lambda: two_way_tables(cells, batch.original, batch.shape))
 
 
 def _original_cells(batch: ReleaseBatch) -> np.ndarray:
@@ -95,9 +100,9 @@ def _released(batch: ReleaseBatch, touched: slice, cells: np.ndarray) -> tuple[R
 
 
 def auc(attack: Graded, within: np.ndarray | None = None) -> float:
-    """Area under the ROC curve of the scores, over the cells where ``within`` is true (default: all); NaN when these
-    hold no altered record, or no other."""
-    groups = _by_score(attack, within)
+    """Area under the ROC curve of the probability of being altered, over the cells where ``within`` is true (default:
+    all); NaN when these hold no altered record, or no other."""
+    groups = _by_suspicion(attack, within)
     altered, unaltered = groups.altered, groups.counts - groups.altered
     pairs = altered.sum() * unaltered.sum()
     if not pairs:
@@ -107,8 +112,9 @@ def auc(attack: Graded, within: np.ndarray | None = None) -> float:
 
 
 def precision(attack: Graded, top: Decimal | float, within: np.ndarray | None = None) -> float:
-    """Share of altered records among the ``top`` share of records by score; NaN when no record is altered."""
-    groups = _by_score(attack, within)
+    """Share of altered records among the ``top`` share of records that are most probably altered; NaN when no record is
+    altered."""
+    groups = _by_suspicion(attack, within)
     if not groups.altered.sum():
         return float("nan")
     exact = Decimal(str(top)) * int(groups.counts.sum())
@@ -175,10 +181,10 @@ class _Groups(NamedTuple):
     altered: np.ndarray
 
 
-def _by_score(attack: Graded, within: np.ndarray | None) -> _Groups:
+def _by_suspicion(attack: Graded, within: np.ndarray | None) -> _Groups:
     inside = np.ones(len(attack.altered), bool) if within is None else within
-    score = np.round(attack.detection.score[inside], _DIGITS)
-    distinct, group = np.unique(-score, return_inverse=True)
+    unaltered = np.round(attack.detection.unaltered[inside], _DIGITS)
+    distinct, group = np.unique(unaltered, return_inverse=True)
     sums = [
         np.bincount(group, weights=values[inside], minlength=len(distinct))
         for values in (attack.release.counts, attack.altered)

@@ -29,6 +29,7 @@ MOST_ENTRIES = 50_000_000
 """Rows times terms of a design: 400 MB."""
 MOST_COEFFICIENTS = 6000
 """Terms times levels less one, whose square is the Hessian: 300 MB."""
+_QUICK = 4e9
 _MOST_STEPS = 200
 _DONE = 1e-10  # of a chance's logit; a step with a fresh Hessian squares the error
 _NEARLY = 1e-6
@@ -57,6 +58,13 @@ class Design:
     terms: np.ndarray
     totals: np.ndarray
     ridge: float = RIDGE
+
+
+def quick_to_fit(n_rows: int, n_terms: int, n_levels: int) -> bool:
+    """Return whether a Hessian takes about a tenth of a second at most: it takes the rows times the square of the
+    coefficients."""
+    coefficients = n_terms * (n_levels - 1)
+    return coefficients <= MOST_COEFFICIENTS and n_rows * coefficients**2 <= _QUICK
 
 
 def n_terms(patterns: np.ndarray, shape: Sequence[int], model: str) -> int:

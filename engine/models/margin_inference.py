@@ -318,14 +318,15 @@ def _constrained(counts: np.ndarray, level: int) -> tuple[np.ndarray, np.ndarray
 # -- its interval ----------------------------------------------------------------------------------------------------
 
 
-def pair_shares(sizes: np.ndarray) -> np.ndarray:
+def pair_shares(sizes: np.ndarray, may_pair: np.ndarray | None = None) -> np.ndarray:
     """Share of all pairs that form between each two levels, shape ``(levels, levels)``, either order counted: a record
-    is drawn and then, uniformly, a partner of another level."""
-    others = sizes.sum() - sizes
-    odds = np.divide(sizes, others, out=np.zeros(len(sizes)), where=others > 0)
-    pairs = np.outer(odds, sizes)
+    is drawn and then, uniformly, a partner of another level, of one that it ``may_pair`` with where this is given."""
+    if may_pair is None:
+        may_pair = ~np.eye(len(sizes), dtype=bool)
+    partners = may_pair @ sizes
+    odds = np.divide(sizes, partners, out=np.zeros(len(sizes)), where=partners > 0)
+    pairs = np.where(may_pair, np.outer(odds, sizes), 0.0)
     pairs += pairs.T
-    np.fill_diagonal(pairs, 0.0)
     total = float(pairs.sum())
     return pairs / total if total > 0 else pairs
 

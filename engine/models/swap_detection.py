@@ -1,16 +1,18 @@
 """Detection of swapped records by somebody who holds the release and published two-way tables of the original.
 
 The swapped attributes and the rate are inferred from the tables (:mod:`engine.models.margin_inference`).  A model of
-each swapped attribute given all others is fitted to the release (:mod:`engine.models.level_model`): a record whose own
-level the model finds unlikely is suspected, and Bayes' rule with the inferred rate gives the probability that it is
-unaltered.  Nothing here sees pairs, flags or original records.
+each swapped attribute given all others is fitted to the release (:mod:`engine.models.level_model`), and adjusted to all
+published tables (:mod:`engine.models.adjusted_table`): that is the intruder's model of the original.  Bayes' rule with
+the inferred rate gives the probability that a record is altered, by which records are suspected.  Nothing here sees
+pairs, flags or original records.
 """
 
 from __future__ import annotations
 
 import hashlib
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from itertools import combinations
 from typing import NamedTuple
 
 import numpy as np
@@ -18,6 +20,8 @@ import numpy as np
 from engine.common.cache import Cache
 from engine.common.errors import UsageError
 from engine.data.table import occupied
+from engine.models import adjusted_table
+from engine.models.adjusted_table import AdjustedTable, Margin, TablesFit, adjusted
 from engine.models.level_model import MOST_ENTRIES, MOST_TERMS, Design, design_of, fit_levels, n_terms
 from engine.models.margin_inference import MarginInference, Tables, infer_from_margins, pair_shares, two_way_tables
 
@@ -37,12 +41,14 @@ class Release(NamedTuple):
 class Detection(NamedTuple):
     """The result of the attack on a release.
 
-    By released cell: the ``score`` of its records, one minus the modelled chance of their own levels of the swapped
-    attributes, and the probability that they are ``unaltered`` given the release.
+    By released cell: the ``score`` of its records, one minus the chance of their own levels of the swapped attributes
+    in the model of the release, and the probability that they are ``unaltered`` given release and tables.  ``fit``
+    states how the model of the original fits the tables (None: nothing was swapped).
     """
 
     score: np.ndarray
     unaltered: np.ndarray
+    fit: TablesFit | None = None
 
 
 def infer_from_release(original: Tables, release: Release) -> MarginInference:
@@ -54,35 +60,43 @@ def infer_from_release(original: Tables, release: Release) -> MarginInference:
 
 
 def detect(
-    inference: MarginInference, release: Release, model: str = "two_way", memory: Cache | None = None
+    original: Tables, inference: MarginInference, release: Release, model: str = "two_way", memory: Cache | None = None
 ) -> Detection:
     """Score the records of a release, once it is inferred which attributes were swapped and how many records.
 
-    ``model`` names the terms of the logit (:data:`~engine.models.level_model.MODELS`).  Several swapped attributes are
-    taken as independent given the others.  ``memory`` keeps the design of a model for other releases with the same
-    unswapped attributes.
+    ``model`` names the terms of the logit (:data:`~engine.models.level_model.MODELS`).  Attributes were swapped
+    together where none of their own tables moved; else they are taken as independent given the rest.  ``memory`` keeps
+    the design of a model for other releases with the same unswapped attributes.
     """
     n = len(release.cells)
     if not inference.attributes:
         return Detection(np.zeros(n), np.ones(n))
     swapped = [int(str(name)) for name in inference.attributes]
-    others = [j for j in range(len(release.shape)) if j not in swapped]
-    sizes = [release.shape[j] for j in others]
-    patterns, pattern = occupied([release.cells[:, j] for j in others], sizes, n)
-    totals = np.bincount(pattern, weights=release.counts, minlength=len(patterns))
-    design = _design(patterns, totals, sizes, model, Cache() if memory is None else memory)
-    strata = _strata(release, [int(str(name)) for name in inference.fixed])
-    likely, odds = np.ones(n), np.zeros(n)
+    stayed = _Stayed.of(release, swapped, [int(str(name)) for name in inference.fixed])
+    design = _design(stayed, model, Cache() if memory is None else memory)
+    chances = {j: _chances(release, stayed, design, j) for j in swapped}
+    likely = np.prod([chances[j][stayed.pattern, release.cells[:, j]] for j in swapped], axis=0)
+    if len(swapped) > 1 and not any(inference.moved[pair] for pair in combinations(swapped, 2)):
+        moved = _Moved.of(release, swapped)
+        fit = _adjusted(original, stayed, moved, chances)
+        if fit.converged:
+            odds = _log_odds(stayed, moved, fit.chance, inference.k)
+            return Detection(1 - likely, _unaltered(odds), fit.summary)
+    odds, fits = np.zeros(n), []
     for j in swapped:
-        levels = release.shape[j]
-        flat = pattern * np.int64(levels) + release.cells[:, j]
-        counts = np.bincount(flat, weights=release.counts, minlength=len(patterns) * levels).reshape(-1, levels)
-        chance = fit_levels(design, counts).chance[pattern]
-        likely *= chance[np.arange(n), release.cells[:, j]]
-        odds += _log_odds(release, j, chance, strata, inference.k)
+        moved = _Moved.of(release, [j])
+        fit = _adjusted(original, stayed, moved, chances)
+        fits.append(fit.summary)
+        chance = fit.chance if fit.converged else chances[j]
+        odds += _log_odds(stayed, moved, chance, inference.k, undo=not fit.converged)
     prior = min(max(inference.rate, _SURE), 1 - _SURE)
     odds -= (len(swapped) - 1) * math.log(prior / (1 - prior))
-    return Detection(1 - likely, 1 / (1 + np.exp(np.clip(odds, -50, 50))))
+    worst = max(fits, key=lambda fit: fit.difference)
+    return Detection(1 - likely, _unaltered(odds), worst._replace(sweeps=max(fit.sweeps for fit in fits)))
+
+
+def _unaltered(odds: np.ndarray) -> np.ndarray:
+    return np.asarray(1 / (1 + np.exp(np.clip(odds, -50, 50))))
 
 
 def check_size(cells: np.ndarray, shape: Sequence[int], model: str) -> None:
@@ -97,41 +111,122 @@ def check_size(cells: np.ndarray, shape: Sequence[int], model: str) -> None:
         )
 
 
-def _design(patterns: np.ndarray, totals: np.ndarray, sizes: Sequence[int], model: str, memory: Cache) -> Design:
+class _Stayed(NamedTuple):
+    """The attributes that stayed, at ``places``: the ``patterns`` of their levels, the records of each and its
+    ``stratum`` (partners agree on the ``n_fixed`` fixed attributes); ``pattern`` is that of each released cell."""
+
+    places: list[int]
+    sizes: list[int]
+    patterns: np.ndarray
+    totals: np.ndarray
+    stratum: np.ndarray
+    n_fixed: int
+    pattern: np.ndarray
+
+    @classmethod
+    def of(cls, release: Release, swapped: Sequence[int], fixed: Sequence[int]) -> _Stayed:
+        places = [j for j in range(len(release.shape)) if j not in swapped]
+        sizes = [release.shape[j] for j in places]
+        patterns, pattern = occupied([release.cells[:, j] for j in places], sizes, len(release.cells))
+        totals = np.bincount(pattern, weights=release.counts, minlength=len(patterns))
+        columns = [patterns[:, places.index(j)] for j in fixed]
+        stratum = occupied(columns, [release.shape[j] for j in fixed], len(patterns))[1]
+        return cls(places, sizes, patterns, totals, stratum, len(fixed), pattern)
+
+
+class _Moved(NamedTuple):
+    """Attributes that were swapped together, at ``places``: combinations of their ``levels`` (rows of codes), that of
+    each released cell, and released records by combination."""
+
+    places: list[int]
+    levels: np.ndarray
+    own: np.ndarray
+    counts: np.ndarray
+
+    @classmethod
+    def of(cls, release: Release, places: list[int]) -> _Moved:
+        if len(places) == 1:
+            levels, own = np.arange(release.shape[places[0]])[:, None], release.cells[:, places[0]]
+        else:
+            shape = [release.shape[j] for j in places]
+            levels, own = occupied([release.cells[:, j] for j in places], shape, len(release.cells))
+        return cls(places, levels, own, release.counts)
+
+    def in_strata(self, stayed: _Stayed) -> np.ndarray:
+        """Released records by stratum and combination."""
+        shape = (int(stayed.stratum.max()) + 1, len(self.levels))
+        flat = stayed.stratum[stayed.pattern] * np.int64(shape[1]) + self.own
+        return np.bincount(flat, weights=self.counts, minlength=math.prod(shape)).reshape(shape)
+
+
+def _design(stayed: _Stayed, model: str, memory: Cache) -> Design:
     # the unswapped attributes of all releases of one spec are the same, so their design is
-    digest = hashlib.blake2b(patterns.tobytes() + totals.tobytes()).digest()
-    name = ("design", model, patterns.shape, digest)
-    return memory.cached(name, lambda: design_of(patterns, totals, sizes, model))
+    digest = hashlib.blake2b(stayed.patterns.tobytes() + stayed.totals.tobytes()).digest()
+    name = ("design", model, stayed.patterns.shape, digest)
+    return memory.cached(name, lambda: design_of(stayed.patterns, stayed.totals, stayed.sizes, model))
 
 
-def _strata(release: Release, fixed: Sequence[int]) -> np.ndarray:
-    """The stratum of each cell: partners agree on the fixed attributes."""
-    return occupied([release.cells[:, j] for j in fixed], [release.shape[j] for j in fixed], len(release.cells))[1]
+def _chances(release: Release, stayed: _Stayed, design: Design, attribute: int) -> np.ndarray:
+    """Chances of the levels of a swapped attribute by pattern, as the release shows them."""
+    n_patterns, levels = len(stayed.patterns), release.shape[attribute]
+    flat = stayed.pattern * np.int64(levels) + release.cells[:, attribute]
+    counts = np.bincount(flat, weights=release.counts, minlength=n_patterns * levels)
+    return fit_levels(design, counts.reshape(-1, levels)).chance
 
 
-def _log_odds(release: Release, attribute: int, chance: np.ndarray, strata: np.ndarray, pairs: float) -> np.ndarray:
-    """Logarithm of the odds that a record of each cell came from another level of one attribute.
+def _adjusted(original: Tables, stayed: _Stayed, moved: _Moved, chances: Mapping[int, np.ndarray]) -> AdjustedTable:
+    """The model of the original: associations as the release shows them, adjusted to all published tables of attributes
+    that moved with those that stayed, and to the tables within either that no exchange changes."""
+    if len(stayed.patterns) * len(moved.levels) > adjusted_table.MOST_CELLS:
+        return AdjustedTable.too_large()
+    sizes, margins = moved.in_strata(stayed), []
+    of_all = sizes.sum(axis=0)
+    start = np.ones((len(stayed.patterns), len(of_all)))
+    together = of_all
+    for k, j in enumerate(moved.places):
+        chance, level = chances[j], moved.levels[:, k]
+        start *= np.where(chance > 0, chance, 1 / chance.shape[1])[:, level]
+        together = together / np.maximum(np.bincount(level, weights=of_all)[level], 1)
+        for i, other in enumerate(stayed.places):
+            table = original[other, j] if other < j else original[j, other].T
+            margins.append(Margin(stayed.patterns[:, i], level, table))
+    if len(moved.places) > 1:
+        start *= together
+    if len(moved.places) > 1 or stayed.n_fixed > 1:  # else a published table has them
+        margins.append(Margin(stayed.stratum, np.arange(len(of_all)), sizes))
+    return adjusted(start, stayed.totals, margins)
+
+
+def _differ(levels: np.ndarray) -> np.ndarray:
+    """Which combinations exchange: partners differ on every attribute."""
+    return np.asarray((levels[:, None] != levels).all(axis=2))
+
+
+def _log_odds(stayed: _Stayed, moved: _Moved, chance: np.ndarray, pairs: float, *, undo: bool = False) -> np.ndarray:
+    """Logarithm of the odds that a record of each cell came from another combination of levels.
 
     Within a stratum a record of level m was moved to l with a probability ``T[m, l]`` that follows from the number of
-    pairs and the sizes of the levels, whatever its other attributes.  The chances of the released levels, ``chance``,
-    are those of the original ones times T; with that undone, Bayes' rule gives the odds.
+    pairs and the sizes of the levels, whatever its other attributes.  By Bayes' rule this and the chances of the
+    original levels by pattern give the odds.  With ``undo`` the chances are those of the released levels, which are
+    those of the original ones times T.
     """
-    levels, n_strata = release.shape[attribute], int(strata.max()) + 1
-    own = release.cells[:, attribute]
-    sizes = np.bincount(strata * levels + own, weights=release.counts, minlength=n_strata * levels)
-    sizes = sizes.reshape(n_strata, levels)
-    open_ = (sizes > 0).sum(axis=1) > 1
-    swappable = float(sizes[open_].sum())
-    odds = np.full(len(own), math.log(_SURE))
-    for stratum in np.flatnonzero(open_):
-        rows = np.flatnonzero(strata == stratum)
-        size = sizes[stratum]
-        moves = 2 * pairs * size.sum() / swappable * pair_shares(size)
-        moved = np.divide(moves, size[:, None], out=np.zeros_like(moves), where=size[:, None] > 0)
-        moved /= np.maximum(moved.sum(axis=1, keepdims=True), 1.0)
-        stay = 1 - moved.sum(axis=1)
-        before = np.maximum(chance[rows] @ np.linalg.pinv(np.diag(stay) + moved, rcond=_SINGULAR), 0.0)
-        arrived = (before @ moved)[np.arange(len(rows)), own[rows]]
-        stayed = before[np.arange(len(rows)), own[rows]] * stay[own[rows]]
-        odds[rows] = np.log(np.maximum(arrived, _SURE)) - np.log(np.maximum(stayed, _SURE))
+    stratum, sizes = stayed.stratum[stayed.pattern], moved.in_strata(stayed)
+    present = [np.flatnonzero(row) for row in sizes]
+    partners = [_differ(moved.levels[levels]) for levels in present]
+    # records that have a partner
+    able = np.array([sizes[at, levels] @ partners[at].any(axis=1) for at, levels in enumerate(present)])
+    odds = np.full(len(moved.own), math.log(_SURE))
+    for at in np.flatnonzero(able):
+        rows, levels = np.flatnonzero(stratum == at), present[at]
+        size, own = sizes[at, levels], np.searchsorted(levels, moved.own[rows])
+        origin = chance[stayed.pattern[rows][:, None], levels]
+        moves = 2 * pairs * able[at] / able.sum() * pair_shares(size, partners[at])
+        move = moves / size[:, None]
+        move /= np.maximum(move.sum(axis=1, keepdims=True), 1.0)
+        stay = 1 - move.sum(axis=1)
+        if undo:
+            origin = np.maximum(origin @ np.linalg.pinv(np.diag(stay) + move, rcond=_SINGULAR), 0.0)
+        each = np.arange(len(rows))
+        arrived, kept = (origin @ move)[each, own], origin[each, own] * stay[own]
+        odds[rows] = np.log(np.maximum(arrived, _SURE)) - np.log(np.maximum(kept, _SURE))
     return odds

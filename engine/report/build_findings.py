@@ -24,7 +24,7 @@ from engine.report.claims import claims
 from engine.report.context import ReportContext, measure_rows, report_context, the_map
 from engine.report.decision_history import late_rule_words, log_rows, recommendation
 from engine.report.describe import occupancy
-from engine.report.detected import detected, tables_tell
+from engine.report.detected import detected_once, tables_tell
 from engine.report.exposed import exposure
 from engine.report.facts import (
     Approved,
@@ -100,7 +100,7 @@ def findings(study: Study, realisation: Remade, order: np.ndarray | None = None)
 def recognised(release: RecordRelease, realisation: Remade, plan: Plan, fewest: int) -> Recognised:
     """What an intruder would recognise in a release; a cell of fewer than ``fewest`` records is small."""
     table, altered = realisation.data.table, altered_in(release)
-    found = detected(realisation, plan)
+    found = detected_once(realisation, plan)
     return Recognised(
         fewest=fewest,
         nothing_done=key_set(table, plan.keys, altered, fewest),

@@ -20,7 +20,8 @@ from engine.measures.detection_grades import Calibration, attacked, auc, calibra
 from engine.measures.rarity import Rarity, rarity
 from engine.mechanisms import mechanism
 from engine.mechanisms.base import names_in
-from engine.models.level_model import MODELS, MOST_TERMS, n_terms
+from engine.models.adjusted_table import TablesFit
+from engine.models.level_model import MODELS, MOST_TERMS, n_terms, quick_to_fit
 from engine.models.record_release import RecordRelease
 from engine.release.records import ReleasedTable
 from engine.release.spec import beyond_roles
@@ -49,11 +50,12 @@ class Detected:
 
     ``why`` says why it was not tried (empty: it was).  ``attributes`` are the altered ones as inferred, ``altered``
     those in truth; ``inferred`` is the inferred share of altered records with its 95 % interval ``low`` to ``high``,
-    ``rate`` the true one.  ``model`` names the terms of the logit (:data:`~engine.models.level_model.MODELS`); ``auc``
-    is the area under its ROC curve, ``precision`` the share of altered records among the first :data:`TOP` by
-    suspicion; both are None where they are undefined.  ``calibration`` holds the modelled probability of being altered
-    beside the truth.  ``not_known`` says what the intruder does not know of the way in which records were drawn, which
-    the attack takes to be uniform among partners of the random swap.
+    ``rate`` the true one.  ``model`` names the terms of the logit (:data:`~engine.models.level_model.MODELS`), ``fit``
+    how the model of the original fits the tables.  Records are suspected by the probability that they are altered:
+    ``auc`` is the area under its ROC curve, ``precision`` the share of altered records among the first :data:`TOP`;
+    both are None where they are undefined.  ``calibration`` holds the probability beside the truth.  ``not_known`` says
+    what the intruder does not know of the way in which records were drawn, which the attack takes to be uniform among
+    partners of the random swap.
 
     ``rare_auc`` is the chance that an altered record (``of``: households) is rarer in the release than an unaltered one
     on what the method takes to be known; ``alone`` is how many are alone there, and ``alone_altered`` the altered share
@@ -71,6 +73,7 @@ class Detected:
     auc: float | None
     precision: float | None
     calibration: tuple[Calibration, ...]
+    fit: TablesFit | None = None
     not_known: tuple[str, ...] = ()
     of: str = "records"
     rare_auc: float | None = None
@@ -109,7 +112,8 @@ def detected(realisation: Remade, plan: Plan) -> Detected:
     batch = batch_of(release, range(len(shape)))
     with one_thread():  # threads that wait for each other take thirty times as long on a busy machine
         cells, _, inference = attacked(batch)[0]
-        model = next(name for name in MODELS if _fits(cells.cells, shape, name))
+        swapped = [shape[int(str(place))] for place in inference.attributes]
+        model = next(name for name in MODELS if _fits(cells.cells, shape, name, max(swapped, default=2)))
         grade = graded(batch, model)[0]
     names = realisation.data.domain.names
     return Detected(
@@ -124,8 +128,14 @@ def detected(realisation: Remade, plan: Plan) -> Detected:
         auc=_figure(auc(grade)),
         precision=_figure(precision(grade, TOP)),
         calibration=tuple(calibration(grade)),
+        fit=grade.detection.fit,
         **_by_method(release, altered),
     )
+
+
+def detected_once(realisation: Remade, plan: Plan) -> Detected:
+    """Attack a release once for all reports on it; see :func:`detected`."""
+    return realisation.own.cached(("detected", plan.keys), lambda: detected(realisation, plan))
 
 
 class _ByMethod(TypedDict, total=False):
@@ -195,9 +205,12 @@ def _too_large(shape: Sequence[int]) -> str:
     return f"the two-way tables of {len(shape)} attributes have {counts:,} cells, more than {_MOST_COUNTS:,}"
 
 
-def _fits(cells: np.ndarray, shape: Sequence[int], model: str) -> bool:
-    """Whether a model of these cells has few enough terms."""
-    return (model != "two_way" or len(shape) <= _MOST_ATTRIBUTES) and n_terms(cells, shape, model) <= MOST_TERMS
+def _fits(cells: np.ndarray, shape: Sequence[int], model: str, n_levels: int) -> bool:
+    """Whether a model of these cells has few enough terms, and is fitted quickly to an attribute of so many levels."""
+    if model == "two_way" and len(shape) > _MOST_ATTRIBUTES:
+        return False
+    terms = n_terms(cells, shape, model)
+    return terms <= MOST_TERMS and quick_to_fit(len(cells), terms, n_levels)
 
 
 def _figure(value: float) -> float | None:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from engine.common.cache import Cache
 from engine.common.errors import EngineError
 from engine.common.streams import derive, generator
 from engine.data.microdata import Microdata
@@ -23,7 +24,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Remade:
-    """One realisation down to records: its tables over the original's records, in their order, and its figures."""
+    """One realisation down to records: its tables over the original's records, in their order, and its figures.
+
+    ``own`` keeps what is worked out of it, for as long as it lives.
+    """
 
     data: Microdata
     spec: ReleaseSpec
@@ -31,6 +35,7 @@ class Remade:
     status: RunStatus
     figures: dict[str, float]
     derived: bytes
+    own: Cache = field(default_factory=Cache, init=False, repr=False, compare=False)
 
     @property
     def changed(self) -> np.ndarray:

@@ -1,8 +1,8 @@
 """What somebody recognises of a swap from the release and two-way tables of the original, step by step on records.
 
 Section by section of the definitions: which tables moved, the rate by least squares, the logit of the swapped attribute
-on the others, Bayes' rule.  ``before`` and ``after`` as in ``measures.py``; the attack reads ``before`` in two-way
-tables only.
+on the others, iterative proportional fitting to the published tables, Bayes' rule.  ``before`` and ``after`` as in
+``measures.py``; the attack reads ``before`` in two-way tables only.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Sequence
 from fractions import Fraction
-from functools import lru_cache
+from functools import lru_cache, partial
 from itertools import combinations
 from math import ceil, exp, log, nan
 
@@ -171,23 +171,79 @@ def fitted(after: Records, s: int, others: Places, model: str, levels: int) -> l
     return [[q[i, present.index(level)] if level in present else 0.0 for level in range(levels)] for i in range(n)]
 
 
-def transfer(sizes: Sequence[int], pairs: float) -> list[list[float]]:
-    """Probability that a record of each level (rows) ends at each other one, when so many pairs form: a record is drawn
-    and, uniformly, a partner of another level."""
-    n = sum(sizes)
+def adjusted(
+    before: Records,
+    after: Records,
+    swapped: Places,
+    others: Places,
+    fixed: Places,
+    chances: dict[int, list[list[float]]],
+) -> tuple[dict[tuple[Record, Record], float], bool]:
+    """The intruder's table of the original, by pattern of the others and levels of the swapped ones, and whether it
+    meets every published table: iterative proportional fitting that starts from the release's own associations."""
+    patterns = Counter(seen(r, others) for r in after)
+    levels = Counter(seen(r, swapped) for r in after)
+    if len(swapped) == 1:
+        levels |= dict.fromkeys(((level,) for level in range(len(chances[swapped[0]][0]))), 0)
+    first = {seen(r, others): i for i, r in reversed(list(enumerate(after)))}
+    table = {}
+    for x, i in first.items():
+        for level, count in levels.items():
+            cell = float(count) if len(swapped) > 1 else 1.0
+            for s, own in zip(swapped, level, strict=True):
+                chance = chances[s][i]
+                cell *= chance[own] if chance[own] > 0 else 1 / len(chance)
+                if len(swapped) > 1:
+                    cell /= sum(1 for r in after if r[s] == own)
+            table[x, level] = cell
 
-    def odds_of(a: int, b: int) -> float:
-        if a == b or not sizes[a] or not sizes[b]:
-            return 0.0
-        return sizes[a] * sizes[b] * (1 / (n - sizes[a]) + 1 / (n - sizes[b]))
+    def key(x: Record, level: Record, xs: Places, ss: Places) -> tuple[Record, Record]:
+        return tuple(x[others.index(j)] for j in xs), tuple(level[swapped.index(s)] for s in ss)
 
-    odds = [[odds_of(a, b) for b in range(len(sizes))] for a in range(len(sizes))]
-    total = sum(map(sum, odds))
-    rows = []
-    for a, size in enumerate(sizes):
-        row = [2 * pairs * odds[a][b] / total / size if size else 0.0 for b in range(len(sizes))]
-        rows.append([share / max(sum(row), 1.0) for share in row])
-    return rows
+    margins: list[tuple[Record, Record, Records]] = [((j,), (s,), before) for s in swapped for j in others]
+    if len(swapped) > 1 or len(fixed) > 1:
+        margins.append((tuple(fixed), tuple(swapped), after))
+    margins.append((tuple(others), (), after))
+    wanted = [Counter((seen(r, xs), seen(r, ss)) for r in source) for xs, ss, source in margins]
+
+    def scale(place: int) -> float:
+        xs, ss, _ = margins[place]
+        sums: dict[tuple[Record, Record], float] = {}
+        for (x, level), count in table.items():
+            at = key(x, level, xs, ss)
+            sums[at] = sums.get(at, 0.0) + count
+        for x, level in table:
+            at = key(x, level, xs, ss)
+            table[x, level] *= wanted[place][at] / sums[at] if sums[at] else 0.0
+        return max(abs(sums.get(at, 0.0) - wanted[place][at]) for at in {*sums, *wanted[place]})
+
+    scale(len(margins) - 1)
+    off = previous = float("inf")
+    for sweep in range(1, 501):
+        previous, off = off, max(scale(place) for place in range(len(margins) - 1))
+        scale(len(margins) - 1)
+        if off <= 0.05 or (sweep > 50 and off > 0.999 * previous):
+            break
+    return {at: count / patterns[at[0]] for at, count in table.items()}, off <= 0.05
+
+
+def transfer(sizes: dict[Record, int], pairs: float) -> dict[tuple[Record, Record], float]:
+    """Probability that a record of each combination of levels ends at each other one, when so many pairs form: a record
+    is drawn and, uniformly, a partner that differs on every attribute."""
+
+    def may(a: Record, b: Record) -> bool:
+        return all(x != y for x, y in zip(a, b, strict=True))
+
+    partners = {a: sum(sizes[b] for b in sizes if may(a, b)) for a in sizes}
+    formed = {
+        (a, b): sizes[a] * sizes[b] * (1 / partners[a] + 1 / partners[b]) if may(a, b) else 0.0
+        for a in sizes
+        for b in sizes
+    }
+    total = sum(formed.values())
+    moves = {(a, b): 2 * pairs * formed[a, b] / total / sizes[a] for a, b in formed}
+    leave = {a: sum(moves[a, b] for b in sizes) for a in sizes}
+    return {(a, b): move / max(leave[a], 1.0) for (a, b), move in moves.items()}
 
 
 @lru_cache(maxsize=64)
@@ -197,35 +253,73 @@ def attack(
     attributes: tuple[int, ...],
     shape: tuple[int, ...],
     model: str,
-) -> tuple[tuple[float, ...], tuple[float, ...]]:
-    """Score and probability of being unaltered, by released record."""
+) -> tuple[float, ...]:
+    """Probability of being unaltered, by released record."""
     n = len(after)
     swapped, fixed, rate = inference(before, after, attributes)
     if not swapped:
-        return (0.0,) * n, (1.0,) * n
+        return (1.0,) * n
     others = [j for j in attributes if j not in swapped]
-    likely, odds = [1.0] * n, [0.0] * n
+    chances = {s: fitted(after, s, others, model, shape[s]) for s in swapped}
+    moved = moved_tables(before, after, attributes)
     prior = min(max(rate, 1e-12), 1 - 1e-12)
-    for s in swapped:
-        chance = fitted(after, s, others, model, shape[s])
-        counts = Counter((seen(r, fixed), r[s]) for r in after)
-        strata = {stratum for stratum, _ in counts}
-        sizes = {stratum: [counts[stratum, level] for level in range(shape[s])] for stratum in strata}
-        swappable = sum(sum(sizes[f]) for f in strata if sum(size > 0 for size in sizes[f]) > 1)
+
+    def log_odds(some: Places, origins: Callable[[int], dict[Record, float]], undo: bool) -> list[float]:
+        strata: dict[Record, Counter[Record]] = {}
+        for r in after:
+            strata.setdefault(seen(r, fixed), Counter())[seen(r, some)] += 1
+        moves, able = {}, {}
+        for stratum, sizes in strata.items():
+            partnered = [a for a in sizes if any(all(x != y for x, y in zip(a, b, strict=True)) for b in sizes)]
+            able[stratum] = sum(sizes[a] for a in partnered)
+        for stratum, sizes in strata.items():
+            paired = {a: size for a, size in sizes.items() if able[stratum]}
+            paired = {
+                a: size
+                for a, size in paired.items()
+                if any(all(x != y for x, y in zip(a, b, strict=True)) for b in paired)
+            }
+            moves[stratum] = transfer(paired, rate * n / 2 * able[stratum] / sum(able.values())) if paired else {}
+        result = []
         for i, record in enumerate(after):
-            own, size = record[s], sizes[seen(record, fixed)]
-            likely[i] *= chance[i][own]
-            if sum(count > 0 for count in size) < 2:
-                odds[i] += log(1e-12)
+            own, stratum = seen(record, some), seen(record, fixed)
+            if not able[stratum]:
+                result.append(log(1e-12))
                 continue
-            moves = transfer(size, rate * n / 2 * sum(size) / swappable)
-            matrix = np.array(moves) + np.diag([1 - sum(row) for row in moves])
-            origin = np.maximum(np.array(chance[i]) @ np.linalg.pinv(matrix, rcond=1e-6), 0)
-            arrived = sum(origin[m] * moves[m][own] for m in range(shape[s]))
-            stayed = origin[own] * (1 - sum(moves[own]))
-            odds[i] += log(max(arrived, 1e-12)) - log(max(stayed, 1e-12))
-    odds = [each - (len(swapped) - 1) * log(prior / (1 - prior)) for each in odds]
-    return tuple(1 - each for each in likely), tuple(1 / (1 + exp(min(max(each, -50), 50))) for each in odds)
+            move, origin = moves[stratum], origins(i)
+            stay = {a: 1 - sum(move.get((a, b), 0.0) for b in origin) for a in origin}
+            if undo:
+                order = sorted(origin)
+                matrix = np.array(
+                    [[move.get((a, b), 0.0) + (stay[a] if a == b else 0.0) for b in order] for a in order]
+                )
+                undone = np.maximum(np.array([origin[a] for a in order]) @ np.linalg.pinv(matrix, rcond=1e-6), 0)
+                origin = dict(zip(order, undone.tolist(), strict=True))
+            arrived = sum(origin[a] * move.get((a, own), 0.0) for a in origin)
+            result.append(log(max(arrived, 1e-12)) - log(max(origin[own] * stay[own], 1e-12)))
+        return result
+
+    def of_table(table: dict[tuple[Record, Record], float]) -> Callable[[int], dict[Record, float]]:
+        levels = sorted({level for _, level in table})
+        return lambda i: {level: table[seen(after[i], others), level] for level in levels}
+
+    odds: list[float] | None = None
+    if len(swapped) > 1 and not any(set(pair) <= set(swapped) for pair in moved):
+        table, fits = adjusted(before, after, swapped, others, fixed, chances)
+        if fits:
+            odds = log_odds(swapped, of_table(table), False)
+    if odds is None:
+        odds = [-(len(swapped) - 1) * log(prior / (1 - prior))] * n
+        for s in swapped:
+            table, fits = adjusted(before, after, (s,), others, fixed, chances)
+            of_release = partial(_released, chances[s])
+            each = log_odds((s,), of_table(table) if fits else of_release, not fits)
+            odds = [a + b for a, b in zip(odds, each, strict=True)]
+    return tuple(1 / (1 + exp(min(max(each, -50), 50))) for each in odds)
+
+
+def _released(chance: Sequence[Sequence[float]], i: int) -> dict[Record, float]:
+    return {(level,): p for level, p in enumerate(chance[i])}
 
 
 # -- 3. measures -----------------------------------------------------------------------------------------------------
@@ -244,10 +338,10 @@ def rate_error(before: Records, after: Records, attributes: Places, shape: Place
 
 
 def detection_auc(before: Records, after: Records, attributes: Places, shape: Places, model: str = "two_way") -> float:
-    score = attack(tuple(before), tuple(after), tuple(attributes), tuple(shape), model)[0]
+    unaltered = attack(tuple(before), tuple(after), tuple(attributes), tuple(shape), model)
     altered = _altered(before, after, attributes)
-    hit = [round(s, 7) for s, a in zip(score, altered, strict=True) if a]
-    miss = [round(s, 7) for s, a in zip(score, altered, strict=True) if not a]
+    hit = [-round(u, 7) for u, a in zip(unaltered, altered, strict=True) if a]
+    miss = [-round(u, 7) for u, a in zip(unaltered, altered, strict=True) if not a]
     if not hit or not miss:
         return nan
     return sum((a > b) + (a == b) / 2 for a in hit for b in miss) / (len(hit) * len(miss))
@@ -256,18 +350,18 @@ def detection_auc(before: Records, after: Records, attributes: Places, shape: Pl
 def detection_precision(
     before: Records, after: Records, attributes: Places, shape: Places, top: str = "0.01", model: str = "two_way"
 ) -> float:
-    score = attack(tuple(before), tuple(after), tuple(attributes), tuple(shape), model)[0]
+    unaltered = attack(tuple(before), tuple(after), tuple(attributes), tuple(shape), model)
     altered = _altered(before, after, attributes)
     if not any(altered):
         return nan
     wanted = max(1, ceil(Fraction(top) * len(after)))
     groups: dict[float, list[bool]] = {}
-    for s, a in zip(score, altered, strict=True):
-        groups.setdefault(round(s, 7), []).append(a)
+    for u, a in zip(unaltered, altered, strict=True):
+        groups.setdefault(round(u, 7), []).append(a)
     left, hits = wanted, 0.0
-    for s in sorted(groups, reverse=True):
-        taken = min(left, len(groups[s]))
-        hits += taken * sum(groups[s]) / len(groups[s])
+    for u in sorted(groups):
+        taken = min(left, len(groups[u]))
+        hits += taken * sum(groups[u]) / len(groups[u])
         left -= taken
     return hits / wanted
 
@@ -276,7 +370,7 @@ def small_cells_recognised(
     before: Records, after: Records, attributes: Places, shape: Places, n_rule: int = 3
 ) -> float:
     """Eq. 6 with P(unaltered | release) in place of "unaltered"; the attack sees all attributes."""
-    unaltered = attack(tuple(before), tuple(after), tuple(range(len(shape))), tuple(shape), "two_way")[1]
+    unaltered = attack(tuple(before), tuple(after), tuple(range(len(shape))), tuple(shape), "two_way")
     counts = Counter(seen(r, attributes) for r in after)
     small = [p for p, r in zip(unaltered, after, strict=True) if counts[seen(r, attributes)] < n_rule]
     return sum(small) / len(small) if small else nan

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from engine.common.errors import UsageError
-from engine.models import swap_detection
+from engine.models import adjusted_table, swap_detection
 from engine.models.margin_inference import two_way_tables
 from engine.models.swap_detection import Release, check_size, detect, infer_from_release
 
@@ -40,18 +40,18 @@ def tables_of(records: np.ndarray) -> dict:
     return two_way_tables(records, np.ones(len(records)), SHAPE)
 
 
-def calibrated() -> bool:
+def calibrated(n: int = 30_000, releases: int = 10) -> bool:
     """Whether in each range of P(altered) so many records are altered, but for four standard errors."""
     rng = np.random.default_rng(8)
     bounds = [0.04, 0.12, 0.3, 0.6]
     expected, truth = np.zeros(len(bounds) + 1), np.zeros(len(bounds) + 1)
-    for _ in range(10):
-        records = people(30_000, rng)
-        release, altered = release_of(*swapped(records, 2400, rng))
+    for _ in range(releases):
+        records = people(n, rng)
+        release, altered = release_of(*swapped(records, n * 8 // 100, rng))
         inference = infer_from_release(tables_of(records), release)
         # the rate is known here, so that only Bayes' rule is judged
         known = type(inference)(**{**vars(inference), "rate": 0.16})
-        probability = 1 - detect(known, release).unaltered
+        probability = 1 - detect(tables_of(records), known, release).unaltered
         part = np.digitize(probability, bounds)
         for i in range(len(expected)):
             inside = part == i
@@ -60,20 +60,28 @@ def calibrated() -> bool:
     return bool((np.abs(expected - truth) < 4 * np.sqrt(truth) + 0.03 * truth).all())
 
 
+WITHOUT_TABLES = pytest.mark.parametrize("most_cells", [adjusted_table.MOST_CELLS, 0], ids=["tables", "release alone"])
+
+
+@WITHOUT_TABLES
 @pytest.mark.slow
-def test_the_probability_of_being_altered_is_the_share_of_altered():
+def test_the_probability_of_being_altered_is_the_share_of_altered(most_cells, monkeypatch):
+    monkeypatch.setattr(adjusted_table, "MOST_CELLS", most_cells)
     assert calibrated()
 
 
+@WITHOUT_TABLES
 @pytest.mark.slow
-def test_calibration_rejects_that_all_levels_are_altered_alike(monkeypatch):
+def test_calibration_rejects_that_all_levels_are_altered_alike(most_cells, monkeypatch):
+    monkeypatch.setattr(adjusted_table, "MOST_CELLS", most_cells)
     alike = np.array([[0.0, 0.3], [0.7, 0.0]])  # as many leave the small level as its share, not half of all
-    monkeypatch.setattr(swap_detection, "pair_shares", lambda sizes: alike)
+    monkeypatch.setattr(swap_detection, "pair_shares", lambda sizes, may_pair: alike)
     assert not calibrated()
 
 
 @pytest.mark.slow
 def test_calibration_rejects_a_swap_that_is_not_undone(monkeypatch):
+    monkeypatch.setattr(adjusted_table, "MOST_CELLS", 0)
     monkeypatch.setattr(np.linalg, "pinv", lambda matrix, rcond: np.eye(len(matrix)))
     assert not calibrated()
 
@@ -90,7 +98,7 @@ def test_what_is_independent_cannot_be_detected():
         records[:2000, 0], records[2000:, 0] = 0, 1
         records[:, 1:] = rng.permutation(records[:, 1:])
         release, altered = release_of(*swapped(records, 200, rng))
-        score = detect(infer_from_release(tables_of(records), release), release).score
+        score = detect(tables_of(records), infer_from_release(tables_of(records), release), release).score
         a, b = altered / altered.sum(), (release.counts - altered) / (release.counts - altered).sum()
         above = (score[:, None] > score) + (score[:, None] == score) / 2
         differences.append(float(a @ above @ b) - 0.5)
@@ -111,4 +119,4 @@ def test_one_attribute_alone_tells_nothing():
     release = Release(np.array([[0], [1]]), np.array([3, 4]), (2,))
     inference = infer_from_release({}, release)
     assert inference.attributes == () and inference.rate == 0 and inference.n_records == 7
-    assert detect(inference, release).unaltered.tolist() == [1, 1]
+    assert detect({}, inference, release).unaltered.tolist() == [1, 1]

@@ -5,8 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
+import pandas as pd
 import pytest
 
+from engine.data.frames import table_of_frame
 from engine.data.io.readers import read_table
 from engine.measures import call
 from engine.plan import AttributePlan, DataPlan, Plan
@@ -15,7 +17,7 @@ from engine.plan.samples import load
 from engine.release.records import ReleasedTable
 from engine.release.spec import AttributeSpec, ReleaseSpec
 from engine.report import detected as module
-from engine.report.detected import Detected, _prefers_rare, detected, tables_tell
+from engine.report.detected import Detected, _prefers_rare, detected, detected_once, tables_tell
 from engine.sweeps.evaluator import question_of
 from engine.sweeps.remake import Remade, remake
 from tests.engine.report.conftest import Case
@@ -84,6 +86,23 @@ def test_a_model_that_is_too_large_makes_room_for_a_smaller_one(case: Case, monk
         monkeypatch.setattr(module, "MOST_TERMS", most)
         found = detected(case.realisation, case.study.plan)
         assert found.model == model and found.auc is not None
+
+
+def test_an_attribute_of_very_many_levels_is_attacked_with_a_quick_model() -> None:
+    """A Hessian takes the square of the coefficients, times the rows; the tables are fitted whatever the model."""
+    rng = np.random.default_rng(1)
+    place, kind = rng.integers(0, 72, 3000), rng.integers(0, 9, (3000, 3))
+    kind[:, 0] = place % 9
+    columns = {"place": place, **{f"kind{i}": kind[:, i] for i in range(3)}}
+    raw = table_of_frame(pd.DataFrame({name: values.astype(str) for name, values in columns.items()}))
+    plan = Plan(DataPlan(tuple(AttributePlan(name) for name in raw.names)))
+    data = code(raw, plan)
+    spec = ReleaseSpec(AttributeSpec.parse("place:S", data.domain.names), "0.1", "strict")
+    realisation = remake(data, question_of(plan, data, (call("small_cells"),)), spec, bytes(range(32)))
+    found = detected(realisation, plan)
+    assert found.attributes == ("place",) and found.model == "level"
+    assert found.precision is not None and found.precision > 0.9 and found.fit is not None and found.fit.converged
+    assert detected_once(realisation, plan) is detected_once(realisation, plan)
 
 
 def _found(**parts: object) -> Detected:
