@@ -13,7 +13,7 @@ from engine.cli.parser import add_command
 from engine.common.errors import UsageError, did_you_mean
 from engine.common.output import say
 from engine.common.terminal import width_of
-from engine.common.wording import listed
+from engine.common.wording import listed, plural
 
 if TYPE_CHECKING:
     from engine.cli.parser import Commands
@@ -105,6 +105,8 @@ def _print_for_reading(
         print_table(view, rows, _differing(view, rows, columns))
     else:
         print_table(view, rows, bounded=args.max_risk is not None and args.by == "scenario")
+    for reason, n in view.all_apart.items():
+        say(f"{n:,} of {plural(len(view.scenarios), 'candidate')} cannot be compared: {reason}")
     if words := recall_words(view):
         say(words)
     for line in advice:

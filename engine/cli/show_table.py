@@ -146,7 +146,7 @@ def standing(row: Row) -> str:
     if row.get("status") == "failed":
         return "failed"
     if "dominance" in row and row["dominance"] is None:
-        return "no completed run"
+        return "no figure" if row.get("replicates") else "no completed run"
     best = "best, " if row["optimal"] else ""
     marks = ("?" if row.get("dominance") == "uncertain" else "") + ("!" if row.get("riskier_than_original") else "")
     return f"{best}{'frontier' if row['undominated'] else 'dominated'} {marks}".rstrip()

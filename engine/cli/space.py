@@ -39,6 +39,7 @@ def run_space(args: argparse.Namespace) -> None:
     from engine.sweeps.adaptive import most_runs
     from engine.sweeps.candidates import n_complete, scenarios_of
     from engine.sweeps.probe import estimate, probed
+    from engine.sweeps.readiness import check_single_columns
     from engine.sweeps.space_count import space_or_count
     from engine.sweeps.streamed_source import table_for
     from engine.sweeps.swap_ways import per_spec
@@ -48,6 +49,7 @@ def run_space(args: argparse.Namespace) -> None:
     plan = plan_of(args, source, sample_plan)
     raw = table_for(source, plan, announce=announce)
     data = code(raw, plan)
+    check_single_columns(data)
     read = time.perf_counter() - began
     asked, table, counted = plan.space, data.table, space_or_count(plan, data)
     said: list[str] = []

@@ -107,6 +107,19 @@ def text_mask(values: pa.Array, wanted: Sequence[str]) -> np.ndarray:
     return result
 
 
+def without_blanks(values: pa.Array) -> pa.Array:
+    """Texts without blanks at their ends; any other values as they are."""
+    import pyarrow as pa
+
+    if not (pa.types.is_string(values.type) or pa.types.is_large_string(values.type)):
+        return values
+    if len(values) <= _FEW:
+        return pa.array([text.strip() for text in values.to_pylist()], values.type)
+    import pyarrow.compute as pc
+
+    return pc.utf8_trim_whitespace(values)
+
+
 def smallest(codes: np.ndarray, n_values: int) -> np.ndarray:
     """``codes`` (-1 for null) as the smallest signed integers that hold ``n_values`` codes."""
     for kind in (np.int8, np.int16):

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from math import isfinite
 from typing import TYPE_CHECKING
 
 from engine.common.errors import EngineError
-from engine.common.raw_values import numbers, text_mask
+from engine.common.raw_values import nan_mask, numbers, text_mask, without_blanks
 from engine.common.wording import first_twice
 
 if TYPE_CHECKING:
@@ -72,6 +72,12 @@ class ColumnLabels:
             figures = numbers(values)
             for low, high in self.missing_ranges:
                 mask |= (low <= figures) & (figures <= high)
+        return mask
+
+    def absent_mask(self, values: pa.Array, codes: Sequence[str]) -> np.ndarray:
+        """Mask of values that say nothing: declared missing, NaN, blank, or one of the plan's ``codes`` between blanks;
+        shape ``(len(values),)``."""
+        mask: np.ndarray = self.missing_mask(values) | nan_mask(values) | text_mask(without_blanks(values), codes)
         return mask
 
     def _in_range(self, raw: str) -> bool:

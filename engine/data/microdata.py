@@ -17,6 +17,7 @@ from engine.data.labels import NO_LABELS, ColumnLabels
 from engine.data.streamed import AbsentRecords, Streamed, StreamedCells, StreamedColumns
 from engine.data.table import ContingencyTable, occupied
 from engine.data.units import Units
+from engine.data.weights import WeightCheck
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -166,7 +167,8 @@ class Microdata:
     ``codes[j]`` holds the level codes of attribute ``j`` (one integer array of length ``n_records`` per attribute).
     ``raw`` keeps every raw column.  ``carried`` columns stay with their record; ``dropped`` ones are never exported;
     ``weight``, ``id`` and ``unit``, the column that numbers the units (households) to which records belong, follow
-    their record and are released only where the plan includes them, of the latter two new numbers.
+    their record and are released only where the plan includes them, of the latter two new numbers.  ``missing`` are raw
+    codes that mean missing in every column.
 
     Of records that are read by streaming only the table is in memory: :attr:`codes`, :attr:`cell_of_record` and
     :attr:`units` are refused (:class:`EngineError`).
@@ -181,6 +183,7 @@ class Microdata:
     id: str | None = None
     unit: str | None = None
     streamed: StreamedCells | None = None
+    missing: tuple[str, ...] = ("",)
 
     def __post_init__(self) -> None:
         if self.raw.n_records < 2:
@@ -233,14 +236,29 @@ class Microdata:
         """The units that records belong to, or None; refuses records without one."""
         if self.unit is None:
             return None
-        codes = self.raw.columns[self.unit].codes
-        missing = int(np.count_nonzero(codes < 0))
-        if missing:
+        column = self.raw.columns[self.unit]
+        absent = np.append(column.about.absent_mask(column.values, self.missing), True)[column.codes]
+        if missing := int(np.count_nonzero(absent)):
             raise EngineError(
-                f"column '{self.unit}' has {missing:,} missing values; every record needs a household, give persons "
-                "outside households one each"
+                f"column '{self.unit}' has {missing:,} missing values (first: record {int(np.argmax(absent)) + 1:,}); "
+                "every record needs a household, give persons outside households one each"
             )
-        return Units.from_codes(codes)
+        return Units.from_codes(column.codes)
+
+    def check_weight(self) -> None:
+        """Refuse a weight that is missing, no finite number or negative in some record, or 0 in all; of streamed
+        records this reads the column."""
+        if self.weight is None:
+            return
+        check = WeightCheck(self.weight, self.missing)
+        if self.raw.streamed is None:
+            column = self.raw.columns[self.weight]
+            check.add(column.values, column.codes, column.about)
+        else:
+            for batch in self.raw.streamed.stream.batches([], [self.weight]):
+                coded = batch.plain[self.weight].dictionary_encode()
+                check.add(coded.dictionary, coded.indices.fill_null(-1).to_numpy(zero_copy_only=False))
+        check.refuse()
 
     @property
     def has_carried_columns(self) -> bool:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
 
@@ -33,6 +35,7 @@ class RiskUtilityMap:
     run, or whose measure is undefined in one of them, have NaN means and take no part in frontiers.  ``single_runs``
     holds the quantiles of single runs that a bound is on; None where it is on the mean.  ``households`` are the mean
     numbers of households that moved, NaN where the mechanism moves single records; None where no column numbers them.
+    ``reasons`` say of objectives, by column, why they have no figure in some run.
     """
 
     scenarios: Scenarios
@@ -47,6 +50,7 @@ class RiskUtilityMap:
     objectives: tuple[int, ...] = ()
     single_runs: RunQuantiles | None = None
     households: np.ndarray | None = None
+    reasons: Mapping[int, str] = field(default_factory=dict)
 
     @property
     def risk_loss(self) -> np.ndarray:
@@ -70,10 +74,26 @@ class RiskUtilityMap:
         result: np.ndarray = self.risk_loss > self.original_losses[self.risk]
         return result
 
-    @property
-    def n_without_run(self) -> int:
-        """Number of scenarios without a completed run."""
-        return int((self.summary.counted == 0).sum())
+    def why_apart(self, index: int) -> str:
+        """The reason why a scenario takes no part in comparisons, in words; empty where it does."""
+        if not self.summary.counted[index]:
+            failed = int(self.summary.failed[index])
+            if not failed:
+                return "no completed run yet"
+            runs = "in its only run" if failed == 1 else f"in all {failed:,} runs"
+            return f"no completed run: no feasible pair was left before all exchanges were made, {runs}"
+        undefined = [k for k in self.objectives if np.isnan(self.summary.loss[index, k])]
+        return "; ".join(
+            f"no figure of '{self.measures[k]}' in at least one run: "
+            + self.reasons.get(k, self.measures[k].measure.undefined)
+            for k in undefined
+        )
+
+    @cached_property
+    def all_apart(self) -> dict[str, int]:
+        """The reasons why scenarios take no part in comparisons, each with their number."""
+        apart = np.isnan(self.summary.loss[:, list(self.objectives)]).any(axis=1)
+        return dict(Counter(self.why_apart(int(index)) for index in np.flatnonzero(apart)).most_common())
 
     @cached_property
     def shared_runs(self) -> np.ndarray:
@@ -172,14 +192,15 @@ class RiskUtilityMap:
         return best
 
     def _none_to_choose(self) -> UsageError:
+        why = ", ".join(f"{n:,} of {len(self.scenarios):,} have {reason}" for reason, n in self.all_apart.items())
         if not self.summary.counted.any():
             return UsageError(
-                "no candidate has a completed run, so none can be chosen unless failed runs count too",
+                f"no candidate has a completed run, so none can be chosen unless failed runs count too: {why}",
                 Remedy.FAILED_RUNS,
             )
         undefined = [k for k in (self.risk, self.utility) if np.isnan(self.summary.loss[:, k]).all()]
         names = " and ".join(f"'{self.measures[k]}'" for k in undefined or (self.risk, self.utility))
-        return UsageError(f"no candidate has figures of {names} in all its runs, so none can be chosen by them")
+        return UsageError(f"no candidate has figures of {names} in all its runs, so none can be chosen by them: {why}")
 
     def beaten_by_original(self, index: int, slope: float) -> tuple[float, float] | None:
         """The straight sums DR − slope·DU of a scenario and of the unaltered data, where by them doing nothing is

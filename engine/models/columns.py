@@ -111,7 +111,7 @@ def _numbers(original: ReleasedTable, column: str, plan: Plan) -> np.ndarray:
         return numbers
     odd = ~finite & ~_missing(original, column, missing_values(plan, column, original.data.raw.columns[column].about))
     if odd.any():
-        share = f"{int(odd.sum())} of {len(odd)} records"
+        share = f"{int(odd.sum())} of {len(odd)} records (first: record {int(np.argmax(odd)) + 1:,})"
         if not finite.any():
             raise EngineError(f"column '{column}' holds no numbers; make it an attribute to use it as categories")
         raise EngineError(

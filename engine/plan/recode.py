@@ -50,11 +50,12 @@ def code(table: RawTable, plan: Plan) -> Microdata:
     domain = Domain(tuple(attributes), tuple(rule for rule in plan.edits if rule.refuse))
     check_edits(domain, plan.edits)
     single = (plan.data.weight, plan.data.id, plan.data.unit)
-    uses = (assigned.carried, assigned.dropped, *single)
+    uses, missing = (assigned.carried, assigned.dropped, *single), plan.data.missing
     if table.streamed is None:
-        return Microdata(domain, tuple(codes), table, *uses)
+        return Microdata(domain, tuple(codes), table, *uses, missing=missing)
     absent: Any = AbsentRecords(table.source)
-    return Microdata(domain, absent, table, *uses, streamed=_cells_of_rows(domain, codes, table.streamed.counts))
+    cells = _cells_of_rows(domain, codes, table.streamed.counts)
+    return Microdata(domain, absent, table, *uses, streamed=cells, missing=missing)
 
 
 def _cells_of_rows(domain: Domain, codes: Sequence[np.ndarray], counts: np.ndarray) -> StreamedCells:

@@ -100,6 +100,7 @@ def risk_utility_map(
         objectives=together,
         single_runs=_single_runs(study, table, results, indices[0], allow_partial, cached),
         households=_households(study, table, cached),
+        reasons=_reasons(study, summary, together),
     )
 
 
@@ -116,8 +117,17 @@ def remapped(study: Study, view: RiskUtilityMap, risk: str | None = None, utilit
         utility=indices[1],
         objectives=indices,
         dominance=certainty,
+        reasons=_reasons(study, view.summary, indices),
         single_runs=_single_runs(study, "realisation", view.results, indices[0], view.allow_partial, cached),
     )
+
+
+def _reasons(study: Study, summary: Summary, columns: Sequence[int]) -> dict[int, str]:
+    """The first note on a figure that is undefined, by the measure's column, for those that have one."""
+    undefined = {k: np.flatnonzero((summary.counted > 0) & np.isnan(summary.loss[:, k])) for k in columns}
+    notes = {k: study.notes.of(int(scenarios[0])) for k, scenarios in undefined.items() if len(scenarios)}
+    found = {k: [n.text for n in of if n.kind is NoteKind.FIGURE and n.measure == k] for k, of in notes.items()}
+    return {k: texts[0] for k, texts in found.items() if texts}
 
 
 Arrays = dict[str, np.ndarray]

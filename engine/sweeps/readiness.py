@@ -5,16 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-import numpy as np
-
 from engine.common.errors import EngineError, UsageError
-from engine.common.raw_values import numbers
 from engine.data.microdata import Microdata, RawTable
 from engine.measures import MeasureCall
 from engine.measures.planned import check_bounded, deciding_column
 from engine.plan import Plan
 from engine.plan.check import refuse_undecided
 from engine.plan.recode import code
+from engine.release.records import ReleasedTable
 from engine.release.release_specs import ReleaseSpecs
 from engine.release.space import Space
 from engine.release.spec import ReleaseSpec
@@ -55,6 +53,7 @@ def ready(
         refuse_undecided(plan, raw)
     check_single_columns(data)
     question = question_of(plan, data, calls)
+    _check_numeric(plan, data)
     _check_objectives(plan, question)
     if calls is None:
         _check_bound(plan, question)
@@ -64,16 +63,20 @@ def ready(
 
 
 def check_single_columns(data: Microdata) -> None:
-    """Refuse a weight that holds no number at all (the measures that use it refuse single ones that are missing), and a
-    unit that is missing in some record."""
-    if data.unit is not None:
-        _ = data.units  # which refuses such a record
-    if (
-        data.weight is not None
-        and data.raw.in_memory(data.weight)
-        and np.isnan(numbers(data.raw.columns[data.weight].values)).all()
-    ):
-        raise UsageError(f"weight names column '{data.weight}', which holds no numbers; a weight is a number")
+    """Refuse a weight that is none in some record (:meth:`Microdata.check_weight`), and a unit that is missing in
+    one."""
+    _ = data.units
+    data.check_weight()
+
+
+def _check_numeric(plan: Plan, data: Microdata) -> None:
+    """Refuse a column that the plan names as numeric and that holds other values; columns of analyses were read."""
+    if plan.data.numeric and data.streamed is None:
+        from engine.models.columns import numbers_of
+
+        table = ReleasedTable(data)
+        for column in plan.data.numeric:
+            numbers_of(table, table, column, plan)
 
 
 def _check_objectives(plan: Plan, question: Question) -> None:

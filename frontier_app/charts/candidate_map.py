@@ -239,7 +239,7 @@ def is_dominated(view: RiskUtilityMap, index: int) -> bool:
 def dominance_words(view: RiskUtilityMap, index: int, on: str = "frontier") -> str:
     """Words on whether a scenario is on the frontier (``on``, in words) or dominated, and how sure that is."""
     if not is_placed(view, index):
-        return "no completed run"
+        return view.why_apart(index)
     where = "dominated" if is_dominated(view, index) else on
     return f"{where}, {'clear' if view.dominance.clear[index] else 'uncertain'}"
 

@@ -27,6 +27,7 @@ from engine.study.earlier_studies import is_of_data
 from engine.study.live_frontier import LiveFrontier, live_frontier
 from engine.study.map_reader import objective_indices, remapped, risk_utility_map
 from engine.study.study import Study
+from engine.sweeps.readiness import check_single_columns
 from engine.sweeps.runner import FRESH_FROM
 from frontier_app.session import jobs, state
 from frontier_app.wording import text
@@ -195,6 +196,7 @@ def _timed_code(raw: RawTable, plan: Plan) -> Microdata:
     """The data coded; keeps how long that took."""
     began = time.perf_counter()
     data = code(raw, plan)
+    check_single_columns(data)
     state.get().memo.keep(_CODING, time.perf_counter() - began)
     return data
 

@@ -206,7 +206,7 @@ def _why_not(view: RiskUtilityMap, rule: Rule, index: int) -> None:
     """Show what dominates the candidate at hand and by how much; the next safer and the next more useful of the
     frontier."""
     if np.isnan(view.risk_loss[index]) or np.isnan(view.utility_loss[index]):
-        st.caption("It has no completed run, so it cannot be compared.")
+        st.caption(markdown("It cannot be compared: {}.", view.why_apart(index)))
         return
     better = [int(i) for i in view.dominators(index) if view.dominance.undominated[i]]
     better.sort(key=lambda i: (view.utility_loss[i], view.risk_loss[i]))

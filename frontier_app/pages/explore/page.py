@@ -297,13 +297,12 @@ def _below(view: RiskUtilityMap, rule: Rule, look: state.Look, many: bool) -> No
     sentences = [_WHAT[look.drawn]] if _WHAT[look.drawn] else []
     if look.drawn == "quantile":
         sentences = _quantile_words(view)
-    without = view.n_without_run
     sentences.append(
         f"{actions.source_words()}: {text.plural(len(view.scenarios), 'scenario')}"
-        + (f" ({without:,} without a completed run)" if without else "")
         + f", {text.plural(len(view.results), 'run')}, {len(view.frontier())} on the frontier"
         + (" of means." if look.drawn in ("runs", "quantile") else ".")
     )
+    sentences += [f"{n:,} cannot be compared: {reason}." for reason, n in view.all_apart.items()]
     if int(view.summary.counted.max(initial=0)) == 1:
         sentences.append(
             "Every candidate has one run only, so nothing is known about noise, and the frontier is partly luck. Before"

@@ -282,7 +282,8 @@ def _map() -> None:
         "Candidates with results", f"{len(frontier.scenarios):,}", help="scenarios, each a mean of its runs so far"
     )
     if len(frontier.scenarios) < growing.scenarios:
-        first.caption(f"of {text.plural(growing.scenarios, 'scenario')}; the others have no completed run")
+        others = "the others have no completed run yet, or lack a figure"
+        first.caption(f"of {text.plural(growing.scenarios, 'scenario')}; {others}")
     second.metric("On the frontier", f"{int(frontier.undominated.sum()):,}", help="no other is safer and more useful")
     third.metric(
         "Area under the frontier",

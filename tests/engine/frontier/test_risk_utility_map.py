@@ -214,8 +214,12 @@ def test_the_first_completed_run_is_released(tmp_path):
             UsageError, match=f"every run of {study.scenarios[3].label} failed: no feasible pair was left"
         ):
             realisation_of(study, study.runs.results(), 3, 0, allow_partial=False)
+        view = risk_utility_map(study)
         with pytest.raises(UsageError, match="no candidate has a completed run, so none can be chosen"):
-            choose(study, risk_utility_map(study), "why", max_risk=1.0)
+            choose(study, view, "why", max_risk=1.0)
+        failed = next(int(i) for i in np.flatnonzero(view.summary.failed))
+        assert "no feasible pair was left" in view.why_apart(failed)
+        assert sum(view.all_apart.values()) == len(view.scenarios)
 
 
 def test_the_first_run_within_the_bound_is_released(tmp_path):

@@ -374,7 +374,7 @@ def test_persons_without_a_household_are_refused():
     columns = dict(data.raw.columns)
     columns["hid"] = replace(columns["hid"], codes=np.array([0, 0, -1, 1, -1], np.int32))
     data = replace(data, raw=replace(data.raw, columns=columns))
-    with pytest.raises(EngineError, match="column 'hid' has 2 missing values; every record needs a household"):
+    with pytest.raises(EngineError, match=r"column 'hid' has 2 missing values \(first: record 3\); every"):
         TRS.prepare(TRS.setting(data, BASE, range(4)))
 
 

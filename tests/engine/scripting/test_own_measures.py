@@ -55,7 +55,7 @@ def test_a_figure_that_cannot_be_formed_is_warned_of_with_its_reason(measured, e
 def test_none_is_chosen_by_a_measure_without_figures(measured, rule):
     with pytest.warns(sf.UndefinedFigureWarning, match="measure 'own' is undefined in 12 of 12 runs"):
         swaps = measured(lambda release: Figure(float("nan"), "nothing to compare"))
-    with pytest.raises(sf.UsageError, match="no candidate has figures of 'own' in all its runs, so none can be chosen"):
+    with pytest.raises(sf.UsageError, match=r"no candidate has figures of 'own' in all .*: nothing to compare"):
         swaps.choose(**rule)
 
 

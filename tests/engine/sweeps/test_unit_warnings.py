@@ -123,7 +123,8 @@ def without(raw: RawTable, n: int) -> RawTable:
 @pytest.mark.parametrize("text", [CENSUS_PLAN, SINGLE])
 def test_a_record_without_household_is_refused_whatever_the_mechanism(raw: RawTable, text: str) -> None:
     assert plan_problems(plan_from_toml(text), without(raw, 3)) == [
-        "column 'hid' has 3 missing values; every record needs a household, give persons outside households one each"
+        "column 'hid' has 3 missing values (first: record 1); every record needs a household, give persons outside "
+        "households one each"
     ]
 
 
