@@ -26,7 +26,7 @@ from engine.study.map_reader import risk_utility_map
 from engine.sweeps.evaluator import question_of
 from tests.small_tables import rows as runs
 
-BOUND, TRUTH = 0.002, 2000
+BOUND, TRUTH = 0.002, 1000
 SIZES = [1, 2]
 MEASURES = ["small_cells", "hellinger"]
 README: Mapping[str, Any] = {"replicates": 100, "adaptive": True}
@@ -42,7 +42,7 @@ def _czech() -> Any:
 def _counts(number: int, *, adaptive: bool) -> Counter[str]:
     """Return what becomes of one key: the plan's rule picks, fresh runs check it, and it is to be submitted.
 
-    The choice is ``wrong`` where fewer than nine in ten of 2,000 further runs meet the bound."""
+    The choice is ``wrong`` where fewer than nine in ten of 1,000 further runs meet the bound."""
     data = _czech()
     key = hashlib.blake2b(b"README %d" % number, digest_size=16).digest()
     counts: Counter[str] = Counter()

@@ -6,7 +6,7 @@ import pytest
 
 from tests.readme_samples import told, under_keys
 
-KEYS = 60
+KEYS = 30
 """As many as show each share below; ``python -m benchmarks decision_figures`` counts 200."""
 
 
