@@ -64,15 +64,16 @@ def write_tables(
 ) -> tuple[dict[str, str], tuple[str, ...]]:
     """Write every table in every format into an existing folder.
 
-    Returns the SHA-256 of each file written and notes, a sentence for each label that a format cannot hold as it is.
+    Returns the SHA-256 of each file written and notes, a sentence for each value, name or label that a format cannot
+    hold as it is.
     """
     before, notes = set(folder.iterdir()), dict[str, None]()
     for name, columns in tables.items():
         path = folder / name
         if "csv" in formats:
-            write_csv(path.with_suffix(".csv"), columns)
+            notes |= dict.fromkeys(write_csv(path.with_suffix(".csv"), columns))
         if "parquet" in formats:
-            write_parquet(path.with_suffix(".parquet"), columns)
+            notes |= dict.fromkeys(write_parquet(path.with_suffix(".parquet"), columns))
         for name_of_format, write in _LABELLED.items():
             if name_of_format in formats:
                 notes |= dict.fromkeys(write(path.with_suffix(f".{name_of_format}"), columns, labels))

@@ -25,7 +25,12 @@ def as_text(values: pa.Array) -> pa.Array:
         return values
     if pa.types.is_binary(values.type) or pa.types.is_large_binary(values.type):
         return pa.array([None if v is None else v.hex() for v in values.to_pylist()], pa.string())
-    written = values.cast(pa.string())
+    try:
+        written = values.cast(pa.string())
+    except pa.ArrowInvalid:
+        if not pa.types.is_fixed_size_binary(values.type):
+            raise
+        written = pa.array([None if v is None else v.hex() for v in values.to_pylist()], pa.string())
     if not pa.types.is_floating(values.type):
         return written
     import pyarrow.compute as pc

@@ -68,3 +68,34 @@ def one_length(columns: Mapping[str, pa.Array | pa.ChunkedArray]) -> int:
             f"column '{a}' has {lengths[a]} values and column '{b}' {lengths[b]}; all must be equally long"
         )
     return next(iter(lengths.values()))
+
+
+def clock_times(values: pa.Array) -> pa.Array:
+    """Date-times as the clocks of their time zone showed them; those without a zone as they are."""
+    import pyarrow.compute as pc
+
+    return values if values.type.tz is None else pc.local_timestamp(values)
+
+
+def value_notes(
+    column: str, values: pa.Array | pa.ChunkedArray, file: str, *, has_zones: bool = False
+) -> tuple[str, ...]:
+    """A sentence for each way in which a ``file`` of texts and numbers says the values of a column otherwise; one that
+    ``has_zones`` writes the offset of a time zone beside the clock time."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    kind, notes = values.type.value_type if pa.types.is_dictionary(values.type) else values.type, []
+    if pa.types.is_timestamp(kind) and kind.tz is not None and not has_zones:
+        notes.append(f"'{column}' has times of the zone {kind.tz}: {file} has its clock times, without the zone.")
+    if pa.types.is_binary(kind) or pa.types.is_large_binary(kind):
+        notes.append(f"'{column}' holds bytes: {file} has them in hexadecimal.")
+    if pa.types.is_duration(kind):
+        notes.append(f"'{column}' holds spans of time: {file} has them as numbers ({_UNITS[kind.unit]}).")
+    is_text = pa.types.is_string(kind) or pa.types.is_large_string(kind)
+    if is_text and values.null_count and pc.any(pc.equal(plain_values(values), "")).as_py():
+        notes.append(f"'{column}': empty texts and missing values are both empty in {file}.")
+    return tuple(notes)
+
+
+_UNITS = {"s": "seconds", "ms": "milliseconds", "us": "microseconds", "ns": "nanoseconds"}

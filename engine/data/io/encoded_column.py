@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from datetime import date
+from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from engine.common.errors import EngineError
-from engine.common.raw_values import as_text, is_number, numbers
-from engine.data.io.arrow_columns import one_array, plain_values
+from engine.common.raw_values import as_text, is_number, nan_mask, numbers
+from engine.data.io.arrow_columns import clock_times, one_array, plain_values, value_notes
 from engine.data.io.column_names import Form
 from engine.data.labels import ColumnLabels
 
@@ -26,6 +28,11 @@ _DATES = {
     "dta": ("%td", "%tc"),
     "xpt": ("DATE9", "DATETIME20"),
 }
+_FIRST_SHOWN = {"sav": date(1582, 10, 15), "dta": date(100, 1, 1), "xpt": date(1582, 1, 1)}
+_EPOCH = date(1970, 1, 1)
+_YEAR_1, _YEAR_10000 = -719_162, 2_932_897  # days from 1970
+_RANGES = {"sav": (5e-324, 1.79e308), "dta": (5e-324, 8.98e307), "xpt": (5.4e-79, 7.2e75)}
+_TIME_FORMAT = re.compile(r"[AEJS]?DATE|YMDHMS|MOYR|QYR|WKYR|%-?[td]", re.IGNORECASE)
 _FORMATS = {
     "sav": re.compile(r"(F|COMMA|DOT|DOLLAR|PCT|E|N|TIME|DTIME|A)\d+(\.\d+)?"),
     "dta": re.compile(r"%-?0?\d+(\.\d+)?(g|f|e)c?"),
@@ -35,14 +42,26 @@ _FORMATS = {
 
 @dataclass(frozen=True)
 class EncodedColumn:
-    """A column as a format holds it: numbers (with special missings as letters) or text, and what was lost."""
+    """A column as a format holds it: numbers (with special missings as letters) or text, and what was lost.
 
+    ``column`` is its name in the plan, ``name`` that in the file; ``counts`` says what its numbers count ("days",
+    "moments" or nothing), and ``notes`` what the file says otherwise than the column.
+    """
+
+    column: str
     name: str
     values: Any
     about: ColumnLabels
     is_text: bool
     format: str
     tags: tuple[str, ...] = ()
+    counts: str = ""
+    notes: tuple[str, ...] = ()
+
+    @property
+    def width(self) -> int:
+        """Bytes of the longest text."""
+        return max((len(text.encode()) for text in set(self.values.tolist())), default=0) if self.is_text else 8
 
 
 def fitting(about: ColumnLabels, form: Form) -> tuple[ColumnLabels, bool]:
@@ -50,11 +69,12 @@ def fitting(about: ColumnLabels, form: Form) -> tuple[ColumnLabels, bool]:
     label_bytes, value_bytes = _LABEL_BYTES[form]
     label = _cut(about.label, label_bytes)
     values = tuple((raw, _cut(text, value_bytes)) for raw, text in about.values) if value_bytes else about.values
-    fitting = ColumnLabels(label, values, about.missing, about.missing_ranges, about.format, about.measure)
-    return fitting, fitting != about
+    fitted = replace(about, label=label, values=values)
+    return fitted, fitted != about
 
 
 def _cut(text: str, limit: int) -> str:
+    text = text.replace("\0", " ")  # a label ends there for the library
     data = text.encode()
     return text if len(data) <= limit else data[: limit - 3].decode(errors="ignore").rstrip() + "…"
 
@@ -69,25 +89,43 @@ def encode(column: str, name: str, values: Any, about: ColumnLabels, form: Form,
 
     values = one_array(plain_values(values))
     arrow_type = values.type
+    notes = value_notes(column, values, file)
     if pa.types.is_null(arrow_type):
-        return EncodedColumn(name, np.full(len(values), np.nan), about, False, "")
+        return EncodedColumn(column, name, np.full(len(values), np.nan), about, False, "")
     if pa.types.is_boolean(arrow_type):
-        about = about if about.values else ColumnLabels(about.label, (("0", "false"), ("1", "true")))
-        return EncodedColumn(name, _floats(values.cast(pa.int8())), about, False, "")
+        said = () if form != "xpt" else (f"'{column}' is 1 where it is true and 0 where it is false in {file}.",)
+        return EncodedColumn(column, name, _floats(values.cast(pa.int8())), _of_truths(about), False, "", notes=said)
     if pa.types.is_date(arrow_type) or pa.types.is_timestamp(arrow_type):
-        return _time(name, values, about, form)
-    if pa.types.is_integer(arrow_type) or pa.types.is_floating(arrow_type) or pa.types.is_decimal(arrow_type):
-        return _numbers(column, name, values, about, form, file)
+        encoded = _time(column, name, values, about, form, file)
+    elif pa.types.is_integer(arrow_type) or pa.types.is_floating(arrow_type) or pa.types.is_decimal(arrow_type):
+        encoded = _numbers(column, name, values, about, form, file)
+    else:
+        encoded = _text(column, name, values, about, form, file)
+    return replace(encoded, notes=(*notes, *encoded.notes))
+
+
+def _of_truths(about: ColumnLabels) -> ColumnLabels:
+    """The labels of a column of truth values, which become 1 and 0."""
+    number = {"true": "1", "false": "0"}
+    values = tuple((number.get(raw, raw), label) for raw, label in about.values)
+    missing = tuple(number.get(code, code) for code in about.missing)
+    return replace(about, values=values or (("0", "false"), ("1", "true")), missing=missing)
+
+
+def _text(column: str, name: str, values: pa.Array, about: ColumnLabels, form: Form, file: str) -> EncodedColumn:
+    """Text, or the numbers that it holds."""
+    import pyarrow as pa
+
     coded = values.dictionary_encode()
     text = as_text(coded.dictionary)
-    is_string = pa.types.is_string(arrow_type) or pa.types.is_large_string(arrow_type)
+    is_string = pa.types.is_string(values.type) or pa.types.is_large_string(values.type)
     numeric = _as_numbers(text, about) if is_string else None
     if numeric is not None:
         codes = coded.indices.fill_null(-1).to_numpy(zero_copy_only=False)
         if form == "dta" and any(TAG.fullmatch(t) for t in text.to_pylist()):
-            return _tagged(name, text.to_pylist(), codes, about)
-        if not any(TAG.fullmatch(t) for t in text.to_pylist()):
-            return EncodedColumn(name, np.append(numeric, np.nan)[codes], about, False, _format(about, form))
+            return _tagged(column, name, text.to_pylist(), codes, about)
+        if not any(TAG.fullmatch(t) for t in text.to_pylist()) and _in_range(numeric, form):
+            return EncodedColumn(column, name, np.append(numeric, np.nan)[codes], about, False, _format(about, form))
     longest = max((len(t.encode()) for t in text.to_pylist()), default=0)
     if longest > _TEXT_BYTES[form]:
         raise EngineError(
@@ -96,7 +134,17 @@ def encode(column: str, name: str, values: Any, about: ColumnLabels, form: Form,
         )
     text_values = [*text.to_pylist(), ""]
     texts = np.array(text_values, dtype=object)[coded.indices.fill_null(-1).to_numpy(zero_copy_only=False)]
-    return EncodedColumn(name, texts, about, True, "")
+    notes = []
+    if form != "dta" and any(t.endswith(" ") for t in text_values):
+        notes.append(f"'{column}': blanks at the end of its texts are lost in {file}, which fills texts with blanks.")
+    return EncodedColumn(column, name, texts, about, True, "", notes=tuple(notes))
+
+
+def _in_range(numbers: np.ndarray, form: Form) -> bool:
+    """Return whether a file of the form can hold numbers of this size."""
+    least, most = _RANGES[form]
+    sizes = np.abs(numbers[~np.isnan(numbers) & (numbers != 0)])
+    return not len(sizes) or bool(least <= sizes.min() and sizes.max() <= most)
 
 
 def _as_numbers(text: pa.Array, about: ColumnLabels) -> np.ndarray | None:
@@ -123,13 +171,12 @@ def _as_numbers(text: pa.Array, about: ColumnLabels) -> np.ndarray | None:
     return np.array([values.get(t, np.nan) for t in text_values])
 
 
-def _tagged(name: str, text_values: list[str], codes: np.ndarray, about: ColumnLabels) -> EncodedColumn:
+def _tagged(column: str, name: str, text_values: list[str], codes: np.ndarray, about: ColumnLabels) -> EncodedColumn:
     """Numbers with Stata's special missings, which the library takes as lone letters among floats."""
     values = [t[1] if TAG.fullmatch(t) else float(t) if t else np.nan for t in text_values]
     tags = tuple(sorted({v for v in values if isinstance(v, str)} | {c[1] for c in about.missing if TAG.fullmatch(c)}))
-    return EncodedColumn(
-        name, np.array([*values, np.nan], dtype=object)[codes], about, False, _format(about, "dta"), tags
-    )
+    held = np.array([*values, np.nan], dtype=object)[codes]
+    return EncodedColumn(column, name, held, about, False, _format(about, "dta"), tags)
 
 
 def _numbers(column: str, name: str, values: pa.Array, about: ColumnLabels, form: Form, file: str) -> EncodedColumn:
@@ -142,8 +189,24 @@ def _numbers(column: str, name: str, values: pa.Array, about: ColumnLabels, form
             f"column '{column}' has whole numbers of more than 15 digits, which {file} cannot hold exactly; release it "
             "as CSV or Parquet, or as text"
         )
+    if pa.types.is_decimal(values.type) and not exact_decimals(values.unique().drop_null()):
+        raise EngineError(
+            f"column '{column}' has decimal numbers of more than 15 digits, which {file} cannot hold exactly; release "
+            "it as CSV or Parquet, or as text"
+        )
     if np.isinf(present).any():
         raise EngineError(f"column '{column}' has infinite numbers, which {file} cannot hold; recode them first")
+    if not _in_range(present, form):
+        least, most = _RANGES[form]
+        raise EngineError(
+            f"column '{column}' has numbers of a size that {file} cannot hold (from {least:.1g} to {most:.1g}, or 0); "
+            "release it as CSV or Parquet, or scale it"
+        )
+    notes = []
+    if nan_mask(values.drop_null()).any():
+        notes.append(f"'{column}': values that are not a number (NaN) are missing in {file}.")
+    if _TIME_FORMAT.match(about.format):
+        notes.append(f"'{column}' counts time as the format {about.format} does; {file} shows the numbers themselves.")
     tags = tuple(sorted(code[1] for code in about.missing if TAG.fullmatch(code))) if form == "dta" else ()
     if form == "dta" and pa.types.is_integer(values.type) and not values.null_count and not tags:
         for dtype, low, high in (
@@ -152,9 +215,15 @@ def _numbers(column: str, name: str, values: pa.Array, about: ColumnLabels, form
             (np.int32, -(2**31) + 1, 2**31 - 28),
         ):
             if len(present) and low <= present.min() and present.max() <= high:
-                return EncodedColumn(name, floats.astype(dtype), about, False, _format(about, form))
+                floats = floats.astype(dtype)
+                break
     form_of = _format(about, form) or (_whole_format(present) if form == "sav" else "")
-    return EncodedColumn(name, floats, about, False, form_of, tags)
+    return EncodedColumn(column, name, floats, about, False, form_of, tags, notes=tuple(notes))
+
+
+def exact_decimals(values: pa.Array) -> bool:
+    """Return whether floating-point numbers have the digits of all these decimal ones."""
+    return all(Decimal(repr(float(value))) == value for value in values.to_pylist())
 
 
 def _whole_format(present: np.ndarray) -> str:
@@ -168,22 +237,41 @@ def _floats(values: pa.Array) -> np.ndarray:
     import pyarrow as pa
 
     result: np.ndarray = values.cast(pa.float64(), safe=False).fill_null(np.nan).to_numpy(zero_copy_only=False)
-    return result
+    return result + 0.0  # one nought, not two: readers of transport files take the other one for a number
 
 
-def _time(name: str, values: pa.Array, about: ColumnLabels, form: Form) -> EncodedColumn:
-    """Dates and date-times as each format counts them."""
+def _time(column: str, name: str, values: pa.Array, about: ColumnLabels, form: Form, file: str) -> EncodedColumn:
+    """Dates and date-times as each format counts them; of a time zone the clock times."""
     import pyarrow as pa
 
-    if pa.types.is_date(values.type):
-        days = _floats(values.cast(pa.date32()).cast(pa.int32()))
-        counted = (days + _SPSS_DAYS) * 86_400.0 if form == "sav" else days + _DAYS_1960
-        return EncodedColumn(name, counted, about, False, _DATES[form][0])
-    seconds = _floats(values.cast(pa.timestamp("ms")).cast(pa.int64())) / 1000
+    is_day = pa.types.is_date(values.type)
+    try:
+        if is_day:
+            milliseconds = _floats(values.cast(pa.date32()).cast(pa.int32())) * 86_400_000.0
+        else:
+            milliseconds = _floats(clock_times(values).cast(pa.timestamp("ms")).cast(pa.int64()))
+    except pa.ArrowInvalid:
+        raise EngineError(
+            f"column '{column}' has times finer than a millisecond, or of no year that can be written, which {file} "
+            "cannot hold exactly; round them, or release the column as CSV or Parquet"
+        ) from None
+    days = milliseconds[~np.isnan(milliseconds)] / 86_400_000
+    if len(days) and not (days.min() >= _YEAR_1 and days.max() < _YEAR_10000):
+        raise EngineError(f"column '{column}' has dates outside the years 1 to 9999; recode them first")
+    notes = []
+    if len(days) and days.min() < (_FIRST_SHOWN[form] - _EPOCH).days:
+        notes.append(
+            f"'{column}' has dates before {_FIRST_SHOWN[form].isoformat()}, which programs that open {file} may not "
+            "show; they are there as numbers."
+        )
     start = _SPSS_DAYS if form == "sav" else _DAYS_1960
-    return EncodedColumn(
-        name, (seconds + start * 86_400.0) * (1000 if form == "dta" else 1), about, False, _DATES[form][1]
-    )
+    if is_day and form != "sav":
+        counted = milliseconds / 86_400_000 + start
+    else:
+        counted = (milliseconds / 1000 + start * 86_400.0) * (1000 if form == "dta" else 1)
+    kind = _DATES[form][0 if is_day else 1]
+    counts = "days" if is_day else "moments"
+    return EncodedColumn(column, name, counted, about, False, kind, counts=counts, notes=tuple(notes))
 
 
 def _format(about: ColumnLabels, form: Form) -> str:

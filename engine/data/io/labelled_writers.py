@@ -12,10 +12,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from math import isfinite
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
-
-import numpy as np
 
 from engine.common.errors import EngineError
 from engine.common.os_support import aside
@@ -23,9 +23,14 @@ from engine.common.raw_values import is_number
 from engine.data.io.arrow_columns import one_length
 from engine.data.io.column_names import Form, short_names
 from engine.data.io.encoded_column import TAG, EncodedColumn, encode, fitting
+from engine.data.io.missing_codes import spss_missing, stata_labels
 from engine.data.io.read_back import check_labelled
-from engine.data.io.sas_formats import formats_program
+from engine.data.io.sas_formats import formats_program, sas_number
 from engine.data.labels import NO_LABELS, ColumnLabels
+
+MOST_COLUMNS = {"sav": 2**31 - 1, "dta": 32_767, "xpt": 9_999}
+"""Columns of a file, of the form."""
+_MOST_STATA_LABELS = 65_536
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -37,14 +42,23 @@ def write_sav(path: str | Path, columns: Columns, labels: Mapping[str, ColumnLab
     """Write SPSS (.sav); returns notes, one sentence for each thing that the file says otherwise than ``labels``."""
     import pyreadstat
 
+    file = Path(path).name
     frame, encoded, notes = _frame(path, columns, labels or {}, "sav")
     value_labels = {h.name: _value_labels(h) for h in encoded if h.about.values}
-    lost = [h.name for h in encoded if len(value_labels.get(h.name, ())) < len(h.about.values)]
-    missing = {h.name: _spss_missing(h) for h in encoded if h.about.missing or h.about.missing_ranges}
+    lost = [h.column for h in encoded if len(value_labels.get(h.name, ())) < len(h.about.values)]
+    notes += tuple(f"'{name}': {file} cannot hold some of its value labels; they are in the codebook." for name in lost)
+    missing = {}
+    for h in encoded:
+        missing[h.name], n_undeclared = spss_missing(h.about, h.values, h.is_text, h.width)
+        if n_undeclared:
+            notes += (
+                f"'{h.column}': {n_undeclared} of its missing codes and ranges are not declared in {file}, since SPSS "
+                "takes three codes, or a range and one, of at most 8 bytes; the codebook lists all.",
+            )
     with aside(path) as temporary:
         _write(
             temporary,
-            Path(path).name,
+            file,
             pyreadstat.write_sav,
             frame,
             column_labels=_column_labels(encoded),
@@ -54,13 +68,13 @@ def write_sav(path: str | Path, columns: Columns, labels: Mapping[str, ColumnLab
             variable_format={h.name: h.format for h in encoded if h.format},
             row_compress=True,
         )
-        with temporary.open("r+b") as file:
-            file.seek(4)
-            file.write(b"@(#) SPSS DATA FILE".ljust(60))
-            file.seek(92)
-            file.write(b"01 Jan 7000:00:00")
-        check_labelled(temporary, Path(path).name, "sav", {h.name: h.values for h in encoded})
-    return (*notes, *(f"'{name}' is a number: labels of values that are none are in the codebook." for name in lost))
+        with temporary.open("r+b") as header:
+            header.seek(4)
+            header.write(b"@(#) SPSS DATA FILE".ljust(60))
+            header.seek(92)
+            header.write(b"01 Jan 7000:00:00")
+        check_labelled(temporary, file, "sav", encoded, columns)
+    return notes
 
 
 def write_dta(path: str | Path, columns: Columns, labels: Mapping[str, ColumnLabels] | None = None) -> tuple[str, ...]:
@@ -76,15 +90,26 @@ def write_dta(path: str | Path, columns: Columns, labels: Mapping[str, ColumnLab
     value_labels: dict[str, dict[Any, str]] = {}
     for h in encoded:
         if h.is_text and h.about.values:
-            limits.append(f"'{h.name}' is text, and Stata labels numbers only: its value labels are in the codebook.")
-            continue
-        pairs = {value: label for value, label in _value_labels(h).items() if isinstance(value, str) or value % 1 == 0}
-        if len(pairs) < len(h.about.values):
-            limits.append(f"'{h.name}': Stata labels whole numbers only; the other value labels are in the codebook.")
-        if pairs:
-            value_labels[h.name] = {v if isinstance(v, str) else int(v): label for v, label in pairs.items()}
+            limits.append(f"'{h.column}' is text, and Stata labels numbers only: its value labels are in the codebook.")
+        pairs = {
+            value if isinstance(value, str) else int(value): label
+            for value, label in ({} if h.is_text else _value_labels(h)).items()
+            if isinstance(value, str) or stata_labels(value)
+        }
+        if not h.is_text and len(pairs) < len(h.about.values):
+            limits.append(
+                f"'{h.column}': Stata labels whole numbers from -2,147,483,647 to 2,147,483,620 only; the other value "
+                "labels are in the codebook."
+            )
+        if len(pairs) > _MOST_STATA_LABELS:
+            limits.append(
+                f"'{h.column}' has {len(pairs):,} value labels, and Stata takes {_MOST_STATA_LABELS:,}; all are in the "
+                "codebook."
+            )
+        elif pairs:
+            value_labels[h.name] = pairs
         if any(not TAG.fullmatch(code) for code in h.about.missing) or h.about.missing_ranges:
-            limits.append(f"'{h.name}': its missing codes are plain values in Stata; the load script can mark them.")
+            limits.append(f"'{h.column}': its missing codes are plain values in Stata; the load script can mark them.")
     with aside(path) as temporary:
         _write(
             temporary,
@@ -99,7 +124,7 @@ def write_dta(path: str | Path, columns: Columns, labels: Mapping[str, ColumnLab
         )
         stamp = rb"(<timestamp>\x11)\d\d \w{3} \d{4} \d\d:\d\d"
         _overwrite(temporary, Path(path).name, stamp, rb"\g<1>01 Jan 1970 00:00")
-        check_labelled(temporary, Path(path).name, "dta", {h.name: h.values for h in encoded})
+        check_labelled(temporary, Path(path).name, "dta", encoded, columns)
     return (*notes, *limits)
 
 
@@ -114,7 +139,12 @@ def write_xpt(path: str | Path, columns: Columns, labels: Mapping[str, ColumnLab
     path = Path(path)
     frame, encoded, notes = _frame(path, columns, labels or {}, "xpt")
     short = short_names(list(columns), "xpt")
-    program = formats_program(path.name, short, labels or {}, {h.name for h in encoded if h.is_text})
+    about = {h.column: (labels or {}).get(h.column, NO_LABELS) for h in encoded}
+    for h in encoded:
+        about[h.column] = replace(about[h.column], values=h.about.values)  # those of truth values are its own
+        if not h.is_text and not all(sas_number(raw) for raw, _ in h.about.values):
+            notes += (f"'{h.column}' is a number: labels of values that are none are in the codebook.",)
+    program = formats_program(path.name, short, about, {h.name for h in encoded if h.is_text})
     with aside(path) as temporary, aside(path.with_name(f"{path.stem}_formats.sas")) as beside:
         _write(
             temporary,
@@ -128,7 +158,7 @@ def write_xpt(path: str | Path, columns: Columns, labels: Mapping[str, ColumnLab
         )
         _overwrite(temporary, path.name, rb"\d\d[A-Z]{3}\d\d:\d\d:\d\d:\d\d", b"01JAN70:00:00:00")
         _overwrite(temporary, path.name, rb"bsd4\.2", b"SAS   ")
-        check_labelled(temporary, path.name, "xpt", {h.name: h.values for h in encoded})
+        check_labelled(temporary, path.name, "xpt", encoded, columns)
         beside.write_text(program, encoding="utf-8", newline="\n")
     return notes
 
@@ -141,14 +171,20 @@ def _frame(
 
     one_length(columns)
     file, notes, encoded = Path(path).name, [], []
+    if len(columns) > MOST_COLUMNS[form]:
+        raise EngineError(
+            f"the release has {len(columns):,} columns, and {file} can hold {MOST_COLUMNS[form]:,}; release it as CSV "
+            "or Parquet"
+        )
     names = short_names(list(columns), form)
     for name, values in columns.items():
         if names[name] != name:
             notes.append(f"'{name}' is called '{names[name]}' in {file}.")
         about, cut = fitting(labels.get(name, NO_LABELS), form)
         if cut:
-            notes.append(f"'{names[name]}': labels longer than {file} can hold were cut; the codebook has them whole.")
+            notes.append(f"'{name}': labels longer than {file} can hold were cut; the codebook has them whole.")
         encoded.append(encode(name, names[name], values, about, form, file))
+        notes += encoded[-1].notes
     return pd.DataFrame({h.name: h.values for h in encoded}), encoded, tuple(notes)
 
 
@@ -159,45 +195,15 @@ def _column_labels(encoded: Sequence[EncodedColumn]) -> dict[str, str]:
 def _value_labels(column: EncodedColumn) -> dict[Any, str]:
     """Labels by value as the column holds it; special missings by their letter."""
     if column.is_text:
-        return dict(column.about.values)
+        width = column.width
+        return {raw: label for raw, label in column.about.values if len(raw.encode()) <= width}
     labels: dict[Any, str] = {}
     for raw, label in column.about.values:
-        if is_number(raw):
+        if is_number(raw) and isfinite(float(raw)):
             labels[float(raw)] = label
         elif column.tags and TAG.fullmatch(raw) and raw[1] in column.tags:
             labels[raw[1]] = label
     return labels
-
-
-def _spss_missing(column: EncodedColumn) -> list[Any]:
-    """Missing codes as SPSS declares them: three values, or one range and one value; neighbours become a range."""
-    about = column.about
-    if column.is_text:
-        codes: list[Any] = [code for code in about.missing if len(code.encode()) <= 8]
-        if len(codes) > 3:
-            raise _too_many(column)
-        return codes
-    codes = [float(code) for code in about.missing if is_number(code)]
-    ranges = [{"lo": low, "hi": high} for low, high in about.missing_ranges]
-    codes = [code for code in codes if not any(r["lo"] <= code <= r["hi"] for r in ranges)]
-    if len(ranges) > 1 or (ranges and len(codes) > 1):
-        raise _too_many(column)
-    if not ranges and len(codes) > 3:
-        codes.sort()
-        present = column.values[~np.isnan(column.values)]
-        between = set(present[(present >= codes[0]) & (present <= codes[-1])].tolist())
-        labelled = {float(raw) for raw, _ in about.values if is_number(raw) and codes[0] <= float(raw) <= codes[-1]}
-        if not (between | labelled) <= set(codes):
-            raise _too_many(column)
-        return [{"lo": codes[0], "hi": codes[-1]}]
-    return [*ranges, *codes]
-
-
-def _too_many(column: EncodedColumn) -> EngineError:
-    return EngineError(
-        f"column '{column.name}' declares more missing codes than SPSS can hold (three values, or one range and one "
-        "value); declare fewer or recode some"
-    )
 
 
 def _write(temporary: Path, file: str, write: Any, frame: Any, **options: Any) -> None:

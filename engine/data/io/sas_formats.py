@@ -21,12 +21,16 @@ def formats_program(
     about = {name: labels.get(name, NO_LABELS) for name in short}
     formats = {name: f"{'$' if short[name] in text else ''}f{i}_" for i, name in enumerate(short, 1)}
     lines = [f"/* Reads {file} with names, labels and formats. Run it in the folder of that file. */"]
-    labelled = [name for name in short if about[name].values]
+    labels_of = {
+        name: [(raw, label) for raw, label in about[name].values if short[name] in text or sas_number(raw)]
+        for name in short
+    }
+    labelled = [name for name in short if labels_of[name]]
     if labelled:
         lines.append("proc format;")
         for name in labelled:
             lines.append(f"  value {formats[name]}")
-            lines += [f"    {_value(raw, formats[name])} = {quoted(label)}" for raw, label in about[name].values]
+            lines += [f"    {_value(raw, formats[name])} = {quoted(label)}" for raw, label in labels_of[name]]
             lines.append("  ;")
         lines.append("run;")
     lines += [f"libname release xport {quoted(file)};", "data work.release;", "  set release.release;"]
@@ -42,11 +46,16 @@ def formats_program(
     return "\n".join([*lines, "run;", ""])
 
 
+def sas_number(raw: str) -> bool:
+    """Return whether a raw value is a number of SAS, or one of its special missings."""
+    return bool(re.fullmatch(r"\.[a-z]", raw)) or (is_number(raw) and abs(float(raw)) < 1e300)
+
+
 def _value(raw: str, form: str) -> str:
     """A raw value as SAS writes it: text in quotes, special missings as .A."""
     if form.startswith("$"):
         return quoted(raw)
-    return raw.upper() if re.fullmatch(r"\.[a-z]", raw) else raw if is_number(raw) else quoted(raw)
+    return raw.upper()
 
 
 def comment(text: str) -> str:

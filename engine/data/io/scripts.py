@@ -6,13 +6,19 @@ import json
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from decimal import Decimal
+from math import isfinite
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from engine.common.errors import UsageError, did_you_mean
 from engine.common.printable import printable
 from engine.common.raw_values import as_text, is_number, numbers
 from engine.data.io.arrow_columns import one_array, plain_values
 from engine.data.io.column_names import short_names
+from engine.data.io.encoded_column import exact_decimals
+from engine.data.io.missing_codes import spss_missing, stata_labels
 from engine.data.io.sas_formats import comment, quoted
 from engine.data.labels import NO_LABELS, ColumnLabels
 
@@ -21,6 +27,7 @@ if TYPE_CHECKING:
 
 SCRIPTS = {"R": "load.R", "SAS": "load.sas", "Stata": "load.do", "SPSS": "load.sps", "Python": "load.py"}
 """Names of the programs by package."""
+_MOST_WIDTH = 32_767  # bytes of a text in SAS and SPSS
 
 
 @dataclass(frozen=True)
@@ -37,12 +44,16 @@ class _Column:
     @property
     def labelled(self) -> list[tuple[str, str]]:
         """Value labels that a column of its kind can have."""
-        return [(raw, label) for raw, label in self.about.values if not self.numeric or is_number(raw)]
+        return [(raw, label) for raw, label in self.about.values if not self.numeric or _is_finite(raw)]
 
     @property
     def missing(self) -> list[str]:
         """Missing codes that a column of its kind can have."""
-        return [code for code in self.about.missing if not self.numeric or is_number(code)]
+        return [code for code in self.about.missing if not self.numeric or _is_finite(code)]
+
+
+def _is_finite(text: str) -> bool:
+    return is_number(text) and isfinite(float(text))
 
 
 def load_scripts(
@@ -80,14 +91,15 @@ def _described(name: str, values: pa.Array | pa.ChunkedArray, about: ColumnLabel
     arrow_type = distinct.type
     if (
         pa.types.is_null(arrow_type)
-        or pa.types.is_integer(arrow_type)
         or pa.types.is_floating(arrow_type)
-        or pa.types.is_decimal(arrow_type)
+        or (pa.types.is_integer(arrow_type) and np.abs(numbers(distinct)).max(initial=0) < 2**53)
+        or (pa.types.is_decimal(arrow_type) and exact_decimals(distinct))
     ):
         return _Column(name, True, 8, about, _in_ranges(distinct, about))
     texts = [text for text in as_text(distinct).to_pylist() if text]
-    # A leading nought is part of a code, not of a number.
+    # A leading nought is part of a code, not of a number; no package calculates with more digits than a number holds.
     numeric = bool(texts) and all(is_number(text) and not re.match(r"[+-]?0\d|\s", text) for text in texts)
+    numeric = numeric and all(len(text) <= 15 or Decimal(text.strip()) == Decimal(repr(float(text))) for text in texts)
     width = max((len(text.encode()) for text in texts), default=1)
     return _Column(name, numeric, width, about, _in_ranges(distinct, about) if numeric else ())
 
@@ -145,7 +157,7 @@ def _sas(csv_name: str, columns: list[_Column]) -> list[str]:
         "data work.release;",
         f"  infile {quoted(csv_name)} dsd dlm=',' firstobs=2 lrecl=1000000 truncover encoding='utf-8';",
         "  length",
-        *(f"    {short[c.name]} {'8' if c.numeric else f'${max(1, c.width)}'}" for c in columns),
+        *(f"    {short[c.name]} {'8' if c.numeric else f'${min(_MOST_WIDTH, max(1, c.width))}'}" for c in columns),
         "  ;",
         "  input",
         *(f"    {short[c.name]}{'' if c.numeric else ' $'}" for c in columns),
@@ -167,7 +179,7 @@ def _stata(csv_name: str, columns: list[_Column]) -> list[str]:
     texts = [i for i, c in enumerate(columns, 1) if not c.numeric]
     figures = [i for i, c in enumerate(columns, 1) if c.numeric]
     options = f"stringcols({' '.join(map(str, texts))}) " if texts else ""
-    options += f"numericcols({' '.join(map(str, figures))}) " if figures else ""
+    options += f"numericcols({' '.join(map(str, figures))}) asdouble " if figures else ""
     lines = [
         f"* Reads {csv_name}; run it in the folder of that file.",
         f"import delimited using {_compound(csv_name)}, clear varnames(nonames) rowrange(2) encoding(utf-8) ///",
@@ -178,10 +190,13 @@ def _stata(csv_name: str, columns: list[_Column]) -> list[str]:
         name = short[c.name]
         if c.about.label:
             lines.append(f"label variable {name} {_compound(c.about.label)}")
-        integers = [(raw, label) for raw, label in c.labelled if c.numeric and float(raw).is_integer()]
+        integers = [(raw, label) for raw, label in c.labelled if c.numeric and stata_labels(float(raw))]
         if integers:
             pairs = " ".join(f"{int(float(raw))} {_compound(label)}" for raw, label in integers)
-            lines += [f"label define {name}_l {pairs}", f"label values {name} {name}_l"]
+            labels = f"{name}_l" if len(name) <= 30 else f"l{columns.index(c) + 1}_"
+            lines += [f"label define {labels} {pairs}", f"label values {name} {labels}"]
+        if c.numeric and len(integers) < len(c.about.values):
+            lines.append(f"* {name}: Stata cannot label some of its values; the codebook lists them")
         coded = list(dict.fromkeys([*c.missing, *c.in_ranges])) if c.numeric else []
         if 0 < len(coded) <= 26:
             codes = " \\ ".join(f"{raw}=.{chr(97 + i)}" for i, raw in enumerate(coded))
@@ -210,7 +225,7 @@ def _spss(csv_name: str, columns: list[_Column]) -> list[str]:
         "SET UNICODE=ON.",
         f"GET DATA /TYPE=TXT /FILE={quoted(csv_name)} /ENCODING='UTF8' /DELIMITERS=',' /QUALIFIER='\"'",
         "  /ARRANGEMENT=DELIMITED /FIRSTCASE=2 /VARIABLES=",
-        *(f"  {short[c.name]} {'F16.0' if c.numeric else f'A{max(1, c.width)}'}" for c in columns),
+        *(f"  {short[c.name]} {'F16.0' if c.numeric else f'A{min(_MOST_WIDTH, max(1, c.width))}'}" for c in columns),
         "  .",
     ]
     # Reading with decimals would shift numbers written without a point, so these are for showing only.
@@ -226,13 +241,24 @@ def _spss(csv_name: str, columns: list[_Column]) -> list[str]:
             lines.append(f"VALUE LABELS {name}")
             lines += [f"  {raw if c.numeric else quoted(raw)} {quoted(label)}" for raw, label in c.labelled]
             lines.append("  .")
-        codes = [raw if c.numeric else quoted(raw) for raw in c.missing]
-        ranges = [f"{low:.15g} THRU {high:.15g}" for low, high in c.about.missing_ranges if c.numeric]
-        if codes or ranges:
-            lines.append(f"MISSING VALUES {name} ({', '.join([*ranges, *codes])}).")
+        present = np.array([float(raw) for raw, _ in c.labelled] if c.numeric else [])
+        declared, n_left = spss_missing(c.about, present, not c.numeric, c.width)
+        if declared:
+            lines.append(f"MISSING VALUES {name} ({', '.join(map(_spss_code, declared))}).")
+        if n_left:
+            lines.append(f"* {name}: SPSS cannot declare {n_left} of its missing codes; the codebook lists all.")
     levels = {"nominal": "NOMINAL", "ordinal": "ORDINAL", "scale": "SCALE"}
     lines += [f"VARIABLE LEVEL {short[c.name]} ({levels[c.about.measure]})." for c in columns if c.about.measure]
     return [*lines, "EXECUTE."]
+
+
+def _spss_code(code: Any) -> str:
+    if isinstance(code, str):
+        return quoted(code)
+    if isinstance(code, dict):
+        low, high = (f"{code[end]:.15g}" for end in ("lo", "hi"))
+        return f"{low.replace('-inf', 'LOWEST')} THRU {high.replace('inf', 'HIGHEST')}"
+    return f"{code:.15g}"
 
 
 def _shows_whole_numbers(c: _Column) -> bool:

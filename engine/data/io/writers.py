@@ -2,6 +2,7 @@
 
 CSV holds text exactly as it was read, quoted only where it must be; a null is empty.  Parquet is written without the
 schema copies and library metadata that could carry an original's traces; ``created_by`` alone is forced by the library.
+Arrow's description of the types is written where columns have time zones or are spans of time, unknown to Parquet.
 A file is written aside, read back and only then given its name.
 """
 
@@ -13,9 +14,10 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from engine.common.errors import EngineError
 from engine.common.os_support import arrow_file, aside
 from engine.common.raw_values import as_text
-from engine.data.io.arrow_columns import one_array, one_length, plain_values
+from engine.data.io.arrow_columns import one_array, one_length, plain_values, value_notes
 from engine.data.io.read_back import check_bytes, check_parquet
 
 if TYPE_CHECKING:
@@ -28,12 +30,14 @@ _SPECIAL = ',"\r\n'
 _QUOTED = '[,"\\r\\n]'
 
 
-def write_csv(path: str | Path, columns: Mapping[str, pa.Array | pa.ChunkedArray]) -> None:
-    """Write equally long ``columns`` as UTF-8 CSV with a header, commas and ``\\n`` line ends."""
-    n_records = one_length(columns)
+def write_csv(path: str | Path, columns: Mapping[str, pa.Array | pa.ChunkedArray]) -> tuple[str, ...]:
+    """Write equally long ``columns`` as UTF-8 CSV with a header, commas and ``\\n`` line ends; returns a note for each
+    thing that the file says otherwise."""
+    n_records, file = one_length(columns), Path(path).name
     with csv_file(path, list(columns)) as write:
         for start in range(0, n_records, _ROWS):
             write([values.slice(start, _ROWS) for values in columns.values()])
+    return tuple(note for name, values in columns.items() for note in value_notes(name, values, file, has_zones=True))
 
 
 @contextmanager
@@ -56,7 +60,7 @@ def csv_file(
                 written.update(content)
 
             def write(columns: Sequence[pa.Array | pa.ChunkedArray]) -> None:
-                lines = [_lines(values, nothing, end) for values, end in zip(columns, ends, strict=True)]
+                lines = [_lines(*each, nothing) for each in zip(names, columns, ends, strict=True)]
                 write_bytes(_joined_lines(pa, lines))
 
             write_bytes((",".join(_header_text(name) for name in names) + "\n").encode())
@@ -64,7 +68,7 @@ def csv_file(
         check_bytes(temporary, Path(path).name, written.digest())
 
 
-def _lines(values: pa.Array | pa.ChunkedArray, nothing: str, end: str) -> pa.Array:
+def _lines(name: str, values: pa.Array | pa.ChunkedArray, end: str, nothing: str) -> pa.Array:
     """Some records of a column as texts, quoted where needed and followed by ``end``; each distinct text is made
     once."""
     import pyarrow as pa
@@ -75,6 +79,8 @@ def _lines(values: pa.Array | pa.ChunkedArray, nothing: str, end: str) -> pa.Arr
         coded = one_array(plain_values(coded)).dictionary_encode()
     kind = pa.large_string()
     texts = as_text(coded.dictionary).cast(kind)
+    if pa.types.is_temporal(coded.dictionary.type) and pc.any(pc.starts_with(texts, "<")).as_py():
+        raise EngineError(f"column '{name}' has dates of no year that can be written as text; recode them first")
     special = pc.match_substring_regex(texts, _QUOTED)
     if pc.any(special).as_py():
         doubled = pc.replace_substring(texts, '"', '""')
@@ -108,16 +114,42 @@ def _header_text(name: str) -> str:
     return _quoted(name, _SPECIAL + ";\t|\ufeff")
 
 
-def write_parquet(path: str | Path, columns: Mapping[str, pa.Array | pa.ChunkedArray]) -> None:
+def write_parquet(path: str | Path, columns: Mapping[str, pa.Array | pa.ChunkedArray]) -> tuple[str, ...]:
     """Write equally long ``columns`` as Parquet, types kept; dictionary-coded columns are written as plain values.
 
-    A stored dictionary could hold values that no record has any more, so none is taken over.
+    A stored dictionary could hold values that no record has any more, so none is taken over.  Returns a note for each
+    column whose type some programs do not know.
     """
-    n_records = one_length(columns)
+    n_records, file = one_length(columns), Path(path).name
     types = {name: values.type for name, values in columns.items()}
-    with parquet_file(path, types, lambda part: check_parquet(part, Path(path).name, columns)) as write:
+    with parquet_file(path, types, lambda part: check_parquet(part, file, columns)) as write:
         for start in range(0, max(n_records, 1), ROW_GROUP):
             write([values.slice(start, ROW_GROUP) for values in columns.values()])
+    return tuple(
+        f"'{name}' is of the type {kind}: programs that do not read Arrow's description in {file} may show times in UTC"
+        " and spans of time as numbers."
+        for name, kind in _stored_types(types).items()
+        if _needs_description(kind)
+    )
+
+
+def _stored_types(types: Mapping[str, pa.DataType]) -> dict[str, pa.DataType]:
+    """The types of the columns of a Parquet file, which counts no seconds."""
+    import pyarrow as pa
+
+    plain = {name: kind.value_type if pa.types.is_dictionary(kind) else kind for name, kind in types.items()}
+    return {
+        name: pa.timestamp("ms", kind.tz) if pa.types.is_timestamp(kind) and kind.unit == "s" else kind
+        for name, kind in plain.items()
+    }
+
+
+def _needs_description(kind: pa.DataType) -> bool:
+    """Return whether a Parquet file alone does not tell a type: it has no time zones and no spans of time."""
+    import pyarrow as pa
+
+    zone = kind.tz if pa.types.is_timestamp(kind) else None
+    return zone not in (None, "UTC") or pa.types.is_duration(kind)
 
 
 @contextmanager
@@ -130,14 +162,22 @@ def parquet_file(
     import pyarrow as pa
     from pyarrow import parquet
 
-    plain_types = {name: k.value_type if pa.types.is_dictionary(k) else k for name, k in types.items()}
-    schema = pa.schema(list(plain_types.items()))
+    stored = _stored_types(types)
+    schema = pa.schema(list(stored.items()))
+    described = any(map(_needs_description, stored.values()))
     with aside(path) as temporary:
-        written: dict[str, Any] = {"store_schema": False, "compression": "snappy", "version": "2.6"}
+        written: dict[str, Any] = {"store_schema": described, "compression": "snappy", "version": "2.6"}
         with arrow_file(temporary, "wb") as sink, parquet.ParquetWriter(sink, schema, **written) as file:
 
             def write(columns: Sequence[pa.Array | pa.ChunkedArray]) -> None:
-                arrays = [plain_values(values) for values in columns]
+                arrays = []
+                for (name, kind), values in zip(stored.items(), columns, strict=True):
+                    try:
+                        arrays.append(plain_values(values).cast(kind))
+                    except pa.ArrowInvalid:
+                        raise EngineError(
+                            f"column '{name}' has times of no year that can be written; recode them first"
+                        ) from None
                 file.write_table(pa.table(arrays, schema=schema), row_group_size=ROW_GROUP)
 
             yield write
