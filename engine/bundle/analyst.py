@@ -52,6 +52,7 @@ def write(
     (folder / RELEASE).mkdir()
     internal.mkdir(mode=0o700)
     digests, notes = write_tables(folder / RELEASE, source.tables, source.formats, source.labels)
+    source.notes.update(dict.fromkeys(notes))
     unshuffled = _unshuffled(source, internal)
     _write_map(source, internal)
     write_analyst(source.study, source.remade, internal)

@@ -34,13 +34,14 @@ Matched = Literal["id", "unit"]
 
 @dataclass(frozen=True)
 class Applied:
-    """The other file in line with the release: its folder, the number of its records, the columns that were exchanged
-    and those that were left out because the plan drops them."""
+    """The other file in line with the release: its folder, the number of its records, the columns that were exchanged,
+    those that were left out because the plan drops them, and notes on what the formats could not hold."""
 
     folder: Path
     n_records: int
     exchanged: tuple[str, ...]
     dropped: tuple[str, ...]
+    notes: tuple[str, ...] = ()
 
 
 def apply(
@@ -103,9 +104,9 @@ def apply(
             same_as_released(pairs, record, exchanged, tables[name], released_table(bundle, number, len(maps)))
     with new_folder(out) as (hidden, finish):
         labels = {c: NO_LABELS if c == id_column else other.columns[c].about for c in next(iter(tables.values()))}
-        write_tables(hidden, tables, formats, labels)
+        _, notes = write_tables(hidden, tables, formats, labels)
         finish()
-    return Applied(out, other.n_records, exchanged, dropped)
+    return Applied(out, other.n_records, exchanged, dropped, notes)
 
 
 def _read_map(path: Path, by: Matched = "id") -> dict[str, Any]:

@@ -226,6 +226,8 @@ def _write(source: ExportSource | StreamedSource, out: Path, tier: str, tiers: t
             sums[reader.value] = sha256(folder / SUMS)
             check_files(folder, reader)
             leaks.scan(folder, reader, search)
+        for note in source.notes if isinstance(source, ExportSource) else ():
+            say(Message("note", note[:-1]))
         released = digests.get(Tier.PUBLIC) or digests.get(Tier.ANALYST) or {}
         detail = {
             "tiers": [reader.value for reader in tiers],

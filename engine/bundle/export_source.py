@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import TypedDict
@@ -20,9 +20,11 @@ from engine.sweeps.remake import Remade, remake, stream_of
 
 @dataclass(frozen=True)
 class ExportSource(RemadeRun):
-    """A realisation of a study, remade; ``rows`` is its order in the released files, ``key`` the study key."""
+    """A realisation of a study, remade; ``rows`` is its order in the released files, ``key`` the study key and
+    ``notes`` are what the formats could not hold, as far as files were written."""
 
     remade: Remade
+    notes: dict[str, None] = field(default_factory=dict, compare=False)
 
     @cached_property
     def tables(self) -> Tables:

@@ -19,6 +19,7 @@ def write(source: ExportSource, folder: Path) -> dict[str, str]:
     """Write the bundle into an existing folder and return the digests of the released files."""
     plan = source.study.plan
     digests, notes = write_tables(folder, source.tables, source.formats, source.labels)
+    source.notes.update(dict.fromkeys(notes))
     weight = source.data.weight if "weight" in source.include else None
     labels = {
         name: about if name in (source.data.id, source.data.unit) else missing_values(plan, name, about)

@@ -175,5 +175,7 @@ def run_apply(args: argparse.Namespace) -> None:
     new = "new ids" if args.id else "new numbers of households"
     say(f"wrote {out}: {applied.n_records:,} records with {new}, in the order of the release")
     say(f"exchanged: {', '.join(applied.exchanged) or 'no column of this file'}")
+    for note in applied.notes:
+        say(f"note: {note[:-1]}")
     if applied.dropped:
         say(f"left out, since the plan drops them: {', '.join(applied.dropped)}")

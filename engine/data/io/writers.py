@@ -120,14 +120,16 @@ def write_parquet(path: str | Path, columns: Mapping[str, pa.Array | pa.ChunkedA
     A stored dictionary could hold values that no record has any more, so none is taken over.  Returns a note for each
     column whose type some programs do not know.
     """
+    import pyarrow as pa
+
     n_records, file = one_length(columns), Path(path).name
     types = {name: values.type for name, values in columns.items()}
     with parquet_file(path, types, lambda part: check_parquet(part, file, columns)) as write:
         for start in range(0, max(n_records, 1), ROW_GROUP):
             write([values.slice(start, ROW_GROUP) for values in columns.values()])
     return tuple(
-        f"'{name}' is of the type {kind}: programs that do not read Arrow's description in {file} may show times in UTC"
-        " and spans of time as numbers."
+        f"'{name}' is of the type {kind}: programs that do not read Arrow's description in {file} show "
+        f"{'numbers' if pa.types.is_duration(kind) else 'its times in UTC'}."
         for name, kind in _stored_types(types).items()
         if _needs_description(kind)
     )

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pyarrow as pa
 import pytest
 from pandas.io.stata import StataReader
@@ -178,8 +179,8 @@ def held(path: Path, like: pa.Array) -> tuple[list[Any], dict[Any, str] | None, 
         return values, variable.labels, variable.missing
     if path.suffix == ".dta":
         with StataReader(path, convert_dates=False, convert_categoricals=False) as reader:
-            values = reader.read()["x"].tolist()
             labels = next(iter(reader.value_labels().values()), {})
+        values = pd.read_stata(path, convert_dates=False, convert_categoricals=False)["x"].tolist()
         unit = 86_400 if pa.types.is_date(like.type) else 0.001
         return _times(values, like, datetime(1960, 1, 1), unit), labels, []
     values = _transport(path.read_bytes(), len(like))
