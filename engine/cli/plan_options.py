@@ -164,6 +164,7 @@ def plan_of(
 ) -> Plan:
     """The plan that the options describe: from a file, else the study's own, else the sample's, else a first guess;
     then edited."""
+    from engine.measures.planned import check_decision, planned_calls
     from engine.plan import MechanismPlan, edit_plan, read_plan
     from engine.plan.column_assignment import check_seen
 
@@ -213,6 +214,7 @@ def plan_of(
         replicates=replicates,
         max_risk=args.max_risk,
     )
+    check_decision(plan, planned_calls(plan))
     return (
         plan
         if args.places is None

@@ -33,7 +33,7 @@ def planned_indices(study: Study, view: RiskUtilityMap) -> list[int]:
     """The scenarios that the plan's rule picks on a map: one, two where a slope is an edge's, none without a rule."""
     plan = study.plan.decision
     if plan.max_risk is not None:
-        check_bounded(view.measures[view.risk])
+        check_bounded(view.measures[view.risk], float(plan.max_risk))
         return [view.under_bound(float(plan.max_risk))]
     return view.by_slope(float(plan.slope)) if plan.slope is not None else []
 
@@ -89,7 +89,7 @@ def pick(study: Study, view: RiskUtilityMap, **selection: Unpack[SelectionRule])
         scenario, named_replicate = study.find(candidate)
         index, rule = scenario.index, NAMED_BY_HAND
     elif max_risk is not None:
-        check_bounded(view.measures[view.risk])
+        check_bounded(view.measures[view.risk], max_risk)
         index = view.under_bound(max_risk)
         rule = bound_rule_words(view, max_risk)
     else:

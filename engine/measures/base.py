@@ -12,6 +12,8 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from dataclasses import fields as dataclass_fields
+from fractions import Fraction
+from math import inf
 from numbers import Real
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
 
@@ -42,6 +44,8 @@ DependsOn = Literal["", "table", "unaltered", "records"]
 UnitKind = Literal["count", "share_of_records", "share", "other"]
 Rounding = Literal["exact", "sparse", "exposed", "always"]
 
+_LIMITS = re.compile(r"(-?\d+\b)?(?:at most |below 0 to | to below | to )?(\d+(?:/\d+)?\b)?")
+"""The numbers that a range begins with."""
 _CHOICES = {
     "kind": Kind,
     "better": Direction,
@@ -118,11 +122,18 @@ class Measure:
     follows_changes: bool = False
     revised: str = ""
 
+    @property
+    def limits(self) -> tuple[float, float]:
+        """The least and the largest figure, as far as ``range`` gives numbers: ``"0 to 1"``, ``"0 upwards"``."""
+        found = _LIMITS.match(self.range)
+        low, high = found.groups() if found else (None, None)
+        return (-inf if low is None else float(Fraction(low)), inf if high is None else float(Fraction(high)))
+
     def __post_init__(self) -> None:
         check_fields(self, "measure")
         for name, choice in _CHOICES.items():
             value, allowed = getattr(self, name), get_args(choice)
-            if value not in allowed:
+            if not isinstance(value, str) or value not in allowed:
                 raise UsageError(
                     f"measure '{self.name}': {name} == {value!r}, must be {', '.join(allowed[:-1])} or {allowed[-1]}."
                     + near_words(nearest(str(value), allowed))

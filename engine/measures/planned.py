@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import isfinite
 
 from engine.common.errors import UsageError
 from engine.measures import MEASURES, MeasureCall, call
@@ -75,10 +76,30 @@ def deciding_column(plan: Plan, calls: Sequence[MeasureCall], kind: Kind) -> int
     return next((k for k, one in enumerate(calls) if one.measure.kind == kind), None)
 
 
-def check_bounded(risk: MeasureCall) -> None:
-    """Refuse a bound on a measure of which more is better: "at most" would ask for the least protection."""
+def check_bounded(risk: MeasureCall, bound: float) -> None:
+    """Refuse a bound on a measure of which more is better ("at most" would ask for the least protection), and one
+    outside the measure's range."""
     if risk.measure.better == "higher":
         raise UsageError(
             f"a bound is for a measure where lower is better; of '{risk}' higher is better, so judge risk by another "
             "measure, or choose a slope"
         )
+    low, high = risk.measure.limits
+    if risk.measure.better == "zero":  # its size is bounded
+        low, high = 0.0, max(-low, high)
+    if not low <= bound <= high:
+        legal = f"between {low:g} and {high:g}" if isfinite(low) and isfinite(high) else f"at least {low:g}"
+        hint = f" Did you mean {bound / 100:g}?" if high == 1 and 1 < bound <= 100 else ""
+        raise UsageError(f"max_risk == {bound:g}, must be {legal}, the range of '{risk}'.{hint}")
+
+
+def check_decision(plan: Plan, calls: Sequence[MeasureCall]) -> None:
+    """Refuse a plan's bound on a risk that cannot have it."""
+    if plan.decision.max_risk is None:
+        return
+    risk = next((one for one in calls if plan.decision.risk in (str(one), one.measure.name)), None)
+    column = deciding_column(plan, calls, "risk")
+    if risk is None and column is not None:
+        risk = calls[column]
+    if risk is not None:
+        check_bounded(risk, float(plan.decision.max_risk))

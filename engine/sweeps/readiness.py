@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from engine.common.errors import EngineError, UsageError
 from engine.data.microdata import Microdata, RawTable
 from engine.measures import MeasureCall
-from engine.measures.planned import check_bounded, deciding_column
+from engine.measures.planned import check_decision
 from engine.plan import Plan
 from engine.plan.check import refuse_undecided
 from engine.plan.recode import code
@@ -56,7 +56,7 @@ def ready(
     _check_numeric(plan, data)
     _check_objectives(plan, question)
     if calls is None:
-        _check_bound(plan, question)
+        check_decision(plan, question.calls)
     remarks: list[str] = []
     specs, space = scenarios_of(plan, data, known, listed=listed or counted(plan, data) is None, tell=remarks.append)
     return Ready(data, question, specs, space, widest_first(remarks))
@@ -86,18 +86,6 @@ def _check_objectives(plan: Plan, question: Question) -> None:
                 raise UsageError(
                     f"adaptive replicates and a search compare risk with utility, and the plan has no measure of {kind}"
                 )
-
-
-def _check_bound(plan: Plan, question: Question) -> None:
-    """Refuse a bound on a risk that cannot have one."""
-    if plan.decision.max_risk is None:
-        return
-    risk = next((call for call in question.calls if plan.decision.risk in (str(call), call.measure.name)), None)
-    column = deciding_column(plan, question.calls, "risk")
-    if risk is None and column is not None:
-        risk = question.calls[column]
-    if risk is not None:
-        check_bounded(risk)
 
 
 def plan_problems(plan: Plan, raw: RawTable) -> list[str]:

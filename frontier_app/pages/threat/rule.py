@@ -178,8 +178,9 @@ def _bound(
     )
 
     def checked() -> str | None:
-        check_bounded(risk)
-        return DecisionPlan(max_risk=typed.strip()).max_risk if typed.strip() else None
+        bound = DecisionPlan(max_risk=typed.strip()).max_risk if typed.strip() else None
+        check_bounded(risk, 0.0 if bound is None else float(bound))
+        return bound
 
     bound = wrong.attempt(checked, old.max_risk)
     n = state.get().raw.n_records if state.get().raw is not None else 0  # type: ignore[union-attr]
