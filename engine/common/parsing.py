@@ -38,7 +38,7 @@ def fits(value: object, kind: Any) -> bool:
     """Return whether a plain value is of a kind: a type, or lists and dicts of one."""
     try:
         msgspec.convert(value, kind)
-    except msgspec.ValidationError:
+    except (msgspec.ValidationError, UnicodeError):  # the latter of half a character
         return False
     return True
 

@@ -22,6 +22,7 @@ from engine.data.table import occupied
 from engine.mechanisms.base import Drawn, Mechanism, shared_stream, table_stream
 from engine.mechanisms.mixing import Choice, global_choices, local_choices, mixing_set
 from engine.models import location
+from engine.release.amount import Counts
 from engine.release.parameter import Parameter, Setting
 from engine.release.records import ReleasedTable
 from engine.release.results import RunStatus
@@ -139,16 +140,11 @@ def _levels(setting: Setting, keys: location.KeyCells, columns: list[int]) -> tu
     open_ = np.bincount(level_of, weights=~keys.sensitive, minlength=len(levels)) > 0
     without_donor = keys.records[~open_[level_of[keys.x[keys.records]]]]
     if len(without_donor):
-        where: dict[str, list[str]] = {}
-        for i in without_donor.tolist():
-            where.setdefault(names[level_of[keys.x[i]]], []).append(str(i + 1))
-        listed = "; ".join(
-            f"rows {', '.join(rows[:10])}{f' and {len(rows) - 10} more' if len(rows) > 10 else ''}{name}"
-            for name, rows in where.items()
-        )
+        rows = ", ".join(str(i + 1) for i in without_donor[:10].tolist())
+        more = f" and {len(without_donor) - 10} more" if len(without_donor) > 10 else ""
         raise EngineError(
             f"{len(without_donor)} sensitive records have no nonsensitive cell in their level of "
-            f"{'+'.join(setting['within'])}: {listed}"
+            f"{'+'.join(setting['within'])}: rows {rows}{more}"
         )
     return names, level_of
 
@@ -276,6 +272,7 @@ SMIKE = Mechanism(
             "nonsensitive records chosen for each sensitive one",
             low="1",
             label="Similar records for each sensitive one",
+            counts=Counts("count", "similar for each sensitive"),
         ),
         Parameter(
             "fill",
@@ -310,6 +307,7 @@ SMIKE = Mechanism(
         ),
         *location.VARIABLES,
     ),
+    amounts=(("n_mix",),),
     fit=("s", "rule", "selection", "n_mix", "model_set", "within", "y", "log"),
     many_tables=True,
     redraws_levels=True,

@@ -14,7 +14,7 @@ from msgspec import Meta
 
 from engine.common.errors import Remedy, UsageError
 from engine.plan.decimals import decimal_text
-from engine.plan.field_types import Name, check_types, set_fields, typed
+from engine.plan.field_types import Name, as_tuple, check_types, set_fields, typed
 from engine.plan.rate_range import rate_range
 
 ReleaseType = Literal["new", "series", "re-release"]
@@ -43,11 +43,15 @@ class SingleColumns(TypedDict):
 
 def check_include(include: Iterable[str], where: str = "") -> tuple[str, ...]:
     """Columns released besides, each once in the order of :data:`INCLUDE`; ``where`` says where they were asked for."""
-    requested = tuple(include)
+    requested = as_tuple(include)
+    if requested is None:
+        raise UsageError(
+            f"{where or 'include'} is of type {type(include).__name__}, must be a list such as ['weight']."
+        )
     for name in requested:
-        if name not in INCLUDE:
+        if not isinstance(name, str) or name not in INCLUDE:
             raise UsageError(
-                f"{where or 'cannot include'} '{name}', must be weight, id or unit. They stand for the columns that "
+                f"{where or 'cannot include'} {name!r}, must be weight, id or unit. They stand for the columns that "
                 "[data] names as weight, id and unit; other columns are carried, or attributes"
             )
     return tuple(name for name in INCLUDE if name in requested)

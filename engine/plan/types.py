@@ -13,6 +13,7 @@ from decimal import Decimal
 from fractions import Fraction
 from functools import cached_property
 from math import comb
+from numbers import Real
 from typing import Annotated
 
 from msgspec import Meta
@@ -77,7 +78,6 @@ class DataPlan:
     seen: tuple[str, ...] = field(default=(), compare=False)
 
     def __post_init__(self) -> None:
-        set_fields(self, attributes=tuple(self.attributes))
         check_types(self)
         if not self.attributes:
             raise UsageError("the plan codes no attribute; name some, as [[attribute]] in the plan", Remedy.ATTRIBUTES)
@@ -178,9 +178,16 @@ class SpacePlan:
         set_fields(self, swap_sizes=tuple(sorted(set(self.swap_sizes))), rates=self._rates())
 
     def _rates(self) -> tuple[str, ...]:
-        if isinstance(self.rates, str) or not isinstance(self.rates, Iterable):
+        try:
+            given = [] if isinstance(self.rates, str) else list(self.rates)
+        except TypeError:
+            given = []
+        if not given and not isinstance(self.rates, list | tuple):
             raise UsageError(f'rates is {self.rates!r}, must be a list such as ["0.01", "0.02"]')
-        rates = tuple(dict.fromkeys(rate_text(rate) for rate in self.rates))
+        for rate in given:
+            if isinstance(rate, bool) or not isinstance(rate, str | Real | Decimal):
+                raise UsageError(f"rates holds a value of type {type(rate).__name__}, must hold numbers such as 0.02.")
+        rates = tuple(dict.fromkeys(rate_text(str(rate)) for rate in given))
         if not rates:
             raise UsageError("rates is empty; give at least one, for example 0.01")
         return rates
@@ -217,9 +224,7 @@ class DecisionPlan:
         realisation = self.realisation
         if isinstance(realisation, int) and not isinstance(realisation, bool):
             realisation = str(realisation)
-        if realisation not in (FIRST_WITHIN, "first") and not (
-            isinstance(realisation, str) and re.fullmatch("[1-9][0-9]{0,8}", realisation)
-        ):
+        if not isinstance(realisation, str) or not re.fullmatch(f"{FIRST_WITHIN}|first|[1-9][0-9]{{0,8}}", realisation):
             raise UsageError(
                 f"realisation is {self.realisation!r}, must be '{FIRST_WITHIN}', 'first' or the number of a replicate"
             )
@@ -233,7 +238,7 @@ class DecisionPlan:
 
 def _probability(value: str) -> str:
     """The share of single runs as the shortest decimal text, or :data:`ON_MEAN`."""
-    if value == ON_MEAN:
+    if isinstance(value, str) and value == ON_MEAN:
         return ON_MEAN
     text = decimal_text(value, "probability")
     if not 0 < Decimal(text) < 1:

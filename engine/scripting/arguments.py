@@ -40,7 +40,10 @@ def _got(value: object) -> str:
     """A value as a sentence quotes it; of a large object its type."""
     if not isinstance(value, _QUOTED):
         return f"of type {type(value).__name__}"
-    text = repr(value)
+    try:
+        text = repr(value)
+    except Exception:  # of an object of somebody else within a list
+        return f"of type {type(value).__name__}"
     return text if len(text) <= _LONGEST else text[: _LONGEST - 3] + "..."
 
 
@@ -94,7 +97,7 @@ def decimal(name: str, value: Any) -> str:
     return str(value)
 
 
-def list_of(name: str, value: Any) -> list[Any]:
+def list_of(name: str, value: Any, wanted: str = "") -> list[Any]:
     """The items of a list, an array or a column; a text is no list of its letters, and a set has no order."""
     ordered = isinstance(value, KeysView) or not isinstance(value, Set)
     if ordered and not isinstance(value, str | bytes | Mapping) and isinstance(value, Iterable):
@@ -104,7 +107,8 @@ def list_of(name: str, value: Any) -> list[Any]:
             pass
         else:
             return [item.item() if isinstance(item, np.generic) else item for item in items]
-    raise _refused(name, value, f"a list such as [{value!r}]" if isinstance(value, str | int | float) else "a list")
+    such = f"a list such as [{value!r}]" if isinstance(value, str | int | float) else "a list"
+    raise _refused(name, value, wanted or such)
 
 
 def rates(name: str, value: Any) -> list[Any]:
@@ -195,10 +199,8 @@ def mechanisms(name: str, value: Any) -> list[tuple[str, dict[Any, Any]]]:
     wanted = "names with parameters such as {'rds': {'s': 3}}"
     if isinstance(value, Mapping):
         value = list(value.items())
-    if isinstance(value, str | bytes | Set) or not isinstance(value, Iterable):
-        raise _refused(name, value, wanted)
     pairs = []
-    for item in value:
+    for item in list_of(name, value, wanted):
         pair = (item, {}) if isinstance(item, str) else item
         if not isinstance(pair, Sequence) or len(pair) != 2:
             raise UsageError(f"{name} holds {_got(pair)}, must be {wanted}")

@@ -315,7 +315,7 @@ def test_data_that_do_not_allow_it():
     )
     data = numbered({"A": [0] * 5 + [1] + [1] * 2, "B": [0] * 6 + [1] * 2}, {"u": range(8)})
     assert refusal(data, within="A") == (
-        "3 sensitive records have no nonsensitive cell in their level of A: rows 6, 7, 8 in A=v1"
+        "3 sensitive records have no nonsensitive cell in their level of A: rows 6, 7, 8"
     )
 
 

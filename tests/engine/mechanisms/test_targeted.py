@@ -337,7 +337,10 @@ def some() -> Microdata:
         ({"hierarchy": ""}, "hierarchy names no attribute; name the places from coarse to fine, such as"),
         ({"hierarchy": "town+region"}, "hierarchy: 'town' decides 'region', so it is the finer one; write region+town"),
         ({"rate": "5"}, "rate == 5, must be between 0 and 1. Did you mean 0.05?"),
-        ({"hierarchy": "sex+town"}, "'sex' differs between members of 1 household, first household 'h0'; targeted"),
+        (
+            {"hierarchy": "sex+town"},
+            "'sex' differs between members of 1 household, first in the one that begins at record 1; targeted",
+        ),
         ({"similar": "size|sex"}, "profile 2 of similar: 'sex' differs between members of 1 household; use columns"),
         ({"similar": "town"}, "similar: profile 1 names 'town', the finest level; no donor can agree on it and lie"),
         ({"risk": "sexx"}, "unknown attribute 'sexx'. Did you mean 'sex'?"),
