@@ -19,7 +19,7 @@ from engine.common.spreadsheets import as_cells
 from engine.common.streams import STREAM_VERSION
 from engine.data.io.writers import write_csv, write_parquet
 from engine.frontier.summary import summarise
-from engine.mechanisms import mechanism
+from engine.mechanisms import amount, mechanism
 from engine.plan import plan_to_toml
 from engine.release.results import NoteKind, RunStatus
 from engine.release.spec import pairs_wanted
@@ -224,6 +224,7 @@ def _write_candidates(study: Study, folder: Path) -> None:
         "id": pa.array([s.label for s in scenarios]),
         "mechanism": pa.array([s.spec.mechanism for s in scenarios]),
         "rate": pa.array([s.spec.rate for s in scenarios]),
+        "amount": pa.array([str(amount(s.spec)) for s in scenarios]),
         "rule": pa.array([s.spec.rule for s in scenarios]),
         "spec": pa.array([s.spec.text for s in scenarios]),
         "replicates": pa.array(summary.counted),

@@ -26,6 +26,7 @@ from engine.decision.disclosure_text import (
     says_rate,
     says_share,
 )
+from engine.mechanisms import amount
 
 _FREE_TEXTS = re.compile(
     r"cover\..*|design\.(design|geography)|threat\.(intruder|harm|public_files\..*)|approved\.(departures|changes)\..*"
@@ -119,7 +120,7 @@ def _check_text(tier: Tier, where: str, text: str, source: ExportSource) -> None
         _refuse(tier, where, disclosed)
     if tier is Tier.MEMBER and source.study.plan.publish.members_rate == "tell":
         return
-    if says_rate(text, source.scenario.spec.rate):
+    if says_rate(text, amount(source.scenario.spec).share):
         _refuse(tier, where, "the rate")
     if says_extent(text, int(source.remade.changed.sum()), source.data.n_records):
         _refuse(tier, where, EXTENT)

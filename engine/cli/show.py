@@ -55,7 +55,7 @@ def run_show(args: argparse.Namespace) -> None:
     with Study.open(args.study) as study:
         view = map_of(study, args)
         if args.max_risk is not None:
-            check_bounded(view.measures[view.risk])
+            check_bounded(view.measures[view.risk], args.max_risk)
         advice = unmet_lines(study, view, args.max_risk, args.study) if args.by == "scenario" else []
         progress = study.progress
         make = scenario_rows if args.by == "scenario" else realisation_rows
@@ -159,5 +159,5 @@ def print_table(
         for mark, meaning in show_table.MARKS.items():
             if any(mark in text for text in standings):
                 say(f"{mark} {meaning}")
-        for meaning in show_table.rate_meanings(view, rows):
+        for meaning in show_table.amount_meanings(view, rows):
             say(meaning)

@@ -14,9 +14,9 @@ from engine.common.printable import printable
 from engine.common.terminal import padded, shortened, text_width
 from engine.frontier.risk_utility_map import RiskUtilityMap
 from engine.frontier.summary import losses
-from engine.mechanisms import mechanism
+from engine.mechanisms import amount, mechanism
 from engine.release.scenarios import Scenario
-from engine.release.spec import ReleaseSpec, percent
+from engine.release.spec import ReleaseSpec
 from engine.report.candidate_table import quantile_columns
 from engine.report.unit_counts import COLUMNS
 
@@ -80,7 +80,7 @@ def brief_columns(
     before = [
         Column("id", [row["id"] for row in rows]),
         Column("swapped", _settings(specs, [scenario.spec for scenario in view.scenarios]), cut=True),
-        Column("rate", [percent(rate) if (rate := _rate(spec)) else "-" for spec in specs], right=True),
+        _amounts(specs),
     ]
     if len({row.get("replicates") for row in rows}) > 1:
         before += named_columns(rows, ["replicates"])
@@ -98,13 +98,15 @@ def brief_columns(
     return [*before, *named_columns(rows, calls), *after]
 
 
-def _rate(spec: ReleaseSpec) -> str:
-    """The rate of a scenario, whatever its mechanism counts; empty where it has none."""
-    return spec.rate or dict(spec.params).get("rate", "")
+def _amounts(specs: Sequence[ReleaseSpec]) -> Column:
+    """How much each scenario changes: the rate of random swaps, else in the terms of each mechanism."""
+    if all(spec.by_roles for spec in specs):
+        return Column("rate", [amount(spec).short for spec in specs], right=True)
+    return Column("amount", [str(amount(spec)) or "-" for spec in specs])
 
 
 def _settings(specs: Sequence[ReleaseSpec], study: Sequence[ReleaseSpec]) -> list[str]:
-    """The settings that set each scenario apart from others of the study beside its rate: the roles of a random swap,
+    """The settings that set each scenario apart from others of the study beside its amount: the roles of a random swap,
     else the mechanism with those of its parameters in which its scenarios differ."""
     values: dict[tuple[str, str], set[str]] = {}
     for spec in study:
@@ -114,18 +116,21 @@ def _settings(specs: Sequence[ReleaseSpec], study: Sequence[ReleaseSpec]) -> lis
     def words(spec: ReleaseSpec) -> str:
         if spec.by_roles:
             return spec.short
+        amounts = {name for way in mechanism(spec.mechanism).amounts for name in way}
         apart = [
-            f"{name}={text}" for name, text in spec.params if name != "rate" and len(values[spec.mechanism, name]) > 1
+            f"{name}={text}"
+            for name, text in spec.params
+            if name not in amounts and len(values[spec.mechanism, name]) > 1
         ]
         return " ".join((spec.mechanism, *apart))
 
     return [words(spec) for spec in specs]
 
 
-def rate_meanings(view: RiskUtilityMap, rows: Sequence[Row]) -> list[str]:
-    """A sentence for each mechanism but the random swap on what its rate counts."""
-    names = {s.spec.mechanism for s in _scenarios(view, rows) if not s.spec.by_roles and _rate(s.spec)}
-    return [f"rate of {name}: {mechanism(name).rate}" for name in sorted(names)]
+def amount_meanings(view: RiskUtilityMap, rows: Sequence[Row]) -> list[str]:
+    """A sentence for each mechanism but the random swap on what its amount counts."""
+    names = {s.spec.mechanism for s in _scenarios(view, rows) if not s.spec.by_roles}
+    return [f"amount of {name}: {mechanism(name).rate}" for name in sorted(names)]
 
 
 def _figures(rows: Sequence[Row], call: str) -> Column:

@@ -11,6 +11,7 @@ from typing import Any, Literal
 import numpy as np
 
 from engine.common.errors import UsageError
+from engine.mechanisms import amount
 from engine.release.scenarios import Scenario
 from engine.study.study import Study
 
@@ -55,7 +56,7 @@ def disclosure_in(study: Study, scenario: Scenario | None, text: str) -> Disclos
         return named
     if scenario is None:
         return None
-    return Disclosure("rate") if says_rate(text, scenario.spec.rate) else _extent_in(study, scenario, text)
+    return Disclosure("rate") if says_rate(text, amount(scenario.spec).share) else _extent_in(study, scenario, text)
 
 
 def disclosure_warning(study: Study, scenario: Scenario | None, text: str) -> str:

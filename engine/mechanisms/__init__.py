@@ -10,6 +10,8 @@ from importlib import import_module
 
 from engine.common.registry import Registry
 from engine.mechanisms.base import Drawn, Mechanism, shared_stream, table_stream
+from engine.release.amount import Amount
+from engine.release.spec import ReleaseSpec
 
 _FILES = {
     "random_swap": ("random_swap", "SWAP"),
@@ -59,4 +61,19 @@ def mechanism(name: str) -> Mechanism:
     return MECHANISMS.find(name)
 
 
-__all__ = ["MECHANISMS", "Drawn", "Mechanism", "mechanism", "names", "register", "shared_stream", "table_stream"]
+def amount(spec: ReleaseSpec) -> Amount:
+    """How much a scenario changes, in the terms of its mechanism."""
+    return mechanism(spec.mechanism).amount(spec)
+
+
+__all__ = [
+    "MECHANISMS",
+    "Drawn",
+    "Mechanism",
+    "amount",
+    "mechanism",
+    "names",
+    "register",
+    "shared_stream",
+    "table_stream",
+]

@@ -18,6 +18,7 @@ from engine.common.registry import call_registered, check_fields, described
 from engine.common.streams import derive, generator
 from engine.data.microdata import Microdata
 from engine.data.table import ContingencyTable
+from engine.release.amount import Amount
 from engine.release.parameter import Parameter, Setting
 from engine.release.records import ReleasedTable
 from engine.release.results import RunStatus
@@ -78,7 +79,9 @@ class Mechanism:
 
     ``prepare(setting)`` checks the data and does once what all replicates share (distances, fits); ``draw(prepared,
     setting, derived)`` draws one replicate from its derived key.  ``rate`` says in words what its amount counts
-    (records, initiators, targets), ``when`` when to use it, ``fit`` names the parameters that ``prepare`` depends on
+    (records, initiators, targets), ``amounts`` names the parameters that give it: of each group the first that does not
+    leave it to the next, and of several groups one amount each; without any, ``whole`` is the amount of every
+    candidate.  ``when`` says when to use it, ``fit`` names the parameters that ``prepare`` depends on
     (candidates that agree on them share one fit).  ``changes(setting)`` gives the positions of the attributes that may
     change (default: the keys); where parameters list these attributes, ``altered_by`` names them, joined by +.  One
     that publishes ``many_tables`` together calls their number ``D``.
@@ -100,6 +103,8 @@ class Mechanism:
     prepare: Callable[[Setting], Any]
     draw: Callable[[Any, Setting, bytes], Drawn]
     parameters: tuple[Parameter, ...] = ()
+    amounts: tuple[tuple[str, ...], ...] = ()
+    whole: str = ""
     fit: tuple[str, ...] = ()
     many_tables: bool = False
     check: Callable[[Mapping[str, Any]], None] | None = field(default=None)
@@ -121,6 +126,9 @@ class Mechanism:
                 raise UsageError(f"mechanism '{self.name}': parameters holds {described(parameter)}, not a Parameter.")
         if unknown := {*self.fit} - {parameter.name for parameter in self.parameters}:
             raise UsageError(f"mechanism '{self.name}': fit names '{min(unknown)}', which is no parameter of it.")
+        counting = {parameter.name for parameter in self.parameters if parameter.counts}
+        if unknown := {name for way in self.amounts for name in way} - counting:
+            raise UsageError(f"mechanism '{self.name}': amounts names '{min(unknown)}', no parameter with counts.")
 
     def parameter(self, name: str) -> Parameter:
         """The parameter called ``name``."""
@@ -130,6 +138,32 @@ class Mechanism:
         raise UsageError(
             f"mechanism '{self.name}' has no parameter '{name}'.{did_you_mean(name, [p.name for p in self.parameters])}"
         )
+
+    def amount(self, spec: ReleaseSpec) -> Amount:
+        """How much a scenario changes."""
+        if self.by_roles:
+            return Amount("share", spec.rate, "of records")
+        texts = dict(spec.params)
+        amounts = [given.amount(texts.get(given.name, given.default or "")) for given in self._giving(texts)]
+        if len(amounts) == 1:
+            return amounts[0]
+        return Amount("word", ", then ".join(map(str, amounts)) or self.whole)
+
+    def settings(self, spec: ReleaseSpec) -> tuple[tuple[str, str], ...]:
+        """The parameters of a scenario but those that leave its amount to another one."""
+        texts = dict(spec.params)
+        giving = {parameter.name for parameter in self._giving(texts)}
+        unused = {name for way in self.amounts for name in way} - giving
+        return tuple((name, text) for name, text in spec.params if name not in unused)
+
+    def _giving(self, texts: Mapping[str, str]) -> list[Parameter]:
+        """The parameter of each group that gives the amount: the first that does not leave it to the next."""
+        giving = []
+        for way in self.amounts:
+            parameters = [self.parameter(name) for name in way]
+            set_ones = (p for p in parameters if p.counts and texts.get(p.name, p.default) != p.counts.unset)
+            giving.append(next(set_ones, parameters[-1]))
+        return giving
 
     def altered(self, spec: ReleaseSpec) -> tuple[str, ...]:
         """Names of the attributes that a scenario may change."""

@@ -22,6 +22,7 @@ import numpy as np
 from engine.common.errors import EngineError, UsageError, did_you_mean
 from engine.mechanisms import propensity
 from engine.mechanisms.base import Drawn, Mechanism, table_stream
+from engine.release.amount import Counts
 from engine.release.parameter import Parameter, Setting
 from engine.release.records import ReleasedTable
 from engine.release.results import RunStatus
@@ -266,6 +267,7 @@ CGS = Mechanism(
             "records that move in each direction of a pair of strata",
             low="0",
             label="Records that move each way between two strata",
+            counts=Counts("count", "records each way", unset="0"),
         ),
         Parameter(
             "rate",
@@ -275,6 +277,7 @@ CGS = Mechanism(
             low="0",
             high="1",
             label="The same as a share of the smallest stratum",
+            counts=Counts("share", "of the smallest stratum each way"),
         ),
         Parameter(
             "mode",
@@ -315,6 +318,7 @@ CGS = Mechanism(
             label="Pairs of strata by hand",
         ),
     ),
+    amounts=(("n_swap", "rate"),),
     fit=("strata", "distance", "odd", "formula", "pairs"),
     altered_by="strata",
     check=check,

@@ -28,6 +28,7 @@ from engine.common.errors import EngineError, UsageError
 from engine.common.streams import kernel_state
 from engine.mechanisms.base import Drawn, Mechanism, table_stream
 from engine.models import location
+from engine.release.amount import Amount, Counts
 from engine.release.parameter import Parameter, Setting
 from engine.release.records import ReleasedTable
 from engine.release.results import RunStatus
@@ -35,7 +36,16 @@ from engine.release.results import RunStatus
 
 @dataclass(frozen=True)
 class NumberOrWord(Parameter):
-    """A number within its range, or one of the words in ``choices``; its value is the number or the word."""
+    """A number within its range, or one of the words in ``choices``; its value is the number or the word.
+
+    ``in_words`` is the amount that the word stands for.
+    """
+
+    in_words: str = ""
+
+    def amount(self, text: str) -> Amount:
+        """The amount that a number or the word gives."""
+        return Amount("word", self.in_words) if text in self.choices else super().amount(text)
 
     def canonical(self, text: str) -> str:
         """The word as it stands, or the one text of equal numbers."""
@@ -224,6 +234,8 @@ RDS = Mechanism(
             high="1",
             choices=("s2",),
             label="Share of records that begin a swap",
+            counts=Counts("share", "of records begin"),
+            in_words="as many as are sensitive begin",
         ),
         NumberOrWord(
             "n_init",
@@ -233,6 +245,7 @@ RDS = Mechanism(
             low="0",
             choices=("rate",),
             label="Number of records that begin a swap",
+            counts=Counts("count", "records begin", unset="rate"),
         ),
         Parameter(
             "partner_pool",
@@ -250,6 +263,7 @@ RDS = Mechanism(
             label="Who begins a swap is nobody's partner",
         ),
     ),
+    amounts=(("n_init", "rate"),),
     fit=("s", "rule", "n_init", "partner_pool"),
     check=check_rds,
 )
@@ -266,6 +280,7 @@ DDS = Mechanism(
     prepare=prepare_dds,
     draw=draw_dds,
     parameters=location.THRESHOLD,
+    whole="all sensitive records",
     fit=("s", "rule"),
     check=check_dds,
 )

@@ -189,6 +189,7 @@ MAPS = Mechanism(
         ),
         *location.VARIABLES,
     ),
+    whole="all sensitive records",
     fit=("s", "rule", "y", "log"),
     many_tables=True,
     check=check,

@@ -20,6 +20,7 @@ from engine.data.table import occupied
 from engine.mechanisms.base import Drawn, Mechanism, table_stream
 from engine.mechanisms.propensity import strata_places
 from engine.models.columns import complete_numbers
+from engine.release.amount import Counts
 from engine.release.parameter import Parameter, Setting
 from engine.release.records import ReleasedTable
 from engine.release.results import RunStatus
@@ -167,6 +168,7 @@ NOISE = Mechanism(
             "variance of the noise over the variance of the column",
             low="0",
             label="Variance of the noise, as a share of the column's",
+            counts=Counts("number"),
         ),
         Parameter(
             "rescale",
@@ -197,5 +199,6 @@ NOISE = Mechanism(
             label="Stay within the smallest and largest value",
         ),
     ),
+    amounts=(("c",),),
     fit=("cols", "within"),
 )

@@ -132,6 +132,8 @@ def pipeline(name: str, title: str, when: str, steps: Sequence[Mechanism]) -> Me
         prepare=prepare,
         draw=draw,
         parameters=tuple(parameter for step in steps for parameter in step.parameters),
+        amounts=tuple(way for step in steps for way in step.amounts),
+        whole=", then ".join(step.whole for step in steps if step.whole),
         altered_by=next((step.altered_by for step in steps if step.altered_by), ""),
         fit=steps[0].fit + tuple(name for step in steps[1:] for name in step.fit),
         refuses_pairs=all(step.refuses_pairs for step in steps),

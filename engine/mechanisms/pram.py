@@ -22,6 +22,7 @@ from engine.common.errors import EngineError, UsageError, did_you_mean
 from engine.data.table import occupied
 from engine.mechanisms.base import Drawn, Mechanism, table_stream
 from engine.models.transition import FORMS, Matrices, checked, leaving, spread
+from engine.release.amount import Counts
 from engine.release.parameter import Parameter, Setting
 from engine.release.records import ReleasedTable
 from engine.release.results import RunStatus
@@ -256,6 +257,7 @@ PRAM = Mechanism(
             high="1",
             label="Chance that a record of the smallest category moves",
             symbol="θ",
+            counts=Counts("number"),
         ),
         Matrices(
             "matrix",
@@ -263,6 +265,7 @@ PRAM = Mechanism(
             "",
             "transition probabilities used instead of the invariant ones",
             label="Transition probabilities of your own",
+            counts=Counts("word", "by a given matrix", unset=""),
         ),
         Parameter(
             "domain",
@@ -273,6 +276,7 @@ PRAM = Mechanism(
             label="Categories of a key as a whole",
         ),
     ),
+    amounts=(("matrix", "theta"),),
     fit=("vars", "over", "theta", "matrix", "domain"),
     redraws_levels=True,
     check=check,

@@ -37,6 +37,7 @@ from engine.data.units import Units
 from engine.mechanisms.base import Drawn, Mechanism, table_stream
 from engine.mechanisms.crossing import crossed, rules_met, shared
 from engine.models.columns import complete_numbers
+from engine.release.amount import Counts
 from engine.release.parameter import Parameter, Setting
 from engine.release.records import ReleasedTable
 from engine.release.results import RunStatus
@@ -321,6 +322,7 @@ SURVEY_SWAP = Mechanism(
             low="0",
             high="0.5",
             label="Share of records that are targets (twice as many are perturbed)",
+            counts=Counts("share", "of records are targets"),
         ),
         Parameter(
             "swap",
@@ -390,6 +392,7 @@ SURVEY_SWAP = Mechanism(
             label="Which attribute counts in the bias",
         ),
     ),
+    amounts=(("rate",),),
     fit=("swap", "boundary", "linked", "stratum", "risk", "k", "size", "certain"),
     check=check,
     changes=_places,

@@ -33,6 +33,7 @@ from engine.data.units import Units
 from engine.mechanisms.base import Drawn, Mechanism, table_stream
 from engine.mechanisms.crossing import crossed, rules_met, shared
 from engine.mechanisms.targeted_remarks import remarks
+from engine.release.amount import Counts
 from engine.release.parameter import Parameter, Setting
 from engine.release.records import ReleasedTable
 from engine.release.results import RunStatus
@@ -107,15 +108,14 @@ def _check_hierarchy(data: Microdata, units: Units, names: tuple[str, ...], plac
     """Warnings about a hierarchy; refuses what is none."""
     if not names:
         raise UsageError("hierarchy names no attribute; name the places from coarse to fine, such as region+district.")
-    warnings, unit_column = [], data.raw.columns[str(data.unit)]
+    warnings: list[str] = []
     for name, j in zip(names, places, strict=True):
         constant = units.constant(data.codes[j])
         if not constant.all():
-            first = unit_column.values[int(unit_column.codes[units.first[np.argmin(constant)]])].as_py()
             raise EngineError(
-                f"'{name}' differs between members of {plural(int(np.sum(~constant)), 'household')}, first "
-                f"household '{first}'; targeted swapping moves whole households, so geography must be one for all of "
-                "them"
+                f"'{name}' differs between members of {plural(int(np.sum(~constant)), 'household')}, first in the one "
+                f"that begins at record {int(units.first[np.argmin(constant)]) + 1:,}; targeted swapping moves whole "
+                "households, so geography must be one for all of them"
             )
         if int(data.codes[j].min()) == int(data.codes[j].max()):
             raise UsageError(f"hierarchy: all records lie in one '{name}'; leave it out")
@@ -326,6 +326,7 @@ TRS = Mechanism(
             low="0",
             high="1",
             label="Share of households that are swapped",
+            counts=Counts("share", "of households"),
         ),
         Parameter(
             "hierarchy",
@@ -389,6 +390,7 @@ TRS = Mechanism(
             label="Keep the errors of the published program",
         ),
     ),
+    amounts=(("rate",),),
     fit=("hierarchy", "risk", "k", "similar", "levels"),
     changes=_places,
     altered_by="hierarchy",

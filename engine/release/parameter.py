@@ -9,6 +9,7 @@ from typing import Any, Literal
 
 from engine.common.errors import UsageError
 from engine.data.microdata import Microdata
+from engine.release.amount import Amount, Counts
 from engine.release.spec import ReleaseSpec
 
 ParameterKind = Literal["decimal", "whole", "choice", "names", "text", "truth"]
@@ -22,6 +23,7 @@ class Parameter:
 
     ``low`` and ``high`` bound decimals and whole numbers (inclusive); ``choices`` lists the words of a choice.
     ``label`` is what a page calls it, ``symbol`` the sign of the literature; by default both follow from the name.
+    ``counts`` is there where the parameter says how much is changed.
     """
 
     name: str
@@ -33,6 +35,7 @@ class Parameter:
     choices: tuple[str, ...] = ()
     label: str = ""
     symbol: str = ""
+    counts: Counts | None = None
 
     def canonical(self, text: str) -> str:
         """The one text of equal values: ``"0.10"`` is ``"0.1"``; refuses what is out of range."""
@@ -49,6 +52,14 @@ class Parameter:
         if self.kind == "names":
             return "+".join(part.strip() for part in text.split("+") if part.strip())
         return text
+
+    def amount(self, text: str) -> Amount:
+        """The amount that a canonical text gives; of a parameter that ``counts``."""
+        assert self.counts is not None
+        kind, unit, _ = self.counts
+        if kind == "word":
+            return Amount(kind, unit)
+        return Amount(kind, f"{self.symbol or self.name} = {text}" if kind == "number" else text, unit)
 
     @property
     def wanted(self) -> str:

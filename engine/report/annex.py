@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from engine.mechanisms import amount
 from engine.models.record_release import RecordRelease
 from engine.plan.places import places_of
 from engine.release.records import ReleasedTable
 from engine.release.results import NoteKind, RunStatus
-from engine.release.spec import percent as rate_percent
 from engine.report.chair import GROUPS_SHOWN, chair_facts
 from engine.report.context import report_context
 from engine.report.losses import worst
@@ -41,7 +41,7 @@ def chair_sections(study: Study, realisation: Remade) -> Document:
     names = {
         "about": study.plan.about,
         "facts": facts,
-        "asked": rate_percent(facts.asked) if facts.asked else "",
+        "asked": facts.asked_amount,
         "changed_in": _changed_in(facts.tables),
         "min_n": study.plan.tolerances.min_n,
         "groups_shown": facts.groups[:GROUPS_SHOWN],
@@ -60,7 +60,7 @@ def analyst_sections(study: Study, realisation: Remade) -> Document:
         "candidate": context.scenario,
         "letter": context.letter,
         "spec": spec,
-        "rate": rate_percent(spec.rate) if spec.rate else "none",
+        "amount": str(amount(spec)),
         "choice": context.choice,
         "status": RunStatus(realisation.status).word,
         "changed": int(realisation.changed.sum()),

@@ -11,7 +11,8 @@ import numpy as np
 from engine.common.wording import listed, lower_first
 from engine.frontier.chance import share_within
 from engine.frontier.summary import believed_errors, t_thresholds
-from engine.mechanisms import mechanism
+from engine.mechanisms import amount, mechanism
+from engine.release.amount import Amount
 from engine.release.selection import UNIFORM, selection_of
 from engine.report.map_facts import CandidateRow
 from engine.report.shares import optional
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from engine.measures import MeasureCall
     from engine.release.spec import ReleaseSpec
     from engine.report.context import ReportContext
+    from engine.study.study import Study
 
 MOST_FURTHER = 4
 """Most candidates that have a letter only because they meet the bound."""
@@ -36,10 +38,11 @@ def _attributes(names: Sequence[str]) -> str:
     return f"the attribute{'' if len(names) == 1 else 's'} {listed(names)}"
 
 
-def candidate_words(spec: ReleaseSpec, extents: Sequence[str] = ()) -> str:
+def candidate_words(spec: ReleaseSpec, extents: Sequence[Amount] = ()) -> str:
     """What a candidate does, without how much: attributes and roles, or the method.
 
-    Among several ``extents`` (rates, ascending) its place is said where it is the first, the last or between.
+    Among several ``extents`` (amounts of its mechanism, ascending) its place is said where it is the first, the last or
+    between.
     """
 
     roles = spec.attributes
@@ -48,7 +51,8 @@ def candidate_words(spec: ReleaseSpec, extents: Sequence[str] = ()) -> str:
         method = mechanism(spec.mechanism)
         title = f"uses {lower_first(method.title)}"  # after "candidate A", as "exchanges" is
         altered = method.altered(spec)
-        return f"{title}, which may change {_attributes(altered)}" if altered else title
+        title = f"{title}, which may change {_attributes(altered)}" if altered else title
+        return title + _place(amount(spec), extents, "amount")
     limits = [
         f"{verb} on {_attributes(names)}"
         for role, verb in (("F", "agree"), ("C", "differ"))
@@ -61,11 +65,25 @@ def candidate_words(spec: ReleaseSpec, extents: Sequence[str] = ()) -> str:
     )
     if selection.lean != UNIFORM:
         words += ", rare records more often than others"
-    if len(extents) > 1 and spec.rate in extents:
-        position = extents.index(spec.rate)
-        ends = {0: "the smallest", len(extents) - 1: "the largest"}
-        words += f", at {ends.get(position, 'a middle')} share of records tried"
-    return words
+    return words + _place(amount(spec), extents, "share of records")
+
+
+def _place(asked: Amount, extents: Sequence[Amount], noun: str) -> str:
+    """Words on an amount's place among several that were tried."""
+    if len(extents) < 2 or asked not in extents:
+        return ""
+    ends = {0: "the smallest", len(extents) - 1: "the largest"}
+    return f", at {ends.get(extents.index(asked), 'a middle')} {noun} tried"
+
+
+def extents_tried(study: Study, spec: ReleaseSpec) -> list[Amount]:
+    """The amounts of a candidate's mechanism that a study tried, ascending; none where they are not of one unit."""
+    if spec.by_roles:
+        return sorted((Amount("share", rate, "of records") for rate in study.plan.space.rates), key=lambda a: a.order)
+    codes, names = study.scenarios.coded("mechanism")
+    places = np.flatnonzero(codes == names.index(spec.mechanism)).tolist()
+    tried = sorted({amount(study.scenarios[i].spec) for i in places}, key=lambda a: a.order)
+    return tried if len({one.unit for one in tried}) == 1 and tried[0].kind in ("share", "count") else []
 
 
 def further_within(view: RiskUtilityMap, bound: float | None, letters: Mapping[str, int]) -> dict[str, int]:
@@ -103,13 +121,14 @@ def candidate_rows(context: ReportContext) -> tuple[CandidateRow, ...]:
     better = view.measures[view.risk].measure.better
     bound = context.bound
     loss_bound = None if bound is None else (-bound if better == "higher" else bound)
-    extents = sorted({rate for rate in context.study.plan.space.rates if rate}, key=float)
     rows = []
     for i, (letter, index) in enumerate(letters.items()):
+        spec = view.scenarios[index].spec
+        extents = extents_tried(context.study, spec)
         rows.append(
             CandidateRow(
                 letter=letter,
-                words=candidate_words(view.scenarios[index].spec, extents),
+                words=candidate_words(spec, extents),
                 risk=optional(risk[0][i]),
                 risk_se=optional(risk[1][i]),
                 utility=optional(utility[0][i]),
@@ -128,7 +147,7 @@ def candidate_rows(context: ReportContext) -> tuple[CandidateRow, ...]:
                 also_within=letter in context.also_within,
                 too_few_runs=bound is not None and bool(np.isnan(view.bounded_risk[index])),
                 shared_runs=int(view.shared_runs[index]),
-                at_most_tried=len(extents) > 1 and view.scenarios[index].spec.rate == extents[-1],
+                at_most_tried=spec.by_roles and len(extents) > 1 and amount(spec) == extents[-1],
                 **_runs(view, index, loss_bound),
             )
         )

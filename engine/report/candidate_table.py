@@ -15,6 +15,7 @@ from engine.decision.choice import figure_or_none
 from engine.frontier.risk_utility_map import RiskUtilityMap
 from engine.frontier.summary import losses
 from engine.frontier.tradeoff import best_under_bound, supporting_line
+from engine.mechanisms import amount
 from engine.release.results import RunStatus
 
 Row = dict[str, Any]
@@ -36,6 +37,7 @@ def scenario_rows(
             "id": scenario.label,
             "mechanism": scenario.spec.mechanism,
             "rate": scenario.spec.rate,
+            "amount": str(amount(scenario.spec)),
             "spec": scenario.spec.text,
             "replicates": int(view.summary.counted[i]),
             "failed": int(view.summary.failed[i]),
@@ -95,6 +97,7 @@ def realisation_rows(
             "id": f"{scenario.label}/{results.replicate[r]}",
             "mechanism": scenario.spec.mechanism,
             "rate": scenario.spec.rate,
+            "amount": str(amount(scenario.spec)),
             "spec": scenario.spec.text,
             "replicate": int(results.replicate[r]),
             "status": RunStatus(results.status[r]).word,
@@ -150,6 +153,7 @@ def columns_of(
             "id",
             "mechanism",
             "rate",
+            "amount",
             "spec",
             "replicate",
             "status",
@@ -161,4 +165,4 @@ def columns_of(
     figures = [name for call in view.measures for name in (str(call), f"{call}_se")]
     bounded = [] if max_risk is None else quantile_columns(view)
     tail = [*bounded, "undominated", "dominance", "share_undominated", "riskier_than_original", "optimal"]
-    return ["id", "mechanism", "rate", "spec", "replicates", "failed", "records_changed", *figures, *tail]
+    return ["id", "mechanism", "rate", "amount", "spec", "replicates", "failed", "records_changed", *figures, *tail]

@@ -10,13 +10,12 @@ import numpy as np
 from engine.common.wording import upper_first
 from engine.decision.altered_groups import AlteredGroup, altered_groups, altered_share, group_caution, groups_to_show
 from engine.decision.cautions import caution_text
-from engine.mechanisms import mechanism
+from engine.mechanisms import amount, mechanism
 from engine.models.columns import numeric_columns
 from engine.models.record_release import RecordRelease
 from engine.release.records import ReleasedTable
 from engine.report import codec
 from engine.report.context import report_context
-from engine.report.parameters import SWAP_AMOUNT
 from engine.report.unit_counts import UnitsChanged, units_changed
 from engine.sweeps.misfits import released_misfits
 
@@ -44,12 +43,13 @@ class ChangedRow:
 class ChairFacts:
     """The extent of the change.
 
-    ``asked`` is the rate asked for as decimal text (empty where the mechanism has none), ``records`` how many were
-    changed in any attribute of any of the ``tables``, ``share`` and ``reached`` their share, ``per_table`` how many on
-    average in one table, as by attribute.  ``groups`` are the levels of all attributes (of very many those most
-    altered) with the share of their records that is altered, ``caution`` says where that is far above the share of all
-    (empty: nowhere, or in a bundle of an earlier version).  ``units`` are the households that changed (None: records
-    belong to none).  ``told`` says how surely columns that stayed tell which records were altered (empty: they do not).
+    ``asked`` is the rate of a random swap as decimal text, ``asked_amount`` the amount of any mechanism in words (empty
+    in a bundle of an earlier version), ``amount`` what it counts.  ``records`` is how many were changed in any
+    attribute of any of the ``tables``, ``share`` and ``reached`` their share, ``per_table`` how many on average in one
+    table, as by attribute.  ``groups`` are the levels of all attributes (of very many those most altered) with the
+    share of their records that is altered, ``caution`` says where that is far above the share of all (empty: nowhere,
+    or in a bundle of an earlier version).  ``units`` are the households that changed (None: records belong to none).
+    ``told`` says how surely columns that stayed tell which records were altered (empty: they do not).
     """
 
     letter: str
@@ -67,6 +67,7 @@ class ChairFacts:
     caution: str = ""
     units: UnitsChanged | None = None
     told: str = ""
+    asked_amount: str = ""
 
     def to_json(self) -> str:
         """As JSON text."""
@@ -101,8 +102,9 @@ def chair_facts(study: Study, realisation: Remade) -> ChairFacts:
         letter=report_context(study, realisation).letter,
         n_records=n,
         mechanism=title,
-        amount=SWAP_AMOUNT if swap else mechanism(spec.mechanism).rate,
+        amount=mechanism(spec.mechanism).rate,
         asked=spec.rate,
+        asked_amount=str(amount(spec)),
         reached=int(realisation.changed.sum()) / n,
         records=int(realisation.changed.sum()),
         share=int(realisation.changed.sum()) / n,

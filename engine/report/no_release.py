@@ -9,7 +9,7 @@ import numpy as np
 from engine.common.errors import UsageError
 from engine.decision.states import decision_status
 from engine.plan.unstated import unstated
-from engine.report.candidate_rows import candidate_words
+from engine.report.candidate_rows import candidate_words, extents_tried
 from engine.report.ledger_words import earlier_sentences, ledger_facts, ledger_summary
 from engine.report.logged import history
 from engine.report.memo import BANNER
@@ -72,7 +72,6 @@ def considered(study: Study, view: RiskUtilityMap) -> list[str]:
         loss = -float(bound) if view.measures[view.risk].measure.better == "higher" else float(bound)
         within = int(np.count_nonzero(view.meets(loss) & np.isfinite(view.utility_loss)))
     frontier = view.frontier().tolist()
-    extents = sorted({rate for rate in study.plan.space.rates if rate}, key=float)
     names = {
         "headline": headline(study, view, None),
         "n_candidates": len(view.scenarios),
@@ -80,9 +79,9 @@ def considered(study: Study, view: RiskUtilityMap) -> list[str]:
         "n_within": within,
         "n_riskier": int(view.riskier_than_original.sum()),
         "ends": [
-            (end, candidate_words(view.scenarios[index].spec, extents))
+            (end, candidate_words(spec, extents_tried(study, spec)))
             for end, indices in (("safest", frontier[:1]), ("most useful", frontier[-1:]))
-            for index in indices
+            for spec in (view.scenarios[index].spec for index in indices)
         ],
     }
     return texts("no_release.txt", names)

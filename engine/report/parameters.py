@@ -33,7 +33,6 @@ NOT_DECLARED = "Not declared"
 """What the row of the memo is called that names all parameters which a plan leaves out."""
 BY_ATTRIBUTE = frozenset((KEYS_TITLE, TABULATED_TITLE))
 """Parameters that a table of attributes shows too."""
-SWAP_AMOUNT = "share of records in swaps, both records of every pair counted"
 
 
 def parameters(

@@ -15,7 +15,7 @@ from engine.mechanisms import mechanism
 from engine.models.columns import numeric_columns
 from engine.plan.lock import departures
 from engine.release.records import ReleasedTable
-from engine.release.spec import percent
+from engine.release.spec import RANDOM_SWAP, percent
 from engine.report import parameters as in_words
 from engine.report.describe import occupancy
 from engine.report.docx_file import docx_bytes
@@ -197,7 +197,7 @@ def _candidates(plan: Plan, counts: PlanCounts | None, *, chair: bool) -> dict[s
     return {
         "space": SimpleNamespace(**{name: getattr(space, name) for name in fields}),
         "SWAP_TITLE": in_words.SWAP_TITLE,
-        "SWAP_AMOUNT": in_words.SWAP_AMOUNT,
+        "SWAP_AMOUNT": mechanism(RANDOM_SWAP).rate,
         "ROLE_WORDS": in_words.ROLE_WORDS,
         "true_swap": in_words.true_swap_words(plan),
         "n_rates": len(space.rates),

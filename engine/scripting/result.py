@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from html import escape
-from operator import index
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn, Self, SupportsIndex, TypedDict, Unpack, overload
 
@@ -14,7 +13,7 @@ from engine.frontier.risk_utility_map import RiskUtilityMap
 from engine.plan import Plan, extended_plan
 from engine.report.candidate_table import columns_of, realisation_rows, scenario_rows
 from engine.report.unit_counts import unit_columns, with_units
-from engine.scripting.arguments import OPTIONS, VIEW, public
+from engine.scripting.arguments import OPTIONS, VIEW, public, whole_number
 from engine.scripting.candidate import Candidate
 from engine.scripting.data import Data, records_of
 from engine.scripting.options import SweepOptions, described_plan
@@ -109,7 +108,7 @@ class Sweep(Sequence[Candidate]):
             return [Candidate(self.study, k, view) for k in range(len(self))[candidate]]
         if not isinstance(candidate, SupportsIndex):
             return Candidate(self.study, self.study.find(candidate)[0].index, self._current({}))
-        candidate, n = index(candidate), len(self)
+        candidate, n = whole_number("the index of a candidate", candidate), len(self)
         if not -n <= candidate < n:
             raise IndexError(f"the sweep has {n:,} candidates, none with the index {candidate}")
         return Candidate(self.study, range(n)[candidate], self._current({}))
@@ -157,7 +156,8 @@ class Sweep(Sequence[Candidate]):
 
         One row a candidate, by its id, with these columns:
 
-        * ``mechanism``, ``rate`` (share of records in swaps, 0 to 1; NaN for other mechanisms), ``spec`` (what is
+        * ``mechanism``, ``rate`` (share of records in swaps, 0 to 1; NaN for other mechanisms), ``amount`` (how much is
+          changed, in the terms of the mechanism, such as "5 records each way"), ``spec`` (what is
           swapped, or the parameters);
         * ``replicates`` and ``failed`` (runs), ``records_changed`` (mean over the runs); where the plan names a unit
           also ``households_swapped`` and ``persons_swapped`` (NaN where persons are swapped singly);
@@ -387,4 +387,4 @@ def _frame(rows: list[dict[str, Any]], columns: list[str]) -> pd.DataFrame:
     return frame.rename(columns={"id": "candidate"}).set_index("candidate")
 
 
-_TEXTS = ("id", "mechanism", "rate", "spec", "status", "dominance")
+_TEXTS = ("id", "mechanism", "rate", "amount", "spec", "status", "dominance")

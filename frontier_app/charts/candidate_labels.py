@@ -8,10 +8,13 @@ from string import ascii_lowercase, ascii_uppercase
 import numpy as np
 
 from engine.frontier.risk_utility_map import RiskUtilityMap
+from engine.mechanisms import amount
 from engine.release.scenarios import Scenarios
-from engine.release.spec import AttributeSpec
+from engine.release.spec import RANDOM_SWAP, AttributeSpec
 from frontier_app.charts.style import COLOURS
-from frontier_app.wording import text
+
+OTHER = "other amounts"
+"""The amounts that are no shares, where some are."""
 
 
 def coded(view: RiskUtilityMap, name: str) -> tuple[np.ndarray, tuple[str, ...]]:
@@ -39,7 +42,7 @@ def _swaps(name: str) -> str:
 def colourings(view: RiskUtilityMap) -> dict[str, str]:
     """Ways to colour the map, with their words."""
     return {
-        "rate": "Swap rate",
+        "rate": "Swap rate" if _has_rates(view) else "Amount",
         "number": "Attributes swapped",
         **{_swaps(name): f"Swaps {name}" for name in swappable(view)},
     }
@@ -55,14 +58,34 @@ def categories(view: RiskUtilityMap, colour: str) -> tuple[np.ndarray, tuple[str
     swapped = {_swaps(name): j for j, name in enumerate(names)}
     if (j := swapped.get(colour)) is not None:
         return np.array([0 if role[j] == "S" else 1 for role in roles])[codes], ("yes", "no")
-    return rates(view)
+    return amounts(view)
 
 
-def rates(view: RiskUtilityMap) -> tuple[np.ndarray, tuple[str, ...]]:
-    """Each scenario's swap rate, as a place among the rates in ascending order."""
-    codes, texts = coded(view, "rate")
-    order = sorted(range(len(texts)), key=lambda i: float(texts[i] or 0))
-    return np.argsort(order)[codes], tuple(text.rate_words(texts[i]) for i in order)
+def _has_rates(view: RiskUtilityMap) -> bool:
+    """Return whether all candidates are random swaps, so that their amount is a rate."""
+    return coded(view, "mechanism")[1] == (RANDOM_SWAP,)
+
+
+def amounts(view: RiskUtilityMap) -> tuple[np.ndarray, tuple[str, ...]]:
+    """Each scenario's amount, as a place among the amounts in ascending order; of several mechanisms the shares alone,
+    after one place for all others."""
+    together = np.zeros(len(view.scenarios), np.int64)
+    for name in ("mechanism", "rate", "params"):
+        codes, texts = coded(view, name)
+        together = together * len(texts) + codes
+    _, first, codes = np.unique(together, return_index=True, return_inverse=True)
+    found = [amount(view.scenarios[i].spec) for i in first.tolist()]
+    alone = len(coded(view, "mechanism")[1]) == 1
+    words = [one.short if alone or one.kind == "share" else OTHER for one in found]
+    order = {text: one.order[1] if text != OTHER else -1.0 for text, one in zip(words, found, strict=True)}
+    names = sorted(order, key=lambda text: (order[text], text))
+    return np.array([names.index(text) for text in words])[codes], tuple(names)
+
+
+def facet_titles(view: RiskUtilityMap, names: Sequence[str]) -> tuple[str, ...]:
+    """Titles of panels, one for each amount."""
+    of = "swap rate" if _has_rates(view) else "amount"
+    return tuple(f"{of} {name} (a scale of its own)" for name in names)
 
 
 def forms(view: RiskUtilityMap) -> tuple[np.ndarray, tuple[str, ...]]:
@@ -75,7 +98,7 @@ def binned(codes: np.ndarray, names: tuple[str, ...], most: int = len(COLOURS)) 
     """Neighbouring categories together, so that each of at most ``most`` keeps a look of its own."""
     if len(names) <= most:
         return codes, names
-    own = 1 if names[0] == text.rate_words("") else 0
+    own = 1 if names[0] == OTHER else 0
     parts = [np.arange(own)] * own + np.array_split(np.arange(own, len(names)), most - own)
     where = np.concatenate([np.full(len(part), i) for i, part in enumerate(parts)])
     labels = (names[p[0]] if len(p) == 1 else f"{names[p[0]]} to {names[p[-1]]}" for p in parts)

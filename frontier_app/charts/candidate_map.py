@@ -16,12 +16,13 @@ from engine.release.scenarios import Scenarios
 from engine.report.run_words import on_frontier_words
 from frontier_app.charts.candidate_labels import (
     abbreviations,
+    amounts,
     binned,
     categories,
     coded,
     colourings,
+    facet_titles,
     forms,
-    rates,
     swap_label,
     swappable,
 )
@@ -105,7 +106,7 @@ def cloud(view: RiskUtilityMap, look: Look, marked: Sequence[int] = ()) -> Cloud
     risk = view.quantiles.quantile if by_quantile else view.risk_loss
     shape, shapes = forms(view)
     visible = shape == shapes.index(look.mechanism) if look.mechanism in shapes else np.ones(len(shape), bool)
-    facet, facets = rates(view) if look.drawn == "rates" else (np.zeros(len(shape), np.int64), ("",))
+    facet, facets = amounts(view) if look.drawn == "rates" else (np.zeros(len(shape), np.int64), ("",))
     if len(facets) > PANELS:
         drawn_rates = np.unique(np.linspace(0, len(facets) - 1, PANELS).round().astype(np.int64))
         visible = visible & np.isin(facet, drawn_rates)
@@ -141,7 +142,7 @@ def cloud(view: RiskUtilityMap, look: Look, marked: Sequence[int] = ()) -> Cloud
         category=codes[index],
         categories=names,
         facet=facet[index],
-        facets=tuple(f"swap rate {rate} (a scale of its own)" for rate in facets) if look.drawn == "rates" else ("",),
+        facets=facet_titles(view, facets) if look.drawn == "rates" else ("",),
         hover=[words(view, i, by_quantile) for i in index.tolist()] if len(index) <= _HOVERED else [],
         shape=shape[index],
         shapes=tuple(mechanisms.short(name) for name in shapes),

@@ -71,7 +71,7 @@ def _telling(spec: ReleaseSpec) -> list[tuple[str, str]]:
     """The parameters that tell a candidate from others of its mechanism."""
     parameters = {parameter.name: parameter for parameter in mechanism(spec.mechanism).parameters}
     told = []
-    for name, value in spec.params:
+    for name, value in mechanism(spec.mechanism).settings(spec):
         default = parameters[name].default if name in parameters else None
         is_number = name in parameters and parameters[name].kind in ("decimal", "whole") and _is_number(value)
         if (is_number and _QUIET.get(name) != value) or (value != default and value != ""):
@@ -112,7 +112,7 @@ def plain_label(parameter: Parameter) -> str:
 
 def plain_value(parameter: Parameter, value: str) -> str:
     """A value in words: shares in percent, names with commas, lists of names from strict to lax."""
-    if parameter.name == "rate" and _is_number(value):
+    if parameter.counts and parameter.counts.kind == "share" and _is_number(value):
         return percent(value)
     if isinstance(parameter, Profiles):
         return "; else ".join(way.replace("+", ", ") or "nothing" for way in value.split("|"))

@@ -105,18 +105,13 @@ def named(scenario: Scenario) -> str:
     return f"{swap_short(scenario.spec)} ({scenario.label})"
 
 
-def rate_words(rate: str) -> str:
-    """A rate as a percentage; a mechanism may have none."""
-    return percent(rate) if rate else "no rate"
-
-
 def spec_words(spec: ReleaseSpec, n_records: int) -> Markdown:
     """Sentences on what a candidate does."""
     roles = spec.attributes
     if not spec.by_roles:
         method, tables = mechanism(spec.mechanism), mechanisms.tables_of(spec)
         alterable = listed(roles.names_having("S")) or "no attribute, only numbers"
-        changes = f" may change {alterable}. Its amount: {method.rate}."
+        changes = f" may change {alterable}. Its amount: {method.amount(spec)} ({method.rate})."
         if meant := mechanisms.meant(spec):
             changes += f" Its settings: {'; '.join(meant)}."
         published_together = markdown(" **{} tables** are published together.", tables) if tables > 1 else ""

@@ -312,9 +312,9 @@ def _below(view: RiskUtilityMap, rule: Rule, look: state.Look, many: bool) -> No
         sentences.append(found)
     if look.drawn == "map":
         sentences += _letter_words(view, rule)
-    rates = len(candidate_labels.rates(view)[1])
-    if look.drawn == "rates" and rates > candidate_map.PANELS:
-        sentences.append(f"Of {rates} rates {candidate_map.PANELS} are drawn, evenly spread.")
+    amounts = len(candidate_labels.amounts(view)[1])
+    if look.drawn == "rates" and amounts > candidate_map.PANELS:
+        sentences.append(f"Of {amounts} amounts {candidate_map.PANELS} are drawn, evenly spread.")
     if look.drawn in ("rates", "labelled"):
         short = candidate_labels.abbreviations(view.scenarios[0].spec.attributes.names)
         key = "; ".join(f"{sign} = {name}" for name, sign in short.items() if sign != name)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,8 @@ import streamlit as st
 from engine.frontier.indistinguishable import indistinguishable_groups
 from engine.frontier.risk_utility_map import RiskUtilityMap
 from engine.frontier.selection import inside, safest
-from engine.release.spec import ReleaseSpec, percent
+from engine.mechanisms import amount
+from engine.release.spec import ReleaseSpec
 from engine.study.pins import Pin
 from frontier_app.charts import candidate_labels, candidate_map
 from frontier_app.session import state
@@ -153,7 +155,6 @@ def rows(view: RiskUtilityMap, indices: np.ndarray, rule: Rule, pins: dict[int, 
     summary = view.summary
     scenarios = [view.scenarios[i] for i in indices.tolist()]
     mixed = bool(candidate_labels.forms(view)[1])
-    with_rate = not mixed and all(scenario.spec.rate for scenario in scenarios)
     letters = [rule.letter_of(i) for i in indices.tolist()]
     names = [(pins[i].name or "pinned") if i in pins else "" for i in indices.tolist()]
     riskier = view.riskier_than_original
@@ -167,8 +168,8 @@ def rows(view: RiskUtilityMap, indices: np.ndarray, rule: Rule, pins: dict[int, 
         **({"letter": letters} if any(letters) else {}),
         **({"pin": names} if any(names) else {}),
         **({"mechanism": [s.spec.mechanism for s in scenarios]} if mixed else {}),
-        "swap": [swaps(s.spec, mixed) for s in scenarios],
-        **({"rate": [100 * float(s.spec.rate) for s in scenarios]} if with_rate else {}),
+        "swap": [s.spec.short if s.spec.by_roles else mechanisms.settings(s.spec) for s in scenarios],
+        **_amounts([s.spec for s in scenarios]),
         "risk": candidate_map.sign(view, view.risk) * view.risk_loss[indices],
         **spread("risk_se", summary.loss_se[indices, view.risk]),
         "loss": candidate_map.sign(view, view.utility) * view.utility_loss[indices],
@@ -184,13 +185,11 @@ def rows(view: RiskUtilityMap, indices: np.ndarray, rule: Rule, pins: dict[int, 
     return pd.DataFrame(columns)
 
 
-def swaps(spec: ReleaseSpec, mixed: bool) -> str:
-    """The attributes that a candidate swaps; among several mechanisms also its rate, where it has one."""
-    if not spec.by_roles:
-        settings = mechanisms.settings(spec)
-    else:
-        settings = spec.short
-    return f"{settings} at {percent(spec.rate)}" if mixed and spec.rate and "rate=" not in settings else settings
+def _amounts(specs: Sequence[ReleaseSpec]) -> dict[str, list[Any]]:
+    """The column of amounts: numbers for random swaps, else words."""
+    if all(spec.by_roles for spec in specs):
+        return {"rate": [100 * float(spec.rate) for spec in specs]}
+    return {"amount": [str(amount(spec)) for spec in specs]}
 
 
 def _columns(view: RiskUtilityMap) -> dict[str, Any]:
@@ -206,6 +205,7 @@ def _columns(view: RiskUtilityMap) -> dict[str, Any]:
         "mechanism": column.TextColumn("Mechanism", width=95),
         "swap": column.TextColumn("Swaps or settings", width=240) if mixed else column.TextColumn("Swaps", width=300),
         "rate": column.NumberColumn("Rate", format="%.4g %%", width=55),
+        "amount": column.TextColumn("Amount", width=170, help="how much is changed, in the terms of each mechanism"),
         "risk": column.NumberColumn("Risk", format="%.5f", width=75, help=f"{risk}; {good[0]}"),
         "risk_se": column.NumberColumn("± SE", format="%.5f", width=70, help="standard error of the mean risk"),
         "loss": column.NumberColumn("Use", format="%.5f", width=75, help=f"{utility}; {good[1]}"),

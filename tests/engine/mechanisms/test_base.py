@@ -102,7 +102,7 @@ def test_a_draw_that_contradicts_itself_is_refused(parts, sentence):
 
 
 def test_counts_of_a_library_are_plain_numbers_among_the_diagnostics():
-    made = replace(NOISE, name="own", parameters=(), fit=(), draw=lambda *given: unaltered(given[1]))
+    made = replace(NOISE, name="own", parameters=(), amounts=(), fit=(), draw=lambda *given: unaltered(given[1]))
     raw, plan = load("czech")
     setting = made.setting(code(raw, plan), {}, (0,))
     assert json.dumps(made.draw_replicate(None, setting, bytes(32)).diagnostics) == '{"n": 2}'
@@ -147,7 +147,7 @@ def test_what_is_no_mechanism_cannot_be_registered():
 def tried(draw, **fields) -> None:
     """Make the scenarios of a registered mechanism, which are drawn once on trial."""
     raw, plan = load("czech")
-    bare = {"parameters": (), "fit": (), "check": None, "changes": None, "prepare": lambda setting: None}
+    bare = {"parameters": (), "amounts": (), "fit": (), "check": None, "changes": None, "prepare": lambda setting: None}
     register(replace(NOISE, name="own", **{**bare, "draw": draw, **fields}))
     try:
         record_scenarios(MechanismPlan("own"), plan, code(raw, plan))
