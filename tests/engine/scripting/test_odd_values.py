@@ -79,9 +79,10 @@ def test_items_of_lists_are_checked(name: str, value: Any):
 
 
 def test_an_index_is_a_number_or_a_name(swaps: sf.Sweep):
-    for value in (np.array([1]), np.array([[1, 2], [3, 4]]), True):
+    wrong: tuple[Any, ...] = (np.array([1]), np.array([[1, 2], [3, 4]]), True)
+    for value in wrong:
         with pytest.raises(sf.UsageError):
-            swaps[value]  # type: ignore[call-overload]
+            swaps[value]
     only_own_errors(lambda value: isinstance(value, int) or swaps[value], odd_values())
 
 
@@ -134,10 +135,10 @@ def test_an_argument_of_a_method(method: Any, tmp_path: Path):
 @pytest.mark.slow
 def test_a_field_of_a_plan_a_measure_and_a_mechanism():
     plan, measure = load("czech")[1], MEASURES["hellinger"]
-    parts = [plan, plan.data, plan.space, plan.decision, plan.about, plan.publish, plan.tolerances]
-    own = sf.Mechanism("m", "t", "s", "w", "r", lambda setting: None, lambda *drawn: None)  # type: ignore[arg-type, return-value]
+    parts: list[Any] = [plan, plan.data, plan.space, plan.decision, plan.about, plan.publish, plan.tolerances]
+    own = sf.Mechanism("m", "t", "s", "w", "r", lambda setting: None, lambda *drawn: None)  # type: ignore[arg-type]
     for part in (*parts, measure, own):
         for field in dataclasses.fields(part):
             only_own_errors(lambda v, part=part, n=field.name: dataclasses.replace(part, **{n: v}), odd_values())  # type: ignore[misc]
     for register in (sf.register_measure, sf.register_mechanism):
-        only_own_errors(register, odd_values())  # type: ignore[arg-type]
+        only_own_errors(register, odd_values())
