@@ -14,7 +14,7 @@ from engine.bundle.files import sha256, table_names, write_tables
 from engine.bundle.manifest import BUCKETS, INTERNAL, RELEASE, iso, made_with, write_manifest
 from engine.bundle.provenance import LOG
 from engine.bundle.streamed_source import StreamedSource
-from engine.common.raw_values import as_text, numbers
+from engine.common.raw_values import as_text
 from engine.common.spreadsheets import as_cells
 from engine.common.streams import STREAM_VERSION
 from engine.data.io.writers import write_csv, write_parquet
@@ -208,7 +208,7 @@ def _write_map(source: ExportSource, folder: Path) -> None:
         for name in data.raw.columns:
             if table.is_renumbered(name):
                 before = remade.data.raw.columns[name]
-                old = np.append(numbers(before.values), np.nan)[before.codes]
+                old = np.append(before.numbers, np.nan)[before.codes]
                 new = table.numeric(name)
                 columns[name] = pa.array((old != new) & ~(np.isnan(old) & np.isnan(new)))
         write_parquet(folder / f"flags{end}.parquet", columns)

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from engine.common.errors import EngineError
+from engine.common.notation import Notation, notation_of
 from engine.data.domain import Domain
 from engine.data.grouped_columns import GroupedColumns
 from engine.data.labels import NO_LABELS, ColumnLabels
@@ -47,6 +48,16 @@ class RawColumn:
     values: pa.Array
     codes: np.ndarray
     about: ColumnLabels = NO_LABELS
+
+    @cached_property
+    def notation(self) -> Notation:
+        """The notation in which the column's texts are numbers."""
+        return notation_of(self.values)
+
+    @property
+    def numbers(self) -> np.ndarray:
+        """Each distinct value as a float, NaN where it is no number; shape ``(len(values),)``."""
+        return self.notation.numbers(self.values)
 
     @property
     def is_text(self) -> bool:

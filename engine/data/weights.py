@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from engine.common.errors import EngineError, UsageError
-from engine.common.raw_values import numbers
+from engine.common.notation import notation_of, written_unclearly
 from engine.common.wording import listed, plural
 from engine.data.labels import NO_LABELS, ColumnLabels
 
@@ -33,7 +33,10 @@ class WeightCheck:
 
     def add(self, values: pa.Array, codes: np.ndarray, about: ColumnLabels = NO_LABELS) -> None:
         """Look at further records: distinct ``values`` and the code of each record, -1 for none."""
-        figures = np.append(numbers(values), np.nan)
+        notation = notation_of(values)
+        if not notation.clear:
+            raise EngineError(f"weight: {written_unclearly(self.name)}")
+        figures = np.append(notation.numbers(values), np.nan)
         absent = np.append(about.absent_mask(values, self.missing), True)
         finite = np.isfinite(figures)
         odd = ~absent & ~finite

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from engine.common.errors import EngineError, UsageError, did_you_mean
+from engine.common.notation import written_unclearly
 from engine.common.raw_values import is_number
 
 if TYPE_CHECKING:
@@ -111,6 +112,8 @@ def _numbers(original: ReleasedTable, column: str, plan: Plan) -> np.ndarray:
         return numbers
     odd = ~finite & ~_missing(original, column, missing_values(plan, column, original.data.raw.columns[column].about))
     if odd.any():
+        if not original.data.raw.columns[column].notation.clear:
+            raise EngineError(written_unclearly(column))
         share = f"{int(odd.sum())} of {len(odd)} records (first: record {int(np.argmax(odd)) + 1:,})"
         if not finite.any():
             raise EngineError(f"column '{column}' holds no numbers; make it an attribute to use it as categories")

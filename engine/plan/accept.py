@@ -32,6 +32,8 @@ def accept(plan: Plan, proposal: Proposal) -> Plan:
     if proposal.kind == "name":
         named = (part.name for part in plan.attributes if part.columns == proposal.columns)
         return with_attributes_renamed(plan, {name: proposal.new_name for name in named if not is_writable(name)})
+    if proposal.kind == "number":
+        return take_out(plan, drop=proposal.columns)
     if proposal.kind == "constant":
         return take_out(plan, carry=proposal.columns)
     if proposal.exchange is not None:

@@ -7,7 +7,7 @@ from collections.abc import Container, Iterable, Iterator
 import numpy as np
 
 from engine.common.errors import EngineError
-from engine.common.raw_values import numbers, texts
+from engine.common.raw_values import texts
 from engine.data.labels import ColumnLabels
 from engine.data.microdata import RawTable
 from engine.plan.attribute import AttributePlan
@@ -133,8 +133,8 @@ def _unread(plan: Plan, attribute: AttributePlan, table: RawTable) -> NotNumbers
     """The values that cannot be cut, where the attribute is cut by numbers."""
     column = table.distinct.columns[attribute.view[0]]
     counted = (*attribute.missing_codes(plan.data.missing), *attribute.skip)
-    bad = ~missing_mask(column, counted) & np.isnan(numbers(column.values))
-    if not bad.any():
+    bad = ~missing_mask(column, counted) & np.isnan(column.numbers)
+    if not bad.any() or not column.notation.clear:
         return None
     values = tuple(text for text, is_bad in zip(texts(column.values), bad, strict=True) if is_bad)
     n_bad = n_records(np.append(bad, False)[column.codes], table.multiplicity)

@@ -7,7 +7,8 @@ from collections.abc import Collection, Iterable, Sequence
 
 import numpy as np
 
-from engine.common.raw_values import is_number, numbers, texts
+from engine.common.notation import PLAIN
+from engine.common.raw_values import is_number, texts
 from engine.data.labels import ColumnLabels
 from engine.data.microdata import RawColumn
 from engine.plan.guess import Facts
@@ -54,12 +55,12 @@ def is_id(column: Partition, facts: Facts) -> bool:
     """Return whether a column numbers the records, or groups of them such as households."""
     if facts.looks_like_id:
         return True
-    if not column.nearly_unique or len(column.codes) <= 50:
-        return False
+    if not column.nearly_unique or len(column.codes) <= 50 or column.raw.notation != PLAIN:
+        return False  # no id has signs between its thousands
     named = _ID_NAME.search(column.name) is not None
     if not facts.numeric:
         return named
-    values = numbers(column.raw.values)
+    values = column.raw.numbers
     all_whole = bool((np.mod(values[np.isfinite(values)], 1) == 0).all())
     # A household's number: whole, rising with the file and never coming back.
     in_order = np.append(values, np.nan)[column.raw.codes]
@@ -73,17 +74,19 @@ def numbers_units(column: RawColumn, facts: Facts) -> bool:
     codes, n_records = column.codes, len(column.codes)
     if facts.n_missing or facts.labelled or n_records <= 50 or facts.n_distinct * _MOST_MEMBERS < n_records:
         return False
+    if column.notation != PLAIN:
+        return False
     sizes = np.bincount(codes)
     if sizes[sizes <= _MOST_MEMBERS].sum() < _IN_HOUSEHOLDS * n_records:
         return False
     if np.count_nonzero(sizes > 1) < max(1.0, _LEAST_TOGETHER * np.count_nonzero(sizes)):
         return False
     if _UNIT_NAME.search(column.name):
-        return not facts.numeric or _whole(numbers(column.values))
+        return not facts.numeric or _whole(column.numbers)
     together = int(np.count_nonzero(np.diff(codes))) + 1 == np.count_nonzero(sizes)
     if not facts.numeric:
         return together and facts.looks_like_id
-    values = numbers(column.values)
+    values = column.numbers
     return together and _whole(values) and bool((np.diff(values[codes]) >= 0).all())
 
 
@@ -107,9 +110,9 @@ def is_weight(column: Partition, facts: Facts) -> bool:
         return False
     if _NO_WEIGHT.search(column.name) or _NO_WEIGHT.search(label):
         return False
-    values = numbers(column.raw.values)
+    values = column.raw.numbers
     values = values[np.isfinite(values)]
-    return bool((values >= 0).all())
+    return len(values) > 0 and bool((values >= 0).all())
 
 
 def may_be_weight(column: Partition, facts: Facts) -> bool:
@@ -119,7 +122,7 @@ def may_be_weight(column: Partition, facts: Facts) -> bool:
         return False
     if facts.n_distinct < _LEAST_DISTINCT or not column.nearly_unique:
         return False
-    values = numbers(column.raw.values)
+    values = column.raw.numbers
     if not (np.isfinite(values).all() and (values > 0).all()):
         return False
     round_values = np.mod(values, 10) == 0
@@ -145,7 +148,7 @@ def likeliest_first(columns: Sequence[Partition]) -> list[Partition]:
 def _sampled(column: Partition) -> np.ndarray:
     """The column's numbers in a few records, evenly spread over the file."""
     records = np.linspace(0, len(column.raw.codes) - 1, 200).astype(int)
-    return np.asarray(numbers(column.raw.values)[column.raw.codes[records]], float)
+    return np.asarray(column.raw.numbers[column.raw.codes[records]], float)
 
 
 def skip_like(column: Partition) -> list[tuple[int, str | None]]:
@@ -160,7 +163,7 @@ def skip_like(column: Partition) -> list[tuple[int, str | None]]:
     }
     codes |= {i for i, text in enumerate(raw_texts) if _SKIP_WORDS.fullmatch(text.strip())}
     if len(raw_texts) <= _MOST_VALUES:
-        values = numbers(raw.values)
+        values = raw.numbers
         negative = np.flatnonzero((values < 0) & np.isfinite(values))
         if 0 < len(negative) <= 6 and (values[negative] % 1 == 0).all() and (values >= 0).sum() > 1:
             codes |= set(negative.tolist())

@@ -9,7 +9,6 @@ from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 
-from engine.common.raw_values import numbers
 from engine.plan.partition import Partition, firsts
 
 _WITNESSES = 12  # records beyond one per value of the decider that the rarer values of the decided must have
@@ -110,7 +109,7 @@ def intervals(columns: Sequence[Partition], done: Sequence[Partition], n: int) -
 
 
 def _cut_by(a: Partition, coarse: Sequence[Partition], sample: _Sample, sizes: np.ndarray) -> Iterator[int]:
-    values = numbers(a.raw.values)
+    values = a.raw.numbers
     first = a.first
     numbers_of_levels = values[a.raw.codes[first]]
     numbers_of_levels[a.raw.codes[first] < 0] = np.nan

@@ -13,7 +13,6 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from engine.common.raw_values import numbers
 from engine.data.grouped_columns import GroupedColumns
 from engine.data.microdata import RawTable
 from engine.plan.column_heuristics import (
@@ -29,8 +28,10 @@ from engine.plan.column_heuristics import (
     units_first,
 )
 from engine.plan.deciders import decided, intervals
+from engine.plan.doubtful_values import doubts
 from engine.plan.guess import Facts, facts
 from engine.plan.partition import Partition, partition
+from engine.plan.proposal import Proposal
 
 _LEAST_SKIPPED = 10
 _MOST_WEIGHTS = 5  # columns that are taken for possible weights by their values alone
@@ -68,6 +69,7 @@ class Dependencies:
     missing: tuple[tuple[str, tuple[str, ...]], ...]
     possible_weights: tuple[str, ...] = ()
     units: tuple[str, ...] = ()
+    doubtful: tuple[Proposal, ...] = ()
 
     @property
     def decided(self) -> tuple[tuple[str, str], ...]:
@@ -172,6 +174,9 @@ def dependencies(table: RawTable) -> Dependencies:
         missing=tuple(missing_codes(comparable, skip_codes)),
         possible_weights=tuple(column.name for column in likeliest_first(list(unrelated))[:_MOST_WEIGHTS]),
         units=units,
+        doubtful=tuple(
+            doubt for name, column in columns.items() if name not in numbering for doubt in doubts(column.raw)
+        ),
     )
 
 
@@ -189,7 +194,7 @@ def _same(columns: Sequence[Partition]) -> tuple[tuple[str, ...], ...]:
 
 
 def _monotone(a: Partition, b: Partition) -> bool:
-    x, y = (numbers(c.raw.values) for c in (a, b))
+    x, y = (c.raw.numbers for c in (a, b))
     if len(x) != len(y) or np.isnan(x).any() or np.isnan(y).any():
         return False
     in_order = y[np.argsort(x)]

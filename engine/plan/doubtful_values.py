@@ -4,17 +4,22 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 import numpy as np
 
+from engine.common.notation import could_be_thousands, written_unclearly
 from engine.common.raw_values import is_number, texts
+from engine.common.wording import upper_first
 from engine.data.microdata import RawColumn
+from engine.plan.column_lists import count
+from engine.plan.proposal import Proposal
 from engine.plan.types import DEFAULT_MISSING
 
 MOST_VALUES = 1000
 """A column with more distinct values than this is no category, and nothing in it is in doubt."""
 _MOST_CODES = 6  # beside numbers
+_GROUPS_SHOWN = 4  # of values that look alike
 _MISSING_WORD = re.compile(
     r"n\W?a\W?n?|\W*n\W?/\W?a\W*|none|null|nil|nan|[-–—?.*#]+|missing|unknown|refused|refusal|dk|don'?t[\W_]+know|"
     r"not[\W_]+(asked|stated|known|available|applicable|reported|ascertained)([\W_]+code)?|no[\W_]+answer|"
@@ -72,10 +77,14 @@ def possible_codes(column: RawColumn) -> tuple[str, ...]:
 
 def codes_beside_numbers(column: RawColumn) -> tuple[str, ...]:
     """Words and signs for a missing answer in a column all of whose other values are numbers."""
+    import pyarrow as pa
+
     if not column.is_text:
         return ()
-    odd = [text for text in texts(column.values) if text not in DEFAULT_MISSING and not is_number(text)]
-    return tuple(odd) if len(odd) <= _MOST_CODES and all(map(reads_as_missing, odd)) else ()
+    strange = column.values.filter(pa.array(np.isnan(column.numbers)))
+    odd = [text for text in texts(strange) if text not in DEFAULT_MISSING] if len(strange) < len(column.values) else []
+    n_figures = len(column.values) - len(strange)
+    return tuple(odd) if len(odd) <= min(_MOST_CODES, n_figures) and all(map(reads_as_missing, odd)) else ()
 
 
 def look_alikes(column: RawColumn) -> tuple[tuple[str, ...], ...]:
@@ -106,3 +115,44 @@ def records_of(column: RawColumn, values: Iterable[str], counts: np.ndarray | No
     n_of = np.bincount(column.codes[column.codes >= 0], None if weights is None else weights[column.codes >= 0])
     place = {text: i for i, text in enumerate(texts(column.values))}
     return Counter({text: int(n_of[place[text]]) for text in values if place[text] < len(n_of)})
+
+
+def doubts(column: RawColumn) -> Iterator[Proposal]:
+    """Proposals on the values of one column that are in doubt; only a person can decide them."""
+    name, same_kind = column.name, possible_answers(column)
+    for value in possible_codes(column):
+        why = ", as the other values are texts of the same kind," if value in same_kind else ""
+        yield Proposal(
+            "code",
+            (name,),
+            f"'{name}' has {_counted(column, (value,))}: an answer{why} or a code for a missing one.",
+            "It means missing; decline it where it is an answer.",
+            codes=((name, (value,)),),
+            certain=False,
+        )
+    groups = look_alikes(column)
+    if groups:
+        named = "; ".join(_counted(column, group) for group in groups[:_GROUPS_SHOWN])
+        more = f"; and {len(groups) - _GROUPS_SHOWN} more groups" if len(groups) > _GROUPS_SHOWN else ""
+        yield Proposal(
+            "alike",
+            (name,),
+            f"'{name}' has values that look alike: {named}{more}.",
+            "Those that look alike become one level each; the data keep what is written.",
+            codes=tuple((name, group) for group in groups),
+            certain=False,
+        )
+    if not column.notation.clear or could_be_thousands(column.values):
+        read = "as texts" if not column.notation.clear else "with a decimal point"
+        yield Proposal(
+            "number",
+            (name,),
+            f"{upper_first(written_unclearly(name))}. So far they are read {read}.",
+            "The column is dropped until the file writes it so; decline it where it is read rightly.",
+            certain=False,
+        )
+
+
+def _counted(column: RawColumn, values: Sequence[str]) -> str:
+    n_of = records_of(column, values)
+    return ", ".join(f"'{value}' ({count(n_of[value], 'record')})" for value in values)

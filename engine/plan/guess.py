@@ -8,11 +8,12 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from engine.common.errors import EngineError, Remedy, UsageError, did_you_mean
-from engine.common.raw_values import as_text, numbers, texts
+from engine.common.notation import PLAIN, written_unclearly
+from engine.common.raw_values import as_text, texts
 from engine.data.microdata import RawColumn, RawTable
 from engine.plan.attribute import MISSING_LEVEL, AttributePlan
 from engine.plan.column_assignment import sort_columns, with_seen
-from engine.plan.doubtful_values import possible_answers
+from engine.plan.doubtful_values import codes_beside_numbers, possible_answers
 from engine.plan.level_order import natural_order
 from engine.plan.types import DEFAULT_MISSING, DataPlan, Plan
 from engine.plan.view import in_order, missing_mask, n_missing, view_of
@@ -26,7 +27,8 @@ _SAMPLE = 2000  # distinct values that decide whether a long column is numeric
 
 @dataclass(frozen=True)
 class Facts:
-    """Facts about a column's values, missing ones aside; ``labelled``: the file names its values one by one."""
+    """Facts about a column's values, missing ones aside; ``labelled``: the file names its values one by one.
+    ``numeric`` are also numbers beside some codes for missing, and those that can be read in two ways."""
 
     n_distinct: int
     n_missing: int
@@ -60,11 +62,15 @@ def facts(column: RawColumn, n_records: int, missing: Sequence[str] | None = Non
     mask = missing_mask(column, default_missing(column) if missing is None else missing)
     n_distinct = int(np.count_nonzero(~mask))
     first = ~mask[:_SAMPLE]
-    numeric = bool(first.any()) and not bool(np.isnan(numbers(column.values.slice(0, _SAMPLE))[first]).any())
+    sample = RawColumn(column.name, column.values.slice(0, _SAMPLE), column.codes)
+    odd = first & np.isnan(column.notation.numbers(sample.values))
+    # codes for missing do not make texts of numbers
+    numeric = bool(first.any()) and (not odd.any() or not column.notation.clear or bool(codes_beside_numbers(sample)))
     missing_records = n_missing(column, mask)
     all_distinct = n_records > 50 and n_distinct == n_records - missing_records and n_distinct > 50
-    # a measurement may be all distinct too, but hardly in whole numbers
-    counts_up = numeric and all_distinct and not missing_records and _all_whole(numbers(column.values))
+    # a measurement may be all distinct too, but hardly in whole numbers; an id has no signs between its thousands
+    could_count = numeric and all_distinct and not missing_records and column.notation == PLAIN
+    counts_up = could_count and _all_whole(column.numbers)
     looks_like_id = counts_up or (not numeric and (n_distinct > MOST_TEXT_LEVELS or all_distinct))
     label_of = column.about.label_of
     labelled = len(label_of) >= n_distinct > 0 and all(text in label_of for text in texts(column.values.filter(~mask)))
@@ -108,6 +114,8 @@ def guess_plan(
             continue
         profile = facts(column, table.n_records)
         if name in named:
+            if profile.numeric and not column.notation.clear:
+                raise UsageError(written_unclearly(name))
             if profile.numeric and profile.n_distinct > MOST_NUMERIC_LEVELS and name not in cut:
                 raise UsageError(
                     f"attribute '{name}' is numeric with {profile.n_distinct} distinct values; "
@@ -193,6 +201,8 @@ def _refuse_unnamed(name: str, column: RawColumn, profile: Facts) -> None:
             Remedy.ID_COLUMN,
             column=name,
         )
+    if not profile.categorical and not column.notation.clear:
+        raise EngineError(f"{written_unclearly(name)}, or leave it out", Remedy.DROP, column=name)
     if not profile.categorical:
         raise EngineError(
             f"column '{name}' is numeric with {profile.n_distinct} distinct values; give the edges of its levels, for "
@@ -206,7 +216,7 @@ def _refuse_unnamed(name: str, column: RawColumn, profile: Facts) -> None:
 def example_edges(column: RawColumn) -> str:
     """Two round example edges inside the range of a numeric column (from its distinct values, so no record shows); ""
     for a column without numbers."""
-    values = numbers(column.values)
+    values = column.numbers
     values = values[np.isfinite(values)]
     if not len(values):
         return ""

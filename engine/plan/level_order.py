@@ -5,8 +5,9 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Callable, Sequence
-from math import inf
+from math import inf, isnan
 
+from engine.common.notation import numbers_of_texts
 from engine.common.raw_values import is_number
 from engine.plan.doubtful_values import reads_as_missing
 from engine.plan.view import JOIN, in_order
@@ -66,6 +67,9 @@ def natural_order(labels: Sequence[str]) -> list[str]:
     """
     if len(labels) < 2 or all(map(is_number, labels)) or any(JOIN in label for label in labels):
         return in_order(labels)
+    figures = numbers_of_texts(labels)
+    if not any(map(isnan, figures)):
+        return [label for _, label in sorted(zip(figures, labels, strict=True))]
     for key_of in (_calendar(labels), _scale(labels), _bands(labels)):
         said = {label: key for label in labels if (key := key_of(label)) is not None}
         others = [label for label in labels if label not in said]

@@ -9,7 +9,7 @@ from engine.common.errors import EngineError
 from engine.plan.mechanism import MechanismPlan
 
 ProposalKind = Literal[
-    "unit", "id", "weight", "missing", "code", "alike", "constant", "block", "skip", "name", "places"
+    "unit", "id", "weight", "missing", "code", "alike", "number", "constant", "block", "skip", "name", "places"
 ]
 KINDS: tuple[ProposalKind, ...] = get_args(ProposalKind)
 """Kinds of proposals, in the order in which they are best decided."""

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from engine.data.microdata import RawColumn, RawTable
+from engine.data.microdata import RawTable
 from engine.plan.accept import changes
 from engine.plan.attribute import AttributePlan
 from engine.plan.attribute_names import SIGNS, writable_names
 from engine.plan.column_assignment import assign_columns
 from engine.plan.column_lists import count, listed
 from engine.plan.dependencies import Dependencies, SkipPattern, dependencies
-from engine.plan.doubtful_values import look_alikes, possible_answers, possible_codes, records_of
 from engine.plan.places import (
     HOUSEHOLD_SWAP,
     can_name_place,
@@ -23,8 +22,6 @@ from engine.plan.places import (
 )
 from engine.plan.proposal import KINDS, Link, Proposal
 from engine.plan.types import DataPlan, Plan
-
-_GROUPS_SHOWN = 4  # of values that look alike
 
 
 def propose(raw: RawTable, plan: Plan | None = None, known: Dependencies | None = None) -> list[Proposal]:
@@ -50,7 +47,7 @@ def propose(raw: RawTable, plan: Plan | None = None, known: Dependencies | None 
             *_identity(raw, known),
             *_possible_weights(raw, known, plan),
             *_missing(raw, known),
-            *_doubtful(raw, known, of_columns),
+            *_doubtful(known, of_columns),
             *_blocks(raw, known, places),
             *(_skip(raw, p) for p in known.skips),
             *(() if plan is None else _names_of_attributes(raw, plan)),
@@ -177,41 +174,14 @@ def _missing(raw: RawTable, known: Dependencies) -> Iterator[Proposal]:
     )
 
 
-def _doubtful(raw: RawTable, known: Dependencies, plan: Plan) -> Iterator[Proposal]:
-    """Values of attributes that may mean missing or be answers, and values that look alike; nobody can know."""
+def _doubtful(known: Dependencies, plan: Plan) -> Iterator[Proposal]:
+    """What is in doubt of the values of attributes, and of numbers that do not say how they are written."""
+    viewed = {part.view[0] for part in plan.attributes if len(part.view) == 1 and not part.cut}
     aside = {name for name, _ in known.missing}
-    for name in dict.fromkeys(part.view[0] for part in plan.attributes if len(part.view) == 1 and not part.cut):
-        if name not in raw.columns:
-            continue
-        column = raw.columns[name]
-        same_kind = possible_answers(column)
-        for value in () if name in aside else possible_codes(column):
-            why = ", as the other values are texts of the same kind," if value in same_kind else ""
-            yield Proposal(
-                "code",
-                (name,),
-                f"'{name}' has {_counted_values(column, (value,))}: an answer{why} or a code for a missing one.",
-                "It means missing; decline it where it is an answer.",
-                codes=((name, (value,)),),
-                certain=False,
-            )
-        groups = look_alikes(column)
-        if groups:
-            named = "; ".join(_counted_values(column, group) for group in groups[:_GROUPS_SHOWN])
-            more = f"; and {len(groups) - _GROUPS_SHOWN} more groups" if len(groups) > _GROUPS_SHOWN else ""
-            yield Proposal(
-                "alike",
-                (name,),
-                f"'{name}' has values that look alike: {named}{more}.",
-                "Those that look alike become one level each; the data keep what is written.",
-                codes=tuple((name, group) for group in groups),
-                certain=False,
-            )
-
-
-def _counted_values(column: RawColumn, values: Sequence[str]) -> str:
-    n_of = records_of(column, values)
-    return ", ".join(f"'{value}' ({count(n_of[value], 'record')})" for value in values)
+    for proposal in known.doubtful:
+        name = proposal.columns[0]
+        if proposal.kind == "number" or (name in viewed and not (proposal.kind == "code" and name in aside)):
+            yield proposal
 
 
 def _blocks(raw: RawTable, known: Dependencies, places: Sequence[str]) -> Iterator[Proposal]:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from engine.common.raw_values import nan_mask, numbers, text_mask
+from engine.common.notation import PLAIN, Notation
+from engine.common.raw_values import nan_mask, text_mask
 from engine.data.io.counting import Counted, count, first_rows
 from engine.data.io.stream import RecordStream
 from engine.data.io.value_classes import Classify
@@ -24,10 +25,11 @@ if TYPE_CHECKING:
 @dataclass(frozen=True)
 class CutClasses:
     """Classes of a column that an ``attribute`` cuts by numbers: missing values, skipped ones, those that are no
-    numbers, and the intervals; ``missing`` are plan-wide codes."""
+    numbers, and the intervals; ``missing`` are plan-wide codes, and numbers are written in the ``notation``."""
 
     attribute: AttributePlan
     missing: tuple[str, ...]
+    notation: Notation = PLAIN
 
     @property
     def n_classes(self) -> int:
@@ -37,7 +39,7 @@ class CutClasses:
     def __call__(self, values: pa.Array) -> np.ndarray:
         """The class of each value."""
         mask = nan_mask(values) | text_mask(values, (*self.missing, *self.attribute.missing))
-        parsed = numbers(values)
+        parsed = self.notation.numbers(values)
         edges = np.array(self.attribute.cut, dtype=float)
         classes = 2 + len(self.attribute.skip) + np.searchsorted(edges, parsed, side="right")
         classes[np.isnan(parsed)] = 1
@@ -84,5 +86,9 @@ def tabulate(data: RawTable | RecordStream, plan: Plan, counter: Counter = count
     if classify and first_rows(data, names) <= MANY_ROWS:
         classify = {}
     counted = counter(data, names, classify)
+    # only all values of a column say how it writes numbers
+    written = {name: replace(of, notation=counted.rows.columns[name].notation) for name, of in classify.items()}
+    if written != classify:
+        counted = counter(data, names, written)
     streamed = Streamed(data, counted.rows, counted.counts, counted.digest, counted.representatives)
     return streamed_table(streamed, data.names)

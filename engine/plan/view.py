@@ -8,7 +8,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from engine.common.errors import EngineError, UsageError, did_you_mean
-from engine.common.raw_values import is_number, nan_mask, numbers, text_mask, texts
+from engine.common.notation import written_unclearly
+from engine.common.raw_values import is_number, nan_mask, text_mask, texts
 from engine.data.domain import KINDS, LevelKind
 from engine.data.microdata import RawColumn, RawTable
 from engine.data.table import occupied
@@ -98,8 +99,10 @@ def _cut(
         matches = remaining & missing_mask(column, [skip])
         level_of[matches] = len(labels) + i
         remaining &= ~matches
-    parsed = numbers(column.values)
+    parsed = column.numbers
     bad = remaining & np.isnan(parsed)
+    if bad.any() and not column.notation.clear:
+        raise EngineError(written_unclearly(column.name))
     if bad.any():
         n_bad = n_records(np.append(bad, False)[column.codes], counts)
         raise EngineError(

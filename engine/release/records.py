@@ -13,7 +13,6 @@ import numpy as np
 
 from engine.common.cache import Cache
 from engine.common.errors import UsageError, did_you_mean
-from engine.common.raw_values import numbers
 from engine.data.microdata import Microdata
 
 if TYPE_CHECKING:
@@ -112,7 +111,7 @@ class ReleasedTable(Cache):
         raw = self.data.raw.columns.get(column)
         if raw is None:
             raise UsageError(f"unknown column '{column}'.{did_you_mean(column, self.data.raw.names)}")
-        values = np.append(np.where(raw.about.missing_mask(raw.values), np.nan, numbers(raw.values)), np.nan)
+        values = np.append(np.where(raw.about.missing_mask(raw.values), np.nan, raw.numbers), np.nan)
         codes = raw.codes if self.source is None or column not in self.swapped_columns else raw.codes[self.source]
         result: np.ndarray = values[codes]
         return result

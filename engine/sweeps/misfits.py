@@ -13,7 +13,6 @@ from itertools import combinations
 
 import numpy as np
 
-from engine.common.raw_values import numbers
 from engine.common.wording import listed
 from engine.data.microdata import RawColumn
 from engine.plan import Plan
@@ -149,7 +148,7 @@ def _beside(columns: Iterable[RawColumn]) -> Iterator[_Beside]:
         groups = column.codes.astype(np.int64) + 1
         n = int(groups.max(initial=0)) + 1
         if n * _SELDOM > len(groups):
-            figures = numbers(column.values)
+            figures = column.numbers
             if not np.isnan(figures).any():
                 yield _Beside((column.name,), groups, np.argsort(np.append(np.nan, figures)[groups], kind="stable"))
         elif n > 1 and len(several) <= _MOST_PAIRED:

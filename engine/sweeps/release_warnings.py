@@ -13,7 +13,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from engine.common.raw_values import n_written, numbers
+from engine.common.raw_values import n_written
 from engine.common.wording import columns_named, listed, plural
 from engine.data.io.stream import first_records
 from engine.data.microdata import Microdata, RawColumn
@@ -247,7 +247,7 @@ def tells_units_apart(column: RawColumn, units: Units) -> bool:
 
 
 def _amounts(column: RawColumn) -> bool:
-    figures = numbers(column.values)
+    figures = column.numbers
     known = figures[~np.isnan(figures)]
     return len(known) >= 0.5 * len(figures) and not bool((known == np.round(known)).all())
 

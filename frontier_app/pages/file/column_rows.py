@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from engine.common.errors import UsageError
-from engine.common.raw_values import numbers, texts
+from engine.common.raw_values import texts
 from engine.data.microdata import RawColumn, RawTable
 from engine.plan import DEFAULT_MISSING, AttributePlan, DataPlan, Plan, SpacePlan
 from engine.plan.attribute import OnMissing
@@ -53,8 +53,10 @@ def _words(column: RawColumn, numeric: bool, is_id: bool) -> str:
     """A column in few words; an id shows none of its values."""
     if is_id:
         return "looks like an id"
+    if numeric and not column.notation.clear:
+        return "numbers that can be read in several ways"
     if numeric:
-        values = numbers(column.values)
+        values = column.numbers
         values = values[np.isfinite(values)]
         low, high = (f"{v:,.6g}" for v in (values.min(), values.max()))
         return f"numbers {low} to {high}" if low != high else f"the number {low}"

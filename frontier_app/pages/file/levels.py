@@ -9,7 +9,6 @@ import pandas as pd
 import streamlit as st
 
 from engine.common.errors import EngineError, UsageError
-from engine.common.raw_values import numbers
 from engine.data.microdata import RawColumn, RawTable
 from engine.plan import AttributePlan, Plan
 from engine.plan.guess import example_edges
@@ -76,7 +75,7 @@ def _inputs(plan: Plan, part: AttributePlan, raw: RawTable, *, new: bool) -> Att
     else:
         old = part
     column = raw.columns[part.view[0]]
-    numeric = len(column.values) > 0 and not pd.isna(numbers(column.values)).all()
+    numeric = len(column.values) > 0 and not pd.isna(column.numbers).all()
     choices = ["cut"] if new else [*(["cut"] if numeric else []), "merge", "missing"]
     tag = f"{part.name}-{part.view[0]}-{state.get().version}"
     first = "cut" if "cut" in choices and (part.cut or not (part.merge or part.levels) or new) else choices[-2]

@@ -45,6 +45,11 @@ WORDS = {
         "group of look-alikes",
         "Texts that differ in blanks, capitals or the way of writing a number count as different answers.",
     ),
+    "number": _Kind(
+        "Unclear numbers",
+        "column of unclear numbers",
+        "1,234 is a thousand in one country and little more than one in another: the file should say which.",
+    ),
     "constant": _Kind("Constant columns", "group of columns", "A column with one value has nothing to exchange."),
     "block": _Kind(
         "Recodes and flags",

@@ -1,0 +1,137 @@
+"""How the texts of a column write numbers: with which decimal sign, and which sign between groups of three digits."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from engine.common.raw_values import numbers
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+_ONE_SPACE = str.maketrans({"\u00a0": " ", "\u202f": " ", "\u2009": " ", "’": "'", "−": "-"})
+_POINTS = re.compile(r"[+-]?[1-9][0-9]{0,2}(?:\.[0-9]{3})+")
+_FIRST = 1000  # values that are looked at before all of them are
+
+
+@dataclass(frozen=True)
+class Notation:
+    """The ``decimal`` sign of a column's numbers and the one between ``thousands``, "" where there is none.
+
+    ``clear`` is false where the same texts can be read in two ways, as "1,234" can: then they are no numbers.
+    """
+
+    decimal: str = "."
+    thousands: str = ""
+    clear: bool = True
+
+    def numbers(self, values: pa.Array) -> np.ndarray:
+        """Each value as a float, NaN where it is no number; shape ``(len(values),)``."""
+        if self in (PLAIN, UNCLEAR):
+            return numbers(values)
+        return self.read(values.to_pylist())
+
+    def read(self, texts: Sequence[str]) -> np.ndarray:
+        """Each text as a float, NaN where it is no number in this notation."""
+        form = _form(self.decimal, self.thousands)
+        plain = (text.translate(_ONE_SPACE).strip() for text in texts)
+        figures = [
+            float(text.replace(self.thousands, "").replace(self.decimal, ".")) if form.fullmatch(text) else np.nan
+            for text in plain
+        ]
+        return np.array(figures, float)
+
+
+PLAIN = Notation()
+"""A decimal point and nothing between thousands, as programs write numbers."""
+UNCLEAR = Notation(clear=False)
+
+
+@cache
+def _form(decimal: str, thousands: str) -> re.Pattern[str]:
+    d, t = re.escape(decimal), re.escape(thousands)
+    return re.compile(rf"[+-]?(?:[1-9][0-9]{{0,2}}(?:{t}[0-9]{{3}})+|[0-9]+)(?:{d}[0-9]+)?")
+
+
+def notation_of(values: pa.Array) -> Notation:
+    """The notation in which all distinct ``values`` that hold a digit are numbers.
+
+    :data:`PLAIN` where they are so plainly, or some are no numbers at all; :data:`UNCLEAR` where they are other numbers
+    in another notation, or one notation does not fit all of them.
+    """
+    import pyarrow as pa
+
+    if not (pa.types.is_string(values.type) or pa.types.is_large_string(values.type)):
+        return PLAIN
+    odd = np.isnan(numbers(values))
+    if not odd.any():
+        return PLAIN
+    strange = values.filter(pa.array(odd))
+    written = _with_digits(strange.slice(0, _FIRST))
+    if not written or not _each_a_number(written):
+        return PLAIN
+    written = _with_digits(strange)
+    fitting = _fitting([*written, *values.filter(pa.array(~odd)).to_pylist()])
+    if not fitting:
+        return UNCLEAR if _each_a_number(written) else PLAIN
+    (chosen, first), *others = fitting
+    return chosen if all(np.array_equal(first, figures) for _, figures in others) else UNCLEAR
+
+
+def _each_a_number(written: Sequence[str]) -> bool:
+    """Return whether each text is a number in some notation."""
+    readings = [Notation(decimal, sign).read(written) for decimal in ".," for sign in ", .'" if sign != decimal]
+    return not np.isnan(readings).all(axis=0).any()
+
+
+def _with_digits(values: pa.Array) -> list[str]:
+    return [text for text in values.to_pylist() if any(sign.isdecimal() for sign in text)]
+
+
+def _fitting(written: Sequence[str]) -> list[tuple[Notation, np.ndarray]]:
+    """The notations in which all texts are numbers, with these."""
+    signs = {sign.translate(_ONE_SPACE) for sign in set("".join(written))}
+    found = []
+    for decimal in ".,":
+        for thousands in sorted(signs.intersection(", .'") - {decimal}) or [""]:
+            notation = Notation(decimal, thousands)
+            if not np.isnan(figures := notation.read(written)).any():
+                found.append((notation, figures))
+    return found
+
+
+def numbers_of_texts(texts: Sequence[str]) -> list[float]:
+    """Each text as a float in the notation of all, NaN where it is no number."""
+    import pyarrow as pa
+
+    values = pa.array(texts, pa.string())
+    figures: list[float] = notation_of(values).numbers(values).tolist()
+    return figures
+
+
+def could_be_thousands(values: pa.Array) -> bool:
+    """Return whether plain numbers may be whole ones with a point between thousands, as "1.234" beside "12.345" may."""
+    import pyarrow as pa
+
+    if not (pa.types.is_string(values.type) or pa.types.is_large_string(values.type)):
+        return False
+    written = _with_digits(values)
+    if not all(_POINTS.fullmatch(text.strip()) for text in written[:_FIRST] if "." in text):
+        return False
+    pointed = [text for text in written if "." in text]
+    fits = all(_POINTS.fullmatch(text.strip()) for text in pointed)
+    return len(pointed) > 1 and fits and all(len(text.strip(" +-")) < 4 for text in written if "." not in text)
+
+
+def written_unclearly(column: str) -> str:
+    """The words on a ``column`` whose notation is not clear."""
+    return (
+        f"the numbers of column '{column}' can be read in several ways, as '1,234' and '1.234' can (1234, or 1 and 234 "
+        "thousandths); write them with a decimal point and nothing between thousands"
+    )
