@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import replace
 from fractions import Fraction
+from itertools import product
 from random import Random
 from typing import Any
 
@@ -16,6 +17,7 @@ from hypothesis import strategies as st
 from engine.common.errors import EngineError, UsageError
 from engine.common.streams import derive
 from engine.data.microdata import Microdata
+from engine.mechanisms import targeted
 from engine.mechanisms.base import Drawn
 from engine.mechanisms.targeted import TRS, Prepared, chances, compatible_quotas, race_order, swap
 from engine.release.parameter import Setting
@@ -272,6 +274,84 @@ def test_donors_are_drawn_by_one_over_their_count(lean: str, odds: float):
         first[int(next(u for u in order if u in (1, 2)))] += 1
     share = odds / (odds + 1)
     assert abs(first[1] / 3000 - share) < 4.5 * np.sqrt(share * (1 - share) / 3000)
+
+
+class EqualTimes:
+    """A stream whose exponential numbers are all alike, so that a race is decided by what they are multiplied with."""
+
+    def integers(self, below: int) -> int:
+        return 0
+
+    def standard_exponential(self, shape: tuple[int, ...]) -> np.ndarray:
+        return np.ones(shape)
+
+
+@pytest.mark.parametrize("lean", ["0", "0.5", "2"])
+def test_each_race_goes_by_the_counts_of_its_own_level_and_who_begins_by_those_of_the_finest(
+    monkeypatch: pytest.MonkeyPatch, lean: str
+):
+    monkeypatch.setattr(targeted, "table_stream", lambda derived, table: EqualTimes())
+    data = in_households(
+        range(8),
+        {"region": [0, 0, 0, 0, 1, 1, 1, 1], "town": [0, 1, 0, 1, 2, 2, 2, 3]},
+        {"sex": [1, 0, 0, 0, 1, 1, 0, 1]},
+    )
+    asked = {"rate": "0.5", "hierarchy": "region+town", "risk": "sex", "k": "0", "lean": lean}
+    setting, prepared = made(data, asked)
+    assert prepared.shared.tolist() == [[1, 3, 3, 3, 3, 3, 1, 3], [1, 2, 1, 2, 2, 2, 1, 1]]
+    drawn, power = chances(prepared, setting, derived(1)), float(lean)
+    races = [*zip(drawn.donors, prepared.shared, strict=True), (drawn.initiators, prepared.shared[-1])]
+    for order, counts in races:
+        assert order.tolist() == sorted(range(8), key=lambda u: (counts[u] ** power, u))
+
+
+def in_turn(weights: dict[int, Fraction]) -> dict[tuple[int, ...], Fraction]:
+    """Orders in which units are drawn one by one in proportion to their weights, with their chances."""
+    total = sum(weights.values())
+    return {
+        (u, *rest): weight / total * chance
+        for u, weight in weights.items()
+        for rest, chance in in_turn({v: w for v, w in weights.items() if v != u}).items()
+    } or {(): Fraction(1)}
+
+
+def law_of_partners(prepared: Prepared, lean: int, lean_of_who_begins: int) -> dict[tuple[int, ...], Fraction]:
+    """Partners of all households with their exact chances where one swap is asked for: each order of who begins, each
+    order of donors and each area that may begin, by the twin."""
+    n, lowest = len(prepared.units), prepared.area[-1].tolist()
+    orders = [
+        in_turn({u: Fraction(1, int(prepared.shared[-1][u]) ** power) for u in range(n)})
+        for power in (lean, lean_of_who_begins)
+    ]
+    law: Counter[tuple[int, ...]] = Counter()
+    for (donors, p), (begin, q) in product(orders[0].items(), orders[1].items()):
+        for place, households in Counter(lowest).items():
+            quota = [int(area == place) for area in range(max(lowest) + 1)]
+            partner, _, _ = twin.swap(
+                prepared.area.tolist(), prepared.level.tolist(), prepared.group.tolist(), quota, [list(donors)],
+                list(begin), False, False, prepared.movable.tolist(),
+            )  # fmt: skip
+            law[tuple(partner)] += p * q * households / n  # type: ignore[assignment]
+    return law  # type: ignore[return-value]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("lean", [1, 2])
+def test_partners_have_the_exact_law_of_the_two_races(lean: int):
+    """Five households, of which one swap takes two; a draw in which all begin alike is rejected by the same draws."""
+    data = in_households(range(5), {"town": [0, 0, 0, 1, 1]}, {"sex": [1, 0, 0, 1, 0]})
+    asked = {"rate": "0.4", "hierarchy": "town", "risk": "sex", "k": "0", "lean": str(lean)}
+    setting, prepared = made(data, asked)
+    assert prepared.shared.tolist() == [[1, 2, 2, 1, 1]]
+    times = 4000
+    drawn = Counter(tuple(partner_of(TRS.draw_replicate(prepared, setting, derived(i))).tolist()) for i in range(times))
+
+    def farthest(law: dict[tuple[int, ...], Fraction]) -> float:
+        assert sum(law.values()) == 1 and set(drawn) <= set(law)
+        return max(abs(drawn[k] - times * float(p)) / float(times * p * (1 - p)) ** 0.5 for k, p in law.items())
+
+    assert farthest(law_of_partners(prepared, lean, lean)) < 3.5
+    assert farthest(law_of_partners(prepared, lean, 0)) > 8
 
 
 def test_within_stops_risky_households_at_the_quota():
