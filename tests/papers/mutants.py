@@ -27,7 +27,8 @@ class Mutant(NamedTuple):
     """A wrong implementation: its ``code`` on the page, what it does, the page's rows as it makes them.
 
     ``detectable`` says whether the published figures can tell it from the right one; ``rival`` marks a reading that was
-    tried and given up for the published figures' sake; ``files`` of the shared folder are needed.
+    tried and given up for the published figures' sake; ``files`` of the shared folder are needed; ``made`` is the
+    mechanism itself, of those that the law of a small table must reject too.
     """
 
     code: str
@@ -37,6 +38,7 @@ class Mutant(NamedTuple):
     detectable: bool = True
     rival: bool = False
     files: tuple[str, ...] = ()
+    made: Mechanism | None = None
 
 
 @dataclass(frozen=True)

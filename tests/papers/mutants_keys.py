@@ -103,7 +103,7 @@ def swapper(
 
 
 def _maps(code: str, what: str, mechanism: Mechanism, detectable: bool = True, rival: bool = False) -> Mutant:
-    return Mutant(code, "MaPS", what, lambda quick: rows_maps.rows(quick, mechanism), detectable, rival)
+    return Mutant(code, "MaPS", what, lambda quick: rows_maps.rows(quick, mechanism), detectable, rival, made=mechanism)
 
 
 _VISITS: dict[bytes, list[tuple[Any, ...]]] = {}
@@ -269,7 +269,7 @@ def _smike(code: str, what: str, mechanism: Mechanism, detectable: bool = True) 
     def rows(quick: bool) -> list[Row]:
         return rows_smike.rows(quick, mechanism, rows_smike.VARIANTS[:1])
 
-    return Mutant(code, "SMIKe", what, rows, detectable)
+    return Mutant(code, "SMIKe", what, rows, detectable, made=mechanism)
 
 
 def _fewer_counted(quick: bool) -> list[Row]:

@@ -58,6 +58,11 @@ CANNOT = (
     "its matrix and its draws have tests of their own (tests/engine/mechanisms/test_pram.py). These wrong "
     "implementations, too, pass every required row; other tests hold the engine to the right one:"
 )
+LAWS = (
+    "Published means tell little of how MaPS and SMIKe draw parameters: estimates plugged in pass most or all rows. "
+    "So all mutants of both, M1 to M12 and S1 to S12, must also be rejected by the law of an independent, slow "
+    "implementation on tables of 5 to 11 records (tests/papers/test_laws.py), which the engine's own have to meet."
+)
 
 
 def verdict(row: Row, in_order: bool) -> str:
@@ -144,7 +149,7 @@ def mutant_line(mutant: Mutant, result: Rejections | None) -> tuple[str, ...]:
 def _mutants(mutants: Mapping[Mutant, Rejections | None], idle: Sequence[str]) -> list[str]:
     """The two sections on wrong implementations; ``idle`` names the required rows that reject none of them."""
     head = ("code", "mechanism", "what it does wrong", "rejected by", "most clearly by")
-    out = ["", "## Wrong implementations and the rows that reject them", "", MUTANTS_HEAD, ""]
+    out = ["", "## Wrong implementations and the rows that reject them", "", MUTANTS_HEAD, "", LAWS, ""]
     out += _table(head, [mutant_line(mutant, result) for mutant, result in mutants.items() if mutant.detectable])
     facts = f"Required rows that reject none of them ({len(idle)}), facts of the data without a mechanism: "
     out += ["", facts + (";".join(f" {name}" for name in idle).strip() or "none") + "."]

@@ -206,8 +206,7 @@ def _areas(
                 "in percent": [_percent(relative_change(before[row.area], after[row.area])) for row in order],
                 "distance within": [round(row.distance, 3) for row in order],
                 "attribute": [row.attribute for row in order],
-                "persons with new values": [row.persons_new for row in order],
-                "new values of": [text.listed(row.attributes_new) for row in order],
+                "with new values": [_new(row) for row in order],
             }
         ),
         hide_index=True,
@@ -223,6 +222,11 @@ def _areas(
         },
         alt=f"Areas of {level} before and after, those that changed most first",
     )
+
+
+def _new(row: AreaRow) -> str:
+    """Persons with values that nobody in the area had, and of which attributes; empty where there are none."""
+    return f"{row.persons_new:,}: {text.listed(row.attributes_new)}" if row.persons_new else ""
 
 
 def _percent(change: float) -> str:
