@@ -98,6 +98,27 @@ def test_swaps_are_the_twins_from_the_same_random_numbers(
     assert (drawn.status == RunStatus.PARTIAL) == bool(failed)
 
 
+@pytest.mark.parametrize("must", ["all", "within"])
+def test_swaps_of_a_town_are_the_twins_by_several_profiles(must: str):
+    n = 24
+    of_household = {
+        "region": [u % 2 for u in range(n)],
+        "town": [u % 4 for u in range(n)],
+        "size": [u * u % 3 for u in range(n)],
+        "tenure": [u // 5 % 2 for u in range(n)],
+    }
+    data = in_households(range(n), of_household, {"sex": [u * 7 % 5 for u in range(n)]})
+    asked = {"rate": "0.6", "hierarchy": "region+town", "risk": "sex", "k": "3", "similar": "size+tenure|size|"}
+    setting, prepared = made(data, asked | {"must": must})
+    used = Counter[int]()
+    for i in range(6):
+        drawn = TRS.draw_replicate(prepared, setting, derived(i))
+        partner, swaps, failed = of_twin(setting, prepared, derived(i))
+        assert partner_of(drawn).tolist() == partner and drawn.diagnostics["without_donor"] == len(failed)
+        used.update(p for _, _, _, p in swaps)
+    assert len(used) > 1
+
+
 @pytest.mark.slow
 @given(persons_in_households(), given_parameters())
 def test_counts_and_levels_of_risk_are_the_twins(data: Microdata, parameters: dict[str, str]):
@@ -276,21 +297,24 @@ def test_donors_are_drawn_by_one_over_their_count(lean: str, odds: float):
     assert abs(first[1] / 3000 - share) < 4.5 * np.sqrt(share * (1 - share) / 3000)
 
 
-class EqualTimes:
-    """A stream whose exponential numbers are all alike, so that a race is decided by what they are multiplied with."""
+class Given:
+    """A stream of given exponential numbers, for two levels and eight households."""
+
+    times = np.random.default_rng(3).standard_exponential((3, 8))
 
     def integers(self, below: int) -> int:
         return 0
 
     def standard_exponential(self, shape: tuple[int, ...]) -> np.ndarray:
-        return np.ones(shape)
+        assert shape == self.times.shape
+        return self.times
 
 
 @pytest.mark.parametrize("lean", ["0", "0.5", "2"])
 def test_each_race_goes_by_the_counts_of_its_own_level_and_who_begins_by_those_of_the_finest(
     monkeypatch: pytest.MonkeyPatch, lean: str
 ):
-    monkeypatch.setattr(targeted, "table_stream", lambda derived, table: EqualTimes())
+    monkeypatch.setattr(targeted, "table_stream", lambda derived, table: Given())
     data = in_households(
         range(8),
         {"region": [0, 0, 0, 0, 1, 1, 1, 1], "town": [0, 1, 0, 1, 2, 2, 2, 3]},
@@ -301,8 +325,8 @@ def test_each_race_goes_by_the_counts_of_its_own_level_and_who_begins_by_those_o
     assert prepared.shared.tolist() == [[1, 3, 3, 3, 3, 3, 1, 3], [1, 2, 1, 2, 2, 2, 1, 1]]
     drawn, power = chances(prepared, setting, derived(1)), float(lean)
     races = [*zip(drawn.donors, prepared.shared, strict=True), (drawn.initiators, prepared.shared[-1])]
-    for order, counts in races:
-        assert order.tolist() == sorted(range(8), key=lambda u: (counts[u] ** power, u))
+    for (order, counts), times in zip(races, Given.times, strict=True):
+        assert order.tolist() == sorted(range(8), key=lambda u: times[u] * counts[u] ** power)
 
 
 def in_turn(weights: dict[int, Fraction]) -> dict[tuple[int, ...], Fraction]:
