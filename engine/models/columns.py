@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
@@ -44,7 +45,11 @@ def variable(name: str, plan: Plan, data: Microdata, who: str) -> Variable:
     if column not in data.raw.columns:
         hidden = {*data.dropped, *data.domain.names, data.id, data.unit}
         stays = [c for c in data.raw.names if c not in hidden]
-        raise UsageError(f"{who} names the unknown column '{name}'.{did_you_mean(name, [*data.domain.names, *stays])}")
+        names = [*data.domain.names, *stays]
+        whole = next((known for known in names if known != name and name in re.split(r"\W+", known)), None)
+        sign = "'" if whole is not None and '"' in whole else '"'
+        how = did_you_mean(name, names) if whole is None else f" Column '{whole}' is written Q({sign}{whole}{sign})"
+        raise UsageError(f"{who} names the unknown column '{name}'.{how}")
     if column in data.dropped or column in (data.id, data.unit):
         what = "never leaves" if column in data.dropped else f"is the {data.single_uses[column]}"
         raise UsageError(f"{who} names column '{column}', which {what}; use columns that stay in a release")

@@ -20,7 +20,7 @@ from engine.common.errors import EngineError, UsageError, did_you_mean
 from engine.models.columns import numbers_of, variable
 from engine.models.outcomes import Rows, check_expression, outcome, outcome_levels, quoted
 from engine.models.statsmodels_fit import Model
-from engine.plan.analysis import CODINGS, FUNCTIONS, MEDIAN, AnalysisPlan
+from engine.plan.analysis import CODINGS, FUNCTIONS, HOW_TO_NAME, MEDIAN, AnalysisPlan
 
 if TYPE_CHECKING:
     from engine.plan import Plan
@@ -134,7 +134,7 @@ def design(analysis: AnalysisPlan, original: ReleasedTable, plan: Plan) -> Desig
         with np.errstate(all="ignore"):
             (info,) = design_matrix_builders([terms], lambda: iter([data]), environment, NA_action="drop")
     except PatsyError as error:
-        raise UsageError(f"{who}: the formula cannot be used: {_first_line(error)}") from None
+        raise UsageError(f"{who}: the formula cannot be used: {_first_line(error)}.{HOW_TO_NAME}") from None
     if not info.column_names:
         raise UsageError(f"{who}: the formula has no predictors")
     order = list(info.factor_infos)
@@ -176,12 +176,12 @@ def _attribute(code: str, who: str, attributes: dict[str, int]) -> int | None:
     try:
         tree = ast.parse(code.strip(), mode="eval").body
     except SyntaxError:
-        raise UsageError(f"{who}: cannot read '{code}' in the formula") from None
+        raise UsageError(f"{who}: cannot read '{code}' in the formula.{HOW_TO_NAME}") from None
     if isinstance(tree, ast.Call) and isinstance(tree.func, ast.Name) and tree.func.id == "C" and tree.args:
         name = quoted(tree.args[0])
         if name not in attributes:
             raise UsageError(
-                f"{who}: {code} needs an attribute in C(...).{did_you_mean(name or '', attributes)} "
+                f"{who}: {code} needs an attribute in C(...).{did_you_mean(name, attributes) if name else HOW_TO_NAME} "
                 "Make the column an attribute to use it as categories"
             )
         for argument in (*tree.args[1:], *(keyword.value for keyword in tree.keywords)):

@@ -10,7 +10,7 @@ import numpy as np
 
 from engine.common.errors import EngineError, UsageError, did_you_mean
 from engine.common.raw_values import is_number
-from engine.plan.analysis import FUNCTIONS, MOST_LEVELS, AnalysisPlan
+from engine.plan.analysis import FUNCTIONS, HOW_TO_NAME, MOST_LEVELS, AnalysisPlan
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -69,7 +69,7 @@ def check_expression(text: str, who: str, attributes: Mapping[str, int], outcome
     try:
         tree = ast.parse(text.strip(), mode="eval").body
     except SyntaxError:
-        raise UsageError(f"{who}: cannot read '{text}' in the formula") from None
+        raise UsageError(f"{who}: cannot read '{text}' in the formula.{HOW_TO_NAME}") from None
     if outcome and (quoted(tree) in attributes or level_of(tree, attributes)):
         return
     _check(tree, text, who, attributes, outcome)
@@ -102,7 +102,7 @@ def _check(tree: ast.AST, text: str, who: str, attributes: Mapping[str, int], ou
         inner = (tree.args[0],)
     else:
         named = ast.unparse(tree.func) if isinstance(tree, ast.Call) else ast.unparse(tree)
-        hint = did_you_mean(named, FUNCTIONS) if isinstance(tree, ast.Call) else ""
+        hint = did_you_mean(named, FUNCTIONS) if isinstance(tree, ast.Call) else HOW_TO_NAME
         raise UsageError(f"{who}: '{named}' is not allowed in a formula.{hint}")
     for inner_tree in inner:
         _check(inner_tree, text, who, attributes, outcome)

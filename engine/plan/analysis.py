@@ -53,6 +53,8 @@ CODINGS = ("C", "Q", "I", "Treatment", "Sum")
 """Formula words: C(name, Treatment("level")), Q("odd name"), I(expression)."""
 MOST_CHARACTERS, MOST_SIGNS, MOST_BRACKETS = 20_000, 200, 20
 """Bounds of a formula."""
+HOW_TO_NAME = ' A name with other signs than letters, digits and _ is written Q("the.name")'
+"""The end of messages on formulas that may name such a column as it is."""
 ALL = "all"
 """A measure's parameter for all declared analyses; no analysis may have this name."""
 

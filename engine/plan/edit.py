@@ -6,10 +6,10 @@ from collections.abc import Collection, Sequence
 from dataclasses import replace
 from typing import Any, Literal, TypedDict, TypeVar, Unpack
 
-from engine.common.errors import Remedy, UsageError, did_you_mean
+from engine.common.errors import Remedy, UsageError
 from engine.plan.attribute_names import attributes_named
 from engine.plan.mechanism import MechanismPlan
-from engine.plan.types import DataPlan, DecisionPlan, Plan, SpacePlan
+from engine.plan.types import DataPlan, DecisionPlan, Plan, SpacePlan, unknown_attribute
 from engine.release.spec import RANDOM_SWAP, AttributeSpec
 
 _ROLES: tuple[Literal["keys"], Literal["swap"], Literal["analyse"]] = ("keys", "swap", "analyse")
@@ -184,7 +184,7 @@ def _known(plan: Plan, names: Sequence[str], what: str, remaining: Collection[st
     allowed = dict.fromkeys(plan.names if remaining is None else remaining)
     for name in names:
         if name not in allowed:
-            raise UsageError(f"{what} names the unknown attribute '{name}'.{did_you_mean(name, allowed)}")
+            raise UsageError(unknown_attribute(plan.data, what, name, allowed))
     distinct = dict.fromkeys(names)
     return tuple(name for name in plan.names if name in distinct) if remaining is None else tuple(distinct)
 

@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
+from fnmatch import fnmatchcase
 from fractions import Fraction
 from functools import cached_property
 from math import comb
@@ -109,6 +110,23 @@ class DataPlan:
         claims += [(column, what) for column, what in self.single_uses.items()]
         claims += [(c, what) for what in ("carry", "drop") for c in getattr(self, what) if not is_pattern(c)]
         return claims
+
+
+def unknown_attribute(data: DataPlan, what: str, name: str, known: Iterable[str]) -> str:
+    """The sentence on a ``name`` that is no attribute, and how a column that the plan uses otherwise becomes one."""
+    used = [entry for entry in ("carry", "drop") if any(_covers(given, name) for given in getattr(data, entry))]
+    used += [data.single_uses[name]] if name in data.single_uses else []
+    if not used:
+        return f"{what} names the unknown attribute '{name}'.{did_you_mean(name, known)}"
+    among = "" if what == "attributes" else "name it among the attributes too, or "
+    return (
+        f"{what} names column '{name}', which is no attribute but under {used[0]}; {among}"
+        f'write an [[attribute]] with name = "{name}" into the plan and take it out of {used[0]}'
+    )
+
+
+def _covers(entry: str, name: str) -> bool:
+    return entry == name or (is_pattern(entry) and fnmatchcase(name, entry))
 
 
 def is_pattern(text: str) -> bool:
@@ -335,7 +353,7 @@ class Plan:
     def _known(self, names: Iterable[str], what: str) -> None:
         for name in names:
             if name not in self._name_set:
-                raise UsageError(f"{what} names the unknown attribute '{name}'.{did_you_mean(name, self.names)}")
+                raise UsageError(unknown_attribute(self.data, what, name, self.names))
 
     def _check_measures(self) -> None:
         measures = self.measures

@@ -142,6 +142,11 @@ def test_outcomes(left: str, family: str, want: Any) -> None:
     ("formula", "family", "message"),
     [
         ("incme ~ Sex", "linear", "analysis 'r' names the unknown column 'incme'. Did you mean 'income'?"),
+        ("odd name ~ Sex", "linear", """Column 'odd name' is written Q("odd name")"""),
+        ("log(odd.name) ~ Sex", "linear", 'is written Q("'),
+        ("income ~ Sex + `odd name`", "linear", """Column 'odd name' is written Q("odd name")"""),
+        ("income ~ age.income", "linear", 'A name with other signs than letters, digits and _ is written Q("'),
+        ("income ~ C(age.income)", "linear", 'A name with other signs than letters, digits and _ is written Q("'),
         ("income ~ Sx", "linear", "analysis 'r' names the unknown column 'Sx'. Did you mean 'Sex'?"),
         ("income ~ Sex_raw2", "linear", "names the unknown column 'Sex_raw2'"),
         ("income ~ secret", "linear", "names column 'secret', which never leaves"),

@@ -8,7 +8,7 @@ import pytest
 
 from engine.common.errors import UsageError
 from engine.data.edit_rules import EditRule
-from engine.plan import DecisionPlan, MechanismPlan, SpacePlan, edit_plan, plan_from_toml
+from engine.plan import AttributePlan, DataPlan, DecisionPlan, MechanismPlan, Plan, SpacePlan, edit_plan, plan_from_toml
 from tests.engine.plans import ABC, FULL, plan_of
 
 
@@ -99,6 +99,29 @@ def test_a_wrong_flag_is_refused(flags: dict[str, Any], message: str) -> None:
     with pytest.raises(UsageError) as caught:
         edit_plan(ABC, **flags)
     assert str(caught.value).startswith(message)
+
+
+@pytest.mark.parametrize(
+    ("use", "flags"),
+    [
+        ({"carry": ("Age",)}, {"keys": ["A", "Age"]}),
+        ({"carry": ("Ag*",)}, {"swap": ["Age"]}),
+        ({"drop": ("Age",)}, {"analyse": ["Age"]}),
+        ({"weight": "Age"}, {"attributes": ["A", "Age"]}),
+    ],
+)
+def test_a_column_of_another_use_that_is_named_as_attribute_is_told_how(
+    use: dict[str, Any], flags: dict[str, Any]
+) -> None:
+    data = DataPlan((AttributePlan("A"), AttributePlan("B")), **use)
+    plan = Plan(data)
+    told = rf'names column .Age., .* under {next(iter(use))}; .*\[\[attribute\]\] with name = "Age"'
+    with pytest.raises(UsageError, match=told):
+        edit_plan(plan, **flags)
+    role = next(iter(flags))
+    if role != "attributes":
+        with pytest.raises(UsageError, match=told):
+            Plan(data, **flags)
 
 
 def test_a_decision_follows_the_measures_and_one_rule_replaces_the_other() -> None:
