@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from engine.bundle.tiers import Tier
-from engine.common.errors import EngineError
+from engine.common.errors import EngineError, UsageError
 from engine.common.os_support import write_private
 from engine.common.parsing import fits
 from engine.common.streams import STREAM_VERSION
@@ -171,7 +171,7 @@ def _read(path: Path, *, follow: bool = False) -> dict[str, Any]:
     try:
         content = read_json(path, follow=follow)
     except FileNotFoundError:
-        raise EngineError(
+        raise (UsageError if follow else EngineError)(  # a folder that is there is no bundle
             f"'{path.name}' does not exist; give the manifest of an export, or the folder of an analyst's bundle"
         ) from None
     except OSError as error:

@@ -21,7 +21,7 @@ from engine.bundle.public import METHODS
 from engine.bundle.tiers import ALL, TIERS, Tier
 from engine.bundle.unpack import parts_of, prose
 from engine.bundle.xml_names import read_elements
-from engine.common.errors import EngineError
+from engine.common.errors import EngineError, UsageError
 from engine.common.os_support import arrow_file
 from engine.common.untrusted import is_plain, open_plain, read_text, spelt
 from engine.decision.disclosure_text import DRAWN, LABEL
@@ -53,7 +53,8 @@ def verify(path: str | Path, study: str | Path | None = None) -> list[CheckResul
     """
     folder = Path(path)
     if not folder.is_dir():
-        raise EngineError(f"'{folder.name}' is no folder; give the folder of a bundle")
+        wrong = EngineError if folder.exists() else UsageError
+        raise wrong(f"'{folder.name}' is no folder; give the folder of a bundle")
     bundles = bundles_in(folder)
     if not bundles:
         raise EngineError(

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 def add_commands(commands: Commands) -> None:
     """Add datasets with its two commands."""
     datasets = add_command(commands, "datasets", run_datasets, "list the samples, or add one that is not shipped")
-    adding = datasets.add_subparsers(metavar="")
+    adding = datasets.add_subparsers(title="commands", metavar="[COMMAND]")
     add = add_command(adding, "add", run_datasets_add, "add a sample, such as cps8d from UCI Adult files")
     add.add_argument("name", metavar="NAME")
     add.add_argument(

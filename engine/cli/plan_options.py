@@ -165,6 +165,7 @@ def plan_of(
     """The plan that the options describe: from a file, else the study's own, else the sample's, else a first guess;
     then edited."""
     from engine.measures.planned import check_decision, planned_calls
+    from engine.mechanisms import mechanism
     from engine.plan import MechanismPlan, edit_plan, read_plan
     from engine.plan.column_assignment import check_seen
 
@@ -215,6 +216,8 @@ def plan_of(
         max_risk=args.max_risk,
     )
     check_decision(plan, planned_calls(plan))
+    for declared in plan.mechanisms:
+        mechanism(declared.name).check_grid(declared.grid)
     return (
         plan
         if args.places is None

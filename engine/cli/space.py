@@ -38,6 +38,7 @@ def run_space(args: argparse.Namespace) -> None:
     from engine.release.space import Space
     from engine.sweeps.adaptive import most_runs
     from engine.sweeps.candidates import n_complete, scenarios_of
+    from engine.sweeps.meaning import check_meaning
     from engine.sweeps.probe import estimate, probed
     from engine.sweeps.readiness import check_single_columns
     from engine.sweeps.space_count import space_or_count
@@ -54,6 +55,7 @@ def run_space(args: argparse.Namespace) -> None:
     asked, table, counted = plan.space, data.table, space_or_count(plan, data)
     said: list[str] = []
     others = scenarios_of(plan, data, listed=False, tell=said.append)[0]
+    check_meaning(plan, others)
     say(
         f"{data.n_records:,} records{_in_households(data)} in {len(table):,} occupied cells of {len(data.domain)} "
         f"attributes, {table.n_below(3):,} of them with one or two records"

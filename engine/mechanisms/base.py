@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import product
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
@@ -202,6 +203,12 @@ class Mechanism:
         if self.check:
             self.check({name: self.parameter(name).value(text) for name, text in texts})
         return tuple(texts)
+
+    def check_grid(self, grid: Iterable[tuple[str, Sequence[str]]]) -> None:
+        """Refuse a grid of which some combination is illegal on any data."""
+        grid = tuple(grid)
+        for texts in product(*(values for _, values in grid)):
+            self.canonical(dict(zip((name for name, _ in grid), texts, strict=True)))
 
     def fitted(self, setting: Setting) -> Any:
         """The result of ``prepare``, which all replicates share."""

@@ -227,7 +227,7 @@ class Database:
     def connection_to(path: Path) -> Connection:
         """Return a connection to an existing study; :class:`EngineError` for any other file."""
         if not path.exists():
-            raise EngineError(
+            raise UsageError(
                 f"study '{path.name}' does not exist; make it by a sweep", Remedy.NEW_STUDY, study=path.name
             )
         if kind := kind_of(path, follow=True):

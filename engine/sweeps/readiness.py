@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+import numpy as np
+
 from engine.common.errors import EngineError, UsageError
 from engine.data.microdata import Microdata, RawTable
 from engine.measures import MeasureCall
@@ -18,6 +20,7 @@ from engine.release.space import Space
 from engine.release.spec import ReleaseSpec
 from engine.sweeps.candidates import scenarios_of
 from engine.sweeps.evaluator import Question, question_of
+from engine.sweeps.meaning import check_meaning
 from engine.sweeps.remarks import widest_first
 from engine.sweeps.search import NONE_TO_START, search_of
 from engine.sweeps.space_count import counted
@@ -59,6 +62,8 @@ def ready(
         check_decision(plan, question.calls)
     remarks: list[str] = []
     specs, space = scenarios_of(plan, data, known, listed=listed or counted(plan, data) is None, tell=remarks.append)
+    if calls is None:
+        check_meaning(plan, [specs[i] for i in np.flatnonzero(~specs.by_roles).tolist()])
     return Ready(data, question, specs, space, widest_first(remarks))
 
 

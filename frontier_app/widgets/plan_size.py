@@ -20,6 +20,7 @@ from engine.release.spec import RANDOM_SWAP, ReleaseSpec, percent
 from engine.sweeps.adaptive import most_runs
 from engine.sweeps.candidates import n_complete, scenarios_of
 from engine.sweeps.evaluator import question_of
+from engine.sweeps.meaning import check_meaning
 from engine.sweeps.probe import estimate, probed
 from engine.sweeps.remarks import failure_text, method_remarks, predicted_failures, remark_text, widest_first
 from engine.sweeps.space_count import Counted, space_or_count
@@ -117,7 +118,9 @@ def counted(plan: Plan, data: Microdata) -> tuple[Space | Counted | None, Sequen
         alone = replace(plan.space, rates=("0",), replicates=1, adaptive=False)
         space = (alone, plan.swap, plan.data, plan.edits, tuple(swap_ways(plan)))
         swaps = now.memo.get("space", space, lambda: space_or_count(plan, data))
-    return swaps, _others(plan, data).specs
+    others = _others(plan, data).specs
+    check_meaning(plan, others)
+    return swaps, others
 
 
 def remarks_on(plan: Plan, data: Microdata) -> tuple[str, ...]:

@@ -1,0 +1,118 @@
+"""Exit codes of all commands: 2 for a wrong request, 1 for what stands in the way."""
+
+from __future__ import annotations
+
+import argparse
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from engine.cli.main import build_parser, main
+
+
+def leaves(
+    parser: argparse.ArgumentParser | None = None, *words: str
+) -> Iterator[tuple[tuple[str, ...], argparse.ArgumentParser]]:
+    """Every command with its words."""
+    parser = parser or build_parser()
+    groups = [action for action in parser._actions if isinstance(action, argparse._SubParsersAction)]
+    if not any(group.required for group in groups) and words:
+        yield words, parser
+    for group in groups:
+        for name, inner in group.choices.items():
+            yield from leaves(inner, *words, name)
+
+
+COMMANDS = dict(leaves())
+
+
+def code_of(*words: str) -> int:
+    try:
+        return main(list(words))
+    except SystemExit as left:  # of the parser
+        return int(left.code or 0)
+
+
+def asked_for(parser: argparse.ArgumentParser, named: str) -> list[str]:
+    """A command line that gives each thing that is asked for, as a name of nothing."""
+    words = []
+    for action in parser._actions:
+        value = next(iter(action.choices)) if action.choices and not action.nargs else named
+        if action.required and action.option_strings:
+            words += [action.option_strings[-1], str(value)]
+        elif not action.option_strings and not isinstance(action, argparse._SubParsersAction):
+            words.append(str(value))
+    for group in parser._mutually_exclusive_groups:
+        if group.required:
+            words += [group._group_actions[0].option_strings[-1], named]
+    return words
+
+
+@pytest.mark.parametrize("words", COMMANDS, ids=" ".join)
+def test_a_wrong_option_is_wrong_usage(words: tuple[str, ...], capsys: pytest.CaptureFixture[str]):
+    assert code_of(*words, "--no-such-option") == 2
+    assert capsys.readouterr().err
+
+
+@pytest.mark.parametrize("words", [w for w in COMMANDS if asked_for(COMMANDS[w], "")], ids=" ".join)
+def test_a_name_of_nothing_is_wrong_usage(
+    words: tuple[str, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+):
+    monkeypatch.chdir(tmp_path)
+    assert code_of(*words, *asked_for(COMMANDS[words], "nothing")) == 2
+    assert "nothing" in capsys.readouterr().err and not [*tmp_path.iterdir()]
+
+
+@pytest.mark.parametrize("words", COMMANDS, ids=" ".join)
+def test_usage_lines_name_what_they_take(words: tuple[str, ...], monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("COLUMNS", "10000")
+    usage = COMMANDS[words].format_usage().strip()
+    assert usage.startswith(f"usage: frontier {' '.join(words)} ") and not re.search(r"  |\{\}|None", usage)
+
+
+@pytest.mark.parametrize(
+    "words",
+    [("status",), ("cancel",), ("show",), ("choose", "--why", "so"), ("decide",), ("verify",), ("diff", "a.txt")],
+    ids=lambda words: words[0],
+)
+def test_a_file_of_another_kind_stands_in_the_way(
+    words: tuple[str, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "a.txt").write_text("neither a study nor a bundle\n")
+    assert code_of(*words, "a.txt") == 1
+    assert "a.txt" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        ("--max-risk", "2"),
+        ("--rates", "1.5"),
+        ("--swap-sizes", "0"),
+        ("--swap-sizes", "99"),
+        ("--replicates", "0"),
+        ("--search", "--budget", "0"),
+        ("--adaptive", "--screen", "1"),
+        ("--measures", "small_cells[n_rule=0]"),
+        ("--mechanism", "nope"),
+        ("--mechanism", "rds", "--param", "s=0"),
+        ("--mechanism", "rds", "--param", "rate=1.5"),
+        ("--mechanism", "rds", "--param", "nope=1"),
+        ("--mechanism", "cgs", "--param", "n_swap=5", "--param", "rate=0.1"),
+        ("--mechanism", "survey_swap", "--param", "rate=0.1"),
+        ("--mechanism", "survey_swap", "--param", "rate=0.9", "--param", "swap=A"),
+        ("--spec", "A:Q"),
+        ("--keys", "nope"),
+    ],
+    ids=" ".join,
+)
+@pytest.mark.parametrize("command", [("plan", "init"), ("space",), ("sweep", "--study", "a.study")], ids=lambda c: c[0])
+def test_an_option_out_of_range_is_refused_by_every_command_that_makes_a_plan(
+    command: tuple[str, ...], options: tuple[str, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.chdir(tmp_path)
+    assert code_of(*command, "czech", *options) == 2
+    assert not [*tmp_path.iterdir()]
