@@ -13,6 +13,7 @@ from typing import Any, Self
 from engine.common.errors import EngineError, Remedy, UsageError
 from engine.common.os_support import aside, is_network_path
 from engine.common.untrusted import kind_of
+from engine.study.cut_short import is_cut_short
 
 _APPLICATION_ID = 0x53574150  # "SWAP"
 PATIENCE = 30
@@ -138,6 +139,15 @@ def _unwritten(path: Path) -> Connection:
     return db
 
 
+def _check_length(path: Path, db: sqlite3.Connection) -> None:
+    """Refuse a file without a log beside it that is shorter than it says."""
+    log = Path(f"{path}-wal")
+    if not (log.exists() and log.stat().st_size):
+        pages, page = (db.execute(f"pragma {name}").fetchone()[0] for name in ("page_count", "page_size"))
+        if path.stat().st_size < pages * page and not (log.exists() and log.stat().st_size):
+            raise damaged(path.name, "it was cut short")
+
+
 def _look(db: sqlite3.Connection) -> None:
     db.execute("select count(*) from sqlite_master").fetchone()
 
@@ -234,6 +244,8 @@ class Database:
             raise EngineError(f"'{path.name}' is {kind}, not a study; a study is made by a sweep", Remedy.SWEEP)
         if path.stat().st_size == 0:
             raise EngineError(f"'{path.name}' is no study; a study is made by a sweep", Remedy.SWEEP)
+        if is_cut_short(path):
+            raise damaged(path.name, "it was cut short, and its journal does not hold what is missing")
         with errors_in_words(path):
             # Its first bytes are SQLite's to look at: whoever closes a file gives up all locks that the process has on
             # it, also those of a connection in another thread.
@@ -245,6 +257,7 @@ class Database:
                     )
                 if db.execute("select 1 from sqlite_master where type not in ('table', 'index')").fetchone():
                     raise EngineError(f"'{path.name}' is no study: it holds more than tables and their indices")
+                _check_length(path, db)
                 # a write-ahead log lets readers go on beside the writer, but needs shared memory, which network drives
                 # lack
                 with suppress(sqlite3.OperationalError):
