@@ -77,8 +77,8 @@ def deciding_column(plan: Plan, calls: Sequence[MeasureCall], kind: Kind) -> int
 
 
 def check_bounded(risk: MeasureCall, bound: float) -> None:
-    """Refuse a bound on a measure of which more is better ("at most" would ask for the least protection), and one
-    outside the measure's range."""
+    """Refuse a bound on a measure of which more is better ("at most" would ask for the least protection), and one above
+    the measure's range, which every candidate meets."""
     if risk.measure.better == "higher":
         raise UsageError(
             f"a bound is for a measure where lower is better; of '{risk}' higher is better, so judge risk by another "
@@ -87,8 +87,8 @@ def check_bounded(risk: MeasureCall, bound: float) -> None:
     low, high = risk.measure.limits
     if risk.measure.better == "zero":  # its size is bounded
         low, high = 0.0, max(-low, high)
-    if not low <= bound <= high:
-        legal = f"between {low:g} and {high:g}" if isfinite(low) and isfinite(high) else f"at least {low:g}"
+    if bound > high:
+        legal = f"between {low:g} and {high:g}" if isfinite(low) else f"at most {high:g}"
         hint = f" Did you mean {bound / 100:g}?" if high == 1 and 1 < bound <= 100 else ""
         raise UsageError(f"max_risk == {bound:g}, must be {legal}, the range of '{risk}'.{hint}")
 

@@ -97,7 +97,7 @@ BAD_CALLS = {
     "no folder": (["sweep", "people.csv", "--study", "no/s.study"], 2, "folder"),
     "bad plan": (["space", "people.csv", "--plan", "people.csv"], 2, "TOML"),
     "absent plan": (["space", "people.csv", "--plan", "absent.toml"], 2, "does not exist"),
-    "absent study": (["show", "absent.study"], 1, "does not exist"),
+    "absent study": (["show", "absent.study"], 2, "does not exist"),
     "no study": (["show", "people.csv"], 1, "is no study"),
     "no manifest": (["replay", "people.csv", "--data", "people.csv"], 1, "it is no JSON"),
     "unknown command": (["swap"], 2, "invalid choice"),

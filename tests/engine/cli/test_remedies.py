@@ -79,11 +79,11 @@ def test_the_command_line_adds_options_and_a_program_that_starts_it_gets_the_sen
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     argv = ["show", str(tmp_path / "no.study")]
-    assert main(argv) == 1
+    assert main(argv) == 2
     sentence = "frontier: study 'no.study' does not exist; make it by a sweep"
     assert capsys.readouterr().err == f"{sentence} (`frontier sweep DATA --study no.study`)\n"
     monkeypatch.setattr("sys.stdin", io.StringIO(json.dumps(argv)))
-    assert main(["-"]) == 1
+    assert main(["-"]) == 2
     (line,) = capsys.readouterr().err.splitlines()
     message = Message(**json.loads(line))
     assert (message.kind, message.sentence, dict(message.values)) == ("error", sentence, {"study": "no.study"})

@@ -36,13 +36,10 @@ def test_a_range_gives_its_numbers(name: str, limits: tuple[float, float]):
 def test_a_bound_outside_the_range_is_refused_with_what_may_be_meant():
     check_bounded(call("small_cells"), 1)
     check_bounded(call("sample_uniques"), 2000)
-    for bound in (2, -0.1):
-        with pytest.raises(UsageError, match=r"max_risk == .*, must be between 0 and 1, the range of 'small_cells'"):
-            check_bounded(call("small_cells"), bound)
+    with pytest.raises(UsageError, match=r"max_risk == 1\.5, must be between 0 and 1, the range of 'small_cells'"):
+        check_bounded(call("small_cells"), 1.5)
     with pytest.raises(UsageError, match=r"Did you mean 0\.02\?"):
         check_bounded(call("small_cells"), 2)
-    with pytest.raises(UsageError, match="must be at least 0"):
-        check_bounded(call("sample_uniques"), -1)
 
 
 def test_a_first_plan_with_such_a_bound_is_not_written(tmp_path: Path, capsys: pytest.CaptureFixture[str]):

@@ -14,7 +14,10 @@ from tests.engine.report.conftest import Case, case_of, plan_of
 
 def test_an_exchanged_attribute_that_nobody_uses_is_named(tmp_path: Path) -> None:
     space = SpacePlan(swap_sizes=(1,), rates=("0.0537", "0.2113"), replicates=12)
-    plan = plan_of(keys=("A", "D"), analyse=("A", "B"), swap=("D",), analyses=(), tables=(), space=space)
+    measures = ("small_cells", "hellinger[attributes=A+D]")
+    plan = plan_of(
+        keys=("A", "D"), analyse=("A", "B"), swap=("D",), analyses=(), tables=(), space=space, measures=measures
+    )
     found = case_of(tmp_path, plan).findings
     assert found.utility.unused == ("D",)
     (losses,) = (answer for answer in ten_questions(found) if answer.question is BoardQuestion.LOSSES)

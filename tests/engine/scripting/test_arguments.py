@@ -153,7 +153,8 @@ def test_lists_may_be_made_as_they_are_read_and_sets_have_no_order(swaps):
 
 def test_a_grid_of_a_mechanism_may_be_an_array():
     space = {"rds": {"s": np.array([2, 3])}}
-    swaps = sf.sweep(people(), ["age", "sex", "race"], key=KEY, mechanisms=space, replicates=10)
+    keys = ["age", "sex"]
+    swaps = sf.sweep(people(), ["age", "sex", "race"], keys=keys, key=KEY, mechanisms=space, replicates=10)
     assert sorted(candidate.parameters["s"] for candidate in swaps) == ["2", "3"]
 
 
