@@ -41,12 +41,12 @@ FROM = "from:"
 
 
 def write(
-    source: ExportSource, folder: Path, attack: dict[str, Any] | None, bundles: Mapping[str, str] | None = None
+    source: ExportSource, folder: Path, attack: dict[str, Any], bundles: Mapping[str, str] | None = None
 ) -> dict[str, str]:
     """Write the bundle into an empty folder and return the digests of the released files.
 
-    ``attack`` is the result of the attack on the release; without it, the bundle says that none was made.  ``bundles``
-    are the other readers' bundles of the same export: the digest of each one's list of digests.
+    ``attack`` is the result of the attack on the release.  ``bundles`` are the other readers' bundles of the same
+    export: the digest of each one's list of digests.
     """
     internal = folder / INTERNAL
     (folder / RELEASE).mkdir()
@@ -65,7 +65,7 @@ def write_internal(
     source: ExportSource | StreamedSource,
     folder: Path,
     content: dict[str, Any],
-    attack: dict[str, Any] | None,
+    attack: dict[str, Any],
     bundles: Mapping[str, str] | None,
 ) -> None:
     """Write what every internal folder holds of its study, and the manifest with this ``content`` and the digests of
@@ -73,9 +73,7 @@ def write_internal(
     log = [entry.to_dict() for entry in entries(source.study)]
     _write_candidates(source.study, folder)
     _write_json(folder / LOG, log)
-    _write_json(
-        folder / ATTACK, attack or {"made": False, "why": "an attack is made before a public or a members' export"}
-    )
+    _write_json(folder / ATTACK, attack)
     (folder / "plan.toml").write_text(plan_to_toml(source.study.plan), encoding="utf-8")
     (folder / "REPLAY.txt").write_text(
         _REPLAY.format(lock=made_with()["lock"]) + ("" if BUCKETS in content else _APPLY), encoding="utf-8"

@@ -7,6 +7,7 @@ associations that the swap has weakened and so stands out from all wrong guesses
 
 from __future__ import annotations
 
+import math
 import time
 from dataclasses import asdict
 from typing import Any
@@ -19,8 +20,10 @@ from engine.bundle.redrawing import redrawn_exchanges
 from engine.bundle.refusal import Attack, AttackSucceeded
 from engine.common.streams import KEY_BYTES
 from engine.data.table import occupied
+from engine.models.record_release import RecordRelease
 from engine.release.order_trace import order_trace
-from engine.report.detected import TOP, detected_once
+from engine.release.records import ReleasedTable
+from engine.report.detected import TOP, detected_once, units_found, units_words
 from engine.sweeps.misfits import misfits
 from engine.sweeps.recodes import released_recodes
 from engine.sweeps.release_warnings import MEND_IDENTIFIER, tells_apart, tells_units_apart
@@ -49,6 +52,7 @@ def attack(source: ExportSource) -> dict[str, Any]:
         "misfits": _find_misfits(source),
         "matching": _match_records(source),
         "published_tables": _use_published_tables(source),
+        "units": name_units(source),
     }
     result["seconds"] = round(time.monotonic() - begin, 1)
     for part in ADVICE:
@@ -235,7 +239,7 @@ def _use_published_tables(source: ExportSource) -> dict[str, Any]:
     return {
         "tried": 1,
         "published": source.study.plan.threat.published_tables,
-        **{name: value for name, value in vars(found).items() if name not in ("why", "calibration", "fit")},
+        **{name: value for name, value in vars(found).items() if name not in ("why", "calibration", "fit", "units")},
         "fit": None if found.fit is None else {**found.fit._asdict(), "converged": found.fit.converged},
         "top": TOP,
         "calibration": [row._asdict() for row in found.calibration],
@@ -244,6 +248,26 @@ def _use_published_tables(source: ExportSource) -> dict[str, Any]:
             "extent": found.finds_extent,
             "records": found.finds_records,
         },
+    }
+
+
+def name_units(source: ExportSource) -> dict[str, Any]:
+    """The households, or records, that published tables of places point to, by the best of some attacks on them.
+
+    Such tables may be withheld, so that it never refuses an export; where it is ``telling`` the export warns of it.
+    """
+    remade, plan = source.remade, source.study.plan
+    found = units_found(RecordRelease(ReleasedTable(remade.data), remade.tables[:1], plan, remade.spec))
+    if found is None or not found.altered:
+        return {"tried": 0, "telling": False}
+    verdict = found.verdict
+    return {
+        "tried": 1,
+        "telling": verdict.severity == "serious",
+        "severity": verdict.severity,
+        "why": units_words(found),
+        **found._asdict(),
+        "auc": None if math.isnan(found.auc) else found.auc,
     }
 
 

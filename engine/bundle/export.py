@@ -9,7 +9,7 @@ from typing import Any, Unpack
 
 from engine.bundle import analyst, leaks, members, public, streamed_analyst
 from engine.bundle.allow_list import check_files
-from engine.bundle.attack import attack
+from engine.bundle.attack import attack, name_units
 from engine.bundle.export_source import ExportOptions, ExportSource, export_source
 from engine.bundle.files import SUMS, sha256, write_sums
 from engine.bundle.folder import check_new, new_folder
@@ -202,13 +202,21 @@ def _warnings(source: ExportSource | StreamedSource, tiers: tuple[Tier, ...]) ->
     return messages
 
 
+_UNATTACKED = "all attacks are made before a public or a members' export; this one before every export"
+
+
 def _write(source: ExportSource | StreamedSource, out: Path, tier: str, tiers: tuple[Tier, ...], say: Report) -> Path:
-    attack_result: dict[str, Any] | None = None
-    if isinstance(source, ExportSource) and {Tier.PUBLIC, Tier.MEMBER} & set(tiers):
-        say(Message("step", "attacking the release itself"))
-        attack_result = attack(source)
-        if attack_result["misfits"]["telling"]:
-            say(Message("warning", f"{attack_result['misfits']['why']}; the chair's annex says so"))
+    attack_result: _Attack = {}
+    if isinstance(source, ExportSource):
+        if {Tier.PUBLIC, Tier.MEMBER} & set(tiers):
+            say(Message("step", "attacking the release itself"))
+            attack_result = attack(source)
+            if attack_result["misfits"]["telling"]:
+                say(Message("warning", f"{attack_result['misfits']['why']}; the chair's annex says so"))
+        else:
+            attack_result = {"made": False, "why": _UNATTACKED, "units": name_units(source)}
+        if attack_result["units"]["telling"]:
+            say(Message("warning", f"{attack_result['units']['why']} The chair's annex says so."))
     search = leaks.search_of(source, out)
     published = {Tier.PUBLIC.value: ".", ALL: Tier.PUBLIC.value}.get(tier)
     with new_folder(out, public=[published] if published else ()) as (hidden, finish):
@@ -237,7 +245,7 @@ def _write(source: ExportSource | StreamedSource, out: Path, tier: str, tiers: t
             "sha256": released,
             "sums": sums,
         }
-        if attack_result and "members" in attack_result:
+        if "members" in attack_result:
             detail["members"] = members.summary(attack_result["members"])
         append(source.study, "exporting", detail)
         finish()
@@ -248,15 +256,14 @@ def _write(source: ExportSource | StreamedSource, out: Path, tier: str, tiers: t
     return out
 
 
-_Attack = dict[str, Any] | None
+_Attack = dict[str, Any]
 _Sums = dict[str, str]
 
 
 def _write_member(source: ExportSource, folder: Path, attack_result: _Attack, sums: _Sums) -> None:
     is_published = Tier.PUBLIC in sums  # else the order of the public file is yet to be drawn
     attacks = members.write(source, folder, source.rows.order if is_published else None)
-    if attack_result is not None:
-        attack_result["members"] = attacks
+    attack_result["members"] = attacks
 
 
 def _write_chair(source: ExportSource, folder: Path, attack_result: _Attack, sums: _Sums) -> None:

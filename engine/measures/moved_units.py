@@ -8,6 +8,7 @@ and after, households moved and are what is graded, and their places together ar
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from decimal import Decimal
 from functools import partial
@@ -22,12 +23,15 @@ from engine.data.table import occupied
 from engine.data.units import Units
 from engine.measures.base import Figure, Measure
 from engine.measures.linkage import decimal_parameter
-from engine.measures.verdict import Verdict
+from engine.measures.verdict import Verdict, worst
 from engine.models.record_release import RecordRelease
 from engine.models.table_excess import cells_of_units, suspicion
 from engine.release.records import ReleasedTable
 
 _DIGITS = 9  # of a score: what differs less is rounding, and the units are equally suspect
+_TOPS = tuple(map(Decimal, ("0.001", "50", "0.01")))  # of the most suspect that are looked at
+_BETTER = 0.6  # area under the curve from which on detection is better than guessing
+_ERRORS = 3.0  # standard errors beyond which it is so not by chance
 _MOST_VALUES = 250  # values of a column up to which these and not its classes are tabulated
 
 
@@ -55,13 +59,59 @@ class Named(NamedTuple):
         equally suspect; NaN when no unit is altered."""
         return max((_right(score, self.altered, first) for score in self.scores.values()), default=float("nan"))
 
-    def verdict(self, top: Decimal = Decimal("0.01")) -> Verdict:
-        """The verdict on the ``top`` units, or on those that are certain to be altered where these are more."""
+    @property
+    def found(self) -> Found:
+        """The grades of the attack, as values."""
         n, altered = len(self.altered), int(self.altered.sum())
-        if not altered or not self.scores:
-            return Verdict("untried", of=self.of, why="no two-way table of the original moved")
-        first = self.first(top)
-        return Verdict("units", n, first, self.right(first), first * altered / n, self.of)
+        firsts = sorted({self.first(top) for top in _TOPS}) if altered else []
+        return Found(
+            self.of,
+            n,
+            altered,
+            self.auc,
+            tuple((first, self.right(first)) for first in firsts),
+            int(self.certain.sum()),
+        )
+
+
+class Found(NamedTuple):
+    """Grades of the attack on one release: of ``n`` units (``of``: records or households) some are ``altered``.
+
+    ``auc`` is the area under the ROC curve (NaN: undefined).  ``named`` holds how many of the most suspect are looked
+    at, and how many of these are altered; ``certain`` are so for the intruder.
+    """
+
+    of: str
+    n: int
+    altered: int
+    auc: float
+    named: tuple[tuple[int, float], ...]
+    certain: int
+
+    @property
+    def precision(self) -> float:
+        """The altered share of the most suspect hundredth; NaN when no unit is altered."""
+        first = -(-self.n // 100)
+        return dict(self.named).get(first, float("nan")) / first
+
+    @property
+    def verdict(self) -> Verdict:
+        """The worst of the verdicts on the most suspect."""
+        if not self.named:
+            return Verdict("untried", of=self.of, why=_ALTERED)
+        guess = self.altered / self.n
+        return worst(
+            Verdict("units", self.n, first, right, first * guess, self.of) for first, right in reversed(self.named)
+        )
+
+    @property
+    def finds(self) -> bool:
+        """Return whether altered ones are found better than by guessing, and not by chance."""
+        others = self.n - self.altered
+        if not self.altered or not others:
+            return False
+        spread = math.sqrt((self.n + 1) / (12 * self.altered * others))  # of the area by guessing
+        return self.verdict.finds or self.auc >= max(_BETTER, 0.5 + _ERRORS * spread)
 
 
 def named(release: RecordRelease, table: ReleasedTable, attributes: Sequence[int]) -> Named:

@@ -16,6 +16,7 @@ from engine.models.record_release import RecordRelease
 from engine.release.records import ReleasedTable
 from engine.report import codec
 from engine.report.context import report_context
+from engine.report.detected import units_found, units_words
 from engine.report.unit_counts import UnitsChanged, units_changed
 from engine.sweeps.misfits import released_misfits
 
@@ -49,7 +50,8 @@ class ChairFacts:
     table, as by attribute.  ``groups`` are the levels of all attributes (of very many those most altered) with the
     share of their records that is altered, ``caution`` says where that is far above the share of all (empty: nowhere,
     or in a bundle of an earlier version).  ``units`` are the households that changed (None: records belong to none).
-    ``told`` says how surely columns that stayed tell which records were altered (empty: they do not).
+    ``told`` says how surely columns that stayed tell which records were altered, ``by_tables`` how surely published
+    tables of places tell which records or households (empty: they do not).
     """
 
     letter: str
@@ -68,6 +70,7 @@ class ChairFacts:
     units: UnitsChanged | None = None
     told: str = ""
     asked_amount: str = ""
+    by_tables: str = ""
 
     def to_json(self) -> str:
         """As JSON text."""
@@ -97,6 +100,7 @@ def chair_facts(study: Study, realisation: Remade) -> ChairFacts:
     title = "Random swap" if swap else mechanism(spec.mechanism).title
     groups = altered_groups(realisation)
     min_n, found = study.plan.tolerances.min_n, released_misfits(realisation, study.plan)
+    by_tables = units_found(release)
     caution = group_caution(groups, altered_share(realisation), min_n)
     return ChairFacts(
         letter=report_context(study, realisation).letter,
@@ -115,4 +119,5 @@ def chair_facts(study: Study, realisation: Remade) -> ChairFacts:
         caution=f"{upper_first(caution_text(caution))}." if caution else "",
         units=units_changed(realisation),
         told=f"{upper_first(found[0].words)}." if found and found[0].is_telling else "",
+        by_tables=units_words(by_tables) if by_tables is not None and by_tables.finds else "",
     )

@@ -1,8 +1,9 @@
 """An attack on a release with published two-way tables of the original, graded by the truth.
 
 The attack (:mod:`engine.models.swap_detection`) sees no pairs and no flags; the grades need them, so that they are for
-the analyst alone.  Of several tables the first one is attacked.  It is an attack on the random swap: what it finds of
-another method is found, what it does not find was not looked for.  Of a method that alters records at risk first,
+the analyst alone.  Of several tables the first one is attacked.  It is an attack on the random swap; of another method
+which records it altered, or which households it moved, is also looked for without supposing any
+(:mod:`engine.measures.moved_units`), and the better attack counts.  Of a method that alters records at risk first,
 somebody who knows it suspects the rare ones (:mod:`engine.measures.rarity`).
 """
 
@@ -17,7 +18,9 @@ import numpy as np
 from engine.common.blas_threads import one_thread
 from engine.common.wording import lower_first
 from engine.measures.detection_grades import Calibration, attacked, auc, calibration, graded, precision
+from engine.measures.moved_units import Found, named
 from engine.measures.rarity import Rarity, rarity
+from engine.measures.verdict import verdict_words
 from engine.mechanisms import mechanism
 from engine.mechanisms.base import names_in
 from engine.models.adjusted_table import TablesFit
@@ -60,6 +63,9 @@ class Detected:
     ``rare_auc`` is the chance that an altered record (``of``: households) is rarer in the release than an unaltered one
     on what the method takes to be known; ``alone`` is how many are alone there, and ``alone_altered`` the altered share
     of these.  None where the method does not take records at risk first.
+
+    ``units`` are the grades of the attack that supposes no method (None: on a random swap); of whole households that
+    moved ``auc`` and ``precision`` are theirs, else the better ones of both attacks.
     """
 
     why: str
@@ -79,6 +85,7 @@ class Detected:
     rare_auc: float | None = None
     alone: int = 0
     alone_altered: float | None = None
+    units: Found | None = None
 
     @property
     def finds_attributes(self) -> bool:
@@ -94,7 +101,14 @@ class Detected:
     @property
     def finds_records(self) -> bool:
         """Whether altered records look more suspect than others, by more than guessing explains."""
-        return self.auc is not None and self.auc >= _BETTER
+        if self.units is not None and self.units.finds:
+            return True
+        return self.auc is not None and self.auc >= _BETTER and not self.moved_households
+
+    @property
+    def moved_households(self) -> bool:
+        """Whether whole households moved, so that the attack on single records is none on these."""
+        return self.units is not None and self.units.of == "households"
 
     @property
     def finds_rare(self) -> bool | None:
@@ -106,15 +120,24 @@ def detected(realisation: Remade, plan: Plan) -> Detected:
     """Attack a remade release with two-way tables of all attributes of its original."""
     original = ReleasedTable(realisation.data)
     release = RecordRelease(original, realisation.tables[:1], plan, realisation.spec)
-    shape, altered = realisation.data.domain.shape, altered_in(release)
+    shape, altered, units = realisation.data.domain.shape, altered_in(release), units_found(release)
     if why := _too_large(shape) or ("" if altered else "no record has another value of an attribute"):
-        return Detected(why, (), altered, 0.0, 0.0, 0.0, 0.0, "", None, None, (), **_by_method(release, altered))
+        return Detected(
+            why, (), altered, 0.0, 0.0, 0.0, 0.0, "", None, None, (), **_by_method(release, altered), units=units
+        )
     batch = batch_of(release, range(len(shape)))
+    whole = units is not None and units.of == "households"
+    areas, precisions = ([], []) if units is None else ([units.auc], [units.precision])
+    rows: list[Calibration] = []
     with one_thread():  # threads that wait for each other take thirty times as long on a busy machine
-        cells, _, inference = attacked(batch)[0]
-        swapped = [shape[int(str(place))] for place in inference.attributes]
-        model = next(name for name in MODELS if _fits(cells.cells, shape, name, max(swapped, default=2)))
-        grade = graded(batch, model)[0]
+        cells, records, inference = attacked(batch)[0]
+        model, fit = "", None
+        if not whole:  # of single records, which whole households are not
+            swapped = [shape[int(str(place))] for place in inference.attributes]
+            model = next(name for name in MODELS if _fits(cells.cells, shape, name, max(swapped, default=2)))
+            grade = graded(batch, model)[0]
+            areas, precisions = [auc(grade), *areas], [precision(grade, TOP), *precisions]
+            rows, fit = calibration(grade), grade.detection.fit
     names = realisation.data.domain.names
     return Detected(
         why="",
@@ -123,19 +146,44 @@ def detected(realisation: Remade, plan: Plan) -> Detected:
         inferred=inference.rate,
         low=inference.low,
         high=inference.high,
-        rate=grade.rate,
+        rate=float(records.sum() / cells.counts.sum()),
         model=model,
-        auc=_figure(auc(grade)),
-        precision=_figure(precision(grade, TOP)),
-        calibration=tuple(calibration(grade)),
-        fit=grade.detection.fit,
+        auc=_figure(max(areas)),
+        precision=_figure(max(precisions)),
+        calibration=tuple(rows),
+        fit=fit,
         **_by_method(release, altered),
+        units=units,
     )
 
 
 def detected_once(realisation: Remade, plan: Plan) -> Detected:
     """Attack a release once for all reports on it; see :func:`detected`."""
     return realisation.own.cached(("detected", plan.keys), lambda: detected(realisation, plan))
+
+
+def units_found(release: RecordRelease) -> Found | None:
+    """The grades of the attack that supposes no method, on the first table of a release; None for a random swap, of
+    which more is known."""
+    spec = release.spec
+    if spec is None or mechanism(spec.mechanism).by_roles:
+        return None
+    return named(release, release.tables[0], range(len(release.data.domain))).found
+
+
+def units_words(found: Found) -> str:
+    """The grades in words, for readers who may know how many records were altered."""
+    if not found.named:
+        return verdict_words(found.verdict)
+    words = [verdict_words(found.verdict)]
+    if found.auc == found.auc:
+        words.append(f"An altered one looks more suspect than another in {100 * found.auc:.3g} % of cases.")
+    if found.certain:
+        words.append(
+            f"{found.certain:,} of {found.altered:,} altered {found.of} are told outright: they stand where the "
+            "original had no room for them."
+        )
+    return " ".join(words)
 
 
 class _ByMethod(TypedDict, total=False):
@@ -189,13 +237,16 @@ def tables_tell(found: Detected, plan: Plan) -> TablesTell:
     How many records were altered, and which, is either found or was not looked for where there is something that the
     attack does not know.
     """
-    published = plan.threat.published_tables
+    published, units = plan.threat.published_tables, found.units
     if found.why:
         return TablesTell(published, None, None, None)
     extent, records = (
         finds or (None if found.not_known else False) for finds in (found.finds_extent, found.finds_records)
     )
-    return TablesTell(published, found.finds_attributes, extent, records)
+    if units is None:
+        return TablesTell(published, found.finds_attributes, extent, records)
+    # which ones was looked for without supposing a method
+    return TablesTell(published, found.finds_attributes, extent, bool(records), units.of, units.certain > 0)
 
 
 def _too_large(shape: Sequence[int]) -> str:

@@ -30,12 +30,15 @@ class KeySet:
 class TablesTell:
     """What two-way tables of the original, beside the release, tell: whether they are ``published``, and whether they
     tell which ``attributes`` were exchanged, the ``extent`` to within a factor of three, and better than guessing which
-    ``records`` are altered.  None: it was not tried, or not found by an attack on another method."""
+    ``records`` are altered (``of``: or households), and some of these for ``certain``.  None: it was not tried, or not
+    found by an attack on another method."""
 
     published: PublishedTables
     attributes: bool | None
     extent: bool | None
     records: bool | None
+    of: str = "records"
+    certain: bool | None = None
 
 
 @dataclass(frozen=True)

@@ -141,17 +141,21 @@ def tables_sentence(tables: TablesTell, altered: str) -> str:
     beside = f"{openings[tables.published]} {beside}"
     if tables.attributes is None:
         return f"{beside}tell something of the change that was not worked out."
+    certain = ", to some for certain" if tables.certain else ""
     told = (
         (tables.attributes, f"tell which attributes were {altered}"),
         (tables.extent, f"bound the number of {altered} records to less than a factor of three"),
-        (tables.records, f"point to {altered} records better than guessing does"),
+        (
+            tables.records,
+            f"point to {altered} {tables.of} better than guessing does{certain}",
+        ),
     )
     claims = [claim for tells, claim in told if tells]
     open_ = [
         words
         for tells, words in (
             (tables.extent, f"how many records were {altered}"),
-            (tables.records, f"which records were {altered}"),
+            (tables.records, f"which {tables.of} were {altered}"),
         )
         if tells is None
     ]

@@ -10,7 +10,7 @@ from typing import Any
 
 from engine.frontier.chance import ShareWithin
 from engine.plan.context import PublishedTables
-from engine.report.detected import TOP, Detected
+from engine.report.detected import TOP, Detected, units_words
 from engine.report.recognised_facts import KeySet
 from engine.report.recognised_words import small_cells_words
 from engine.report.sentences import Exposed
@@ -122,9 +122,10 @@ def few_keys_words(few: KeySet, fewest: int) -> Markdown:
 def detection_words(found: Detected) -> str:
     """Words on what somebody with published two-way tables of the original finds out about a release, with the truth
     beside."""
+    units = [] if found.units is None or not found.units.altered else [units_words(found.units)]
     if found.why:
-        return f"What published tables of the original tell was not worked out: {found.why}."
-    return found_words(vars(found) | {"top": TOP})
+        return " ".join([f"What published tables of the original tell was not worked out: {found.why}.", *units])
+    return " ".join([found_words(vars(found) | {"top": TOP}), *units])
 
 
 def found_words(found: Mapping[str, Any]) -> str:
@@ -139,7 +140,7 @@ def found_words(found: Mapping[str, Any]) -> str:
         f" {_percent(found['inferred'])} of the records are altered (95 %, for chance alone: {_percent(found['low'])}"
         f" to {_percent(found['high'])}; in truth {_percent(found['rate'])})."
     ]
-    if found["auc"] is not None and found["precision"] is not None:
+    if found["auc"] is not None and found["precision"] is not None and found["model"]:
         sentences.append(
             f"An altered record looks more unusual than an unaltered one in {_percent(found['auc'])} of cases"
             f" (guessing: 50 %), and {_percent(found['precision'])} of the {_percent(found['top'])} of records that"

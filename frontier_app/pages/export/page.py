@@ -380,6 +380,8 @@ def _attacked(attack: Mapping[str, Any] | None) -> list[str]:
         sentences.append(f"For the chair of the board, whose annex says so too: {attack['misfits']['why']}.")
     if attack.get("published_tables", {}).get("tried"):
         sentences.append(recognised.found_words(attack["published_tables"]))
+    if attack.get("units", {}).get("tried"):
+        sentences.append(attack["units"]["why"])
     return sentences
 
 

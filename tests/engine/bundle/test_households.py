@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import json
 import re
 import shutil
 import zipfile
@@ -29,6 +30,7 @@ from engine.data.io.readers import read_table
 from engine.data.microdata import RawTable
 from engine.plan import plan_from_toml
 from engine.study.study import Study
+from tests import intruder
 from tests.engine.household_survey import approve, few_guesses, swept
 from tests.households import CENSUS_PLAN, census_files
 
@@ -104,6 +106,27 @@ def test_some_households_live_elsewhere(before: list[Row], released: list[Row]) 
 
     moved = (places(before) - places(released)).total()
     assert 20 <= moved <= 150
+
+
+def test_an_intruder_with_tables_of_places_finds_nothing_that_the_attack_did_not_say(
+    census, before: list[Row], released: list[Row]
+) -> None:
+    told = json.loads(
+        (census[0] / "bundles" / "analyst" / "internal" / "self-attack.json").read_text(encoding="utf-8")
+    )["units"]
+    others = ["sex", "age", "tenure", "hsize", "rent"]
+    columns = [{name: [row[name] for row in rows] for name in ("town", "hid", *others)} for rows in (before, released)]
+    guesses = intruder.attack(columns[1], intruder.publish(columns[0], "town", others), "town", "hid")
+    lived = {(people(members), members[0]["town"]) for members in by_household(before).values()}
+    homes = by_household(released)
+    moved = {home for home, m in homes.items() if (people(m), m[0]["town"]) not in lived}
+    found = intruder.auc(guesses.excess, moved)
+    assert told["of"] == "households" and told["n"] == 240 and told["altered"] == len(moved)
+    assert 0.7 < found <= told["auc"] + 0.03
+    right = dict(map(tuple, told["named"]))
+    assert 0.3 < intruder.precision(guesses.excess, moved, 50) <= right[50] / 50 + 0.05
+    assert guesses.certain <= moved and 0 < len(guesses.certain) <= told["certain"]
+    assert told["telling"] and told["severity"] == "serious" and "households" in told["why"]
 
 
 def test_counts_by_area_stay_where_that_is_promised(before: list[Row], released: list[Row]) -> None:

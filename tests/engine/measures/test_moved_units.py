@@ -135,7 +135,7 @@ def test_what_moves_nothing_or_says_nothing_raises_no_alarm():
     data = census(towns=2, levels=(2, 3))  # large cells of independent attributes
     blind = swapped(data, risk="a3", k="0", lean="0", rate="0.3")
     assert abs(figure("detection_unit_auc", blind) - 0.5) < 0.08
-    assert named(blind, blind.tables[0], range(4)).verdict().severity != "serious"
+    assert named(blind, blind.tables[0], range(4)).found.verdict.severity != "serious"
     none = evaluate_records(call("detection_unit_auc"), release_of(data, [ReleasedTable(data)]))
     assert math.isnan(none.value) and "no record is altered" in none.note
 
@@ -147,7 +147,7 @@ def test_chance_gives_guesses():
     for _ in range(20):
         guessed = found._replace(altered=rng.permutation(found.altered))
         figures.append(guessed.auc)
-        assert guessed.verdict().severity == "none"
+        assert not guessed.found.finds
     assert abs(np.mean(figures) - 0.5) < 0.06
 
 

@@ -11,15 +11,18 @@ import pytest
 from engine.data.frames import table_of_frame
 from engine.data.io.readers import read_table
 from engine.measures import call
+from engine.mechanisms.targeted import TRS
 from engine.plan import AttributePlan, DataPlan, Plan
 from engine.plan.recode import code
 from engine.plan.samples import load
 from engine.release.records import ReleasedTable
 from engine.release.spec import AttributeSpec, ReleaseSpec
 from engine.report import detected as module
-from engine.report.detected import Detected, _prefers_rare, detected, detected_once, tables_tell
+from engine.report.detected import Detected, _prefers_rare, detected, detected_once, tables_tell, units_words
+from engine.report.recognised_words import tables_sentence
 from engine.sweeps.evaluator import question_of
 from engine.sweeps.remake import Remade, remake
+from tests.engine.measures.test_moved_units import census
 from tests.engine.report.conftest import Case
 from tests.shared import shared_file
 
@@ -135,6 +138,43 @@ def test_of_a_random_swap_that_draws_rare_records_more_often_rarity_is_looked_at
     assert leaning.not_known == ("records are drawn by 1/count to the power 3",) and leaning.of == "records"
     assert leaning.rare_auc is not None and leaning.rare_auc > 0.9 and leaning.finds_rare
     assert found().rare_auc is None
+
+
+def of_households(**asked: str) -> tuple[Remade, Plan]:
+    """Targeted swapping of a made-up census."""
+    data = census(1200)
+    names = data.domain.names
+    plan = Plan(DataPlan(tuple(AttributePlan(name) for name in names), unit="hid"))
+    asked = {"rate": "0.05", "hierarchy": "town", "risk": "a30", "k": "2", "similar": "size"} | asked
+    params = tuple(TRS.setting(data, asked, range(len(names))).texts)
+    spec = ReleaseSpec(AttributeSpec.parse("town:S", names), "", mechanism="trs", params=params)
+    return remake(data, question_of(plan, data, (call("small_cells"),)), spec, bytes(range(32))), plan
+
+
+def test_of_households_that_moved_the_attack_on_households_is_the_figure() -> None:
+    realisation, plan = of_households()
+    found = detected(realisation, plan)
+    assert found.units is not None and found.units.of == "households" and found.moved_households
+    assert found.auc == found.units.auc > 0.8 and found.precision == found.units.precision == 1
+    assert found.model == "" and not found.calibration and found.finds_records
+    told = tables_tell(found, plan)
+    assert told.records and told.certain and told.of == "households"
+    words = tables_sentence(told, "altered")
+    assert "altered households better than guessing" in words and "to some for certain" in words
+    words = units_words(found.units)
+    assert f"{found.units.certain:,} of {found.units.altered:,} altered households" in words
+
+
+def test_households_that_few_tables_tell_are_not_called_found() -> None:
+    realisation, plan = of_households()
+    found = detected(realisation, plan)
+    assert found.units is not None
+    nothing = found.units._replace(auc=0.55, named=((12, 1.0), (50, 3.0)), certain=0)
+    assert not nothing.finds and nothing.verdict.severity == "none"
+    unknown = replace(found, units=nothing, auc=0.7)
+    assert not unknown.finds_records and tables_tell(unknown, plan).records is False
+    few = nothing._replace(altered=6, auc=0.7)  # of so few by chance
+    assert not few.finds and few._replace(auc=0.99).finds
 
 
 @pytest.mark.parametrize(
