@@ -140,7 +140,7 @@ def found_words(found: Mapping[str, Any]) -> str:
         f" {_percent(found['inferred'])} of the records are altered (95 %, for chance alone: {_percent(found['low'])}"
         f" to {_percent(found['high'])}; in truth {_percent(found['rate'])})."
     ]
-    if found["auc"] is not None and found["precision"] is not None and found["model"]:
+    if found["auc"] is not None and found["precision"] is not None and found.get("model", True):
         sentences.append(
             f"An altered record looks more unusual than an unaltered one in {_percent(found['auc'])} of cases"
             f" (guessing: 50 %), and {_percent(found['precision'])} of the {_percent(found['top'])} of records that"
