@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 _ONE_SPACE = str.maketrans({"\u00a0": " ", "\u202f": " ", "\u2009": " ", "’": "'", "−": "-"})
 _POINTS = re.compile(r"[+-]?[1-9][0-9]{0,2}(?:\.[0-9]{3})+")
+_DIGIT = re.compile(r"\d")
 _FIRST = 1000  # values that are looked at before all of them are
 
 
@@ -39,13 +40,13 @@ class Notation:
 
     def read(self, texts: Sequence[str]) -> np.ndarray:
         """Each text as a float, NaN where it is no number in this notation."""
-        form = _form(self.decimal, self.thousands)
-        plain = (text.translate(_ONE_SPACE).strip() for text in texts)
-        figures = [
-            float(text.replace(self.thousands, "").replace(self.decimal, ".")) if form.fullmatch(text) else np.nan
-            for text in plain
-        ]
-        return np.array(figures, float)
+        fits = _form(self.decimal, self.thousands).fullmatch
+        figures = np.full(len(texts), np.nan)
+        for i, text in enumerate(texts):
+            plain = text
+            if fits(plain) or fits(plain := text.translate(_ONE_SPACE).strip()):
+                figures[i] = float(plain.replace(self.thousands, "").replace(self.decimal, "."))
+        return figures
 
 
 PLAIN = Notation()
@@ -91,7 +92,7 @@ def _each_a_number(written: Sequence[str]) -> bool:
 
 
 def _with_digits(values: pa.Array) -> list[str]:
-    return [text for text in values.to_pylist() if any(sign.isdecimal() for sign in text)]
+    return [text for text in values.to_pylist() if _DIGIT.search(text)]
 
 
 def _fitting(written: Sequence[str]) -> list[tuple[Notation, np.ndarray]]:
@@ -101,6 +102,8 @@ def _fitting(written: Sequence[str]) -> list[tuple[Notation, np.ndarray]]:
     for decimal in ".,":
         for thousands in sorted(signs.intersection(", .'") - {decimal}) or [""]:
             notation = Notation(decimal, thousands)
+            if np.isnan(notation.read(written[:_FIRST])).any():
+                continue
             if not np.isnan(figures := notation.read(written)).any():
                 found.append((notation, figures))
     return found
@@ -121,9 +124,12 @@ def could_be_thousands(values: pa.Array) -> bool:
 
     if not (pa.types.is_string(values.type) or pa.types.is_large_string(values.type)):
         return False
-    written = _with_digits(values)
-    if not all(_POINTS.fullmatch(text.strip()) for text in written[:_FIRST] if "." in text):
+    first = [text for text in _with_digits(values.slice(0, _FIRST)) if "." in text]
+    if not all(_POINTS.fullmatch(text.strip()) for text in first):
         return False
+    if not first and len(values) > _FIRST:
+        return False
+    written = _with_digits(values)
     pointed = [text for text in written if "." in text]
     fits = all(_POINTS.fullmatch(text.strip()) for text in pointed)
     return len(pointed) > 1 and fits and all(len(text.strip(" +-")) < 4 for text in written if "." not in text)

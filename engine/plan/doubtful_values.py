@@ -126,7 +126,7 @@ def doubts(column: RawColumn) -> Iterator[Proposal]:
             "code",
             (name,),
             f"'{name}' has {_counted(column, (value,))}: an answer{why} or a code for a missing one.",
-            "It means missing; decline it where it is an answer.",
+            "It becomes missing; decline it where it is an answer.",
             codes=((name, (value,)),),
             certain=False,
         )
