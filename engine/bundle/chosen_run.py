@@ -15,7 +15,7 @@ from engine.common.streams import fingerprint
 from engine.data.microdata import Microdata, RawTable
 from engine.decision.meant_run import meant_run
 from engine.decision.states import decision_status
-from engine.frontier.risk_utility_map import check_realisation
+from engine.frontier.risk_utility_map import check_realisation, refuse_void
 from engine.measures import call
 from engine.plan.context import check_include
 from engine.plan.recode import code
@@ -99,6 +99,7 @@ def chosen_run(
     if replicate is None:
         replicate = meant_run(study, scenario.index, runs=runs, allow_partial=allow_partial)
     row = check_realisation(runs, scenario.index, replicate, scenario.label, allow_partial)
+    refuse_void(runs, row, scenario.label)
     stored = {str(c): float(v) for c, v in zip(study.measures, runs.values[row], strict=True)}
     return ChosenRun(data, scenario, replicate, key, include, stored)
 

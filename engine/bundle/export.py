@@ -11,10 +11,10 @@ from engine.bundle import analyst, leaks, members, public, streamed_analyst
 from engine.bundle.allow_list import check_files
 from engine.bundle.attack import attack, name_units
 from engine.bundle.export_source import ExportOptions, ExportSource, export_source
-from engine.bundle.files import SUMS, sha256, write_sums
+from engine.bundle.files import SUMS, refuse_original, sha256, write_sums
 from engine.bundle.folder import check_new, new_folder
 from engine.bundle.refusal import Refused
-from engine.bundle.streamed_source import StreamedSource, streamed_source
+from engine.bundle.streamed_source import StreamedSource, refuse_original_cells, streamed_source
 from engine.bundle.tiers import ALL, Tier, tiers_of
 from engine.common.errors import EngineError, Remedy, UsageError
 from engine.common.messages import Message, Report
@@ -52,10 +52,11 @@ def export(
     ``options`` are those of :func:`engine.bundle.export_source.export_source`.
 
     A public bundle needs an approved recommendation (:class:`UsageError` without).  The release is attacked before it
-    or a members' bundle is written, whichever others are.  One that holds what its reader must not see, or whose swap
-    an attack undoes, is refused (:class:`Refused`); that is logged in the study.  Killed at any moment this leaves
-    nothing or the whole folder.  The log says that a bundle is about to be there before the folder
-    gets its name, and that it is there only afterwards: of an entry "exporting" alone the folder may or may not exist.
+    or a members' bundle is written, whichever others are.  One that holds what its reader must not see, whose swap an
+    attack undoes, or whose rows are those of the original is refused (:class:`Refused`); that is logged in the study.
+    Killed at any moment this leaves nothing or the whole folder.  The log says that a bundle is about to be there
+    before the folder gets its name, and that it is there only afterwards: of an entry "exporting" alone the folder may
+    or may not exist.
     Both hold the digest of each bundle's list of digests, so that a bundle can be told from one that was changed.
     """
     say = tell or (lambda message: None)
@@ -217,6 +218,9 @@ def _write(source: ExportSource | StreamedSource, out: Path, tier: str, tiers: t
             attack_result = {"made": False, "why": _UNATTACKED, "units": name_units(source)}
         if attack_result["units"]["telling"]:
             say(Message("warning", f"{attack_result['units']['why']} The chair's annex says so."))
+        refuse_original(source.tables, source.data)
+    else:
+        refuse_original_cells(source)
     search = leaks.search_of(source, out)
     published = {Tier.PUBLIC.value: ".", ALL: Tier.PUBLIC.value}.get(tier)
     with new_folder(out, public=[published] if published else ()) as (hidden, finish):

@@ -8,12 +8,19 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import numpy as np
+
+from engine.bundle.refusal import Refused
 from engine.bundle.row_order import Rows
 from engine.common.errors import EngineError, UsageError
+from engine.common.raw_values import numbers
 from engine.common.untrusted import open_plain, read_text
 from engine.data.io.labelled_writers import write_dta, write_sav, write_xpt
 from engine.data.io.writers import write_csv, write_parquet
 from engine.data.labels import NO_LABELS, ColumnLabels
+from engine.data.microdata import Microdata
+from engine.data.units import Units
+from engine.release.reader_view import rounded_codes, same_rows
 from engine.sweeps.remake import Remade, released_columns
 
 if TYPE_CHECKING:
@@ -48,6 +55,35 @@ def tables_of(remade: Remade, rows: Rows, include: Iterable[str]) -> Tables:
 def table_names(n_tables: int) -> list[str]:
     """The names of a release's tables, without their endings."""
     return ["release"] if n_tables == 1 else [f"release-{d + 1:02d}" for d in range(n_tables)]
+
+
+def refuse_original(tables: Tables, data: Microdata) -> None:
+    """Refuse (:class:`Refused`) tables of which one holds the rows of the original, as its reader sees them.
+
+    Ids are new numbers, numbers of units tell only who belongs together, and numbers that were drawn count as rounded.
+    """
+    for name, columns in tables.items():
+        before, after, units = list[np.ndarray](), list[np.ndarray](), None
+        for column, values in columns.items():
+            raw = data.raw.columns[column]
+            if column == data.id:
+                continue
+            if column == data.unit and data.units is not None:
+                units = data.units, Units.from_codes(values.to_numpy())
+            elif hasattr(values, "indices"):
+                before.append(raw.codes + 1)
+                after.append(values.indices.fill_null(-1).to_numpy() + 1)
+            else:
+                original = np.append(numbers(raw.values), np.nan)[raw.codes]
+                both = rounded_codes(original, values.to_numpy(zero_copy_only=False))
+                before.append(both[0])
+                after.append(both[1])
+        if same_rows(before, after, units):
+            raise Refused(
+                f"the release was refused: the rows of '{name}' are those of the original, so nothing is protected; "
+                "choose another candidate. Nothing was written",
+                "no change",
+            )
 
 
 def labels_of(remade: Remade, names: Iterable[str]) -> dict[str, ColumnLabels]:

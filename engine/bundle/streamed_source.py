@@ -6,11 +6,15 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
+import numpy as np
+
 from engine.bundle.chosen_run import RemadeRun, check_figures, chosen_run, secret_of
 from engine.bundle.files import check_formats
+from engine.bundle.refusal import Refused
 from engine.bundle.row_order import Rows, new_secret
 from engine.common.errors import UsageError
 from engine.data.microdata import Microdata, RawColumn, RawTable
+from engine.release.reader_view import columns_beside
 from engine.study.study import Study
 from engine.sweeps.evaluator import question_of
 from engine.sweeps.remade_cells import RemadeCells, remake_cells
@@ -48,6 +52,19 @@ def released_names(data: Microdata, include: tuple[str, ...]) -> tuple[str, ...]
     """The columns of a release in file order: dropped ones never, weight and id where they are included."""
     unreleased = {*data.dropped, *(name for name, use in data.single_uses.items() if use not in include)}
     return tuple(name for name in data.raw.names if name not in unreleased)
+
+
+def refuse_original_cells(source: StreamedSource) -> None:
+    """Refuse (:class:`Refused`) a release without a changed record, and one whose table is that of the original where
+    nothing else leaves.  Carried columns that stream by are not looked at: partners are taken to differ on them."""
+    data, made = source.data, source.remade
+    same = np.array_equal(made.table.cells, data.table.cells) and np.array_equal(made.table.counts, data.table.counts)
+    if not made.n_changed or (same and not columns_beside(data, source.include)):
+        raise Refused(
+            "the release was refused: its rows are those of the original, so nothing is protected; choose another "
+            "candidate. Nothing was written",
+            "no change",
+        )
 
 
 def streamed_source(

@@ -25,6 +25,7 @@ OPTIONS = {
     Remedy.FIRST_PLAN: "`frontier plan init DATA`",
     Remedy.ID_COLUMN: "--id {column}, --carry {column} or --drop {column}",
     Remedy.IN_MEMORY: "--no-stream",
+    Remedy.KEYS: "--keys A,B",
     Remedy.KEY_FILE: "--key-file PATH",
     Remedy.LOCK: "`frontier plan lock`",
     Remedy.MECHANISMS: "`frontier mechanisms`",

@@ -17,7 +17,7 @@ from engine.frontier.summary import losses
 from engine.mechanisms import amount, mechanism
 from engine.release.scenarios import Scenario
 from engine.release.spec import ReleaseSpec
-from engine.report.candidate_table import quantile_columns
+from engine.report.candidate_table import NO_CHANGE, quantile_columns
 from engine.report.unit_counts import COLUMNS
 
 Row = Mapping[str, Any]
@@ -152,6 +152,8 @@ def standing(row: Row) -> str:
         return "failed"
     if "dominance" in row and row["dominance"] is None:
         return "no figure" if row.get("replicates") else "no completed run"
+    if row.get("dominance") == NO_CHANGE or row.get("status") == "noop":
+        return NO_CHANGE
     best = "best, " if row["optimal"] else ""
     marks = ("?" if row.get("dominance") == "uncertain" else "") + ("!" if row.get("riskier_than_original") else "")
     return f"{best}{'frontier' if row['undominated'] else 'dominated'} {marks}".rstrip()

@@ -36,6 +36,7 @@ class Remedy(Enum):
     FIRST_PLAN = "write a first plan"
     ID_COLUMN = "say what a column of distinct values is"
     IN_MEMORY = "read records into memory"
+    KEYS = "name the keys"
     KEY_FILE = "name the key file"
     LOCK = "write an approval into a plan"
     MECHANISMS = "list the mechanisms"

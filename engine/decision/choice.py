@@ -15,7 +15,7 @@ from engine.decision.disclosure_text import check_extent
 from engine.decision.release_check import Obstacle, ReleasedRun, obstacle_text, obstacles, percent, released_run
 from engine.decision.slope import slope_words
 from engine.frontier.chance import FEWEST_RUNS
-from engine.frontier.risk_utility_map import RiskUtilityMap, check_realisation
+from engine.frontier.risk_utility_map import RiskUtilityMap, check_realisation, refuse_void
 from engine.frontier.summary import summarise
 from engine.measures.planned import check_bounded
 from engine.release.results import Results
@@ -152,6 +152,7 @@ def choose(
     runs = study.runs.of([index])
     record = _record(view, index)
     row = check_realisation(runs, index, replicate, view.scenarios[index].label, view.allow_partial)
+    refuse_void(runs, row, view.scenarios[index].label)
     released = one_run(runs, row)
     record["released"] = {str(call): figure_or_none(released.values[0, k]) for k, call in enumerate(view.measures)}
     record["fresh"] = fresh_figures(study, index, view.allow_partial)
@@ -225,6 +226,13 @@ def obstacles_now(study: Study, choice: Choice, allow_partial: bool = False) -> 
     """The obstacles today to releasing a recorded choice (:mod:`engine.decision.release_check`)."""
     view, runs, row = _recorded_run(study, choice, allow_partial)
     return _obstacles(study, view, runs, row, choice.record)
+
+
+def refuse_void_choice(study: Study, choice: Choice) -> None:
+    """Refuse (:class:`UsageError`) a recorded choice whose run changes nothing, such as one of an earlier version."""
+    index = study.find(choice.label)[0].index
+    runs = study.runs.of([index])
+    refuse_void(runs, check_realisation(runs, index, choice.replicate, choice.label, allow_partial=True), choice.label)
 
 
 def released_run_now(study: Study, choice: Choice, allow_partial: bool = False) -> ReleasedRun:

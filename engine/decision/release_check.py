@@ -2,7 +2,8 @@
 
 A bound on the mean does not bind the one run that is released.  So the run itself must meet the bound and be less risky
 than the data unchanged, its scenario must have enough runs, and fresh runs must confirm the figure.  A recorded reason
-can overrule an obstacle; the memo then prints both on its first page.
+can overrule an obstacle; the memo then prints both on its first page.  No reason overrules that the run changes
+nothing: the file would be the original.
 """
 
 from __future__ import annotations
@@ -31,6 +32,7 @@ from engine.release.results import Results
 class ObstacleKind(StrEnum):
     """A kind of obstacle to the release of a run."""
 
+    RUN_CHANGES_NOTHING = "run changes nothing"
     RUN_WITHOUT_FIGURE = "run without a figure"
     RUN_ABOVE_BOUND = "run above the bound"
     RUN_NOT_SAFER = "run not safer than the original"
@@ -65,6 +67,8 @@ class Obstacle:
 
 
 _TEXTS = {
+    ObstacleKind.RUN_CHANGES_NOTHING: "the run to be released changes nothing: its rows are those of the original,"
+    " which no reason can overrule",
     ObstacleKind.RUN_WITHOUT_FIGURE: "the run to be released has no {measure}: its figure is undefined",
     ObstacleKind.RUN_ABOVE_BOUND: "the run to be released has a {measure} of {value:.5g}, above the bound {most}",
     ObstacleKind.RUN_NOT_SAFER: "the run to be released has a {measure} of {value:.5g}, no less than the {limit:.5g} of"
@@ -182,7 +186,8 @@ def obstacles(
     about = partial(Obstacle, measure=measure.title.lower(), share_of=measure.share_of)
     run = released_run(view, runs, row, bound=bound, probability=probability)
     original = float(view.original_losses[view.risk])
-    standing = _of_the_run(about, run.value, bound, original)
+    standing = [Obstacle(ObstacleKind.RUN_CHANGES_NOTHING)] if runs.changes_nothing[row] else []
+    standing += _of_the_run(about, run.value, bound, original)
     if not np.isnan(run.mean) and not np.isnan(original) and not is_safer(np.array(run.mean), original):
         standing.append(about(ObstacleKind.MEAN_NOT_SAFER, value=run.mean, limit=original))
     needed = runs_needed(probability if probability is not None else Fraction(1, 2))

@@ -13,7 +13,7 @@ from typing import Any, Literal
 
 from engine.common.errors import EngineError, Remedy, UsageError
 from engine.decision.cautions import caution_text
-from engine.decision.choice import cautions_now, fresh_figures, obstacles_now
+from engine.decision.choice import cautions_now, fresh_figures, obstacles_now, refuse_void_choice
 from engine.decision.disclosure_text import check_extent, check_public
 from engine.decision.release_check import obstacle_text
 from engine.release.scenarios import Choice, Scenario
@@ -155,8 +155,8 @@ def decide(
     is submitted whose figures have not been seen on fresh replicates.  ``conditions`` are proposed with a submission;
     an approval takes those over unless it has others, or none (empty).  ``why`` may say more, such as the reason of a
     return.  A release with obstacles (:mod:`engine.decision.release_check`) is submitted only ``despite`` them, for a
-    reason that the log keeps.  A text that tells how many records are changed is refused, at the submission one of the
-    plan too.
+    reason that the log keeps; one that changes nothing goes no step further.  A text that tells how many records are
+    changed is refused, at the submission one of the plan too.
     """
     log = entries(study)
     status = _status(log, study.choices.all())
@@ -183,6 +183,8 @@ def decide(
     if despite and step != "submitted":
         raise UsageError(ONLY_SUBMITTED)
     detail: dict[str, Any] = {"candidate": status.choice.label, "replicate": status.choice.replicate}
+    if step != "returned":
+        refuse_void_choice(study, status.choice)
     if step == "submitted":
         _check_plan(study, scenario)
         fresh = fresh_figures(study, scenario.index)

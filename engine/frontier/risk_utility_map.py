@@ -36,6 +36,8 @@ class RiskUtilityMap:
     holds the quantiles of single runs that a bound is on; None where it is on the mean.  ``households`` are the mean
     numbers of households that moved, NaN where the mechanism moves single records; None where no column numbers them.
     ``reasons`` say of objectives, by column, why they have no figure in some run.
+    ``void`` marks the scenarios none of whose counted runs changes anything: they are the original, and no rule picks
+    them; None where there are none.
     """
 
     scenarios: Scenarios
@@ -51,6 +53,12 @@ class RiskUtilityMap:
     single_runs: RunQuantiles | None = None
     households: np.ndarray | None = None
     reasons: Mapping[int, str] = field(default_factory=dict)
+    void: np.ndarray | None = None
+
+    @property
+    def changes_nothing(self) -> np.ndarray:
+        """Mask of the scenarios that are the original: no counted run of theirs changes anything."""
+        return np.zeros(len(self.scenarios), bool) if self.void is None else self.void
 
     @property
     def risk_loss(self) -> np.ndarray:
@@ -124,13 +132,13 @@ class RiskUtilityMap:
     def undominated_by_quantile(self) -> np.ndarray:
         """Mask of the scenarios that no other one dominates by its quantile of single runs and its mean loss of
         utility; a scenario with too few runs for its quantile takes no part."""
-        risk = np.where(self.quantiles.supported, self.quantiles.quantile, np.nan)
+        risk = np.where(self.quantiles.supported & ~self.changes_nothing, self.quantiles.quantile, np.nan)
         return undominated(np.column_stack([risk, self.utility_loss]))
 
     def realisations_undominated(self) -> np.ndarray:
         """Mask over the realisations that no other counted realisation dominates."""
         loss = losses(self.results.values, [call.measure for call in self.measures])[:, list(self.objectives)]
-        loss[~self.results.counted(self.allow_partial)] = np.nan
+        loss[~self.results.counted(self.allow_partial) | self.results.changes_nothing] = np.nan
         return undominated(loss)
 
     def dominators(self, index: int) -> np.ndarray:
@@ -141,11 +149,16 @@ class RiskUtilityMap:
     def bounded_risk(self) -> np.ndarray:
         """The risk that a bound is held against, as a loss per scenario: the quantile of single runs, or the mean.
 
-        NaN where a scenario has too few runs to support a choice.
+        NaN where a scenario has too few runs to support a choice, or changes nothing.
         """
         if self.single_runs is None:
-            return np.where(self.summary.counted >= FEWEST_RUNS, self.risk_loss, np.nan)
-        return np.where(self.single_runs.supported, self.single_runs.quantile, np.nan)
+            return np.where(self.summary.counted >= FEWEST_RUNS, self.offered_risk, np.nan)
+        return np.where(self.single_runs.supported & ~self.changes_nothing, self.single_runs.quantile, np.nan)
+
+    @property
+    def offered_risk(self) -> np.ndarray:
+        """Mean risk per scenario as a loss, NaN of those that change nothing: rules look at the others."""
+        return np.where(self.changes_nothing, np.nan, self.risk_loss)
 
     def meets(self, bound: float) -> np.ndarray:
         """Mask of the scenarios that meet a bound on risk and have enough runs to support a choice."""
@@ -156,6 +169,8 @@ class RiskUtilityMap:
         """The most useful scenario that meets ``bound`` (eq. 4 and 13, with the quantile of single runs in place of the
         mean unless the bound is on the mean); ties go to less risk, then to the earlier spec."""
         bounded = self.bounded_risk
+        if self.changes_nothing[~np.isnan(self.risk_loss)].all() and self.changes_nothing.any():
+            raise UsageError("every candidate that was run leaves the data unchanged, so there is none to choose")
         best = best_under_bound(bounded, self.utility_loss, bound)
         if best is not None:
             return best
@@ -186,7 +201,7 @@ class RiskUtilityMap:
     def by_slope(self, slope: float) -> list[int]:
         """The scenarios that a straight trade-off DR = slope·DU + c favours: one, or both ends when the slope is an
         edge's."""
-        best = supporting_line(self.risk_loss, self.utility_loss, slope)
+        best = supporting_line(self.offered_risk, self.utility_loss, slope)
         if not best:
             raise self._none_to_choose()
         return best
@@ -216,16 +231,25 @@ class RiskUtilityMap:
 
     def knee(self) -> int | None:
         """The scenario at the knee of the frontier, an aid and not a rule."""
-        return knee(self.risk_loss, self.utility_loss)
+        return knee(self.offered_risk, self.utility_loss)
 
     def slope_intervals(self) -> list[tuple[int, float, float]]:
         """Per scenario at a corner of the frontier's hull, the slopes for which it wins."""
-        return hull_intervals(self.risk_loss, self.utility_loss)
+        return hull_intervals(self.offered_risk, self.utility_loss)
 
     def frontier(self) -> np.ndarray:
         """Indices of the scenarios on the frontier, from least to most risk."""
         on = np.flatnonzero(self.dominance.undominated)
         return on[np.lexsort((self.utility_loss[on], self.risk_loss[on]))]
+
+
+def refuse_void(results: Results, row: int, label: str) -> None:
+    """Refuse (:class:`UsageError`) a run whose released rows are those of the original."""
+    if results.changes_nothing[row]:
+        raise UsageError(
+            f"{label}/{results.replicate[row]} changes nothing: its released rows are those of the original. Choose "
+            "another candidate, or record the decision to release nothing"
+        )
 
 
 def check_realisation(results: Results, index: int, replicate: int, label: str, allow_partial: bool = False) -> int:

@@ -47,10 +47,10 @@ def undominated_among(view: RiskUtilityMap, mask: np.ndarray) -> np.ndarray:
     """Mask of the scenarios that no other one of ``mask`` dominates on the map's risk and utility; shape of the map."""
     on = np.zeros(len(view.risk_loss), bool)
     among = np.flatnonzero(mask)
-    on[among] = undominated(np.column_stack([view.risk_loss[among], view.utility_loss[among]]))
+    on[among] = undominated(np.column_stack([view.offered_risk[among], view.utility_loss[among]]))
     return on
 
 
 def undominated_together(view: RiskUtilityMap, measures: Sequence[int]) -> np.ndarray:
     """Mask of the scenarios that no other one dominates on several measures (columns) at once, by their means."""
-    return undominated(view.summary.loss[:, list(measures)])
+    return np.asarray(undominated(view.summary.loss[:, list(measures)]) & ~view.changes_nothing)

@@ -21,6 +21,7 @@ from engine.data.microdata import Microdata
 from engine.data.table import ContingencyTable
 from engine.release.amount import Amount
 from engine.release.parameter import Parameter, Setting
+from engine.release.reader_view import as_seen, is_original
 from engine.release.records import ReleasedTable
 from engine.release.results import RunStatus
 from engine.release.spec import ReleaseSpec, Structure, structure_of
@@ -89,11 +90,12 @@ class Mechanism:
 
     ``by_roles`` marks a mechanism whose candidates are the specs and rates of the plan's space, not a grid of
     parameters; ``batched`` draws many of its candidates at once.  ``partners_differ`` says that every record it touches
-    has changed on all attributes that it exchanges, ``redraws_levels`` that it draws the levels of each key for itself,
-    where others move all keys as one, ``redrawable`` that whoever guesses the key can draw its pairs again and undo it,
-    ``refuses_pairs`` that it makes no pair that an edit rule of the domain refuses, ``whole_units`` that it moves units
-    (households) and never a record alone.  ``remarks(prepared, setting, drawn)`` gives sentences about a candidate
-    after one draw on trial, before it is run.
+    has changed on all attributes that it exchanges, ``exchanges`` that it moves the values of all altered attributes as
+    one and makes none, ``redraws_levels`` that it draws the levels of each key for itself, where others move all keys
+    as one, ``redrawable`` that whoever guesses the key can draw its pairs again and undo it, ``refuses_pairs`` that it
+    makes no pair that an edit rule of the domain refuses, ``whole_units`` that it moves units (households) and never a
+    record alone.  ``remarks(prepared, setting, drawn)`` gives sentences about a candidate after one draw on trial,
+    before it is run.
     """
 
     name: str
@@ -114,6 +116,7 @@ class Mechanism:
     batched: BatchedDraw | None = None
     partners_differ: bool = False
     redraws_levels: bool = False
+    exchanges: bool = False
     redrawable: bool = False
     altered_by: str = ""
     refuses_pairs: bool = False
@@ -224,14 +227,27 @@ class Mechanism:
             raise UsageError(f"{owner}: changes returned {positions}, must return positions from 0 to {n - 1}.")
         return positions
 
-    def draw_replicate(self, prepared: Any, setting: Setting, derived: bytes) -> Drawn:
+    def draw_replicate(
+        self, prepared: Any, setting: Setting, derived: bytes, original: ReleasedTable | None = None
+    ) -> Drawn:
         """The result of ``draw``, refused (:class:`UsageError`) unless it is a :class:`Drawn` that describes releases
-        of these records: tables that can be, a status that there is, and every changed record among the touched."""
+        of these records: tables that can be, a status that there is, and every changed record among the touched.
+
+        Where the setting says what leaves, tables are as their reader sees them, and the status is RunStatus.NOOP where
+        some table holds the rows of the original; ``original`` caches what all replicates share of it.
+        """
         drawn = call_registered(f"mechanism '{self.name}'", self.draw, prepared, setting, derived)
         if problem := _problem(drawn, setting, int(setting.values.get("D", 1)) if self.many_tables else 1):
             raise UsageError(f"mechanism '{self.name}': {problem}.")
         diagnostics = {key: v.item() if isinstance(v, np.generic) else v for key, v in drawn.diagnostics.items()}
-        return drawn._replace(diagnostics=diagnostics)
+        drawn = drawn._replace(diagnostics=diagnostics)
+        if setting.beside is None or self.batched is not None:
+            return drawn
+        original = ReleasedTable(setting.data) if original is None else original
+        tables = [as_seen(table, original, setting.beside) for table in drawn.tables]
+        unchanged = any(is_original(table, original, setting.beside) for table in tables)
+        noop = unchanged and drawn.status != RunStatus.FAILED
+        return drawn._replace(tables=tables, status=RunStatus.NOOP if noop else drawn.status)
 
     def stream(self, key: bytes, spec: ReleaseSpec, table: ContingencyTable, replicate: int) -> bytes:
         """The derived key of one replicate of a scenario; everything about its randomness follows from it."""

@@ -321,5 +321,6 @@ CGS = Mechanism(
     amounts=(("n_swap", "rate"),),
     fit=("strata", "distance", "odd", "formula", "pairs"),
     altered_by="strata",
+    exchanges=True,
     check=check,
 )

@@ -265,6 +265,7 @@ RDS = Mechanism(
     ),
     amounts=(("n_init", "rate"),),
     fit=("s", "rule", "n_init", "partner_pool"),
+    exchanges=True,
     check=check_rds,
 )
 
@@ -282,5 +283,6 @@ DDS = Mechanism(
     parameters=location.THRESHOLD,
     whole="all sensitive records",
     fit=("s", "rule"),
+    exchanges=True,
     check=check_dds,
 )

@@ -192,5 +192,6 @@ MAPS = Mechanism(
     whole="all sensitive records",
     fit=("s", "rule", "y", "log"),
     many_tables=True,
+    exchanges=True,
     check=check,
 )

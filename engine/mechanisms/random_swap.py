@@ -184,6 +184,7 @@ SWAP = Mechanism(
     by_roles=True,
     batched=BatchedDraw(preparing, streams, records_of_pairs),
     partners_differ=True,
+    exchanges=True,
     redrawable=True,
     refuses_pairs=True,
 )

@@ -397,6 +397,7 @@ SURVEY_SWAP = Mechanism(
     check=check,
     changes=_places,
     altered_by="swap+linked",
+    exchanges=True,
     refuses_pairs=True,
     redrawable=True,
 )

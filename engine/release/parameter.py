@@ -103,7 +103,9 @@ class Setting:
     attributes.
 
     ``keys`` and ``numeric`` are what the mechanism works on: attribute places, and raw numeric columns.  A mechanism
-    whose candidates are roles and rates finds these in ``spec``.
+    whose candidates are roles and rates finds these in ``spec``.  ``beside`` are the columns that leave with the
+    attributes; where they are given, a release is taken as its reader sees it
+    (:func:`engine.release.reader_view.as_seen`).
     """
 
     data: Microdata
@@ -112,6 +114,7 @@ class Setting:
     keys: tuple[int, ...]
     numeric: tuple[str, ...] = ()
     spec: ReleaseSpec | None = None
+    beside: tuple[str, ...] | None = None
 
     def __getitem__(self, name: str) -> Any:
         return self.values[name]

@@ -41,6 +41,22 @@ class ReleasedTable(Cache):
         self.swapped_columns = {column for j in swapped for column in data.domain.attributes[j].columns}
         self._replaced, self._numbers = dict(replaced or {}), dict(numbers or {})
 
+    @property
+    def altered(self) -> frozenset[int]:
+        """The attributes that were exchanged or drawn anew."""
+        return frozenset(self._replaced) | (self.swapped if self.source is not None else frozenset())
+
+    @property
+    def renumbered(self) -> tuple[str, ...]:
+        """The raw columns whose numbers a mechanism changed."""
+        return tuple(self._numbers)
+
+    def reordered(self, row_of: np.ndarray) -> ReleasedTable:
+        """The table in which record ``i`` shows what record ``row_of[i]`` shows of the altered attributes."""
+        source = None if self.source is None else self.source[row_of]
+        replaced = {j: codes[row_of] for j, codes in self._replaced.items()}
+        return ReleasedTable(self.data, source, sorted(self.swapped), replaced, self._numbers)
+
     def is_replaced(self, attribute: int) -> bool:
         """Return whether a mechanism drew the attribute's levels anew."""
         return attribute in self._replaced
@@ -60,7 +76,7 @@ class ReleasedTable(Cache):
     def changed(self) -> np.ndarray:
         """Records of which some attribute has another level than before, shape ``(n_records,)``."""
         mask = np.zeros(self.data.n_records, bool)
-        for j in {*self._replaced, *(self.swapped if self.source is not None else ())}:
+        for j in self.altered:
             mask |= self.codes(j) != self.data.codes[j]
         return mask
 

@@ -18,7 +18,7 @@ class RunStatus(IntEnum):
     FAILED = 1
     """Too few feasible pairs were left."""
     NOOP = 2
-    """There was nothing to do."""
+    """It changed nothing: the released rows are those of the original."""
     PARTIAL = 3
     """It was done, and some records were left without a partner."""
 
@@ -65,6 +65,13 @@ class Results:
     def counted(self, allow_partial: bool) -> np.ndarray:
         """Mask of realisations that enter means and frontiers: failed runs only when allowed."""
         return np.ones(len(self), bool) if allow_partial else self.status != RunStatus.FAILED
+
+    @property
+    def changes_nothing(self) -> np.ndarray:
+        """Mask of realisations whose released rows are those of the original; failed ones may have swapped nothing."""
+        mask: np.ndarray = (self.status == RunStatus.FAILED) & (self.changed == 0)
+        mask |= self.status == RunStatus.NOOP
+        return mask
 
 
 class StoredResults(Results):

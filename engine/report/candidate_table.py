@@ -19,6 +19,8 @@ from engine.mechanisms import amount
 from engine.release.results import RunStatus
 
 Row = dict[str, Any]
+NO_CHANGE = "no change"
+"""Standing of a scenario that is the original, in place of its dominance."""
 
 
 def scenario_rows(
@@ -26,7 +28,7 @@ def scenario_rows(
 ) -> list[Row]:
     """One row per scenario: raw means with standard errors, its place on the frontier, and whether the rule asked for
     picks it."""
-    bounded = view.risk_loss if max_risk is None else view.bounded_risk
+    bounded = view.offered_risk if max_risk is None else view.bounded_risk
     optimal = _optimal(bounded, view.utility_loss, max_risk, slope)
     riskier = view.riskier_than_original
     rows = []
@@ -51,6 +53,8 @@ def scenario_rows(
         row["undominated"] = bool(view.dominance.undominated[i])
         unknown = np.isnan(view.summary.loss[i, list(view.objectives)]).any()
         row["dominance"] = None if unknown else "clear" if view.dominance.clear[i] else "uncertain"
+        if view.changes_nothing[i]:
+            row["dominance"] = NO_CHANGE
         row["share_undominated"] = figure_or_none(view.dominance.share[i])
         row["riskier_than_original"] = bool(riskier[i])
         row["optimal"] = i in optimal
@@ -87,7 +91,7 @@ def realisation_rows(
     """One row per run; failed runs keep their figures and are marked, but stand outside the frontier unless allowed."""
     results = view.results
     loss = losses(results.values, [call.measure for call in view.measures])
-    loss[~results.counted(view.allow_partial)] = np.nan
+    loss[~results.counted(view.allow_partial) | results.changes_nothing] = np.nan
     optimal = _optimal(loss[:, view.risk], loss[:, view.utility], max_risk, slope)
     undominated_rows = view.realisations_undominated()
     rows = []

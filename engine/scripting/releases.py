@@ -9,10 +9,12 @@ import numpy as np
 
 from engine.bundle.chosen_run import check_figures
 from engine.bundle.row_order import Rows, new_secret
-from engine.common.errors import UsageError
+from engine.common.errors import EngineError, UsageError
 from engine.frontier.risk_utility_map import RiskUtilityMap, check_realisation
 from engine.plan.context import check_include
 from engine.plan.recode import code
+from engine.release.reader_view import columns_beside, is_original
+from engine.release.records import ReleasedTable
 from engine.scripting.data import Data, frame_of, records_of
 from engine.study.keys import key_path, read_key
 from engine.study.study import Study
@@ -54,6 +56,11 @@ def release_frames(
     if single and len(remade.tables) > 1:
         raise UsageError(
             f"the candidate publishes {len(remade.tables)} tables together; release_tables gives all of them"
+        )
+    original, beside = ReleasedTable(remade.data), columns_beside(remade.data, included)
+    if any(is_original(table, original, beside) for table in remade.tables):
+        raise EngineError(
+            "the rows of this release are those of the original, so nothing is protected; choose another candidate"
         )
     frame = frame_of(data)
     left_out = set(remade.data.dropped)

@@ -17,6 +17,7 @@ ARGUMENTS = {
     Remedy.FAILED_RUNS: "allow_partial=True",
     Remedy.FEWER_SWAPS: "swap=['a', 'b'] or search=True",
     Remedy.ID_COLUMN: "id='{column}', carry=['{column}'] or drop=['{column}']",
+    Remedy.KEYS: "keys=['a', 'b']",
     Remedy.KEY_FILE: "key=PATH",
     Remedy.MECHANISMS: "list_mechanisms()",
     Remedy.NEW_STUDY: "sweep(data, study='{study}')",

@@ -163,9 +163,9 @@ class Sweep(Sequence[Candidate]):
           also ``households_swapped`` and ``persons_swapped`` (NaN where persons are swapped singly);
         * for each measure a column of its name, the mean over the runs in the measure's own unit, and one with ``_se``
           behind the name, the standard error of that mean; undefined figures are NaN;
-        * ``undominated``, ``dominance`` ("clear" or "uncertain", given the noise of the means), ``share_undominated``
-          (share of replicates in which it is on the frontier), ``riskier_than_original`` (more risk than the unaltered
-          data have).
+        * ``undominated``, ``dominance`` ("clear" or "uncertain", given the noise of the means, or "no change" of one
+          that is the original), ``share_undominated`` (share of replicates in which it is on the frontier),
+          ``riskier_than_original`` (more risk than the unaltered data have).
 
         Example::
 

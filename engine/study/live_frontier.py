@@ -71,7 +71,7 @@ def live_frontier(
     indices, n, means = _sums(study, objectives, allow_partial) if summary is None else _of_summary(summary, objectives)
     defined = ~np.isnan(means).any(axis=1)
     losses = means[defined]
-    on = undominated(losses)
+    on = undominated(losses) & ~np.isin(indices[defined], _void(study))
     if reference is None:
         corner = losses.max(axis=0) if len(losses) else np.zeros(2)
     elif len(reference) == 2 and np.isfinite(reference).all():
@@ -86,6 +86,13 @@ def live_frontier(
         reference=(float(corner[0]), float(corner[1])),
         volume=hypervolume(losses[on], corner),
     )
+
+
+def _void(study: Study) -> np.ndarray:
+    """Indices of the scenarios whose runs all left the data as they were."""
+    all_void = f"min(status = {int(RunStatus.NOOP)})"
+    rows = study.database.rows(f"select scenario from realisation group by scenario having {all_void}")
+    return np.array([index for (index,) in rows], np.int64)
 
 
 def _of_summary(summary: dict[str, np.ndarray], objectives: Sequence[int]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

@@ -87,6 +87,7 @@ def risk_utility_map(
     if as_writer:
         study.keep_scenarios()
     _refuse_mixture(study, summary, together)
+    void = _void(study, table, results, allow_partial, cached)
     return RiskUtilityMap(
         scenarios=scenarios,
         measures=study.measures,
@@ -94,13 +95,14 @@ def risk_utility_map(
         utility=indices[1],
         results=results,
         summary=summary,
-        dominance=_dominance(study, table, summary, results, together, allow_partial, cached),
+        dominance=_dominance(study, table, summary, results, together, allow_partial, cached, void),
         original=np.array([original[str(call)] for call in study.measures]),
         allow_partial=allow_partial,
         objectives=together,
         single_runs=_single_runs(study, table, results, indices[0], allow_partial, cached),
         households=_households(study, table, cached),
         reasons=_reasons(study, summary, together),
+        void=void,
     )
 
 
@@ -110,7 +112,9 @@ def remapped(study: Study, view: RiskUtilityMap, risk: str | None = None, utilit
     indices = objective_indices(study, risk, utility)
     _refuse_mixture(study, view.summary, indices)
     cached = partial(study.cache.get, since=study.database.data_version)
-    certainty = _dominance(study, "realisation", view.summary, view.results, indices, view.allow_partial, cached)
+    certainty = _dominance(
+        study, "realisation", view.summary, view.results, indices, view.allow_partial, cached, view.changes_nothing
+    )
     return replace(
         view,
         risk=indices[0],
@@ -178,8 +182,10 @@ def _dominance(
     objectives: Sequence[int],
     allow_partial: bool,
     cached: Cached,
+    void: np.ndarray,
 ) -> Dominance:
-    """Dominance over these objectives, as cached in the study or computed from its realisations."""
+    """Dominance over these objectives, as cached in the study or computed from its realisations; scenarios that are the
+    original (``void``) are not on the frontier."""
     measures = [call.measure for call in study.measures]
 
     def compute() -> Arrays:
@@ -188,7 +194,7 @@ def _dominance(
 
     name = f"{table} {allow_partial} dominance {'+'.join(map(str, objectives))}"
     arrays = cached(name, compute)
-    return Dominance(arrays["undominated"], arrays["clear"], arrays["share"], float(arrays["z"]))
+    return Dominance(arrays["undominated"] & ~void, arrays["clear"], arrays["share"], float(arrays["z"]))
 
 
 def _single_runs(
@@ -207,6 +213,20 @@ def _single_runs(
         return {name: getattr(quantiles, name) for name in ("quantile", "low", "high", "runs")}
 
     return RunQuantiles(share, **cached(f"{table} {allow_partial} quantile {risk} {name}", compute))
+
+
+def _void(study: Study, table: RunTable, results: Results, allow_partial: bool, cached: Cached) -> np.ndarray:
+    """Mask of the scenarios none of whose counted runs changes anything."""
+
+    def compute() -> Arrays:
+        counted = results.counted(allow_partial)
+        runs, still = (
+            np.bincount(results.scenario[mask], minlength=study.n_scenarios)
+            for mask in (counted, counted & results.changes_nothing)
+        )
+        return {"mask": (runs > 0) & (runs == still)}
+
+    return np.asarray(cached(f"{table} {allow_partial} void", compute)["mask"])
 
 
 def _households(study: Study, table: RunTable, cached: Cached) -> np.ndarray | None:

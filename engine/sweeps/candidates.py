@@ -9,7 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from engine.common.errors import UsageError
+from engine.common.errors import Remedy, UsageError
+from engine.common.wording import listed
 from engine.data.domain import Domain
 from engine.data.microdata import Microdata
 from engine.data.table import ContingencyTable
@@ -17,11 +18,12 @@ from engine.measures.base import attribute_indices
 from engine.measures.planned import planned_calls
 from engine.mechanisms import mechanism
 from engine.mechanisms import names as mechanism_names
-from engine.mechanisms.base import Mechanism
+from engine.mechanisms.base import Mechanism, names_in
 from engine.models.columns import numeric_columns
 from engine.plan import MechanismPlan, Plan
 from engine.release import space
 from engine.release.parameter import Setting
+from engine.release.reader_view import columns_beside, exchange_is_void
 from engine.release.release_specs import ReleaseSpecs
 from engine.release.space_size import n_specs
 from engine.release.spec import AttributeSpec, ReleaseSpec
@@ -157,6 +159,9 @@ def record_scenarios(
     fitted: dict[tuple[str, ...], Any] = {}
     for values in product(*(values for _, values in declared.grid)):
         setting = made.setting(data, dict(zip(names, values, strict=True)), *_worked_on(plan, data))
+        changes = made.changed_attributes(setting)
+        _check_rules(made, changes, data.domain)
+        _check_leaves_something(made, setting, plan)
         fit = fit_key(made, setting.texts)
         if fit not in fitted:
             fitted[fit] = made.fitted(setting)
@@ -164,8 +169,6 @@ def record_scenarios(
         if tell is not None and made.remarks is not None:
             for text in made.remarks(fitted[fit], setting, drawn):
                 tell(text)
-        changes = made.changed_attributes(setting)
-        _check_rules(made, changes, data.domain)
         roles = "".join("S" if j in changes else "U" for j in range(len(data.domain)))
         specs.append(
             ReleaseSpec(AttributeSpec(data.domain.names, roles), "", "strict", declared.name, params=setting.texts)
@@ -186,10 +189,28 @@ def _check_rules(made: Mechanism, changes: Collection[int], domain: Domain) -> N
             )
 
 
+def _check_leaves_something(made: Mechanism, setting: Setting, plan: Plan) -> None:
+    """Refuse a mechanism that would exchange all that is released: whatever it draws, the rows are the original's."""
+    if not made.exchanges:
+        return
+    data, texts = setting.data, dict(setting.texts)
+    listing = [parameter for parameter in names_in(made.altered_by) if texts[parameter]]
+    named = [name for parameter in listing for name in names_in(texts[parameter])]
+    places = data.domain.indices(tuple(named)) if named else setting.keys
+    if exchange_is_void(data, places, columns_beside(data, plan.publish.include), made.whole_units):
+        raise UsageError(
+            f"mechanism '{made.name}' would exchange all that is released of a record "
+            f"({listed(data.domain.names[j] for j in places)}), so that every release is the original, its rows in "
+            f"another order. Name {' and '.join(listing) or 'keys'} that leave at least one released attribute out, or "
+            "carry a column that stays with its record",
+            None if named else Remedy.KEYS,
+        )
+
+
 def setting_of(spec: ReleaseSpec, plan: Plan, data: Microdata) -> Setting:
-    """A scenario on the plan's keys and numeric columns."""
+    """A scenario on the plan's keys and numeric columns, with what leaves beside the attributes."""
     setting = mechanism(spec.mechanism).setting(data, dict(spec.params), *_worked_on(plan, data))
-    return replace(setting, spec=spec)
+    return replace(setting, spec=spec, beside=columns_beside(data, plan.publish.include))
 
 
 def _worked_on(plan: Plan, data: Microdata) -> tuple[tuple[int, ...], tuple[str, ...]]:

@@ -5,12 +5,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator, Sequence
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
 
 from engine.data.table import ContingencyTable
-from engine.measures import MeasureCall, evaluate, evaluate_records
+from engine.measures import MeasureCall, evaluate, evaluate_records, original_batch
 from engine.measures.compiled_sums import SummedBatch
 from engine.measures.exchange_sums import ExchangeSums, rule_of_sums
 from engine.mechanisms import mechanism
@@ -108,7 +109,13 @@ class CellRuns:
         self._on_records = [k for k, c in enumerate(calls) if c.measure.on_records]
         self._preparing: dict[str, Callable[[Structure], PreparedCells]] = {}
         self._layouts = Layouts(table.n_records)
+        leaves_beside = {*plan.data.carry, *plan.publish.include} - {"id"}
+        self._rows_are_cells = not leaves_beside and all(attribute.exact for attribute in table.domain.attributes)
         self._batch_runs: BatchRuns | None = None
+
+    @cached_property
+    def _original_figures(self) -> np.ndarray:
+        return original_figures(self.calls, self.index.table, self.plan, self.original)
 
     def load(self) -> None:
         """Load the compiled code by which all runs of a random swap are drawn, where that is all there is to draw."""
@@ -241,9 +248,34 @@ class CellRuns:
         for row, extra in enumerate(self._waiting.record_figures):
             for k, value in extra.items():
                 figures[row, k] = value
+        void = unmoved(batch) & (heads[:, 2] != RunStatus.FAILED)
+        if self._rows_are_cells and void.any():
+            heads[void, 2:] = RunStatus.NOOP, 0
+            figures[void] = self._original_figures
         self.clear()
         self.index.trim()
         return Measured(np.column_stack([heads.astype(float), figures]), notes)
+
+
+def unmoved(batch: ReleaseBatch | SummedBatch) -> np.ndarray:
+    """Mask of the candidates of a batch whose table is that of the original."""
+    if isinstance(batch, SummedBatch):
+        return np.asarray(batch.distances.moved == 0)
+    return np.asarray(batch.total(batch.before != batch.after) == 0)
+
+
+def original_figures(
+    calls: Sequence[MeasureCall], table: ContingencyTable, plan: Plan, original: ReleasedTable | None
+) -> np.ndarray:
+    """Every measure on the unaltered data; ``original`` are the records, where a measure needs them."""
+    cells, shape = table.cells, table.domain.shape
+    failing = edit_failures(cells, table.domain, plan.edits, cells) if plan.edits else None
+    figures: np.ndarray = count_figures(calls, original_batch(table.counts, cells, shape, failing), table, plan)[0]
+    for k, call in enumerate(calls):
+        if call.measure.on_records:
+            assert original is not None
+            figures[k] = evaluate_records(call, RecordRelease(original, [original], plan)).value
+    return figures
 
 
 def failing_cells(index: CellIndex, plan: Plan) -> np.ndarray | None:

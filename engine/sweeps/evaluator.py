@@ -14,20 +14,19 @@ from engine.common.blas_threads import one_thread
 from engine.common.errors import EngineError
 from engine.data.microdata import Microdata
 from engine.data.table import ContingencyTable, occupied
-from engine.measures import MeasureCall, call, evaluate_records, original_batch
+from engine.measures import MeasureCall, call
 from engine.measures.planned import planned_calls
 from engine.mechanisms import mechanism
 from engine.mechanisms.random_swap import RoleStreams
 from engine.models.columns import numeric_columns
-from engine.models.record_release import RecordRelease
 from engine.plan import Plan
-from engine.plan.recode import edit_failures
 from engine.release.batch import CellIndex, ReleaseBatch
+from engine.release.reader_view import is_original
 from engine.release.records import ReleasedTable
 from engine.release.results import Note, RunStatus
 from engine.release.spec import ReleaseSpec
 from engine.sweeps.candidates import setting_of
-from engine.sweeps.cell_evaluator import CellRuns, Measured, count_figures
+from engine.sweeps.cell_evaluator import CellRuns, Measured, count_figures, original_figures
 from engine.sweeps.countable import check_countable
 from engine.sweeps.groups import Group, Task, group_of
 from engine.sweeps.record_evaluator import RecordRuns
@@ -85,14 +84,10 @@ class Question:
 
     def original(self, records: ReleasedTable | None = None) -> dict[str, float]:
         """Every measure on the unaltered data; ``records`` are these, where what is made of them is to be kept."""
-        cells = self.table.cells
-        failing = edit_failures(cells, self.table.domain, self.plan.edits, cells) if self.plan.edits else None
-        figures = self.measure(original_batch(self.table.counts, cells, self.table.domain.shape, failing))[0]
-        if self.on_records:
+        if self.on_records and records is None:
             assert self.data is not None
-            same = ReleasedTable(self.data) if records is None else records
-            for k in self.on_records:
-                figures[k] = evaluate_records(self.calls[k], RecordRelease(same, [same], self.plan)).value
+            records = ReleasedTable(self.data)
+        figures = original_figures(self.calls, self.table, self.plan, records)
         return {str(c): float(v) for c, v in zip(self.calls, figures, strict=True)}
 
 
@@ -228,6 +223,8 @@ class Evaluator:
         setting = setting_of(spec, self.question.plan, data)
         tables = made.draw_replicate(made.fitted(setting), setting, derived).tables
         check_counts(tables[0], counts)
+        if row[2] != RunStatus.FAILED and is_original(tables[0], self._over_records.original, setting.beside or ()):
+            row[2] = RunStatus.NOOP
         return self._realisation(tables, row)
 
     def _realisation(self, tables: list[ReleasedTable], row: np.ndarray) -> Realisation:

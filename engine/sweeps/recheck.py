@@ -32,7 +32,8 @@ def recheck(
     **options: Unpack[RunOptions],
 ) -> None:
     """Run some scenarios (by index) on fresh replicates, kept apart from those that led to the choice; fresh runs that
-    the study holds already are not made again.  Stops early, keeping everything, when the study is cancelled.
+    the study holds already are not made again.  Scenarios all of whose runs change nothing
+    are left out, and refused where there is no other.  Stops early, keeping everything, when the study is cancelled.
 
     ``replicates`` is the number of fresh runs of each; None for :func:`engine.frontier.chance.fresh_runs_needed`.
 
@@ -45,7 +46,9 @@ def recheck(
     if replicates > MOST_REPLICATES:
         raise UsageError(f"replicates == {replicates}, must be at most {MOST_REPLICATES:,}.")
     check_same(study, raw, key)
-    wanted = set(indices)
+    wanted = set(indices) - _void(study, indices)
+    if not wanted:
+        raise UsageError("nothing to run again: the released rows of what was named are those of the original")
     study.acquire_lease(task=WriterTask.RECHECK)
     try:
         question = question_of(study.plan, code(raw, study.plan), study.measures)
@@ -65,6 +68,12 @@ def recheck(
         study.lease.release()
     labels = [study.scenarios[index].label for index in sorted(wanted)]
     append(study, "rechecked", {"candidates": labels, "replicates": replicates})
+
+
+def _void(study: Study, indices: Sequence[int]) -> set[int]:
+    """Those of the scenarios all of whose runs leave the data as they were."""
+    runs = study.runs.of(sorted(set(indices)))
+    return {*runs.scenario.tolist()} - {*runs.scenario[~runs.changes_nothing].tolist()}
 
 
 class _FreshRuns:

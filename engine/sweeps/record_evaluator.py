@@ -20,8 +20,9 @@ from engine.models.record_release import RecordRelease
 from engine.plan import Plan
 from engine.plan.recode import edit_failures
 from engine.release.batch import Cells, ReleaseBatch, TouchedCells, release_batch
+from engine.release.reader_view import renumbered_records
 from engine.release.records import ReleasedTable
-from engine.release.results import Note, NoteKind
+from engine.release.results import Note, NoteKind, RunStatus
 from engine.release.spec import ReleaseSpec
 from engine.sweeps.candidates import setting_of
 from engine.sweeps.cell_evaluator import Measured
@@ -172,11 +173,14 @@ class RecordRuns:
         if self._fitted is None or self._fitted[0] != fit:
             self._fitted = None  # never two at once in memory
             self._fitted = fit, made.fitted(settings[0])
-        return [partial(made.draw_replicate, self._fitted[1], setting) for setting in settings]
+        fitted, original = self._fitted[1], self.original
+        return [partial(made.draw_replicate, fitted, setting, original=original) for setting in settings]
 
     def _measure(self, head: tuple[int, int], spec: ReleaseSpec, drawn: Drawn, notes: list[Note]) -> list[float]:
-        """The row of one realisation of a scenario and replicate (``head``); adds to the notes."""
-        release = RecordRelease(self.original, drawn.tables, self.plan, spec)
+        """The row of one realisation of a scenario and replicate (``head``); adds to the notes.  One that changes
+        nothing has the figures of the original, whatever records were drawn."""
+        tables = [self.original] if drawn.status == RunStatus.NOOP else drawn.tables
+        release = RecordRelease(self.original, tables, self.plan, spec)
         figures = []
         for k, call in enumerate(self.calls):
             value, note = figure(call, release)
@@ -195,7 +199,8 @@ class RecordRuns:
 
 
 def changed_records(release: RecordRelease) -> int:
-    """Records whose level of some attribute is another one, per table of the release, rounded."""
+    """Records whose level of some attribute, or number that was drawn anew, is another one, per table of the release,
+    rounded."""
     everything = range(len(release.data.domain))
-    counts = [int(release.changed(table, everything).sum()) for table in release.tables]
+    counts = [int((release.changed(table, everything) | renumbered_records(table)).sum()) for table in release.tables]
     return round(sum(counts) / len(counts))

@@ -241,6 +241,8 @@ def dominance_words(view: RiskUtilityMap, index: int, on: str = "frontier") -> s
     """Words on whether a scenario is on the frontier (``on``, in words) or dominated, and how sure that is."""
     if not is_placed(view, index):
         return view.why_apart(index)
+    if view.changes_nothing[index]:
+        return "no change: its rows are those of the original"
     where = "dominated" if is_dominated(view, index) else on
     return f"{where}, {'clear' if view.dominance.clear[index] else 'uncertain'}"
 

@@ -26,6 +26,8 @@ def badges(view: RiskUtilityMap, index: int, optimum: int | None = None) -> Mark
     labels = []
     if not np.isnan(view.risk_loss[index]):
         on = view.dominance.undominated[index]
+        if view.changes_nothing[index]:
+            labels.append(markdown(":red-badge[:material/block: changes nothing: the rows are the original's]"))
         labels.append(markdown(":blue-badge[:material/check: on the frontier]" if on else ":gray-badge[dominated]"))
         labels.append(markdown(":gray-badge[clear]" if view.dominance.clear[index] else ":orange-badge[uncertain]"))
     tables = mechanisms.tables_of(view.scenarios[index].spec)
@@ -71,7 +73,9 @@ def certainty(view: RiskUtilityMap, index: int, runs: int, failed: int) -> str:
     sentences = []
     share = view.dominance.share[index]
     on, clear = bool(view.dominance.undominated[index]), bool(view.dominance.clear[index])
-    if runs:
+    if view.changes_nothing[index]:
+        sentences.append("Its released rows are those of the original, so it cannot be chosen.")
+    elif runs:
         if on and clear:
             sentences.append("It is on the frontier by more than the spread between runs explains.")
         elif on:

@@ -30,6 +30,7 @@ STEPS = {
     Remedy.FAILED_RUNS: "On the page Explore, under “More”, switch on “Count failed runs too”.",
     Remedy.FEWER_SWAPS: "On the page Plan, pick fewer attributes under “My attributes only”, or choose “Search”.",
     Remedy.ID_COLUMN: f"{_COLUMNS} choose “id”, “carry” or “drop” as the decision on {{column}}.",
+    Remedy.KEYS: f"{_COLUMNS} untick “known” at some attributes, or choose “carry” as the decision on a column.",
     Remedy.KEY_FILE: "Put the file with the key beside the study, under the name that it had.",
     Remedy.LOCK: "Take the section [lock] out of the file; on the page Plan, “Lock the plan” writes it anew.",
     Remedy.MECHANISMS: "The page Plan lists all mechanisms under “1. How the data are protected”.",

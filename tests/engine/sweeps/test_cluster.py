@@ -207,7 +207,7 @@ def test_a_message_carries_derived_keys_and_never_shows_them():
 
 @pytest.mark.parametrize("mechanisms", [(), (MechanismPlan.of("rds", {"s": ["3", "9"]}),)])
 def test_derived_keys_do_what_the_study_key_does(mechanisms):
-    asked, batch = a_task(plan_of(mechanisms=mechanisms))
+    asked, batch = a_task(plan_of(keys=("A", "B"), mechanisms=mechanisms))
     wanted = Evaluator(asked, KEY).run_all(batch)
     loaded = pickle.loads(pickle.dumps(LoadedQuestion(asked)))
     got = run_message(loaded, TaskMessage(batch, [stream_keys(task, asked, KEY) for task in batch]), versions())

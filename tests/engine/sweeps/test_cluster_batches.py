@@ -97,7 +97,8 @@ def test_what_a_process_loads_first_says_nothing_of_the_runs():
 
 
 def test_replicates_of_one_group_are_one_task_and_mechanisms_are_not_mixed():
-    made = batches_of(mechanisms=(MechanismPlan.of("random_swap", {}), MechanismPlan.of("rds", {"s": ["3", "9"]})))
+    mechanisms = (MechanismPlan.of("random_swap", {}), MechanismPlan.of("rds", {"s": ["3", "9"]}))
+    made = batches_of(keys=("A", "B"), mechanisms=mechanisms)
     joined = handed_out(ClusterBatches(made, 6), 1e-4)
     assert {len({one.mechanism for one, _ in batch}) for batch in joined} == {1}
     for batch in joined:

@@ -182,7 +182,7 @@ def test_an_ordinary_study_can_be_searched_further(tmp_path):
 @pytest.mark.slow
 def test_beside_other_mechanisms(tmp_path):
     mechanisms = (MechanismPlan(RANDOM_SWAP), MechanismPlan.of("rds", {"s": ["3", "9"]}))
-    plan = plan_of(space={**SEARCH, "budget": 30}, mechanisms=mechanisms)
+    plan = plan_of(keys=("A", "B"), space={**SEARCH, "budget": 30}, mechanisms=mechanisms)
     with sweep(RAW, plan, keyed(tmp_path / "s.study"), workers=1) as study:
         names = [s.spec.mechanism for s in study.scenarios]
         assert names.count("rds") == 2 and names.count(RANDOM_SWAP) == 30

@@ -187,7 +187,7 @@ def test_an_estimate_adds_up_over_mechanisms_and_parts(monkeypatch):
     assert estimate(plan_of(), data)[1] == pytest.approx(80, rel=1e-3)
     known, _ = scenarios_of(plan_of(), data)
     assert estimate(plan_of(), data, specs=known[::4], total=len(known))[1] == pytest.approx(80, rel=1e-3)
-    both = replace(plan_of(), mechanisms=(MechanismPlan("random_swap"), MechanismPlan("dds")))
+    both = replace(plan_of(), keys=("A", "B"), mechanisms=(MechanismPlan("random_swap"), MechanismPlan("dds")))
     assert estimate(both, data)[1] == pytest.approx(80 + 10 * plan_of().space.replicates, rel=1e-3)
 
 
@@ -218,7 +218,7 @@ def test_measures_are_asked_once_however_written(path):
 
 @pytest.mark.slow
 def test_runs_over_records_are_reported_a_few_at_a_time_and_fitted_once(path, monkeypatch):
-    plan = plan_of(mechanisms=(MechanismPlan.of("rds", {"s": ["3"]}),), space={"replicates": 20})
+    plan = plan_of(keys=("A",), mechanisms=(MechanismPlan.of("rds", {"s": ["3"]}),), space={"replicates": 20})
     fits, ticks = [], []
     monkeypatch.setattr(results_writer, "AT_MOST", 0)
 
