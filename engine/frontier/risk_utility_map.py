@@ -169,12 +169,10 @@ class RiskUtilityMap:
         """The most useful scenario that meets ``bound`` (eq. 4 and 13, with the quantile of single runs in place of the
         mean unless the bound is on the mean); ties go to less risk, then to the earlier spec."""
         bounded = self.bounded_risk
-        if self.changes_nothing[~np.isnan(self.risk_loss)].all() and self.changes_nothing.any():
-            raise UsageError("every candidate that was run leaves the data unchanged, so there is none to choose")
         best = best_under_bound(bounded, self.utility_loss, bound)
         if best is not None:
             return best
-        if np.isnan(self.risk_loss).all() or np.isnan(self.utility_loss).all():
+        if np.isnan(self.offered_risk).all() or np.isnan(self.utility_loss).all():
             raise self._none_to_choose()
         if np.isnan(bounded).all():
             raise UsageError(self._too_few_runs(), Remedy.REPLICATES)
@@ -207,6 +205,8 @@ class RiskUtilityMap:
         return best
 
     def _none_to_choose(self) -> UsageError:
+        if self.changes_nothing.any() and np.isnan(self.offered_risk).all():
+            return UsageError("every candidate that was run leaves the data unchanged, so there is none to choose")
         why = ", ".join(f"{n:,} of {len(self.scenarios):,} have {reason}" for reason, n in self.all_apart.items())
         if not self.summary.counted.any():
             return UsageError(

@@ -1,0 +1,175 @@
+"""No release of any plan is the original unless it says so, and none says so that is not: by its rows, counted."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import replace
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from engine.common.errors import EngineError
+from engine.data.microdata import RawColumn, RawTable
+from engine.mechanisms import names as mechanism_names
+from engine.plan import AttributePlan, DataPlan, MechanismPlan, Plan, SpacePlan
+from engine.plan.context import PublishPlan
+from engine.plan.sources import open_source
+from engine.release.records import ReleasedTable
+from engine.release.results import RunStatus
+from engine.release.spec import ReleaseSpec
+from engine.sweeps.evaluator import Evaluator
+from engine.sweeps.groups import group_of
+from engine.sweeps.readiness import ready
+from engine.sweeps.remake import Remade, released_columns, remake, stream_of
+from tests.examples import examples
+
+KEY = bytes(range(32))
+PARAMETERS: dict[str, dict[str, str]] = {
+    "random_swap": {},
+    "rds": {"s": "3"},
+    "dds": {"s": "3"},
+    "maps": {"s": "3", "D": "2", "w0": "0.1"},
+    "smike": {"s": "3", "D": "2", "n_mix": "1"},
+    "pram": {"theta": "0.3"},
+    "cgs": {"n_swap": "1"},
+    "noise": {"c": "0.0001"},
+    "cgs_noise": {"n_swap": "1", "c": "0.0001"},
+    "trs": {"hierarchy": "a", "rate": "0.5"},
+    "survey_swap": {"swap": "a", "rate": "0.3"},
+}
+
+
+def test_every_mechanism_is_tried() -> None:
+    assert set(PARAMETERS) == set(mechanism_names())
+
+
+@st.composite
+def plans(draw: st.DrawFn, mechanism: str) -> tuple[Plan, RawTable]:
+    """A plan of one mechanism on few small records, many of them alike."""
+    n = draw(st.integers(4, 14))
+
+    def column(name: str, values: pa.Array) -> RawColumn:
+        return RawColumn(
+            name, values, np.array(draw(st.lists(st.integers(0, len(values) - 1), min_size=n, max_size=n)), np.int32)
+        )
+
+    names = "abc"[: draw(st.integers(1, 3))]
+    columns = [column(name, pa.array([f"{name}{k}" for k in range(draw(st.integers(2, 3)))])) for name in names]
+    columns += [column("x", pa.array([1.0, 2.5, 4.0])), column("w", pa.array([1.0, 2.0]))]
+    columns.append(column("u", pa.array(np.arange(6))))
+    carry = tuple(draw(st.lists(st.sampled_from(["x"]), unique=True)))
+    weight = draw(st.sampled_from([None, "w"]))
+    unit = draw(st.sampled_from([None, "u"])) if mechanism != "trs" else "u"
+    uses = {"weight": weight, "unit": unit}
+    include = tuple(role for role, name in uses.items() if name and draw(st.booleans()))
+    single = {name for name in (*carry, weight, unit) if name}
+    data = DataPlan(
+        tuple(AttributePlan(name) for name in names),
+        weight=weight,
+        unit=unit,
+        carry=carry,
+        drop=tuple(name for name in "xwu" if name not in single),
+    )
+    keys = tuple(draw(st.lists(st.sampled_from(names), min_size=1, unique=True)))
+    numeric = carry or ("x",)
+    parameters = {name: [text] for name, text in PARAMETERS[mechanism].items()}
+    if mechanism == "survey_swap" and draw(st.booleans()):
+        parameters["swap"] = ["+".join(names)]
+    plan = Plan(
+        data if not carry else replace(data, numeric=numeric),
+        keys=tuple(name for name in names if name in keys),
+        mechanisms=(MechanismPlan.of(mechanism, parameters),),
+        measures=("small_cells", "unchanged_uniques", "hellinger"),
+        space=SpacePlan(
+            swap_sizes=(1,), rates=("0.2", "0.6"), replicates=2, rule=draw(st.sampled_from(["strict", "loose"]))
+        ),
+        publish=PublishPlan(include=include),
+    )
+    raw = RawTable({c.name: c for c in columns}, n, "test")
+    if unit and mechanism == "trs" and draw(st.booleans()):  # where all of a household have one place
+        places = raw.columns["a"]
+        one = replace(places, codes=places.codes[np.unique(raw.columns["u"].codes, return_index=True)[1]][
+            np.unique(raw.columns["u"].codes, return_inverse=True)[1]
+        ])  # fmt: skip
+        raw = replace(raw, columns={**raw.columns, "a": one})
+    return plan, raw
+
+
+def as_read(made: Remade, table: int, include: tuple[str, ...]) -> Counter[object]:
+    """The rows of a released file; with numbers of households the households, each by its rows."""
+    n, data = made.data.n_records, made.data
+    new = {data.unit: data.units.of_record} if data.unit and data.units is not None else {}
+    order = np.random.default_rng(1).permutation(n)
+    columns = released_columns(made, table, order, include, new)
+    numbers = columns.pop(data.unit).to_pylist() if data.unit in columns else None
+    rows = [
+        tuple(round(v, 1) if isinstance(v, float) else v for v in row)
+        for row in zip(*(c.to_pylist() for c in columns.values()), strict=True)
+    ]
+    if numbers is None:
+        return Counter(rows)
+    members: dict[int, list[str]] = {}
+    for number, row in zip(numbers, rows, strict=True):
+        members.setdefault(number, []).append(repr(row))
+    return Counter(tuple(sorted(listed)) for listed in members.values())
+
+
+def releases(
+    plan: Plan, raw: RawTable, replicates: int = 2
+) -> Iterator[tuple[ReleaseSpec, Remade, np.ndarray, list[float]]]:
+    """All runs of a plan, remade and as a sweep stores them, with the figures of the original; none where it is
+    refused."""
+    try:
+        made = ready(raw, plan)
+    except EngineError:
+        return
+    original = list(made.question.original().values())
+    evaluator = Evaluator(replace(made.question, data=made.data), KEY)
+    for spec in made.specs:
+        for replicate in range(1, replicates + 1):
+            rows = evaluator.run(group_of(spec, made.data.table), [replicate]).rows
+            remade = remake(made.data, made.question, spec, stream_of(KEY, spec, made.data, replicate))
+            yield spec, remade, rows[0], original
+
+
+def check(plan: Plan, raw: RawTable, replicates: int = 2) -> int:
+    """Hold all runs of a plan against what is in their files; returns the number of runs."""
+    include, n_runs = plan.publish.include, 0
+    for spec, made, row, original in releases(plan, raw, replicates):
+        n_runs += 1
+        same = Remade(made.data, spec, (ReleasedTable(made.data),), RunStatus.OK, {}, bytes(32))
+        before = as_read(same, 0, include)
+        files = [as_read(made, d, include) for d in range(len(made.tables))]
+        is_void = before in files
+        assert made.status in ((RunStatus.NOOP, RunStatus.FAILED) if is_void else tuple(RunStatus)), spec
+        assert is_void or made.status != RunStatus.NOOP, f"{spec} is called the original and is not"
+        carried = {*plan.data.carry, *include} - {"id"}
+        if spec.by_roles and carried:
+            continue  # a sweep of cells does not look at what is carried: the export does
+        assert row[2] == made.status, spec
+        if made.status == RunStatus.NOOP:
+            assert row[3] == 0
+            assert row[4:].tolist() == pytest.approx(original, nan_ok=True, abs=0), spec
+        elif len(files) == 1 and "unit" not in include and not spec.by_roles:
+            assert (row[3] > 0) == (not is_void), f"{spec} is called altered and is not"
+    return n_runs
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("mechanism", PARAMETERS)
+def test_no_release_of_a_random_plan_is_the_original_unless_it_says_so(mechanism: str) -> None:
+    seen = [0, 0]
+
+    @examples(60)
+    @given(plans(mechanism))
+    def holds(made: tuple[Plan, RawTable]) -> None:
+        runs = check(*made)
+        seen[0] += runs
+        seen[1] += runs == 0
+
+    holds()
+    assert seen[0] > 20, "hardly any plan was run"
