@@ -179,8 +179,10 @@ class RecordRuns:
     def _measure(self, head: tuple[int, int], spec: ReleaseSpec, drawn: Drawn, notes: list[Note]) -> list[float]:
         """The row of one realisation of a scenario and replicate (``head``); adds to the notes.  One that changes
         nothing has the figures of the original, whatever records were drawn."""
-        tables = [self.original] if drawn.status == RunStatus.NOOP else drawn.tables
-        release = RecordRelease(self.original, tables, self.plan, spec)
+        if drawn.status == RunStatus.NOOP:
+            release = RecordRelease(self.original, [self.original], self.plan)
+        else:
+            release = RecordRelease(self.original, drawn.tables, self.plan, spec)
         figures = []
         for k, call in enumerate(self.calls):
             value, note = figure(call, release)

@@ -13,17 +13,25 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from engine.common.errors import EngineError
-from engine.data.microdata import RawColumn, RawTable
+from engine.data.microdata import Microdata, RawColumn, RawTable
+from engine.measures import MEASURES, MeasureCall, call
+from engine.mechanisms import MECHANISMS
+from engine.mechanisms import mechanism as mechanism_of
 from engine.mechanisms import names as mechanism_names
+from engine.mechanisms.base import Drawn
+from engine.models.record_release import RecordRelease
 from engine.plan import AttributePlan, DataPlan, MechanismPlan, Plan, SpacePlan
 from engine.plan.context import PublishPlan
-from engine.plan.sources import open_source
+from engine.plan.recode import code
+from engine.release.reader_view import as_seen
 from engine.release.records import ReleasedTable
 from engine.release.results import RunStatus
 from engine.release.spec import ReleaseSpec
-from engine.sweeps.evaluator import Evaluator
+from engine.sweeps.candidates import record_scenarios
+from engine.sweeps.evaluator import Evaluator, Question
 from engine.sweeps.groups import group_of
 from engine.sweeps.readiness import ready
+from engine.sweeps.record_evaluator import figure
 from engine.sweeps.remake import Remade, released_columns, remake, stream_of
 from tests.examples import examples
 
@@ -173,3 +181,88 @@ def test_no_release_of_a_random_plan_is_the_original_unless_it_says_so(mechanism
 
     holds()
     assert seen[0] > 20, "hardly any plan was run"
+
+
+def alike(households: bool, n: int = 40) -> tuple[Plan, RawTable]:
+    """Persons in households of two, each household thrice or more: what stays of a record is never its own alone."""
+    rng = np.random.default_rng(5)
+    household = np.arange(n) // 2
+    place = rng.integers(0, 3, n)[household if households else np.arange(n)]
+    columns = {
+        "a": RawColumn("a", pa.array(["p", "q", "r"]), place.astype(np.int32)),
+        "b": RawColumn("b", pa.array(["f", "m"]), (np.arange(n) % 2).astype(np.int32)),
+        "c": RawColumn("c", pa.array([f"k{k}" for k in range(n)]), (household % (n // 6)).astype(np.int32)),
+        "u": RawColumn("u", pa.array(np.arange(n)), household.astype(np.int32)),
+    }
+    attributes = tuple(AttributePlan(name) for name in "abc")
+    if households:
+        return Plan(DataPlan(attributes, unit="u"), keys=("a", "b")), RawTable(columns, n, "test")
+    return Plan(DataPlan(attributes, drop=("u",)), keys=("a",)), RawTable(columns, n, "test")
+
+
+OF_PLACES = {
+    "risky_left": "risky_left[hierarchy=a]",
+    "l_diversity": "l_diversity[target=c]",
+    "t_closeness": "t_closeness[target=c]",
+    "correct_attribution": "correct_attribution[target=c]",
+}
+"""Measures that must be told of what."""
+
+
+def risks(plan: Plan, data: Microdata) -> list[MeasureCall]:
+    """Every measure of risk that these data have a figure of."""
+    calls = []
+    for name in MEASURES:
+        one = call(OF_PLACES.get(name, name))
+        if one.measure.kind != "risk":
+            continue
+        try:
+            Question(data.table, (one,), plan, data).original()
+        except EngineError as error:
+            assert name.startswith("external") or plan.data.unit is None or "household" not in name, f"{name}: {error}"
+        else:
+            calls.append(one)
+    return calls
+
+
+EXCHANGES = ["rds", "dds", "cgs", "survey_swap", "trs"]
+
+
+@pytest.mark.parametrize("mechanism", EXCHANGES)
+def test_a_record_that_trades_with_its_like_is_unaltered_in_every_measure_of_risk(
+    mechanism: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Who draws only records (households) that are alike in all that stays draws nothing: not in one figure."""
+    plan, raw = alike(mechanism == "trs")
+    plan = replace(plan, mechanisms=(MechanismPlan.of(mechanism, {k: [v] for k, v in PARAMETERS[mechanism].items()}),))
+    data = code(raw, plan)
+    kind = data.codes[2] * 2 + (0 if mechanism == "trs" else data.codes[1])
+    source = np.arange(data.n_records)
+    for number in np.unique(kind):
+        like = np.flatnonzero(kind == number)
+        source[like] = np.roll(like, 2 if mechanism == "trs" else 1)
+    place = data.codes[0]
+    assert (place[source] != place).any(), "some are in another key cell than before"
+    made = mechanism_of(mechanism)
+    everyone = np.ones((1, data.n_records), bool)
+    drawn = Drawn([ReleasedTable(data, source, [0])], RunStatus.OK, everyone, {})
+    monkeypatch.setitem(MECHANISMS._registered, mechanism, replace(made, draw=lambda *_: drawn))
+    calls = risks(plan, data)
+    assert len(calls) > 20
+    question = Question(data.table, tuple(calls), plan, data)
+    spec = record_scenarios(plan.mechanisms[0], plan, data)[0]
+    row = Evaluator(question, KEY).run(group_of(spec, data.table), [1]).rows[0]
+    assert row[2] == RunStatus.NOOP and row[3] == 0
+    np.testing.assert_array_equal(row[4:], list(question.original().values()))
+    # and beside records that did change, these count as unaltered all the same
+    far = np.array([0, int(np.flatnonzero((data.codes[2] != data.codes[2][0]) & (place != place[0]))[0])])
+    if mechanism != "trs":
+        alone = np.arange(data.n_records)
+        alone[far] = far[::-1]
+        original = ReleasedTable(data)
+        seen = [as_seen(ReleasedTable(data, one, [0]), original, ()) for one in (alone, alone[source])]
+        assert seen[0].changed.sum() == seen[1].changed.sum() == 2
+        for one in calls:
+            if not one.measure.on_records:
+                few, many = (figure(one, RecordRelease(original, [table], plan))[0] for table in seen)
+                assert few == many or (few != few and many != many), str(one)
