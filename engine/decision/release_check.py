@@ -186,7 +186,7 @@ def obstacles(
     about = partial(Obstacle, measure=measure.title.lower(), share_of=measure.share_of)
     run = released_run(view, runs, row, bound=bound, probability=probability)
     original = float(view.original_losses[view.risk])
-    standing = [Obstacle(ObstacleKind.RUN_CHANGES_NOTHING)] if runs.changes_nothing[row] else []
+    standing = [Obstacle(ObstacleKind.RUN_CHANGES_NOTHING)] if runs.is_void(row) else []
     standing += _of_the_run(about, run.value, bound, original)
     if not np.isnan(run.mean) and not np.isnan(original) and not is_safer(np.array(run.mean), original):
         standing.append(about(ObstacleKind.MEAN_NOT_SAFER, value=run.mean, limit=original))

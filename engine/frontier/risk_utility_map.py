@@ -245,7 +245,7 @@ class RiskUtilityMap:
 
 def refuse_void(results: Results, row: int, label: str) -> None:
     """Refuse (:class:`UsageError`) a run whose released rows are those of the original."""
-    if results.changes_nothing[row]:
+    if results.is_void(row):
         raise UsageError(
             f"{label}/{results.replicate[row]} changes nothing: its released rows are those of the original. Choose "
             "another candidate, or record the decision to release nothing"

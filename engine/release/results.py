@@ -68,10 +68,15 @@ class Results:
 
     @property
     def changes_nothing(self) -> np.ndarray:
-        """Mask of realisations whose released rows are those of the original; failed ones may have swapped nothing."""
-        mask: np.ndarray = (self.status == RunStatus.FAILED) & (self.changed == 0)
-        mask |= self.status == RunStatus.NOOP
+        """Mask of realisations whose released rows are those of the original."""
+        mask: np.ndarray = self.status == RunStatus.NOOP
         return mask
+
+    def is_void(self, row: int) -> bool:
+        """Return whether a realisation must not be released: it changes nothing, or failed before it swapped any
+        record."""
+        status = self.status[row]
+        return bool(status == RunStatus.NOOP or (status == RunStatus.FAILED and self.changed[row] == 0))
 
 
 class StoredResults(Results):

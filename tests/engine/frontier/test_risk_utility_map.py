@@ -336,9 +336,8 @@ def test_a_choice_says_what_to_bear_in_mind(tmp_path):
         assert f"{within} of 12 runs" in cautions and "does not settle whether 90 % of all runs do" in cautions
         assert "has not been run again on fresh replicates" in cautions and choice.record["fresh"] is None
         nothing = next(s for s in study.scenarios if s.spec.rate == "0")
-        unchanged = choose(study, view, "test", candidate=nothing.label).record
-        assert "the release is the original" in " ".join(unchanged["cautions"])
-        assert "no less than the" in " ".join(unchanged["obstacles"])
+        with pytest.raises(UsageError, match="changes nothing"):
+            choose(study, view, "test", candidate=nothing.label)
         recheck(study, raw, bytes.fromhex("0123456789abcdef" * 2), [best], 12)
         logged = entries(study)[-1]
         assert logged.event == "rechecked"
