@@ -77,6 +77,7 @@ def standing(
 
 
 _MEMBER_TEXTS = {
+    ObstacleKind.RUN_CHANGES_NOTHING: "the run to be released changes nothing: its rows are those of the original",
     ObstacleKind.RUN_WITHOUT_FIGURE: "the risk of the run to be released is undefined",
     ObstacleKind.RUN_ABOVE_BOUND: "the run to be released is above the bound on risk",
     ObstacleKind.RUN_NOT_SAFER: "the run to be released is no less risky than the data unchanged",

@@ -255,3 +255,8 @@ def test_fewer_exposed_records_of_a_larger_share_are_no_gain(tmp_path: Path) -> 
         assert after is not None and (not misleads or after < report.exposure.small_before)
         assert misleads == any("only because altered ones" in text for text in report.recommendation.cautions)
         assert misleads == any("only because altered records" in line for line in ten_questions(report)[1].lines)
+
+
+@pytest.mark.parametrize("kind", list(ObstacleKind))
+def test_members_read_every_kind_of_obstacle(kind: ObstacleKind) -> None:
+    assert obstacle_words(Obstacle(kind, share=ShareWithin(1, 10, 0.1, 0.5), probability=Fraction(9, 10))).endswith(".")
