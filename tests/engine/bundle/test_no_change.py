@@ -20,17 +20,16 @@ from engine.bundle.files import refuse_original
 from engine.bundle.refusal import Refused
 from engine.cli.main import main
 from engine.cli.remedies import error_text
-from engine.cli.show_table import NO_CHANGE, standing
+from engine.cli.show_table import standing
 from engine.common.errors import EngineError, UsageError
 from engine.data.microdata import RawTable
 from engine.decision.choice import choose, obstacles_now, pick
 from engine.decision.release_check import ObstacleKind
 from engine.decision.states import decide
 from engine.frontier.risk_utility_map import RiskUtilityMap
-from engine.plan.sources import open_source
 from engine.release.records import ReleasedTable
 from engine.release.results import RunStatus
-from engine.report.candidate_table import scenario_rows
+from engine.report.candidate_table import NO_CHANGE, scenario_rows
 from engine.study.decision_log import entries
 from engine.study.keys import key_path, read_key
 from engine.study.map_reader import risk_utility_map
@@ -238,10 +237,3 @@ def test_the_map_of_a_study_without_any_change_says_so(home: tuple[Path, RawTabl
             view.under_bound(1.0)
         with pytest.raises(UsageError, match="leaves the data unchanged"):
             view.by_slope(1.0)
-
-
-def test_samples_with_keys_that_leave_something_are_swept() -> None:
-    raw, described = open_source("fair")
-    assert described is not None
-    asked = replace(described, keys=described.names[:3], mechanisms=())
-    assert plan_problems(asked, raw) == []

@@ -88,7 +88,7 @@ def households(draw: st.DrawFn) -> tuple[ReleasedTable, bool]:
     whole = draw(st.booleans())
     if whole:
         records[:, 0] = place[unit]
-    data = microdata(records, 0, unit)
+    data = microdata(records.tolist(), 0, unit.tolist())
     partner = np.array(draw(st.permutations(range(4))))
     first = {int(u): int(np.flatnonzero(unit == u)[0]) for u in unit}
     if not whole:
