@@ -259,7 +259,9 @@ def test_status_and_achieved_records():
     specs = [ReleaseSpec(small.spec("SU"), rate) for rate in ("0.1", "0.15", "0.5", "1")]
     by_place = rows(asked, specs, [1])
     # 7 records: 0.1 rounds to nobody; 0.15 to one record, which takes a pair; at most two pairs differ on A and on B
-    assert [int(by_place[i][2]) for i in range(4)] == [NOOP, OK, OK if by_place[2][3] == 4 else FAILED, FAILED]
+    # and may cancel each other out, which leaves the table as it was
+    third = {4: OK, 0: NOOP}.get(int(by_place[2][3]), FAILED)
+    assert [int(by_place[i][2]) for i in range(4)] == [NOOP, OK, third, FAILED]
     assert by_place[0][3] == 0 and by_place[1][3] == 2
 
 
