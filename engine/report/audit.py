@@ -45,7 +45,7 @@ def checks(
         _recodes(realisation),
         *_misfits(realisation, plan),
         *_edits(release, plan),
-        *_new_to_places(realisation, plan),
+        *new_to_places(realisation, plan),
         _missing(release),
         _partners(realisation),
         _totals(release),
@@ -202,7 +202,7 @@ def _edits(release: RecordRelease, plan: Plan) -> list[Check]:
     return checks_of_rules
 
 
-def _new_to_places(realisation: Remade, plan: Plan) -> list[Check]:
+def new_to_places(realisation: Remade, plan: Plan) -> list[Check]:
     """The check that nobody has a value that nobody in their area had; none where the plan names no places.  Counts
     would tell how many records were exchanged."""
     places, name = places_of(plan), "Values known in their place"

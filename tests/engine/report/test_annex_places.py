@@ -37,7 +37,7 @@ def test_annex_a_and_its_workbook_tell_of_places(tmp_path: Path) -> None:
         plan,
         data=replace(plan.data, attributes=used, drop=others),
         keys=("municipality", "sex", "citizenship"),
-        analyse=OTHERS[1:],
+        analyse=("district", *OTHERS[1:]),
         edits=(),
         measures=("small_cells", "hellinger"),
         decision=DecisionPlan(),
@@ -53,6 +53,10 @@ def test_annex_a_and_its_workbook_tell_of_places(tmp_path: Path) -> None:
     levels, areas = place_changes(release, PLACES, plan.analyse)
     page = (tmp_path / "chair" / "annex-a-chair.html").read_text(encoding="utf-8")
     assert "largest change of an area" in page and all(row.level in page for row in levels)
+    assert "Areas with new values" in page and levels[-1].areas_new > 0
+    memo = (tmp_path / "member" / "memo.html").read_text(encoding="utf-8")
+    assert "Values known in their place" in memo and "that nobody there had in the original" in memo
+    assert "Areas with new values" not in memo, "counts would tell how many were exchanged"
     with zipfile.ZipFile(tmp_path / "chair" / "places.xlsx") as book:
         rows = [book.read(f"xl/worksheets/sheet{number}.xml").decode().count("<row ") - 1 for number in (1, 2)]
         texts = book.read("xl/sharedStrings.xml").decode()

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
 from functools import lru_cache
 from math import sqrt
 
 import numpy as np
 import pytest
 
+from engine.data.edit_rules import EditRule
 from engine.plan.recode import code
 from engine.plan.samples import load
 from engine.release.results import RunStatus
+from engine.report.audit import new_to_places
 from engine.report.places import areas_of, households_by_area, persons_with, place_changes, relative_change
 from engine.sweeps.candidates import scenarios_of
 from engine.sweeps.evaluator import question_of
@@ -20,10 +23,13 @@ from engine.sweeps.remake import Remade, remake
 PLACES = ("region", "district", "municipality")
 
 
-@lru_cache(1)
-def release() -> Remade:
-    """The census after one exchange of households."""
+@lru_cache(2)
+def release(*existing: str) -> Remade:
+    """The census after one exchange of households, which makes no new combination of a municipality and one of the
+    ``existing`` attributes."""
     raw, plan = load("census")
+    rules = (EditRule(name, refuse=True, existing=("municipality", name)) for name in existing)
+    plan = replace(plan, edits=(*plan.edits, *rules))
     data = code(raw, plan)
     spec = scenarios_of(plan, data)[0][0]
     return remake(data, question_of(plan, data, ()), spec, bytes(range(32)))
@@ -108,6 +114,17 @@ def test_values_new_to_an_area_are_counted_person_by_person() -> None:
         assert all(set(row.attributes_new) == attributes[row.area] for row in of_level)
         assert (level.areas_new, level.persons_new) == (sum(map(bool, persons.values())), persons.total())
     assert levels[-1].areas_new > levels[0].areas_new == 0
+
+
+@pytest.mark.slow
+def test_a_rule_keeps_all_values_out_of_areas_that_had_none() -> None:
+    made = release("dwelling", "origin", "citizenship")
+    assert made.changed.sum() > 100
+    for name, new in (("dwelling", False), ("origin", False), ("citizenship", False), ("work", True)):
+        levels, _ = place_changes(made, PLACES, (name,))
+        assert (levels[-1].persons_new > 0) == new
+        (check,) = new_to_places(made, replace(load("census")[1], analyse=(name, "municipality")))
+        assert check.holds != new and (f"a value of {name} that" in check.found) == new
 
 
 def test_an_area_is_its_path_where_codes_repeat() -> None:
