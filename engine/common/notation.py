@@ -1,4 +1,4 @@
-"""How the texts of a column write numbers: with which decimal sign, and which sign between groups of three digits."""
+"""The notation of numbers in the texts of a column: the decimal sign, and the one between groups of three digits."""
 
 from __future__ import annotations
 
