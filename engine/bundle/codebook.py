@@ -16,7 +16,7 @@ from xml.sax.saxutils import escape, quoteattr
 import numpy as np
 
 from engine.bundle.files import Tables
-from engine.common.raw_values import numbers, texts
+from engine.common.raw_values import is_number, numbers, texts
 from engine.data.io.arrow_columns import one_array, plain_values
 from engine.data.labels import ColumnLabels
 from engine.report.template import html_of
@@ -138,18 +138,24 @@ def _column(name: str, values: pa.Array, about: ColumnLabels, weights: np.ndarra
     listed: tuple[Value, ...] = ()
     if len(raw) <= MOST_VALUES or about.values or missing:
         sums = None if weights is None else np.bincount(codes[codes >= 0], weights[codes >= 0], minlength=len(raw))
-        order = sorted(range(len(raw)), key=lambda i: (figures[i] if numeric else 0.0, raw[i]))
-        order = [i for i in order if len(raw) <= MOST_VALUES or raw[i] in about.label_of or raw[i] in missing]
         listed = tuple(
             Value(
-                raw[i],
-                about.label_of.get(raw[i], ""),
-                raw[i] in missing,
+                value,
+                about.label_of.get(value, ""),
+                value in missing,
                 int(counts[i]),
                 None if sums is None else float(sums[i]),
             )
-            for i in order
+            for i, value in enumerate(raw)
+            if len(raw) <= MOST_VALUES or value in about.label_of or value in missing
         )
+        absent = [value for value, _ in about.values if value not in set(raw)]
+        without = set(about.missing_among(absent))
+        listed += tuple(
+            Value(value, about.label_of[value], value in without, 0, None if sums is None else 0.0) for value in absent
+        )
+        numeric_values = all(is_number(value.raw) for value in listed)
+        listed = tuple(sorted(listed, key=lambda value: (float(value.raw) if numeric_values else 0.0, value.raw)))
     valid = int(sum(counts[i] for i in range(len(raw)) if raw[i] not in missing))
     # A mean of codes says nothing.  A few labels, such as that of a highest value, leave a column its numbers; that a
     # file calls it a scale says little, since programs write so unless told otherwise.

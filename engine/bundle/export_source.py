@@ -44,7 +44,7 @@ class ExportSource(RemadeRun):
     @property
     def labels(self) -> dict[str, ColumnLabels]:
         """Labels of the released columns."""
-        return labels_of(self.remade, self.columns)
+        return labels_of(self.remade, self.columns, self.study.plan)
 
 
 class ExportOptions(TypedDict, total=False):

@@ -17,6 +17,7 @@ from engine.bundle.streamed_source import StreamedSource
 from engine.bundle.tiers import Tier
 from engine.bundle.unpack import prose
 from engine.common.os_support import arrow_file
+from engine.data.io.writers import LABELS, labels_json
 from engine.decision.disclosure_text import (
     EXPOSED,
     EXTENT,
@@ -65,7 +66,8 @@ def _check_public(folder: Path, source: ExportSource) -> None:
         elif path.suffix == ".parquet":
             schema = parquet.read_schema(arrow_file(path))
             columns = schema.names
-            if schema.metadata or any(field.metadata for field in schema):
+            labels = {LABELS.encode(): text.encode()} if (text := labels_json(released, source.labels)) else {}
+            if (schema.metadata or {}) != labels or any(field.metadata for field in schema):
                 _refuse(Tier.PUBLIC, path.name, "a description beside its columns")
         else:
             continue

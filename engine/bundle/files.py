@@ -13,13 +13,15 @@ import numpy as np
 from engine.bundle.refusal import Refused
 from engine.bundle.row_order import Rows
 from engine.common.errors import EngineError, UsageError
-from engine.common.raw_values import numbers
+from engine.common.raw_values import numbers, text_mask, texts
 from engine.common.untrusted import open_plain, read_text
 from engine.data.io.labelled_writers import write_dta, write_sav, write_xpt
 from engine.data.io.writers import write_csv, write_parquet
 from engine.data.labels import NO_LABELS, ColumnLabels
 from engine.data.microdata import Microdata
 from engine.data.units import Units
+from engine.models.columns import missing_values
+from engine.plan.types import Plan
 from engine.release.reader_view import rounded_codes, same_rows
 from engine.sweeps.remake import Remade, released_columns
 
@@ -86,13 +88,22 @@ def refuse_original(tables: Tables, data: Microdata) -> None:
             )
 
 
-def labels_of(remade: Remade, names: Iterable[str]) -> dict[str, ColumnLabels]:
-    """The labels of released columns; new ids and numbers of units keep their variable label alone, since their values
-    are others."""
+def labels_of(remade: Remade, names: Iterable[str], plan: Plan) -> dict[str, ColumnLabels]:
+    """The labels of released columns, with the codes that the plan takes as missing among the missing codes, as far as
+    they occur; new ids and numbers of units keep their variable label alone, since their values are others."""
     data = remade.data
-    labels = {name: data.raw.about(name) for name in names}
-    renumbered = {name: replace(NO_LABELS, label=labels[name].label) for name in (data.id, data.unit) if name in labels}
-    return labels | renumbered
+    labels = {}
+    for name in names:
+        column = data.raw.columns[name]
+        if name in (data.id, data.unit):
+            labels[name] = replace(NO_LABELS, label=column.about.label)
+            continue
+        known = {*column.about.missing, ""}
+        codes = [code for code in missing_values(plan, name, column.about).missing if code not in known]
+        occurring = set(texts(column.values.filter(text_mask(column.values, codes))))
+        missing = (*column.about.missing, *(code for code in codes if code in occurring))
+        labels[name] = replace(column.about, missing=missing)
+    return labels
 
 
 def write_tables(
@@ -109,7 +120,7 @@ def write_tables(
         if "csv" in formats:
             notes |= dict.fromkeys(write_csv(path.with_suffix(".csv"), columns))
         if "parquet" in formats:
-            notes |= dict.fromkeys(write_parquet(path.with_suffix(".parquet"), columns))
+            notes |= dict.fromkeys(write_parquet(path.with_suffix(".parquet"), columns, labels))
         for name_of_format, write in _LABELLED.items():
             if name_of_format in formats:
                 notes |= dict.fromkeys(write(path.with_suffix(f".{name_of_format}"), columns, labels))

@@ -9,7 +9,7 @@ from engine.bundle.export_source import ExportSource
 from engine.bundle.files import write_tables
 from engine.common.printable import printable
 from engine.data.io.scripts import load_scripts
-from engine.models.columns import missing_values, numeric_columns
+from engine.models.columns import numeric_columns
 from engine.report.public_wording import methods_paragraph
 
 METHODS = "METHODS.txt"
@@ -21,13 +21,9 @@ def write(source: ExportSource, folder: Path) -> dict[str, str]:
     digests, notes = write_tables(folder, source.tables, source.formats, source.labels)
     source.notes.update(dict.fromkeys(notes))
     weight = source.data.weight if "weight" in source.include else None
-    labels = {
-        name: about if name in (source.data.id, source.data.unit) else missing_values(plan, name, about)
-        for name, about in source.labels.items()
-    }
     unit = source.data.unit if "unit" in source.include else None
     codes = _code_columns(source)
-    book = codebook(plan.publish.title, source.tables, labels, sorted(digests), notes, weight, codes, unit)
+    book = codebook(plan.publish.title, source.tables, source.labels, sorted(digests), notes, weight, codes, unit)
     (folder / "codebook.html").write_text(codebook_html(book), encoding="utf-8", newline="\n")
     (folder / "codebook.xml").write_text(codebook_xml(book), encoding="utf-8", newline="\n")
     if "csv" in source.formats:

@@ -85,7 +85,7 @@ def replay(
     else:
         remade = records = remake(data, question, spec, derived)
         tables = tables_of(records, Rows(secret, data.n_records), manifest["include"])
-        labels = labels_of(records, next(iter(tables.values())))
+        labels = labels_of(records, next(iter(tables.values())), plan)
         write = partial(_write_tables, manifest, tables, labels)
     differs = [*_contradicted_entries(manifest, remade, spec), *_different_figures(manifest["figures"], remade.figures)]
     with scratch_folder() as folder:

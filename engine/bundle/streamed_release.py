@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -19,6 +20,7 @@ from engine.common.errors import EngineError
 from engine.common.messages import Message, Report
 from engine.data.io.stream import open_stream
 from engine.data.io.writers import ROW_GROUP, csv_file, parquet_file
+from engine.data.labels import NO_LABELS, ColumnLabels
 from engine.data.table import ContingencyTable
 from engine.plan.recode import code
 from engine.plan.tabulate import tabulate
@@ -73,7 +75,8 @@ def write_streamed(
             for rows in second_pass.rows():
                 shuffle.add(rows)
             say(Message("step", "writing the release in its new order"))
-            write_files(folder, formats, second_pass, shuffle.shuffled())
+            labels = {column.name: column.of(NO_LABELS) for column in plan.data.columns}
+            write_files(folder, formats, second_pass, shuffle.shuffled(), labels)
         finally:
             shuffle.close()
     finally:
@@ -86,8 +89,14 @@ def write_streamed(
     return StreamedRelease(digests, second_pass.pairs, buckets, second_pass.ids.found())
 
 
-def write_files(folder: Path, formats: Sequence[str], second_pass: SecondPass, rows: Iterator[pa.Table]) -> None:
-    """Write all rows, as they come, in every format at once."""
+def write_files(
+    folder: Path,
+    formats: Sequence[str],
+    second_pass: SecondPass,
+    rows: Iterator[pa.Table],
+    labels: Mapping[str, ColumnLabels] = MappingProxyType({}),
+) -> None:
+    """Write all rows, as they come, in every format at once; Parquet holds ``labels`` too."""
     with ExitStack() as files:
         parquet: _Write | None = None
         csv: _Write | None = None
@@ -100,7 +109,7 @@ def write_files(folder: Path, formats: Sequence[str], second_pass: SecondPass, r
             if "parquet" in formats:
                 if parquet is None:
                     types = {name: values.type for name, values in columns.items()}
-                    parquet = files.enter_context(parquet_file(folder / "release.parquet", types))
+                    parquet = files.enter_context(parquet_file(folder / "release.parquet", types, labels=labels))
                 parquet([*columns.values()])
             for start in range(0, group.num_rows if csv else 0, _LINES):
                 assert csv is not None

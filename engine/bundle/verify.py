@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import csv
 import io
+import json
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
+from typing import Any
 
 from engine.bundle.allow_list import bundles_in, contents_of, is_folder
 from engine.bundle.contents import Contents, why_unopened
@@ -24,6 +26,7 @@ from engine.bundle.xml_names import read_elements
 from engine.common.errors import EngineError, UsageError
 from engine.common.os_support import arrow_file
 from engine.common.untrusted import is_plain, open_plain, read_text, spelt
+from engine.data.io.writers import LABELS
 from engine.decision.disclosure_text import DRAWN, LABEL
 from engine.report.chair import CHAIR, ChairFacts
 from engine.report.findings import read_board
@@ -242,7 +245,8 @@ def _columns(files: Contents) -> Iterator[str]:
         elif path.suffix == ".parquet":
             schema = parquet.read_schema(arrow_file(path))
             names = schema.names
-            if schema.metadata or any(field.metadata for field in schema):
+            more = set(schema.metadata or {}) - {LABELS.encode()}
+            if more or any(field.metadata for field in schema) or not _only_labels(schema.metadata, names):
                 yield f"'{path.name}' holds a description beside its columns"
         else:
             continue
@@ -251,6 +255,24 @@ def _columns(files: Contents) -> Iterator[str]:
             for name in names
             if name not in described
         )
+
+
+def _only_labels(metadata: dict[bytes, bytes] | None, names: list[str]) -> bool:
+    """Return whether the labels in the description of a Parquet file are those of its columns, and nothing else."""
+    content = (metadata or {}).get(LABELS.encode(), b"{}")
+    try:
+        columns = json.loads(content)
+        return set(columns) <= set(names) and all(_is_label(entries) for entries in columns.values())
+    except (ValueError, TypeError, AttributeError, RecursionError):
+        return False
+
+
+def _is_label(entries: dict[str, Any]) -> bool:
+    kinds = {"label": str, "measure": str, "values": dict, "missing": list}
+    texts = [*entries.get("values", {}).values(), *entries.get("missing", [])]
+    return all(isinstance(value, kinds[key]) for key, value in entries.items() if key in kinds) and (
+        set(entries) <= set(kinds) and all(isinstance(text, str) for text in texts)
+    )
 
 
 def _header(path: Path) -> list[str]:

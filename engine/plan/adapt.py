@@ -101,6 +101,7 @@ def _forgotten(plan: Plan, column: str) -> Plan:
         carry=tuple(name for name in data.carry if name != column),
         drop=tuple(name for name in data.drop if name != column),
         numeric=tuple(name for name in data.numeric if name != column),
+        columns=tuple(labels for labels in data.columns if labels.name != column),
     )
     names = {column, f"{column}_raw"} - set(plan.names)
     include = tuple(role for role in plan.publish.include if getattr(data, role) != column)
@@ -130,6 +131,7 @@ def with_column_renamed(plan: Plan, old: str, new: str) -> Plan:
         carry=now(unless_new(data.carry)),
         drop=now(unless_new(data.drop)),
         numeric=now(data.numeric),
+        columns=tuple(replace(c, name=new) if c.name == old else c for c in data.columns if c.name != new),
     )
     if old in plan.names:
         return replace(plan, data=renamed)

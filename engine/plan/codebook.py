@@ -9,10 +9,10 @@ from fnmatch import fnmatchcase
 from engine.common.errors import UsageError, did_you_mean
 from engine.common.raw_values import texts
 from engine.common.wording import first_twice
-from engine.data.grouped_columns import GroupedColumns
 from engine.data.labels import MEASURES, ColumnLabels
 from engine.data.microdata import RawColumn, RawTable
 from engine.plan.accept import accept
+from engine.plan.column_labels import ColumnPlan, labelled
 from engine.plan.edit import edit_plan
 from engine.plan.guess import first_plan
 from engine.plan.proposal import Link, Proposal, ProposalKind
@@ -57,6 +57,11 @@ class CodebookRow:
                 f"codebook, column '{self.name}': measure is '{self.measure}', must be one of {', '.join(MEASURES[1:])}"
             )
 
+    def column(self, name: str) -> ColumnPlan:
+        """What a plan says of the column ``name`` by this row."""
+        ranges = (f"{low!r} to {high!r}" for low, high in self.missing_ranges)
+        return ColumnPlan(name, self.label, self.values, (*self.missing, *ranges), self.measure)
+
 
 @dataclass(frozen=True)
 class Codebook:
@@ -90,24 +95,7 @@ class Codebook:
 
 def with_labels(raw: RawTable, codebook: Codebook) -> RawTable:
     """``raw`` with the codebook's labels and missing codes; what the codebook leaves empty stays as the file has it."""
-    rows = codebook.of(raw.names)
-    about = {name: _labels(raw.about(name), row) for name, row in rows.items()}
-    if isinstance(raw.columns, GroupedColumns):
-        return RawTable(raw.columns.labelled(about), raw.n_records, raw.source, raw.read_seconds)
-    labelled = {name: replace(raw.columns[name], about=labels) for name, labels in about.items()}
-    return RawTable({**raw.columns, **labelled}, raw.n_records, raw.source, raw.read_seconds)
-
-
-def _labels(labels: ColumnLabels, row: CodebookRow) -> ColumnLabels:
-    declares = bool(row.missing or row.missing_ranges)
-    return ColumnLabels(
-        row.label or labels.label,
-        row.values or labels.values,
-        row.missing if declares else labels.missing,
-        row.missing_ranges if declares else labels.missing_ranges,
-        labels.format,
-        row.measure or labels.measure,
-    )
+    return labelled(raw, (row.column(name) for name, row in codebook.of(raw.names).items()))
 
 
 def apply_codebook(raw: RawTable, codebook: Codebook, plan: Plan | None = None) -> Plan:
@@ -154,7 +142,15 @@ def apply_codebook(raw: RawTable, codebook: Codebook, plan: Plan | None = None) 
         for code in row.skip:
             plan = accept(plan, Proposal("skip", (name,), "", "", (Link(name, name, "skip", (), code),)))
     keys, swap, analyse = (_attributes(plan, having(role)) or None for role in ("key", "swap", "analyse"))
-    return edit_plan(plan, keys=keys, swap=swap, analyse=analyse)
+    return _with_columns(edit_plan(plan, keys=keys, swap=swap, analyse=analyse), rows)
+
+
+def _with_columns(plan: Plan, rows: Mapping[str, CodebookRow]) -> Plan:
+    """The plan with the labels of all rows that have some, so that they reach every release."""
+    new = {name: row.column(name) for name, row in rows.items()}
+    new = {name: column for name, column in new.items() if column != ColumnPlan(name)}
+    columns = {**{column.name: column for column in plan.data.columns}, **new}
+    return replace(plan, data=replace(plan.data, columns=tuple(columns.values())))
 
 
 def _missing(column: RawColumn, row: CodebookRow) -> tuple[str, ...]:

@@ -18,13 +18,13 @@ from __future__ import annotations
 
 import csv
 import re
-from collections.abc import Sequence
 from pathlib import Path
 
 from engine.common.errors import UsageError
-from engine.common.raw_values import is_number, texts
+from engine.common.raw_values import texts
 from engine.data.io.readers import read_table
 from engine.plan.codebook import FIELDS, Codebook, CodebookRow
+from engine.plan.column_labels import codes_and_ranges
 
 
 def read_codebook(path: str | Path) -> Codebook:
@@ -52,7 +52,7 @@ def read_codebook(path: str | Path) -> Codebook:
 def _row(entry: dict[str, str]) -> CodebookRow | None:
     if not any(entry.values()):
         return None
-    missing, ranges = _ranges(_list(entry, "missing"))
+    missing, ranges = codes_and_ranges(_list(entry, "missing"))
     return CodebookRow(
         entry["name"],
         entry.get("label", ""),
@@ -82,15 +82,3 @@ def _pair(name: str, text: str) -> tuple[str, str]:
     if match is None or not match[2].strip():
         raise UsageError(f"column '{name}': values holds '{text}', must be written as 1=Male; 2=Female")
     return re.sub(r"\\(.)", r"\1", match[1]).strip(), match[2].strip()
-
-
-def _ranges(items: Sequence[str]) -> tuple[tuple[str, ...], tuple[tuple[float, float], ...]]:
-    """Single codes, and ranges written as ``-99 to -90``."""
-    codes, ranges = [], []
-    for item in items:
-        ends = item.split(" to ")
-        if len(ends) == 2 and all(is_number(end) for end in ends):
-            ranges.append((float(ends[0]), float(ends[1])))
-        else:
-            codes.append(item)
-    return tuple(codes), tuple(ranges)

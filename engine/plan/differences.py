@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, fields
 from typing import Any
 
+from engine.plan.column_labels import ColumnPlan
 from engine.plan.entry_words import entry_words
 from engine.plan.types import Plan
 
@@ -12,6 +13,7 @@ _LISTS = ("keys", "swap", "analyse", "edits", "measures", "analyses", "mechanism
 _PARTS = ("data", "space", "decision", "about", "threat", "tolerances", "publish")
 CONTEXT = ("decision.", "about.", "threat.", "tolerances.", "publish.", "tables")
 """Beginnings of the entries that change no figure of a study."""
+_LABELS = "publish.labels"  # labels change no figure, missing codes of columns may
 _OPEN = (
     "about.",
     *(f"publish.{name}" for name in ("title", "rate_policy", "rate_range", "wording")),
@@ -51,6 +53,8 @@ def plan_differences(
             x, y = getattr(a, name), getattr(b, name)
             if x != y:
                 entry = prefix + name
+                if entry == "data.columns" and _missing(x) == _missing(y):
+                    entry = _LABELS
                 differences[entry] = PlanDifference(entry, f"{ours} {entry_words(x)}, {theirs} {entry_words(y)}")
     before, after = {a.name: a for a in old.attributes}, {a.name: a for a in new.attributes}
     for name in [*before, *(n for n in after if n not in before)]:
@@ -62,6 +66,10 @@ def plan_differences(
             entry = "attribute." + name
             differences[entry] = PlanDifference(entry, f"attribute '{name}' {change}", of_attribute=True)
     return differences
+
+
+def _missing(columns: tuple[ColumnPlan, ...]) -> dict[str, tuple[str, ...]]:
+    return {column.name: column.missing for column in columns if column.missing}
 
 
 def deviations(approved: Plan, plan: Plan) -> dict[str, PlanDifference]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from engine.data.edit_rules import EditRule
 from engine.plan.analysis import AnalysisPlan
+from engine.plan.column_labels import ColumnPlan
 from engine.plan.context import TablePlan
 from engine.plan.mechanism import MechanismPlan
 
@@ -29,6 +30,10 @@ def _item_words(value: object) -> str:
             never = f"a new combination of {' × '.join(value.existing)}"
         refused = "; no swap may make it" if value.refuse else ""
         return f"{value.name} (never {never}{refused})"
+    if isinstance(value, ColumnPlan):
+        said = [value.label, *(f"{raw} {label}" for raw, label in value.values)]
+        missing = f"missing {', '.join(value.missing)}" if value.missing else ""
+        return f"{value.name} ({', '.join(filter(None, [*said, missing, value.measure]))})"
     if isinstance(value, TablePlan):
         return f"{value.name} ({' × '.join(value.attributes)})"
     if isinstance(value, bool):

@@ -16,6 +16,7 @@ from engine.data.streamed import AbsentRecords, StreamedCells
 from engine.data.table import ContingencyTable, are_new, occupied
 from engine.plan.attribute import AttributePlan
 from engine.plan.column_assignment import check_assignment
+from engine.plan.column_labels import labelled
 from engine.plan.column_lists import count
 from engine.plan.types import Plan
 from engine.plan.view import AttributeView, check_levels, view_of
@@ -31,6 +32,7 @@ def code(table: RawTable, plan: Plan) -> Microdata:
     refuses (:class:`EngineError`) missing values, non-numbers in a cut and values outside declared levels.
     """
     assigned = check_assignment(plan.data, table.names)
+    table = labelled(table, plan.data.columns)
     attributes, codes = [], []
     table.keep_in_memory(named_columns(plan, table.names))
     for attribute_plan in plan.attributes:

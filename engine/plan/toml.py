@@ -12,6 +12,7 @@ from engine.common.parsing import fits, shown
 from engine.data.edit_rules import EditRule
 from engine.plan.analysis import AnalysisPlan
 from engine.plan.attribute import AttributePlan
+from engine.plan.column_labels import ColumnPlan
 from engine.plan.context import AboutPlan, LockPlan, PublishPlan, TablePlan, ThreatPlan, TolerancePlan
 from engine.plan.mechanism import MechanismPlan
 from engine.plan.reading import plan_text, toml_entries
@@ -19,6 +20,7 @@ from engine.plan.types import DataPlan, DecisionPlan, Plan, SpacePlan
 
 _TEXTS = tuple[str, ...]
 _TABLE = dict[str, _TEXTS]
+_LABELS = dict[str, str]
 _DECIMAL = str | int | float
 _PARAMETER = _DECIMAL | bool
 _PARAMETERS = _PARAMETER | tuple[_PARAMETER, ...]
@@ -27,6 +29,7 @@ _WORDS: dict[Any, str] = {
     str | None: "a text",
     _TEXTS: "a list of texts",
     _TABLE: "a table",
+    _LABELS: 'a table of texts such as {1 = "Male"}',
     bool: "true or false",
     int: "a whole number",
     tuple[int, ...]: "a list of whole numbers",
@@ -37,6 +40,7 @@ _WORDS: dict[Any, str] = {
 }
 _AS_WRITTEN = {
     **dict.fromkeys(("merge", "forbid"), _TABLE),
+    "values": _LABELS,
     **dict.fromkeys(("max_risk", "slope", "probability", "change", "se", "se_ratio", "tau"), _DECIMAL),
     "rates": tuple[_DECIMAL, ...],
 }
@@ -56,6 +60,7 @@ _LISTS = {
     "analysis": AnalysisPlan,
     "mechanism": MechanismPlan,
     "table": TablePlan,
+    "column": ColumnPlan,
 }
 _TABLES = {
     "space": SpacePlan,
@@ -68,7 +73,7 @@ _TABLES = {
 }
 _SECTIONS = {
     **{name: _types(kind) for name, kind in {**_LISTS, **_TABLES}.items()},
-    "data": _types(DataPlan, "attributes"),
+    "data": _types(DataPlan, "attributes", "columns"),
     "roles": dict.fromkeys(("keys", "swap", "analyse"), _TEXTS),
     "measures": {"names": _TEXTS},
 }
@@ -84,6 +89,7 @@ _EXAMPLES = {
     ("mechanism", "name"): '"rds"',
     ("table", "name"): '"work"',
     ("table", "attributes"): '["Age", "Job"]',
+    ("column", "name"): '"SEX"',
 }
 
 
@@ -107,7 +113,7 @@ def plan_from_toml(text: str) -> Plan:
         return tuple(_LISTS[name](**_required(name, entry, i)) for i, entry in enumerate(entries.get(name, []), 1))
 
     return Plan(
-        data=DataPlan(attributes=listed("attribute"), **entries.get("data", {})),
+        data=DataPlan(attributes=listed("attribute"), columns=listed("column"), **entries.get("data", {})),
         **entries.get("roles", {}),
         edits=listed("edit"),
         measures=entries.get("measures", {}).get("names", Plan.measures),
@@ -155,7 +161,10 @@ def _required(name: str, entry: dict[str, Any], number: int | None = None) -> di
         add = f"; add {f.name} = {example}" if example else ""
         raise UsageError(f"[[{name}]] number {number} has no {f.name}{add}")
     tables = {key: value for key, value in entry.items() if isinstance(value, dict)}
-    return entry | {key: tuple((level, tuple(raw)) for level, raw in table.items()) for key, table in tables.items()}
+    return entry | {
+        key: tuple((level, raw if isinstance(raw, str) else tuple(raw)) for level, raw in table.items())
+        for key, table in tables.items()
+    }
 
 
 def _mechanism(entry: dict[str, Any], number: int) -> MechanismPlan:

@@ -23,6 +23,7 @@ from engine.common.errors import Remedy, UsageError, did_you_mean
 from engine.data.edit_rules import EditRule
 from engine.plan.analysis import AnalysisPlan
 from engine.plan.attribute import AttributePlan
+from engine.plan.column_labels import ColumnPlan
 from engine.plan.context import (
     SINGLE_USES,
     AboutPlan,
@@ -66,6 +67,7 @@ class DataPlan:
     ``unit`` is the column that numbers the units (households) to which records belong.  ``numeric`` names raw columns
     that measures may use as numbers (none named: those that the analyses use).  ``seen`` are the columns that only a
     pattern covered in the file that the plan was made for; it is recorded, and no two plans differ by it alone.
+    ``columns`` are labels and missing codes of columns in place of those of the file.
     """
 
     attributes: tuple[AttributePlan, ...] = ()
@@ -77,12 +79,14 @@ class DataPlan:
     numeric: tuple[str, ...] = ()
     unit: _Column | None = None
     seen: tuple[str, ...] = field(default=(), compare=False)
+    columns: tuple[ColumnPlan, ...] = ()
 
     def __post_init__(self) -> None:
         check_types(self)
         if not self.attributes:
             raise UsageError("the plan codes no attribute; name some, as [[attribute]] in the plan", Remedy.ATTRIBUTES)
         refuse_repeats([attribute.name for attribute in self.attributes], "the plan's attributes")
+        refuse_repeats([column.name for column in self.columns], "the plan's columns")
         claims: dict[str, str] = {}
         dropped = set(self.drop)
         for column, claim in self.claims():

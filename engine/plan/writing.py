@@ -14,6 +14,7 @@ from dataclasses import fields
 from engine.data.edit_rules import EditRule
 from engine.plan.analysis import AnalysisPlan
 from engine.plan.attribute import AttributePlan
+from engine.plan.column_labels import ColumnPlan
 from engine.plan.context import AboutPlan, PublishPlan, ThreatPlan, TolerancePlan
 from engine.plan.mechanism import MechanismPlan
 from engine.plan.types import DEFAULT_MISSING, DEFAULT_PROBABILITY, DataPlan, DecisionPlan, Plan, SpacePlan
@@ -32,6 +33,7 @@ def plan_to_toml(plan: Plan) -> str:
     sections = [
         _block("[data]", _data(plan.data)),
         *(_block("[[attribute]]", _attribute(entry)) for entry in plan.attributes),
+        *(_block("[[column]]", _column(entry)) for entry in plan.data.columns),
         _block("[roles]", {key: getattr(plan, key) for key in _ROLES if getattr(plan, key) != plan.names}),
         *(_block("[[edit]]", _edit(rule)) for rule in plan.edits),
         *(_block("[[analysis]]", _analysis(entry)) for entry in plan.analyses),
@@ -68,6 +70,11 @@ def _attribute(attribute: AttributePlan) -> Entries:
     if attribute.on_missing != "refuse":
         entries["on_missing"] = attribute.on_missing
     return entries
+
+
+def _column(column: ColumnPlan) -> Entries:
+    labels: Entries = {"values": dict(column.values)} if column.values else {}
+    return {"name": column.name, **_filled(column, "label", "measure", "missing"), **labels}
 
 
 def _edit(rule: EditRule) -> Entries:
@@ -124,7 +131,10 @@ def _block(head: str, entries: Mapping[str, object]) -> str:
     lines, tables = [head], []
     for key, value in entries.items():
         if isinstance(value, Mapping):
-            inside = ", ".join(f"{_key(name)} = {_list(texts)}" for name, texts in value.items())
+            inside = ", ".join(
+                f"{_key(name)} = {_value(entry) if isinstance(entry, str) else _list(entry)}"
+                for name, entry in value.items()
+            )
             if len(inside) + 2 > _WIDTH:
                 within = head.strip("[]") + "." + key
                 tables.append(_block(f"[{within}]", value))

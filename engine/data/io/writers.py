@@ -3,15 +3,17 @@
 CSV holds text exactly as it was read, quoted only where it must be; a null is empty.  Parquet is written without the
 schema copies and library metadata that could carry an original's traces; ``created_by`` alone is forced by the library.
 Arrow's description of the types is written where columns have time zones or are spans of time, unknown to Parquet.
-A file is written aside, read back and only then given its name.
+Labels of columns stand in its description.  A file is written aside, read back and only then given its name.
 """
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterator, Mapping, Sequence
+import json
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from engine.common.errors import EngineError
@@ -19,10 +21,14 @@ from engine.common.os_support import arrow_file, aside
 from engine.common.raw_values import as_text
 from engine.data.io.arrow_columns import one_array, one_length, plain_values, value_notes
 from engine.data.io.read_back import check_bytes, check_parquet
+from engine.data.labels import NO_LABELS, ColumnLabels
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
+LABELS = "column_labels"
+"""Key of the labels in the description of a Parquet file: JSON by column, with "label", "measure", "values" and
+"missing"."""
 _ROWS = 1 << 18  # records turned into lines at a time
 ROW_GROUP = 1 << 20
 """Records in a row group of Parquet."""
@@ -114,7 +120,11 @@ def _header_text(name: str) -> str:
     return _quoted(name, _SPECIAL + ";\t|\ufeff")
 
 
-def write_parquet(path: str | Path, columns: Mapping[str, pa.Array | pa.ChunkedArray]) -> tuple[str, ...]:
+def write_parquet(
+    path: str | Path,
+    columns: Mapping[str, pa.Array | pa.ChunkedArray],
+    labels: Mapping[str, ColumnLabels] | None = None,
+) -> tuple[str, ...]:
     """Write equally long ``columns`` as Parquet, types kept; dictionary-coded columns are written as plain values.
 
     A stored dictionary could hold values that no record has any more, so none is taken over.  Returns a note for each
@@ -124,7 +134,7 @@ def write_parquet(path: str | Path, columns: Mapping[str, pa.Array | pa.ChunkedA
 
     n_records, file = one_length(columns), Path(path).name
     types = {name: values.type for name, values in columns.items()}
-    with parquet_file(path, types, lambda part: check_parquet(part, file, columns)) as write:
+    with parquet_file(path, types, lambda part: check_parquet(part, file, columns), labels or {}) as write:
         for start in range(0, max(n_records, 1), ROW_GROUP):
             write([values.slice(start, ROW_GROUP) for values in columns.values()])
     return tuple(
@@ -133,6 +143,22 @@ def write_parquet(path: str | Path, columns: Mapping[str, pa.Array | pa.ChunkedA
         for name, kind in _stored_types(types).items()
         if _needs_description(kind)
     )
+
+
+def labels_json(names: Iterable[str], labels: Mapping[str, ColumnLabels]) -> str:
+    """The labels of columns that have some, as the description of a Parquet file holds them; empty where none has."""
+    known = {}
+    for name in names:
+        about = labels.get(name, NO_LABELS)
+        entries = {
+            "label": about.label,
+            "measure": about.measure,
+            "values": dict(about.values),
+            "missing": [*about.missing, *(f"{low!r} to {high!r}" for low, high in about.missing_ranges)],
+        }
+        known[name] = {key: value for key, value in entries.items() if value}
+    known = {name: entries for name, entries in known.items() if entries}
+    return json.dumps(known, ensure_ascii=False) if known else ""
 
 
 def _stored_types(types: Mapping[str, pa.DataType]) -> dict[str, pa.DataType]:
@@ -156,11 +182,14 @@ def _needs_description(kind: pa.DataType) -> bool:
 
 @contextmanager
 def parquet_file(
-    path: str | Path, types: Mapping[str, pa.DataType], check: Callable[[Path], None] | None = None
+    path: str | Path,
+    types: Mapping[str, pa.DataType],
+    check: Callable[[Path], None] | None = None,
+    labels: Mapping[str, ColumnLabels] = MappingProxyType({}),
 ) -> Iterator[Callable[[Sequence[pa.Array | pa.ChunkedArray]], None]]:
     """A new Parquet file, as :func:`write_parquet` writes it, and the function that writes its next row group, column
     by column; ``check`` reads the finished file back, before it gets its name, and refuses it where it is not what was
-    to be written."""
+    to be written.  ``labels`` go into its description under :data:`LABELS`, as JSON."""
     import pyarrow as pa
     from pyarrow import parquet
 
@@ -183,5 +212,7 @@ def parquet_file(
                 file.write_table(pa.table(arrays, schema=schema), row_group_size=ROW_GROUP)
 
             yield write
+            if described_labels := labels_json(types, labels):
+                file.add_key_value_metadata({LABELS: described_labels})
         if check is not None:
             check(temporary)

@@ -143,6 +143,7 @@ def plan_of(edited: pd.DataFrame, before: pd.DataFrame, raw: RawTable, plan: Pla
         (*chosen["drop"], *_not_there(plan, raw, "drop")),
         tuple(name for name in plan.data.numeric if name not in aside) if plan else (),
         (*chosen["unit"], *_not_there(plan, raw, "unit"), None)[0],
+        columns=plan.data.columns if plan else (),
     )
     names = [part.name for part in parts]
     roles = _roles(coded, names, plan, set(absent).difference(coded["attribute"]))

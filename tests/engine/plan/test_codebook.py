@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -14,9 +15,10 @@ from engine.data.io.readers import read_table
 from engine.data.io.writers import write_parquet
 from engine.data.labels import ColumnLabels
 from engine.data.microdata import RawTable
-from engine.plan import AttributePlan, Plan, check_plan, first_plan
+from engine.plan import AttributePlan, Plan, check_plan, first_plan, plan_from_toml, plan_to_toml
 from engine.plan.codebook import Codebook, CodebookRow, apply_codebook, with_labels
 from engine.plan.codebook_file import read_codebook
+from engine.plan.differences import CONTEXT, plan_differences
 from engine.plan.recode import code
 from tests.engine.data.io.labelled import COLUMNS, LABELS, columns_of, labels_of
 
@@ -122,6 +124,32 @@ def test_a_codebook_on_a_plan_changes_only_what_it_says(table: RawTable) -> None
     assert after.names == before.names
     assert after.attributes[before.names.index("age")].missing == ("-9",)
     assert apply_codebook(table, Codebook(()), before) == before
+
+
+def test_a_plan_keeps_the_labels_of_a_codebook_in_its_file(table: RawTable, tmp_path: Path) -> None:
+    """Whoever reads the plan and the data later has the labels, without the codebook."""
+    rows = (CodebookRow("sex", "Sex", values=(("1", "M = x"), ("-9", "no")), missing_ranges=((-9, -8),)),)
+    plan = apply_codebook(table, Codebook((*rows, CodebookRow("B*", "Weights", measure="scale"))), first_plan(table))
+    again = plan_from_toml(plan_to_toml(plan))
+    assert again == plan
+    about = code(table, again).raw.about("sex")
+    assert about == ColumnLabels("Sex", (("1", "M = x"), ("-9", "no")), (), ((-9.0, -8.0),))
+    assert {c.name for c in again.data.columns} == {"sex", "B_WT"}
+    assert code(table, again).raw.content_digest() == table.content_digest()
+    more = apply_codebook(table, Codebook((CodebookRow("sex", "Gender", missing_ranges=((-9, -8),)),)), again)
+    assert code(table, more).raw.about("sex").label == "Gender"
+    (entry,) = plan_differences(plan, more)
+    assert entry.startswith(CONTEXT), "labels change no figure"
+    other = apply_codebook(table, Codebook((CodebookRow("free", missing=("4",)),)), again)
+    assert any(not entry.startswith(CONTEXT) for entry in plan_differences(again, other)), "missing codes may"
+    with pytest.raises(UsageError, match="labels of column 'sex', which is not in the data"):
+        code(replace(table, columns={n: c for n, c in table.columns.items() if n != "sex"}), _of(again, "sex"))
+
+
+def _of(plan: Plan, column: str) -> Plan:
+    """A plan on other columns that still has labels of this one."""
+    parts = tuple(part for part in plan.attributes if column not in part.columns)
+    return Plan(replace(plan.data, attributes=parts))
 
 
 def test_its_own_name_wins_over_a_pattern_and_the_first_pattern_over_the_next() -> None:

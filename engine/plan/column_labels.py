@@ -1,0 +1,86 @@
+"""Labels, missing codes and measures of columns that a plan gives, as a codebook told them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from engine.common.errors import UsageError, did_you_mean
+from engine.common.parsing import fits
+from engine.common.raw_values import is_number
+from engine.data.grouped_columns import GroupedColumns
+from engine.data.labels import MEASURES, ColumnLabels
+from engine.data.microdata import RawTable
+from engine.plan.field_types import Name, as_tuple, check_types, set_fields
+
+
+@dataclass(frozen=True)
+class ColumnPlan:
+    """What a plan says about one column ``name`` in place of its file.
+
+    ``values`` pairs raw values with their labels.  ``missing`` are raw values that mean missing; a range of numbers is
+    written ``-99 to -90``.  What is empty stays as the file has it.
+    """
+
+    name: Name
+    label: str = ""
+    values: tuple[tuple[str, str], ...] = ()
+    missing: tuple[str, ...] = ()
+    measure: str = ""
+
+    def __post_init__(self) -> None:
+        pairs = as_tuple(self.values.items() if isinstance(self.values, Mapping) else self.values)
+        if pairs is None or not all(fits(pair, tuple[str, str]) for pair in pairs):
+            raise UsageError(f'column \'{self.name}\': values must be pairs of texts such as {{"1": "Male"}}')
+        set_fields(self, values=tuple((raw, label) for raw, label in pairs))
+        check_types(self, where=f"column '{self.name}': ")
+        if self.measure not in MEASURES:
+            raise UsageError(
+                f"column '{self.name}': measure is '{self.measure}', must be one of {', '.join(MEASURES[1:])}"
+            )
+        self.of(ColumnLabels())
+
+    def of(self, labels: ColumnLabels) -> ColumnLabels:
+        """The labels of the column in a file, with what the plan says in their place."""
+        codes, ranges = codes_and_ranges(self.missing)
+        return replace(
+            labels,
+            label=self.label or labels.label,
+            values=self.values or labels.values,
+            missing=codes if self.missing else labels.missing,
+            missing_ranges=ranges if self.missing else labels.missing_ranges,
+            measure=self.measure or labels.measure,
+        )
+
+
+def codes_and_ranges(items: Sequence[str]) -> tuple[tuple[str, ...], tuple[tuple[float, float], ...]]:
+    """Single codes, and ranges written as ``-99 to -90``."""
+    codes, ranges = [], []
+    for item in items:
+        ends = item.split(" to ")
+        if len(ends) == 2 and all(is_number(end) for end in ends):
+            ranges.append((float(ends[0]), float(ends[1])))
+        else:
+            codes.append(item)
+    return tuple(codes), tuple(ranges)
+
+
+def labelled(raw: RawTable, columns: Iterable[ColumnPlan]) -> RawTable:
+    """``raw`` with these labels; a column that it does not have is a :class:`UsageError`.
+
+    Of records that are read by streaming the columns have no labels.
+    """
+    given = {column.name: column for column in columns}
+    for name in given:
+        if name not in raw.columns:
+            raise UsageError(
+                f"the plan gives labels of column '{name}', which is not in the data.{did_you_mean(name, raw.names)} "
+                "Rename that [[column]] or take it out"
+            )
+    if not given or raw.streamed is not None:
+        return raw
+    about = {name: column.of(raw.about(name)) for name, column in given.items()}
+    if isinstance(raw.columns, GroupedColumns):
+        return replace(raw, columns=raw.columns.labelled(about))
+    changed = {name: replace(raw.columns[name], about=labels) for name, labels in about.items()}
+    return replace(raw, columns={**raw.columns, **changed})
