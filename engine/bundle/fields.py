@@ -66,14 +66,15 @@ def _check_public(folder: Path, source: ExportSource) -> None:
         elif path.suffix == ".parquet":
             schema = parquet.read_schema(arrow_file(path))
             columns = schema.names
-            labels = {LABELS.encode(): text.encode()} if (text := labels_json(released, source.labels)) else {}
-            if (schema.metadata or {}) != labels or any(field.metadata for field in schema):
-                _refuse(Tier.PUBLIC, path.name, "a description beside its columns")
         else:
             continue
         if columns != released:
             unknown = next((name for name in columns if name not in released), "an order of its own")
             _refuse(Tier.PUBLIC, path.name, f"a column that is not released ({unknown})")
+        if path.suffix == ".parquet":
+            labels = {LABELS.encode(): text.encode()} if (text := labels_json(released, source.labels)) else {}
+            if (schema.metadata or {}) != labels or any(field.metadata for field in schema):
+                _refuse(Tier.PUBLIC, path.name, "a description beside its columns")
     text = (folder / METHODS).read_text(encoding="utf-8")
     if text != methods_of(source) + "\n":
         _refuse(Tier.PUBLIC, METHODS, "other words than those on the methods")
