@@ -143,7 +143,10 @@ _FIT = (
 _REVISED = "a logit fitted to the release alone, by which records were suspected"
 _COST = "ten milliseconds; grows with occupied cells times the square of the model's terms"
 _ALTERED = "no record is altered"
-_SUPPOSED = " The attack supposes the random swap, whatever made the candidate."
+_SUPPOSED = (
+    " The attack supposes the random swap, whatever made the candidate; detection_unit_auc and "
+    "detection_unit_precision suppose none, and look at whole households where these moved."
+)
 
 RATE_ERROR = Measure(
     name="rate_error",

@@ -129,7 +129,7 @@ def _named(release: RecordRelease, table: ReleasedTable, attributes: tuple[int, 
     sharing = np.bincount(cell)[cell]
     scores = {"rare": -(sharing if units is None else units.least(sharing))}
     certain = np.zeros(n, bool)
-    pairs = _pairs(release, table, attributes, moved, units is not None)
+    pairs = list(_pairs(release, table, attributes, moved, units is not None))
     for prefix, weights in (("", None), ("weighted ", _published_weights(release))):
         if prefix and weights is None:
             continue
