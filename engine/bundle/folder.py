@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import errno
 import json
 import os
 import re
@@ -17,9 +16,8 @@ from pathlib import Path
 
 from engine.bundle import cleanup_process
 from engine.common.errors import EngineError, Remedy, UsageError
-from engine.common.os_support import keep_private, machine, publish, was_left
+from engine.common.os_support import is_full, keep_private, machine, publish, reason_of, was_left
 
-_FREE = 1 << 16  # a disk with less room than this is full
 _HIDDEN_NAME = re.compile(r"\..+\.([0-9a-f]{8})\.([0-9]{1,9})\.[0-9a-f]{8}\.part")
 """Name of a folder that is being written: of what, on which machine (a digest), by which process."""
 
@@ -47,7 +45,7 @@ def new_folder(out: Path, *, public: Iterable[str] = ()) -> Iterator[tuple[Path,
             hidden.mkdir(mode=0o700)
         except OSError as error:
             raise Failed(
-                f"cannot write beside '{out.name}': {_reason(error, parent)}; choose another folder", Remedy.OUTPUT
+                f"cannot write beside '{out.name}': {reason_of(error, parent)}; choose another folder", Remedy.OUTPUT
             ) from None
 
         def finish() -> None:
@@ -64,10 +62,10 @@ def new_folder(out: Path, *, public: Iterable[str] = ()) -> Iterator[tuple[Path,
             raise
         except Exception as error:
             # Libraries that write documents wrap a full disk in errors of their own.
-            if not isinstance(error, OSError) and not _is_full(hidden):
+            if not isinstance(error, OSError) and not is_full(hidden):
                 raise
             raise Failed(
-                f"the export to '{out.name}' could not be written: {_reason(error, parent)}; nothing was left behind"
+                f"the export to '{out.name}' could not be written: {reason_of(error, parent)}; nothing was left behind"
             ) from None
         finally:
             shutil.rmtree(hidden, ignore_errors=True)
@@ -84,7 +82,7 @@ def scratch_folder() -> Iterator[Path]:
         try:
             hidden.mkdir(mode=0o700)
         except OSError as error:
-            raise Failed(f"cannot write to the folder for temporary files: {_reason(error, parent)}") from None
+            raise Failed(f"cannot write to the folder for temporary files: {reason_of(error, parent)}") from None
         try:
             yield hidden
         finally:
@@ -142,22 +140,6 @@ def check_new(out: Path) -> None:
         )
     if not out.absolute().parent.is_dir():
         raise UsageError(f"the folder that should hold '{out.name}' does not exist; make it first")
-
-
-def _reason(error: Exception, folder: Path) -> str:
-    number = getattr(error, "errno", None)
-    # Libraries wrap errors and lose their number; a system's own error says what it was.
-    if number in (errno.ENOSPC, errno.EDQUOT) or (number is None and _is_full(folder)):
-        return "the disk is full"
-    return getattr(error, "strerror", None) or type(error).__name__
-
-
-def _is_full(folder: Path) -> bool:
-    try:
-        disk = shutil.disk_usage(folder)
-        return disk.total > 0 and disk.free < _FREE  # what the system keeps in memory has no size, and is no disk
-    except OSError:
-        return False
 
 
 def _hidden_name(name: str) -> str:

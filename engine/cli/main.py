@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import atexit
-import errno
 import gc
 import json
 import os
@@ -36,7 +35,7 @@ from engine.cli.parser import Parser
 from engine.cli.remedies import error_text
 from engine.common.errors import EngineError, UsageError
 from engine.common.messages import Message, report_json, report_words
-from engine.common.os_support import external_beside, open_to_others, private_files
+from engine.common.os_support import external_beside, open_to_others, private_files, reason_of
 from engine.common.output import escape_unknown_signs, open_closed_streams, say
 from engine.common.version import __version__
 
@@ -133,9 +132,8 @@ def _run(arguments: list[str]) -> int:
         report(Message("error", text))
         return 1
     except OSError as error:
-        reason = "the disk is full" if error.errno == errno.ENOSPC else error.strerror or type(error).__name__
         name = f"'{Path(str(error.filename)).name}': " if error.filename else ""
-        report(Message("error", f"{name}{reason}"))
+        report(Message("error", f"{name}{reason_of(error)}"))
         return 1
 
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import os
 import re
 import secrets
+import shutil
 import socket
 import stat
 import subprocess
@@ -265,6 +267,30 @@ def arrow_file(path: Path, mode: Literal["rb", "wb"] = "rb") -> pa.NativeFile:
     import pyarrow as pa
 
     return pa.OSFile(os.fsencode(path), mode)
+
+
+FULL = "the disk is full"
+_FREE = 1 << 16  # a disk with less room than this is full
+
+
+def reason_of(error: Exception, folder: Path | None = None) -> str:
+    """Return why something could not be written, in a few words; a full disk is called one.
+
+    Libraries wrap errors of the system and lose their number: ``folder`` is where it was to be written.
+    """
+    number = getattr(error, "errno", None)
+    if number in (errno.ENOSPC, errno.EDQUOT) or (number is None and folder is not None and is_full(folder)):
+        return FULL
+    return getattr(error, "strerror", None) or type(error).__name__
+
+
+def is_full(folder: Path) -> bool:
+    """Return whether the disk of a folder has no room left."""
+    try:
+        disk = shutil.disk_usage(folder)
+    except OSError:
+        return False
+    return disk.total > 0 and disk.free < _FREE  # what the system keeps in memory has no size, and is no disk
 
 
 def write_private(path: Path, content: bytes, *, replace: bool = False) -> None:

@@ -7,7 +7,7 @@ from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 from engine.common.errors import EngineError, Remedy, UsageError
-from engine.common.os_support import write_private
+from engine.common.os_support import reason_of, write_private
 from engine.common.wording import listed, plural, upper_first
 from engine.measures import call
 from engine.measures.planned import comparable_calls, deciding_column, releases_several_tables
@@ -276,4 +276,4 @@ def write_plan_document(document: Document, path: Path) -> None:
     try:
         write_private(path, document_bytes(document, path.suffix.lower()))
     except OSError as error:
-        raise EngineError(f"'{path.name}' could not be written: {error.strerror}") from None
+        raise EngineError(f"'{path.name}' could not be written: {reason_of(error)}") from None

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, Self
 
 from engine.common.errors import EngineError, Remedy, UsageError
-from engine.common.os_support import aside, is_network_path
+from engine.common.os_support import FULL, aside, is_network_path
 from engine.common.untrusted import kind_of
 from engine.study.cut_short import is_cut_short
 
@@ -61,7 +61,7 @@ def _sentence(path: Path | None, error: sqlite3.Error) -> EngineError:
     text, kind, name = str(error), getattr(error, "sqlite_errorcode", 0) & 0xFF, _name_of(path)
     if kind == sqlite3.SQLITE_FULL or (kind == sqlite3.SQLITE_IOERR and _room(path) < _LITTLE_ROOM):
         return EngineError(
-            f"study '{name}' could not be written: {text}; free some space and run the same command again, "
+            f"study '{name}' could not be written: {FULL}; free some space and run the same command again, "
             "nothing is lost"
         )
     if kind == sqlite3.SQLITE_IOERR:

@@ -15,7 +15,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 from engine.common.errors import EngineError, Remedy, UsageError
-from engine.common.os_support import aside
+from engine.common.os_support import aside, reason_of
 from engine.common.untrusted import kind_of
 
 HEADER = ("Age", "EmpTyp", "Edu", "MS", "Race", "Sex", "AvgHrs", "AnnSal")
@@ -223,5 +223,5 @@ def store(rows: Sequence[Row], path: Path) -> int:
             writer.writerow(HEADER)
             writer.writerows(rows)
     except OSError as error:
-        raise EngineError(f"'{path.name}' could not be kept in the private data folder: {error.strerror}") from None
+        raise EngineError(f"'{path.name}' could not be kept in the private data folder: {reason_of(error)}") from None
     return len(rows)

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from engine.common.errors import EngineError
-from engine.common.os_support import aside
+from engine.common.os_support import FULL, aside, is_full
 from engine.common.raw_values import is_number
 from engine.data.io.arrow_columns import one_length
 from engine.data.io.column_names import Form, short_names
@@ -215,6 +215,7 @@ def _write(temporary: Path, file: str, write: Any, frame: Any, **options: Any) -
     except (ReadstatError, PyreadstatError) as error:
         # Only the reader's own short sentences; the other kind of error may quote a path or a value.
         reason = str(error) if isinstance(error, ReadstatError) else "a name or value does not fit the format"
+        reason = FULL if is_full(temporary.parent) else reason
         raise EngineError(f"file '{file}' could not be written: {reason}") from None
 
 

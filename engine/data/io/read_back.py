@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from engine.common.errors import EngineError
-from engine.common.os_support import arrow_file
+from engine.common.os_support import FULL, arrow_file, is_full
 from engine.common.raw_values import as_text, is_number
 from engine.data.io.arrow_columns import clock_times, one_array, plain_values
 from engine.data.io.column_names import Form
@@ -29,11 +29,13 @@ if TYPE_CHECKING:
 _CELLS = 2_000_000  # values read at a time
 
 
-def not_whole(file: str, problem: str) -> EngineError:
+def not_whole(temporary: Path, file: str, problem: str) -> EngineError:
     """The error for a ``file`` that was not written whole, with the ``problem`` that shows it."""
+    if is_full(temporary.parent):
+        return EngineError(f"file '{file}' could not be written: {FULL}; free some space and try again")
     return EngineError(
-        f"file '{file}' could not be written whole: {problem}; the disk may be full or the size of files limited. "
-        "Nothing was kept; free some space and try again"
+        f"file '{file}' could not be written whole: {problem}; the size of files may be limited. Nothing was kept; try "
+        "again"
     )
 
 
@@ -41,7 +43,7 @@ def check_bytes(temporary: Path, file: str, sha256: bytes) -> None:
     """Refuse a file that does not hold exactly the bytes of this digest."""
     with temporary.open("rb") as back:
         if hashlib.file_digest(back, "sha256").digest() != sha256:
-            raise not_whole(file, "it does not hold the bytes that were written")
+            raise not_whole(temporary, file, "it does not hold the bytes that were written")
 
 
 def check_parquet(temporary: Path, file: str, columns: Mapping[str, pa.Array | pa.ChunkedArray]) -> None:
@@ -53,16 +55,16 @@ def check_parquet(temporary: Path, file: str, columns: Mapping[str, pa.Array | p
         with arrow_file(temporary) as source, parquet.ParquetFile(source) as back:
             n_records = len(next(iter(columns.values())))
             if back.metadata.num_rows != n_records or back.schema_arrow.names != list(columns):
-                raise not_whole(file, f"it holds {back.metadata.num_rows:,} of {n_records:,} records")
+                raise not_whole(temporary, file, f"it holds {back.metadata.num_rows:,} of {n_records:,} records")
             start = 0
             for group in range(back.num_row_groups):
                 table = back.read_row_group(group)
                 for (name, values), got in zip(columns.items(), table.columns, strict=True):
                     if not _same_bits(values.slice(start, len(got)), got):
-                        raise not_whole(file, f"column '{name}' reads back differently")
+                        raise not_whole(temporary, file, f"column '{name}' reads back differently")
                 start += table.num_rows
     except pa.ArrowException:
-        raise not_whole(file, "it cannot be read back") from None
+        raise not_whole(temporary, file, "it cannot be read back") from None
 
 
 def _same_bits(written: pa.Array | pa.ChunkedArray, read: pa.ChunkedArray) -> bool:
@@ -115,9 +117,9 @@ def check_labelled(
         try:
             chunk = read(str(temporary), row_offset=start, row_limit=rows, **options)[0]
         except (pyreadstat.ReadstatError, pyreadstat.PyreadstatError, UnicodeError, ValueError):
-            raise not_whole(file, "it cannot be read back") from None
+            raise not_whole(temporary, file, "it cannot be read back") from None
         if list(chunk) != list(columns):
-            raise not_whole(file, f"it holds {len(chunk):,} of {len(columns):,} columns")
+            raise not_whole(temporary, file, f"it holds {len(chunk):,} of {len(columns):,} columns")
         for h in encoded:
             written, got = h.values[start : start + rows], chunk[h.name]
             if len(got) != len(written):
@@ -127,7 +129,7 @@ def check_labelled(
                         "columns, which a SAS transport file cannot tell from its filling; release a column of numbers "
                         "too, or another format"
                     )
-                raise not_whole(file, f"it holds {start + len(got):,} of {n_records:,} records")
+                raise not_whole(temporary, file, f"it holds {start + len(got):,} of {n_records:,} records")
             original = one_array(plain_values(originals[h.column].slice(start, rows)))
             if not (_same_values(written, got, form) and _same_text(original, got, h, form)):
                 raise EngineError(

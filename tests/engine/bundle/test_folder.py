@@ -18,6 +18,7 @@ import pytest
 from engine.bundle import export
 from engine.bundle.folder import Failed, new_folder
 from engine.bundle.verify import verify
+from engine.common import os_support
 from engine.common.errors import EngineError
 from engine.common.os_support import machine
 from engine.data.microdata import RawTable
@@ -197,12 +198,11 @@ def test_a_disk_that_fails_at_any_write_gets_one_sentence(
 
 
 def test_an_error_of_a_library_on_a_full_disk_is_a_full_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from engine.bundle import folder
 
     class OddError(Exception):
         pass
 
-    monkeypatch.setattr(folder, "_FREE", 1 << 62)
+    monkeypatch.setattr(os_support, "_FREE", 1 << 62)
     with pytest.raises(Failed, match="the disk is full"), new_folder(tmp_path / "a"):
         raise OddError
 

@@ -151,7 +151,7 @@ def test_a_full_disk_gives_one_sentence_and_a_study_that_goes_on(path, monkeypat
     with pytest.raises(EngineError) as got:
         swept(path, whole)
     assert str(got.value) == (
-        "study 's.study' could not be written: database or disk is full; "
+        "study 's.study' could not be written: the disk is full; "
         "free some space and run the same command again, nothing is lost"
     )
     monkeypatch.undo()
