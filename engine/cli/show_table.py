@@ -99,10 +99,14 @@ def brief_columns(
 
 
 def _amounts(specs: Sequence[ReleaseSpec]) -> Column:
-    """How much each scenario changes: the rate of random swaps, else in the terms of each mechanism."""
-    if all(spec.by_roles for spec in specs):
+    """How much each scenario changes: as rates where all amounts are shares, else in the terms of each mechanism."""
+    if _are_rates(specs):
         return Column("rate", [amount(spec).short for spec in specs], right=True)
     return Column("amount", [str(amount(spec)) or "-" for spec in specs])
+
+
+def _are_rates(specs: Sequence[ReleaseSpec]) -> bool:
+    return all(amount(spec).share for spec in specs)
 
 
 def _settings(specs: Sequence[ReleaseSpec], study: Sequence[ReleaseSpec]) -> list[str]:
@@ -129,8 +133,10 @@ def _settings(specs: Sequence[ReleaseSpec], study: Sequence[ReleaseSpec]) -> lis
 
 def amount_meanings(view: RiskUtilityMap, rows: Sequence[Row]) -> list[str]:
     """A sentence for each mechanism but the random swap on what its amount counts."""
-    names = {s.spec.mechanism for s in _scenarios(view, rows) if not s.spec.by_roles}
-    return [f"amount of {name}: {mechanism(name).rate}" for name in sorted(names)]
+    specs = [scenario.spec for scenario in _scenarios(view, rows)]
+    noun = "rate" if _are_rates(specs) else "amount"
+    names = {spec.mechanism for spec in specs if not spec.by_roles}
+    return [f"{noun} of {name}: {mechanism(name).rate}" for name in sorted(names)]
 
 
 def _figures(rows: Sequence[Row], call: str) -> Column:

@@ -25,7 +25,7 @@ from tests.engine import household_survey
 from tests.examples import examples
 from tests.numeric_data import numbered
 
-RDS = '\n[[mechanism]]\nname = "rds"\ns = [5, 12]\n'
+RDS = '\n[roles]\nkeys = ["age", "sex"]\n[[mechanism]]\nname = "rds"\ns = [5, 12]\n'
 
 
 @pytest.mark.slow
