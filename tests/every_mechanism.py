@@ -17,7 +17,7 @@ GRIDS: dict[str, str] = {
     "noise": 'c = ["0.1", "0.15"]',
     "cgs_noise": 'strata = "sex"\nn_swap = [10, 20]',
     "trs": 'rate = ["0.1", "0.3"]\nhierarchy = "region"\nsimilar = "size"\nk = 2',
-    "survey_swap": 'rate = ["0.05", "0.1"]\nswap = "work"\nboundary = "sex"',
+    "survey_swap": 'rate = ["0.05", "0.1"]\nswap = "sex"\nboundary = "work"',
 }
 """The grid of each mechanism, and of another way to say how much it changes (``rds_count``), as TOML."""
 MIX = "mix"
