@@ -19,8 +19,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from engine.common.errors import UsageError
-from engine.frontier.sorting import Floats, Index
-from engine.frontier.undominated import as_losses, undominated
+from engine.frontier.undominated import Floats, Index, as_losses, undominated
 
 
 def _pair(risk: ArrayLike, loss: ArrayLike) -> tuple[Floats, Floats]:

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from engine.common.errors import UsageError
-from engine.frontier import maxima, pairs_in_bits, prefilter, sorting
+from engine.frontier import undominated as module
 from engine.frontier.undominated import dominated_by, undominated
 from tests.engine.losses import ANY_TABLE, FEW, WHOLE, simplex, tables
 from tests.twins import frontier as twin
@@ -18,15 +18,9 @@ from tests.twins import frontier as twin
 
 @pytest.fixture
 def small_pieces(monkeypatch):
-    """Thresholds so low that small tables go through prefilter passes, chunks, recursion and marriage."""
-    for name, value in {"_BLOCK": 2, "_PAIRS": 4, "_LEAF": 3}.items():
-        monkeypatch.setattr(maxima, name, value)
-    for name, value in {"_MEMBERS": 3, "_ASKED": 5, "_WIDE": 1}.items():
-        monkeypatch.setattr(pairs_in_bits, name, value)
-    monkeypatch.setattr(sorting, "_FEW", 2)
-    monkeypatch.setattr(sorting, "_COMPARES_MANY", False)
-    for name, value in {"_DIRECT": 4, "_CHUNK": 7, "_CELLS": 8, "_BOXES_PER_ROW": 200, "_WITNESSES": 2}.items():
-        monkeypatch.setattr(prefilter, name, value)
+    """Thresholds so low that small tables are thinned out first, divided and married."""
+    for name, value in {"_FEW": 4, "_PAIRS": 4, "_SAMPLE": 3, "_CELLS": 8}.items():
+        monkeypatch.setattr(module, name, value)
 
 
 @pytest.mark.slow
@@ -108,9 +102,7 @@ def test_large_tables_go_through_the_prefilter(columns):
 @pytest.mark.slow
 @pytest.mark.parametrize("columns", [3, 4])
 def test_every_pair_of_places_meets_in_the_sweep(monkeypatch, columns):
-    monkeypatch.setattr(maxima, "_PAIRS", 4)
-    monkeypatch.setattr(maxima, "_BLOCK", 2)
-    monkeypatch.setattr(maxima, "_LEAF", 2)
+    monkeypatch.setattr(module, "_PAIRS", 4)
     # Nothing dominates anything, the first column rising and the second falling, but i dominates j: same second value.
     size = 40
     for i in range(size):
