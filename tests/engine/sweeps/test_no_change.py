@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
+from itertools import product
 
 import numpy as np
 import pyarrow as pa
@@ -20,9 +21,10 @@ from engine.mechanisms import mechanism as mechanism_of
 from engine.mechanisms import names as mechanism_names
 from engine.mechanisms.base import Drawn
 from engine.models.record_release import RecordRelease
-from engine.plan import AttributePlan, DataPlan, MechanismPlan, Plan, SpacePlan
+from engine.plan import AttributePlan, DataPlan, DecisionPlan, MechanismPlan, Plan, SpacePlan
 from engine.plan.context import PublishPlan
 from engine.plan.recode import code
+from engine.plan.sources import open_source
 from engine.release.reader_view import as_seen
 from engine.release.records import ReleasedTable
 from engine.release.results import RunStatus
@@ -266,3 +268,36 @@ def test_a_record_that_trades_with_its_like_is_unaltered_in_every_measure_of_ris
             if not one.measure.on_records:
                 few, many = (figure(one, RecordRelease(original, [table], plan))[0] for table in seen)
                 assert few == many or (few != few and many != many), str(one)
+
+
+REQUIRED = {"trs": {"rate": ["0.1"]}, "survey_swap": {"rate": ["0.1"]}, "cgs": {"n_swap": ["1"]}}
+"""What has no default, or by default does nothing."""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("n_keys", [None, 2])
+@pytest.mark.parametrize(
+    ("source", "mechanism"),
+    [
+        *product(["czech", "fair"], [name for name in PARAMETERS if name not in ("random_swap", "trs")]),
+        *product(["census"], ["rds", "dds", "pram", "survey_swap", "trs"]),
+    ],
+)
+def test_no_file_of_a_sample_is_the_original(source: str, mechanism: str, n_keys: int | None) -> None:
+    """With all attributes as keys, which a swap of keys is refused with, and with two."""
+    raw, plan = open_source(source)
+    assert isinstance(raw, RawTable) and plan is not None
+    parameters = dict(REQUIRED.get(mechanism, {}))
+    if mechanism in ("trs", "survey_swap"):
+        parameters["hierarchy" if mechanism == "trs" else "swap"] = [plan.names[0]]
+    plan = replace(
+        plan,
+        edits=(),
+        keys=plan.names[:n_keys],
+        mechanisms=(MechanismPlan.of(mechanism, parameters),),
+        measures=("small_cells", "hellinger"),
+        decision=DecisionPlan(),
+    )
+    runs = check(plan, raw, 1)
+    if mechanism in ("rds", "dds") and source != "census":
+        assert runs == (n_keys is not None)
