@@ -11,17 +11,18 @@ import io
 import json
 import re
 import zipfile
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from html import unescape
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, Phase, given
+from hypothesis import HealthCheck, Phase, assume, given
 from hypothesis import strategies as st
 
 from engine.bundle import export, read_manifest
+from engine.common.errors import UsageError
 from engine.data.io.readers import read_table
 from engine.decision.choice import choose
 from engine.decision.states import decide
@@ -115,11 +116,16 @@ def exported(case: Case, folder: Path, tiers: tuple[str, ...]) -> Done:
     (folder / "source_register.csv").write_text(case.csv())
     raw = read_table(folder / "source_register.csv")
     path = folder / "working_area.study"
-    sweep(raw, plan_from_toml(case.plan()), path, workers=1).close()
+    plan = plan_from_toml(case.plan())
+    sweep(raw, replace(plan, keys=plan.names[1:]) if case.mechanism == "rds" else plan, path, workers=1).close()
     with Study.open(path) as study:
         label, key = study.scenarios[0].label, read_key(key_path(path))
         view = risk_utility_map(study, allow_partial=True)
-        choose(study, view, f"{label} at {float(case.rate):%} is safe", candidate=label, by="Ada")
+        try:
+            choose(study, view, f"{label} at {float(case.rate):%} is safe", candidate=label, by="Ada")
+        except UsageError as refused:  # on so few levels pairs may cancel each other out
+            assume("changes nothing" not in str(refused))
+            raise
         recheck(study, raw, key, [0], 2)
         submit(study)
         decide(study, "approved", "Board", number="7")
