@@ -117,7 +117,9 @@ def exported(case: Case, folder: Path, tiers: tuple[str, ...]) -> Done:
     raw = read_table(folder / "source_register.csv")
     path = folder / "working_area.study"
     plan = plan_from_toml(case.plan())
-    sweep(raw, replace(plan, keys=plan.names[1:]) if case.mechanism == "rds" else plan, path, workers=1).close()
+    sweep(
+        raw, replace(plan, keys=plan.names[1:]) if case.mechanism in ("rds", "maps") else plan, path, workers=1
+    ).close()
     with Study.open(path) as study:
         label, key = study.scenarios[0].label, read_key(key_path(path))
         view = risk_utility_map(study, allow_partial=True)
