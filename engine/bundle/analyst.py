@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -18,6 +18,7 @@ from engine.common.raw_values import as_text
 from engine.common.spreadsheets import as_cells
 from engine.common.streams import STREAM_VERSION
 from engine.data.io.writers import write_csv, write_parquet
+from engine.data.microdata import RawTable
 from engine.frontier.summary import summarise
 from engine.mechanisms import amount, mechanism
 from engine.plan import plan_to_toml
@@ -36,6 +37,8 @@ ATTACK = "self-attack.json"
 NEW_ID, ROW, RECORD, OLD_ID, OLD_UNIT, NEW_UNIT = "new_id", "row", "record", "id", "unit", "new_unit"
 """Columns of the pair map: the new id, the row in the release, the record in the original, its old id, and the old and
 the new number of its unit."""
+SEPARATOR = "\x1f"
+"""Between the parts of a household's number that stand in several columns."""
 FROM = "from:"
 """Before the name of a raw column: the record of the original whose value is shown."""
 
@@ -178,6 +181,22 @@ def _unshuffled(source: ExportSource, folder: Path) -> dict[str, str]:
     return digests
 
 
+def joint_texts(raw: RawTable, names: Sequence[str]) -> pa.Array:
+    """The number of a household in each record, as text: of several columns their texts with a separator between."""
+    import pyarrow as pa
+
+    parts = []
+    for name in names:
+        column = raw.columns[name]
+        parts.append(as_text(column.values).take(pa.array(column.codes, pa.int32(), mask=column.codes < 0)))
+    if len(parts) == 1:
+        return parts[0]
+    import pyarrow.compute as pc
+
+    texts = [part.cast(pa.large_string()) for part in parts]
+    return pc.binary_join_element_wise(*texts, pa.scalar(SEPARATOR, pa.large_string()))
+
+
 def _write_map(source: ExportSource, folder: Path) -> None:
     """The pair map and the change flags of each table, one row per record of the original."""
     import pyarrow as pa
@@ -191,12 +210,13 @@ def _write_map(source: ExportSource, folder: Path) -> None:
             ROW: pa.array(source.rows.row_of),
             NEW_ID: pa.array(source.rows.ids),
         }
-        for name, old in ((data.id, OLD_ID), (data.unit, OLD_UNIT)):
-            if name is not None:
-                raw = data.raw.columns[name]
-                columns[old] = as_text(raw.values).take(pa.array(raw.codes, pa.int32(), mask=raw.codes < 0))
-        if data.unit is not None:
-            columns[NEW_UNIT] = pa.array(source.rows.new_numbers(data)[data.unit])
+        if data.id is not None:
+            raw = data.raw.columns[data.id]
+            absent = np.append(raw.about.absent_mask(raw.values, data.missing), True)[raw.codes]
+            columns[OLD_ID] = as_text(raw.values).take(pa.array(raw.codes, pa.int32(), mask=absent))
+        if data.unit_columns:
+            columns[OLD_UNIT] = joint_texts(data.raw, data.unit_columns)
+            columns[NEW_UNIT] = pa.array(source.rows.new_numbers(data)[data.unit_columns[0]])
         for name, carrier in carriers_of(remade, d).items():
             columns[FROM + name] = pa.array(carrier)
         write_parquet(folder / f"pairs{end}.parquet", columns)

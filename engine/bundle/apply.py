@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from engine.bundle.analyst import FROM, NEW_ID, NEW_UNIT, OLD_ID, OLD_UNIT, ROW
+from engine.bundle.analyst import FROM, NEW_ID, NEW_UNIT, OLD_ID, OLD_UNIT, ROW, joint_texts
 from engine.bundle.apply_units import NEW, OLD, check_units, of_units, released_table, same_as_released
 from engine.bundle.files import check_formats, write_tables
 from engine.bundle.folder import new_folder
@@ -19,8 +19,8 @@ from engine.bundle.manifest import BUCKETS, INTERNAL
 from engine.bundle.unpack import TooLarge, check_parquet
 from engine.common.errors import EngineError, UsageError, did_you_mean
 from engine.common.os_support import arrow_file
-from engine.common.raw_values import texts
 from engine.common.streams import derive, generator
+from engine.common.wording import columns_named, plural
 from engine.data.labels import NO_LABELS
 from engine.data.microdata import RawTable
 from engine.plan import Plan, plan_from_toml
@@ -47,7 +47,7 @@ class Applied:
 def apply(
     bundle: str | Path,
     other: RawTable,
-    id_column: str,
+    id_column: str | Sequence[str],
     out: str | Path,
     *,
     by: Matched = "id",
@@ -57,11 +57,11 @@ def apply(
     """Write another file of the same records in line with the release of an analyst's bundle.
 
     ``id_column`` of ``other`` holds the original ids; ``by`` "unit" the original numbers of units (households), for a
-    file of these.  Columns that were exchanged in the release are exchanged here
-    too, and those that ``blocks`` names per attribute besides (such as a recode that the release does not hold).  The
-    id becomes the new one, records stand in the release's order (a household where its first member stands); several
-    records of one id (a child file) stay together, in a random order.  Columns that the plan drops are left out, and so
-    are the other numbers of records and households.
+    file of these, or several columns that do so together: the new number takes the first one's place.  Columns that
+    were exchanged in the release are exchanged here too, and those that ``blocks`` names per attribute besides (such as
+    a recode that the release does not hold).  The id becomes the new one, records stand in the release's order (a
+    household where its first member stands); several records of one id (a child file) stay together, in a random order.
+    Columns that the plan drops are left out, and so are the other numbers of records and households.
 
     Refuses ids that the release does not know, a partner that the file lacks, a column to be exchanged that differs
     among the records of one id, and a column that was drawn anew; of units also such as the file lacks, a column that
@@ -78,8 +78,16 @@ def apply(
     maps = sorted((analyst_in(bundle) / INTERNAL).glob("pairs*.parquet"))
     if not maps:
         raise EngineError(f"'{bundle.name}' holds no pair map; give the folder of an analyst's bundle")
-    if id_column not in other.columns:
-        raise UsageError(f"'{other.source}' has no column '{id_column}'.{did_you_mean(id_column, other.names)}")
+    id_columns = (id_column,) if isinstance(id_column, str) else tuple(id_column)
+    for name in id_columns:
+        if name not in other.columns:
+            raise UsageError(f"'{other.source}' has no column '{name}'.{did_you_mean(name, other.names)}")
+    first, n_parts = id_columns[0], len(plan.data.unit_columns) if by == "unit" else 1
+    if len(id_columns) != n_parts and n_parts:
+        raise UsageError(
+            f"{plural(n_parts, 'column')} of '{other.source}' must be named, as many as number a "
+            f"{'household' if by == 'unit' else 'record'} in the plan, not {columns_named(id_columns)} alone"
+        )
     for name in (name for name in manifest.get("drawn_anew", ()) if name in other.columns):
         raise UsageError(
             f"column '{name}' was drawn anew in the release, and '{other.source}' holds its original values; take "
@@ -88,22 +96,22 @@ def apply(
     secret = derive(bytes.fromhex(manifest["row_order_secret"]), "linked", (other.source,))
     tables: dict[str, dict[str, pa.Array]] = {}
     exchanged: tuple[str, ...] = ()
-    dropped = _dropped_columns(plan, other, id_column, manifest["include"])
+    dropped = _dropped_columns(plan, other, id_columns, manifest["include"])
     for number, path in enumerate(maps, 1):
         name = "linked" if len(maps) == 1 else f"linked-{number:02d}"
         pairs = _read_map(path, by)
         if by == "unit":
             pairs = of_units(pairs)
         carriers = _carriers(pairs, plan, other, blocks or {})
-        record = _records(pairs, other, id_column, by)
+        record = _records(pairs, other, id_columns, by)
         if by == "unit":
             check_units(pairs, record, carriers, other)
-        tables[name] = _linked_columns(pairs, record, carriers, other, id_column, dropped, secret)
+        tables[name] = _linked_columns(pairs, record, carriers, other, first, dropped, secret)
         exchanged = tuple(column for column in tables[name] if column in carriers)
         if by == "unit":
             same_as_released(pairs, record, exchanged, tables[name], released_table(bundle, number, len(maps)))
     with new_folder(out) as (hidden, finish):
-        labels = {c: NO_LABELS if c == id_column else other.columns[c].about for c in next(iter(tables.values()))}
+        labels = {c: NO_LABELS if c == first else other.columns[c].about for c in next(iter(tables.values()))}
         _, notes = write_tables(hidden, tables, formats, labels)
         finish()
     return Applied(out, other.n_records, exchanged, dropped, notes)
@@ -143,12 +151,14 @@ def _read_map(path: Path, by: Matched = "id") -> dict[str, Any]:
     return pairs
 
 
-def _dropped_columns(plan: Plan, other: RawTable, id_column: str, include: Sequence[str]) -> tuple[str, ...]:
-    withheld = {plan.data.id, plan.data.unit} | ({plan.data.weight} if "weight" not in include else set())
+def _dropped_columns(plan: Plan, other: RawTable, id_columns: Sequence[str], include: Sequence[str]) -> tuple[str, ...]:
+    withheld = {plan.data.id, *plan.data.unit_columns, *id_columns} | (
+        {plan.data.weight} if "weight" not in include else set()
+    )
     return tuple(
         name
         for name in other.names
-        if name != id_column and (name in withheld or any(fnmatchcase(name, pattern) for pattern in plan.data.drop))
+        if name != id_columns[0] and (name in withheld or any(fnmatchcase(name, pattern) for pattern in plan.data.drop))
     )
 
 
@@ -194,23 +204,24 @@ def _linked_columns(
     return columns
 
 
-def _records(pairs: dict[str, Any], other: RawTable, id_column: str, by: Matched) -> np.ndarray:
+def _records(pairs: dict[str, Any], other: RawTable, id_columns: Sequence[str], by: Matched) -> np.ndarray:
     """For each record of the other file, the record of the original with its id, or the unit with its number."""
     record_of: dict[str, int] = {}
     for record, old_id in enumerate(pairs[OLD]):
         if old_id in record_of or old_id is None:
             raise EngineError(
-                "the ids of the original are not unique, so the records of another file cannot be told apart"
+                "the ids of the original are missing in some record or not unique, so the records of another file "
+                "cannot be told apart"
             )
         record_of[old_id] = record
-    column = other.columns[id_column]
-    of_value = np.array([record_of.get(text, -1) for text in texts(column.values)] + [-1], np.int64)
-    records: np.ndarray = of_value[column.codes]
+    coded = joint_texts(other, id_columns).dictionary_encode()
+    of_value = np.array([record_of.get(text, -1) for text in coded.dictionary.to_pylist()] + [-1], np.int64)
+    records: np.ndarray = of_value[coded.indices.fill_null(-1).to_numpy(zero_copy_only=False)]
     if (records < 0).any():
         number = "an id" if by == "id" else "a household"
         raise UsageError(
             f"{int((records < 0).sum()):,} of {other.n_records:,} records of '{other.source}' have {number} in "
-            f"'{id_column}' that the original does not have"
+            f"{columns_named(id_columns)} that the original does not have"
         )
     return records
 

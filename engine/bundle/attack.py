@@ -193,9 +193,7 @@ def _find_identifiers(source: ExportSource) -> dict[str, Any]:
 
 def _find_recodes(source: ExportSource) -> dict[str, Any]:
     """Recompute the columns that others decide in the original; where that differs from the release, the swap shows."""
-    tried = released_recodes(
-        source.remade, [name for name in source.columns if name not in (source.data.id, source.data.unit)]
-    )
+    tried = released_recodes(source.remade, [name for name in source.columns if name not in source.data.renumbered])
     broken = sorted((r for r in tried if r.broken), key=lambda recode: (not recode.undone, -recode.broken))
     if not broken:
         return {"tried": len(tried), "succeeded": False}

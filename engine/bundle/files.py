@@ -15,6 +15,7 @@ from engine.bundle.row_order import Rows
 from engine.common.errors import EngineError, UsageError
 from engine.common.raw_values import numbers, text_mask, texts
 from engine.common.untrusted import open_plain, read_text
+from engine.common.wording import listed
 from engine.data.io.labelled_writers import write_dta, write_sav, write_xpt
 from engine.data.io.writers import write_csv, write_parquet
 from engine.data.labels import NO_LABELS, ColumnLabels
@@ -70,7 +71,7 @@ def refuse_original(tables: Tables, data: Microdata) -> None:
             raw = data.raw.columns[column]
             if column == data.id:
                 continue
-            if column == data.unit and data.units is not None:
+            if column == data.unit_column and data.units is not None:
                 units = data.units, Units.from_codes(values.to_numpy())
             elif hasattr(values, "indices"):
                 before.append(raw.codes + 1)
@@ -92,11 +93,13 @@ def labels_of(remade: Remade, names: Iterable[str], plan: Plan) -> dict[str, Col
     """The labels of released columns, with the codes that the plan takes as missing among the missing codes, as far as
     they occur; new ids and numbers of units keep their variable label alone, since their values are others."""
     data = remade.data
-    labels = {}
+    labels, parts = {}, data.unit_columns
     for name in names:
         column = data.raw.columns[name]
-        if name in (data.id, data.unit):
-            labels[name] = replace(NO_LABELS, label=column.about.label)
+        if name in data.renumbered:
+            together = len(parts) > 1 and name == data.unit_column
+            label = f"new number of the household, in place of {listed(parts)}" if together else column.about.label
+            labels[name] = replace(NO_LABELS, label=label)
             continue
         known = {*column.about.missing, ""}
         codes = [code for code in missing_values(plan, name, column.about).missing if code not in known]

@@ -130,6 +130,11 @@ def _ranks(values: pa.Array) -> np.ndarray:
 
 def old_numbers_of(source: ExportSource) -> tuple[OldNumbers, ...]:
     """The original ids and numbers of households of an export."""
+    data = source.data
+    # of a number that several columns make together, a part that many households share names none of them
     return tuple(
-        OldNumbers(source, column, _WHAT[use]) for column, use in source.data.single_uses.items() if use in _WHAT
+        OldNumbers(source, column, _WHAT[use])
+        for column, use in data.single_uses.items()
+        if use in _WHAT
+        if data.units is None or column not in data.unit_columns or 2 * source.raw.n_values(column) > len(data.units)
     )

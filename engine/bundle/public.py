@@ -21,7 +21,7 @@ def write(source: ExportSource, folder: Path) -> dict[str, str]:
     digests, notes = write_tables(folder, source.tables, source.formats, source.labels)
     source.notes.update(dict.fromkeys(notes))
     weight = source.data.weight if "weight" in source.include else None
-    unit = source.data.unit if "unit" in source.include else None
+    unit = source.data.unit_column if "unit" in source.include else None
     codes = _code_columns(source)
     book = codebook(plan.publish.title, source.tables, source.labels, sorted(digests), notes, weight, codes, unit)
     (folder / "codebook.html").write_text(codebook_html(book), encoding="utf-8", newline="\n")
@@ -53,5 +53,5 @@ def methods_of(source: ExportSource) -> str:
         wording=printable(publish.wording),
         swap=spec.by_roles,
         n_tables=len(source.remade.tables),
-        new_ids=bool({source.data.id, source.data.unit} & set(source.columns)),
+        new_ids=bool({*source.data.renumbered} & set(source.columns)),
     )

@@ -59,8 +59,9 @@ class Rows:
         return numbers
 
     def new_numbers(self, data: Microdata) -> dict[str, np.ndarray]:
-        """New numbers in place of those of the id and of the unit, by column, one per original record."""
+        """New numbers in place of those of the id and of the unit, by column, one per original record; of a unit of
+        several columns they stand in the first one's place."""
         numbers = {} if data.id is None else {data.id: self.ids}
         if data.unit is not None and data.units is not None:
-            numbers[data.unit] = self.unit_numbers(data.units)
+            numbers[data.unit_columns[0]] = self.unit_numbers(data.units)
         return numbers

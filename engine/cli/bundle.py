@@ -6,6 +6,7 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from engine.cli.arguments import names
 from engine.cli.parser import DATA_HELP, add_command
 from engine.cli.source_options import add_stream_option, table_of
 from engine.common.errors import UsageError
@@ -78,7 +79,9 @@ def _add_apply(commands: Commands) -> None:
     )
     matched = applying.add_mutually_exclusive_group(required=True)
     matched.add_argument("--id", metavar="COLUMN", help="its column with the original ids")
-    matched.add_argument("--unit", metavar="COLUMN", help="its column with the original numbers of households")
+    matched.add_argument(
+        "--unit", type=names, metavar="A,B", help="its column or columns with the original numbers of households"
+    )
     applying.add_argument("--out", metavar="DIR", help="a new folder (default: linked, beside the bundle)")
     applying.add_argument(
         "--block",
@@ -164,10 +167,10 @@ def run_apply(args: argparse.Namespace) -> None:
 
     blocks: dict[str, list[str]] = {}
     for text in args.block:
-        attribute, equals, names = text.partition("=")
-        if not equals or not names.strip():
+        attribute, equals, listed = text.partition("=")
+        if not equals or not listed.strip():
             raise UsageError(f"--block '{text}' must read ATTRIBUTE=COLUMN,COLUMN")
-        blocks.setdefault(attribute.strip(), []).extend(name.strip() for name in names.split(","))
+        blocks.setdefault(attribute.strip(), []).extend(name.strip() for name in listed.split(","))
     raw, _ = open_records(args.data)
     out = Path(args.out) if args.out else Path(args.bundle).absolute().parent / "linked"
     by: Matched = "id" if args.id else "unit"

@@ -80,7 +80,12 @@ def _add_columns(group: argparse._ArgumentGroup) -> None:
         "--weight", metavar="COLUMN", help="the weight; stays with its record, released only where it is included"
     )
     group.add_argument("--id", metavar="COLUMN", help="the id; released only as a new id, where it is included")
-    group.add_argument("--unit", metavar="COLUMN", help="the column that numbers households; released likewise")
+    group.add_argument(
+        "--unit",
+        type=names,
+        metavar="A,B",
+        help="the column that numbers households, or the columns that do so together; released likewise",
+    )
     group.add_argument(
         "--places",
         type=names,
@@ -244,7 +249,7 @@ def _guessed(args: argparse.Namespace, raw: RawTable | RecordStream) -> Plan:
         drop=args.drop or (),
         weight=args.weight,
         id=args.id,
-        unit=args.unit,
+        unit=tuple(args.unit) if args.unit else None,
         cut=dict(args.cut or ()),
     )
 
@@ -265,11 +270,11 @@ def first_plan_of(args: argparse.Namespace, raw: RawTable) -> Plan:
     """The first plan of a file with the uses of columns that the options name, which are then taken care of."""
     from engine.plan import AttributePlan, first_plan
     from engine.plan.accept import take_out
-    from engine.plan.reshape import add_attribute, set_use
+    from engine.plan.reshape import add_attribute, set_unit, set_use
 
     plan, cuts = first_plan(raw), dict(args.cut or ())
-    single: list[tuple[str | None, SingleUse]] = [(args.weight, "weight"), (args.id, "id"), (args.unit, "unit")]
-    named = [column for column, _ in single if column is not None]
+    single: list[tuple[str | None, SingleUse]] = [(args.weight, "weight"), (args.id, "id")]
+    named = [*(column for column, _ in single if column is not None), *(args.unit or ())]
     for column in (*named, *(args.carry or ()), *(args.drop or ()), *cuts):
         if column not in raw.columns:
             raise UsageError(f"unknown column '{column}'.{did_you_mean(column, raw.names)}")
@@ -281,6 +286,7 @@ def first_plan_of(args: argparse.Namespace, raw: RawTable) -> Plan:
     for column, use in single:
         if column is not None:
             plan = set_use(plan, column, use)
+    plan = set_unit(plan, args.unit) if args.unit else plan
     for name in FIRST_PLAN:
         setattr(args, name, None)
     return plan

@@ -177,8 +177,9 @@ class Microdata:
 
     ``codes[j]`` holds the level codes of attribute ``j`` (one integer array of length ``n_records`` per attribute).
     ``raw`` keeps every raw column.  ``carried`` columns stay with their record; ``dropped`` ones are never exported;
-    ``weight``, ``id`` and ``unit``, the column that numbers the units (households) to which records belong, follow
-    their record and are released only where the plan includes them, of the latter two new numbers.  ``missing`` are raw
+    ``weight``, ``id`` and ``unit``, the column that numbers the units (households) to which records belong, or several
+    that do so together, follow their record and are released only where the plan includes them, of the latter two new
+    numbers.  ``missing`` are raw
     codes that mean missing in every column.
 
     Of records that are read by streaming only the table is in memory: :attr:`codes`, :attr:`cell_of_record` and
@@ -192,7 +193,7 @@ class Microdata:
     dropped: tuple[str, ...] = ()
     weight: str | None = None
     id: str | None = None
-    unit: str | None = None
+    unit: str | tuple[str, ...] | None = None
     streamed: StreamedCells | None = None
     missing: tuple[str, ...] = ("",)
 
@@ -239,22 +240,38 @@ class Microdata:
     @property
     def single_uses(self) -> dict[str, str]:
         """The columns that are the weight, the id and the unit, each with its use."""
-        uses = {"weight": self.weight, "id": self.id, "unit": self.unit}
-        return {column: use for use, column in uses.items() if column is not None}
+        uses = {"weight": self.weight, "id": self.id}
+        single = {column: use for use, column in uses.items() if column is not None}
+        return single | dict.fromkeys(self.unit_columns, "unit")
+
+    @property
+    def unit_columns(self) -> tuple[str, ...]:
+        """The columns that number units, one or several together; new numbers stand in the first one's place."""
+        return () if self.unit is None else (self.unit,) if isinstance(self.unit, str) else self.unit
+
+    @property
+    def unit_column(self) -> str | None:
+        """The column in whose place new numbers of units are released: the first of those that number them."""
+        return next(iter(self.unit_columns), None)
+
+    @property
+    def renumbered(self) -> tuple[str, ...]:
+        """The columns in whose place new numbers are released: the id, and the first of the unit's."""
+        return (*(() if self.id is None else (self.id,)), *self.unit_columns[:1])
 
     @cached_property
     def units(self) -> Units | None:
         """The units that records belong to, or None; refuses records without one."""
-        if self.unit is None:
-            return None
-        column = self.raw.columns[self.unit]
-        absent = np.append(column.about.absent_mask(column.values, self.missing), True)[column.codes]
-        if missing := int(np.count_nonzero(absent)):
-            raise EngineError(
-                f"column '{self.unit}' has {missing:,} missing values (first: record {int(np.argmax(absent)) + 1:,}); "
-                "every record needs a household, give persons outside households one each"
-            )
-        return Units.from_codes(column.codes)
+        columns = [self.raw.columns[name] for name in self.unit_columns]
+        for column in columns:
+            absent = np.append(column.about.absent_mask(column.values, self.missing), True)[column.codes]
+            if missing := int(np.count_nonzero(absent)):
+                raise EngineError(
+                    f"column '{column.name}' has {missing:,} missing values (first: record "
+                    f"{int(np.argmax(absent)) + 1:,}); every record needs a household, give persons outside households "
+                    "one each"
+                )
+        return Units.of_columns([column.codes for column in columns]) if columns else None
 
     def check_weight(self) -> None:
         """Refuse a weight that is missing, no finite number or negative in some record, or 0 in all; of streamed

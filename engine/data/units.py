@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -25,6 +26,15 @@ class Units:
         place = np.empty(len(order), np.int64)
         place[order] = np.arange(len(order))
         return Units(place[inverse], first[order], size[order])
+
+    @staticmethod
+    def of_columns(columns: Sequence[np.ndarray]) -> Units:
+        """Units from the codes of one or several columns, which are equal in all of them for records of one unit."""
+        joint = columns[0].astype(np.int64)
+        for codes in columns[1:]:
+            _, joint = np.unique(joint, return_inverse=True)
+            joint = joint * (int(codes.max()) + 2) + codes + 1
+        return Units.from_codes(joint)
 
     def __len__(self) -> int:
         return len(self.first)

@@ -43,14 +43,14 @@ def variable(name: str, plan: Plan, data: Microdata, who: str) -> Variable:
             (attribute_plan.view[0] for attribute_plan in plan.attributes if attribute_plan.name == base), base
         )
     if column not in data.raw.columns:
-        hidden = {*data.dropped, *data.domain.names, data.id, data.unit}
+        hidden = {*data.dropped, *data.domain.names, data.id, *data.unit_columns}
         stays = [c for c in data.raw.names if c not in hidden]
         names = [*data.domain.names, *stays]
         whole = next((known for known in names if known != name and name in re.split(r"\W+", known)), None)
         sign = "'" if whole is not None and '"' in whole else '"'
         how = did_you_mean(name, names) if whole is None else f" Column '{whole}' is written Q({sign}{whole}{sign})"
         raise UsageError(f"{who} names the unknown column '{name}'.{how}")
-    if column in data.dropped or column in (data.id, data.unit):
+    if column in data.dropped or column in (data.id, *data.unit_columns):
         what = "never leaves" if column in data.dropped else f"is the {data.single_uses[column]}"
         raise UsageError(f"{who} names column '{column}', which {what}; use columns that stay in a release")
     return Variable(None, column)

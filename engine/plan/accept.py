@@ -9,7 +9,7 @@ from fnmatch import fnmatchcase
 from engine.common.errors import UsageError
 from engine.plan.attribute import AttributePlan
 from engine.plan.attribute_names import attributes_named, is_writable, with_attributes_renamed
-from engine.plan.context import SingleUse
+from engine.plan.context import SingleUse, UnitColumns, unit_columns
 from engine.plan.places import HOUSEHOLD_SWAP, with_mechanism
 from engine.plan.proposal import Proposal
 from engine.plan.types import DataPlan, Plan, SpacePlan, is_pattern
@@ -34,13 +34,13 @@ def accept(plan: Plan, proposal: Proposal) -> Plan:
         return with_attributes_renamed(plan, {name: proposal.new_name for name in named if not is_writable(name)})
     if proposal.kind == "number":
         return take_out(plan, drop=proposal.columns)
-    if proposal.kind == "constant":
+    if proposal.kind in ("constant", "line"):
         return take_out(plan, carry=proposal.columns)
     if proposal.exchange is not None:
         return with_mechanism(plan, proposal.exchange)
+    if proposal.kind == "unit":
+        return _unit(plan, proposal)
     leading, *others = proposal.columns
-    if proposal.kind == "unit" and plan.data.unit is None and plan.data.id == leading:
-        plan = replace(plan, data=replace(plan.data, id=None, drop=(*plan.data.drop, leading)))
     declared = getattr(plan.data, proposal.kind)
     if declared is not None:
         others = [name for name in proposal.columns if name != declared]
@@ -49,6 +49,14 @@ def accept(plan: Plan, proposal: Proposal) -> Plan:
         return take_out(plan, carry=others, weight=leading)
     # A second number of records or households would be released if it were carried.
     return take_out(plan, drop=others, **{proposal.kind: leading})
+
+
+def _unit(plan: Plan, proposal: Proposal) -> Plan:
+    """The plan whose unit is the leading column of a proposal, or those that number households together."""
+    leading = plan.data.unit_columns or proposal.together or proposal.columns[:1]
+    if plan.data.unit is None and plan.data.id in leading:
+        plan = replace(plan, data=replace(plan.data, id=None, drop=(*plan.data.drop, str(plan.data.id))))
+    return take_out(plan, drop=[name for name in proposal.columns if name not in leading], unit=leading)
 
 
 def changes(plan: Plan, proposal: Proposal) -> bool:
@@ -71,12 +79,13 @@ def take_out(
     drop: Sequence[str] = (),
     *,
     id: str | None = None,
-    unit: str | None = None,
+    unit: UnitColumns = None,
     weight: str | None = None,
 ) -> Plan:
     """``plan`` with columns taken out of the attributes; a use that the plan already gives to one of them stays."""
-    single: dict[SingleUse, str | None] = {"weight": weight, "id": id, "unit": unit}
-    set_aside = {*carry, *drop, *(name for name in single.values() if name is not None)}
+    single: dict[SingleUse, UnitColumns] = {"weight": weight, "id": id, "unit": unit}
+    named = {name for columns in single.values() for name in unit_columns(columns)}
+    set_aside = {*carry, *drop, *named}
     data = plan.data
     in_blocks = {c for a in data.attributes if len(a.columns) > 1 for c in a.columns}
     free = set_aside - in_blocks
@@ -87,14 +96,14 @@ def take_out(
         c for c in carry if c in free and c not in special and not _under(c, data.carry) and not _dropped(data, c)
     ]
     dropped = [c for c in drop if c in free and c not in special and not _under(c, data.drop)]
-    given: dict[SingleUse, str | None] = {use: name for use, name in single.items() if name in free}
+    given = {use: columns for use, columns in single.items() if columns and free.issuperset(unit_columns(columns))}
     changed = replace(
         data,
         attributes=attributes,
         **data.single_after(given),
-        carry=(*(c for c in data.carry if c not in (*single.values(), *dropped)), *carried),
-        drop=(*(c for c in data.drop if c not in single.values()), *dropped),
-        numeric=tuple(c for c in data.numeric if c not in (id, unit, *dropped)),
+        carry=(*(c for c in data.carry if c not in (*named, *dropped)), *carried),
+        drop=(*(c for c in data.drop if c not in named), *dropped),
+        numeric=tuple(c for c in data.numeric if c not in (id, *unit_columns(unit), *dropped)),
     )
     return _renamed(plan, changed, dict.fromkeys(gone))
 

@@ -97,14 +97,14 @@ def _forgotten(plan: Plan, column: str) -> Plan:
     data = plan.data
     forgotten = replace(
         data,
-        **data.single_after({use: None for name, use in data.single_uses.items() if name == column}),
+        **data.single_instead(column, None),
         carry=tuple(name for name in data.carry if name != column),
         drop=tuple(name for name in data.drop if name != column),
         numeric=tuple(name for name in data.numeric if name != column),
         columns=tuple(labels for labels in data.columns if labels.name != column),
     )
     names = {column, f"{column}_raw"} - set(plan.names)
-    include = tuple(role for role in plan.publish.include if getattr(data, role) != column)
+    include = tuple(role for role in plan.publish.include if role != data.single_uses.get(column))
     return replace(
         plan,
         data=forgotten,
@@ -127,7 +127,7 @@ def with_column_renamed(plan: Plan, old: str, new: str) -> Plan:
     renamed = replace(
         data,
         attributes=attributes,
-        **data.single_after({use: new for name, use in data.single_uses.items() if name == old}),
+        **data.single_instead(old, new),
         carry=now(unless_new(data.carry)),
         drop=now(unless_new(data.drop)),
         numeric=now(data.numeric),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterable, Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -11,9 +12,11 @@ from engine.common.notation import PLAIN
 from engine.common.raw_values import is_number, texts
 from engine.data.labels import ColumnLabels
 from engine.data.microdata import RawColumn
-from engine.plan.guess import Facts
 from engine.plan.partition import Partition
 from engine.plan.types import DEFAULT_MISSING
+
+if TYPE_CHECKING:
+    from engine.plan.guess import Facts
 
 _MOST_VALUES = 5000  # a column of more distinct values is not searched for codes
 _SKIP_WORDS = re.compile(
@@ -112,7 +115,7 @@ def is_weight(column: Partition, facts: Facts) -> bool:
         return False
     values = column.raw.numbers
     values = values[np.isfinite(values)]
-    return len(values) > 0 and bool((values >= 0).all())
+    return len(values) > 0 and bool((values >= 0).all()) and not _are_years(values)
 
 
 def may_be_weight(column: Partition, facts: Facts) -> bool:
@@ -123,10 +126,15 @@ def may_be_weight(column: Partition, facts: Facts) -> bool:
     if facts.n_distinct < _LEAST_DISTINCT or not column.nearly_unique:
         return False
     values = column.raw.numbers
-    if not (np.isfinite(values).all() and (values > 0).all()):
+    if not (np.isfinite(values).all() and (values > 0).all()) or _are_years(values):
         return False
     round_values = np.mod(values, 10) == 0
     return bool(np.count_nonzero(round_values[column.raw.codes]) < _HEAPED * len(column.codes))
+
+
+def _are_years(values: np.ndarray) -> bool:
+    """Return whether all numbers are whole and could be years of this age, as years of birth are."""
+    return bool(len(values) and _whole(values) and (values >= 1850).all() and (values <= 2100).all())
 
 
 def likeliest_first(columns: Sequence[Partition]) -> list[Partition]:

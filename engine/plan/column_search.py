@@ -103,7 +103,7 @@ def _obstacle(name: str, seen: Facts, plan: Plan, carried: frozenset[str], dropp
         return Obstacle.WEIGHT
     if name == plan.data.id:
         return Obstacle.ID
-    if name == plan.data.unit:
+    if name in plan.data.unit_columns:
         return Obstacle.UNIT
     if name in dropped:
         return Obstacle.DROPPED

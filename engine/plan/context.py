@@ -33,12 +33,21 @@ INCLUDE: tuple[SingleUse, ...] = SINGLE_USES
 the id and of the unit."""
 
 
+UnitColumns = str | tuple[str, ...] | None
+"""The column that numbers households, or the columns that do so together."""
+
+
+def unit_columns(unit: UnitColumns) -> tuple[str, ...]:
+    """The columns that number households, in their order."""
+    return () if unit is None else (unit,) if isinstance(unit, str) else unit
+
+
 class SingleColumns(TypedDict):
-    """The columns of the uses that one column has at most."""
+    """The columns of the uses that one column has at most, and those of the unit."""
 
     weight: str | None
     id: str | None
-    unit: str | None
+    unit: UnitColumns
 
 
 def check_include(include: Iterable[str], where: str = "") -> tuple[str, ...]:

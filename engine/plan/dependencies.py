@@ -22,14 +22,13 @@ from engine.plan.column_heuristics import (
     likeliest_first,
     may_be_weight,
     missing_codes,
-    numbers_units,
     says_skip,
     skip_like,
-    units_first,
 )
 from engine.plan.deciders import decided, intervals
 from engine.plan.doubtful_values import doubts
 from engine.plan.guess import Facts, facts
+from engine.plan.household_numbers import household_numbers
 from engine.plan.partition import Partition, partition
 from engine.plan.proposal import Proposal
 
@@ -54,7 +53,9 @@ class Dependencies:
     ``recodes`` are pairs (decider, decided); ``same`` groups of columns with the same information; ``flags`` pairs
     (column, its flag by name); ``ids``, ``units`` (columns that number households) and ``weights`` are left out of all
     of them.  ``possible_weights`` may be
-    weights by their values alone, the likeliest first; nothing else hangs together with them.
+    weights by their values alone, the likeliest first; nothing else hangs together with them.  ``together`` number
+    households only together, ``repeated`` say the same as one of these, and ``lines`` number the members of each
+    household: they are left out too.
     """
 
     facts: dict[str, Facts]
@@ -70,6 +71,9 @@ class Dependencies:
     possible_weights: tuple[str, ...] = ()
     units: tuple[str, ...] = ()
     doubtful: tuple[Proposal, ...] = ()
+    together: tuple[str, ...] = ()
+    repeated: tuple[str, ...] = ()
+    lines: tuple[str, ...] = ()
 
     @property
     def decided(self) -> tuple[tuple[str, str], ...]:
@@ -132,9 +136,13 @@ def dependencies(table: RawTable) -> Dependencies:
     n = table.n_records
     facts_of = {name: facts(column.raw, n) for name, column in columns.items()}
     constant = tuple(name for name, column in columns.items() if column.n_levels < 2)
-    units = units_first([c.raw for name, c in columns.items() if numbers_units(c.raw, facts_of[name])])
-    ids = tuple(name for name, c in columns.items() if name not in units and is_id(c, facts_of[name]))
-    numbering = {*units, *ids}
+    households = household_numbers(table, facts_of)
+    ids = tuple(
+        name
+        for name, c in columns.items()
+        if name not in (*households.numbers, *households.lines) and is_id(c, facts_of[name])
+    )
+    numbering = {*households.numbers, *households.lines, *ids}
     weights = tuple(name for name, c in columns.items() if name not in numbering and is_weight(c, facts_of[name]))
     set_aside = {*constant, *numbering, *weights}
     comparable = [column for name, column in columns.items() if name not in set_aside]
@@ -173,10 +181,13 @@ def dependencies(table: RawTable) -> Dependencies:
         skips=skips,
         missing=tuple(missing_codes(comparable, skip_codes)),
         possible_weights=tuple(column.name for column in likeliest_first(list(unrelated))[:_MOST_WEIGHTS]),
-        units=units,
+        units=households.single,
         doubtful=tuple(
             doubt for name, column in columns.items() if name not in numbering for doubt in doubts(column.raw)
         ),
+        together=households.together,
+        repeated=households.repeated,
+        lines=households.lines,
     )
 
 

@@ -13,7 +13,9 @@ from engine.common.raw_values import as_text, texts
 from engine.data.microdata import RawColumn, RawTable
 from engine.plan.attribute import MISSING_LEVEL, AttributePlan
 from engine.plan.column_assignment import sort_columns, with_seen
+from engine.plan.context import UnitColumns, unit_columns
 from engine.plan.doubtful_values import codes_beside_numbers, possible_answers
+from engine.plan.household_numbers import household_numbers
 from engine.plan.level_order import natural_order
 from engine.plan.types import DEFAULT_MISSING, DataPlan, Plan
 from engine.plan.view import in_order, missing_mask, n_missing, view_of
@@ -85,7 +87,7 @@ def guess_plan(
     drop: Sequence[str] = (),
     weight: str | None = None,
     id: str | None = None,
-    unit: str | None = None,
+    unit: UnitColumns = None,
     cut: Mapping[str, Sequence[float]] | None = None,
 ) -> Plan:
     """The plan that flags alone describe.
@@ -94,8 +96,9 @@ def guess_plan(
     A numeric column of many values or one that looks like an id, which nothing names, is refused with what to do.
     """
     cut = dict(cut or {})
-    single = {"weight": weight, "id": id, "unit": unit}
-    for name in (*(attributes or ()), *cut, *(column for column in single.values() if column is not None)):
+    single = {column: use for column, use in ((weight, "weight"), (id, "id")) if column is not None}
+    single |= dict.fromkeys(unit_columns(unit), "unit")
+    for name in (*(attributes or ()), *cut, *single):
         if name not in table.columns:
             raise UsageError(f"unknown column '{name}'.{did_you_mean(name, table.names)}")
     for name in cut:
@@ -103,16 +106,18 @@ def guess_plan(
             raise UsageError(f"cut names '{name}', which is not among the attributes; add it to them")
     named = tuple(attributes) if attributes is not None else tuple(cut)
     claimed = {name: f"attribute '{name}'" for name in named}
-    claimed |= {column: use for use, column in single.items() if column is not None}
+    claimed |= single
     assigned = sort_columns(claimed, carry, drop, table.names)
     if assigned.absent:
         raise UsageError(f"unknown column '{assigned.absent[0]}'.{did_you_mean(assigned.absent[0], table.names)}")
     set_aside = {*assigned.carried, *assigned.dropped}
-    attribute_names, carried = [], []
+    attribute_names, carried, dropped = [], [], list(drop)
+    profiles = {name: facts(column, table.n_records) for name, column in table.columns.items()}
+    households = household_numbers(table, profiles)
     for name, column in table.columns.items():
         if name in set_aside or (name in claimed and name not in named):
             continue
-        profile = facts(column, table.n_records)
+        profile = profiles[name]
         if name in named:
             if profile.numeric and not column.notation.clear:
                 raise UsageError(written_unclearly(name))
@@ -125,8 +130,13 @@ def guess_plan(
                     edges=example_edges(column),
                 )
             continue
+        if name in households.lines:
+            carried.append(name)
+            continue
         _refuse_unnamed(name, column, profile)
-        if attributes is None:
+        if name in households.numbers:
+            dropped.append(name)
+        elif attributes is None:
             attribute_names.append(name)
         else:
             carried.append(name)
@@ -141,7 +151,7 @@ def guess_plan(
             Remedy.ATTRIBUTES_AND_CUTS,
         )
     attribute_plans = tuple(_unguessed(table, name, tuple(cut.get(name, ()))) for name in names)
-    data = DataPlan(attribute_plans, DEFAULT_MISSING, weight, id, (*carry, *carried), tuple(drop), unit=unit)
+    data = DataPlan(attribute_plans, DEFAULT_MISSING, weight, id, (*carry, *carried), tuple(dropped), unit=unit)
     return Plan(with_seen(data, table.names))
 
 
@@ -227,12 +237,20 @@ def example_edges(column: RawColumn) -> str:
 def first_plan(table: RawTable) -> Plan:
     """A plan for ``table`` that never refuses: measurements are carried, missing values become a level.
 
-    The first id-like column is the ``id``, and others are dropped: carried, they would be released.  Attributes have
+    The first id-like column is the ``id``, and others are dropped, as the numbers of households and their parts are:
+    carried, they would be released.  Line numbers of a household's members are carried.  Attributes have
     explicit levels, so that a later file can be checked; a file's value labels name them where they say all of them.
     """
     attributes, carried, dropped, id = [], [], [], None
-    for name, column in table.columns.items():
-        profile = facts(column, table.n_records)
+    profiles = {name: facts(column, table.n_records) for name, column in table.columns.items()}
+    households = household_numbers(table, profiles)
+    for name, profile in profiles.items():
+        if name in households.lines:
+            carried.append(name)
+            continue
+        if name in households.numbers and not profile.looks_like_id:
+            dropped.append(name)
+            continue
         if not profile.categorical:
             if not profile.looks_like_id:
                 carried.append(name)

@@ -13,6 +13,7 @@ from engine.common.errors import Remedy, UsageError
 from engine.data.microdata import Microdata, RawTable
 from engine.data.units import Units
 from engine.plan.attribute_names import SIGNS, is_writable
+from engine.plan.context import UnitColumns, unit_columns
 from engine.plan.mechanism import MechanismPlan
 from engine.plan.types import Plan
 from engine.release.spec import RANDOM_SWAP
@@ -40,10 +41,10 @@ def _hierarchy(entry: MechanismPlan) -> tuple[str, ...]:
     return tuple(filter(None, (name.strip() for name in values[0].split("+")))) if values else ()
 
 
-def suggested_places(raw: RawTable, plan: Plan, unit: str | None) -> tuple[str, ...]:
+def suggested_places(raw: RawTable, plan: Plan, unit: UnitColumns) -> tuple[str, ...]:
     """Attributes whose names or labels speak of places and whose values nest, from coarse to fine, the longest such
     list; of a ``unit`` all members live in one place."""
-    units = None if unit is None else Units.from_codes(raw.columns[unit].codes)
+    units = None if unit is None else _units(raw, unit)
     codes = {}
     for part in plan.attributes:
         column = raw.columns.get(part.view[0])
@@ -87,10 +88,14 @@ def household_attributes(data: Microdata, places: Sequence[str]) -> tuple[str, .
     return _sizes_first(same, units)
 
 
-def household_columns(raw: RawTable, plan: Plan, unit: str, places: Sequence[str]) -> tuple[str, ...]:
+def _units(raw: RawTable, unit: UnitColumns) -> Units:
+    return Units.of_columns([raw.columns[name].codes for name in unit_columns(unit)])
+
+
+def household_columns(raw: RawTable, plan: Plan, unit: UnitColumns, places: Sequence[str]) -> tuple[str, ...]:
     """The same by the columns that attributes view, before records are coded; what mechanisms cannot name is left
     out."""
-    units = Units.from_codes(raw.columns[unit].codes)
+    units = _units(raw, unit)
     same = []
     for part in plan.attributes:
         column = raw.columns.get(part.view[0])

@@ -9,7 +9,19 @@ from engine.common.errors import EngineError
 from engine.plan.mechanism import MechanismPlan
 
 ProposalKind = Literal[
-    "unit", "id", "weight", "missing", "code", "alike", "number", "constant", "block", "skip", "name", "places"
+    "unit",
+    "line",
+    "id",
+    "weight",
+    "missing",
+    "code",
+    "alike",
+    "number",
+    "constant",
+    "block",
+    "skip",
+    "name",
+    "places",
 ]
 KINDS: tuple[ProposalKind, ...] = get_args(ProposalKind)
 """Kinds of proposals, in the order in which they are best decided."""
@@ -41,7 +53,8 @@ class Proposal:
     ``codes`` are, per column, raw values that mean missing (kinds "missing" and "code") or that each group of
     look-alikes holds (kind "alike").  ``exchange`` is the
     mechanism that exchanges households between places (kind "places"), ``new_name`` the name that the attribute of
-    the columns gets (kind "name").  What is not ``certain`` only may be so,
+    the columns gets (kind "name"); ``together`` are columns that number households only together (kind "unit").  What
+    is not ``certain`` only may be so,
     and is accepted singly, by its key.
     """
 
@@ -54,6 +67,7 @@ class Proposal:
     exchange: MechanismPlan | None = None
     certain: bool = True
     new_name: str = ""
+    together: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         if not self.columns:

@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from engine.data.microdata import RawTable
+from engine.data.units import Units
 from engine.plan.accept import changes
 from engine.plan.attribute import AttributePlan
 from engine.plan.attribute_names import SIGNS, writable_names
 from engine.plan.column_assignment import assign_columns
 from engine.plan.column_lists import count, listed
+from engine.plan.context import UnitColumns, unit_columns
 from engine.plan.dependencies import Dependencies, SkipPattern, dependencies
 from engine.plan.places import (
     HOUSEHOLD_SWAP,
@@ -34,7 +36,7 @@ def propose(raw: RawTable, plan: Plan | None = None, known: Dependencies | None 
     before: looking for them is what takes the time.
     """
     known = dependencies(raw) if known is None else known
-    unit = known.units[0] if known.units else None
+    unit: UnitColumns = known.together or (known.units[0] if known.units else None)
     if plan is not None and plan.data.unit:
         unit = plan.data.unit
     of_columns = _one_by_one(raw, known) if plan is None else plan
@@ -69,11 +71,14 @@ def _without_finer(suggested: tuple[str, ...], plan: Plan, known: Dependencies) 
 
 def _one_by_one(raw: RawTable, known: Dependencies) -> Plan:
     """A plan in which each column that is no number, weight or constant is an attribute."""
-    aside = {*known.units, *known.ids, *known.weights, *known.constant}
+    numbers = {*known.together, *known.repeated, *known.units, *known.lines}
+    aside = {*numbers, *known.ids, *known.weights, *known.constant}
     return Plan(DataPlan(tuple(AttributePlan(name) for name in raw.names if name not in aside)))
 
 
-def _places(raw: RawTable, plan: Plan, unit: str, names: Sequence[str], columns: tuple[str, ...]) -> Iterator[Proposal]:
+def _places(
+    raw: RawTable, plan: Plan, unit: UnitColumns, names: Sequence[str], columns: tuple[str, ...]
+) -> Iterator[Proposal]:
     """The exchange of households between nested places, where there are two levels or more."""
     if len(names) < 2 or any(not can_name_place(name) for name in names):
         return
@@ -81,7 +86,7 @@ def _places(raw: RawTable, plan: Plan, unit: str, names: Sequence[str], columns:
         "places",
         columns,
         f"{_names(columns)} are places from coarse to fine: each lies in one of the level before it, and all records "
-        f"with the same '{unit}' have the same ones.",
+        f"with the same {_names(unit_columns(unit))} have the same ones.",
         f"They stay attributes of their own, the hierarchy between whose places whole households are exchanged "
         f"(mechanism '{HOUSEHOLD_SWAP}'); this takes the place of the random swap, which would tear households apart.",
         exchange=exchange_of(household_columns(raw, plan, unit, names), names),
@@ -89,7 +94,20 @@ def _places(raw: RawTable, plan: Plan, unit: str, names: Sequence[str], columns:
 
 
 def _identity(raw: RawTable, known: Dependencies) -> Iterator[Proposal]:
-    if known.units:
+    if known.together:
+        units = Units.of_columns([raw.columns[name].codes for name in known.together])
+        others = [name for name in (*known.units, *known.repeated) if name not in known.together]
+        why = f", and each value of {_names(known.lines)} occurs once in a household" if known.lines else ""
+        yield Proposal(
+            "unit",
+            (*known.together, *others),
+            f"{_names(known.together)} number households together: a combination stands for "
+            f"{raw.n_records / len(units):.2g} records on average{why}; none of them does so alone.",
+            f"{_names(known.together)} become the unit together, which is never exported unless asked for, and then as "
+            f"new numbers in the place of '{known.together[0]}'" + _also_dropped(others),
+            together=known.together,
+        )
+    elif known.units:
         leading, *others = known.units
         yield Proposal(
             "unit",
@@ -99,6 +117,14 @@ def _identity(raw: RawTable, known: Dependencies) -> Iterator[Proposal]:
             "more than 15.",
             f"'{leading}' becomes the unit, the column that numbers households, which is never exported unless asked "
             "for, and then with new numbers" + _also_dropped(others),
+        )
+    if known.lines:
+        are = "numbers" if len(known.lines) == 1 else "number"
+        yield Proposal(
+            "line",
+            known.lines,
+            f"{_names(known.lines)} {are} the members of a household, from 1 on: each value occurs once in it.",
+            "A line number says nothing about a person, so there is nothing to swap: carried with the records.",
         )
     if known.ids:
         first, *others = known.ids

@@ -72,7 +72,7 @@ def named_columns(plan: Plan, names: Collection[str]) -> set[str]:
     """Columns among ``names`` that the plan names for more than to stay or be dropped: of attributes, the weight, and
     those that analyses, measures and mechanisms use as numbers."""
     named = {column for attribute in plan.attributes for column in attribute.columns}
-    named |= {name for name in (plan.data.weight, plan.data.unit, *plan.data.numeric) if name is not None}
+    named |= {name for name in (plan.data.weight, *plan.data.unit_columns, *plan.data.numeric) if name is not None}
     named |= {name for analysis in plan.analyses for name in (*analysis.columns, *analysis.by)}
     texts = [str(measure) for measure in plan.measures]
     texts += [text for mechanism in plan.mechanisms for _, values in mechanism.grid for text in values]

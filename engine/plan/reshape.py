@@ -13,7 +13,7 @@ from engine.plan.accept import refuse_uses, take_out
 from engine.plan.attribute import AttributePlan
 from engine.plan.attribute_names import with_attributes_renamed
 from engine.plan.column_assignment import assign_columns
-from engine.plan.context import SingleUse
+from engine.plan.context import SingleUse, unit_columns
 from engine.plan.edit import edit_plan
 from engine.plan.guess import facts, first_part
 from engine.plan.types import Plan
@@ -126,18 +126,28 @@ def set_use(plan: Plan, column: str, use: Literal["drop"] | SingleUse) -> Plan:
             )
         without = replace(part, columns=tuple(name for name in part.columns if name != column))
         data = replace(data, attributes=tuple(without if a is part else a for a in data.attributes))
-    before = None if use == "drop" else getattr(data, use)
-    if use == "weight" and before not in (None, column):
-        data = replace(data, weight=None, carry=(*data.carry, before))
-    elif use != "drop" and before not in (None, column):
-        data = replace(data, **data.single_after({use: None}), drop=(*data.drop, before))
+    before = () if use == "drop" else tuple(name for name in unit_columns(getattr(data, use)) if name != column)
+    if use == "weight" and before:
+        data = replace(data, weight=None, carry=(*data.carry, *before))
+    elif use != "drop" and before:
+        data = replace(data, **data.single_after({use: None}), drop=(*data.drop, *before))
     given_up = data.single_uses.get(column)
     if given_up is not None and given_up != use:
-        data = replace(data, **data.single_after({given_up: None}))
+        others = tuple(name for name in data.unit_columns if name != column) if given_up == "unit" else ()
+        data = replace(data, **data.single_after({given_up: None}), drop=(*data.drop, *others))
     if use == "drop":
         data = replace(data, carry=tuple(name for name in data.carry if name != column))
         return take_out(replace(plan, data=data), drop=(column,))
     return take_out(replace(plan, data=data), **{use: column})
+
+
+def set_unit(plan: Plan, columns: Sequence[str]) -> Plan:
+    """``plan`` whose households are numbered by these columns, one or several together; each gives up what it was."""
+    for column in columns:
+        plan = set_use(plan, column, "drop")
+    for column in plan.data.unit_columns:
+        plan = set_use(plan, column, "drop")
+    return take_out(plan, unit=tuple(columns))
 
 
 def merge_levels(attribute: AttributePlan, raw: RawTable, levels: Sequence[str], into: str) -> AttributePlan:

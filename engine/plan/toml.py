@@ -28,6 +28,7 @@ _WORDS: dict[Any, str] = {
     str: "a text",
     str | None: "a text",
     _TEXTS: "a list of texts",
+    str | _TEXTS | None: "a text, or a list of texts",
     _TABLE: "a table",
     _LABELS: 'a table of texts such as {1 = "Male"}',
     bool: "true or false",

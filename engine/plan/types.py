@@ -15,7 +15,7 @@ from fractions import Fraction
 from functools import cached_property
 from math import comb
 from numbers import Real
-from typing import Annotated
+from typing import Annotated, Any
 
 from msgspec import Meta
 
@@ -34,9 +34,11 @@ from engine.plan.context import (
     TablePlan,
     ThreatPlan,
     TolerancePlan,
+    UnitColumns,
+    unit_columns,
 )
 from engine.plan.decimals import decimal_text
-from engine.plan.field_types import check_types, refuse_repeats, set_fields
+from engine.plan.field_types import check_types, refuse_repeats, set_fields, typed
 from engine.plan.mechanism import MechanismPlan, check_mechanisms
 from engine.release.space import can_list
 from engine.release.spec import MOST_REPLICATES, MOST_SCENARIOS, RULES, AttributeSpec, rate_text
@@ -64,7 +66,8 @@ _Column = Annotated[str, Meta(min_length=1, description="the name of one column"
 class DataPlan:
     """Use of every column: coded in an attribute, carried with its record, dropped, weight, id or unit.
 
-    ``unit`` is the column that numbers the units (households) to which records belong.  ``numeric`` names raw columns
+    ``unit`` is the column that numbers the units (households) to which records belong, or the columns whose values do
+    so together, such as a cluster and a household in it.  ``numeric`` names raw columns
     that measures may use as numbers (none named: those that the analyses use).  ``seen`` are the columns that only a
     pattern covered in the file that the plan was made for; it is recorded, and no two plans differ by it alone.
     ``columns`` are labels and missing codes of columns in place of those of the file.
@@ -77,12 +80,13 @@ class DataPlan:
     carry: tuple[str, ...] = ()
     drop: tuple[str, ...] = ()
     numeric: tuple[str, ...] = ()
-    unit: _Column | None = None
+    unit: UnitColumns = None
     seen: tuple[str, ...] = field(default=(), compare=False)
     columns: tuple[ColumnPlan, ...] = ()
 
     def __post_init__(self) -> None:
         check_types(self)
+        self._check_unit()
         if not self.attributes:
             raise UsageError("the plan codes no attribute; name some, as [[attribute]] in the plan", Remedy.ATTRIBUTES)
         refuse_repeats([attribute.name for attribute in self.attributes], "the plan's attributes")
@@ -94,19 +98,43 @@ class DataPlan:
                 raise UsageError(f"column '{column}' is claimed by {claims[column]} and by {claim}; keep one of them")
             claims[column] = claim
         for column in self.numeric:
-            if column in dropped or column in (self.id, self.unit):
+            if column in dropped or column in (self.id, *self.unit_columns):
                 use = "dropped" if column in dropped else f"the {self.single_uses[column]}"
                 raise UsageError(f"numeric names column '{column}', which is {use}; measures use columns that stay")
+
+    def _check_unit(self) -> None:
+        unit = self.unit
+        if unit is None or isinstance(unit, str):
+            typed(unit, _Column | None, "unit")
+            return
+        columns = typed(unit, tuple[str, ...], "unit")
+        if not columns or not all(columns):
+            raise UsageError("unit names no column; name the columns that number households together, or leave it out")
+        set_fields(self, unit=columns if len(columns) > 1 else columns[0])
+
+    @property
+    def unit_columns(self) -> tuple[str, ...]:
+        """The columns that number households, one or several together; () without a unit."""
+        return unit_columns(self.unit)
 
     @property
     def single_uses(self) -> dict[str, SingleUse]:
         """The columns that are the weight, the id and the unit, each with its use."""
-        return {column: use for use in SINGLE_USES if (column := getattr(self, use)) is not None}
+        single: list[tuple[str | None, SingleUse]] = [(self.weight, "weight"), (self.id, "id")]
+        uses = {column: use for column, use in single if column is not None}
+        return uses | dict.fromkeys(self.unit_columns, "unit")
 
-    def single_after(self, changes: Mapping[SingleUse, str | None]) -> SingleColumns:
+    def single_after(self, changes: Mapping[SingleUse, UnitColumns]) -> SingleColumns:
         """The columns that are the weight, the id and the unit, with ``changes`` of some, for :func:`replace`."""
-        weight, id, unit = (changes.get(use, getattr(self, use)) for use in SINGLE_USES)
-        return SingleColumns(weight=weight, id=id, unit=unit)
+        values: dict[str, Any] = {use: changes.get(use, getattr(self, use)) for use in SINGLE_USES}
+        return SingleColumns(weight=values["weight"], id=values["id"], unit=values["unit"])
+
+    def single_instead(self, old: str, new: str | None) -> SingleColumns:
+        """The same with ``new`` in place of the column ``old``; a unit that loses a column (None) is none any more."""
+        changes: dict[SingleUse, UnitColumns] = {use: new for use in ("weight", "id") if getattr(self, use) == old}
+        if old in self.unit_columns:
+            changes["unit"] = None if new is None else tuple(new if name == old else name for name in self.unit_columns)
+        return self.single_after(changes)
 
     def claims(self) -> list[tuple[str, str]]:
         """Columns claimed by their exact name, each with the words for who claims it (patterns are left out)."""

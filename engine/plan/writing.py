@@ -15,7 +15,7 @@ from engine.data.edit_rules import EditRule
 from engine.plan.analysis import AnalysisPlan
 from engine.plan.attribute import AttributePlan
 from engine.plan.column_labels import ColumnPlan
-from engine.plan.context import AboutPlan, PublishPlan, ThreatPlan, TolerancePlan
+from engine.plan.context import SINGLE_USES, AboutPlan, PublishPlan, ThreatPlan, TolerancePlan
 from engine.plan.mechanism import MechanismPlan
 from engine.plan.types import DEFAULT_MISSING, DEFAULT_PROBABILITY, DataPlan, DecisionPlan, Plan, SpacePlan
 
@@ -53,7 +53,7 @@ _ROLES = ("keys", "swap", "analyse")
 
 def _data(data: DataPlan) -> Entries:
     entries: Entries = {} if data.missing == DEFAULT_MISSING else {"missing": data.missing}
-    entries |= _given({use: column for column, use in data.single_uses.items()})
+    entries |= _given({use: getattr(data, use) for use in SINGLE_USES})
     return entries | _filled(data, "carry", "drop", "numeric", "seen")
 
 

@@ -23,7 +23,7 @@ _MOST_DECIMALS = 12
 def columns_beside(data: Microdata, include: Iterable[str]) -> tuple[str, ...]:
     """Columns that leave with the attributes and stay with their record: carried ones, and of the weight and the unit
     those that are ``include``d.  Released ids are new random numbers, which tell nothing apart."""
-    single = [data.weight if role == "weight" else data.unit for role in include if role in ("weight", "unit")]
+    single = [data.weight if role == "weight" else data.unit_column for role in include if role in ("weight", "unit")]
     return (*(name for name in data.carried if name not in data.single_uses), *filter(None, single))
 
 
@@ -31,10 +31,10 @@ def exchange_is_void(data: Microdata, exchanged: Sequence[int], beside: Sequence
     """Return whether records that exchange these attributes can only change places: all else that leaves is the same
     in every record (and units that exchange as wholes are of one size)."""
     rest = [c for j, a in enumerate(data.domain.attributes) if j not in exchanged for c in a.columns]
-    names = [name for name in (*rest, *beside) if name not in data.dropped and name != data.unit]
+    names = [name for name in (*rest, *beside) if name not in data.dropped and name != data.unit_column]
     if any(_varies(data.raw.columns[name].codes) for name in names):
         return False
-    units = data.units if data.unit is not None and (by_units or data.unit in beside) else None
+    units = data.units if data.unit is not None and (by_units or data.unit_column in beside) else None
     if units is None:
         return True
     return not _varies(units.size) if by_units else len(units) in (1, data.n_records)
@@ -56,7 +56,7 @@ def as_seen(table: ReleasedTable, original: ReleasedTable, beside: Sequence[str]
         return table
     own, shown = ([pair[k] for pair in columns] for k in (0, 1))
     units = _moved_units(table, own, shown)
-    rest = _rest(table, original, [name for name in beside if units is None or name != table.data.unit], units)
+    rest = _rest(table, original, [name for name in beside if units is None or name != table.data.unit_column], units)
     if rest is None:
         return table
     if units is not None:
@@ -85,7 +85,7 @@ def is_original(table: ReleasedTable, original: ReleasedTable, beside: Sequence[
     concerned = _differing(own, shown)
     if not len(concerned):
         return True
-    unit = table.data.unit
+    unit = table.data.unit_column
     names = [name for name in beside if name != unit and name not in table.renumbered]
     rest = _rest(table, original, names, None)
     if rest is None:
@@ -201,7 +201,8 @@ def _number_rest(data: Microdata, names: Collection[str], units: Units | None) -
     number = np.zeros(data.n_records, np.int64)
     for name in data.raw.names:  # in file order, for a very wide file is read in that order
         if name in names and (most := int(number.max()) + 1) < len(number):
-            codes = data.raw.columns[name].codes + 1
+            joint = data.units if name == data.unit_column and len(data.unit_columns) > 1 else None
+            codes = data.raw.columns[name].codes + 1 if joint is None else joint.of_record
             number = occupied([number, codes], [most, int(codes.max()) + 1], len(number))[1]
     if units is not None:
         (number,) = _signatures((units, number))

@@ -128,6 +128,11 @@ def texts(name: str, value: Any) -> list[str]:
     return items
 
 
+def text_or_texts(name: str, value: Any) -> str | list[str]:
+    """A text, or a list of texts."""
+    return text(name, value) if isinstance(value, str) else texts(name, value)
+
+
 def workers(name: str, value: Any) -> int:
     """A number of processes."""
     number_of_processes = whole_number(name, value)
@@ -276,7 +281,7 @@ OPTIONS: dict[str, Check] = {
     "swap": texts,
     "swap_sizes": list_of,
     "utility": text,
-    "unit": text,
+    "unit": text_or_texts,
     "weight": text,
 }
 """What the further arguments of :func:`engine.sweep` may be."""

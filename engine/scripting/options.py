@@ -13,7 +13,7 @@ from engine.data.microdata import RawColumn, RawTable
 from engine.plan import AttributePlan, MechanismPlan, Plan, edit_plan, guess_plan, plan_from_toml
 from engine.plan.attribute import MISSING_LEVEL
 from engine.plan.column_assignment import sort_columns
-from engine.plan.context import SINGLE_USES
+from engine.plan.context import SINGLE_USES, unit_columns
 from engine.plan.guess import default_missing, facts
 from engine.plan.reshape import led_by
 from engine.plan.toml import read_plan
@@ -40,7 +40,7 @@ class SweepOptions(TypedDict, total=False):
     drop: Sequence[str]
     weight: str
     id: str
-    unit: str
+    unit: str | Sequence[str]
     swap_sizes: Sequence[int]
     all_specs: bool
     specs: Sequence[str]
@@ -101,7 +101,9 @@ def first_plan(data: Data, raw: RawTable, attributes: tuple[str, ...] | None, op
     categories.
     """
     carry, drop = list(options.get("carry", ())), list(options.get("drop", ()))
-    single = [options.get("weight"), options.get("id"), options.get("unit")]
+    unit = options.get("unit")
+    unit = unit if unit is None or isinstance(unit, str) else tuple(unit)
+    single = [options.get("weight"), options.get("id"), *unit_columns(unit)]
     named = {column: column for column in (*(attributes or ()), *single) if column}
     if attributes is not None:
         unnamed = sort_columns(named, carry, drop, raw.names).unassigned
@@ -113,7 +115,7 @@ def first_plan(data: Data, raw: RawTable, attributes: tuple[str, ...] | None, op
         drop=drop,
         weight=options.get("weight"),
         id=options.get("id"),
-        unit=options.get("unit"),
+        unit=unit,
         cut=options.get("cut"),
     )
     parts = tuple(_as_the_data_say(part, data, raw) for part in plan.attributes)

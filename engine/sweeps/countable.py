@@ -23,7 +23,7 @@ def check_countable(plan: Plan, source: str, calls: Sequence[MeasureCall] | None
         ("measure", "measures", measures),
         ("mechanism", "mechanisms", mechanisms),
         ("analysis", "analyses", analyses),
-        ("unit", "units", [] if plan.data.unit is None else [plan.data.unit]),
+        ("unit", "units", plan.data.unit_columns),
     ):
         if names:
             names_asked += names

@@ -14,7 +14,7 @@ from itertools import combinations
 import numpy as np
 
 from engine.common.wording import listed
-from engine.data.microdata import RawColumn
+from engine.data.microdata import Microdata, RawColumn
 from engine.plan import Plan
 from engine.sweeps.release_warnings import released_names
 from engine.sweeps.remake import Remade, carriers_of
@@ -89,7 +89,7 @@ def misfits(made: Remade, names: Sequence[str]) -> tuple[list[Misfit], int]:
         _Target(name, now, before) for name, now, before in moved if _FEWEST <= (now != before).sum() <= n - _FEWEST
     ]
     pairs_left = _LOOKED_AT // max(1, n * len(targets))
-    for beside in _beside(made.data.raw.columns[name] for name in stayed):
+    for beside in _beside(_columns(made.data, stayed)):
         if len(beside.names) > 1:
             if not pairs_left:
                 break
@@ -104,9 +104,20 @@ def misfits(made: Remade, names: Sequence[str]) -> tuple[list[Misfit], int]:
 
 def released_misfits(made: Remade, plan: Plan) -> list[Misfit]:
     """The same with all columns that a plan releases, a published weight and household number among them."""
-    uses = {"weight": made.data.weight, "unit": made.data.unit}
-    included = [name for use, name in uses.items() if name and use in plan.publish.include]
+    uses = made.data.single_uses
+    included = [name for name, use in uses.items() if use in ("weight", "unit") and use in plan.publish.include]
     return misfits(made, [*released_names(made.data), *included])[0]
+
+
+def _columns(data: Microdata, names: Sequence[str]) -> Iterator[RawColumn]:
+    """The columns that stayed; those that number households together are one, as their new number is."""
+    import pyarrow as pa
+
+    for name in names:
+        if data.units is None or name not in data.unit_columns or len(data.unit_columns) == 1:
+            yield data.raw.columns[name]
+        elif name == data.unit_columns[0]:
+            yield RawColumn(name, pa.array(np.arange(len(data.units))), data.units.of_record.astype(np.int32))
 
 
 class _Target:

@@ -90,7 +90,9 @@ def released_columns(
     for name, column in data.raw.columns.items():
         if name in data.dropped or (name in data.single_uses and data.single_uses[name] not in include):
             continue
-        if name in (data.id, data.unit):
+        if name in data.unit_columns[1:]:
+            continue  # the household's new number stands in the place of the first
+        if name in data.renumbered:
             assert new_numbers is not None, "ids and numbers of households leave only as new ones"
             columns[name] = pa.array(new_numbers[name][order])
             continue

@@ -8,8 +8,10 @@ import streamlit as st
 
 from engine.common.errors import UsageError
 from engine.data.microdata import RawTable
+from engine.data.units import Units
 from engine.plan import Plan
 from engine.plan.column_heuristics import numbers_units, units_first
+from engine.plan.context import UnitColumns, unit_columns
 from engine.plan.guess import facts
 from engine.plan.places import (
     lacks_exchange,
@@ -20,7 +22,7 @@ from engine.plan.places import (
     with_records_exchanged,
 )
 from engine.plan.recode import code
-from engine.plan.reshape import set_use
+from engine.plan.reshape import set_unit, set_use
 from frontier_app.session import actions, state
 from frontier_app.widgets import elements
 from frontier_app.wording import text
@@ -32,7 +34,7 @@ _NONE = "none: every record stands for itself"
 
 def title(plan: Plan) -> str:
     """The decisions in few words."""
-    unit, places = plan.data.unit, places_of(plan)
+    unit, places = " + ".join(plan.data.unit_columns), places_of(plan)
     return f"Households and places ({unit}; {' > '.join(places) or 'no places'})" if unit else "Households and places"
 
 
@@ -64,7 +66,7 @@ def asks_for_places(plan: Plan) -> bool:
     return raw is not None and lacks_exchange(plan) and bool(_suggested(raw, plan))
 
 
-def _suggested(raw: RawTable, plan: Plan, unit: str | None = None) -> tuple[str, ...]:
+def _suggested(raw: RawTable, plan: Plan, unit: UnitColumns = None) -> tuple[str, ...]:
     number = unit or plan.data.unit
     return state.get().memo.get("suggested-places", (plan.data, number), lambda: suggested_places(raw, plan, number))
 
@@ -81,14 +83,15 @@ def inputs(plan: Plan, where: str, *, fixed: bool = False) -> None:
         return
     able = _able(raw, plan)
     left, right = st.columns(2, gap="large")
-    unit = left.selectbox(
+    unit: UnitColumns = left.selectbox(
         "Which column numbers households?",
         [None, *dict.fromkeys((*([plan.data.unit] if plan.data.unit else []), *able))],
         index=1 if plan.data.unit else 0,
-        format_func=lambda name: name or _NONE,
+        format_func=lambda name: " + ".join(unit_columns(name)) or _NONE,
         key=f"{where}-unit-{now.version}",
         disabled=fixed,
-        help="All records with the same number are one household. Its members then stay together in every release.",
+        help="All records with the same number are one household. Its members then stay together in every release. "
+        "Several columns that number households together are marked as unit in the table of columns.",
     )
     suggested = places_of(plan) or _suggested(raw, plan, unit)
     places = right.multiselect(
@@ -116,30 +119,31 @@ def inputs(plan: Plan, where: str, *, fixed: bool = False) -> None:
     asks = unit is not None and suggested and not names_exchange(plan)
     if asks and st.button("Exchange records one by one", key=f"{where}-no-households"):
         with elements.errors_shown():
-            numbered = plan if unit == plan.data.unit else set_use(plan, str(unit), "unit")
+            numbered = plan if unit == plan.data.unit else set_unit(plan, unit_columns(unit))
             actions.change(with_records_exchanged(numbered), "records are exchanged one by one, not whole households")
             state.set_file_view(part=None, turn=now.file_view.turn + 1)
             st.rerun()
 
 
-def _use(raw: RawTable, plan: Plan, unit: str | None, places: Sequence[str]) -> None:
+def _use(raw: RawTable, plan: Plan, unit: UnitColumns, places: Sequence[str]) -> None:
     if unit is None and places_of(plan):
         raise UsageError("the plan exchanges whole households; take that out on the page Plan first")
     with_number = plan
     if unit is not None and unit != plan.data.unit:
-        with_number = set_use(plan, unit, "unit")
-    elif unit is None and plan.data.unit is not None:
-        with_number = set_use(plan, plan.data.unit, "drop")
-    done = f"'{unit}' numbers households" if unit else "no column numbers households"
+        with_number = set_unit(plan, unit_columns(unit))
+    elif unit is None:
+        for column in plan.data.unit_columns:
+            with_number = set_use(with_number, column, "drop")
+    done = f"'{' + '.join(unit_columns(unit))}' numbers households" if unit else "no column numbers households"
     if unit is not None and places:
         with_number = with_exchange(with_number, code(raw, with_number), places)
         done += f", which exchange their {places[-1]}"
     actions.change(with_number, done)
 
 
-def _counts(raw: RawTable, plan: Plan, unit: str, places: Sequence[str]) -> None:
+def _counts(raw: RawTable, plan: Plan, unit: UnitColumns, places: Sequence[str]) -> None:
     """Say how many households there are, and how many areas of each level."""
-    n_units = facts(raw.columns[unit], raw.n_records).n_distinct
+    n_units = len(Units.of_columns([raw.columns[name].codes for name in unit_columns(unit)]))
     areas = []
     for name in reversed(places):
         view = next(part for part in plan.attributes if part.name == name).view[0]

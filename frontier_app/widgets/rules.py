@@ -161,7 +161,7 @@ def tables_of(rows: Sequence[Row], plan: Plan) -> tuple[tuple[TablePlan, ...], d
 
 def numbers_from(plan: Plan, columns: Sequence[str]) -> list[str]:
     """Raw columns that measures may use as numbers: those that stay in a release."""
-    out = {plan.data.id, plan.data.unit, *plan.data.drop}
+    out = {plan.data.id, *plan.data.unit_columns, *plan.data.drop}
     return [name for name in columns if name not in out]
 
 

@@ -127,8 +127,8 @@ def _uses(plan: Plan, columns: Sequence[str]) -> dict[str, str]:
     uses |= dict.fromkeys(assigned.carried, "carried") | dict.fromkeys(assigned.dropped, "dropped")
     blocks = {column: part.name for part in plan.attributes for column in part.columns}
     uses |= {c: "an attribute" if c == name else f"in the block {name}" for c, name in blocks.items()}
-    special = {plan.data.weight: "the weight", plan.data.id: "the id", plan.data.unit: "the number of the household"}
-    return uses | {column: use for column, use in special.items() if column is not None}
+    special = {"weight": "the weight", "id": "the id", "unit": "the number of the household"}
+    return uses | {column: special[use] for column, use in plan.data.single_uses.items()}
 
 
 def _columns(names: Sequence[str]) -> str:

@@ -10,7 +10,7 @@ import streamlit as st
 from engine.bundle.refusal import Attack
 from engine.common.errors import EngineError
 from engine.common.messages import Message
-from engine.common.wording import upper_first
+from engine.common.wording import columns_named, upper_first
 from engine.decision.states import DecisionStatus, decision_status
 from engine.report.parameters import besides_words
 from engine.study.study import Study
@@ -219,7 +219,7 @@ def _besides(study: Study) -> dict[str, str]:
     if data.id is not None:
         labels["id"] = f"Give the analyst a new id in place of column {data.id}"
     if data.unit is not None:
-        labels["unit"] = f"Give the analyst new numbers of households in place of column {data.unit}"
+        labels["unit"] = f"Give the analyst new numbers of households in place of {columns_named(data.unit_columns)}"
     return labels
 
 

@@ -15,7 +15,6 @@ from engine.plan import DEFAULT_MISSING, AttributePlan, DataPlan, Plan, SpacePla
 from engine.plan.attribute import OnMissing
 from engine.plan.attribute_names import with_attributes_renamed
 from engine.plan.column_assignment import assign_columns
-from engine.plan.context import SINGLE_USES
 from engine.plan.guess import facts, in_said_order
 from engine.plan.reshape import led_by
 from engine.plan.types import is_pattern
@@ -27,7 +26,7 @@ DECISIONS = {
     "drop": "never leaves",
     "weight": "stays with its record; released only when asked for",
     "id": "stays with its record; released only when asked for",
-    "unit": "numbers households, which stay together; released only when asked for",
+    "unit": "numbers households (several columns do so together), which stay together; released only when asked for",
 }
 """What happens to a column, by the decision on it."""
 ROLES = ("keys", "swap", "analyse")
@@ -130,7 +129,7 @@ def plan_of(edited: pd.DataFrame, before: pd.DataFrame, raw: RawTable, plan: Pla
         for name, columns in _in_order(blocks, list(by_name))
     ]
     chosen = {decision: tuple(edited.loc[edited["decision"] == decision, "column"]) for decision in DECISIONS}
-    for decision in SINGLE_USES:
+    for decision in ("weight", "id"):
         if len(chosen[decision]) > 1:
             raise UsageError(f"columns {' and '.join(chosen[decision])} are both marked {decision}; mark one")
     aside = {*chosen["drop"], *chosen["id"], *chosen["unit"]}
@@ -142,7 +141,7 @@ def plan_of(edited: pd.DataFrame, before: pd.DataFrame, raw: RawTable, plan: Pla
         (*chosen["carry"], *_not_there(plan, raw, "carry")),
         (*chosen["drop"], *_not_there(plan, raw, "drop")),
         tuple(name for name in plan.data.numeric if name not in aside) if plan else (),
-        (*chosen["unit"], *_not_there(plan, raw, "unit"), None)[0],
+        _unit_of(plan, (*chosen["unit"], *_not_there(plan, raw, "unit"))),
         columns=plan.data.columns if plan else (),
     )
     names = [part.name for part in parts]
@@ -154,6 +153,12 @@ def plan_of(edited: pd.DataFrame, before: pd.DataFrame, raw: RawTable, plan: Pla
     sizes = tuple(size for size in space.swap_sizes if size <= len(able))
     space = replace(space, swap_sizes=sizes)
     return replace(plan, data=data, keys=roles["keys"], swap=roles["swap"], analyse=roles["analyse"], space=space)
+
+
+def _unit_of(plan: Plan | None, columns: Sequence[str]) -> tuple[str, ...] | None:
+    """The columns marked unit, in the order that the plan has them in."""
+    old = plan.data.unit_columns if plan is not None else ()
+    return (*(name for name in old if name in columns), *(name for name in columns if name not in old)) or None
 
 
 def _roles(

@@ -32,6 +32,9 @@ WORDS = {
     "unit": _Kind(
         "Households", "number of households", "Persons of one household stay together, and its number never leaves."
     ),
+    "line": _Kind(
+        "Line numbers", "line number", "A number within a household says nothing about a person, and is not swapped."
+    ),
     "id": _Kind("Ids", "id", "A number that names a person or household would undo every protection if it left."),
     "weight": _Kind("Weights", "weight", "A weight says how many people a record stands for; it follows its record."),
     "missing": _Kind("Missing codes", "list of codes", "Codes such as -9 are no answers, and must not count as some."),

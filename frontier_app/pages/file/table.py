@@ -11,13 +11,14 @@ import streamlit as st
 from engine.common.errors import EngineError, UsageError
 from engine.plan import Plan
 from engine.plan.context import SINGLE_USES, SingleUse
-from engine.plan.reshape import set_use
+from engine.plan.reshape import set_unit, set_use
 from frontier_app.pages.file import column_rows
 from frontier_app.session import actions, state
 from frontier_app.widgets import elements
 from frontier_app.wording import remedies, text
 
 _MANY = 12  # columns from which a filter is offered
+_MOST_PARTS = 5  # columns that number households together
 _A_PAGE = 60  # rows drawn at a time
 _SETTING = {"decision": "Decision", "keys": "Key", "swap": "Swap", "analyse": "Analyse"}
 
@@ -195,6 +196,9 @@ def _set_one(names: list[str], use: SingleUse) -> None:
     """Make the one column found the weight, the id or the unit."""
     with elements.errors_shown():
         plan = state.get().plan
+        if plan is not None and use == "unit" and len(names) <= _MOST_PARTS:
+            actions.change(set_unit(plan, names), f"{text.listed(names)} number households")
+            st.rerun()
         if len(names) != 1 or plan is None:
             raise UsageError(
                 f"{text.plural(len(names), 'column')} are found, and a plan has one {use}; find the one column first"

@@ -7,6 +7,7 @@ from typing import Any
 
 import streamlit as st
 
+from engine.common.wording import columns_named
 from engine.plan import Plan, PublishPlan
 from engine.plan.context import INCLUDE, MEMBERS_RATES, RATE_POLICIES
 from frontier_app.session import state
@@ -83,7 +84,7 @@ def _included(base: Plan, tag: str, fixed: bool) -> tuple[str, ...]:
     labels = {
         "weight": f"The weight (column {data.weight})",
         "id": f"A new id in place of column {data.id}",
-        "unit": f"New numbers of households in place of column {data.unit}",
+        "unit": f"New numbers of households in place of {columns_named(data.unit_columns)}",
     }
     with st.container(horizontal=True, gap="medium"):
         return tuple(

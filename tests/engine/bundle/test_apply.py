@@ -72,7 +72,7 @@ def test_a_child_file_gets_the_new_ids_and_stays_together(every: Path, original,
     ("lines", "id_column", "words"),
     [
         (["case,town", "c1,p"], "person", "has no column 'person'"),
-        (["case,x", "c1,1", "k9,2"], "case", "1 of 2 records of 'other.csv' have an id in 'case' that the original"),
+        (["case,x", "c1,1", "k9,2"], "case", "1 of 2 records of 'other.csv' have an id in column 'case' that the"),
         (["case,town", "c1,p", "c1,q"], "case", "column 'town' is to be exchanged between records but differs"),
         (["case,town", *(f"c{i},p" for i in range(30))], "case", "lacks the records whose values"),
     ],

@@ -259,7 +259,7 @@ def altered(census, tmp_path: Path, change) -> RawTable:
         (lambda lines: lines[:-3], "'other.csv' lacks 3 of the 240 households of the release; give the whole file"),
         (
             lambda lines: [*lines, "EX9999999,t1,3,r0"],
-            "1 of 241 records of 'other.csv' have a household in 'hid' that the original does not have",
+            "1 of 241 records of 'other.csv' have a household in column 'hid' that the original does not have",
         ),
         (
             lambda lines: [line.replace(",t1,", ",t2,") for line in lines],
@@ -351,3 +351,50 @@ def test_a_refusing_rule_leaves_no_forbidden_combination_in_the_files(tmp_path: 
         persons = rows(tmp_path / "out" / "release" / f"release.{form}")
         broken = [person for person in persons if (person["town"], person["tenure"]) == ("t0", "o")]
         assert bool(broken) is not refuse, "a rule that only counts lets some in"
+
+
+def in_parts(path: Path) -> Path:
+    """The file with the household's number in two columns, neither of which is one alone; places with it."""
+    records = rows(path)
+    numbers = {number: i for i, number in enumerate(dict.fromkeys(record["hid"] for record in records))}
+    parted = [
+        {"cluster": str(7 + numbers[r["hid"]] % 20), "number": str(1 + numbers[r["hid"]] // 20)} | r for r in records
+    ]
+    target = path.with_name("parted-" + path.name)
+    with target.open("w", newline="", encoding="utf-8") as file:
+        writer = csv.DictWriter(file, [name for name in parted[0] if name != "hid"], extrasaction="ignore")
+        writer.writeheader()
+        writer.writerows(parted)
+    return target
+
+
+def test_a_unit_of_two_columns_goes_the_whole_way(census, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    persons, _ = census_files(tmp_path)
+    raw, plan = read_table(in_parts(persons)), CENSUS_PLAN.replace('unit = "hid"', 'unit = ["cluster", "number"]')
+    swept(raw, plan_from_toml(plan), tmp_path / "p.study")
+    with Study.open(tmp_path / "p.study") as study, Study.open(census[0] / "census.study") as alone:
+        assert study.scenarios[0].label == alone.scenarios[0].label
+        few_guesses(monkeypatch)
+        approve(study, raw, study.scenarios[0].label)
+        export(study, raw, None, tmp_path / "bundles", tier="all", formats=FORMATS)
+    for tier in ("analyst", "public"):
+        folder = tmp_path / "bundles" / tier
+        table = next(folder.rglob("release.csv"))
+        released = [{"hid": record["cluster"]} | record for record in rows(table)]
+        assert "number" not in released[0] and {r["cluster"] for r in released} == {str(i + 1) for i in range(240)}
+        households = by_household(released)
+        assert Counter(map(people, households.values())) == Counter(map(people, by_household(rows(persons)).values()))
+    labels = pyreadstat.read_sav(table.with_suffix(".sav"))[1].column_names_to_labels
+    assert labels["cluster"] == "new number of the household, in place of cluster and number"
+    assert not any(check.problems for check in verify(tmp_path / "bundles"))
+    assert not replay(tmp_path / "bundles" / "analyst", raw).differs
+    homes = {r["cluster"]: r["town"] for r in rows(next((tmp_path / "bundles" / "analyst").rglob("release.csv")))}
+    numbered = read_table(tmp_path / "parted-persons.csv")
+    path = tmp_path / "towns.csv"
+    first = {(r["cluster"], r["number"]): r["town"] for r in rows(tmp_path / "parted-persons.csv")}
+    path.write_text("cluster,number,town\n" + "".join(f"{a},{b},{town}\n" for (a, b), town in first.items()))
+    done = apply(tmp_path / "bundles" / "analyst", read_table(path), ["cluster", "number"], tmp_path / "o", by="unit")
+    assert {r["cluster"]: r["town"] for r in rows(done.folder / "linked.csv")} == homes
+    assert done.dropped == ("number",) and numbered.n_records == raw.n_records
+    with pytest.raises(UsageError, match="2 columns"):
+        apply(tmp_path / "bundles" / "analyst", read_table(path), "number", tmp_path / "p", by="unit")

@@ -2,16 +2,28 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
+import pyarrow as pa
 import pytest
 
-from engine.common.errors import UsageError
+from engine.common.errors import EngineError, UsageError
 from engine.data.io.readers import read_table
-from engine.data.microdata import RawTable
-from engine.plan import DataPlan, Plan, PublishPlan, accept, check_plan, dependencies, plan_from_toml, propose
+from engine.data.microdata import RawColumn, RawTable
+from engine.plan import (
+    DataPlan,
+    Plan,
+    PublishPlan,
+    accept,
+    check_plan,
+    dependencies,
+    plan_from_toml,
+    plan_to_toml,
+    propose,
+)
 from engine.plan.adapt import with_column_renamed, with_use, without_column
 from engine.plan.attribute import AttributePlan
 from engine.plan.check import column_mismatches
@@ -20,7 +32,7 @@ from engine.plan.column_search import Obstacle, find_columns, searchable
 from engine.plan.fixes import fixes
 from engine.plan.guess import first_plan
 from engine.plan.recode import code
-from engine.plan.reshape import add_attribute, set_use
+from engine.plan.reshape import add_attribute, set_unit, set_use
 from engine.scripting.options import described_plan
 
 PLAN = """
@@ -172,3 +184,75 @@ def test_scripts_name_the_unit(raw: RawTable) -> None:
     plan = described_plan("persons.csv", raw, ("sex", "region"), None, options)  # type: ignore[arg-type]
     assert plan.data.unit == "hid" and plan.data.carry == ("income",)
     assert code(raw, plan).unit == "hid"
+
+
+TOGETHER = PLAN.replace('unit = "hid"', 'unit = ["cluster", "hid"]')
+
+
+def test_a_unit_of_several_columns_is_written_and_read_and_one_column_stays_a_text() -> None:
+    plan = plan_from_toml(TOGETHER)
+    assert plan.data.unit == plan.data.unit_columns == ("cluster", "hid")
+    assert plan.data.single_uses == {"pid": "id", "cluster": "unit", "hid": "unit"}
+    assert 'unit = ["cluster", "hid"]' in plan_to_toml(plan) and plan_from_toml(plan_to_toml(plan)) == plan
+    alone = plan_from_toml(PLAN.replace('"hid"', '["hid"]'))
+    assert alone == plan_from_toml(PLAN) and 'unit = "hid"' in plan_to_toml(alone)
+
+
+@pytest.mark.parametrize(
+    ("unit", "said"),
+    [
+        ('["hid", "hid"]', "unit names 'hid' more than once"),
+        ('["hid", ""]', "unit names no column"),
+        ("[]", "unit names no column"),
+        ('["hid", "sex"]', "column 'sex' is claimed by attribute 'sex' and by unit"),
+        ("3", "unit is 3, must be a text, or a list of texts"),
+    ],
+)
+def test_a_unit_that_is_none_is_refused(unit: str, said: str) -> None:
+    with pytest.raises(UsageError, match=re.escape(said)):
+        plan_from_toml(PLAN.replace('"hid"', unit, 1))
+
+
+def test_households_are_the_combinations_of_their_columns(raw: RawTable) -> None:
+    cluster = RawColumn("cluster", pa.array(["a", "b"]), (np.arange(120) % 2).astype(np.int32))
+    both = replace(raw, columns={**raw.columns, "cluster": cluster})
+    units, hid = code(both, plan_from_toml(TOGETHER)).units, raw.columns["hid"].codes
+    assert units is not None
+    expected = dict.fromkeys(zip((np.arange(120) % 2).tolist(), hid.tolist(), strict=True))
+    assert len(units) == len(expected) and units.of_record[0] == 0
+    same = [
+        (units.of_record[i] == units.of_record[j]) == (hid[i] == hid[j] and i % 2 == j % 2)
+        for i, j in [(0, 1), (1, 3), (3, 5)]
+    ]
+    assert all(same)
+    cluster.codes[4] = -1
+    with pytest.raises(EngineError, match=r"column 'cluster' has 1 missing values \(first: record 5\)"):
+        _ = code(both, plan_from_toml(TOGETHER)).units
+
+
+def test_a_column_of_several_that_number_households_is_renamed_replaced_or_goes(raw: RawTable) -> None:
+    plan = plan_from_toml(TOGETHER)
+    assert with_column_renamed(plan, "hid", "house").data.unit == ("cluster", "house")
+    gone = without_column(plan, "hid", raw)
+    assert gone.data.unit is None and "unit" not in gone.publish.include
+    plan = replace(plan, publish=PublishPlan())
+    other = set_use(plan, "income", "unit")
+    assert other.data.unit == "income" and {"cluster", "hid"} <= set(other.data.drop)
+    assert set_use(plan, "hid", "drop").data.unit is None
+    assert set_unit(plan, ["hid", "income"]).data.unit == ("hid", "income")
+    assert set_unit(other, ["cluster", "hid"]).data.unit == ("cluster", "hid")
+    assert check_plan(plan, raw) == [
+        "unit names column 'cluster', which the file lacks. Known: pid, hid, sex, region, income."
+    ]
+
+
+def test_options_name_several_columns(raw: RawTable) -> None:
+    for unit in (["sex", "region"], ("sex", "region")):
+        plan = described_plan(
+            "file.csv",
+            raw,
+            None,
+            None,
+            {"unit": unit, "id": "pid", "drop": ["income"], "carry": [], "cut": {"hid": [9]}},
+        )
+        assert plan.data.unit == ("sex", "region") and plan.names == ("hid",)

@@ -112,10 +112,10 @@ def plans(draw: st.DrawFn, mechanism: str) -> tuple[Plan, RawTable]:
 def as_read(made: Remade, table: int, include: tuple[str, ...]) -> Counter[object]:
     """The rows of a released file; with numbers of households the households, each by its rows."""
     n, data = made.data.n_records, made.data
-    new = {data.unit: data.units.of_record} if data.unit and data.units is not None else {}
+    new = {data.unit_column: data.units.of_record} if data.unit_column and data.units is not None else {}
     order = np.random.default_rng(1).permutation(n)
     columns = released_columns(made, table, order, include, new)
-    numbers = columns.pop(data.unit).to_pylist() if data.unit in columns else None
+    numbers = columns.pop(data.unit_column).to_pylist() if data.unit_column in columns else None
     rows = [
         tuple(round(v, 1) if isinstance(v, float) else v for v in row)
         for row in zip(*(c.to_pylist() for c in columns.values()), strict=True)

@@ -137,6 +137,9 @@ def test_a_new_attribute_is_called_after_its_column_and_takes_part(survey: RawTa
 def test_one_weight_and_one_id(survey: RawTable):
     made = edited(survey, first_plan(survey), wt__decision="weight")
     assert made.data.weight == "wt" and made.data.id == "caseid"
+    several = edited(survey, made, age__decision="unit", age_flag__decision="unit")
+    assert several.data.unit == ("age", "age_flag") and several.data.weight == "wt"
+    assert edited(survey, several, age_flag__decision="carry").data.unit == "age"
     with pytest.raises(UsageError, match="both marked weight"):
         edited(survey, first_plan(survey), wt__decision="weight", pay__decision="weight")
 

@@ -1,0 +1,196 @@
+"""Columns that number households together, and line numbers of their members, found by structure and by name."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from math import prod
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from engine.common.raw_values import texts
+from engine.data.grouped_columns import GroupedColumns
+from engine.data.microdata import RawColumn, RawTable
+from engine.data.units import Units
+from engine.plan.column_heuristics import numbers_units, units_first
+
+if TYPE_CHECKING:
+    from engine.plan.guess import Facts
+
+_LINE_NAME = re.compile(
+    r"(pu|p|a_)?line_?(no|num|nr|number)?|lno|pernum|pno|per(son)?_?(no|num|nr|number)|sporder|(h|hv|hm)idx|[hm]?v003|"
+    r"mem(ber)?_?(no|num|nr|id)|hhmem\w*|indiv_?(no|num|nr)",
+    re.IGNORECASE,
+)
+_PART_NAME = re.compile(
+    r"\w*hh_?(id|no|nr|num|key|serial|ld)\w*|hid\d*|house(hold)?\w*|(h|m)?v00[124]|clust(er)?\w*|serial\w*|"
+    r"dwell\w*|struct\w*|addr(ess)?\w*|ea_?(no|id|code)?|psu|segment\w*|famil?y?_?(id|no|num)\w*|quest(ionnaire)?_?(no|id)",
+    re.IGNORECASE,
+)
+_MOST_LINES = 60
+_MOST_MEMBERS = 15
+_IN_HOUSEHOLDS, _SEVERAL, _FOLLOWS = 0.98, 0.05, 0.95
+_FEWEST = 50  # records
+_MOST_PARTS, _MOST_TRIED = 3, 12  # columns of a number, and columns that may be part of it
+
+
+@dataclass(frozen=True)
+class HouseholdNumbers:
+    """``together`` are the columns that number households only together; () where one column does or none do.
+    ``single`` number them alone, those first whose names say household, and ``lines`` number the members of each
+    household: 1, 2, 3 and so on.  ``repeated`` hold the same values as one of ``together``."""
+
+    together: tuple[str, ...] = ()
+    single: tuple[str, ...] = ()
+    lines: tuple[str, ...] = ()
+    repeated: tuple[str, ...] = ()
+
+    @property
+    def numbers(self) -> frozenset[str]:
+        """The columns that number households, or are part of such a number."""
+        return frozenset((*self.together, *self.single, *self.repeated))
+
+
+def household_numbers(table: RawTable, facts_of: Mapping[str, Facts]) -> HouseholdNumbers:
+    """The columns of a table that number households and their members; of a very wide one, those with names of such."""
+    named = [name for name in table.names if _PART_NAME.fullmatch(name) or _LINE_NAME.fullmatch(name)]
+    columns = [table.columns[name] for name in (named if isinstance(table.columns, GroupedColumns) else table.names)]
+    if table.n_records <= _FEWEST or not columns:
+        return HouseholdNumbers()
+    single = units_first([column for column in columns if numbers_units(column, facts_of[column.name])])
+    whole = [c for c in columns if facts_of[c.name].n_distinct > 1 and not facts_of[c.name].n_missing and _is_code(c)]
+    by_name = {column.name: column for column in whole}
+    units = [Units.from_codes(by_name[name].codes) for name in single if name in by_name]
+    members = {c.name: v for c in whole if (v := _counted(c, facts_of[c.name])) is not None}
+    restarting = [name for name, values in members.items() if _restarts(values)]
+    named = [name for name in members if _LINE_NAME.fullmatch(name)]
+    in_units = [name for name, values in members.items() if any(_numbers_members(values, unit) for unit in units)]
+    lines = tuple(name for name in members if name in {*restarting, *named, *in_units})
+    others = [column for column in whole if column.name not in lines]
+    together: tuple[str, ...] = ()
+    if restarting:
+        values = members[restarting[0]]
+        households = np.cumsum(values == values.min())
+        together = _decided_by(households, others, facts_of)
+    elif not any(_tells_apart(unit, members[name]) for unit in units for name in named) and (named or not units):
+        together = _named_parts(others, [members[name] for name in named])
+    if len(together) == 1:
+        single = (*together, *(name for name in single if name not in together))
+    if len(together) < 2:
+        return HouseholdNumbers((), single, lines)
+    repeated = tuple(
+        c.name for c in others if c.name not in together and any(_repeats(c, by_name[t]) for t in together)
+    )
+    return HouseholdNumbers(together, tuple(name for name in single if name not in together), lines, repeated)
+
+
+def _repeats(column: RawColumn, other: RawColumn) -> bool:
+    return np.array_equal(column.codes, other.codes) and texts(column.values) == texts(other.values)
+
+
+def _is_code(column: RawColumn) -> bool:
+    """Return whether a column holds texts or whole numbers."""
+    figures = column.numbers
+    return bool(np.isnan(figures).all() or (np.isfinite(figures).all() and (np.mod(figures, 1) == 0).all()))
+
+
+def _counted(column: RawColumn, facts: Facts) -> np.ndarray | None:
+    """The values of a column of few whole numbers from 0 or 1 on; None for any other one."""
+    if not facts.numeric or facts.n_distinct > _MOST_LINES:
+        return None
+    figures = column.numbers
+    if figures.min() < 0 or figures.max() >= 100 or not (figures.min() < 2 or _LINE_NAME.fullmatch(column.name)):
+        return None
+    values: np.ndarray = figures[column.codes].astype(np.int64)
+    return values
+
+
+def _restarts(values: np.ndarray) -> bool:
+    """Return whether numbers count up through the file and begin anew: each but the first follows the one before it.
+
+    Three numbers at least, since a rare answer follows the common one nearly always and the next rare one seldom, and
+    no pattern: households differ in size."""
+    start, before = int(values.min()), np.append(-1, values[:-1])
+    later = np.flatnonzero(values > start)
+    if values[0] != start or len(later) < _SEVERAL * len(values) or values.max() < start + 2:
+        return False
+    follows = values == before + 1
+    occurring = np.flatnonzero(np.bincount(values - start) >= 5)[1:] + start
+    by_level = [float(follows[values == level].mean()) for level in occurring.tolist()]
+    starts = np.flatnonzero(values == start)
+    return len(by_level) > 1 and min(by_level) >= _FOLLOWS and _differ(np.diff(starts))
+
+
+def _numbers_members(values: np.ndarray, units: Units) -> bool:
+    """Return whether numbers count the members of nearly each unit: 1 to its size, each once, three or more in some."""
+    if not _differ(units.size) or np.count_nonzero(units.size > 2) < 5 or not _tells_apart(units, values):
+        return False
+    last = -units.least(-values)
+    return bool((last - values.min() + 1 == units.size).mean() >= _FOLLOWS)
+
+
+def _differ(sizes: np.ndarray) -> bool:
+    """Return whether sizes of households differ, as those of a pattern that comes again and again do not."""
+    return len(sizes) > 1 and bool(np.bincount(sizes).max() <= 0.95 * len(sizes))
+
+
+def _tells_apart(units: Units, values: np.ndarray) -> bool:
+    """Return whether unit and number together name single records."""
+    pairs = units.of_record * (int(values.max()) + 1) + values
+    return len(np.unique(pairs)) == len(values)
+
+
+def _decided_by(households: np.ndarray, columns: Sequence[RawColumn], facts_of: Mapping[str, Facts]) -> tuple[str, ...]:
+    """The fewest columns that are constant in each household and together tell all of them apart."""
+    known = Units.from_codes(households)
+    n_households = len(known)
+    able = [column for column in columns if known.constant(column.codes).all()]
+    for column in able:
+        if len(column.values) == n_households:
+            return (column.name,)
+    able.sort(key=lambda c: (not _PART_NAME.fullmatch(c.name), -len(c.values)))
+    for parts in _choices(able[:_MOST_TRIED]):
+        if prod(len(part.values) for part in parts) < n_households:
+            continue
+        if len(Units.of_columns([part.codes[known.first] for part in parts])) < n_households:
+            continue
+        if any(_PART_NAME.fullmatch(c.name) or 3 * len(c.values) >= n_households for c in parts):
+            return _in_file_order(parts, columns)
+        if len(parts) == 2 and any(_rises_within(a, b, known.first) for a, b in (parts, parts[::-1])):
+            return _in_file_order(parts, columns)
+    return ()
+
+
+def _rises_within(outer: RawColumn, inner: RawColumn, records: np.ndarray) -> bool:
+    """Return whether the values of ``outer`` stand together in the file, and ``inner`` counts up within each."""
+    groups, figures = outer.codes[records], inner.numbers[inner.codes[records]]
+    same = groups[1:] == groups[:-1]
+    together = np.count_nonzero(~same) + 1 == len(outer.values)
+    return bool(together and (np.diff(figures)[same] > 0).all())
+
+
+def _named_parts(columns: Sequence[RawColumn], lines: Sequence[np.ndarray]) -> tuple[str, ...]:
+    """The fewest columns with names of such numbers that group the records as households are: few members each, which
+    stand together in the file and whose line numbers differ."""
+    named = [column for column in columns if _PART_NAME.fullmatch(column.name)][:_MOST_TRIED]
+    for parts in _choices(named):
+        units = Units.of_columns([part.codes for part in parts])
+        few = units.size[units.size <= _MOST_MEMBERS].sum() >= _IN_HOUSEHOLDS * len(units.of_record)
+        several = np.count_nonzero(units.size > 1) >= max(1.0, _SEVERAL * len(units))
+        adjoining = int(np.count_nonzero(np.diff(units.of_record))) + 1 == len(units)
+        if few and several and adjoining and all(_tells_apart(units, values) for values in lines):
+            return _in_file_order(parts, columns)
+    return ()
+
+
+def _choices(columns: Sequence[RawColumn]) -> Iterator[tuple[RawColumn, ...]]:
+    for size in range(2, _MOST_PARTS + 1):
+        yield from combinations(columns, size)
+
+
+def _in_file_order(parts: Sequence[RawColumn], columns: Sequence[RawColumn]) -> tuple[str, ...]:
+    chosen = {part.name for part in parts}
+    return tuple(column.name for column in columns if column.name in chosen)
