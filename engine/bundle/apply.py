@@ -210,7 +210,7 @@ def _records(pairs: dict[str, Any], other: RawTable, id_columns: Sequence[str], 
     for record, old_id in enumerate(pairs[OLD]):
         if old_id in record_of or old_id is None:
             raise EngineError(
-                "the ids of the original are missing in some record or not unique, so the records of another file "
+                "the ids of the original are not unique or missing in some record, so the records of another file "
                 "cannot be told apart"
             )
         record_of[old_id] = record
