@@ -20,10 +20,11 @@ from engine.bundle.redrawing import redrawn_exchanges
 from engine.bundle.refusal import Attack, AttackSucceeded
 from engine.common.streams import KEY_BYTES
 from engine.data.table import occupied
+from engine.measures.verdict import verdict_values
 from engine.models.record_release import RecordRelease
 from engine.release.order_trace import order_trace
 from engine.release.records import ReleasedTable
-from engine.report.detected import TOP, detected_once, units_found, units_words
+from engine.report.detected import TOP, detected_once, release_verdict, units_found, units_words
 from engine.sweeps.misfits import misfits
 from engine.sweeps.recodes import released_recodes
 from engine.sweeps.release_warnings import MEND_IDENTIFIER, tells_apart, tells_units_apart
@@ -54,6 +55,7 @@ def attack(source: ExportSource) -> dict[str, Any]:
         "published_tables": _use_published_tables(source),
         "units": name_units(source),
     }
+    result["verdict"] = verdict_values(release_verdict(source.remade, source.study.plan))
     result["seconds"] = round(time.monotonic() - begin, 1)
     for part in ADVICE:
         if result[part].get("succeeded"):
@@ -61,6 +63,7 @@ def attack(source: ExportSource) -> dict[str, Any]:
     return result
 
 
+_OWN_FORM = {"why", "calibration", "fit", "by_tables", "by_rarity", "units"}
 ADVICE: dict[Attack, str] = {
     "keys": "make a study of its own with a new key, which the system draws where no key file is named",
     "undoing": "make a study of its own with a new key, which the system draws where no key file is named",
@@ -237,7 +240,7 @@ def _use_published_tables(source: ExportSource) -> dict[str, Any]:
     return {
         "tried": 1,
         "published": source.study.plan.threat.published_tables,
-        **{name: value for name, value in vars(found).items() if name not in ("why", "calibration", "fit", "units")},
+        **{name: value for name, value in vars(found).items() if name not in _OWN_FORM},
         "fit": None if found.fit is None else {**found.fit._asdict(), "converged": found.fit.converged},
         "top": TOP,
         "calibration": [row._asdict() for row in found.calibration],

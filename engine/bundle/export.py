@@ -20,10 +20,13 @@ from engine.common.errors import EngineError, Remedy, UsageError
 from engine.common.messages import Message, Report
 from engine.data.microdata import RawTable
 from engine.decision.states import altered_since, decision_status
+from engine.decision.verdict_log import VERDICT
+from engine.measures.verdict import verdict_words
 from engine.plan.context import check_include
 from engine.plan.rate_range import rate_range
 from engine.release.results import RunStatus
 from engine.report.chair import CHAIR, chair_facts
+from engine.report.detected import release_verdict
 from engine.report.pdf_file import why_no_pdf
 from engine.report.write import write_chair
 from engine.study.decision_log import append, entries
@@ -214,6 +217,8 @@ def _write(source: ExportSource | StreamedSource, out: Path, tier: str, tiers: t
             attack_result = attack(source)
             if attack_result["misfits"]["telling"]:
                 say(Message("warning", f"{attack_result['misfits']['why']}; the chair's annex says so"))
+            verdict = release_verdict(source.remade, source.study.plan)
+            say(Message("warning" if verdict.finds else "note", verdict_words(verdict)))
         else:
             attack_result = {"made": False, "why": _UNATTACKED, "units": name_units(source)}
         if attack_result["units"]["telling"]:
@@ -249,6 +254,8 @@ def _write(source: ExportSource | StreamedSource, out: Path, tier: str, tiers: t
             "sha256": released,
             "sums": sums,
         }
+        if VERDICT in attack_result:
+            detail[VERDICT] = attack_result[VERDICT]
         if "members" in attack_result:
             detail["members"] = members.summary(attack_result["members"])
         append(source.study, "exporting", detail)

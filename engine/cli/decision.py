@@ -153,6 +153,8 @@ def run_decide(args: argparse.Namespace) -> None:
     from engine.decision.choice import released_run_now
     from engine.decision.release_check import released_run_text
     from engine.decision.states import NOT_TO_RETURN, ONLY_SUBMITTED, DecisionStatus, decide, decision_status, withhold
+    from engine.decision.verdict_log import logged_verdict
+    from engine.measures.verdict import verdict_words
     from engine.study.decision_log import EVENTS, entries
     from engine.study.key_commitment import commitment_words
     from engine.study.ledger import Ledger, ledger_of, ledger_sentences
@@ -195,10 +197,15 @@ def run_decide(args: argparse.Namespace) -> None:
             _ask_for_unstated(study.plan, args.study)
         choice = status.choice
         place = "" if choice is None else released_run_text(released_run_now(study, choice))
+        verdict = None if choice is None else logged_verdict(study, f"{choice.label}/{choice.replicate}")
     candidate = f"{status.choice.label}/{status.choice.replicate}: " if status.choice else ""
     say(f"{candidate}{status.state}. {status.words}" if candidate else status.words)
     if place:
         say(place)
+    if verdict is not None:
+        say(verdict_words(verdict))
+    elif choice is not None:
+        say(f"its release was not attacked yet: frontier recheck {args.study} --data DATA")
     if status.number:
         say(f"approval {status.number}" + (f", on condition: {status.conditions}" if status.conditions else ""))
     elif status.conditions:

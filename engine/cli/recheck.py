@@ -45,7 +45,12 @@ def add_commands(commands: Commands) -> None:
 def run_recheck(args: argparse.Namespace) -> None:
     """Run finalists on fresh replicates; list their figures in the sweep and on the fresh runs."""
     from engine.decision.choice import finalists
+    from engine.decision.states import decision_status
+    from engine.decision.verdict_log import log_verdict
+    from engine.measures.verdict import verdict_words
     from engine.report.candidate_table import scenario_rows
+    from engine.report.describe import remade
+    from engine.report.detected import release_verdict
     from engine.report.unit_counts import with_units
     from engine.study.keys import key_path, read_key
     from engine.study.study import Study
@@ -57,6 +62,10 @@ def run_recheck(args: argparse.Namespace) -> None:
         view = map_of(study, args)
         places = [study.find(text)[0].index for text in args.candidate or ()] or finalists(study, view)
         key = read_key(key_path(study.path, args.key_file))
+        choice, verdict = decision_status(study).choice, None
+        if choice is not None and study.find(choice.label)[0].index in places and raw.streamed is None:
+            verdict = release_verdict(remade(study, raw, choice.label, choice.replicate, key), study.plan)
+            log_verdict(study, f"{choice.label}/{choice.replicate}", verdict)
         recheck(study, raw, key, places, args.replicates, **options)
         fresh_view = map_of(study, args, fresh=True)
         labels = {view.scenarios[place].label for place in places}
@@ -70,3 +79,5 @@ def run_recheck(args: argparse.Namespace) -> None:
     for title, figures, rows in tables:
         say(title)
         print_table(figures, rows)
+    if verdict is not None:
+        say(verdict_words(verdict))

@@ -11,6 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from engine.measures.base import Figure, Measure
+from engine.measures.verdict import Verdict
 from engine.models.record_release import RecordRelease
 from engine.release.records import ReleasedTable
 
@@ -41,6 +42,12 @@ class Rarity(NamedTuple):
     def alone_altered(self) -> float:
         """Share of altered ones among those; NaN where there is none."""
         return float(self.altered[self.sharing == 1].mean()) if self.alone else float("nan")
+
+    def verdict(self, of: str) -> Verdict:
+        """The verdict on those with a member who is alone, whom an intruder suspects first."""
+        right = int(np.count_nonzero(self.altered[self.sharing == 1]))
+        n = len(self.altered)
+        return Verdict("rare", n, self.alone, right, self.alone * float(self.altered.mean()) if n else 0.0, of)
 
 
 def rarity(release: RecordRelease, table: ReleasedTable, attributes: tuple[int, ...]) -> Rarity:

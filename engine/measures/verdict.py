@@ -7,9 +7,11 @@ documents and the command line show its severity and print :func:`verdict_words`
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
-from dataclasses import dataclass
-from typing import Literal
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass
+from typing import Any, Literal
+
+import msgspec
 
 Severity = Literal["untried", "none", "caution", "serious"]
 SEVERITIES: tuple[Severity, ...] = ("untried", "none", "caution", "serious")
@@ -78,31 +80,73 @@ class Verdict:
         return self.named * sum(a * math.log(a / b) for a, b in parts if a > 0)
 
 
+@dataclass(frozen=True)
+class BareVerdict:
+    """A verdict without its figure and without more than two degrees of severity: what readers may see from whom the
+    number of altered records is withheld."""
+
+    kind: AttackKind
+    severity: Severity
+    of: str = "records"
+
+    @classmethod
+    def of_verdict(cls, verdict: Verdict) -> BareVerdict:
+        """Return a verdict without its figure."""
+        return cls(verdict.kind, "caution" if verdict.finds else verdict.severity, verdict.of)
+
+    @property
+    def finds(self) -> bool:
+        """Return whether the names are better than guesses."""
+        return self.severity == "caution"
+
+
 def worst(verdicts: Iterable[Verdict]) -> Verdict:
     """The most severe of some verdicts, of equally severe ones that with the most skill."""
     return max(verdicts, key=lambda one: (SEVERITIES.index(one.severity), one.skill))
 
 
+def verdict_values(verdict: Verdict) -> dict[str, Any]:
+    """A verdict as plain values, for a file or a log, with its severity."""
+    return {**asdict(verdict), "severity": verdict.severity}
+
+
+def verdict_of(values: Mapping[str, Any]) -> Verdict | None:
+    """The verdict of such values; None where there is none that this version knows."""
+    try:
+        return msgspec.convert({name: value for name, value in values.items() if name != "severity"}, Verdict)
+    except msgspec.ValidationError:
+        return None
+
+
 # -- words -----------------------------------------------------------------------------------------------------------
 
-TITLES: dict[Severity, str] = {
+_TITLES: dict[Severity, str] = {
     "untried": "Not attacked",
     "none": "Altered {of} are not recognised",
     "caution": "Some altered {of} are recognised",
     "serious": "Altered {of} are recognised",
 }
-"""The finding in a few words."""
 _KNOWLEDGE: dict[AttackKind, str] = {
     "tables": "has published two-way tables of the original",
     "units": "has published two-way tables of the original by place",
     "rare": "knows that those at risk were altered first",
-    "columns": "compares altered values with the columns that stayed",
+    "columns": "compares the values that were exchanged with the columns that stayed",
 }
 
 
-def title_words(verdict: Verdict) -> str:
+def title_words(verdict: Verdict | BareVerdict) -> str:
     """The finding in a few words."""
-    return TITLES[verdict.severity].format(of=verdict.of)
+    return _TITLES[verdict.severity].format(of=verdict.of)
+
+
+def bare_words(verdict: BareVerdict) -> str:
+    """The finding without its figure."""
+    title = title_words(verdict)
+    if verdict.severity == "untried":
+        return f"{title}: whether altered {verdict.of} can be recognised was not worked out."
+    if not verdict.finds:
+        return f"{title}: the attacks that were tried name them no better than guessing does."
+    return f"{title}: an intruder who {_KNOWLEDGE[verdict.kind]} names them better than by guessing."
 
 
 def verdict_words(verdict: Verdict) -> str:

@@ -14,6 +14,7 @@ from engine.common.version import __version__
 from engine.decision.meant_run import meant_run
 from engine.decision.states import STATES, State
 from engine.measures.declared import sensitive
+from engine.measures.verdict import BareVerdict
 from engine.mechanisms import mechanism
 from engine.models.columns import numeric_columns
 from engine.models.record_release import RecordRelease
@@ -24,7 +25,7 @@ from engine.report.claims import claims
 from engine.report.context import ReportContext, measure_rows, report_context, the_map
 from engine.report.decision_history import late_rule_words, log_rows, recommendation
 from engine.report.describe import occupancy
-from engine.report.detected import detected_once, tables_tell
+from engine.report.detected import detected_once, release_verdict, tables_tell
 from engine.report.exposed import exposure
 from engine.report.facts import (
     Approved,
@@ -100,7 +101,7 @@ def findings(study: Study, realisation: Remade, order: np.ndarray | None = None)
 def recognised(release: RecordRelease, realisation: Remade, plan: Plan, fewest: int) -> Recognised:
     """What an intruder would recognise in a release; a cell of fewer than ``fewest`` records is small."""
     table, altered = realisation.data.table, altered_in(release)
-    found = detected_once(realisation, plan)
+    found, verdict = detected_once(realisation, plan), release_verdict(realisation, plan)
     return Recognised(
         fewest=fewest,
         nothing_done=key_set(table, plan.keys, altered, fewest),
@@ -111,6 +112,8 @@ def recognised(release: RecordRelease, realisation: Remade, plan: Plan, fewest: 
         rare_of=found.of,
         all_but_one=all_but_one(table, plan.keys, altered, fewest),
         sensitive=sensitive(plan),
+        finding=BareVerdict.of_verdict(verdict),
+        verdict=verdict if plan.publish.members_rate == "tell" else None,
     )
 
 

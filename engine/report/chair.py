@@ -10,13 +10,14 @@ import numpy as np
 from engine.common.wording import upper_first
 from engine.decision.altered_groups import AlteredGroup, altered_groups, altered_share, group_caution, groups_to_show
 from engine.decision.cautions import caution_text
+from engine.measures.verdict import Verdict, verdict_words
 from engine.mechanisms import amount, mechanism
 from engine.models.columns import numeric_columns
 from engine.models.record_release import RecordRelease
 from engine.release.records import ReleasedTable
 from engine.report import codec
 from engine.report.context import report_context
-from engine.report.detected import units_found, units_words
+from engine.report.detected import release_verdict, units_found, units_words
 from engine.report.unit_counts import UnitsChanged, units_changed
 from engine.sweeps.misfits import released_misfits
 
@@ -51,7 +52,8 @@ class ChairFacts:
     share of their records that is altered, ``caution`` says where that is far above the share of all (empty: nowhere,
     or in a bundle of an earlier version).  ``units`` are the households that changed (None: records belong to none).
     ``told`` says how surely columns that stayed tell which records were altered, ``by_tables`` how surely published
-    tables of places tell which records or households (empty: they do not).
+    tables of places tell which records or households (empty: they do not).  ``verdict`` is that of all attacks (None:
+    in a bundle of an earlier version).
     """
 
     letter: str
@@ -71,6 +73,12 @@ class ChairFacts:
     told: str = ""
     asked_amount: str = ""
     by_tables: str = ""
+    verdict: Verdict | None = None
+
+    @property
+    def verdict_sentence(self) -> str:
+        """The verdict in words; empty where there is none."""
+        return "" if self.verdict is None else verdict_words(self.verdict)
 
     def to_json(self) -> str:
         """As JSON text."""
@@ -120,4 +128,5 @@ def chair_facts(study: Study, realisation: Remade) -> ChairFacts:
         units=units_changed(realisation),
         told=f"{upper_first(found[0].words)}." if found and found[0].is_telling else "",
         by_tables=units_words(by_tables) if by_tables is not None and by_tables.finds else "",
+        verdict=release_verdict(realisation, study.plan),
     )

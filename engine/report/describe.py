@@ -118,10 +118,11 @@ def changes(realisation: Remade, keys: Sequence[str]) -> Changes:
     )
 
 
-def remade(study: Study, raw: RawTable, label: str, replicate: int) -> Remade:
-    """One realisation of a study down to records, with the key beside the study; the figures are not compared here."""
+def remade(study: Study, raw: RawTable, label: str, replicate: int, key: bytes | None = None) -> Remade:
+    """One realisation of a study down to records, with the key beside the study unless it is given; the figures are not
+    compared here."""
 
-    key = read_key(key_path(study.path))
+    key = read_key(key_path(study.path)) if key is None else key
     check_same(study, raw, key)
     data = code(raw, study.plan)
     scenario, _ = study.find(label)

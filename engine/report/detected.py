@@ -11,16 +11,18 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from decimal import Decimal
+from fractions import Fraction
 from typing import TYPE_CHECKING, TypedDict
 
 import numpy as np
 
 from engine.common.blas_threads import one_thread
 from engine.common.wording import lower_first
-from engine.measures.detection_grades import Calibration, attacked, auc, calibration, graded, precision
+from engine.measures.detection_grades import Calibration, Graded, attacked, auc, calibration, graded, precision
 from engine.measures.moved_units import Found, named
 from engine.measures.rarity import Rarity, rarity
-from engine.measures.verdict import verdict_words
+from engine.measures.verdict import Verdict, verdict_words, worst
 from engine.mechanisms import mechanism
 from engine.mechanisms.base import names_in
 from engine.models.adjusted_table import TablesFit
@@ -30,6 +32,7 @@ from engine.release.records import ReleasedTable
 from engine.release.spec import beyond_roles
 from engine.report.other_keys import altered_in
 from engine.report.recognised_facts import TablesTell
+from engine.sweeps.misfits import released_misfits
 from engine.sweeps.record_evaluator import batch_of
 
 if TYPE_CHECKING:
@@ -45,6 +48,7 @@ _MOST_ATTRIBUTES = 55  # pairs of more have more terms than a fit can hold
 _FACTOR = 3.0  # width of an interval within which the extent counts as known
 _OFF = 1 / 3  # share of the rate by which an inferred one may be off and still be found
 _BETTER = 0.6  # area under the curve from which on detection is better than guessing
+_UNTRIED = Verdict("untried", why="it was not tried")
 
 
 @dataclass(frozen=True)
@@ -65,7 +69,8 @@ class Detected:
     of these.  None where the method does not take records at risk first.
 
     ``units`` are the grades of the attack that supposes no method (None: on a random swap); of whole households that
-    moved ``auc`` and ``precision`` are theirs, else the better ones of both attacks.
+    moved ``auc`` and ``precision`` are theirs, else the better ones of both attacks.  ``verdict`` is the worst of all
+    attacks.
     """
 
     why: str
@@ -86,6 +91,14 @@ class Detected:
     alone: int = 0
     alone_altered: float | None = None
     units: Found | None = None
+    by_tables: Verdict = _UNTRIED
+    by_rarity: Verdict | None = None
+
+    @property
+    def verdict(self) -> Verdict:
+        """The worst verdict of these attacks."""
+        tried = [self.by_tables, self.by_rarity, None if self.units is None else self.units.verdict]
+        return worst(one for one in tried if one is not None)
 
     @property
     def finds_attributes(self) -> bool:
@@ -100,10 +113,8 @@ class Detected:
 
     @property
     def finds_records(self) -> bool:
-        """Whether altered records look more suspect than others, by more than guessing explains."""
-        if self.units is not None and self.units.finds:
-            return True
-        return self.auc is not None and self.auc >= _BETTER and not self.moved_households
+        """Whether the most suspect records or households are altered, by more than guessing explains."""
+        return self.by_tables.finds or (self.units is not None and self.units.verdict.finds)
 
     @property
     def moved_households(self) -> bool:
@@ -122,22 +133,22 @@ def detected(realisation: Remade, plan: Plan) -> Detected:
     release = RecordRelease(original, realisation.tables[:1], plan, realisation.spec)
     shape, altered, units = realisation.data.domain.shape, altered_in(release), units_found(release)
     if why := _too_large(shape) or ("" if altered else "no record has another value of an attribute"):
-        return Detected(
-            why, (), altered, 0.0, 0.0, 0.0, 0.0, "", None, None, (), **_by_method(release, altered), units=units
-        )
+        untried, by_method = Verdict("untried", why=why), _by_method(release, altered)
+        nothing = (0.0, 0.0, 0.0, 0.0, "", None, None, ())
+        return Detected(why, (), altered, *nothing, units=units, by_tables=untried, **by_method)
     batch = batch_of(release, range(len(shape)))
     whole = units is not None and units.of == "households"
     areas, precisions = ([], []) if units is None else ([units.auc], [units.precision])
     rows: list[Calibration] = []
     with one_thread():  # threads that wait for each other take thirty times as long on a busy machine
         cells, records, inference = attacked(batch)[0]
-        model, fit = "", None
+        model, fit, by_tables = "", None, _UNTRIED
         if not whole:  # of single records, which whole households are not
             swapped = [shape[int(str(place))] for place in inference.attributes]
             model = next(name for name in MODELS if _fits(cells.cells, shape, name, max(swapped, default=2)))
             grade = graded(batch, model)[0]
             areas, precisions = [auc(grade), *areas], [precision(grade, TOP), *precisions]
-            rows, fit = calibration(grade), grade.detection.fit
+            rows, fit, by_tables = calibration(grade), grade.detection.fit, _named(grade)
     names = realisation.data.domain.names
     return Detected(
         why="",
@@ -152,9 +163,31 @@ def detected(realisation: Remade, plan: Plan) -> Detected:
         precision=_figure(max(precisions)),
         calibration=tuple(rows),
         fit=fit,
+        by_tables=by_tables,
         **_by_method(release, altered),
         units=units,
     )
+
+
+def _named(grade: Graded) -> Verdict:
+    """The verdict on the most suspect thousandth and hundredth, and on as many as are altered: the worst of these."""
+    n, altered = int(grade.release.counts.sum()), int(grade.altered.sum())
+    shares = [Fraction(1, 1000), Fraction(TOP).limit_denominator(), Fraction(altered, n)]
+    verdicts = []
+    for first in sorted({math.ceil(share * n) for share in shares}):
+        right = precision(grade, Decimal(first) / n) * first
+        verdicts.append(Verdict("tables", n, first, right, first * altered / n))
+    return worst(verdicts)
+
+
+def release_verdict(realisation: Remade, plan: Plan) -> Verdict:
+    """The worst verdict of the attacks that name altered records of a release, made once for all reports on it."""
+
+    def worst_of_all() -> Verdict:
+        by_columns = [one.verdict for one in released_misfits(realisation, plan)]
+        return worst([detected_once(realisation, plan).verdict, *by_columns])
+
+    return realisation.own.cached(("verdict", plan.keys), worst_of_all)
 
 
 def detected_once(realisation: Remade, plan: Plan) -> Detected:
@@ -194,6 +227,7 @@ class _ByMethod(TypedDict, total=False):
     rare_auc: float | None
     alone: int
     alone_altered: float | None
+    by_rarity: Verdict | None
 
 
 def _by_method(release: RecordRelease, altered: Sequence[str]) -> _ByMethod:
@@ -214,12 +248,14 @@ def _by_method(release: RecordRelease, altered: Sequence[str]) -> _ByMethod:
     places = method.altered(spec) if method.whole_units else ()
     sharing = rarity(release, release.tables[0], domain.indices(tuple(dict.fromkeys((*places, *known))))).sharing
     rare = Rarity(sharing, rarity(release, release.tables[0], domain.indices(tuple(altered))).altered)
+    of = "records" if release.data.units is None else "households"
     return {
         "not_known": not_known,
-        "of": "records" if release.data.units is None else "households",
+        "of": of,
         "rare_auc": _figure(rare.auc),
         "alone": rare.alone,
         "alone_altered": _figure(rare.alone_altered),
+        "by_rarity": rare.verdict(of),
     }
 
 

@@ -21,7 +21,7 @@ from engine.report.exposed_counts import DIRECTIONS, direction
 from engine.report.like_with_like import bound_check_words
 from engine.report.loss_words import CHANGES_WITHHELD, beyond_words, names_tolerances
 from engine.report.rate_words import is_coarse
-from engine.report.recognised_words import learnt_words, recognised_sentences
+from engine.report.recognised_words import finding_words, learnt_words, recognised_sentences
 from engine.report.run_words import fresh_beside
 
 if TYPE_CHECKING:
@@ -50,9 +50,13 @@ class PageOne:
 def page_one(findings: Findings) -> PageOne:
     """The first page, from findings alone."""
     recommendation, row = findings.recommendation, recommended(findings)
+    facts = findings.recognised
+    is_found = facts is not None and facts.finding is not None and facts.finding.finds
+    risk = [_against_nothing(findings), spread_words(findings), bound_check_words(findings)]
+    risk += [] if is_found else [finding_words(findings)]
     rows = [
         ("Why this one", _why(findings)),
-        ("Risk", _sentences([_against_nothing(findings), spread_words(findings), bound_check_words(findings)])),
+        ("Risk", _sentences(risk)),
         ("Left out", _sentences([left_out(findings), learnt_words(findings), *recognised_sentences(findings)])),
         ("Most exposed", _numbered(exposed_groups(findings))),
         ("Worst losses", _sentences([beyond_words(findings.utility), _worst_losses(findings)])),
@@ -63,7 +67,7 @@ def page_one(findings: Findings) -> PageOne:
     ]
     return PageOne(
         decision=f"{decision_words(findings)} Candidate {row.letter} {row.words}.",
-        warnings=(*_overruled(findings), *recommendation.cautions),
+        warnings=(*_overruled(findings), *([finding_words(findings)] if is_found else []), *recommendation.cautions),
         rows=tuple((name, text) for name, text in rows if text),
         to_sign=not is_decided(findings),
     )

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from engine.measures.verdict import BareVerdict, Verdict
 from engine.plan.context import PublishedTables
 
 
@@ -51,7 +52,9 @@ class Recognised:
     among the rare better than by guessing (None: the method does not, or it was not worked out), ``rare_of`` whether
     these are records or households.  ``all_but_one`` are the sets of all keys but one, in the order of the key left out
     (empty where there are few keys or very many, and in findings of an earlier version); ``sensitive`` are the
-    attributes that the plan declares sensitive.
+    attributes that the plan declares sensitive.  ``finding`` is the verdict of all attacks without its figure, and
+    ``verdict`` the whole of it where members are told how many records were altered (both None in findings of an
+    earlier version).
     """
 
     fewest: int
@@ -63,3 +66,5 @@ class Recognised:
     rare_of: str = "records"
     all_but_one: tuple[KeySet, ...] = ()
     sensitive: tuple[str, ...] = ()
+    finding: BareVerdict | None = None
+    verdict: Verdict | None = None

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from engine.common.wording import listed, plural
+from engine.measures.verdict import bare_words, verdict_words
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -26,6 +27,15 @@ def recognised_sentences(findings: Findings) -> list[str]:
     altered = "exchanged" if findings.design.swap else "altered"
     sentences = [*_unswapped(facts, altered), *_few(facts, altered)]
     return [*sentences, tables_sentence(facts.tables, altered), *_rare(facts, altered)]
+
+
+def finding_words(findings: Findings) -> str:
+    """The verdict of the attacks on the release, with its figure where members may see it; empty in a bundle of an
+    earlier version."""
+    facts = findings.recognised
+    if facts is None or facts.finding is None:
+        return ""
+    return bare_words(facts.finding) if facts.verdict is None else verdict_words(facts.verdict)
 
 
 def columns_beside_keys(findings: Findings) -> list[str]:

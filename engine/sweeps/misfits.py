@@ -15,6 +15,7 @@ import numpy as np
 
 from engine.common.wording import listed
 from engine.data.microdata import Microdata, RawColumn
+from engine.measures.verdict import Verdict
 from engine.plan import Plan
 from engine.sweeps.release_warnings import released_names
 from engine.sweeps.remake import Remade, carriers_of
@@ -26,7 +27,7 @@ _FEW_CELLS = 4  # cells of a table for each record, up to which all are counted
 _MOST_PAIRED = 12  # columns up to which every two of them are looked at together
 _LOOKED_AT = 200_000_000  # records times levels beside numbers that seldom repeat, and times pairs of columns
 _FEWEST = 20  # records altered, and unaltered, below which a few lucky ones would be a success
-_TELLING, _CERTAIN = 0.5, 0.9
+_CERTAIN = 0.9
 
 
 @dataclass(frozen=True)
@@ -54,9 +55,14 @@ class Misfit:
         return (self.rightly - self.alone) / (self.altered - self.alone) if self.alone < self.altered else 0.0
 
     @property
+    def verdict(self) -> Verdict:
+        """The verdict on the records that are named."""
+        return Verdict("columns", self.n_records, self.altered, self.rightly, self.alone)
+
+    @property
     def is_telling(self) -> bool:
         """True where more than half of the way to certain names is gone: a matter for the board."""
-        return self.skill > _TELLING
+        return self.verdict.severity == "serious"
 
     @property
     def words(self) -> str:

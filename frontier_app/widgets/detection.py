@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from engine.report.detected import detected
+from engine.report.detected import detected_once
 from engine.study.study import Study
 from engine.sweeps.remake import Remade
 from frontier_app.session import state
@@ -11,4 +11,6 @@ from frontier_app.wording import recognised
 
 def of(study: Study, release: Remade, which: tuple[object, ...]) -> str:
     """It in words; ``which`` are study, candidate and replicate."""
-    return recognised.detection_words(state.get().memo.get("detected", which, lambda: detected(release, study.plan)))
+    return recognised.detection_words(
+        state.get().memo.get("detected", which, lambda: detected_once(release, study.plan))
+    )

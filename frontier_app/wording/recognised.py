@@ -25,8 +25,7 @@ CARRIED = "Who carries the change"
 POLICIES: dict[PublishedTables, str] = {"yes": "yes", "no": "no", "not known": "not known (taken as yes)"}
 UNDONE = (
     "Published tables of the original undo part of the protection. Two-way tables of it, beside the released file, tell"
-    " which attributes were swapped and in about how many records, and the released file itself which records look"
-    " altered."
+    " which attributes were swapped and in about how many records, and which records are probably altered."
 )
 """What published tables do, in general."""
 
@@ -142,9 +141,9 @@ def found_words(found: Mapping[str, Any]) -> str:
     ]
     if found["auc"] is not None and found["precision"] is not None and found.get("model", True):
         sentences.append(
-            f"An altered record looks more unusual than an unaltered one in {_percent(found['auc'])} of cases"
+            f"An altered record is more suspect than an unaltered one in {_percent(found['auc'])} of cases"
             f" (guessing: 50 %), and {_percent(found['precision'])} of the {_percent(found['top'])} of records that"
-            " look most unusual are altered."
+            " are most suspect are altered."
         )
     if not_known := found.get("not_known"):
         sentences.append(f"The attack does not know that {' and that '.join(not_known)}; whoever does may find more.")

@@ -16,7 +16,7 @@ from engine.report.memo import BANNER
 from engine.report.redaction import WITHHELD_WORDS
 from engine.report.words import figure
 from frontier_app.charts import board_map
-from frontier_app.widgets import board_source, elements, workflow
+from frontier_app.widgets import board_source, elements, verdict, workflow
 from frontier_app.widgets.board_source import Missing, NoRelease
 from frontier_app.wording.markup import Markdown, bullets, markdown, table
 
@@ -65,6 +65,8 @@ def _head(findings: Findings) -> None:
     st.markdown(markdown("**{}**", cover.state_words))
     with st.container(key="board-lead"):
         st.markdown(" ".join(summary(findings)))
+    if findings.recognised is not None and (found := findings.recognised.verdict or findings.recognised.finding):
+        verdict.show(found)
     if findings.recommendation.cautions:
         st.warning(
             markdown(

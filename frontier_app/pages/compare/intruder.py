@@ -13,7 +13,7 @@ from engine.study.study import Study
 from engine.sweeps.remake import Remade
 from frontier_app.pages.compare.counts import Which
 from frontier_app.session import state
-from frontier_app.widgets import detection, other_keys
+from frontier_app.widgets import detection, other_keys, verdict
 from frontier_app.widgets.key_table import MOST_KEYS
 from frontier_app.wording import recognised
 from frontier_app.wording.markup import bullets, markdown
@@ -28,6 +28,7 @@ def page(study: Study, view: RiskUtilityMap, release: Remade, which: Which) -> N
         )
         st.markdown(recognised.unswapped_words(nothing, unswapped, fewest))
         st.markdown(bullets([recognised.few_keys_words(keys, fewest) for keys in few if keys.small]))
+    verdict.show(verdict.of(study, release, which[:3]))
     st.markdown(markdown("**{}.** {}", "Published tables of the original", detection.of(study, release, which[:3])))
     st.caption(recognised.UNDONE)
 

@@ -12,10 +12,12 @@ from engine.common.errors import EngineError
 from engine.common.messages import Message
 from engine.common.wording import columns_named, upper_first
 from engine.decision.states import DecisionStatus, decision_status
+from engine.decision.verdict_log import logged_verdict
+from engine.measures.verdict import Verdict, verdict_of
 from engine.report.parameters import besides_words
 from engine.study.study import Study
 from frontier_app.session import actions, exports, state
-from frontier_app.widgets import compare_table, elements, study_page, workflow
+from frontier_app.widgets import compare_table, elements, study_page, verdict, workflow
 from frontier_app.wording import recognised, remedies, text
 from frontier_app.wording.markup import bullets, markdown
 
@@ -80,7 +82,7 @@ def page() -> None:
                 workflow.state_box(study, status)
                 _readers()
                 _ask(study, status)
-        _written(status)
+            _written(status, study)
     except EngineError as error:
         elements.show_error(error)
 
@@ -300,7 +302,7 @@ def _watch() -> None:
 # -- what was written ------------------------------------------------------------------------------------------------
 
 
-def _written(status: DecisionStatus) -> None:
+def _written(status: DecisionStatus, study: Study) -> None:
     at = state.get().workspace
     written = exports.complete(at) if at is not None else []
     if not written:
@@ -315,13 +317,22 @@ def _written(status: DecisionStatus) -> None:
         stamp = bundles_written.folder.name.split("-")
         title = f"{stamp[0]} for {names}, {stamp[1][:4]}-{stamp[1][4:6]}-{stamp[1][6:]} {stamp[2][:2]}:{stamp[2][2:4]}"
         with st.expander(title, expanded=number == 0, icon=":material/folder_zip:"):
-            _export(bundles_written)
+            _export(status, study, bundles_written)
     if len(written) > _SHOWN:
         st.caption(f"These are the latest {_SHOWN} of {len(written)}; each has another order of rows.")
 
 
-def _export(written: exports.Export) -> None:
-    st.success(_checked(written), icon=":material/verified_user:")
+def _export(status: DecisionStatus, study: Study, written: exports.Export) -> None:
+    searched = (
+        "All bytes were searched for keys, secrets, paths and names, and nothing was found. Every file is on its"
+        " reader's list."
+    )
+    found = _verdict(status, study, written) if "public" in written.bundles else None
+    if found is None:
+        st.success(searched, icon=":material/verified_user:")
+    else:
+        verdict.show(found)
+        st.caption(" ".join([searched, *_attacked(written.attack)]))
     columns = st.columns(min(len(written.bundles), 4) or 1, gap="medium")
     for column, tier in zip(columns, written.bundles, strict=False):
         with column.container(border=True, height="stretch"):
@@ -351,16 +362,14 @@ def _export(written: exports.Export) -> None:
     st.code(str(written.folder), language=None)
 
 
-def _checked(written: exports.Export) -> str:
-    """The findings of the search and of the attack in words; a bundle that fails either is never written."""
-    sentences = [
-        "All bytes were searched for keys, secrets, paths and names, and nothing was found. Every file is on its"
-        " reader's list."
-    ]
-    if "public" in written.bundles:
-        sentences.append("The release was attacked before it was written, and no attack succeeded.")
-        sentences += _attacked(written.attack)
-    return " ".join(sentences)
+def _verdict(status: DecisionStatus, study: Study, written: exports.Export) -> Verdict | None:
+    """The verdict of the attack before a public bundle was written: in the analyst's bundle, else in the log."""
+    if written.attack and "verdict" in written.attack:
+        return verdict_of(written.attack["verdict"])
+    choice = status.choice
+    if choice is None or choice.label != written.label:
+        return None
+    return logged_verdict(study, f"{choice.label}/{choice.replicate}")
 
 
 def _attacked(attack: Mapping[str, Any] | None) -> list[str]:

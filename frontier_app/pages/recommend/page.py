@@ -33,6 +33,7 @@ from frontier_app.widgets import (
     study_page,
     unmet_bound,
     unstated_entries,
+    verdict,
     workflow,
 )
 from frontier_app.wording import text
@@ -77,6 +78,8 @@ def _recorded_risk(study: Study, view: RiskUtilityMap, choice: Choice, *, share:
             st.markdown(line)
         if np.isfinite(view.risk_loss[study.find(choice.label)[0].index]):
             st.markdown(risk_in_words.released(study, view, choice))
+        with elements.errors_shown():
+            verdict.of_choice(study, choice, ask="Attack the recommended release")
         elements.go("threat", "What published tables of the original tell", primary=False)
 
 

@@ -13,7 +13,7 @@ from engine.plan.context import PUBLISHED_TABLES
 from engine.report.describe import remade
 from engine.study.study import Study
 from frontier_app.session import actions, state
-from frontier_app.widgets import detection, elements
+from frontier_app.widgets import detection, elements, verdict
 from frontier_app.wording import recognised, text
 from frontier_app.wording.markup import markdown
 
@@ -65,6 +65,7 @@ def _of_candidate() -> None:
         place.empty()
         with st.spinner("Remaking the release…"):
             release = now.memo.get("remade", which, lambda: remade(study, raw, label, replicate))
+        verdict.show(verdict.of(study, release, which))
         st.info(
             markdown("**{}:** {}", text.named(scenario), detection.of(study, release, which)), icon=":material/policy:"
         )

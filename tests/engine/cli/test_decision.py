@@ -10,6 +10,8 @@ import pytest
 
 from engine.cli.main import main
 from engine.decision.states import decision_status
+from engine.decision.verdict_log import logged_verdict
+from engine.measures.verdict import verdict_words
 from engine.plan import edit_plan, read_plan
 from engine.plan.samples import load
 from engine.study.decision_log import entries
@@ -152,8 +154,24 @@ def test_what_was_chosen_is_run_again_though_means_leave_it_off_the_frontier(pat
         other = next(scenario.label for scenario in view.scenarios if scenario.label not in frontier)
     assert main(["choose", str(path), "--candidate", other, "--why", "useful", "--by", "Ada"]) == 0
     assert main(["recheck", str(path), "--data", "czech", "--replicates", "2"]) == 0
+    said = capsys.readouterr().out.splitlines()
     with Study.open(path) as study:
         assert set(entries(study)[-1].detail["candidates"]) == {*frontier, other}
+        choice = decision_status(study).choice
+        assert choice is not None
+        verdict = logged_verdict(study, f"{other}/{choice.replicate}")
+    # the same verdict on every command, before anybody submits it
+    assert verdict is not None and verdict.kind == "tables" and verdict_words(verdict) in said
+    assert main(["decide", str(path)]) == 0 and verdict_words(verdict) in capsys.readouterr().out
+
+
+def test_a_choice_that_was_not_attacked_says_how_to_attack_it(path, capsys):
+    with Study.open(path) as study:
+        label = study.scenarios[0].label
+    assert main(["choose", str(path), "--candidate", label, "--why", "useful", "--by", "Ada"]) == 0
+    capsys.readouterr()
+    assert main(["decide", str(path)]) == 0
+    assert f"was not attacked yet: frontier recheck {path} --data DATA" in capsys.readouterr().out
 
 
 @pytest.mark.slow

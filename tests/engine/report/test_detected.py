@@ -11,6 +11,7 @@ import pytest
 from engine.data.frames import table_of_frame
 from engine.data.io.readers import read_table
 from engine.measures import call
+from engine.measures.verdict import Verdict
 from engine.mechanisms.targeted import TRS
 from engine.plan import AttributePlan, DataPlan, Plan
 from engine.plan.recode import code
@@ -18,7 +19,15 @@ from engine.plan.samples import load
 from engine.release.records import ReleasedTable
 from engine.release.spec import AttributeSpec, ReleaseSpec
 from engine.report import detected as module
-from engine.report.detected import Detected, _prefers_rare, detected, detected_once, tables_tell, units_words
+from engine.report.detected import (
+    Detected,
+    _prefers_rare,
+    detected,
+    detected_once,
+    release_verdict,
+    tables_tell,
+    units_words,
+)
 from engine.report.recognised_words import tables_sentence
 from engine.sweeps.evaluator import question_of
 from engine.sweeps.remake import Remade, remake
@@ -117,11 +126,37 @@ def _found(**parts: object) -> Detected:
 
 
 def test_what_counts_as_found() -> None:
-    assert _found().finds_attributes and _found().finds_extent and _found().finds_records
+    assert _found().finds_attributes and _found().finds_extent and not _found().finds_records
+    assert _found(by_tables=Verdict("tables", 1000, 100, 40, 10)).finds_records
     assert not _found(attributes=("A", "B")).finds_attributes
     assert not _found(low=0.04, high=0.13).finds_extent and not _found(inferred=0.2).finds_extent
     assert not _found(rate=0.0, inferred=0.0, low=0.0, high=0.0).finds_extent
-    assert not _found(auc=0.55).finds_records and not _found(auc=None).finds_records
+    assert not _found(by_tables=Verdict("tables", 1000, 10, 1, 1)).finds_records
+
+
+def test_the_verdict_is_that_of_the_worst_attack() -> None:
+    some, most, none = (Verdict("tables", 1000, 100, right, 10) for right in (30, 90, 10))
+    rare = replace(most, kind="rare")
+    assert _found(by_tables=some).verdict == some and _found(by_tables=some, by_rarity=rare).verdict == rare
+    assert _found(by_tables=most, by_rarity=replace(none, kind="rare")).verdict == most
+
+
+@pytest.mark.parametrize("together", [False, True])
+def test_a_swap_of_independent_columns_raises_no_alarm(together: bool) -> None:
+    """Levels of equal size that nothing else tells of; where the others tell them, the alarm is serious."""
+    rng = np.random.default_rng(5)
+    columns = {name: rng.permutation(np.arange(6000) % 3) for name in "abcd"}
+    if together:
+        columns["a"] = columns["b"]
+    raw = table_of_frame(pd.DataFrame({name: values.astype(str) for name, values in columns.items()}))
+    plan = Plan(DataPlan(tuple(AttributePlan(name) for name in raw.names)))
+    data = code(raw, plan)
+    spec = ReleaseSpec(AttributeSpec.parse("a:S", data.domain.names), "0.1", "strict")
+    realisation = remake(data, question_of(plan, data, (call("small_cells"),)), spec, bytes(range(32)))
+    verdict = release_verdict(realisation, plan)
+    assert verdict.severity == ("serious" if together else "none")
+    same = replace(realisation, tables=(ReleasedTable(data),))
+    assert release_verdict(same, plan).severity == "untried"
 
 
 def test_of_a_random_swap_that_draws_rare_records_more_often_rarity_is_looked_at() -> None:

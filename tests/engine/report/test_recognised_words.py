@@ -112,7 +112,8 @@ def test_bundles_of_earlier_versions_open_and_say_nothing_of_it(case: Case) -> N
 def test_no_group_and_no_figure_of_detection_is_among_the_members_findings(case: Case) -> None:
     recognised = json.loads(case.findings.to_json())["recognised"]
     names = {"fewest", "nothing_done", "unswapped", "few_keys", "tables", "rare", "rare_of", "all_but_one", "sensitive"}
-    assert set(recognised) == names
+    assert set(recognised) == names | {"finding", "verdict"} and recognised["verdict"] is None
+    assert set(recognised["finding"]) == {"kind", "severity", "of"} and recognised["finding"]["severity"] != "serious"
     assert all(value is None or isinstance(value, bool | str) for value in recognised["tables"].values())
     counts = [part for part in (recognised["nothing_done"], recognised["unswapped"], *recognised["few_keys"]) if part]
     counts += recognised["all_but_one"]

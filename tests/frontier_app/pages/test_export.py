@@ -18,7 +18,9 @@ from engine.bundle.tiers import Tier
 from engine.common.errors import EngineError
 from engine.common.messages import Message
 from engine.decision.choice import choose
-from engine.decision.states import decide, withhold
+from engine.decision.states import decide, decision_status, withhold
+from engine.decision.verdict_log import log_verdict
+from engine.measures.verdict import SEVERITIES, AttackKind, Severity, Verdict, verdict_values, verdict_words
 from engine.plan import PublishPlan
 from engine.plan.samples import load
 from engine.study.keys import key_path, read_key
@@ -248,13 +250,42 @@ def test_without_data_nothing_is_started(at: Workspace):
         exports.start(at, "x", "public", ["csv"], [], False)
 
 
+BOXES = {"untried": "info", "none": "success", "caution": "warning", "serious": "error"}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("severity", SEVERITIES)
+@pytest.mark.parametrize("logged", [False, True])
+def test_one_verdict_decides_the_colour_of_an_export(at: Workspace, severity: Severity, logged: bool) -> None:
+    """Of the verdict in the analyst's bundle or, without that, of the logged one; nothing else is green or red."""
+    right = {"none": 10, "caution": 30, "serious": 90}.get(severity, 0)
+    kind: AttackKind = "untried" if severity == "untried" else "tables"
+    found = Verdict(kind, 1000, 100, right, 10, why="it is too large")
+    with Study.open(at.folder / "study-1.study") as study:
+        choice = decision_status(study).choice
+        assert choice is not None
+        if logged:
+            log_verdict(study, f"{choice.label}/{choice.replicate}", found)
+    name = f"{choice.label}-20260102-030405-ab12"
+    folder = written(at, name, ("public",) if logged else ("analyst", "public"))
+    if not logged:
+        values = {"verdict": verdict_values(found)}
+        (folder / "analyst" / "internal" / "self-attack.json").write_text(json.dumps(values))
+    made = opened(at)
+    assert not made.exception
+    boxes = {kind: [box.value for box in getattr(made, kind)] for kind in BOXES.values()}
+    assert [kind for kind, values in boxes.items() if verdict_words(found) in values] == [BOXES[severity]]
+    assert "no attack succeeded" not in words(made)
+
+
 def test_what_was_written_is_listed_and_zipped_on_disk(at: Workspace):
     folder = written(at, tiers=("analyst", "member", "public"))
     tables = {
         **{"tried": 1, "attributes": ["town"], "altered": ["town"], "inferred": 0.0961, "low": 0.093, "high": 0.099},
         **{"rate": 0.1, "auc": 0.772, "precision": 0.61, "top": 0.01},
     }
-    attack = {"undoing": {"tried": 800, "succeeded": False}, "published_tables": tables}
+    found = Verdict("tables", 1000, 10, 6.1, 1)
+    attack = {"undoing": {"tried": 800, "succeeded": False}, "published_tables": tables, "verdict": asdict(found)}
     (folder / "analyst" / "internal" / "self-attack.json").write_text(json.dumps(attack))
     (folder / "public" / "release.csv").write_text("a\n1\n")
     (at.folder / "exports" / "x111-broken").mkdir()
@@ -262,7 +293,8 @@ def test_what_was_written_is_listed_and_zipped_on_disk(at: Workspace):
     assert not made.exception
     shown = words(made)
     assert "finds that town was swapped, and infers that 9.61 % of the records are altered" in shown
-    assert "61 % of the 1 % of records that look most unusual are altered" in shown
+    assert "61 % of the 1 % of records that are most suspect are altered" in shown
+    assert verdict_words(found) in shown
     assert "800 guesses" in shown and "release.csv" in shown and "can undo the swap" in shown
     (one,) = exports.complete(at)
     archive = one.archive(Tier.PUBLIC)
