@@ -146,7 +146,7 @@ def bare_words(verdict: BareVerdict) -> str:
         return f"{title}: whether altered {verdict.of} can be recognised was not worked out."
     if not verdict.finds:
         return f"{title}: the attacks that were tried name them no better than guessing does."
-    return f"{title}: an intruder who {_KNOWLEDGE[verdict.kind]} names them better than by guessing."
+    return f"{title} by an intruder who {_KNOWLEDGE[verdict.kind]}."
 
 
 def verdict_words(verdict: Verdict) -> str:

@@ -21,7 +21,7 @@ from engine.report.map_words import FEWER_WORDS, tables_words
 from engine.report.public_wording import match_words, methods_paragraph
 from engine.report.questions import Answer, BoardQuestion
 from engine.report.rate_words import is_coarse, rate_words, withheld_why
-from engine.report.recognised_words import learnt_words, recognised_sentences, small_cells_words
+from engine.report.recognised_words import finding_words, learnt_words, recognised_sentences, small_cells_words
 from engine.report.redaction import RECORDS, is_count_title, is_one_digit_title
 from engine.report.run_words import key_sentences
 from engine.report.words import about as mean_with_error
@@ -209,6 +209,7 @@ def omissions(findings: Findings) -> list[str]:
         "It does not count what can be learnt about a person without singling out a record.",
         "It does not count altered records, which an intruder may take for true.",
         learnt_words(findings),
+        *filter(None, [finding_words(findings)]),
         *recognised_sentences(findings),
     ]
     if findings.map.risk_jointly is not None:

@@ -53,7 +53,6 @@ def page_one(findings: Findings) -> PageOne:
     facts = findings.recognised
     is_found = facts is not None and facts.finding is not None and facts.finding.finds
     risk = [_against_nothing(findings), spread_words(findings), bound_check_words(findings)]
-    risk += [] if is_found else [finding_words(findings)]
     rows = [
         ("Why this one", _why(findings)),
         ("Risk", _sentences(risk)),
