@@ -16,7 +16,7 @@ from xml.sax.saxutils import escape, quoteattr
 import numpy as np
 
 from engine.bundle.files import Tables
-from engine.common.raw_values import is_number, numbers, texts
+from engine.common.raw_values import is_number, texts
 from engine.data.io.arrow_columns import one_array, plain_values
 from engine.data.labels import ColumnLabels
 from engine.report.template import html_of
@@ -112,7 +112,7 @@ def codebook(
 
 def _weights(values: pa.Array, about: ColumnLabels) -> np.ndarray:
     distinct, codes = _coded(values)
-    known = np.where(about.missing_mask(distinct), 0.0, numbers(distinct))
+    known = np.where(about.missing_mask(distinct), 0.0, about.notation_of(distinct).numbers(distinct))
     result: np.ndarray = np.nan_to_num(np.append(known, 0.0)[codes])
     return result
 
@@ -131,7 +131,7 @@ def _column(name: str, values: pa.Array, about: ColumnLabels, weights: np.ndarra
     raw = texts(distinct)
     counts = np.bincount(codes[codes >= 0], minlength=len(raw))
     empty = int((codes < 0).sum())
-    figures = numbers(distinct)
+    figures = about.notation_of(distinct).numbers(distinct)
     is_valid = ~about.missing_mask(distinct)
     missing = {value for value, valid in zip(raw, is_valid, strict=True) if not valid}
     numeric = len(raw) > 0 and not np.isnan(figures[is_valid]).any()

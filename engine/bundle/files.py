@@ -13,7 +13,7 @@ import numpy as np
 from engine.bundle.refusal import Refused
 from engine.bundle.row_order import Rows
 from engine.common.errors import EngineError, UsageError
-from engine.common.raw_values import numbers, text_mask, texts
+from engine.common.raw_values import text_mask, texts
 from engine.common.untrusted import open_plain, read_text
 from engine.common.wording import listed
 from engine.data.io.labelled_writers import write_dta, write_sav, write_xpt
@@ -77,7 +77,7 @@ def refuse_original(tables: Tables, data: Microdata) -> None:
                 before.append(raw.codes + 1)
                 after.append(values.indices.fill_null(-1).to_numpy() + 1)
             else:
-                original = np.append(numbers(raw.values), np.nan)[raw.codes]
+                original = np.append(raw.numbers, np.nan)[raw.codes]
                 both = rounded_codes(original, values.to_numpy(zero_copy_only=False))
                 before.append(both[0])
                 after.append(both[1])

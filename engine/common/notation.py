@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
@@ -33,10 +33,31 @@ class Notation:
     clear: bool = True
 
     def numbers(self, values: pa.Array) -> np.ndarray:
-        """Each value as a float, NaN where it is no number; shape ``(len(values),)``."""
-        if self in (PLAIN, UNCLEAR):
+        """Each value as a float, NaN where it is no number; shape ``(len(values),)``.  Only texts have a notation."""
+        if self.is_plain or not _are_texts(values):
             return numbers(values)
         return self.read(values.to_pylist())
+
+    @property
+    def name(self) -> Literal["comma", "point"]:
+        """The name of the decimal sign."""
+        return "comma" if self.decimal == "," else "point"
+
+    @property
+    def signs(self) -> str:
+        """The signs in words."""
+        return f"a decimal {self.name}" + (f" and '{self.thousands}' between thousands" if self.thousands else "")
+
+    @property
+    def words(self) -> str:
+        """The signs in words, with an example."""
+        sign = self.thousands or self.decimal
+        return f"{self.signs}: '1{sign}234' is {'1234' if self.thousands else '1 and 234 thousandths'}"
+
+    @property
+    def is_plain(self) -> bool:
+        """Return whether texts are numbers as programs write them, if they are numbers at all."""
+        return self in (PLAIN, UNCLEAR)
 
     def read(self, texts: Sequence[str]) -> np.ndarray:
         """Each text as a float, NaN where it is no number in this notation."""
@@ -68,7 +89,7 @@ def notation_of(values: pa.Array) -> Notation:
     """
     import pyarrow as pa
 
-    if not (pa.types.is_string(values.type) or pa.types.is_large_string(values.type)):
+    if not _are_texts(values):
         return PLAIN
     odd = np.isnan(numbers(values))
     if not odd.any():
@@ -83,6 +104,22 @@ def notation_of(values: pa.Array) -> Notation:
         return UNCLEAR if _each_a_number(written) else PLAIN
     (chosen, first), *others = fitting
     return chosen if all(np.array_equal(first, figures) for _, figures in others) else UNCLEAR
+
+
+def readings(values: pa.Array) -> tuple[Notation, ...]:
+    """The notations in which all distinct ``values`` that hold a digit are numbers, where they are other numbers in
+    each; none where one notation is clear or none fits."""
+    if could_be_thousands(values):
+        return PLAIN, Notation(",", ".")
+    if notation_of(values).clear:
+        return ()
+    return tuple(notation for notation, _ in _fitting(_with_digits(values)))
+
+
+def _are_texts(values: pa.Array) -> bool:
+    import pyarrow as pa
+
+    return bool(pa.types.is_string(values.type) or pa.types.is_large_string(values.type))
 
 
 def _each_a_number(written: Sequence[str]) -> bool:
@@ -120,9 +157,7 @@ def numbers_of_texts(texts: Sequence[str]) -> list[float]:
 
 def could_be_thousands(values: pa.Array) -> bool:
     """Return whether plain numbers may be whole ones with a point between thousands, as "1.234" beside "12.345" may."""
-    import pyarrow as pa
-
-    if not (pa.types.is_string(values.type) or pa.types.is_large_string(values.type)):
+    if not _are_texts(values):
         return False
     first = [text for text in _with_digits(values.slice(0, _FIRST)) if "." in text]
     if not all(_POINTS.fullmatch(text.strip()) for text in first):
@@ -139,5 +174,6 @@ def written_unclearly(column: str) -> str:
     """The words on a ``column`` whose notation is not clear."""
     return (
         f"the numbers of column '{column}' can be read in several ways, as '1,234' and '1.234' can (1234, or 1 and 234 "
-        "thousandths); write them with a decimal point and nothing between thousands"
+        f'thousandths); say in the plan which is right, as [[column]] with name = "{column}" and decimal = "," (or '
+        'decimal = "." and thousands = ","), or write them with a decimal point and nothing between thousands'
     )

@@ -9,7 +9,8 @@ from math import isfinite
 from typing import TYPE_CHECKING
 
 from engine.common.errors import EngineError
-from engine.common.raw_values import nan_mask, numbers, text_mask, without_blanks
+from engine.common.notation import Notation, notation_of
+from engine.common.raw_values import nan_mask, text_mask, without_blanks
 from engine.common.wording import first_twice
 
 if TYPE_CHECKING:
@@ -28,7 +29,8 @@ class ColumnLabels:
     :func:`engine.common.raw_values.texts` reads, with their labels, in the file's order; a value without a label is not
     in it.  ``missing`` are raw values that the file's owner declared missing, ``missing_ranges`` numeric ranges of such
     values, both ends included.  ``format`` is the file's own display format (``F8.2``, ``%tdD_m_Y``, ``DATE9``), kept
-    for writing the same format back, and ``measure`` one of :data:`MEASURES`.
+    for writing the same format back, and ``measure`` one of :data:`MEASURES`.  ``notation`` is how its texts write
+    numbers, None where the texts say so themselves.
     """
 
     label: str = ""
@@ -37,6 +39,7 @@ class ColumnLabels:
     missing_ranges: tuple[tuple[float, float], ...] = ()
     format: str = ""
     measure: str = ""
+    notation: Notation | None = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "values", tuple((str(raw), str(label)) for raw, label in self.values))
@@ -61,6 +64,10 @@ class ColumnLabels:
         """The label of a raw value, or the value itself where it has none."""
         return self.label_of.get(raw) or raw
 
+    def notation_of(self, values: pa.Array) -> Notation:
+        """The notation in which distinct ``values`` are numbers."""
+        return self.notation or notation_of(values)
+
     def missing_among(self, raw: Iterable[str]) -> tuple[str, ...]:
         """Those of the raw values that are declared missing, in their order, by name or by range."""
         return tuple(value for value in raw if value in self.missing or self._in_range(value))
@@ -69,7 +76,7 @@ class ColumnLabels:
         """Mask of values that are declared missing, by name or by range; shape ``(len(values),)``."""
         mask = text_mask(values, self.missing)
         if self.missing_ranges:
-            figures = numbers(values)
+            figures = self.notation_of(values).numbers(values)
             for low, high in self.missing_ranges:
                 mask |= (low <= figures) & (figures <= high)
         return mask

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from engine.common.errors import EngineError
-from engine.common.notation import Notation, notation_of
+from engine.common.notation import Notation
 from engine.data.domain import Domain
 from engine.data.grouped_columns import GroupedColumns
 from engine.data.labels import NO_LABELS, ColumnLabels
@@ -52,7 +52,7 @@ class RawColumn:
     @cached_property
     def notation(self) -> Notation:
         """The notation in which the column's texts are numbers."""
-        return notation_of(self.values)
+        return self.about.notation_of(self.values)
 
     @property
     def numbers(self) -> np.ndarray:
@@ -105,9 +105,9 @@ class RawTable:
 
     def about(self, name: str) -> ColumnLabels:
         """The labels of a column."""
-        if self.streamed is not None:
-            return NO_LABELS
-        return self.columns.about(name) if isinstance(self.columns, GroupedColumns) else self.columns[name].about
+        if isinstance(self.columns, GroupedColumns | StreamedColumns):
+            return self.columns.about(name)
+        return self.columns[name].about
 
     @property
     def distinct(self) -> RawTable:
@@ -285,7 +285,8 @@ class Microdata:
         else:
             for batch in self.raw.streamed.stream.batches([], [self.weight]):
                 coded = batch.plain[self.weight].dictionary_encode()
-                check.add(coded.dictionary, coded.indices.fill_null(-1).to_numpy(zero_copy_only=False))
+                codes = coded.indices.fill_null(-1).to_numpy(zero_copy_only=False)
+                check.add(coded.dictionary, codes, self.raw.about(self.weight))
         check.refuse()
 
     @property

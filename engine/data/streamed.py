@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 
 from engine.common.errors import EngineError
+from engine.data.labels import NO_LABELS, ColumnLabels
 
 if TYPE_CHECKING:
     from engine.data.io.stream import RecordStream
@@ -61,10 +62,25 @@ class AbsentRecords:
 
 class StreamedColumns(Mapping[str, "RawColumn"]):
     """The columns of streamed records, in file order.  Those that were counted have their values, and codes that are
-    :class:`AbsentRecords`; any other is an :class:`EngineError`."""
+    :class:`AbsentRecords`; any other is an :class:`EngineError`.  ``about`` is what a plan says of columns."""
 
-    def __init__(self, names: tuple[str, ...], counted: Mapping[str, RawColumn], source: str) -> None:
-        self._names, self._counted, self._source = names, dict(counted), source
+    def __init__(
+        self,
+        names: tuple[str, ...],
+        counted: Mapping[str, RawColumn],
+        source: str,
+        about: Mapping[str, ColumnLabels] | None = None,
+    ) -> None:
+        self._names, self._source, self._about = names, source, dict(about or {})
+        self._counted = {name: replace(column, about=self.about(name)) for name, column in counted.items()}
+
+    def about(self, name: str) -> ColumnLabels:
+        """What a plan says of a column."""
+        return self._about.get(name, NO_LABELS)
+
+    def labelled(self, about: Mapping[str, ColumnLabels]) -> StreamedColumns:
+        """The same columns with other labels."""
+        return StreamedColumns(self._names, self._counted, self._source, about)
 
     def __len__(self) -> int:
         return len(self._names)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from engine.common.errors import EngineError, UsageError
-from engine.common.notation import notation_of, written_unclearly
+from engine.common.notation import written_unclearly
 from engine.common.wording import listed, plural
 from engine.data.labels import NO_LABELS, ColumnLabels
 
@@ -33,7 +33,7 @@ class WeightCheck:
 
     def add(self, values: pa.Array, codes: np.ndarray, about: ColumnLabels = NO_LABELS) -> None:
         """Look at further records: distinct ``values`` and the code of each record, -1 for none."""
-        notation = notation_of(values)
+        notation = about.notation_of(values)
         if not notation.clear:
             raise EngineError(f"weight: {written_unclearly(self.name)}")
         figures = np.append(notation.numbers(values), np.nan)

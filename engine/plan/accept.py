@@ -9,6 +9,7 @@ from fnmatch import fnmatchcase
 from engine.common.errors import UsageError
 from engine.plan.attribute import AttributePlan
 from engine.plan.attribute_names import attributes_named, is_writable, with_attributes_renamed
+from engine.plan.column_labels import with_notation
 from engine.plan.context import SingleUse, UnitColumns, unit_columns
 from engine.plan.places import HOUSEHOLD_SWAP, with_mechanism
 from engine.plan.proposal import Proposal
@@ -32,6 +33,9 @@ def accept(plan: Plan, proposal: Proposal) -> Plan:
     if proposal.kind == "name":
         named = (part.name for part in plan.attributes if part.columns == proposal.columns)
         return with_attributes_renamed(plan, {name: proposal.new_name for name in named if not is_writable(name)})
+    if proposal.notation is not None:
+        columns = with_notation(plan.data.columns, proposal.columns[0], proposal.notation)
+        return replace(plan, data=replace(plan.data, columns=columns))
     if proposal.kind == "number":
         return take_out(plan, drop=proposal.columns)
     if proposal.kind in ("constant", "line"):

@@ -7,12 +7,14 @@ from collections.abc import Container, Iterable, Iterator
 import numpy as np
 
 from engine.common.errors import EngineError
+from engine.common.notation import readings
 from engine.common.raw_values import texts
 from engine.data.labels import ColumnLabels
 from engine.data.microdata import RawTable
 from engine.plan.attribute import AttributePlan
 from engine.plan.column_assignment import assign_columns
 from engine.plan.column_heuristics import says_missing
+from engine.plan.column_labels import labelled
 from engine.plan.doubtful_values import possible_answers, records_of
 from engine.plan.mismatches import (
     KINDS,
@@ -26,6 +28,7 @@ from engine.plan.mismatches import (
     NoValues,
     RefusedMissing,
     RuleOnUnknownLevel,
+    UnclearNumbers,
     UndecidedCode,
     UnusedLevels,
 )
@@ -57,11 +60,16 @@ def _found(plan: Plan, table: RawTable) -> Iterator[Mismatch]:
         if isinstance(mismatch, Clash):
             return
         absent += [mismatch.column] if isinstance(mismatch, AbsentColumn) else []
+    table = labelled(table, (column for column in plan.data.columns if column.name in table.names))
+    unclear = tuple(unclear_numbers(plan, table))
+    yield from unclear
     levels: dict[str, tuple[str, ...]] = {}
     codes = {code for attribute in plan.attributes for code in attribute.missing}
     table.keep_in_memory(column for attribute in plan.attributes for column in attribute.columns)
     for attribute in plan.attributes:
         if not set(absent).isdisjoint(attribute.columns):
+            continue
+        if attribute.cut and any(mismatch.column in attribute.view for mismatch in unclear):
             continue
         if attribute.cut and (unread := _unread(plan, attribute, table)):
             yield unread
@@ -105,10 +113,24 @@ def _absent_from_uses(plan: Plan, table: RawTable, known: Iterable[str]) -> Iter
     there = {*table.names, *plan.names, *known}
     uses = [(name, "numeric") for name in plan.data.numeric]
     uses += [(name, f"analysis '{analysis.name}'") for analysis in plan.analyses for name in analysis.columns]
+    uses += [(column.name, "[[column]]") for column in plan.data.columns]
     for name, use in uses:
         if name not in there and name.removesuffix("_raw") not in there:
             there.add(name)
             yield AbsentColumn(name, use)
+
+
+def unclear_numbers(plan: Plan, table: RawTable) -> Iterator[UnclearNumbers]:
+    """Columns that the plan uses as numbers (edges, weight, measures, analyses) and that can be read in several
+    ways."""
+    used = [name for attribute in plan.attributes if attribute.cut for name in attribute.view]
+    used += [*plan.data.numeric, *([plan.data.weight] if plan.data.weight else [])]
+    used += [name for a in plan.analyses for name in a.columns if name not in plan.names]
+    for name in dict.fromkeys(name if name in table.columns else name.removesuffix("_raw") for name in used):
+        if name in table.columns and table.in_memory(name):
+            column = table.distinct.columns[name]
+            if not column.notation.clear:
+                yield UnclearNumbers(name, readings(column.values))
 
 
 def undecided_codes(plan: Plan, attribute: AttributePlan, table: RawTable) -> Iterator[UndecidedCode]:
@@ -134,7 +156,7 @@ def _unread(plan: Plan, attribute: AttributePlan, table: RawTable) -> NotNumbers
     column = table.distinct.columns[attribute.view[0]]
     counted = (*attribute.missing_codes(plan.data.missing), *attribute.skip)
     bad = ~missing_mask(column, counted) & np.isnan(column.numbers)
-    if not bad.any() or not column.notation.clear:
+    if not bad.any():
         return None
     values = tuple(text for text, is_bad in zip(texts(column.values), bad, strict=True) if is_bad)
     n_bad = n_records(np.append(bad, False)[column.codes], table.multiplicity)

@@ -149,7 +149,10 @@ def _with_columns(plan: Plan, rows: Mapping[str, CodebookRow]) -> Plan:
     """The plan with the labels of all rows that have some, so that they reach every release."""
     new = {name: row.column(name) for name, row in rows.items()}
     new = {name: column for name, column in new.items() if column != ColumnPlan(name)}
-    columns = {**{column.name: column for column in plan.data.columns}, **new}
+    columns = {column.name: column for column in plan.data.columns}
+    for name, column in new.items():  # a codebook does not say how numbers are written
+        before = columns.get(name, column)
+        columns[name] = replace(column, decimal=before.decimal, thousands=before.thousands)
     return replace(plan, data=replace(plan.data, columns=tuple(columns.values())))
 
 

@@ -6,11 +6,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from engine.common.errors import UsageError, did_you_mean
+from engine.common.notation import Notation
 from engine.common.parsing import fits
 from engine.common.raw_values import is_number
 from engine.data.grouped_columns import GroupedColumns
-from engine.data.labels import MEASURES, ColumnLabels
+from engine.data.labels import MEASURES, NO_LABELS, ColumnLabels
 from engine.data.microdata import RawTable
+from engine.data.streamed import StreamedColumns
 from engine.plan.field_types import Name, as_tuple, check_types, set_fields
 
 
@@ -19,7 +21,8 @@ class ColumnPlan:
     """What a plan says about one column ``name`` in place of its file.
 
     ``values`` pairs raw values with their labels.  ``missing`` are raw values that mean missing; a range of numbers is
-    written ``-99 to -90``.  What is empty stays as the file has it.
+    written ``-99 to -90``.  ``decimal`` and ``thousands`` are the signs with which its texts write numbers.  What is
+    empty stays as the file has it.
     """
 
     name: Name
@@ -27,6 +30,8 @@ class ColumnPlan:
     values: tuple[tuple[str, str], ...] = ()
     missing: tuple[str, ...] = ()
     measure: str = ""
+    decimal: str = ""
+    thousands: str = ""
 
     def __post_init__(self) -> None:
         pairs = as_tuple(self.values.items() if isinstance(self.values, Mapping) else self.values)
@@ -38,7 +43,20 @@ class ColumnPlan:
             raise UsageError(
                 f"column '{self.name}': measure is '{self.measure}', must be one of {', '.join(MEASURES[1:])}"
             )
+        if self.decimal not in ("", ".", ",") or self.thousands not in ("", *".,' "):
+            raise UsageError(
+                f"column '{self.name}': decimal must be '.' or ',', and thousands one of them, a blank or an apostrophe"
+            )
+        if self.thousands and self.thousands == self.decimal:
+            raise UsageError(f"column '{self.name}': decimal and thousands are the same sign; leave one out")
         self.of(ColumnLabels())
+
+    @property
+    def notation(self) -> Notation | None:
+        """The notation of the column's numbers; None where the plan does not say it."""
+        if not self.decimal and not self.thousands:
+            return None
+        return Notation(self.decimal or ("," if self.thousands == "." else "."), self.thousands)
 
     def of(self, labels: ColumnLabels) -> ColumnLabels:
         """The labels of the column in a file, with what the plan says in their place."""
@@ -50,6 +68,7 @@ class ColumnPlan:
             missing=codes if self.missing else labels.missing,
             missing_ranges=ranges if self.missing else labels.missing_ranges,
             measure=self.measure or labels.measure,
+            notation=self.notation or labels.notation,
         )
 
 
@@ -68,7 +87,7 @@ def codes_and_ranges(items: Sequence[str]) -> tuple[tuple[str, ...], tuple[tuple
 def labelled(raw: RawTable, columns: Iterable[ColumnPlan]) -> RawTable:
     """``raw`` with these labels; a column that it does not have is a :class:`UsageError`.
 
-    Of records that are read by streaming the columns have no labels.
+    Of records that are read by streaming the columns have no labels, and the notation of numbers alone.
     """
     given = {column.name: column for column in columns}
     for name in given:
@@ -77,10 +96,24 @@ def labelled(raw: RawTable, columns: Iterable[ColumnPlan]) -> RawTable:
                 f"the plan gives labels of column '{name}', which is not in the data.{did_you_mean(name, raw.names)} "
                 "Rename that [[column]] or take it out"
             )
-    if not given or raw.streamed is not None:
+    if not given:
         return raw
+    if raw.streamed is not None and isinstance(raw.columns, StreamedColumns):
+        about = {name: replace(NO_LABELS, notation=column.notation) for name, column in given.items()}
+        columns_read = raw.columns.labelled(about)
+        rows = {n: replace(c, about=columns_read.about(n)) for n, c in raw.streamed.rows.columns.items()}
+        streamed = replace(raw.streamed, rows=replace(raw.streamed.rows, columns=rows))
+        return replace(raw, columns=columns_read, streamed=streamed)
     about = {name: column.of(raw.about(name)) for name, column in given.items()}
     if isinstance(raw.columns, GroupedColumns):
         return replace(raw, columns=raw.columns.labelled(about))
     changed = {name: replace(raw.columns[name], about=labels) for name, labels in about.items()}
     return replace(raw, columns={**raw.columns, **changed})
+
+
+def with_notation(columns: Iterable[ColumnPlan], name: str, notation: Notation) -> tuple[ColumnPlan, ...]:
+    """The columns of a plan, of which ``name`` writes its numbers in the ``notation``."""
+    by_name = {column.name: column for column in columns}
+    said = by_name.get(name, ColumnPlan(name))
+    by_name[name] = replace(said, decimal=notation.decimal, thousands=notation.thousands)
+    return tuple(by_name.values())

@@ -13,7 +13,7 @@ _LISTS = ("keys", "swap", "analyse", "edits", "measures", "analyses", "mechanism
 _PARTS = ("data", "space", "decision", "about", "threat", "tolerances", "publish")
 CONTEXT = ("decision.", "about.", "threat.", "tolerances.", "publish.", "tables")
 """Beginnings of the entries that change no figure of a study."""
-_LABELS = "publish.labels"  # labels change no figure, missing codes of columns may
+_LABELS = "publish.labels"  # labels change no figure, missing codes and the notation of numbers may
 _OPEN = (
     "about.",
     *(f"publish.{name}" for name in ("title", "rate_policy", "rate_range", "wording")),
@@ -53,7 +53,7 @@ def plan_differences(
             x, y = getattr(a, name), getattr(b, name)
             if x != y:
                 entry = prefix + name
-                if entry == "data.columns" and _missing(x) == _missing(y):
+                if entry == "data.columns" and _reading(x) == _reading(y):
                     entry = _LABELS
                 differences[entry] = PlanDifference(entry, f"{ours} {entry_words(x)}, {theirs} {entry_words(y)}")
     before, after = {a.name: a for a in old.attributes}, {a.name: a for a in new.attributes}
@@ -68,8 +68,10 @@ def plan_differences(
     return differences
 
 
-def _missing(columns: tuple[ColumnPlan, ...]) -> dict[str, tuple[str, ...]]:
-    return {column.name: column.missing for column in columns if column.missing}
+def _reading(columns: tuple[ColumnPlan, ...]) -> dict[str, object]:
+    """What the plan says of columns that may change figures."""
+    said = {column.name: (column.missing, column.notation) for column in columns}
+    return {name: entries for name, entries in said.items() if any(entries)}
 
 
 def deviations(approved: Plan, plan: Plan) -> dict[str, PlanDifference]:

@@ -8,9 +8,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 import numpy as np
 
-from engine.common.notation import could_be_thousands, written_unclearly
+from engine.common.notation import readings
 from engine.common.raw_values import is_number, texts
-from engine.common.wording import upper_first
 from engine.data.microdata import RawColumn
 from engine.plan.column_lists import count
 from engine.plan.proposal import Proposal
@@ -142,13 +141,30 @@ def doubts(column: RawColumn) -> Iterator[Proposal]:
             codes=tuple((name, group) for group in groups),
             certain=False,
         )
-    if not column.notation.clear or could_be_thousands(column.values):
-        read = "as texts" if not column.notation.clear else "with a decimal point"
+    yield from _unclear_numbers(column)
+
+
+def _unclear_numbers(column: RawColumn) -> Iterator[Proposal]:
+    """One proposal for each way to read numbers that can be read in several; one to drop them where no way fits all."""
+    name = column.name
+    ways = readings(column.values) if column.about.notation is None else ()
+    read = "as texts" if not column.notation.clear else "with a decimal point"
+    for way in ways:
         yield Proposal(
             "number",
             (name,),
-            f"{upper_first(written_unclearly(name))}. So far they are read {read}.",
-            "The column is dropped until the file writes it so; decline it where it is read rightly.",
+            f"The numbers of column '{name}' can be read in several ways. So far they are read {read}.",
+            f"They have {way.words}.",
+            certain=False,
+            notation=way,
+        )
+    if not ways and not column.notation.clear:
+        yield Proposal(
+            "number",
+            (name,),
+            f"The numbers of column '{name}' are written in several ways, and no decimal sign fits all of them. So far "
+            "they are read as texts.",
+            "The column is dropped until the file writes all in one way; decline it to keep the texts.",
             certain=False,
         )
 

@@ -9,12 +9,14 @@ from functools import partial
 from typing import Literal
 
 from engine.common.errors import UsageError, did_you_mean
+from engine.common.notation import Notation
 from engine.common.raw_values import texts
 from engine.common.wording import listed
 from engine.data.microdata import RawTable
 from engine.plan import adapt
 from engine.plan.check import column_mismatches
 from engine.plan.column_heuristics import numbers_units
+from engine.plan.column_labels import with_notation
 from engine.plan.context import SingleUse
 from engine.plan.guess import facts, first_part, value_levels
 from engine.plan.mismatches import (
@@ -29,6 +31,7 @@ from engine.plan.mismatches import (
     NoValues,
     RefusedMissing,
     RuleOnUnknownLevel,
+    UnclearNumbers,
     UndecidedCode,
     UnusedLevels,
 )
@@ -36,9 +39,11 @@ from engine.plan.reshape import add_attribute, split_levels
 from engine.plan.types import Plan
 
 Verb = Literal[
-    "drop", "rename", "carry", "attribute", "weight", "id", "unit", "level", "merge", "missing", "skip", "keep", "redo"
-]
-"""What a fix does: ``redo`` makes levels anew, ``keep`` leaves the plan as it is."""
+    "drop", "rename", "carry", "attribute", "weight", "id", "unit", "level", "merge", "missing", "skip", "keep", "redo",
+    "comma", "point"
+]  # fmt: skip
+"""What a fix does: ``redo`` makes levels anew, ``keep`` leaves the plan as it is; ``comma`` and ``point`` name
+the decimal sign."""
 _LIKE = 0.6  # from which similarity on two names may be one column's
 
 
@@ -94,6 +99,8 @@ def _is_open(mismatch: Mismatch, plan: Plan, table: RawTable) -> bool:
     if isinstance(mismatch, RuleOnUnknownLevel):
         forbidden = {(rule.name, *pair) for rule in plan.edits for pair in rule.forbid}
         return any(one[:2] == mismatch.subject[:2] and mismatch.level in one[2] for one in forbidden)
+    if isinstance(mismatch, UnclearNumbers):
+        return all(column.name != mismatch.column or column.notation is None for column in plan.data.columns)
     return not mismatch.subject or mismatch.subject[0] in plan.names
 
 
@@ -115,6 +122,8 @@ def _ways(mismatch: Mismatch, plan: Plan, table: RawTable) -> Iterator[Fix]:
         )
     elif isinstance(mismatch, NotNumbers):
         yield from _of_not_numbers(mismatch)
+    elif isinstance(mismatch, UnclearNumbers):
+        yield from _of_unclear(mismatch, plan, table)
     elif isinstance(mismatch, NoValues):
         yield from _dropping(mismatch.attribute, plan, table)
     elif isinstance(mismatch, RuleOnUnknownLevel):
@@ -253,6 +262,25 @@ def _of_not_numbers(mismatch: NotNumbers) -> Iterator[Fix]:
         f"{listed(values)} of {name} mean not asked",
         partial(adapt.with_skip_codes, name=name, codes=values),
     )
+
+
+def _of_unclear(mismatch: UnclearNumbers, plan: Plan, table: RawTable) -> Iterator[Fix]:
+    name = mismatch.column
+    for way in mismatch.ways:
+        yield Fix(
+            way.name,
+            f"Decimal {way.name}",
+            f"{name} has {way.words}",
+            partial(_with_notation, name=name, notation=way),
+        )
+    if not mismatch.ways:
+        for part in plan.attributes:
+            if part.cut and name in part.view:
+                yield from _dropping(part.name, plan, table)
+
+
+def _with_notation(plan: Plan, name: str, notation: Notation) -> Plan:
+    return replace(plan, data=replace(plan.data, columns=with_notation(plan.data.columns, name, notation)))
 
 
 def _of_rule(mismatch: RuleOnUnknownLevel) -> Iterator[Fix]:

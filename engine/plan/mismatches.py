@@ -6,10 +6,13 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import ClassVar, Literal, get_args
 
+from engine.common.notation import Notation, written_unclearly
 from engine.plan.column_assignment import absent_unit
 from engine.plan.column_lists import count, listed
 
-MismatchKind = Literal["absent", "new", "code", "level", "missing", "number", "empty", "rule", "unused", "clash"]
+MismatchKind = Literal[
+    "absent", "new", "notation", "code", "level", "missing", "number", "empty", "rule", "unused", "clash"
+]
 KINDS: tuple[MismatchKind, ...] = get_args(MismatchKind)
 """Kinds of mismatches, in the order in which they are best settled."""
 
@@ -193,6 +196,25 @@ class NotNumbers(Mismatch):
             f"column '{self.column}' is cut by numbers, and {count(len(self.values), 'value')} of it "
             f"({listed(self.values)}; {count(self.n_records, 'record')}) cannot be read as one"
         )
+
+
+@dataclass(frozen=True)
+class UnclearNumbers(Mismatch):
+    """The plan uses ``column`` as numbers, which can be read in several ``ways``, or in none (none given)."""
+
+    column: str
+    ways: tuple[Notation, ...]
+    kind = "notation"
+
+    @property
+    def subject(self) -> tuple[str, ...]:
+        """The column."""
+        return (self.column,)
+
+    @property
+    def sentence(self) -> str:
+        """The mismatch as a sentence."""
+        return written_unclearly(self.column)
 
 
 @dataclass(frozen=True)

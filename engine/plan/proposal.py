@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Literal, get_args
 
 from engine.common.errors import EngineError
+from engine.common.notation import Notation
 from engine.plan.mechanism import MechanismPlan
 
 ProposalKind = Literal[
@@ -53,9 +54,9 @@ class Proposal:
     ``codes`` are, per column, raw values that mean missing (kinds "missing" and "code") or that each group of
     look-alikes holds (kind "alike").  ``exchange`` is the
     mechanism that exchanges households between places (kind "places"), ``new_name`` the name that the attribute of
-    the columns gets (kind "name"); ``together`` are columns that number households only together (kind "unit").  What
-    is not ``certain`` only may be so,
-    and is accepted singly, by its key.
+    the columns gets (kind "name"); ``together`` are columns that number households only together (kind "unit"), and
+    ``notation`` is one of the ways to read the column's numbers (kind "number").  What is not ``certain`` only may be
+    so, and is accepted singly, by its key.
     """
 
     kind: ProposalKind
@@ -68,6 +69,7 @@ class Proposal:
     certain: bool = True
     new_name: str = ""
     together: tuple[str, ...] = ()
+    notation: Notation | None = None
 
     def __post_init__(self) -> None:
         if not self.columns:
@@ -77,6 +79,8 @@ class Proposal:
     def key(self) -> str:
         """A name that stays the same while the data and the kind do, for choosing this proposal again."""
         name = f"{self.kind}:{self.columns[0]}"
+        if self.notation is not None:
+            return f"{name}:{self.notation.name}"
         if self.kind == "code":
             return f"{name}:{self.codes[0][1][0]}"
         if self.kind != "skip" or not self.links:

@@ -204,9 +204,12 @@ def _doubtful(known: Dependencies, plan: Plan) -> Iterator[Proposal]:
     """What is in doubt of the values of attributes, and of numbers that do not say how they are written."""
     viewed = {part.view[0] for part in plan.attributes if len(part.view) == 1 and not part.cut}
     aside = {name for name, _ in known.missing}
+    read = {column.name for column in plan.data.columns if column.notation is not None}
     for proposal in known.doubtful:
         name = proposal.columns[0]
-        if proposal.kind == "number" or (name in viewed and not (proposal.kind == "code" and name in aside)):
+        if (proposal.kind == "number" and name not in read) or (
+            name in viewed and not (proposal.kind == "code" and name in aside)
+        ):
             yield proposal
 
 

@@ -63,12 +63,18 @@ def counted_columns(plan: Plan, names: tuple[str, ...]) -> tuple[str, ...]:
 
 def cut_classes(plan: Plan, names: tuple[str, ...]) -> dict[str, CutClasses]:
     """The columns among ``names`` of which a plan tells intervals of numbers and no single values."""
+    notations = _notations(plan)
     return {
-        attribute.columns[0]: CutClasses(attribute, plan.data.missing)
+        attribute.columns[0]: CutClasses(attribute, plan.data.missing, notations.get(attribute.columns[0], PLAIN))
         for attribute in plan.attributes
         if attribute.cut and len(attribute.columns) == 1 and attribute.view == attribute.columns
         if attribute.columns[0] in names
     }
+
+
+def _notations(plan: Plan) -> dict[str, Notation]:
+    """The notations that a plan gives, by column."""
+    return {column.name: column.notation for column in plan.data.columns if column.notation is not None}
 
 
 def tabulate(data: RawTable | RecordStream, plan: Plan, counter: Counter = count) -> RawTable:
@@ -86,8 +92,9 @@ def tabulate(data: RawTable | RecordStream, plan: Plan, counter: Counter = count
     if classify and first_rows(data, names) <= MANY_ROWS:
         classify = {}
     counted = counter(data, names, classify)
-    # only all values of a column say how it writes numbers
-    written = {name: replace(of, notation=counted.rows.columns[name].notation) for name, of in classify.items()}
+    # where the plan does not, only all values of a column say how it writes numbers
+    seen = {name: counted.rows.columns[name].notation for name in classify} | _notations(plan)
+    written = {name: replace(of, notation=seen[name]) for name, of in classify.items()}
     if written != classify:
         counted = counter(data, names, written)
     streamed = Streamed(data, counted.rows, counted.counts, counted.digest, counted.representatives)

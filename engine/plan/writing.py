@@ -49,6 +49,7 @@ def plan_to_toml(plan: Plan) -> str:
 
 
 _ROLES = ("keys", "swap", "analyse")
+_OF_COLUMN = ("label", "measure", "missing", "decimal", "thousands")
 
 
 def _data(data: DataPlan) -> Entries:
@@ -74,7 +75,7 @@ def _attribute(attribute: AttributePlan) -> Entries:
 
 def _column(column: ColumnPlan) -> Entries:
     labels: Entries = {"values": dict(column.values)} if column.values else {}
-    return {"name": column.name, **_filled(column, "label", "measure", "missing"), **labels}
+    return {"name": column.name, **_filled(column, *_OF_COLUMN), **labels}
 
 
 def _edit(rule: EditRule) -> Entries:

@@ -11,7 +11,6 @@ from collections.abc import Collection, Iterable, Sequence
 
 import numpy as np
 
-from engine.common.raw_values import numbers
 from engine.data.microdata import Microdata
 from engine.data.table import occupied
 from engine.data.units import Units
@@ -155,7 +154,7 @@ def _drawn_numbers(table: ReleasedTable) -> list[tuple[np.ndarray, np.ndarray]]:
     columns = []
     for name in table.renumbered:
         raw = table.data.raw.columns[name]
-        columns.append((np.append(numbers(raw.values), np.nan)[raw.codes], table.numeric(name).astype(float)))
+        columns.append((np.append(raw.numbers, np.nan)[raw.codes], table.numeric(name).astype(float)))
     return columns
 
 

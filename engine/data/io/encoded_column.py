@@ -119,7 +119,8 @@ def _text(column: str, name: str, values: pa.Array, about: ColumnLabels, form: F
     coded = values.dictionary_encode()
     text = as_text(coded.dictionary)
     is_string = pa.types.is_string(values.type) or pa.types.is_large_string(values.type)
-    numeric = _as_numbers(text, about) if is_string else None
+    plain = about.notation_of(text).is_plain
+    numeric = _as_numbers(text, about) if is_string and plain else None
     if numeric is not None:
         codes = coded.indices.fill_null(-1).to_numpy(zero_copy_only=False)
         if form == "dta" and any(TAG.fullmatch(t) for t in text.to_pylist()):
@@ -135,6 +136,8 @@ def _text(column: str, name: str, values: pa.Array, about: ColumnLabels, form: F
     text_values = [*text.to_pylist(), ""]
     texts = np.array(text_values, dtype=object)[coded.indices.fill_null(-1).to_numpy(zero_copy_only=False)]
     notes = []
+    if not plain:
+        notes.append(f"'{column}': its numbers are texts in {file}, written as they are in the data.")
     if form != "dta" and any(t.endswith(" ") for t in text_values):
         notes.append(f"'{column}': blanks at the end of its texts are lost in {file}, which fills texts with blanks.")
     return EncodedColumn(column, name, texts, about, True, "", notes=tuple(notes))

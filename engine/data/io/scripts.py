@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from engine.common.errors import UsageError, did_you_mean
+from engine.common.notation import PLAIN, Notation
 from engine.common.printable import printable
 from engine.common.raw_values import as_text, is_number, numbers
 from engine.data.io.arrow_columns import one_array, plain_values
@@ -33,13 +34,14 @@ _MOST_WIDTH = 32_767  # bytes of a text in SAS and SPSS
 @dataclass(frozen=True)
 class _Column:
     """One column of the CSV file: whether all its values are numbers, the bytes of its longest text, its labels, and
-    the numbers that occur in its ranges of missing codes, ascending."""
+    the numbers that occur in its ranges of missing codes, ascending; numbers in another ``notation`` are text."""
 
     name: str
     numeric: bool
     width: int
     about: ColumnLabels
     in_ranges: tuple[str, ...] = ()
+    notation: Notation = PLAIN
 
     @property
     def labelled(self) -> list[tuple[str, str]]:
@@ -98,10 +100,20 @@ def _described(name: str, values: pa.Array | pa.ChunkedArray, about: ColumnLabel
         return _Column(name, True, 8, about, _in_ranges(distinct, about))
     texts = [text for text in as_text(distinct).to_pylist() if text]
     # A leading nought is part of a code, not of a number; no package calculates with more digits than a number holds.
-    numeric = bool(texts) and all(is_number(text) and not re.match(r"[+-]?0\d|\s", text) for text in texts)
+    notation = about.notation_of(distinct)
+    numeric = (
+        bool(texts)
+        and notation.is_plain
+        and all(is_number(text) and not re.match(r"[+-]?0\d|\s", text) for text in texts)
+    )
     numeric = numeric and all(len(text) <= 15 or Decimal(text.strip()) == Decimal(repr(float(text))) for text in texts)
     width = max((len(text.encode()) for text in texts), default=1)
-    return _Column(name, numeric, width, about, _in_ranges(distinct, about) if numeric else ())
+    return _Column(name, numeric, width, about, _in_ranges(distinct, about) if numeric else (), notation)
+
+
+def _texts_of_numbers(columns: list[_Column]) -> list[tuple[str, str]]:
+    """Columns whose numbers the package reads as text, each with the words on it."""
+    return [(c.name, f"numbers with {c.notation.signs}, read as text") for c in columns if not c.notation.is_plain]
 
 
 def _in_ranges(distinct: pa.Array, about: ColumnLabels) -> tuple[str, ...]:
@@ -138,6 +150,7 @@ def _r(csv_name: str, columns: list[_Column]) -> list[str]:
         if c.numeric and c.about.missing_ranges:
             low, high = c.about.missing_ranges[0]
             lines.append(f'attr({where}, "na_range") <- c({low:.15g}, {high:.15g})')
+    lines += [f"# {_one_line(name)}: {words}" for name, words in _texts_of_numbers(columns)]
     return [*lines, "# To make all of them NA: data[[name]][data[[name]] %in% attr(data[[name]], 'na_values')] <- NA"]
 
 
@@ -166,6 +179,7 @@ def _sas(csv_name: str, columns: list[_Column]) -> list[str]:
     lines += [f"  label {short[c.name]} = {quoted(c.about.label)};" for c in columns if c.about.label]
     lines += [f"  format {short[c.name]} {formats[c.name]}.;" for c in labelled]
     lines += [comment(f"missing codes of {short[c.name]}: {_codes(c)}") for c in columns if _codes(c)]
+    lines += [comment(f"{short[name]}: {words}") for name, words in _texts_of_numbers(columns)]
     return [*lines, "run;"]
 
 
@@ -209,7 +223,7 @@ def _stata(csv_name: str, columns: list[_Column]) -> list[str]:
             lines.append(f"* missing codes of {name}, of which none occurs: {_codes(c)}")
         elif _codes(c):
             lines.append(f"* missing codes of {name}: {_codes(c)}")
-    return lines
+    return [*lines, *(f"* {short[name]}: {words}" for name, words in _texts_of_numbers(columns))]
 
 
 def _compound(text: str) -> str:
@@ -249,6 +263,7 @@ def _spss(csv_name: str, columns: list[_Column]) -> list[str]:
             lines.append(f"* {name}: SPSS cannot declare {n_left} of its missing codes; the codebook lists all.")
     levels = {"nominal": "NOMINAL", "ordinal": "ORDINAL", "scale": "SCALE"}
     lines += [f"VARIABLE LEVEL {short[c.name]} ({levels[c.about.measure]})." for c in columns if c.about.measure]
+    lines += [f"* {short[name]}: {words}." for name, words in _texts_of_numbers(columns)]
     return [*lines, "EXECUTE."]
 
 
@@ -281,6 +296,7 @@ def _python(csv_name: str, columns: list[_Column]) -> list[str]:
         f'"""Reads {csv_name} as pandas DataFrame `data`; run it in the folder of that file."""',
         "import pandas as pd",
         "",
+        *(f"# {_one_line(name)}: {words}" for name, words in _texts_of_numbers(columns)),
         "TYPES = " + "\n".join(table(types)),
         "LABELS = " + "\n".join(table(labels)),
         "VALUE_LABELS = " + "\n".join(table(values)),

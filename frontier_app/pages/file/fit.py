@@ -41,6 +41,11 @@ _OF_KIND: dict[MismatchKind, _Kind] = {
         "The plan does not name them. What is carried is released.",
         (("drop", "Drop all"), ("carry", "Carry all"), ("attribute", "Make all attributes")),
     ),
+    "notation": _Kind(
+        "Numbers that can be read in several ways",
+        "The plan uses these columns as numbers.",
+        (("comma", "All have a decimal comma"), ("point", "All have a decimal point")),
+    ),
     "code": _Kind(
         "New missing codes",
         "They seem to mean that there is no answer.",

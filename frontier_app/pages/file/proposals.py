@@ -51,7 +51,7 @@ WORDS = {
     "number": _Kind(
         "Unclear numbers",
         "column of unclear numbers",
-        "1,234 is a thousand in one country and little more than one in another: the file should say which.",
+        "1,234 is a thousand in one country and little more than one in another: only you can know.",
     ),
     "constant": _Kind("Constant columns", "group of columns", "A column with one value has nothing to exchange."),
     "block": _Kind(

@@ -7,14 +7,36 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 import pytest
 
+from engine.bundle.codebook import codebook
 from engine.common.errors import EngineError, UsageError
+from engine.common.notation import Notation
+from engine.data.io.labelled_writers import write_dta, write_sav, write_xpt
 from engine.data.io.readers import read_table
+from engine.data.io.scripts import load_scripts
 from engine.data.io.stream import open_stream
-from engine.plan import AttributePlan, DataPlan, Plan, accept, dependencies, first_plan, guess_plan, propose
+from engine.data.labels import NO_LABELS, ColumnLabels
+from engine.models.columns import numbers_of
+from engine.plan import (
+    AttributePlan,
+    DataPlan,
+    Plan,
+    accept,
+    dependencies,
+    first_plan,
+    guess_plan,
+    plan_from_toml,
+    plan_to_toml,
+    propose,
+)
 from engine.plan import tabulate as tabulating
+from engine.plan.analysis import AnalysisPlan
 from engine.plan.check import mismatches
+from engine.plan.column_labels import ColumnPlan
+from engine.plan.differences import plan_differences
+from engine.plan.fixes import fixes, settle
 from engine.plan.guess import facts
 from engine.plan.recode import code
 from engine.plan.tabulate import tabulate
@@ -70,9 +92,9 @@ def test_numbers_that_can_be_read_in_two_ways_are_asked_about() -> None:
     table = table_of(pay=written, sex=SEX)
     plan = first_plan(table)
     assert plan.data.carry == ("pay",) and plan.data.id is None
-    (asked,) = [found for found in propose(table, plan) if found.kind == "number"]
-    assert "read as texts" in asked.sentence and not asked.certain
-    assert accept(plan, asked).data.drop == ("pay",)
+    asked = {found.key: found for found in propose(table, plan) if found.kind == "number"}
+    assert [*asked] == ["number:pay:point", "number:pay:comma"]
+    assert all("read as texts" in found.sentence and not found.certain for found in asked.values())
     for refused in (lambda: guess_plan(table), lambda: guess_plan(table, attributes=["pay", "sex"])):
         with pytest.raises((EngineError, UsageError), match="can be read in several ways"):
             refused()
@@ -84,8 +106,107 @@ def test_numbers_that_can_be_read_in_two_ways_are_asked_about() -> None:
 
 def test_points_that_may_stand_between_thousands_are_asked_about() -> None:
     table = table_of(pay=[f"{x:,}".replace(",", ".") for x in range(900, 900 + N)], sex=SEX)
-    (asked,) = [found for found in propose(table, first_plan(table)) if found.kind == "number"]
-    assert "read with a decimal point" in asked.sentence
+    plan = first_plan(table)
+    asked = {found.key: found for found in propose(table, plan) if found.kind == "number"}
+    assert [*asked] == ["number:pay:point", "number:pay:comma"]
+    assert "read with a decimal point" in asked["number:pay:point"].sentence
+    for key, times in (("number:pay:point", 1), ("number:pay:comma", 1000)):
+        said = accept(plan, asked[key])
+        assert not [found for found in propose(table, said) if found.kind == "number"]
+        figures = ReleasedTable(code(table, said)).numeric("pay")
+        assert figures[-1] == pytest.approx((900 + N - 1) / 1000 * times)
+
+
+def test_numbers_that_no_sign_fits_can_be_dropped_only() -> None:
+    table = table_of(pay=["1,5", "1.5", "2,25", "3.75"] * (N // 4), sex=SEX)
+    plan = Plan(DataPlan((AttributePlan("sex"),), carry=("pay",)))
+    (asked,) = [found for found in propose(table, plan) if found.kind == "number"]
+    assert asked.notation is None and accept(plan, asked).data.drop == ("pay",)
+    cut = Plan(DataPlan((AttributePlan("pay", cut=(2,)), AttributePlan("sex"))))
+    (mismatch,) = mismatches(cut, table)
+    assert [fix.name for fix in fixes(mismatch, cut, table)] == ["drop"]
+
+
+WHOLE = 1000 + 7 * np.random.default_rng(4).permutation(N)
+UNCLEAR = [f"{x:,}" for x in WHOLE]
+"""Numbers with a comma, which may be the decimal sign or stand between thousands."""
+ANSWERS = {"point": (ColumnPlan("pay", decimal=".", thousands=","), 1), "comma": (ColumnPlan("pay", decimal=","), 1000)}
+
+
+@pytest.mark.parametrize("sign", ANSWERS)
+def test_the_plan_says_which_is_right(sign: str) -> None:
+    said, divisor = ANSWERS[sign]
+    table = table_of(pay=UNCLEAR, sex=SEX)
+    plan = Plan(
+        DataPlan((AttributePlan("sex"),), carry=("pay",), numeric=("pay",)), analyses=(AnalysisPlan("a", "pay ~ sex"),)
+    )
+    (mismatch,) = mismatches(plan, table)
+    assert mismatch.key == "notation:pay"
+    settled = settle(plan, table, [mismatch, mismatch], sign)
+    assert settled.data.columns == (said,) and not mismatches(settled, table)
+    assert accept(plan, next(p for p in propose(table, plan) if p.key == f"number:pay:{sign}")) == settled
+    assert plan_from_toml(plan_to_toml(settled)) == settled != plan
+    original = ReleasedTable(code(table, settled))
+    assert numbers_of(original, original, "pay", settled).tolist() == pytest.approx((WHOLE / divisor).tolist())
+    assert "data.columns" in plan_differences(plan, settled)
+
+
+@pytest.mark.parametrize("most", [tabulating.MANY_ROWS, 1])
+@pytest.mark.parametrize("sign", ANSWERS)
+def test_the_answer_holds_for_weights_and_edges_in_memory_and_streamed(
+    sign: str, most: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    said, divisor = ANSWERS[sign]
+    path = tmp_path / "a.csv"
+    pd.DataFrame({"sex": SEX, "pay": UNCLEAR, "wt": UNCLEAR}).to_csv(path, sep=";", index=False)
+    parts = (AttributePlan("sex"), AttributePlan("pay", cut=(1500 / divisor, 2500 / divisor)))
+    plan = Plan(DataPlan(parts, weight="wt", columns=(said, replace(said, name="wt"))))
+    wanted = np.bincount(np.searchsorted([1500, 2500], WHOLE, side="right")).tolist()
+    monkeypatch.setattr(tabulating, "MANY_ROWS", most)
+    for source in (read_table(path), tabulate(open_stream(path), plan)):
+        data = code(source, plan)
+        data.check_weight()
+        assert np.bincount(data.table.cells[:, 1], data.table.counts).tolist() == wanted
+        assert not mismatches(plan, source)
+        with pytest.raises(EngineError, match="'wt' can be read in several ways"):
+            code(source, replace(plan, data=replace(plan.data, columns=(said,)))).check_weight()
+
+
+@pytest.mark.parametrize("entries", [{"decimal": ";"}, {"thousands": "_"}, {"decimal": ",", "thousands": ","}])
+def test_signs_that_are_none_are_refused(entries: dict[str, str]) -> None:
+    with pytest.raises(UsageError, match="column 'pay': decimal"):
+        ColumnPlan("pay", **entries)  # type: ignore[arg-type]
+
+
+def test_a_number_that_the_answer_does_not_fit_is_counted_and_not_shown() -> None:
+    table = table_of(pay=[*UNCLEAR[:-1], "12,5"], sex=SEX)
+    said, _ = ANSWERS["point"]
+    plan = Plan(DataPlan((AttributePlan("sex"),), carry=("pay",), numeric=("pay",), columns=(said,)))
+    original = ReleasedTable(code(table, plan))
+    with pytest.raises(EngineError, match=f"'pay' is no number in 1 of {N} records .first: record {N}") as refused:
+        numbers_of(original, original, "pay", plan)
+    assert "12,5" not in str(refused.value)
+
+
+def test_an_answer_on_a_column_that_went_is_a_mismatch() -> None:
+    plan = Plan(DataPlan((AttributePlan("sex"),), columns=(ColumnPlan("pay", decimal=","),)))
+    (mismatch,) = mismatches(plan, table_of(sex=SEX))
+    assert mismatch.key == "absent:pay"
+    assert settle(plan, table_of(sex=SEX), [mismatch], "drop").data.columns == ()
+
+
+def test_released_texts_stay_texts_and_say_so(tmp_path: Path) -> None:
+    about = ColumnLabels(notation=Notation(",", "."))
+    columns = {"pay": pa.array(["1.234", "12.345"]), "clear": pa.array(["1,5", "2,25"]), "id": pa.array(["1", "2"])}
+    for write in (write_sav, write_dta, write_xpt):
+        notes = write(tmp_path / "a", columns, {"pay": about})
+        assert [note.split(":")[0] for note in notes if "numbers are texts" in note] == ["'pay'", "'clear'"]
+    for text in load_scripts("a.csv", columns, {"pay": about}).values():
+        assert text.count("a decimal comma") == 2 and text.count("'.' between thousands") == 1
+    labels = dict.fromkeys(columns, NO_LABELS) | {"pay": about}
+    pay, clear, number = codebook("", {"release": columns}, labels, [], [], "clear").tables[0].columns
+    assert (pay.most, clear.most) == (12345, 2.25)
+    assert [value.weighted for value in number.values] == [1.5, 2.25]
 
 
 def test_marks_with_a_decimal_comma_are_levels_in_their_order() -> None:
