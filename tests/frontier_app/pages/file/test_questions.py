@@ -11,6 +11,7 @@ from streamlit.testing.v1 import AppTest
 from datasets.make_survey import survey
 from engine.data.io.readers import read_table
 from engine.plan import TablePlan, first_plan
+from engine.plan.column_labels import ColumnPlan
 from frontier_app.pages.file import column_rows
 from tests.frontier_app.conftest import APP, to_page
 from tests.frontier_app.elements import press
@@ -286,3 +287,16 @@ def test_an_attribute_of_a_declared_table_is_renamed_in_the_table_of_columns(odd
     made = column_rows.plan_of(edited, before, raw, plan)
     assert made is not None and made.names == ("sex", "job", "rooms [n]")
     assert made.tables[0].attributes == ("sex", "job")
+
+
+@pytest.mark.slow
+def test_numbers_that_can_be_read_in_two_ways_are_decided_by_a_button(tmp_path: Path) -> None:
+    path = tmp_path / "pay.csv"
+    path.write_text("sex;pay\n" + "".join(f"{'fm'[i % 2]};{1000 + 7 * i:,}\n" for i in range(120)))
+    made = open_file(path)
+    keys = [str(button.key) for button in made.button if str(button.key).startswith("accept-number")]
+    assert [key.removeprefix("accept-number:pay:") for key in keys] == ["point", "comma"]
+    made.button(key="accept-number:pay:comma").click().run()
+    assert not made.exception and not made.error
+    assert plan_of(made).data.columns == (ColumnPlan("pay", decimal=","),)
+    assert not any(str(button.key).startswith("accept-number") for button in made.button)
