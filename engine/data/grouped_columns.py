@@ -89,8 +89,8 @@ class GroupedColumns(Mapping[str, "RawColumn"]):
         return self._about.get(name, NO_LABELS)
 
     def labelled(self, about: Mapping[str, ColumnLabels]) -> GroupedColumns:
-        """The same columns with other labels."""
-        return GroupedColumns(self._names, self._read, about)
+        """The same columns with other labels of some."""
+        return GroupedColumns(self._names, self._read, {**self._about, **about})
 
     def _unpacked(self, start: int) -> dict[str, RawColumn]:
         packed = self._packed.get(start)

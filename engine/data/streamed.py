@@ -79,8 +79,8 @@ class StreamedColumns(Mapping[str, "RawColumn"]):
         return self._about.get(name, NO_LABELS)
 
     def labelled(self, about: Mapping[str, ColumnLabels]) -> StreamedColumns:
-        """The same columns with other labels."""
-        return StreamedColumns(self._names, self._counted, self._source, about)
+        """The same columns with other labels of some."""
+        return StreamedColumns(self._names, self._counted, self._source, {**self._about, **about})
 
     def __len__(self) -> int:
         return len(self._names)

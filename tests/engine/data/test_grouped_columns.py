@@ -205,6 +205,8 @@ def test_a_codebook_labels_columns_that_are_not_read(tmp_path: Path, held: Calla
     assert labelled.about("c1999") == ColumnLabels("of the ones")
     assert held() == before
     assert labelled.columns["c12"].about.label == "of the ones"
+    more = with_labels(labelled, Codebook((CodebookRow("c2", label="of one more"),)))
+    assert [more.about(name).label for name in ("c2", "c12")] == ["of one more", "of the ones"]
     assert labelled.content_digest() == table.content_digest()
 
 

@@ -18,6 +18,7 @@ from engine.data.microdata import RawTable
 from engine.plan import AttributePlan, Plan, check_plan, first_plan, plan_from_toml, plan_to_toml
 from engine.plan.codebook import Codebook, CodebookRow, apply_codebook, with_labels
 from engine.plan.codebook_file import read_codebook
+from engine.plan.column_labels import ColumnPlan
 from engine.plan.differences import CONTEXT, plan_differences
 from engine.plan.recode import code
 from tests.engine.data.io.labelled import COLUMNS, LABELS, columns_of, labels_of
@@ -144,6 +145,13 @@ def test_a_plan_keeps_the_labels_of_a_codebook_in_its_file(table: RawTable, tmp_
     assert any(not entry.startswith(CONTEXT) for entry in plan_differences(again, other)), "missing codes may"
     with pytest.raises(UsageError, match="labels of column 'sex', which is not in the data"):
         code(replace(table, columns={n: c for n, c in table.columns.items() if n != "sex"}), _of(again, "sex"))
+
+
+def test_a_codebook_leaves_what_the_plan_says_of_the_notation_of_numbers(table: RawTable) -> None:
+    before = first_plan(table)
+    before = replace(before, data=replace(before.data, columns=(ColumnPlan("free", decimal=",", thousands="."),)))
+    (column,) = apply_codebook(table, Codebook((CodebookRow("free", "Time"),)), before).data.columns
+    assert (column.label, column.decimal, column.thousands) == ("Time", ",", ".")
 
 
 def _of(plan: Plan, column: str) -> Plan:

@@ -151,10 +151,10 @@ def test_households_of_several_sizes_change_the_counts_of_places() -> None:
     assert not exchange_is_void(data, (0,), (), by_units=True)
 
 
+@pytest.mark.parametrize("ages", [pa.array([20.5, 31.0, 44.5]), pa.array(["20,5", "31", "44,5"])])
 @pytest.mark.parametrize(("noise", "altered"), [(0.004, 0), (0.06, 3), (0.4, 3)])
-def test_numbers_count_at_the_decimals_of_their_column(noise: float, altered: int) -> None:
-    """Ages in tenths: noise that rounding takes away is none."""
-    ages = pa.array([20.5, 31.0, 44.5])
+def test_numbers_count_at_the_decimals_of_their_column(noise: float, altered: int, ages: pa.Array) -> None:
+    """Ages in tenths, with a decimal point or comma: noise that rounding takes away is none."""
     raw = RawTable({"age": RawColumn("age", ages, np.arange(3, dtype=np.int32))}, 3, "test")
     data = Microdata(Domain((Attribute("k", ("k0",)),)), (np.zeros(3, np.int32),), raw, carried=("age",))
     table = ReleasedTable(data, numbers={"age": np.array([20.5, 31.0, 44.5]) + noise})
