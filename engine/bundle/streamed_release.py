@@ -142,7 +142,8 @@ def check_written(path: Path, remade: RemadeCells, plan: Plan, names: Iterable[s
     """
     coded = {column for attribute in plan.attributes for column in (*attribute.columns, *attribute.view)}
     carried = tuple(name for name in names if name not in coded)
-    as_released = Plan(data=DataPlan(plan.attributes, plan.data.missing, carry=carried))
+    columns = tuple(column for column in plan.data.columns if column.name in {*coded, *carried})
+    as_released = Plan(data=DataPlan(plan.attributes, plan.data.missing, carry=carried, columns=columns))
     types = {name: remade.data.raw.columns[name].values.type for name in coded}
     written = replace(open_stream(path), types=types if path.suffix == ".parquet" else _numbers(types))
     problem = _difference(code(tabulate(written, as_released), as_released).table, remade.table)

@@ -78,11 +78,11 @@ def run_plan_propose(args: argparse.Namespace) -> None:
 def _first_plan(args: argparse.Namespace, raw: RawTable) -> tuple[Plan | None, RawTable]:
     """The plan to begin with (None: nothing is to be changed or compared), and the table with a codebook's labels."""
     from engine.plan import edit_plan, first_plan, read_plan
-    from engine.plan.column_labels import labelled
+    from engine.plan.column_labels import labelled_as_far
 
     plan = read_plan(args.plan) if args.plan else None
     if plan is not None:
-        raw = labelled(raw, (column for column in plan.data.columns if column.name in raw.names))
+        raw = labelled_as_far(raw, plan.data.columns)
     if args.codebook:
         from engine.plan.codebook import apply_codebook, with_labels
         from engine.plan.codebook_file import read_codebook

@@ -14,7 +14,7 @@ from engine.data.microdata import RawTable
 from engine.plan.attribute import AttributePlan
 from engine.plan.column_assignment import assign_columns
 from engine.plan.column_heuristics import says_missing
-from engine.plan.column_labels import labelled
+from engine.plan.column_labels import labelled_as_far
 from engine.plan.doubtful_values import possible_answers, records_of
 from engine.plan.mismatches import (
     KINDS,
@@ -60,7 +60,7 @@ def _found(plan: Plan, table: RawTable) -> Iterator[Mismatch]:
         if isinstance(mismatch, Clash):
             return
         absent += [mismatch.column] if isinstance(mismatch, AbsentColumn) else []
-    table = labelled(table, (column for column in plan.data.columns if column.name in table.names))
+    table = labelled_as_far(table, plan.data.columns)
     unclear = tuple(unclear_numbers(plan, table))
     yield from unclear
     levels: dict[str, tuple[str, ...]] = {}

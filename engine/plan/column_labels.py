@@ -111,6 +111,12 @@ def labelled(raw: RawTable, columns: Iterable[ColumnPlan]) -> RawTable:
     return replace(raw, columns={**raw.columns, **changed})
 
 
+def labelled_as_far(raw: RawTable, columns: Iterable[ColumnPlan]) -> RawTable:
+    """``raw`` with these labels; columns that it does not have are passed over, for what looks at plans that do not fit
+    yet."""
+    return labelled(raw, (column for column in columns if column.name in raw.columns))
+
+
 def with_notation(columns: Iterable[ColumnPlan], name: str, notation: Notation) -> tuple[ColumnPlan, ...]:
     """The columns of a plan, of which ``name`` writes its numbers in the ``notation``."""
     by_name = {column.name: column for column in columns}

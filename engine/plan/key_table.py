@@ -10,6 +10,7 @@ import numpy as np
 from engine.common.errors import UsageError, did_you_mean
 from engine.data.microdata import RawTable
 from engine.data.table import occupied
+from engine.plan.column_labels import labelled_as_far
 from engine.plan.types import Plan
 from engine.plan.view import view_of
 
@@ -46,6 +47,7 @@ def key_table(raw: RawTable, plan: Plan, attributes: Sequence[str] | None = None
     attribute_plans = {attribute.name: attribute for attribute in plan.attributes}
     if not names:
         raise UsageError("the key table needs at least one attribute; choose some")
+    raw = labelled_as_far(raw, plan.data.columns)
     codes, sizes, levels, possible = [], [], {}, 1
     for name in names:
         if name not in attribute_plans:

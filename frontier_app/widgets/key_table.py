@@ -24,12 +24,13 @@ def of(plan: Plan) -> KeyTable | None:
     if len(plan.keys) > MOST_KEYS:
         return None
     coding = tuple(part for part in plan.attributes if part.name in plan.keys)
+    depends = (coding, plan.data.missing, plan.data.columns, plan.keys)
     name = "key-table" if plan == now.plan else "key-table-tried"
-    known = now.memo.peek("key-table", (coding, plan.data.missing, plan.keys))
+    known = now.memo.peek("key-table", depends)
     if known is not None:
         table: KeyTable = known
         return table
-    return now.memo.get(name, (coding, plan.data.missing, plan.keys), lambda: key_table(raw, plan))
+    return now.memo.get(name, depends, lambda: key_table(raw, plan))
 
 
 def draw(counts: KeyTable, before: KeyTable | None = None) -> None:

@@ -11,7 +11,7 @@ import streamlit as st
 from engine.common.errors import EngineError, UsageError
 from engine.data.microdata import RawColumn, RawTable
 from engine.plan import AttributePlan, Plan
-from engine.plan.column_labels import labelled
+from engine.plan.column_labels import labelled_as_far
 from engine.plan.guess import example_edges
 from engine.plan.key_table import key_table
 from engine.plan.reshape import add_attribute, merge_levels, split_levels, viewed_by
@@ -32,7 +32,7 @@ def page(plan: Plan) -> None:
     now = state.get()
     raw = now.raw
     assert raw is not None
-    raw = labelled(raw, (column for column in plan.data.columns if column.name in raw.names))
+    raw = labelled_as_far(raw, plan.data.columns)
     seen = looks().set_index("column")
     numeric = list(seen.index[seen["numeric"] & (seen["values"] > 2)])
     taken = {column for a in plan.attributes for column in a.columns} | set(plan.data.single_uses)

@@ -10,7 +10,7 @@ import streamlit as st
 
 from engine.common.errors import EngineError, UsageError
 from engine.plan import Plan
-from engine.plan.column_labels import labelled
+from engine.plan.column_labels import labelled_as_far
 from engine.plan.context import SINGLE_USES, SingleUse
 from engine.plan.reshape import set_unit, set_use
 from frontier_app.pages.file import column_rows
@@ -30,7 +30,7 @@ def looks() -> pd.DataFrame:
     raw = now.raw
     assert raw is not None
     said = now.plan.data.columns if now.plan else ()
-    read = labelled(raw, (column for column in said if column.name in raw.names))
+    read = labelled_as_far(raw, said)
     table: pd.DataFrame = now.memo.get("looks", (raw.source, said), lambda: column_rows.looks(read))
     return table
 

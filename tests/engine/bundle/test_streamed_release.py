@@ -290,3 +290,11 @@ def test_a_carried_column_that_holds_nothing_is_released_as_in_memory(tmp_path: 
     released(tmp_path / "out", remade, "csv", "parquet")
     schema = parquet.read_schema(tmp_path / "out" / "release.parquet")
     assert schema.field("note").type == read_table(path).columns["note"].values.type == pa.string()
+
+
+@pytest.mark.parametrize("sign", ["thousands", "decimal"])
+def test_numbers_that_the_plan_says_how_to_read_are_read_back_so(tmp_path: Path, sign: str) -> None:
+    sizes = pa.array(["1,234", "1,500", "2,345", "12,345"] * 25)
+    edge = 2000 if sign == "thousands" else 2
+    written, _ = released_values(tmp_path, sizes, f'cut = [{edge}]\n[[column]]\nname = "size"\n{sign} = ","')
+    assert Counter(written["size"].to_pylist()) == Counter(sizes.to_pylist())

@@ -38,6 +38,7 @@ from engine.plan.column_labels import ColumnPlan
 from engine.plan.differences import plan_differences
 from engine.plan.fixes import fixes, settle
 from engine.plan.guess import facts
+from engine.plan.key_table import key_table
 from engine.plan.recode import code
 from engine.plan.tabulate import tabulate
 from engine.release.records import ReleasedTable
@@ -168,6 +169,8 @@ def test_the_answer_holds_for_weights_and_edges_in_memory_and_streamed(
         data.check_weight()
         assert np.bincount(data.table.cells[:, 1], data.table.counts).tolist() == wanted
         assert not mismatches(plan, source)
+        if source.streamed is None:
+            assert [n for _, n in key_table(source, plan).levels["pay"]] == wanted
         with pytest.raises(EngineError, match="'wt' can be read in several ways"):
             code(source, replace(plan, data=replace(plan.data, columns=(said,)))).check_weight()
 

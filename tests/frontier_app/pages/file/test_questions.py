@@ -300,3 +300,9 @@ def test_numbers_that_can_be_read_in_two_ways_are_decided_by_a_button(tmp_path: 
     assert not made.exception and not made.error
     assert plan_of(made).data.columns == (ColumnPlan("pay", decimal=","),)
     assert not any(str(button.key).startswith("accept-number") for button in made.button)
+    to_part(made, "levels")
+    next(box for box in made.selectbox if str(box.key).startswith("recode-which")).set_value("pay").run()
+    next(box for box in made.text_input if str(box.key).startswith("cut-pay")).set_value("1.2, 1.5").run()
+    made.button(key=button_key(made, "apply-pay")).click().run()
+    assert not made.exception and not made.error
+    assert plan_of(made).attributes[-1].cut == (1.2, 1.5)
