@@ -300,6 +300,26 @@ def write_private(path: Path, content: bytes, *, replace: bool = False) -> None:
         _take_inherited_rights(part, "F")
 
 
+@contextmanager
+def turn(path: Path) -> Iterator[None]:
+    """Meanwhile no other thread or process has the turn at ``path``, an empty file that stays; where files cannot be
+    locked, everybody has it."""
+    file = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
+    try:
+        with suppress(OSError):
+            if sys.platform == "win32":
+                import msvcrt
+
+                msvcrt.locking(file, msvcrt.LK_LOCK, 1)
+            else:
+                import fcntl
+
+                fcntl.flock(file, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(file)
+
+
 def appear(part: Path, path: Path) -> None:
     """Give a whole file its name, unless another has it: :class:`FileExistsError`."""
     if os.name == "nt":

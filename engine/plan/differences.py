@@ -13,8 +13,10 @@ _LISTS = ("keys", "swap", "analyse", "edits", "measures", "analyses", "mechanism
 _PARTS = ("data", "space", "decision", "about", "threat", "tolerances", "publish")
 CONTEXT = ("decision.", "about.", "threat.", "tolerances.", "publish.", "tables")
 """Beginnings of the entries that change no figure of a study."""
-_LABELS = "publish.labels"  # labels change no figure, missing codes and the notation of numbers may
-_OPEN = (
+LABELS = "publish.labels"  # labels change no figure, missing codes and the notation of numbers may
+ATTRIBUTE = "attribute."
+"""Beginning of the entries that are attributes."""
+OPEN = (
     "about.",
     *(f"publish.{name}" for name in ("title", "rate_policy", "rate_range", "wording")),
     "space.replicates",
@@ -39,32 +41,34 @@ class PlanDifference:
         return self.words if self.of_attribute else f"{self.entry}: {self.words}"
 
 
+def entry_values(plan: Plan) -> dict[str, Any]:
+    """The values of a plan's entries by their names, each attribute an entry of its own; the lock is none."""
+    values = {name: getattr(plan, name) for name in _LISTS}
+    for section in _PARTS:
+        part = getattr(plan, section)
+        values |= {f"{section}.{f.name}": getattr(part, f.name) for f in fields(part) if f.compare}
+    del values["data.attributes"]
+    return values | {ATTRIBUTE + attribute.name: attribute for attribute in plan.attributes}
+
+
 def plan_differences(
     old: Plan, new: Plan, *, ours: str = "the study has", theirs: str = "asked"
 ) -> dict[str, PlanDifference]:
     """Differences of two plans, by entry; a lock is not looked at."""
     differences: dict[str, PlanDifference] = {}
-    pairs: list[tuple[str, Any, Any, tuple[str, ...]]] = [("", old, new, _LISTS)]
-    for section in _PARTS:
-        a, b = getattr(old, section), getattr(new, section)
-        pairs.append((section + ".", a, b, tuple(f.name for f in fields(a) if f.name != "attributes" and f.compare)))
-    for prefix, a, b, names in pairs:
-        for name in names:
-            x, y = getattr(a, name), getattr(b, name)
-            if x != y:
-                entry = prefix + name
-                if entry == "data.columns" and _reading(x) == _reading(y):
-                    entry = _LABELS
-                differences[entry] = PlanDifference(entry, f"{ours} {entry_words(x)}, {theirs} {entry_words(y)}")
-    before, after = {a.name: a for a in old.attributes}, {a.name: a for a in new.attributes}
-    for name in [*before, *(n for n in after if n not in before)]:
-        if before.get(name) != after.get(name):
-            if name in before and name in after:
-                change = "is coded differently"
-            else:
-                change = "is new" if name in after else "is missing"
-            entry = "attribute." + name
-            differences[entry] = PlanDifference(entry, f"attribute '{name}' {change}", of_attribute=True)
+    before, after = entry_values(old), entry_values(new)
+    for entry in dict.fromkeys((*before, *after)):
+        x, y = before.get(entry), after.get(entry)
+        if x == y:
+            continue
+        if entry.startswith(ATTRIBUTE):
+            change = "is new" if x is None else "is missing" if y is None else "is coded differently"
+            words = f"attribute '{entry.removeprefix(ATTRIBUTE)}' {change}"
+            differences[entry] = PlanDifference(entry, words, of_attribute=True)
+            continue
+        if entry == "data.columns" and _reading(old.data.columns) == _reading(new.data.columns):
+            entry = LABELS
+        differences[entry] = PlanDifference(entry, f"{ours} {entry_words(x)}, {theirs} {entry_words(y)}")
     return differences
 
 
@@ -81,5 +85,5 @@ def deviations(approved: Plan, plan: Plan) -> dict[str, PlanDifference]:
     return {
         name: difference
         for name, difference in differences.items()
-        if not name.startswith(_OPEN) or (fewer and name == "space.replicates")
+        if not name.startswith(OPEN) or (fewer and name == "space.replicates")
     }

@@ -6,10 +6,10 @@ import streamlit as st
 
 from engine.common.errors import EngineError
 from frontier_app.charts import style
-from frontier_app.session import access, loading, state
+from frontier_app.session import access, actions, loading, state
 from frontier_app.session.navigation import BOARD_PAGES, PAGES
 from frontier_app.session.settings import CONTRAST_CSS
-from frontier_app.widgets import error_page, tour
+from frontier_app.widgets import elements, error_page, shared_plan, tour
 from frontier_app.wording import markup, remedies
 from frontier_app.wording.markup import markdown
 
@@ -108,6 +108,7 @@ def main() -> None:
     scheme = f"<style>:root {{color-scheme: {st.context.theme.type};}}</style>" if st.context.theme.type else ""
     st.html(CONTRAST_CSS + _CSS + style.CSS + scheme)
     _restore()
+    state.put(typing=False)
     at = state.get().workspace
     shown, first = list(PAGES), "data"
     if at is not None and at.board is not None:
@@ -115,8 +116,10 @@ def main() -> None:
     page = st.navigation([PAGES[name].as_streamlit(default=name == first) for name in shown], position="top")
     now = state.get()
     if page.title != now.page:
+        with elements.errors_shown():
+            actions.catch_up()
         state.put(page=page.title)
-        state.renew()
+        now = state.renew()
     if now.workspace and st.query_params.get("w") != now.workspace.token:
         st.query_params["w"] = now.workspace.token
     elif now.owner and "w" not in st.query_params:
@@ -126,9 +129,13 @@ def main() -> None:
         state.put(notice="")
     if now.error:
         st.error(now.error, icon=":material/error:")
+    disputes = st.container()
     with error_page.caught():
         tour.strip(page.title)
         page.run()
+    with disputes:  # after the page, whose inputs may have been changed in the same moment
+        shared_plan.disputes()
+    shared_plan.catch_up()
 
 
 error_page.prepare()

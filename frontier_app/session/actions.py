@@ -7,7 +7,7 @@ import shutil
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -21,6 +21,7 @@ from engine.plan import Plan, plan_from_toml, plan_to_toml
 from engine.plan.codebook import apply_codebook, with_labels
 from engine.plan.codebook_file import read_codebook
 from engine.plan.guess import with_levels_in_order
+from engine.plan.merge import Merge, merged, with_entries
 from engine.plan.recode import code
 from engine.release.results import Note
 from engine.study.earlier_studies import is_of_data
@@ -31,7 +32,7 @@ from engine.sweeps.readiness import check_single_columns
 from engine.sweeps.runner import FRESH_FROM
 from frontier_app.session import jobs, state
 from frontier_app.wording import text
-from frontier_app.wording.plan_words import action_words
+from frontier_app.wording.plan_words import action_words, taken_words
 
 _MOST_TAKEN_BACK = 50
 _CODING = "seconds to code"
@@ -61,6 +62,7 @@ def use_codebook(name: str, content: bytes) -> None:
 
 def open_study(path: Path) -> None:
     """Work on another study of the workspace, with its plan."""
+    refuse_behind()
     at = state.get().workspace
     if at is None or path not in at.studies:
         raise UsageError(f"'{path.name}' is no study of this workspace")
@@ -97,20 +99,104 @@ def set_plan(plan: Plan, done: str = "") -> bool:
             words = done or action_words(now.plan, plan, now.raw.names if now.raw is not None else ())
             _remember(_action(words, now.plan))
         _keep(plan)
-    elif now.error:
-        state.put(error="")
+    else:
+        if now.error:
+            state.put(error="")
+        catch_up()
     return changed
 
 
 def _keep(plan: Plan) -> None:
-    """Make a plan the one at hand."""
-    now = state.put(plan=plan, error="")
-    if now.workspace:
-        now.workspace.save_plan(plan_to_toml(plan))
+    """Make a plan the one at hand and write it, merged with what another tab has written since this one looked."""
+    now = state.get()
+    at = now.workspace
+    if at is None or not at.folder.is_dir():
+        state.put(plan=plan, error="")
+        catch_up()
+        return
+    with at.turn():
+        text = at.saved_plan
+        theirs = None if text is None or text == now.saved else saved_plan(text)
+        merge = Merge(plan) if theirs is None else merged(now.plan, plan, theirs)
+        if text is None or merge.plan != theirs:
+            text = plan_to_toml(merge.plan)
+            at.save_plan(text)
+    state.put(plan=merge.plan, saved=text, error="")
+    if theirs is not None:
+        _tell(now.plan, plan, theirs, merge)
+
+
+def catch_up() -> bool:
+    """Take over what another tab has made of the plan, or that it deleted the workspace; returns whether it did."""
+    now = state.get()
+    at = now.workspace
+    if at is None:
+        return False
+    if not at.folder.is_dir():
+        state.begin(notice="The workspace was deleted in another tab, with everything in it.")
+        return True
+    text = at.saved_plan
+    if text is None or text == now.saved:
+        return False
+    _keep(now.plan or saved_plan(text))
+    return state.get().version != now.version
+
+
+def saved_plan(text: str) -> Plan:
+    """The plan in the text of a workspace's file."""
+    try:
+        return plan_from_toml(text)
+    except UsageError as error:
+        raise UsageError(f"the plan of this workspace was changed by hand and is none any more: {error}") from None
+
+
+def _tell(before: Plan | None, mine: Plan, theirs: Plan, merge: Merge) -> None:
+    """Say what another tab made of the plan, and ask about what both changed; inputs start again from the merged plan.
+    What can be taken back is what this tab did, and nothing of what the other did."""
+    now = state.get()
+    state.put(actions=tuple(_rebased(now.actions, before, theirs, merge.plan)))
+    if before is None:
+        state.put(notice="A plan was made in another tab, and this page goes on with it.")
+    elif merge.taken:
+        words = "; ".join(taken_words(before, theirs, merge.taken))
+        notice = f"The plan was changed in another tab, and this page goes on with it. Taken over: {words}."
+        state.put(notice=f"{now.notice} {notice}".strip())
+    if merge.conflicts:
+        state.put(disputes=(*now.disputes, state.Dispute(mine, merge.conflicts)))
+    if before is None or merge.taken or merge.conflicts:
+        state.renew()
+
+
+def _rebased(actions: Sequence[state.Action], before: Plan | None, theirs: Plan, now: Plan) -> Iterator[state.Action]:
+    """Actions with what was there before them as it would have been after the other tab's change; without the last one
+    where nothing of it was written, and without those that the other's change contradicts."""
+    for k, action in enumerate(actions):
+        merge = merged(before, action.plan, theirs)
+        if merge.conflicts:
+            return
+        rebased = replace(action, plan=merge.plan)
+        if k or rebased != _action(action.done, now):
+            yield rebased
+
+
+def settle(dispute: state.Dispute, *, mine: bool) -> None:
+    """Choose one side of what this tab and another changed otherwise."""
+    now = state.get()
+    assert now.plan is not None
+    if mine:
+        change(with_entries(now.plan, dispute.mine, dispute.entries), "what was entered here was put in place")
+    state.put(disputes=tuple(other for other in state.get().disputes if other is not dispute))
+
+
+def refuse_behind() -> None:
+    """Refuse to replace the whole plan where another tab has changed it since this one looked."""
+    if catch_up():
+        raise UsageError("the plan was changed in another tab meanwhile; look at it as it is now, and do this again")
 
 
 def load_plan(text: str) -> None:
     """Use a plan from a file."""
+    refuse_behind()
     plan, raw = plan_from_toml(text), state.get().raw
     if raw is not None:
         plan = with_levels_in_order(plan, raw)

@@ -11,7 +11,7 @@ from engine.common.os_support import expanded
 from engine.common.resources import home
 from engine.data.io.stream import RecordStream
 from engine.data.microdata import RawTable
-from engine.plan import Plan, first_plan, plan_to_toml, read_plan
+from engine.plan import Plan, first_plan, plan_to_toml
 from engine.plan.codebook import with_labels
 from engine.plan.codebook_file import read_codebook
 from engine.plan.column_assignment import with_seen
@@ -21,7 +21,7 @@ from engine.study.keys import key_path, read_key
 from engine.study.study import Study
 from engine.sweeps.sweep import check_same
 from frontier_app.session import access, saved_view, state, workspace
-from frontier_app.session.actions import own_study
+from frontier_app.session.actions import own_study, saved_plan
 from frontier_app.session.settings import PRIVACY
 from frontier_app.session.workspace import Workspace
 from frontier_app.wording import remedies
@@ -97,10 +97,11 @@ def _own_path(text: str) -> Path:
 
 def _begin(at: Workspace, raw: RawTable, plan: Plan | None, **more: Any) -> None:
     """A fresh state on these data."""
-    if state.begin(workspace=at, raw=raw, plan=plan, base=plan, **more).owner:
+    saved = None if plan is None else plan_to_toml(plan)
+    if state.begin(workspace=at, raw=raw, plan=plan, saved=saved, base=plan, **more).owner:
         access.own(at.token)
-    if plan is not None:
-        at.save_plan(plan_to_toml(plan))
+    if saved is not None:
+        at.save_plan(saved)
 
 
 def _begin_first(at: Workspace, raw: RawTable) -> None:
@@ -127,12 +128,14 @@ def open_workspace(at: Workspace) -> None:
     else:
         sample_plan = None
     plan = sample_plan
-    if at.plan_path.exists():
-        plan = read_plan(at.plan_path)
+    saved = at.saved_plan
+    if saved is not None:
+        plan = saved_plan(saved)
     elif at.study and at.study.exists():
         with Study.open(at.study) as study:
             plan = study.plan
-        at.save_plan(plan_to_toml(plan))
+        saved = plan_to_toml(plan)
+        at.save_plan(saved)
     if plan is not None and raw is not None and at.study and at.study.exists():
         # a study of an earlier version does not say which columns its patterns covered: those of its data
         plan = replace(plan, data=with_seen(plan.data, raw.names))
@@ -144,6 +147,8 @@ def open_workspace(at: Workspace) -> None:
         selected=selected,
         raw=raw,
         plan=plan,
+        saved=saved,
+        disputes=(),
         base=plan,
         version=old.version + 1,
         memo=state.Memo(),

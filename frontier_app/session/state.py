@@ -130,6 +130,15 @@ class Action:
 
 
 @dataclass(frozen=True)
+class Dispute:
+    """Entries that this session and another tab changed otherwise: the plan has the other's, and ``mine`` this
+    session's, until one is chosen."""
+
+    mine: Plan
+    entries: tuple[str, ...]
+
+
+@dataclass(frozen=True)
 class ExportChoices:
     """For whom a bundle is written (chosen in which ``state`` of the recommendation; in another one the reader who is
     next in turn is proposed), in which ``formats`` (None: not chosen yet), and what is released besides."""
@@ -148,14 +157,18 @@ class State:
     inputs start from ``base``, so that what a person types is not taken back while it is typed.  ``selected`` is the
     candidate at hand; ``shown`` is the one drawn into the map (a click on the map marks itself, and a redrawn map would
     forget its zoom), and ``picks`` counts selections made outside the table, which then has to show another row.
-    ``actions`` are those that can be taken back, the last one first.  ``owner`` says that the session came by an
-    address that was given to who started the server, so that it may open files by their path.  ``touring`` says that
-    the guided tour is on.
+    ``saved`` is the text of the plan's file as this session last read or wrote it: a file with another text was written
+    by another tab.  ``typing`` says that the page's inputs are no plan yet.  ``actions`` are those that can be taken
+    back, the last one first.  ``owner`` says that the session came by an address that was given to who started the
+    server, so that it may open files by their path.  ``touring`` says that the guided tour is on.
     """
 
     workspace: Workspace | None = None
     raw: RawTable | None = None
     plan: Plan | None = None
+    saved: str | None = None
+    disputes: tuple[Dispute, ...] = ()
+    typing: bool = False
     base: Plan | None = None
     version: int = 0
     page: str = ""

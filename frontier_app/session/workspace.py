@@ -17,14 +17,16 @@ import secrets
 import shutil
 import time
 from collections.abc import Iterator
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
 from engine.common.errors import EngineError
-from engine.common.os_support import is_running, process_birth, write_private
+from engine.common.os_support import is_running, process_birth, turn, write_private
 from engine.common.resources import user_folder
+from engine.plan.reading import plan_text
 
 TOKEN = re.compile(r"[A-Za-z0-9_-]{22}")
 
@@ -103,6 +105,15 @@ class Workspace:
     def save_look(self, text: str) -> None:
         """Keep how the map is looked at."""
         self.keep(self.look_path.name, text)
+
+    def turn(self) -> AbstractContextManager[None]:
+        """Meanwhile no other tab writes the plan: what is read in it is still there when it is written."""
+        return turn(self.folder / ".plan.turn")
+
+    @property
+    def saved_plan(self) -> str | None:
+        """The text of the plan as it is on disk; None where there is none."""
+        return plan_text(self.plan_path) if self.plan_path.exists() else None
 
     def save_plan(self, text: str) -> None:
         """Keep the plan."""

@@ -140,7 +140,12 @@ def _lock(plan: Plan, number: str, by: str) -> None:
         raise UsageError(
             f"the approval has no {'name' if number else 'number'}; fill in both its number and who approved"
         )
+    actions.refuse_behind()  # what is approved is what was seen here
     locked = lock(plan, number, by)
+    actions.change(locked, "the plan was locked")
+    if state.get().plan != locked:  # another tab wrote meanwhile; the page says what
+        return
+    actions.forget_actions()
     notice = f"The plan is locked as {number}, approved by {by}."
     path = actions.own_study()
     if path is not None:
@@ -148,6 +153,4 @@ def _lock(plan: Plan, number: str, by: str) -> None:
             if study.plan.lock is None and not plan_differences(study.plan, plan):
                 change_plan(study, locked, by=by)
                 notice += f" The decision log of {path.name} holds the approval."
-    actions.change(locked, "the plan was locked")
-    actions.forget_actions()
     state.put(notice=notice)

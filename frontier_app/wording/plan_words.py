@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import fields
 
-from engine.plan import Plan
+from engine.plan import AttributePlan, Plan
 from engine.plan.column_assignment import assign_columns
-from engine.plan.differences import PlanDifference, plan_differences
+from engine.plan.differences import ATTRIBUTE, LABELS, PlanDifference, plan_differences
+from engine.plan.entry_words import entry_words
 from engine.release.spec import percent
 from frontier_app.wording import mechanisms, recognised, text
 
@@ -39,6 +41,7 @@ ENTRIES = {
     "data.drop": "Columns that never leave",
     "data.seen": "Columns that patterns covered so far",
     "data.numeric": "Columns used as numbers",
+    "data.columns": "Labels and missing codes of columns",
     "keys": "Keys",
     "tables": "Tables that users make",
     "analyses": "Regressions that users run",
@@ -63,12 +66,49 @@ ENTRIES = {
 """What entries of a plan are called on the page; others are said as the engine says them."""
 _ROLES = {"keys": "known to an intruder", "swap": "exchanged", "analyse": "tabulated by users"}
 _SHORT = 60  # letters up to which a value is said in the words for an action
+_TOLD = 6  # changes of another tab that are told one by one
+_IN_ROWS = ("edits", "analyses", "tables", "data.columns")
+"""Entries of which a name alone would not tell two values apart."""
 _NAMED = 2  # changes that are named one by one
 
 
 def differences(old: Plan, new: Plan) -> dict[str, str]:
     """The differences between a study's plan and another, by entry: one sentence each in the words of the pages."""
     return {name: _words(change, old, new) for name, change in plan_differences(old, new).items()}
+
+
+def taken_words(old: Plan, new: Plan, entries: Sequence[str]) -> list[str]:
+    """The changes that another tab made in these entries, in few words."""
+    changes = _entries_changed(old, new, entries)
+    more = len(changes) - _TOLD
+    lock = [f"the plan has {_approval(new)}"] if "lock" in entries else []
+    return [*lock, *changes[:_TOLD], *([f"and {text.plural(more, 'more change')}"] if more > 0 else [])]
+
+
+def disputed_words(entry: str, plan: Plan) -> tuple[str, str]:
+    """An entry that two tabs changed otherwise: what it is called, and its value in a plan."""
+    if entry.startswith(ATTRIBUTE):
+        name = entry.removeprefix(ATTRIBUTE)
+        coding = next((attribute for attribute in plan.attributes if attribute.name == name), None)
+        return f"Attribute {name}", "no attribute" if coding is None else _coding(coding)
+    if entry in _IN_ROWS:
+        section, _, name = entry.rpartition(".")
+        return _label(entry), entry_words(getattr(getattr(plan, section) if section else plan, name))
+    return _label(entry), _value(plan, entry)
+
+
+def _coding(attribute: AttributePlan) -> str:
+    """The coding of an attribute: what it says besides its name, entry by entry."""
+    said = {f.name: getattr(attribute, f.name) for f in fields(attribute) if getattr(attribute, f.name) != f.default}
+    said["merge"] = tuple(f"{level} of {' or '.join(raw)}" for level, raw in attribute.merge)
+    return "; ".join(
+        f"{name.replace('_', ' ')} {entry_words(value)}" for name, value in said.items() if value and name != "name"
+    )
+
+
+def _approval(plan: Plan) -> str:
+    lock = plan.lock
+    return "no approval any more" if lock is None else f"been approved as {lock.number} by {lock.by} and is locked"
 
 
 def _words(change: PlanDifference, old: Plan, plan: Plan) -> str:
@@ -149,11 +189,16 @@ def _attributes(names: Sequence[str]) -> str:
     return f"{names[0]} is" if len(names) == 1 else f"{text.plural(len(names), 'attribute')} are"
 
 
-def _entries_changed(old: Plan, new: Plan) -> list[str]:
+def _entries_changed(old: Plan, new: Plan, entries: Sequence[str] = ()) -> list[str]:
+    """The changes of entries, of all where none are named."""
     changes = []
     for name, change in plan_differences(old, new).items():
+        if entries and name not in entries and not (name == LABELS and "data.columns" in entries):
+            continue
         if change.of_attribute:
-            changes.append(f"levels of {name.removeprefix('attribute.')} changed")
+            attribute = name.removeprefix(ATTRIBUTE)
+            both = attribute in old.names and attribute in new.names
+            changes.append(f"levels of {attribute} changed" if both else change.words)
             continue
         value = _value(new, name)
         changes.append(f"{_label(name)}: {value}" if len(value) <= _SHORT else f"{_label(name)} changed")

@@ -9,7 +9,7 @@ from engine.plan import Plan
 from engine.plan.mismatches import Clash
 from frontier_app.pages.file import column_warnings, fit, levels, opening, proposals, roles, saved_plan, table
 from frontier_app.session import actions, state
-from frontier_app.widgets import elements, households, key_table, plan_approval, plan_fit, tour
+from frontier_app.widgets import elements, households, key_table, plan_approval, plan_fit, shared_plan, tour
 from frontier_app.wording import text
 from frontier_app.wording.markup import markdown
 
@@ -134,8 +134,8 @@ def _fitting(plan: Plan, n_open: int, warned: bool, asks: bool) -> str:
 
 def _table() -> str | None:
     plan, complaint = table.page()
-    if complaint is None and plan is not None:
-        actions.set_plan(plan)
+    if complaint is not None or plan is not None:
+        shared_plan.keep(plan if complaint is None else None)
     return complaint
 
 

@@ -19,7 +19,7 @@ from engine.plan.uses import in_no_use
 from frontier_app.pages.plan import declarations, document, space
 from frontier_app.pages.plan import mechanisms as protection
 from frontier_app.session import actions, state
-from frontier_app.widgets import elements, plan_approval, plan_size
+from frontier_app.widgets import elements, plan_approval, plan_size, shared_plan
 from frontier_app.widgets import measures as measuring
 from frontier_app.widgets.input_errors import InputErrors
 from frontier_app.wording import mechanisms, text
@@ -44,7 +44,7 @@ def page() -> None:
     left, right = st.columns([3, 2], gap="large")
     with left:
         plan, unshown = _inputs(base, f"{now.version}", data)
-    if plan is not None and actions.set_plan(plan) and plan.lock is not None:
+    if shared_plan.keep(plan) and plan is not None and plan.lock is not None:
         st.rerun()
     with right:
         with st.container(border=True, key="amounts"):

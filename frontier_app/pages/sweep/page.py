@@ -16,7 +16,7 @@ from engine.study.study import Study
 from engine.sweeps.adaptive import most_runs
 from frontier_app.charts import live_map
 from frontier_app.session import actions, jobs, state
-from frontier_app.widgets import elements, plan_fit, plan_size
+from frontier_app.widgets import elements, plan_fit, plan_size, shared_plan
 from frontier_app.widgets.plan_status import departing
 from frontier_app.wording import mechanisms, text
 from frontier_app.wording.markup import bullets, markdown
@@ -28,6 +28,7 @@ _DRAW_EVERY = 2.0  # seconds between redrawings of the map
 
 def page() -> None:
     """Show what can be started, and what is under way."""
+    shared_plan.catch_up()  # before a button is heard: what runs is what was seen
     now = state.get()
     st.title("Run the sweep", anchor=False)
     if now.workspace is None:

@@ -11,7 +11,7 @@ from engine.measures.declared import with_uses_measured
 from engine.plan import Plan
 from frontier_app.pages.threat import cover, intruder, public, rule, uses
 from frontier_app.session import actions, state
-from frontier_app.widgets import elements, plan_status
+from frontier_app.widgets import elements, plan_status, shared_plan
 from frontier_app.widgets.input_errors import InputErrors
 
 
@@ -37,7 +37,7 @@ def page() -> None:
     status = st.container()
     wrong = InputErrors()
     plan = _inputs(now.base, f"{now.version}", fixed, wrong)
-    actions.set_plan(plan)
+    shared_plan.keep(plan)
     with status:
         plan_status.show(plan)
     st.divider()

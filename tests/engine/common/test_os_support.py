@@ -6,6 +6,8 @@ import ctypes
 import os
 import subprocess
 import sys
+import threading
+import time
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -30,6 +32,25 @@ def test_what_a_killed_process_left_is_removed_by_the_next_one_that_writes_there
     with os_support.aside(tmp_path / "b.csv") as part:
         assert list(tmp_path.iterdir()) == [part]
     assert list(tmp_path.iterdir()) == [tmp_path / "b.csv"]
+
+
+def test_whoever_has_the_turn_has_it_alone(tmp_path: Path) -> None:
+    counted = tmp_path / "count"
+    counted.write_text("0")
+
+    def count() -> None:
+        for _ in range(20):
+            with os_support.turn(tmp_path / ".turn"):
+                before = int(counted.read_text())
+                time.sleep(0.0002)
+                counted.write_text(str(before + 1))
+
+    threads = [threading.Thread(target=count) for _ in range(3)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert counted.read_text() == "60"
 
 
 def test_what_others_may_be_writing_stays(tmp_path: Path) -> None:

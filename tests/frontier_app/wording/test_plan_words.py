@@ -7,7 +7,9 @@ from dataclasses import replace
 import pytest
 
 from engine.plan import AttributePlan, DataPlan, DecisionPlan, Plan, SpacePlan, edit_plan
-from frontier_app.wording.plan_words import action_words
+from engine.plan.differences import entry_values
+from engine.plan.lock import lock
+from frontier_app.wording.plan_words import action_words, disputed_words, taken_words
 
 COLUMNS = ("age", "sex", "work", "wt", "note")
 PLAN = Plan(
@@ -44,3 +46,16 @@ def test_an_action_is_said_in_few_words(new: Plan, words: str) -> None:
 def test_many_changes_at_once_are_counted() -> None:
     space = replace(PLAN.space, rates=("0.2",), replicates=7, fix=("sex",))
     assert action_words(PLAN, replace(PLAN, space=space), COLUMNS).endswith("; and 1 more change")
+
+
+def test_what_another_tab_changed_is_told_without_what_is_asked_about() -> None:
+    new = replace(_data(attributes=(*PLAN.attributes, AttributePlan("note")), carry=("wt",)), keys=("age",))
+    assert taken_words(PLAN, new, ("keys", "attribute.note")) == ["Keys: age", "attribute 'note' is new"]
+    locked = lock(PLAN, "2026-1", "the board")
+    assert taken_words(PLAN, locked, ("lock",)) == ["the plan has been approved as 2026-1 by the board and is locked"]
+
+
+@pytest.mark.parametrize("name", entry_values(PLAN))
+def test_every_entry_that_two_tabs_may_change_has_words_for_its_value(name: str) -> None:
+    label, value = disputed_words(name, PLAN)
+    assert label and value and "Plan(" not in value
