@@ -12,6 +12,7 @@ import numpy as np
 
 from engine.common.errors import EngineError
 from engine.common.notation import Notation
+from engine.common.raw_values import as_text
 from engine.data.domain import Domain
 from engine.data.grouped_columns import GroupedColumns
 from engine.data.labels import NO_LABELS, ColumnLabels
@@ -168,7 +169,11 @@ def digest_values(digest: hashlib.blake2b, values: pa.Array) -> None:
         numbers = values.to_numpy(zero_copy_only=False)
         digest.update(np.ascontiguousarray(numbers, dtype=numbers.dtype.newbyteorder("<")).tobytes())
     else:
-        digest.update("\x1f".join(map(repr, values.to_pylist())).encode())
+        try:
+            written = map(repr, values.to_pylist())
+        except (OverflowError, ValueError):  # dates and times beyond the years that Python has
+            written = map(str, as_text(values).to_pylist())
+        digest.update("\x1f".join(written).encode())
 
 
 @dataclass(frozen=True)

@@ -12,6 +12,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import Decimal
+from io import StringIO
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -92,7 +93,7 @@ def _shaped(read: Any, name: str) -> dict[str, Any]:
 
 
 def _from_csv(text: str) -> dict[str, Any]:
-    table = [row for row in csv.reader(text.splitlines()) if any(entry.strip() for entry in row)]
+    table = [row for row in csv.reader(StringIO(text, newline="")) if any(entry.strip() for entry in row)]
     if len(table) < 2:
         raise UsageError("the file of the matrix needs a row of level names and a row for each level.")
     levels = [entry.strip() for entry in table[0][1:]]

@@ -73,6 +73,6 @@ def plan_init_text(plan: Plan, suggested: Sequence[Proposal] = ()) -> str:
     if plan.data.carry:
         head += "#\n" + "".join(f"# {line}\n" for line in wrap(printable(carried_remark(plan)), 112))
     lines = []
-    for line in plan_to_toml(plan).splitlines():
+    for line in plan_to_toml(plan).removesuffix("\n").split("\n"):
         lines.append(_BEFORE.get(line, "") + line)
     return head + "\n" + "\n".join(lines) + "\n"

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from engine.common.errors import EngineError
-from engine.common.printable import is_blank, printable, without_steering
+from engine.common.printable import has_hidden_signs, is_blank, with_hidden_signs_written, without_hidden_signs
 from engine.common.raw_values import index_codes, smallest
 from engine.common.wording import first_twice
 from engine.data.microdata import RawColumn
@@ -55,20 +55,21 @@ def check_names(file: str, names: list[str]) -> None:
 
 
 def refuse_steering(source: str, names: Sequence[str], kind: type[EngineError] = EngineError) -> None:
-    """Refuse a column name with a control sign, a sign that turns the direction of writing, a line separator of Unicode
-    or half a surrogate pair: codebooks cannot hold it, or programs and pages show another name than it is.
+    """Refuse a column name with a control sign, a sign of format (one that turns the direction of writing, a soft
+    hyphen), a letter without ink, a line separator of Unicode or half a surrogate pair: codebooks cannot hold it, or
+    programs and pages show another name than it is.
 
     The sentence, of an error of this ``kind``, offers the name without such signs.
     """
     for number, name in enumerate(names, 1):
-        plain = without_steering(name).strip()
-        if plain == name.strip():
+        if not has_hidden_signs(name):
             continue
+        plain = without_hidden_signs(name).strip()
         free = _apart(plain, names) if not is_blank(plain) else f"column_{number}"
         raise kind(
-            f"{source}: the name of column {number} of {len(names)}, '{printable(name)}', holds a sign that cannot be "
-            f"seen and that a codebook cannot hold or a page cannot show (a control sign or a mark of the direction of "
-            f"writing); rename the column, for example to '{free}'"
+            f"{source}: the name of column {number} of {len(names)}, '{with_hidden_signs_written(name)}', holds a sign "
+            "that cannot be seen and that a codebook cannot hold or a page cannot show (a control sign, a mark of the "
+            f"direction of writing, a sign of format or an empty letter); rename the column, for example to '{free}'"
         )
 
 

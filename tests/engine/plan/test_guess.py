@@ -129,6 +129,12 @@ def test_plan_init_never_refuses_and_reads_back() -> None:
         first_plan(table_of(x=[str(i % 98) for i in range(99)]))
 
 
+@pytest.mark.parametrize("sign", ["\x85", "\u2028", "\x0b", "\x1c", "\r"], ids=ascii)
+def test_a_level_with_a_sign_that_may_end_a_line_reads_back(sign: str) -> None:
+    plan = first_plan(table_of(x=[f"a{sign}b", "c", "c"], sex=["f", "m", "f"]))
+    assert plan_from_toml(plan_init_text(plan)) == plan
+
+
 def test_only_one_id_like_column_is_the_id_and_none_is_released() -> None:
     ids = [f"P{i}" for i in range(60)]
     plan = first_plan(table_of(case=ids, sex=["f", "m"] * 30, ssn=[f"S{i}" for i in range(60)]))
