@@ -232,7 +232,9 @@ def _set_declined(keys: Sequence[str], done: str) -> None:
     assert at is not None
     plan = state.get().plan
     if plan is not None:
-        _remember(_action(done, plan))
+        before = declined()
+        changed = tuple((key, key in before) for key in sorted({*before} ^ {*keys}))
+        _remember(replace(_action(done, plan), declined=changed))
     at.note(declined=list(keys))
     state.renew()
 
@@ -240,7 +242,7 @@ def _set_declined(keys: Sequence[str], done: str) -> None:
 def _action(done: str, plan: Plan) -> state.Action:
     """An action that is about to be done, with what is there before it."""
     now = state.get()
-    return state.Action(done, plan, now.raw, now.workspace.codebook if now.workspace else None, declined())
+    return state.Action(done, plan, now.raw, now.workspace.codebook if now.workspace else None)
 
 
 def _remember(action: state.Action) -> None:
@@ -261,8 +263,11 @@ def take_back() -> None:
     action, *earlier = now.actions
     state.put(actions=tuple(earlier))
     if now.workspace:
-        now.workspace.note(declined=list(action.declined))
-        now.workspace.restore_codebook(action.codebook)
+        if action.declined:  # another tab's answers stay, and so does its codebook
+            before = dict.fromkeys(declined(), True) | dict(action.declined)
+            now.workspace.note(declined=[key for key, was_declined in before.items() if was_declined])
+        if action.raw is not now.raw:
+            now.workspace.restore_codebook(action.codebook)
     if action.raw is not now.raw:
         state.put(raw=action.raw, memo=state.Memo())
     _keep(action.plan)

@@ -120,13 +120,14 @@ class FileView:
 @dataclass(frozen=True)
 class Action:
     """One action on the plan: what it did, in words, and what was there before it: the plan, the records with their
-    labels, the codebook that gave some of them (None: there was none), and the suggestions declined."""
+    labels, the codebook that gave some of them (None: there was none), and whether each suggestion whose answer it
+    changed was declined."""
 
     done: str
     plan: Plan
     raw: RawTable | None
     codebook: bytes | None
-    declined: tuple[str, ...]
+    declined: tuple[tuple[str, bool], ...] = ()
 
 
 @dataclass(frozen=True)

@@ -98,8 +98,11 @@ def test_taking_back_takes_back_what_was_done_here_alone(tabs: tuple[AppTest, Ap
     one, two = tabs
     _enter(two, "replicates-", 9)
     _enter(one, "rates-", "3")
+    _at(one).note(declined=["another tab's answer"])
+    _at(one).restore_codebook(b"another tab's codebook")
     to_page(two, "data")
     press(two, "undo")
+    assert _at(two).about["declined"] == ["another tab's answer"] and _at(two).codebook
     assert _on_disk(two).space.rates == ("0.03",), "what the other tab did stays"
     assert _on_disk(two).space.replicates != 9
 
