@@ -84,8 +84,8 @@ _TEXTS = {
     " again)",
     ObstacleKind.TOO_FEW_FRESH_RUNS: "it has {runs} fresh runs, and {needed} are needed to tell whether {asked} of all"
     " runs meet the bound {most}",
-    ObstacleKind.FRESH_UNSETTLED: "the fresh runs do not tell whether {asked} of all runs meet the bound {most}:"
-    " {within} do (add fresh runs)",
+    ObstacleKind.FRESH_UNSETTLED: "{within} meet the bound {most} on fresh replicates, which does not tell whether"
+    " {asked} of all runs do (add fresh runs)",
 }
 
 

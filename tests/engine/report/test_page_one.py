@@ -124,7 +124,7 @@ def test_the_day_of_an_approval_is_that_of_the_log(tmp_path: Path) -> None:
     assert made.findings.cover.decided == ""
     choice = made.study.choices.all()[-1]
     key = read_key(made.study.path.with_name(made.study.path.name + ".key"))
-    recheck(made.study, raw_table(), key, [made.study.find(choice.label)[0].index], 3)
+    recheck(made.study, raw_table(), key, [made.study.find(choice.label)[0].index])
     decide(made.study, "submitted", "A. Analyst")
     decide(made.study, "approved", "Board", number="DRB-7")
     cover = build(made.study, remade(made.study, raw_table(), choice.label, choice.replicate)).cover

@@ -68,7 +68,7 @@ def test_the_share_of_runs_within_the_bound_is_told_once(swept: Callable[..., Wo
     at = swept(max_risk=bound, replicates=replicates)
     with study_of(at) as study:
         view = risk_utility_map(study)
-        recheck(study, load("czech")[0], read_key(key_path(study.path)), [view.under_bound(float(bound))], 3)
+        recheck(study, load("czech")[0], read_key(key_path(study.path)), [view.under_bound(float(bound))])
         choose(study, view, "the plan's rule", by="Ada")
     made = opened(at)
     told = re.compile(r"of \d+ runs(?:\*\*)? [^:;]*?meets? the bound")
