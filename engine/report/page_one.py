@@ -114,9 +114,8 @@ def left_out(findings: Findings) -> str:
     """What the risk figure leaves out, in short."""
     others = [row for row in findings.measures if row.kind == "risk" and not row.chosen_by]
     text = (
-        "The figures leave out the chance that somebody is in fact identified, what can be learnt about a person "
-        "without singling out a record, an intruder who knows more than the keys (what one is taken to know), and "
-        "altered records that are taken for true."
+        "The figures leave out whether somebody is in fact identified, what is learnt without singling out a record, "
+        "intruders who know more than the keys, and altered records that are taken for true."
     )
     if not others:
         return f"{text} No other risk measure was used in the choice."

@@ -123,7 +123,7 @@ def test_records_without_ids_of_their_own_cannot_be_found_again(tmp_path: Path, 
 def test_columns_that_were_drawn_anew_are_refused(tmp_path: Path) -> None:
     raw = survey(tmp_path)
     noise = '\n[[mechanism]]\nname = "noise"\nc = "0.2"\n'
-    swept(raw, plan(noise), tmp_path / "n.study")
+    swept(raw, plan(noise, names='["small_cells[n_rule=8]", "mean_shift"]'), tmp_path / "n.study")
     with Study.open(tmp_path / "n.study") as study:
         bundle = export(study, raw, study.scenarios[0].label, tmp_path / "bundle")
     other = table(tmp_path / "other.csv", ["case,pay", "c1,1.5"])
