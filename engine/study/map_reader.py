@@ -16,7 +16,7 @@ from engine.frontier.summary import Dominance, Summary, dominance, summarise
 from engine.measures.base import Kind
 from engine.measures.planned import deciding_column
 from engine.plan.types import FIRST_WITHIN
-from engine.release.results import NoteKind, Results, StoredResults
+from engine.release.results import NoteKind, Results, RunStatus, StoredResults
 from engine.release.spec import MOST_REPLICATES
 from engine.study.runs import RunTable
 from engine.study.study import Study
@@ -291,7 +291,8 @@ def realisation_of(
 
     That is the first run that meets the bound (its own, ``bound``, and the plan's) under a risk measure (its column)
     and is less risky than the data unchanged; the first completed one where the plan says so, without a risk measure,
-    or where no run is such; or a number fixed beforehand.  :class:`UsageError` where there is none.
+    or where no run is such; or a number fixed beforehand.  Runs without any change are passed over where others exist.
+    :class:`UsageError` where there is none.
     """
     rule = study.plan.decision.realisation
     mine = results.scenario == index
@@ -310,6 +311,8 @@ def realisation_of(
             )
         raise UsageError(f"{label} has not been run yet; finish the sweep first")
     usable = usable[np.argsort(results.replicate[usable], kind="stable")]
+    changing = usable[results.status[usable] != RunStatus.NOOP]
+    usable = changing if len(changing) else usable
     if rule == "first" or risk is None:
         return int(results.replicate[usable[0]])
     call = study.measures[risk]
