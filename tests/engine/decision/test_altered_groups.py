@@ -42,7 +42,7 @@ def counted(realisation: Remade) -> dict[tuple[str, str], tuple[float, float]]:
 @pytest.mark.slow
 def test_every_group_is_counted_as_by_hand(tmp_path: Path) -> None:
     for mechanism in ((), (MechanismPlan("maps", (("w0", ("0.2",)), ("s", ("9",)), ("D", ("2",)))),)):
-        plan = plan_of(mechanisms=mechanism, measures=("small_cells[n_rule=5]", "hellinger"), analyses=())
+        plan = plan_of(mechanisms=mechanism, measures=("small_cells[n_rule=5]", "pmse"), analyses=())
         folder = tmp_path / f"{len(mechanism)}"
         folder.mkdir()
         realisation = case_of(folder, plan).realisation

@@ -58,7 +58,7 @@ PLANS = {
     ),
     "maps": plan_of(
         mechanisms=(MechanismPlan("maps", (("w0", ("0.2",)), ("s", ("9",)), ("D", ("2",)))),),
-        measures=("small_cells[n_rule=6]", "hellinger"),
+        measures=("small_cells[n_rule=6]", "pmse"),
         analyses=(),
     ),
 }

@@ -269,7 +269,12 @@ def test_what_opens_first_of_a_candidate_can_have_changed() -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("page", ["explore", "compare", "recommend"])
 def test_a_candidate_of_which_users_see_nothing_says_so(swept: Callable[..., Workspace], page: str):
-    at = swept(keys=["A", "B", "C"], analyse=["A", "B"], swap=["C"])
+    at = swept(
+        keys=["A", "B", "C"],
+        analyse=["A", "B"],
+        swap=["C"],
+        measures=["small_cells", "hellinger[attributes=A+C]", "largest_two_way"],
+    )
     with Study.open(at.folder / "study-1.study") as study:
         view = risk_utility_map(study)
         pin(study, view.scenarios[0].label)

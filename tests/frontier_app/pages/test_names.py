@@ -156,7 +156,7 @@ def test_names_in_what_the_board_answers(workspace: Workspace):
         place = study.find(study.choices.all()[-1].label)[0].index
         raw = open_data(workspace.about["data"])[0]
         key = bytes.fromhex((workspace.folder / "study-1.study.key").read_text())
-        recheck(study, raw, key, [place], 2)
+        recheck(study, raw, key, [place])
         for state, more in (
             ("submitted", {}),
             ("returned", {"why": words()}),
