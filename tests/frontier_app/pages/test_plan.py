@@ -148,7 +148,7 @@ def _tick(made: AppTest, words: str) -> AppTest:
 @pytest.mark.slow
 def test_the_time_of_a_quick_mechanism_is_told_without_asking(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(plan_size, "time", SimpleNamespace(perf_counter=lambda: 0.0))  # quick on a busy machine too
-    made = _tick(_tick(_on_plan(), "PRAM"), "DDS")
+    made = _tick(_on_plan(), "PRAM")
     assert any("from a probe" in str(part.value) for part in made.markdown)
     assert not has_button(made, "estimate-time")
 
@@ -156,7 +156,7 @@ def test_the_time_of_a_quick_mechanism_is_told_without_asking(monkeypatch: pytes
 @pytest.mark.slow
 def test_the_time_of_a_slow_mechanism_is_told_when_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(plan_size, "_QUICK", 0.0)
-    made = _tick(_on_plan(), "DDS")
+    made = _tick(_on_plan(), "PRAM")
     assert not any("from a probe" in str(part.value) for part in made.markdown)
     assert any("one run of a chosen mechanism already takes long" in part.value for part in made.caption)
     press(made, "estimate-time")

@@ -49,6 +49,6 @@ def test_with_a_study_the_figures_of_the_candidate_at_hand_stand_there(
         made.button(key="threat-detect").click().run()
     assert not made.exception and not made.error
     (told,) = (info.value for info in made.info if label in info.value)
-    assert f"finds that {altered} was swapped" in told and "in truth 9.99 %" in told and "look most unusual" in told
+    assert f"finds that {altered} was swapped" in told and "in truth 9.99 %" in told and "most suspect" in told
     made.run()
     assert any(label in info.value for info in made.info), "it is worked out once"
