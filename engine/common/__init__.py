@@ -8,6 +8,7 @@ __all__ = [
     "equal_numbers",
     "errors",
     "messages",
+    "notation",
     "os_support",
     "output",
     "parsing",

@@ -12,4 +12,5 @@ __all__ = [
     "slope",
     "states",
     "unmet_bound",
+    "verdict_log",
 ]

@@ -1,6 +1,7 @@
 """Statistical models that mechanisms and measures rest on."""
 
 __all__ = [
+    "adjusted_table",
     "analyses",
     "columns",
     "combining",
@@ -16,6 +17,7 @@ __all__ = [
     "regression",
     "statsmodels_fit",
     "swap_detection",
+    "table_excess",
     "transition",
     "unknown_counts",
 ]

@@ -9,6 +9,7 @@ __all__ = [
     "cluster_batches",
     "evaluator",
     "groups",
+    "meaning",
     "misfits",
     "pace",
     "probe",

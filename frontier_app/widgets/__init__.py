@@ -22,9 +22,11 @@ __all__ = [
     "recommendation",
     "risk_in_words",
     "rules",
+    "shared_plan",
     "study_page",
     "tour",
     "unmet_bound",
     "unstated_entries",
+    "verdict",
     "workflow",
 ]

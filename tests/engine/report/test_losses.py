@@ -179,7 +179,10 @@ KINDS: dict[str, dict[str, Any]] = {
         "space": SpacePlan(specs=("A:S B:F C:U D:U", "A:S B:F C:S D:U"), rates=("0.2113",), replicates=10)
     },
     "two attributes at once": {"space": SpacePlan(swap_sizes=(2,), rates=("0.2113",), replicates=10)},
-    **{name: {"mechanisms": (mechanism,), "measures": ("small_cells", "pmse")} for name, mechanism in MECHANISMS.items()},
+    **{
+        name: {"mechanisms": (mechanism,), "measures": ("small_cells", "pmse")}
+        for name, mechanism in MECHANISMS.items()
+    },
 }
 
 

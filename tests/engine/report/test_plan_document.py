@@ -280,7 +280,7 @@ def test_a_file_appears_whole_or_not_at_all(tmp_path: Path, member: Document, mo
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(written, "document_bytes", failing)
-    with pytest.raises(EngineError, match="No space left"):
+    with pytest.raises(EngineError, match="the disk is full"):
         write_plan_document(member, tmp_path / "other.docx")
     assert [p.name for p in tmp_path.iterdir()] == ["dap.html"]
 

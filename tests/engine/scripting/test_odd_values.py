@@ -45,7 +45,8 @@ def odd_values() -> Iterator[Any]:
 def only_own_errors(call: Callable[[Any], object], values: Iterator[Any]) -> None:
     for value in values:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
+            warnings.simplefilter("ignore", UserWarning)
+            warnings.simplefilter("ignore", RuntimeWarning)
             try:
                 call(value)
             except sf.EngineError as error:
