@@ -149,8 +149,8 @@ def complaint(code: int, text: str) -> sqlite3.OperationalError:
 @pytest.mark.parametrize(
     ("code", "free", "words"),
     [
-        (sqlite3.SQLITE_FULL, 10**12, "could not be written: the disk is full; free some space and run the same command again"),
-        (sqlite3.SQLITE_IOERR_WRITE, 0, "could not be written: the disk is full; free some space and run the same command again"),
+        (sqlite3.SQLITE_FULL, 10**12, "could not be written: the disk is full; free some space"),
+        (sqlite3.SQLITE_IOERR_WRITE, 0, "could not be written: the disk is full; free some space"),
         (sqlite3.SQLITE_IOERR_READ, 10**12, "could not be read where it lies (why); see to the disk"),
         (sqlite3.SQLITE_IOERR_WRITE, 10**12, "could not be written where it lies (why); see to the disk"),
         (sqlite3.SQLITE_READONLY, 10**12, "is read-only; copy it to a folder you may write to"),
