@@ -5,10 +5,12 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from unicodedata import normalize
 
 import numpy as np
 
 from engine.common.notation import readings
+from engine.common.printable import without_hidden_signs
 from engine.common.raw_values import is_number, texts
 from engine.data.microdata import RawColumn
 from engine.plan.column_lists import count
@@ -25,6 +27,9 @@ _MISSING_WORD = re.compile(
     r"inapplicable",
     re.IGNORECASE,
 )
+
+_DASH = re.compile("[\u2010-\u2015\u2212\ufe58\ufe63\uff0d]")
+_DECIMAL_COMMA = re.compile(r"[+-]?[0-9]+,(?![0-9]{3}$)[0-9]+")  # no comma between thousands
 
 
 def reads_as_missing(text: str) -> bool:
@@ -87,8 +92,8 @@ def codes_beside_numbers(column: RawColumn) -> tuple[str, ...]:
 
 
 def look_alikes(column: RawColumn) -> tuple[tuple[str, ...], ...]:
-    """Groups of values that differ only in blanks, capitals or the way in which a number is written, each with the one
-    that most records have first: " 1", "01", "1" and "1.0"."""
+    """Groups of values that differ only in blanks, hidden signs, capitals, dashes or the way in which a sign or a number
+    is written, each with the one that most records have first: " 1", "01", "1" and "1.0"."""
     if len(column.values) > MOST_VALUES or not column.is_text:
         return ()
     alike: dict[object, list[str]] = {}
@@ -101,10 +106,12 @@ def look_alikes(column: RawColumn) -> tuple[tuple[str, ...], ...]:
 
 
 def _reading(text: str) -> object:
-    """What a text says when blanks, capitals and the way of writing a number are looked past."""
-    plain = " ".join(text.split()).casefold()
-    if is_number(plain):
-        return float(plain)
+    """The content of a text without blanks, hidden signs, capitals, sorts of dashes and ways of writing signs and
+    numbers."""
+    plain = without_hidden_signs(" ".join(_DASH.sub("-", normalize("NFKC", text)).split())).casefold()
+    number = plain.replace(",", ".") if _DECIMAL_COMMA.fullmatch(plain) else plain
+    if is_number(number):
+        return float(number)
     return "null" if plain in ("null", "none") else plain
 
 

@@ -20,14 +20,14 @@ _WEEKDAYS = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday",
 _SCALES = tuple(
     tuple(words.split(", "))
     for words in (
-        "strongly disagree, disagree, somewhat disagree, slightly disagree, neither agree nor disagree, neutral, "
-        "undecided, slightly agree, somewhat agree, agree, strongly agree",
-        "very dissatisfied, dissatisfied, somewhat dissatisfied, neither satisfied nor dissatisfied, neutral, "
-        "somewhat satisfied, satisfied, very satisfied",
+        "strongly disagree, disagree, somewhat disagree, slightly disagree, neither agree nor disagree, neither, "
+        "neutral, undecided, slightly agree, somewhat agree, agree, strongly agree",
+        "very dissatisfied, dissatisfied, somewhat dissatisfied, neither satisfied nor dissatisfied, neither, "
+        "neutral, somewhat satisfied, satisfied, very satisfied",
         "never, almost never, hardly ever, rarely, seldom, occasionally, sometimes, often, frequently, usually, "
         "very often, almost always, always",
         "very poor, poor, very bad, bad, fair, average, neutral, moderate, satisfactory, good, very good, excellent",
-        "very unlikely, unlikely, neutral, neither likely nor unlikely, likely, very likely",
+        "very unlikely, unlikely, neutral, neither likely nor unlikely, neither, likely, very likely",
         "not at all, not very, a little, slightly, somewhat, moderately, fairly, quite, quite a bit, a lot, very, "
         "very much, extremely",
         "not at all important, unimportant, not important, slightly important, somewhat important, "

@@ -136,3 +136,16 @@ def test_look_alikes_are_listed_and_put_together_when_accepted() -> None:
     assert levels_of(table, plan, "y") == ("A", "NULL")
     assert not [found for found in propose(table, plan) if found.kind == "alike"]
     assert look_alikes(table_of(z=["01", "02", "10", "1a"]).columns["z"]) == ()
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [("é", "e\u0301"), ("x", "x\u200b"), ("1", "\uff11"), ("a-b", "a\u2013b"), ("1.0", "1,0"), ("-1", "\u22121")],
+    ids=ascii,
+)
+def test_values_that_only_their_signs_tell_apart_look_alike(one: str, other: str) -> None:
+    assert look_alikes(table_of(x=[one, other, one, "q"]).columns["x"]) == ((one, other),)
+
+
+def test_thousands_do_not_look_like_units() -> None:
+    assert look_alikes(table_of(x=["1", "1,000", "2"]).columns["x"]) == ()
