@@ -92,8 +92,8 @@ def codes_beside_numbers(column: RawColumn) -> tuple[str, ...]:
 
 
 def look_alikes(column: RawColumn) -> tuple[tuple[str, ...], ...]:
-    """Groups of values that differ only in blanks, hidden signs, capitals, dashes or the way in which a sign or a number
-    is written, each with the one that most records have first: " 1", "01", "1" and "1.0"."""
+    """Groups of values that differ only in blanks, hidden signs, capitals, dashes or the way in which a sign or
+    number is written, each with the one that most records have first: " 1", "01", "1" and "1.0"."""
     if len(column.values) > MOST_VALUES or not column.is_text:
         return ()
     alike: dict[object, list[str]] = {}
