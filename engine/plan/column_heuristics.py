@@ -34,6 +34,7 @@ _WEIGHT_NAME = re.compile(
     r"(^|_)w\d*_?(fin(al)?|full|base|samp\w*|pers\w*|house\w*|hh|rep\w*|adj\w*|cal\w*|norm\w*|trim\w*)\d*($|_)",
     re.IGNORECASE,
 )
+_IMPLIED_DECIMALS = re.compile(r"[hm]?v005s?|d005s?", re.IGNORECASE)  # six of them, in weights of health surveys
 _NO_WEIGHT = re.compile(r"birth|body|kg|kilo|lbs?\b|pound|gram", re.IGNORECASE)
 _LEAST_DISTINCT = 50  # distinct values from which a column may be a weight by its values alone
 _HEAPED = 0.3  # share of multiples of ten from which numbers were rounded by people, as incomes are
@@ -97,24 +98,31 @@ def _whole(values: np.ndarray) -> bool:
     return bool(np.isfinite(values).all() and (np.mod(values, 1) == 0).all())
 
 
+def names_units(column: RawColumn) -> bool:
+    """Return whether a column of whole numbers has a name of household numbers."""
+    return _UNIT_NAME.search(column.name) is not None and _whole(column.numbers)
+
+
 def units_first(columns: Sequence[RawColumn]) -> tuple[str, ...]:
     """Names of columns that number households, those first whose names say household and not family."""
     by_name = sorted(columns, key=lambda column: bool(re.match("fam", column.name, re.IGNORECASE)))
     return tuple(column.name for column in by_name)
 
 
-def is_weight(column: Partition, facts: Facts) -> bool:
+def is_weight(column: RawColumn, facts: Facts) -> bool:
     """Return whether a column is a survey weight, by its name or label and its values."""
-    label = column.raw.about.label
+    label, values = column.about.label, column.numbers
+    values = values[np.isfinite(values)]
     labelled_weight = re.search(r"\bweight\b", label, re.IGNORECASE) and re.search(
         r"sampl|survey|final|person|household|replicate|analysis|base", label, re.IGNORECASE
     )
-    if not (facts.numeric and facts.n_distinct > 2 and (_WEIGHT_NAME.search(column.name) or labelled_weight)):
+    named = _WEIGHT_NAME.search(column.name) or (
+        _IMPLIED_DECIMALS.fullmatch(column.name) and len(values) and (not _whole(values) or np.median(values) > 10_000)
+    )
+    if not (facts.numeric and facts.n_distinct > 2 and (named or labelled_weight)):
         return False
     if _NO_WEIGHT.search(column.name) or _NO_WEIGHT.search(label):
         return False
-    values = column.raw.numbers
-    values = values[np.isfinite(values)]
     return len(values) > 0 and bool((values >= 0).all()) and not _are_years(values)
 
 

@@ -143,7 +143,7 @@ def dependencies(table: RawTable) -> Dependencies:
         if name not in (*households.numbers, *households.lines) and is_id(c, facts_of[name])
     )
     numbering = {*households.numbers, *households.lines, *ids}
-    weights = tuple(name for name, c in columns.items() if name not in numbering and is_weight(c, facts_of[name]))
+    weights = tuple(name for name, c in columns.items() if name not in numbering and is_weight(c.raw, facts_of[name]))
     set_aside = {*constant, *numbering, *weights}
     comparable = [column for name, column in columns.items() if name not in set_aside]
     same = _same(comparable)

@@ -15,7 +15,7 @@ from engine.common.raw_values import texts
 from engine.data.grouped_columns import GroupedColumns
 from engine.data.microdata import RawColumn, RawTable
 from engine.data.units import Units
-from engine.plan.column_heuristics import numbers_units, units_first
+from engine.plan.column_heuristics import is_weight, names_units, numbers_units, units_first
 
 if TYPE_CHECKING:
     from engine.plan.guess import Facts
@@ -26,8 +26,12 @@ _LINE_NAME = re.compile(
     re.IGNORECASE,
 )
 _PART_NAME = re.compile(
-    r"\w*hh_?(id|no|nr|num|key|serial|ld)\w*|hid\d*|house(hold)?\w*|(h|m)?v00[124]|clust(er)?\w*|serial\w*|"
+    r"\w*hh_?(id|no|nr|num|key|serial|ld)\w*|hh|hid\d*|house(hold)?\w*|(h|m)?v00[124]|clust(er)?\w*|serial\w*|"
     r"dwell\w*|struct\w*|addr(ess)?\w*|ea_?(no|id|code)?|psu|segment\w*|famil?y?_?(id|no|num)\w*|quest(ionnaire)?_?(no|id)",
+    re.IGNORECASE,
+)
+_DESIGN_NAME = re.compile(
+    r"[hm]?v(00[124]|021)|clust(er)?(_?(id|no|nr|num|number|code))?|(psu|ea)(_?(id|no|nr|num|number|code))?",
     re.IGNORECASE,
 )
 _MOST_LINES = 60
@@ -35,13 +39,15 @@ _MOST_MEMBERS = 15
 _IN_HOUSEHOLDS, _SEVERAL, _FOLLOWS = 0.98, 0.05, 0.95
 _FEWEST = 50  # records
 _MOST_PARTS, _MOST_TRIED = 3, 12  # columns of a number, and columns that may be part of it
+_HEAD = 2000  # households that are compared before all are
 
 
 @dataclass(frozen=True)
 class HouseholdNumbers:
     """``together`` are the columns that number households only together; () where one column does or none do.
     ``single`` number them alone, those first whose names say household, and ``lines`` number the members of each
-    household: 1, 2, 3 and so on.  ``repeated`` hold the same values as one of ``together``."""
+    household: 1, 2, 3 and so on.  ``repeated`` say the same as one of ``together``, are parts of a number beside a
+    column that is one alone, or number clusters of households."""
 
     together: tuple[str, ...] = ()
     single: tuple[str, ...] = ()
@@ -69,26 +75,49 @@ def household_numbers(table: RawTable, facts_of: Mapping[str, Facts]) -> Househo
     named = [name for name in members if _LINE_NAME.fullmatch(name)]
     in_units = [name for name, values in members.items() if any(_numbers_members(values, unit) for unit in units)]
     lines = tuple(name for name in members if name in {*restarting, *named, *in_units})
-    others = [column for column in whole if column.name not in lines]
+    others = [c for c in whole if c.name not in lines and not is_weight(c, facts_of[c.name])]
     together: tuple[str, ...] = ()
     if restarting:
         values = members[restarting[0]]
-        households = np.cumsum(values == values.min())
-        together = _decided_by(households, others, facts_of)
+        together = _decided_by(Units.from_codes(np.cumsum(values == values.min())), others)
     elif not any(_tells_apart(unit, members[name]) for unit in units for name in named) and (named or not units):
         together = _named_parts(others, [members[name] for name in named])
+        together = together or _numbered_parts(others, {name: members[name] for name in named or members})
+        lines = tuple(name for name in lines if name not in together)
     if len(together) == 1:
         single = (*together, *(name for name in single if name not in together))
     if len(together) < 2:
-        return HouseholdNumbers((), single, lines)
+        repeated = _parts_of(by_name[single[0]], others, facts_of) if single and single[0] in by_name else ()
+        return HouseholdNumbers((), single, lines, tuple(name for name in repeated if name not in single))
+    known = Units.of_columns([by_name[name].codes for name in together])
     repeated = tuple(
-        c.name for c in others if c.name not in together and any(_repeats(c, by_name[t]) for t in together)
+        c.name
+        for c in others
+        if c.name not in together
+        and (_names_clusters(c, known, facts_of) or any(_repeats(c, by_name[name]) for name in together))
     )
     return HouseholdNumbers(together, tuple(name for name in single if name not in together), lines, repeated)
 
 
 def _repeats(column: RawColumn, other: RawColumn) -> bool:
-    return np.array_equal(column.codes, other.codes) and texts(column.values) == texts(other.values)
+    """Return whether equal values in the one always go with equal values in the other, and the other way round."""
+    n_values = len(column.values)
+    return n_values == len(other.values) == len(Units.of_columns([column.codes, other.codes]))
+
+
+def _names_clusters(column: RawColumn, households: Units, facts_of: Mapping[str, Facts]) -> bool:
+    named = _DESIGN_NAME.fullmatch(column.name) and not facts_of[column.name].labelled
+    return bool(named) and bool(households.constant(column.codes).all())
+
+
+def _parts_of(number: RawColumn, columns: Sequence[RawColumn], facts_of: Mapping[str, Facts]) -> tuple[str, ...]:
+    """The columns that are parts of what ``number`` numbers alone: by their names, or since they count the households
+    of a place from the first to the last; places stay attributes."""
+    households = Units.from_codes(number.codes)
+    rest = [c for c in columns if c.name != number.name and not facts_of[c.name].labelled]
+    rest = [c for c in rest if households.constant(c.codes).all()]
+    counting = {parts[-1].name for parts in _counting(rest, households)}
+    return tuple(c.name for c in rest if c.name in counting or _DESIGN_NAME.fullmatch(c.name) or names_units(c))
 
 
 def _is_code(column: RawColumn) -> bool:
@@ -143,33 +172,78 @@ def _tells_apart(units: Units, values: np.ndarray) -> bool:
     return len(np.unique(pairs)) == len(values)
 
 
-def _decided_by(households: np.ndarray, columns: Sequence[RawColumn], facts_of: Mapping[str, Facts]) -> tuple[str, ...]:
-    """The fewest columns that are constant in each household and together tell all of them apart."""
-    known = Units.from_codes(households)
-    n_households = len(known)
-    able = [column for column in columns if known.constant(column.codes).all()]
-    for column in able:
-        if len(column.values) == n_households:
-            return (column.name,)
+def _decided_by(households: Units, columns: Sequence[RawColumn]) -> tuple[str, ...]:
+    """The fewest columns that are constant in each household and together tell all of them apart; those that count the
+    households of a group before others, and of these the ones with the fewest values."""
+    able = [column for column in columns if households.constant(column.codes).all()]
+    alone = [column for column in able if len(column.values) == len(households)]
+    if alone:
+        return (min(alone, key=lambda c: not _PART_NAME.fullmatch(c.name)).name,)
+    for parts in _counting(able, households):
+        return _in_file_order(parts, columns)
     able.sort(key=lambda c: (not _PART_NAME.fullmatch(c.name), -len(c.values)))
-    for parts in _choices(able[:_MOST_TRIED]):
-        if prod(len(part.values) for part in parts) < n_households:
-            continue
-        if len(Units.of_columns([part.codes[known.first] for part in parts])) < n_households:
-            continue
-        if any(_PART_NAME.fullmatch(c.name) or 3 * len(c.values) >= n_households for c in parts):
-            return _in_file_order(parts, columns)
-        if len(parts) == 2 and any(_rises_within(a, b, known.first) for a, b in (parts, parts[::-1])):
-            return _in_file_order(parts, columns)
-    return ()
+    found = [parts for parts in _choices(able[:_MOST_TRIED]) if _tell_apart(parts, households)]
+    found = [
+        parts
+        for parts in found
+        if any(_PART_NAME.fullmatch(c.name) or 3 * len(c.values) >= len(households) for c in parts)
+    ]
+    return _in_file_order(min(found, key=_unlikely), columns) if found else ()
 
 
-def _rises_within(outer: RawColumn, inner: RawColumn, records: np.ndarray) -> bool:
+def _unlikely(parts: Sequence[RawColumn]) -> tuple[int, bool, int]:
+    """Sorts few columns with names of numbers and few values first."""
+    named = all(_PART_NAME.fullmatch(part.name) for part in parts)
+    return len(parts), not named, prod(len(part.values) for part in parts)
+
+
+def _tell_apart(parts: Sequence[RawColumn], households: Units) -> bool:
+    """Return whether the columns have other values in each household; the first households are looked at first."""
+    if prod(len(part.values) for part in parts) < len(households):
+        return False
+    for records in (households.first[:_HEAD], households.first):
+        if len(Units.of_columns([part.codes[records] for part in parts])) < len(records):
+            return False
+    return True
+
+
+def _counting(columns: Sequence[RawColumn], households: Units) -> Iterator[tuple[RawColumn, ...]]:
+    """Columns of which the last counts up within each group of the others, whose households stand together in the
+    file."""
+    tried = sorted(columns, key=lambda c: (not _PART_NAME.fullmatch(c.name), -len(c.values)))[:_MOST_TRIED]
+    for parts in _choices(tried):
+        if not _tell_apart(parts, households):
+            continue
+        for inner in parts:
+            outer = [part for part in parts if part is not inner]
+            if _rises_within(outer, inner, households.first):
+                yield (*outer, inner)
+
+
+def _rises_within(outer: Sequence[RawColumn], inner: RawColumn, records: np.ndarray) -> bool:
     """Return whether the values of ``outer`` stand together in the file, and ``inner`` counts up within each."""
-    groups, figures = outer.codes[records], inner.numbers[inner.codes[records]]
-    same = groups[1:] == groups[:-1]
-    together = np.count_nonzero(~same) + 1 == len(outer.values)
-    return bool(together and (np.diff(figures)[same] > 0).all())
+    groups = Units.of_columns([column.codes[records] for column in outer])
+    figures = inner.numbers[inner.codes[records]]
+    same = groups.of_record[1:] == groups.of_record[:-1]
+    together = np.count_nonzero(~same) + 1 == len(groups)
+    return bool(together and 2 * len(groups) <= len(records) and (np.diff(figures)[same] > 0).all())
+
+
+def _numbered_parts(columns: Sequence[RawColumn], lines: Mapping[str, np.ndarray]) -> tuple[str, ...]:
+    """The fewest columns that group the records so that line numbers count the members of each group, in any order."""
+    for name, values in lines.items():
+        n_of = np.bincount(values)[values.min() :]
+        if len(n_of) < 3 or (np.diff(n_of) > 0).any():
+            continue  # each household with a third member has a second one
+        firsts = np.flatnonzero(values == values.min())
+        able = [column for column in columns if column.name != name]
+        able.sort(key=lambda c: not _PART_NAME.fullmatch(c.name))
+        for parts in _choices(able[:_MOST_TRIED]):
+            if _tell_apart(parts, Units(firsts, firsts, firsts)) and _numbers_members(
+                values, Units.of_columns([part.codes for part in parts])
+            ):
+                return _in_file_order(parts, columns)
+    return ()
 
 
 def _named_parts(columns: Sequence[RawColumn], lines: Sequence[np.ndarray]) -> tuple[str, ...]:

@@ -108,13 +108,15 @@ def _identity(raw: RawTable, known: Dependencies) -> Iterator[Proposal]:
             together=known.together,
         )
     elif known.units:
-        leading, *others = known.units
+        leading, *others = (*known.units, *known.repeated)
+        are = "is part" if len(known.repeated) == 1 else "are parts"
+        parts = f"; {_names(known.repeated)} {are} of such a number, or of clusters of them" if known.repeated else ""
         yield Proposal(
             "unit",
-            known.units,
+            (leading, *others),
             f"{_names(known.units)} {'numbers' if len(known.units) == 1 else 'number'} households: a value "
             f"stands for {raw.n_records / known.facts[leading].n_distinct:.2g} records on average, and hardly any for "
-            "more than 15.",
+            f"more than 15{parts}.",
             f"'{leading}' becomes the unit, the column that numbers households, which is never exported unless asked "
             "for, and then with new numbers" + _also_dropped(others),
         )
