@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from engine.common.raw_values import texts
 from engine.data.grouped_columns import GroupedColumns
 from engine.data.microdata import RawColumn, RawTable
 from engine.data.units import Units
