@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 import time
+from collections.abc import Mapping
 from dataclasses import asdict
 from typing import Any
 
@@ -20,7 +21,8 @@ from engine.bundle.redrawing import redrawn_exchanges
 from engine.bundle.refusal import Attack, AttackSucceeded
 from engine.common.streams import KEY_BYTES
 from engine.data.table import occupied
-from engine.measures.verdict import verdict_values
+from engine.measures.several_tables import compared
+from engine.measures.verdict import Verdict, verdict_values, verdict_words
 from engine.models.record_release import RecordRelease
 from engine.release.order_trace import order_trace
 from engine.release.records import ReleasedTable
@@ -54,6 +56,7 @@ def attack(source: ExportSource) -> dict[str, Any]:
         "matching": _match_records(source),
         "published_tables": _use_published_tables(source),
         "units": name_units(source),
+        "several_tables": compare_tables(source),
     }
     result["verdict"] = verdict_values(release_verdict(source.remade, source.study.plan))
     result["seconds"] = round(time.monotonic() - begin, 1)
@@ -63,7 +66,7 @@ def attack(source: ExportSource) -> dict[str, Any]:
     return result
 
 
-_OWN_FORM = {"why", "calibration", "fit", "by_tables", "by_rarity", "units"}
+_OWN_FORM = {"why", "calibration", "fit", "by_tables", "by_rarity", "by_comparison", "units"}
 ADVICE: dict[Attack, str] = {
     "keys": "make a study of its own with a new key, which the system draws where no key file is named",
     "undoing": "make a study of its own with a new key, which the system draws where no key file is named",
@@ -270,6 +273,35 @@ def name_units(source: ExportSource) -> dict[str, Any]:
         **found._asdict(),
         "auc": None if math.isnan(found.auc) else found.auc,
     }
+
+
+def compare_tables(source: ExportSource) -> dict[str, Any]:
+    """The records that several released tables tell to be altered, by their differences; as the tables are meant to be
+    published together it never refuses an export, and where it is ``telling`` the export warns of it."""
+    found = compared(source.remade.tables)
+    if found is None:
+        return {"tried": 0, "telling": False}
+    return {
+        "tried": 1,
+        "telling": found.verdict.finds,
+        "severity": found.verdict.severity,
+        "why": verdict_words(found.verdict),
+        "tables": found.tables,
+        "n": len(found.altered),
+        "altered": int(found.altered.sum()),
+        "certain": found.certain,
+        "auc": None if math.isnan(found.auc) else found.auc,
+    }
+
+
+def told_words(attack: Mapping[str, Any], verdict: Verdict | None) -> tuple[str, bool]:
+    """The one finding that an export tells, the most complete form of the ``verdict`` of all attacks (None: only some
+    were made), and whether it is a warning; empty where there is nothing to tell."""
+    units, several = attack["units"], attack["several_tables"]
+    if verdict is not None:
+        return (units["why"] if verdict.kind == "units" else verdict_words(verdict)), verdict.finds
+    told = several if several["telling"] else units
+    return (told["why"], True) if told["telling"] else ("", False)
 
 
 def _match_records(source: ExportSource) -> dict[str, Any]:

@@ -9,7 +9,7 @@ from typing import Any, Unpack
 
 from engine.bundle import analyst, leaks, members, public, streamed_analyst
 from engine.bundle.allow_list import check_files
-from engine.bundle.attack import attack, name_units
+from engine.bundle.attack import attack, compare_tables, name_units, told_words
 from engine.bundle.export_source import ExportOptions, ExportSource, export_source
 from engine.bundle.files import SUMS, refuse_original, sha256, write_sums
 from engine.bundle.folder import check_new, new_folder
@@ -21,7 +21,6 @@ from engine.common.messages import Message, Report
 from engine.data.microdata import RawTable
 from engine.decision.states import altered_since, decision_status
 from engine.decision.verdict_log import VERDICT
-from engine.measures.verdict import verdict_words
 from engine.plan.context import check_include
 from engine.plan.rate_range import rate_range
 from engine.release.results import RunStatus
@@ -218,11 +217,13 @@ def _write(source: ExportSource | StreamedSource, out: Path, tier: str, tiers: t
             if attack_result["misfits"]["telling"]:
                 say(Message("warning", f"{attack_result['misfits']['why']}; the chair's annex says so"))
             verdict = release_verdict(source.remade, source.study.plan)
-            say(Message("warning" if verdict.finds else "note", verdict_words(verdict)))
         else:
-            attack_result = {"made": False, "why": _UNATTACKED, "units": name_units(source)}
-        if attack_result["units"]["telling"]:
-            say(Message("warning", f"{attack_result['units']['why']} The chair's annex says so."))
+            units, several = name_units(source), compare_tables(source)
+            verdict = None
+            attack_result = {"made": False, "why": _UNATTACKED, "units": units, "several_tables": several}
+        words, is_warning = told_words(attack_result, verdict)
+        if words:
+            say(Message("warning" if is_warning else "note", f"{words} The chair's annex says so."))
         refuse_original(source.tables, source.data)
     else:
         refuse_original_cells(source)

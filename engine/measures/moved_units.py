@@ -23,7 +23,7 @@ from engine.data.table import occupied
 from engine.data.units import Units
 from engine.measures.base import Figure, Measure
 from engine.measures.linkage import decimal_parameter
-from engine.measures.verdict import Verdict, worst
+from engine.measures.verdict import Outright, Verdict, told_outright, worst
 from engine.models.record_release import RecordRelease
 from engine.models.table_excess import cells_of_units, suspicion
 from engine.release.records import ReleasedTable
@@ -47,7 +47,7 @@ class Named(NamedTuple):
     @property
     def auc(self) -> float:
         """The best attack's area under the ROC curve; NaN when no unit is altered, or all are."""
-        return max((_auc(score, self.altered) for score in self.scores.values()), default=float("nan"))
+        return max((area_under_curve(score, self.altered) for score in self.scores.values()), default=float("nan"))
 
     def first(self, top: Decimal) -> int:
         """How many units are the ``top``: a share of them up to 1, rounded up, else their number."""
@@ -70,7 +70,7 @@ class Named(NamedTuple):
             altered,
             self.auc,
             tuple((first, self.right(first)) for first in firsts),
-            int(self.certain.sum()),
+            int((self.certain & self.altered).sum()),
         )
 
 
@@ -99,10 +99,16 @@ class Found(NamedTuple):
         """The worst of the verdicts on the most suspect."""
         if not self.named:
             return Verdict("untried", of=self.of, why=_ALTERED)
-        guess = self.altered / self.n
+        guess, outright = self.altered / self.n, self.told_outright.outright if self.told_outright else None
         return worst(
-            Verdict("units", self.n, first, right, first * guess, self.of) for first, right in reversed(self.named)
+            Verdict("units", self.n, first, right, first * guess, self.of, outright=outright)
+            for first, right in reversed(self.named)
         )
+
+    @property
+    def told_outright(self) -> Verdict | None:
+        """The verdict on those that are certain alone; None where none is."""
+        return told_outright(Outright(self.certain, self.altered, self.of), self.n, "tables")
 
     @property
     def finds(self) -> bool:
@@ -230,7 +236,8 @@ def _raw_codes(release: RecordRelease, table: ReleasedTable, name: str) -> _Code
     return _Codes(before, before[table.source] if carried else before, raw.n_values(name) + 1)
 
 
-def _auc(score: np.ndarray, altered: np.ndarray) -> float:
+def area_under_curve(score: np.ndarray, altered: np.ndarray) -> float:
+    """Chance that an altered unit has a higher score than an unaltered one, ties counted half; NaN when undefined."""
     counts, hits = _by_score(score, altered)
     others = counts - hits
     pairs = int(hits.sum()) * int(others.sum())

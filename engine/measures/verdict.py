@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any, Literal
 
 import msgspec
@@ -16,13 +16,24 @@ import msgspec
 Severity = Literal["untried", "none", "caution", "serious"]
 SEVERITIES: tuple[Severity, ...] = ("untried", "none", "caution", "serious")
 """From the least severe to the most."""
-AttackKind = Literal["untried", "tables", "units", "rare", "columns"]
-"""The knowledge of an intruder: published two-way tables of the original, such tables with whole units that moved, the
-method's preference for those at risk, or the columns that stayed."""
+AttackKind = Literal["untried", "tables", "units", "rare", "columns", "several"]
+"""The knowledge of an intruder: published two-way tables of the original, such tables without a method supposed, the
+method's preference for those at risk, the columns that stayed, or several released tables of the same records."""
 
 _ODDS = 1.5  # times those of guesses
 _SERIOUS = 0.5  # of the way from guesses to certain names
 _SURPRISE = math.log(1000)  # guesses do as well once in a thousand times at most
+
+
+@dataclass(frozen=True)
+class Outright:
+    """Those of ``altered`` records (``of``: or households) that are ``certain`` to be so for an intruder who has
+    two-way tables of the original, or (``by`` "several") several released tables."""
+
+    certain: int
+    altered: int
+    of: str = "records"
+    by: Literal["tables", "several"] = "tables"
 
 
 @dataclass(frozen=True)
@@ -31,6 +42,7 @@ class Verdict:
     ``right`` of these are altered, and as many guesses are right ``guessed`` times.
 
     ``kind`` is the intruder's knowledge.  An attack that was not made is "untried", and ``why`` is the reason.
+    ``outright`` are those that need no guess (None: there are none, or it was not looked for).
     """
 
     kind: AttackKind
@@ -40,6 +52,7 @@ class Verdict:
     guessed: float = 0.0
     of: str = "records"
     why: str = ""
+    outright: Outright | None = None
 
     @property
     def share(self) -> float:
@@ -57,9 +70,14 @@ class Verdict:
 
         It is "none" where the odds of a name to be right are less than 1.5 times those of a guess, or where as many
         guesses do as well more than once in a thousand times; else "serious" from half of the way to certain names on.
+        It is "caution" at least where some are told outright.
         """
         if self.kind == "untried":
             return "untried"
+        judged = self._severity()
+        return "caution" if judged == "none" and self.outright is not None else judged
+
+    def _severity(self) -> Severity:
         better = self.right * (self.named - self.guessed) >= _ODDS * self.guessed * (self.named - self.right)
         if self.skill <= 0 or not better or self._surprise() < _SURPRISE:
             return "none"
@@ -101,8 +119,20 @@ class BareVerdict:
 
 
 def worst(verdicts: Iterable[Verdict]) -> Verdict:
-    """The most severe of some verdicts, of equally severe ones that with the most skill."""
-    return max(verdicts, key=lambda one: (SEVERITIES.index(one.severity), one.skill))
+    """The most severe of some verdicts, of equally severe ones that with the most skill; with the most that are told
+    outright by any of them."""
+    verdicts = list(verdicts)
+    told = max((one.outright for one in verdicts if one.outright), key=lambda one: one.certain, default=None)
+    most = max(verdicts, key=lambda one: (SEVERITIES.index(one.severity), one.skill))
+    return replace(most, outright=told)
+
+
+def told_outright(found: Outright, n: int, kind: AttackKind) -> Verdict | None:
+    """The verdict on those of ``n`` that are told outright, as the most suspect; None where there are none."""
+    if not found.certain:
+        return None
+    guessed = found.certain * found.altered / n
+    return Verdict(kind, n, found.certain, found.certain, guessed, found.of, outright=found)
 
 
 def verdict_values(verdict: Verdict) -> dict[str, Any]:
@@ -128,9 +158,14 @@ _TITLES: dict[Severity, str] = {
 }
 _KNOWLEDGE: dict[AttackKind, str] = {
     "tables": "has published two-way tables of the original",
-    "units": "has published two-way tables of the original by place",
+    "units": "has published two-way tables of the original",
     "rare": "knows that those at risk were altered first",
     "columns": "compares the values that were exchanged with the columns that stayed",
+    "several": "compares the released tables with each other",
+}
+_OUTRIGHT = {
+    "tables": "they stand where two-way tables of the original had no room for them",
+    "several": "their rows differ between the released tables",
 }
 
 
@@ -146,7 +181,7 @@ def bare_words(verdict: BareVerdict) -> str:
         return f"{title}: whether altered {verdict.of} can be recognised was not worked out."
     if not verdict.finds:
         return f"{title}: the attacks that were tried name them no better than guessing does."
-    return f"{title} by an intruder who {_KNOWLEDGE[verdict.kind]}."
+    return f"{title} by an intruder who {_knowledge(verdict)}."
 
 
 def verdict_words(verdict: Verdict) -> str:
@@ -154,11 +189,19 @@ def verdict_words(verdict: Verdict) -> str:
     title = title_words(verdict)
     if verdict.kind == "untried":
         return f"{title}: {verdict.why}."
-    return (
+    words = (
         f"{title}: of the {verdict.named:,} most suspect of {verdict.n:,} {verdict.of}, {_count(verdict.right)} "
-        f"({100 * verdict.share:.3g} %) are altered, for an intruder who {_KNOWLEDGE[verdict.kind]}; "
+        f"({100 * verdict.share:.3g} %) are altered, for an intruder who {_knowledge(verdict)}; "
         f"{_count(verdict.guessed)} by guessing."
     )
+    if (told := verdict.outright) is None:
+        return words
+    return f"{words} {told.certain:,} of {told.altered:,} altered {told.of} are told outright: {_OUTRIGHT[told.by]}."
+
+
+def _knowledge(verdict: Verdict | BareVerdict) -> str:
+    by_place = " by place" if verdict.kind == "units" and verdict.of == "households" else ""
+    return _KNOWLEDGE[verdict.kind] + by_place
 
 
 def _count(figure: float) -> str:

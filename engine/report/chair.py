@@ -78,7 +78,9 @@ class ChairFacts:
     @property
     def verdict_sentence(self) -> str:
         """The verdict in words; empty where there is none."""
-        return "" if self.verdict is None else verdict_words(self.verdict)
+        if self.verdict is None or (self.by_tables and self.verdict.kind == "units"):
+            return self.by_tables  # the same, and more
+        return verdict_words(self.verdict)
 
     def to_json(self) -> str:
         """As JSON text."""

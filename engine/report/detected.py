@@ -1,7 +1,8 @@
 """An attack on a release with published two-way tables of the original, graded by the truth.
 
 The attack (:mod:`engine.models.swap_detection`) sees no pairs and no flags; the grades need them, so that they are for
-the analyst alone.  Of several tables the first one is attacked.  It is an attack on the random swap; of another method
+the analyst alone.  Of several tables the first one is attacked, and all are
+compared with each other (:mod:`engine.measures.several_tables`).  It is an attack on the random swap; of another method
 which records it altered, or which households it moved, is also looked for without supposing any
 (:mod:`engine.measures.moved_units`), and the better attack counts.  Of a method that alters records at risk first,
 somebody who knows it suspects the rare ones (:mod:`engine.measures.rarity`).
@@ -10,7 +11,7 @@ somebody who knows it suspects the rare ones (:mod:`engine.measures.rarity`).
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from fractions import Fraction
 from typing import TYPE_CHECKING, TypedDict
@@ -22,6 +23,7 @@ from engine.common.wording import lower_first
 from engine.measures.detection_grades import Calibration, Graded, attacked, auc, calibration, graded, precision
 from engine.measures.moved_units import Found, named
 from engine.measures.rarity import Rarity, rarity
+from engine.measures.several_tables import compared
 from engine.measures.verdict import Verdict, verdict_words, worst
 from engine.mechanisms import mechanism
 from engine.mechanisms.base import names_in
@@ -70,7 +72,7 @@ class Detected:
 
     ``units`` are the grades of the attack that supposes no method (None: on a random swap); of whole households that
     moved ``auc`` and ``precision`` are theirs, else the better ones of both attacks.  ``verdict`` is the worst of all
-    attacks.
+    attacks, that of several tables with each other (``by_comparison``; None: there is one) among them.
     """
 
     why: str
@@ -93,11 +95,12 @@ class Detected:
     units: Found | None = None
     by_tables: Verdict = _UNTRIED
     by_rarity: Verdict | None = None
+    by_comparison: Verdict | None = None
 
     @property
     def verdict(self) -> Verdict:
         """The worst verdict of these attacks."""
-        tried = [self.by_tables, self.by_rarity, None if self.units is None else self.units.verdict]
+        tried = [self.by_comparison, self.by_tables, self.by_rarity, self.units.verdict if self.units else None]
         return worst(one for one in tried if one is not None)
 
     @property
@@ -132,10 +135,14 @@ def detected(realisation: Remade, plan: Plan) -> Detected:
     original = ReleasedTable(realisation.data)
     release = RecordRelease(original, realisation.tables[:1], plan, realisation.spec)
     shape, altered, units = realisation.data.domain.shape, altered_in(release), units_found(release)
+    outright = named(release, release.tables[0], range(len(shape))).found.told_outright
+    several = compared(realisation.tables)
+    by_comparison = None if several is None else several.verdict
     if why := _too_large(shape) or ("" if altered else "no record has another value of an attribute"):
-        untried, by_method = Verdict("untried", why=why), _by_method(release, altered)
+        untried, by_method = outright or Verdict("untried", why=why), _by_method(release, altered)
         nothing = (0.0, 0.0, 0.0, 0.0, "", None, None, ())
-        return Detected(why, (), altered, *nothing, units=units, by_tables=untried, **by_method)
+        tried = Detected(why, (), altered, *nothing, units=units, by_tables=untried, **by_method)
+        return replace(tried, by_comparison=by_comparison)
     batch = batch_of(release, range(len(shape)))
     whole = units is not None and units.of == "households"
     areas, precisions = ([], []) if units is None else ([units.auc], [units.precision])
@@ -149,6 +156,7 @@ def detected(realisation: Remade, plan: Plan) -> Detected:
             grade = graded(batch, model)[0]
             areas, precisions = [auc(grade), *areas], [precision(grade, TOP), *precisions]
             rows, fit, by_tables = calibration(grade), grade.detection.fit, _named(grade)
+            by_tables = by_tables if outright is None else replace(by_tables, outright=outright.outright)
     names = realisation.data.domain.names
     return Detected(
         why="",
@@ -166,6 +174,7 @@ def detected(realisation: Remade, plan: Plan) -> Detected:
         by_tables=by_tables,
         **_by_method(release, altered),
         units=units,
+        by_comparison=by_comparison,
     )
 
 
@@ -211,11 +220,6 @@ def units_words(found: Found) -> str:
     words = [verdict_words(found.verdict)]
     if found.auc == found.auc:
         words.append(f"An altered one looks more suspect than another in {100 * found.auc:.3g} % of cases.")
-    if found.certain:
-        words.append(
-            f"{found.certain:,} of {found.altered:,} altered {found.of} are told outright: they stand where the "
-            "original had no room for them."
-        )
     return " ".join(words)
 
 
@@ -280,7 +284,8 @@ def tables_tell(found: Detected, plan: Plan) -> TablesTell:
         finds or (None if found.not_known else False) for finds in (found.finds_extent, found.finds_records)
     )
     if units is None:
-        return TablesTell(published, found.finds_attributes, extent, records)
+        certain = found.by_tables.outright is not None
+        return TablesTell(published, found.finds_attributes, extent, records, certain=certain or None)
     # which ones was looked for without supposing a method
     return TablesTell(published, found.finds_attributes, extent, bool(records), units.of, units.certain > 0)
 

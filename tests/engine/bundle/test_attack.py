@@ -11,11 +11,20 @@ import numpy as np
 import pytest
 
 from engine.bundle import export
-from engine.bundle.attack import _find_identifiers, _guess_keys, _guess_order, _undo_swap, attack, stands_out
+from engine.bundle.attack import (
+    _find_identifiers,
+    _guess_keys,
+    _guess_order,
+    _undo_swap,
+    attack,
+    stands_out,
+    told_words,
+)
 from engine.bundle.export_source import ExportSource, export_source
 from engine.bundle.guesses import FAMILIES, guesses, old_generator, spread, weakness
 from engine.bundle.refusal import Refused
 from engine.bundle.row_order import Rows
+from engine.measures.verdict import Verdict, verdict_words
 from engine.study.decision_log import entries
 from engine.study.study import Study
 from tests.engine.household_survey import approve, label_of, plan, survey, swept
@@ -178,3 +187,12 @@ def test_published_tables_are_attacked_and_their_success_refuses_nothing(reopene
     assert found["rate"] == pytest.approx(float(reopened.remade.changed.mean())) and found["low"] <= found["high"]
     assert sum(row["records"] for row in found["calibration"]) == 160 and found["published"] == "not known"
     assert not any(key in found for key in ("pairs", "flags", "key"))
+
+
+def test_an_export_tells_one_verdict_the_more_complete() -> None:
+    quiet, loud = {"telling": False}, {"telling": True, "why": "Longer."}
+    units, rare = (Verdict(kind, 1000, 100, 90, 10) for kind in ("units", "rare"))
+    assert told_words({"units": loud, "several_tables": quiet}, units) == ("Longer.", True)
+    assert told_words({"units": loud, "several_tables": quiet}, rare) == (verdict_words(rare), True)
+    assert told_words({"units": loud, "several_tables": quiet}, None) == ("Longer.", True)
+    assert told_words({"units": quiet, "several_tables": quiet}, None) == ("", False)

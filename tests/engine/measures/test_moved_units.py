@@ -145,7 +145,7 @@ def test_chance_gives_guesses():
     rng = np.random.default_rng(3)
     figures = []
     for _ in range(20):
-        guessed = found._replace(altered=rng.permutation(found.altered))
+        guessed = found._replace(altered=rng.permutation(found.altered), certain=np.zeros_like(found.certain))
         figures.append(guessed.auc)
         assert not guessed.found.finds
     assert abs(np.mean(figures) - 0.5) < 0.06

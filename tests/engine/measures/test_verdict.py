@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from engine.measures import verdict as module
-from engine.measures.verdict import SEVERITIES, Verdict, verdict_words, worst
+from engine.measures.verdict import SEVERITIES, Outright, Verdict, verdict_of, verdict_values, verdict_words, worst
 from tests.examples import examples
 
 
@@ -74,3 +74,15 @@ def test_words_hold_the_figure():
     )
     assert verdict_words(Verdict("untried", why="no tables")) == "Not attacked: no tables."
     assert math.isnan(Verdict("tables").share)
+
+
+def test_those_told_outright_are_told_whichever_attack_is_the_worst():
+    nothing = Verdict("tables", 1000, 100, 10, 10, outright=Outright(7, 100))
+    assert nothing.severity == "caution" and verdict_of(verdict_values(nothing)) == nothing
+    most = worst([nothing, Verdict("rare", 1000, 100, 90, 10)])
+    assert most.kind == "rare" and "7 of 100 altered records are told outright" in verdict_words(most)
+
+
+@pytest.mark.parametrize(("of", "by_place"), [("records", False), ("households", True)])
+def test_places_are_named_only_where_households_moved(of, by_place):
+    assert ("by place" in verdict_words(Verdict("units", 1000, 100, 90, 10, of))) is by_place

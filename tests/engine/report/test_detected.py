@@ -226,3 +226,19 @@ def test_households_that_few_tables_tell_are_not_called_found() -> None:
 )
 def test_rarity_is_looked_at_only_where_records_at_risk_come_first(parameters: dict[str, str], prefers: bool) -> None:
     assert _prefers_rare(parameters) == prefers
+
+
+def test_records_of_a_random_swap_in_cells_that_were_empty_are_told_outright() -> None:
+    rng = np.random.default_rng(5)
+    place = rng.integers(0, 20, 400)
+    columns = {"place": place, "kind": place // 2, "other": rng.integers(0, 3, 400)}
+    raw = table_of_frame(pd.DataFrame({name: values.astype(str) for name, values in columns.items()}))
+    plan = Plan(DataPlan(tuple(AttributePlan(name) for name in raw.names)))
+    data = code(raw, plan)
+    spec = ReleaseSpec(AttributeSpec.parse("place:S", data.domain.names), "0.2", "strict")
+    realisation = remake(data, question_of(plan, data, (call("small_cells"),)), spec, bytes(range(32)))
+    release, there = realisation.tables[0], set(zip(*(data.codes[j].tolist() for j in (0, 1)), strict=True))
+    new = sum(cell not in there for cell in zip(release.codes(0).tolist(), release.codes(1).tolist(), strict=True))
+    told = release_verdict(realisation, plan).outright
+    assert told is not None and told.certain >= new > 50 and told.altered == realisation.n_changed
+    assert tables_tell(detected(realisation, plan), plan).certain
