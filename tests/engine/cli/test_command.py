@@ -51,7 +51,7 @@ def test_a_command_ends_with_its_code_and_what_was_to_be_said_but_takes_nothing_
     done = subprocess.run([sys.executable, "-c", COMMAND, *words], env=environment, capture_output=True, text=True)
     assert done.returncode == code and "Traceback" not in done.stderr
     assert done.stdout.splitlines()[-1] == f"{wanted} True" and "taken apart" not in done.stdout
-    assert ("czech" in done.stdout) == (code == 0) and ("does not exist" in done.stderr) == (code == 1)
+    assert ("czech" in done.stdout) == (code == 0) and ("does not exist" in done.stderr) == (code != 0)
 
 
 ENDING = "import sys; sys.stdin.read(); from engine.cli.main import command; command()"
