@@ -9,6 +9,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
+from engine.common.errors import EngineError
 from engine.data.microdata import RawColumn, RawTable
 from engine.decision.choice import choose
 from engine.models.record_release import RecordRelease
@@ -189,12 +190,11 @@ def test_coefficients_that_the_original_does_not_estimate_are_named_and_are_no_l
 
 
 @pytest.mark.slow
-def test_without_any_weight_there_is_no_weighted_percentage(tmp_path: Path):
+def test_weights_of_zero_alone_are_refused_before_any_report(tmp_path: Path):
     raw = raw_table()
     none = RawColumn("w", pa.array(["0"]), np.zeros(N, np.int32))
-    report = case_of_raw(tmp_path, RawTable({**raw.columns, "w": none}, N, "elsewhere"))
-    assert report.utility.shares and not any(row.weighted for row in report.utility.shares)
-    assert not any(row.weighted for row in report.utility.means)
+    with pytest.raises(EngineError, match="weight names column 'w', which is 0 in every record"):
+        case_of_raw(tmp_path, RawTable({**raw.columns, "w": none}, N, "elsewhere"))
 
 
 def test_it_is_said_that_shares_order_what_counts_show(case: Case, tmp_path: Path):

@@ -174,7 +174,7 @@ def check(plan: Plan, raw: RawTable, replicates: int = 2) -> int:
 def test_no_release_of_a_random_plan_is_the_original_unless_it_says_so(mechanism: str) -> None:
     seen = [0, 0]
 
-    @examples(60)
+    @examples(90)
     @given(plans(mechanism))
     def holds(made: tuple[Plan, RawTable]) -> None:
         runs = check(*made)

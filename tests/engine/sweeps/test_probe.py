@@ -129,7 +129,7 @@ def test_a_fit_counts_once_for_all_replicates(clock: Clock, monkeypatch: pytest.
         return made
 
     monkeypatch.setattr(RecordRuns, "_draws", draws)
-    plan = replace(PLAN, mechanisms=(MechanismPlan("dds"),), measures=("small_cells", "hellinger", "slow"))
+    plan = replace(edit_plan(PLAN, keys=["A", "B", "C"]), mechanisms=(MechanismPlan("dds"),), measures=("small_cells", "hellinger", "slow"))
     plan = replace(plan, space=replace(plan.space, replicates=20))
     data = code(RAW, plan)
     _, seconds, *_ = estimate(plan, data)
