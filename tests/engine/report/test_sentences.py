@@ -54,7 +54,7 @@ def test_only_changes_of_what_is_tabulated_count_as_altered(keys, mechanisms, tm
         analyses=(),
         edits=(),
         mechanisms=mechanisms,
-        measures=(f"small_cells[n_rule={N_RULE}]", "hellinger"),
+        measures=(f"small_cells[n_rule={N_RULE}]", "k_anonymity[attributes=A+B]", "hellinger"),
         space=SpacePlan(swap_sizes=(1, 2), rates=("0.0537", "0.2113"), replicates=6),
     )
     raw = raw_table()

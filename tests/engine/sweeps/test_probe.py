@@ -129,7 +129,8 @@ def test_a_fit_counts_once_for_all_replicates(clock: Clock, monkeypatch: pytest.
         return made
 
     monkeypatch.setattr(RecordRuns, "_draws", draws)
-    plan = replace(edit_plan(PLAN, keys=["A", "B", "C"]), mechanisms=(MechanismPlan("dds"),), measures=("small_cells", "hellinger", "slow"))
+    plan = edit_plan(PLAN, keys=["A", "B", "C"])  # what is exchanged leaves attributes beside it
+    plan = replace(plan, mechanisms=(MechanismPlan("dds"),), measures=("small_cells", "hellinger", "slow"))
     plan = replace(plan, space=replace(plan.space, replicates=20))
     data = code(RAW, plan)
     _, seconds, *_ = estimate(plan, data)
