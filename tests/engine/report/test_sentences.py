@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from engine.plan import SpacePlan
+from engine.plan import DecisionPlan, SpacePlan
 from engine.plan.mechanism import MechanismPlan
 from engine.report.describe import remade
 from engine.report.sentences import exposed, headline
@@ -55,6 +55,7 @@ def test_only_changes_of_what_is_tabulated_count_as_altered(keys, mechanisms, tm
         edits=(),
         mechanisms=mechanisms,
         measures=(f"small_cells[n_rule={N_RULE}]", "k_anonymity[attributes=A+B]", "hellinger"),
+        decision=DecisionPlan(),
         space=SpacePlan(swap_sizes=(1, 2), rates=("0.0537", "0.2113"), replicates=6),
     )
     raw = raw_table()
