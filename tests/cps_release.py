@@ -33,8 +33,9 @@ Released = dict[tuple[str, int], tuple[Findings, np.ndarray]]
 def released(folder: Path, wanted: Sequence[tuple[str, int]], analyses: tuple[AnalysisPlan, ...] = ()) -> Released:
     """Return findings and the mask of altered records, by rate and replicate; skips where CPS-8D is absent."""
     raw = read_table(str(shared_file("data", "cps8d.csv")))
+    in_text_order = {name: tuple(sorted(raw.columns[name].values.to_pylist())) for name in raw.names}
     plan = Plan(
-        DataPlan(tuple(AttributePlan(name) for name in raw.names)),
+        DataPlan(tuple(AttributePlan(name, levels=in_text_order[name]) for name in raw.names)),
         space=SpacePlan(specs=("Race:S",), rates=tuple({rate: None for rate, _ in wanted}), replicates=REPLICATES),
         decision=DecisionPlan(max_risk="0.0135"),
         analyses=analyses,

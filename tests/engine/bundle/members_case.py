@@ -52,9 +52,10 @@ def raw_table() -> RawTable:
 
 def swept(folder: Path, rate: str = "0.1", members_rate: str = "withhold") -> Swept:
     """The study of one candidate, which exchanges ``group``, in a folder."""
-    names = ("group", "work", "town", "age")
+    raw, names = raw_table(), ("group", "work", "town", "age")
+    in_text_order = {name: tuple(sorted(raw.columns[name].values.to_pylist())) for name in names}
     plan = Plan(
-        DataPlan(tuple(AttributePlan(name) for name in names), numeric=("pay",), carry=("pay",)),
+        DataPlan(tuple(AttributePlan(name, levels=in_text_order[name]) for name in names), numeric=("pay",), carry=("pay",)),
         space=SpacePlan(specs=("group:S",), rates=(rate,), replicates=10),
         decision=DecisionPlan(max_risk="0.5"),
         tables=(TablePlan("work by group", ("group", "work")),),
@@ -62,7 +63,6 @@ def swept(folder: Path, rate: str = "0.1", members_rate: str = "withhold") -> Sw
     )
     path = folder / "members.study"
     key_path(path).write_text(KEY)
-    raw = raw_table()
     study = sweep(raw, plan, path, workers=1)
     label = study.scenarios[0].label
     choice = choose(study, risk_utility_map(study), "the only candidate", candidate=label, by="somebody")
