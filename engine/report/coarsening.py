@@ -69,7 +69,10 @@ def coarsened(findings: Findings, step: Step, counts: Counts = "exact") -> Findi
     checks = tuple(replace(check, found=_FIGURE.sub("", check.found)) for check in told)
     is_distance_told = step != "analyses" and _is_on_map(findings)
     utility = _changes(findings.utility, step, is_distance_told=is_distance_told)
-    return replace(findings, utility=utility, checks=checks)
+    facts = findings.recognised
+    if step == STEPS[-1] and facts is not None:  # a verdict follows from how many records were altered
+        facts = replace(facts, finding=None, tables=replace(facts.tables, certain=None))
+    return replace(findings, utility=utility, checks=checks, recognised=facts)
 
 
 def _is_on_map(findings: Findings) -> bool:

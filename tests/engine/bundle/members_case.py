@@ -55,7 +55,9 @@ def swept(folder: Path, rate: str = "0.1", members_rate: str = "withhold") -> Sw
     raw, names = raw_table(), ("group", "work", "town", "age")
     in_text_order = {name: tuple(sorted(raw.columns[name].values.to_pylist())) for name in names}
     plan = Plan(
-        DataPlan(tuple(AttributePlan(name, levels=in_text_order[name]) for name in names), numeric=("pay",), carry=("pay",)),
+        DataPlan(
+            tuple(AttributePlan(name, levels=in_text_order[name]) for name in names), numeric=("pay",), carry=("pay",)
+        ),
         space=SpacePlan(specs=("group:S",), rates=(rate,), replicates=10),
         decision=DecisionPlan(max_risk="0.5"),
         tables=(TablePlan("work by group", ("group", "work")),),
