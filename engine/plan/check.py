@@ -15,7 +15,7 @@ from engine.plan.attribute import AttributePlan
 from engine.plan.column_assignment import assign_columns
 from engine.plan.column_heuristics import says_missing
 from engine.plan.column_labels import labelled_as_far
-from engine.plan.doubtful_values import possible_answers, records_of
+from engine.plan.doubtful_values import undecided_codes
 from engine.plan.mismatches import (
     KINDS,
     AbsentColumn,
@@ -29,10 +29,9 @@ from engine.plan.mismatches import (
     RefusedMissing,
     RuleOnUnknownLevel,
     UnclearNumbers,
-    UndecidedCode,
     UnusedLevels,
 )
-from engine.plan.types import DEFAULT_MISSING, Plan
+from engine.plan.types import Plan
 from engine.plan.view import AttributeView, missing_mask, n_records, view_of
 
 
@@ -131,24 +130,6 @@ def unclear_numbers(plan: Plan, table: RawTable) -> Iterator[UnclearNumbers]:
             column = table.distinct.columns[name]
             if not column.notation.clear:
                 yield UnclearNumbers(name, readings(column.values))
-
-
-def undecided_codes(plan: Plan, attribute: AttributePlan, table: RawTable) -> Iterator[UndecidedCode]:
-    """Values of an attribute that mean missing only because nobody said otherwise, and may be answers."""
-    if plan.data.missing != DEFAULT_MISSING or len(attribute.view) > 1 or attribute.cut:
-        return
-    column = table.distinct.columns[attribute.view[0]]
-    decided = {*attribute.answers, *attribute.missing, *attribute.skip}
-    open_codes = [code for code in possible_answers(column) if code not in decided]
-    for code, n in records_of(column, open_codes, table.multiplicity).items():
-        yield UndecidedCode(attribute.name, code, n, column.about.label_of.get(code, ""))
-
-
-def refuse_undecided(plan: Plan, table: RawTable) -> None:
-    """Refuse (:class:`EngineError`) a plan that takes as missing what may be an answer, where nobody said so."""
-    for attribute in plan.attributes:
-        for undecided in undecided_codes(plan, attribute, table):
-            raise EngineError(f"{undecided.sentence}; {undecided.remedy}")
 
 
 def _unread(plan: Plan, attribute: AttributePlan, table: RawTable) -> NotNumbers | None:

@@ -9,13 +9,16 @@ from unicodedata import normalize
 
 import numpy as np
 
+from engine.common.errors import EngineError
 from engine.common.notation import readings
 from engine.common.printable import without_hidden_signs
 from engine.common.raw_values import is_number, texts
-from engine.data.microdata import RawColumn
+from engine.data.microdata import RawColumn, RawTable
+from engine.plan.attribute import AttributePlan
 from engine.plan.column_lists import count
+from engine.plan.mismatches import UndecidedCode
 from engine.plan.proposal import Proposal
-from engine.plan.types import DEFAULT_MISSING
+from engine.plan.types import DEFAULT_MISSING, Plan
 
 MOST_VALUES = 1000
 """A column with more distinct values than this is no category, and nothing in it is in doubt."""
@@ -179,3 +182,21 @@ def _unclear_numbers(column: RawColumn) -> Iterator[Proposal]:
 def _counted(column: RawColumn, values: Sequence[str]) -> str:
     n_of = records_of(column, values)
     return ", ".join(f"'{value}' ({count(n_of[value], 'record')})" for value in values)
+
+
+def undecided_codes(plan: Plan, attribute: AttributePlan, table: RawTable) -> Iterator[UndecidedCode]:
+    """Values of an attribute that mean missing only because nobody said otherwise, and may be answers."""
+    if plan.data.missing != DEFAULT_MISSING or len(attribute.view) > 1 or attribute.cut:
+        return
+    column = table.distinct.columns[attribute.view[0]]
+    decided = {*attribute.answers, *attribute.missing, *attribute.skip}
+    open_codes = [code for code in possible_answers(column) if code not in decided]
+    for code, n in records_of(column, open_codes, table.multiplicity).items():
+        yield UndecidedCode(attribute.name, code, n, column.about.label_of.get(code, ""))
+
+
+def refuse_undecided(plan: Plan, table: RawTable) -> None:
+    """Refuse (:class:`EngineError`) a plan that takes as missing what may be an answer, where nobody said so."""
+    for attribute in plan.attributes:
+        for undecided in undecided_codes(plan, attribute, table):
+            raise EngineError(f"{undecided.sentence}; {undecided.remedy}")

@@ -12,7 +12,7 @@ from engine.data.microdata import Microdata, RawTable
 from engine.measures import MeasureCall
 from engine.measures.planned import check_decision
 from engine.plan import Plan
-from engine.plan.check import refuse_undecided
+from engine.plan.doubtful_values import refuse_undecided
 from engine.plan.recode import code
 from engine.release.records import ReleasedTable
 from engine.release.release_specs import ReleaseSpecs
