@@ -87,19 +87,18 @@ def notation_of(values: pa.Array) -> Notation:
     :data:`PLAIN` where they are so plainly, or some are no numbers at all; :data:`UNCLEAR` where they are other numbers
     in another notation, or one notation does not fit all of them.
     """
-    import pyarrow as pa
-
     if not _are_texts(values):
         return PLAIN
     odd = np.isnan(numbers(values))
     if not odd.any():
         return PLAIN
-    strange = values.filter(pa.array(odd))
-    written = _with_digits(strange.slice(0, _FIRST))
+    # one by one: filtering would load all of Arrow's functions
+    written = _with_digits([values[i].as_py() for i in np.flatnonzero(odd)[:_FIRST].tolist()])
     if not written or not _each_a_number(written):
         return PLAIN
-    written = _with_digits(strange)
-    fitting = _fitting([*written, *values.filter(pa.array(~odd)).to_pylist()])
+    every = values.to_pylist()
+    written = _with_digits([text for text, is_odd in zip(every, odd, strict=True) if is_odd])
+    fitting = _fitting([*written, *(text for text, is_odd in zip(every, odd, strict=True) if not is_odd)])
     if not fitting:
         return UNCLEAR if _each_a_number(written) else PLAIN
     (chosen, first), *others = fitting
@@ -113,7 +112,7 @@ def readings(values: pa.Array) -> tuple[Notation, ...]:
         return PLAIN, Notation(",", ".")
     if notation_of(values).clear:
         return ()
-    return tuple(notation for notation, _ in _fitting(_with_digits(values)))
+    return tuple(notation for notation, _ in _fitting(_with_digits(values.to_pylist())))
 
 
 def _are_texts(values: pa.Array) -> bool:
@@ -128,8 +127,8 @@ def _each_a_number(written: Sequence[str]) -> bool:
     return not np.isnan(readings).all(axis=0).any()
 
 
-def _with_digits(values: pa.Array) -> list[str]:
-    return [text for text in values.to_pylist() if _DIGIT.search(text)]
+def _with_digits(written: Sequence[str]) -> list[str]:
+    return [text for text in written if _DIGIT.search(text)]
 
 
 def _fitting(written: Sequence[str]) -> list[tuple[Notation, np.ndarray]]:
@@ -159,12 +158,12 @@ def could_be_thousands(values: pa.Array) -> bool:
     """Return whether plain numbers may be whole ones with a point between thousands, as "1.234" beside "12.345" may."""
     if not _are_texts(values):
         return False
-    first = [text for text in _with_digits(values.slice(0, _FIRST)) if "." in text]
+    first = [text for text in _with_digits(values.slice(0, _FIRST).to_pylist()) if "." in text]
     if not all(_POINTS.fullmatch(text.strip()) for text in first):
         return False
     if not first and len(values) > _FIRST:
         return False
-    written = _with_digits(values)
+    written = _with_digits(values.to_pylist())
     pointed = [text for text in written if "." in text]
     fits = all(_POINTS.fullmatch(text.strip()) for text in pointed)
     return len(pointed) > 1 and fits and all(len(text.strip(" +-")) < 4 for text in written if "." not in text)
