@@ -6,6 +6,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
+from math import nan
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
@@ -147,6 +148,8 @@ def _fitting(written: Sequence[str]) -> list[tuple[Notation, np.ndarray]]:
 
 def numbers_of_texts(texts: Sequence[str]) -> list[float]:
     """Each text as a float in the notation of all, NaN where it is no number."""
+    if not any(map(_DIGIT.search, texts)):
+        return [nan] * len(texts)
     import pyarrow as pa
 
     values = pa.array(texts, pa.string())

@@ -84,13 +84,13 @@ def possible_codes(column: RawColumn) -> tuple[str, ...]:
 
 def codes_beside_numbers(column: RawColumn) -> tuple[str, ...]:
     """Words and signs for a missing answer in a column all of whose other values are numbers."""
-    import pyarrow as pa
-
     if not column.is_text:
         return ()
-    strange = column.values.filter(pa.array(np.isnan(column.numbers)))
-    odd = [text for text in texts(strange) if text not in DEFAULT_MISSING] if len(strange) < len(column.values) else []
+    strange = np.flatnonzero(np.isnan(column.numbers))
     n_figures = len(column.values) - len(strange)
+    if not n_figures or len(strange) > _MOST_CODES + len(DEFAULT_MISSING):
+        return ()
+    odd = [text for i in strange.tolist() if (text := column.values[i].as_py()) not in DEFAULT_MISSING]
     return tuple(odd) if len(odd) <= min(_MOST_CODES, n_figures) and all(map(reads_as_missing, odd)) else ()
 
 
