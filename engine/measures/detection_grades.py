@@ -99,11 +99,10 @@ def _released(batch: ReleaseBatch, touched: slice, cells: np.ndarray) -> tuple[R
     return Release(codes[order], counts[order], tuple(batch.shape)), altered[order]
 
 
-def auc(attack: Graded, within: np.ndarray | None = None) -> float:
-    """Area under the ROC curve of the probability of being altered, over the cells where ``within`` is true (default:
-    all); NaN when these hold no altered record, or no other."""
-    groups = _by_suspicion(attack, within)
-    altered, unaltered = groups.altered, groups.counts - groups.altered
+def area_under_curve(counts: np.ndarray, altered: np.ndarray) -> float:
+    """Area under the ROC curve of groups in order, the most suspect first: ``counts`` of equally suspect ones, of which
+    so many are ``altered``; ties are counted half.  NaN when none is altered, or all are."""
+    unaltered = counts - altered
     pairs = altered.sum() * unaltered.sum()
     if not pairs:
         return float("nan")
@@ -111,18 +110,29 @@ def auc(attack: Graded, within: np.ndarray | None = None) -> float:
     return float((altered * (below + unaltered / 2)).sum() / pairs)
 
 
+def right_among(counts: np.ndarray, altered: np.ndarray, first: int) -> float:
+    """Altered ones among the ``first`` in the same groups, an average over a group that is cut; NaN when none is."""
+    if not altered.sum():
+        return float("nan")
+    last = int(np.searchsorted(np.cumsum(counts), first))
+    ahead = int(counts[:last].sum())
+    return float(altered[:last].sum() + (first - ahead) * altered[last] / counts[last])
+
+
+def auc(attack: Graded, within: np.ndarray | None = None) -> float:
+    """Area under the ROC curve of the probability of being altered, over the cells where ``within`` is true (default:
+    all); NaN when these hold no altered record, or no other."""
+    groups = _by_suspicion(attack, within)
+    return area_under_curve(groups.counts, groups.altered)
+
+
 def precision(attack: Graded, top: Decimal | float, within: np.ndarray | None = None) -> float:
     """Share of altered records among the ``top`` share of records that are most probably altered; NaN when no record is
     altered."""
     groups = _by_suspicion(attack, within)
-    if not groups.altered.sum():
-        return float("nan")
     exact = Decimal(str(top)) * int(groups.counts.sum())
     cut = max(1, int(exact.to_integral_value(rounding="ROUND_CEILING")))
-    last = int(np.searchsorted(np.cumsum(groups.counts), cut))
-    ahead = int(groups.counts[:last].sum())
-    hits = groups.altered[:last].sum() + (cut - ahead) * groups.altered[last] / groups.counts[last]
-    return float(hits / cut)
+    return right_among(groups.counts, groups.altered, cut) / cut
 
 
 class Calibration(NamedTuple):

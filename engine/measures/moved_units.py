@@ -22,6 +22,7 @@ from engine.data.microdata import Microdata
 from engine.data.table import occupied
 from engine.data.units import Units
 from engine.measures.base import Figure, Measure
+from engine.measures.detection_grades import area_under_curve, right_among
 from engine.measures.linkage import decimal_parameter
 from engine.measures.verdict import Outright, Verdict, told_outright, worst
 from engine.models.record_release import RecordRelease
@@ -47,7 +48,8 @@ class Named(NamedTuple):
     @property
     def auc(self) -> float:
         """The best attack's area under the ROC curve; NaN when no unit is altered, or all are."""
-        return max((area_under_curve(score, self.altered) for score in self.scores.values()), default=float("nan"))
+        found = (area_under_curve(*by_score(score, self.altered)) for score in self.scores.values())
+        return max(found, default=float("nan"))
 
     def first(self, top: Decimal) -> int:
         """How many units are the ``top``: a share of them up to 1, rounded up, else their number."""
@@ -57,7 +59,8 @@ class Named(NamedTuple):
     def right(self, first: int) -> float:
         """Altered ones among the ``first`` units that the best attack suspects most, an average where units are
         equally suspect; NaN when no unit is altered."""
-        return max((_right(score, self.altered, first) for score in self.scores.values()), default=float("nan"))
+        found = (right_among(*by_score(score, self.altered), first) for score in self.scores.values())
+        return max(found, default=float("nan"))
 
     @property
     def found(self) -> Found:
@@ -236,25 +239,7 @@ def _raw_codes(release: RecordRelease, table: ReleasedTable, name: str) -> _Code
     return _Codes(before, before[table.source] if carried else before, raw.n_values(name) + 1)
 
 
-def area_under_curve(score: np.ndarray, altered: np.ndarray) -> float:
-    """Chance that an altered unit has a higher score than an unaltered one, ties counted half; NaN when undefined."""
-    counts, hits = _by_score(score, altered)
-    others = counts - hits
-    pairs = int(hits.sum()) * int(others.sum())
-    less = np.append(np.cumsum(others[::-1])[::-1][1:], 0)
-    return float(hits @ (less + others / 2)) / pairs if pairs else float("nan")
-
-
-def _right(score: np.ndarray, altered: np.ndarray, first: int) -> float:
-    counts, hits = _by_score(score, altered)
-    if not hits.sum():
-        return float("nan")
-    last = int(np.searchsorted(np.cumsum(counts), first))
-    ahead = int(counts[:last].sum())
-    return float(hits[:last].sum() + (first - ahead) * hits[last] / counts[last])
-
-
-def _by_score(score: np.ndarray, altered: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def by_score(score: np.ndarray, altered: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Equally suspect units, the most suspect first: how many, and how many of them are altered."""
     distinct, rank = np.unique(-np.round(score, _DIGITS), return_inverse=True)
     return np.bincount(rank), np.bincount(rank[altered], minlength=len(distinct))

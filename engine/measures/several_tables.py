@@ -12,7 +12,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from engine.measures.moved_units import area_under_curve
+from engine.measures.detection_grades import area_under_curve
+from engine.measures.moved_units import by_score
 from engine.measures.verdict import Outright, Verdict, told_outright
 from engine.release.records import ReleasedTable
 
@@ -33,7 +34,7 @@ class Compared(NamedTuple):
     @property
     def auc(self) -> float:
         """Chance that an altered record disagrees more often than an unaltered one; NaN when undefined."""
-        return area_under_curve(self.disagree.astype(float), self.altered)
+        return area_under_curve(*by_score(self.disagree.astype(float), self.altered))
 
     @property
     def verdict(self) -> Verdict:

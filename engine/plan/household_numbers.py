@@ -111,12 +111,16 @@ def _names_clusters(column: RawColumn, households: Units, facts_of: Mapping[str,
 
 def _parts_of(number: RawColumn, columns: Sequence[RawColumn], facts_of: Mapping[str, Facts]) -> tuple[str, ...]:
     """The columns that are parts of what ``number`` numbers alone: by their names, or since they count the households
-    of a place from the first to the last; places stay attributes."""
+    of a cluster from the first to the last, with the clusters within which they do; places stay attributes."""
     households = Units.from_codes(number.codes)
     rest = [c for c in columns if c.name != number.name and not facts_of[c.name].labelled]
     rest = [c for c in rest if households.constant(c.codes).all()]
-    counting = {parts[-1].name for parts in _counting(rest, households)}
-    return tuple(c.name for c in rest if c.name in counting or _DESIGN_NAME.fullmatch(c.name) or names_units(c))
+    counting = [*_counting(rest, households)]
+    last = {parts[-1].name for parts in counting}
+    clusters = [c for parts in counting for c in parts[:-1] if _DESIGN_NAME.fullmatch(c.name)]
+    return tuple(
+        c.name for c in rest if c.name in last or names_units(c) or any(_repeats(c, cluster) for cluster in clusters)
+    )
 
 
 def _is_code(column: RawColumn) -> bool:
