@@ -33,7 +33,6 @@ ALLOWED = {
     "engine/data/io/csv_batches.py:csv_batches": "Arrow tells a record across two blocks from other faults in words",
     "engine/data/io/csv_batches.py:_batches": "Arrow tells an empty file from other faults in words alone",
     "engine/decision/disclosure_text.py": "the analyst's own words are searched for rates",
-    "engine/plan/codebook_file.py:_ranges": "the analyst writes ranges as `-99 to -90`",
     "engine/plan/rate_range.py": "the analyst writes the range that the public is told in words",
     "engine/report/change_log.py:plan_change_rows": "bundles of earlier versions hold nothing but words",
     "engine/report/parameters.py:_in_units": "a title that names its unit already is not given it twice",

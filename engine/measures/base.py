@@ -12,7 +12,6 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from dataclasses import fields as dataclass_fields
-from fractions import Fraction
 from math import inf
 from numbers import Real
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
@@ -44,8 +43,6 @@ DependsOn = Literal["", "table", "unaltered", "records"]
 UnitKind = Literal["count", "share_of_records", "share", "other"]
 Rounding = Literal["exact", "sparse", "exposed", "always"]
 
-_LIMITS = re.compile(r"(-?\d+\b)?(?:at most |below 0 to | to below | to )?(\d+(?:/\d+)?\b)?")
-"""The numbers that a range begins with."""
 _CHOICES = {
     "kind": Kind,
     "better": Direction,
@@ -86,6 +83,8 @@ class Measure:
     ``revised`` names what earlier versions computed under the same name, where that is something else: figures that
     they stored differ from those of a release that is made again.
 
+    ``least`` and ``most`` are the limits of a figure, which ``range`` says in words.
+
     Two fields say what a member of the board may see.  ``rounding`` says when a figure has two significant digits:
     "always", and then it is withheld where members are not told the rate, as a figure that may tell it is unless its
     measure says otherwise; "sparse" where most cells of a table are small; "exposed" where most records stand in small
@@ -121,13 +120,8 @@ class Measure:
     rounding: Rounding = "always"
     follows_changes: bool = False
     revised: str = ""
-
-    @property
-    def limits(self) -> tuple[float, float]:
-        """The least and the largest figure, as far as ``range`` gives numbers: ``"0 to 1"``, ``"0 upwards"``."""
-        found = _LIMITS.match(self.range)
-        low, high = found.groups() if found else (None, None)
-        return (-inf if low is None else float(Fraction(low)), inf if high is None else float(Fraction(high)))
+    least: float = -inf
+    most: float = inf
 
     def __post_init__(self) -> None:
         check_fields(self, "measure")

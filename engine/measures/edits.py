@@ -24,6 +24,7 @@ EDIT_FAILURES = Measure(
     kind="utility",
     better="lower",
     range="0 to the number of records",
+    least=0.0,
     unit="records",
     unit_kind="count",
     source="count of records in forbidden combinations (edit rules of the plan)",

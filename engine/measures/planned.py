@@ -84,7 +84,7 @@ def check_bounded(risk: MeasureCall, bound: float) -> None:
             f"a bound is for a measure where lower is better; of '{risk}' higher is better, so judge risk by another "
             "measure, or choose a slope"
         )
-    low, high = risk.measure.limits
+    low, high = risk.measure.least, risk.measure.most
     if risk.measure.better == "zero":  # its size is bounded
         low, high = 0.0, max(-low, high)
     if bound > high:

@@ -76,11 +76,11 @@ def codes_and_ranges(items: Sequence[str]) -> tuple[tuple[str, ...], tuple[tuple
     """Single codes, and ranges written as ``-99 to -90``."""
     codes, ranges = [], []
     for item in items:
-        ends = item.split(" to ")
-        if len(ends) == 2 and all(is_number(end) for end in ends):
-            ranges.append((float(ends[0]), float(ends[1])))
-        else:
-            codes.append(item)
+        match item.split():
+            case [low, "to", high] if is_number(low) and is_number(high):
+                ranges.append((float(low), float(high)))
+            case _:
+                codes.append(item)
     return tuple(codes), tuple(ranges)
 
 

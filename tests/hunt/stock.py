@@ -40,7 +40,7 @@ def made() -> Mapping[str, bytes]:
             Path(f"{STUDY}.key").chmod(0o600)
             run("sweep", DATA, "--study", STUDY, *SWEEP)
             run("choose", STUDY, "--max-risk", "0.5", "--why", "fits", "--by", "A")
-            run("recheck", STUDY, "--data", DATA, "--replicates", "3")
+            run("recheck", STUDY, "--data", DATA)
             run("decide", STUDY, "--state", "submitted", "--by", "A")
             run("decide", STUDY, "--state", "approved", "--by", "B", "--number", "1")
             run("export", STUDY, "--data", DATA, "--out", "out", "--tier", "all", "--formats", "csv,parquet")

@@ -70,7 +70,7 @@ def swapped(replicates: int) -> tuple[list[str], np.ndarray]:
     made = list(by_swap_sizes(data.domain.names, data.domain.names, [1, 2]))
     specs = [ReleaseSpec(one, rate) for one in made for rate in RATES]
     found = runs(question_of(plan, data, [call(name) for name in DISTORTIONS]), specs, range(1, replicates + 1))
-    assert (found[:, 2] == RunStatus.OK).all()
+    assert np.isin(found[:, 2], (RunStatus.OK, RunStatus.NOOP)).all()  # a wrong draw may move nothing
     labels = ["".join(LETTERS[j] for j, role in enumerate(one.roles) if role == "S") for one in made]
     return labels, found[:, 4:].reshape(len(made), len(RATES), replicates, len(DISTORTIONS))
 

@@ -255,8 +255,9 @@ def rows(capsys: pytest.CaptureFixture[str], *words: str) -> list[dict[str, str]
 def test_show_by_realisation_and_by_scenario_agree(study: Path, capsys: pytest.CaptureFixture[str]) -> None:
     runs = rows(capsys, "show", "s.study", "--by", "realisation", "--format", "csv")
     means = rows(capsys, "show", "s.study", "--format", "csv")
-    assert list(runs[0])[:7] == ["id", "mechanism", "rate", "spec", "replicate", "status", "records_changed"]
-    assert list(runs[0])[7:] == [
+    named = ["id", "mechanism", "rate", "amount", "spec", "replicate", "status", "records_changed"]
+    assert list(runs[0])[:8] == named
+    assert list(runs[0])[8:] == [
         "small_cells",
         "hellinger",
         "total_variation",

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -79,6 +81,12 @@ class _Shuffled:
     def codes(self, attribute: int) -> np.ndarray:
         codes: np.ndarray = self._table.codes(attribute)[self._order]  # type: ignore[attr-defined]
         return codes
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._table, name)
+
+    def cached(self, key: object, make: Callable[[], Any]) -> Any:
+        return make()
 
 
 def test_a_release_that_changes_nothing_and_one_that_is_too_large_are_not_attacked(

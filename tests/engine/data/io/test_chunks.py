@@ -75,10 +75,10 @@ HIDDEN = ["a\u00adb", "a\u200db", "a\u200cb", "a\ufeffb", "ab\U000e0041", "a\u31
 def test_a_name_that_steers_is_refused_with_another_one(
     reader: str, name: str, tmp_path: Path, quick_readers: None
 ) -> None:
-    if reader == "SPSS" and name in (ESCAPE, DELETE, "ab\x1c"):
-        pytest.skip("the library takes such an SPSS file for a damaged one, and it is refused as that")
     with pytest.raises(EngineError) as refused:
         READERS[reader](tmp_path, name)
+    if reader == "SPSS" and name in (ESCAPE, DELETE, "ab\x1c"):
+        return  # the library takes such a file for a damaged one, and it is refused as that
     said = str(refused.value)
     assert "rename" in said and said.isprintable()
     offered = said.rpartition("'")[0].rpartition("'")[2]
