@@ -20,6 +20,7 @@ from tests.browser.steps import (
     no_trouble,
     open_at,
     settled,
+    submit,
     visit,
     workspace_with,
 )
@@ -81,14 +82,12 @@ def test_from_a_bound_to_an_approval(window: Page, address: str, home: Path):
     button(window, "Record the recommendation").click()
     window.get_by_text(re.compile(rf"The recommendation of .*\({tight}\) is recorded as a draft")).wait_for()
     assert button(window, "Submit to the board").is_disabled()  # not before fresh replicates
-    window.get_by_label("Fresh runs of each, in all").fill("20")
+    window.get_by_label("Fresh runs of each, in all").fill("100")
     window.get_by_label("Fresh runs of each, in all").press("Enter")
     settled(window)
     button(window, "Run on fresh replicates").click()
     button(window, "Run more of them").wait_for()
-    settled(window)
-    window.get_by_label("Who submits it to the board", exact=True).fill("A. Analyst")
-    button(window, "Submit to the board").click()
+    submit(window, "A. Analyst")
     window.get_by_label("Who approves", exact=True).fill("B. Board")
     window.get_by_label("Approval number", exact=True).fill("2026-14")
     window.get_by_label("Conditions, if any", exact=True).fill("no second release within the year")

@@ -26,6 +26,7 @@ from tests.browser.steps import (
     map_drawn,
     no_trouble,
     settled,
+    submit,
     visit,
 )
 from tests.conftest import find_chromium
@@ -113,8 +114,7 @@ def walk(page: Page, picture: Callable[[str], None], export: str = "All four") -
     button(page, "Record the recommendation").click()
     button(page, "Run on fresh replicates").click()
     button(page, "Run more of them").wait_for()
-    page.get_by_label("Who submits it to the board", exact=True).fill("A. Analyst")
-    button(page, "Submit to the board").click()
+    submit(page, "A. Analyst")
     page.get_by_text("The board approves").wait_for()
     settled(page)
     picture("recommend-submitted")
