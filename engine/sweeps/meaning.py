@@ -35,6 +35,10 @@ def check_meaning(plan: Plan, others: Iterable[ReleaseSpec]) -> None:
         judged = [deciding] if deciding is not None and ruled else of_kind
         if judged and not any(_differs(call, plan, others) for call in judged):
             raise UsageError(_sentence(judged[0], plan, others))
+        for spec in others if judged and kind == "utility" else ():
+            # beside other candidates it would look as if it cost nothing
+            if mechanism(spec.mechanism).exchanges and not any(_seen(call, plan, spec) for call in judged):
+                raise UsageError(f"of mechanism '{spec.mechanism}' {_sentence(judged[0], plan, [spec], True)}")
 
 
 def _tabulated(call: MeasureCall, plan: Plan) -> frozenset[str]:
@@ -45,16 +49,24 @@ def _tabulated(call: MeasureCall, plan: Plan) -> frozenset[str]:
 
 def _differs(call: MeasureCall, plan: Plan, others: Iterable[ReleaseSpec]) -> bool:
     """Return whether some candidate can have another figure than the original."""
-    measure, tabulated = call.measure, _tabulated(call, plan)
-    if measure.on_records or measure.named:
+    if call.measure.on_records or call.measure.named or any(_seen(call, plan, spec) for spec in others):
         return True
-    by_table = measure.depends_on == "table" or (not measure.depends_on and measure.kind == "utility")
-    for spec in others:
-        changed = frozenset(spec.attributes.names_having("S"))
-        as_whole = by_table and not mechanism(spec.mechanism).redraws_levels and tabulated <= changed
-        if changed & tabulated and not as_whole:
-            return True
-    return plan.swaps_at_random and _swaps_differ(plan, tabulated, by_table)
+    return plan.swaps_at_random and _swaps_differ(plan, _tabulated(call, plan), _by_table(call))
+
+
+def _by_table(call: MeasureCall) -> bool:
+    """Return whether a measure sees the released table alone, and not which records changed."""
+    depends = call.measure.depends_on
+    return depends == "table" or (not depends and call.measure.kind == "utility")
+
+
+def _seen(call: MeasureCall, plan: Plan, spec: ReleaseSpec) -> bool:
+    """Return whether a measure can see what a candidate of another mechanism changes."""
+    if call.measure.on_records or call.measure.named:
+        return True
+    tabulated, changed = _tabulated(call, plan), frozenset(spec.attributes.names_having("S"))
+    as_whole = _by_table(call) and not mechanism(spec.mechanism).redraws_levels and tabulated <= changed
+    return bool(changed & tabulated) and not as_whole
 
 
 def _swaps_differ(plan: Plan, tabulated: frozenset[str], by_table: bool) -> bool:
@@ -71,12 +83,14 @@ def _swaps_differ(plan: Plan, tabulated: frozenset[str], by_table: bool) -> bool
     return len(tabulated) > 1 and fewest < len(able)
 
 
-def _sentence(call: MeasureCall, plan: Plan, others: Iterable[ReleaseSpec]) -> str:
-    """What is the same of all candidates, why, and what to change."""
+def _sentence(call: MeasureCall, plan: Plan, others: Iterable[ReleaseSpec], of_one: bool = False) -> str:
+    """What is the same of all candidates (``of_one``: of one mechanism's), why, and what to change."""
     tabulated = _tabulated(call, plan)
     specs = [AttributeSpec.parse(spec, plan.names) for spec in plan.space.specs]
     changed = {name for spec in (*specs, *(one.attributes for one in others)) for name in spec.names_having("S")}
-    if plan.swaps_at_random and not specs:
+    if of_one:
+        changed = {name for one in others for name in one.attributes.names_having("S")}
+    elif plan.swaps_at_random and not specs:
         changed |= set(plan.swap_candidates)
     own = listed(name for name in plan.names if name in tabulated)
     what = f"every candidate has the same {call.measure.kind}, by '{call}'"

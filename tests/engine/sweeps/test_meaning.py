@@ -74,6 +74,15 @@ def test_other_mechanisms(mechanism: MechanismPlan, keys: list[str], void: bool)
     assert any("every candidate has the same utility" in problem for problem in plan_problems(plan, raw)) == void
 
 
+def test_an_exchange_that_utility_cannot_see_does_not_stand_beside_others_as_if_it_cost_nothing():
+    raw, _ = load("czech")
+    unseen, seen = MechanismPlan.of("dds", {"s": "3"}), MechanismPlan.of("pram", {"vars": "A+B"})
+    mixed = plan_with(keys=["A", "B", "C"], analyse=["A", "B", "C"], mechanisms=[unseen, seen])
+    (problem,) = plan_problems(mixed, raw)
+    assert problem.startswith("of mechanism 'dds' every candidate has the same utility")
+    assert not plan_problems(edit_plan(mixed, analyse=["A", "B", "D"]), raw)
+
+
 @pytest.mark.slow
 def test_every_way_in(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
     plan = plan_with(**VOID["utility, nothing tabulated"])
