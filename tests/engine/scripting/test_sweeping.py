@@ -115,7 +115,8 @@ def test_what_leaves_follows_the_plan():
 def test_other_mechanisms_stand_beside_the_random_swap():
     df = people()
     declared = {"random_swap": {}, "rds": {"s": [2, 3]}, "noise": {"cols": "income"}}
-    swaps = sf.sweep(df, ["age", "sex", "race"], mechanisms=declared, **{**SPACE, "swap_sizes": [1], "replicates": 2})
+    space = {**SPACE, "swap_sizes": [1], "replicates": 2}
+    swaps = sf.sweep(df, ["age", "sex", "race"], keys=["age", "sex"], mechanisms=declared, **space)
     frame = swaps.to_frame()
     assert frame["mechanism"].value_counts().to_dict() == {"random_swap": 6, "rds": 2, "noise": 1}
     noisy = swaps[str(frame.index[frame["mechanism"] == "noise"][0])].release(df)
