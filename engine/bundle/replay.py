@@ -18,7 +18,6 @@ from engine.bundle.provenance import LOG, read_log
 from engine.bundle.row_order import Rows
 from engine.bundle.streamed_release import write_streamed
 from engine.common.errors import Remedy, UsageError
-from engine.common.streams import fingerprint
 from engine.common.untrusted import is_plain
 from engine.data.io.stream import RecordStream
 from engine.data.labels import ColumnLabels
@@ -67,7 +66,7 @@ def replay(
     derived, secret = bytes.fromhex(manifest["derived_key"]), bytes.fromhex(manifest["row_order_secret"])
     plan = plan_from_toml(manifest["plan"])
     raw = tabulate(raw, plan)
-    if manifest["fingerprint"] != fingerprint(derived, raw.content_digest()):
+    if not raw.has_fingerprint(derived, manifest["fingerprint"]):
         raise UsageError(f"the manifest belongs to other data than '{raw.source}': their fingerprints differ")
     check_assignment(plan.data, raw.names)
     data = code(raw, plan)

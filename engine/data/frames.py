@@ -128,12 +128,23 @@ def category_order(series: pd.Series) -> tuple[str, ...]:
 
 
 def frame_of_table(table: RawTable) -> pd.DataFrame:
-    """Return all columns of a file as a DataFrame, the values as the file holds them: those of a CSV file are texts."""
+    """Return all columns of a file as a DataFrame, the values as the file holds them: those of a CSV file are texts.
+
+    A column that pandas would hold as another type (whole numbers with missing ones as floating-point numbers) keeps
+    Arrow's type, so that the DataFrame stands for the same data as the file.
+    """
+    import pandas as pd
+
+    return pd.DataFrame({name: _series(column) for name, column in table.columns.items()})
+
+
+def _series(column: RawColumn) -> pd.Series:
     import pandas as pd
     import pyarrow as pa
 
-    columns = {}
-    for name, column in table.columns.items():
-        codes = pa.array(column.codes.astype(np.int32), mask=column.codes < 0)
-        columns[name] = column.values.take(codes).to_pandas()
-    return pd.DataFrame(columns)
+    mask = column.codes < 0
+    taken = column.values.take(pa.array(column.codes.astype(np.int32), mask=mask))
+    distinct = pa.concat_arrays([column.values, pa.nulls(int(mask.any()), column.values.type)])
+    if pa.types.is_large_string(distinct.type) or _arrow(column.name, distinct.to_pandas()).equals(distinct):
+        return taken.to_pandas()
+    return pd.Series(taken, dtype=pd.ArrowDtype(taken.type))

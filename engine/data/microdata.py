@@ -13,6 +13,7 @@ import numpy as np
 from engine.common.errors import EngineError
 from engine.common.notation import Notation
 from engine.common.raw_values import as_text
+from engine.common.streams import fingerprint
 from engine.data.domain import Domain
 from engine.data.grouped_columns import GroupedColumns
 from engine.data.labels import NO_LABELS, ColumnLabels
@@ -124,7 +125,16 @@ class RawTable:
     def content_digest(self) -> bytes:
         """A digest of names, values and order of all records (32 bytes); keyed by the study before it is stored
         anywhere.  That of streamed records is another one, of the columns that attributes need."""
-        return self._digest if self.streamed is None else self.streamed.digest
+        return self._digest(in_order=True) if self.streamed is None else self.streamed.digest
+
+    def has_fingerprint(self, key: bytes, stored: str) -> bool:
+        """Return whether a keyed fingerprint is that of these records.
+
+        Earlier versions made it of the values in the order in which the source gave them, and of its kind of text.
+        """
+        if fingerprint(key, self.content_digest()) == stored:
+            return True
+        return self.streamed is None and fingerprint(key, self._digest(in_order=False)) == stored
 
     def files_digest(self) -> bytes | None:
         """A digest of the bytes of the files of streamed records (32 bytes), of which :meth:`content_digest` covers
@@ -134,13 +144,38 @@ class RawTable:
         return self.streamed.stream.digest_of_files
 
     @cached_property
-    def _digest(self) -> bytes:
-        digest = hashlib.blake2b(digest_size=32)
-        for column in self.columns.values():
-            digest.update(repr((column.name, str(column.values.type))).encode())
-            digest_values(digest, column.values)
-            digest.update(np.ascontiguousarray(column.codes, dtype="<i4").data)
-        return digest.digest()
+    def _digests(self) -> dict[bool, bytes]:
+        return {}
+
+    def _digest(self, *, in_order: bool) -> bytes:
+        """The digest of the values in order of first appearance, or else as they lie."""
+        if in_order not in self._digests:
+            digest = hashlib.blake2b(digest_size=32)
+            for column in self.columns.values():
+                values, codes, kind = column.values, column.codes, str(column.values.type)
+                if in_order:
+                    values, codes = first_appearance(values, codes)
+                    kind = kind.removeprefix("large_")  # the same text, wherever it came from
+                digest.update(repr((column.name, kind)).encode())
+                digest_values(digest, values)
+                digest.update(np.ascontiguousarray(codes, dtype="<i4").data)
+            self._digests[in_order] = digest.digest()
+        return self._digests[in_order]
+
+
+def first_appearance(values: pa.Array, codes: np.ndarray) -> tuple[pa.Array, np.ndarray]:
+    """Distinct values in the order in which records have them first, and the code of each record among these; the same
+    arrays where that is their order."""
+    n = len(codes)
+    first = np.full(len(values) + 1, n)  # the last one for nulls
+    first[codes[::-1]] = np.arange(n)[::-1]  # of repeated places the last one is kept
+    first = first[:-1]
+    if (first < n).all() and (first[1:] > first[:-1]).all():
+        return values, codes
+    order = np.argsort(first, kind="stable")[: int(np.count_nonzero(first < n))]
+    rank = np.full(len(values) + 1, -1)
+    rank[order] = np.arange(len(order))
+    return values.take(order), rank[codes]
 
 
 def streamed_table(streamed: Streamed, names: tuple[str, ...]) -> RawTable:

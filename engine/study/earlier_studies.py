@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from engine.common.errors import EngineError, Remedy, UsageError
-from engine.common.streams import fingerprint, key_check
+from engine.common.streams import key_check
 from engine.common.untrusted import is_plain
 from engine.common.wording import listed
 from engine.data.microdata import RawTable
@@ -93,7 +93,7 @@ def is_of_data(study: Study, raw: RawTable, keys: Sequence[bytes] = ()) -> bool 
     at_hand = key_at_hand(study)
     for key in keys if at_hand is None else (at_hand,):
         if key_check(key) == about["key_check"] and about.get("streamed") == streamed:
-            same = bool(fingerprint(key, raw.content_digest()) == about["fingerprint"])
+            same = raw.has_fingerprint(key, about["fingerprint"])
             if same or raw.streamed is None or not any(part.cut for part in study.plan.attributes):
                 return same
             break  # records that are counted by the intervals of a plan have another digest with another plan

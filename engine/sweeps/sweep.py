@@ -286,7 +286,7 @@ def check_same(study: Study, raw: RawTable, key: bytes) -> None:
         )
     check_key(study, key)
     check_way_of_reading(study, raw)
-    if about["fingerprint"] != fingerprint(key, raw.content_digest()):
+    if not raw.has_fingerprint(key, about["fingerprint"]):
         detail = f"{about['n_records']:,} records of '{about['source']}'"
         raise UsageError(
             f"study '{study.name}' was made on other data: {detail}, given {raw.n_records:,} records of "

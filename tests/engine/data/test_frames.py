@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import datetime as dt
+from decimal import Decimal
+
 import numpy as np
 import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from engine.common.errors import EngineError, UsageError
@@ -50,9 +55,31 @@ def test_a_frame_is_what_its_parquet_file_is(tmp_path):
     assert table_of_frame(frame).content_digest() == read_table(tmp_path / "frame.parquet").content_digest()
 
 
-@pytest.mark.parametrize("name", ["czech", "fair"])
+@pytest.mark.parametrize("name", ["czech", "fair", "nces", "census", pytest.param("survey", marks=pytest.mark.slow)])
 def test_a_sample_goes_to_a_frame_and_back(name):
     raw = load(name)[0]
+    assert table_of_frame(frame_of_table(raw)).content_digest() == raw.content_digest()
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        pa.array([3, None, 2], pa.int8()),
+        pa.array([2**62 + 1, None, 2]),
+        pa.array([1.5, float("nan"), None]),
+        pa.array(["b", None, "a"], pa.large_string()),
+        pa.array(["b", None, "a"]).dictionary_encode(),
+        pa.array([True, None, False]),
+        pa.array([dt.date(2020, 1, 2), None, dt.date(1999, 1, 1)]),
+        pa.array([dt.datetime(2020, 1, 2), None, dt.datetime(9999, 1, 1)]),
+        pa.array([dt.time(1, 2), None, dt.time(3)], pa.time32("s")),
+        pa.array([Decimal("1.50"), None, Decimal("20.25")], pa.decimal128(10, 2)),
+    ],
+    ids=lambda values: str(values.type),
+)
+def test_a_file_goes_to_a_frame_and_back(values, tmp_path):
+    pq.write_table(pa.table({"a": values}), tmp_path / "a.parquet")
+    raw = read_table(tmp_path / "a.parquet")
     assert table_of_frame(frame_of_table(raw)).content_digest() == raw.content_digest()
 
 
