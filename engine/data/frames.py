@@ -146,5 +146,6 @@ def _series(column: RawColumn) -> pd.Series:
     taken = column.values.take(pa.array(column.codes.astype(np.int32), mask=mask))
     distinct = pa.concat_arrays([column.values, pa.nulls(int(mask.any()), column.values.type)])
     if pa.types.is_large_string(distinct.type) or _arrow(column.name, distinct.to_pandas()).equals(distinct):
-        return taken.to_pandas()
+        series: pd.Series = taken.to_pandas()
+        return series
     return pd.Series(taken, dtype=pd.ArrowDtype(taken.type))
