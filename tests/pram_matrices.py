@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from engine.models.transition import leaving, spread
+from engine.mechanisms.pram import leaving, spread
 
 
 def invariant(counts: np.ndarray, theta: float) -> np.ndarray:

@@ -2,7 +2,7 @@
 
 A realisation of a random swap is a list of pairs of cells; records of one cell are exchangeable, so any rule that gives
 every ordered sample of a cell's records the same chance has the law of drawing records (see
-:mod:`engine.mechanisms.kernels`).  In memory, :func:`engine.mechanisms.random_swap.records_of_pairs` shuffles all
+:mod:`engine.mechanisms.swap_kernels`).  In memory, :func:`engine.mechanisms.random_swap.records_of_pairs` shuffles all
 records.  Here each pair has two *places*, ``2 * pair`` and ``2 * pair + 1``, and a cell of ``n`` records gives its
 ``t`` places in two steps, each from a stream of its own:
 

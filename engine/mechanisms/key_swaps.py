@@ -103,7 +103,7 @@ def swap(
     records are never drawn as partners.  The r-th candidate is the r-th by cell, then by record.
     """
     from engine.common.compiled import wrapping
-    from engine.mechanisms import partners
+    from engine.mechanisms import donor_kernels as partners
 
     n, at = len(prepared.order), prepared.position[visits]
     if to_another_cell:

@@ -93,7 +93,7 @@ def swap(
     ``order`` lists the sensitive records as they are visited; visit ``v`` uses ``uniforms[v]`` on the options in this
     order: stay (weight 1), then the available partners by record.  No record is swapped twice.
     """
-    from engine.mechanisms.weight_kernels import exchange
+    from engine.mechanisms.donor_kernels import exchange
 
     x = keys.x
     source, free = np.arange(len(x)), np.ones(len(x), bool)

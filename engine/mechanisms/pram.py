@@ -5,15 +5,38 @@ control: theory and implementation", Journal of Official Statistics 14 (1998), 4
 and R. J. A. Little use it ("SMIKe vs. data swapping and PRAM", section 3).  The variable is the cross-classified key,
 or each attribute on its own.  Under the invariant matrix every cell loses ``θ T_min`` records on average and gains as
 many, so expected counts are the original ones; relations to other variables are weakened all the same, and regression
-coefficients on a perturbed key stay biased.  :mod:`engine.models.pram_estimates` undoes what PRAM does to counts.
+coefficients on a perturbed key stay biased.  :mod:`engine.mechanisms.pram` undoes what PRAM does to counts.
 
 Random numbers, from the stream of table 1, variable after variable: one uniform per record; with the invariant matrix
 then one integer per record that moves, among the other categories.
+
+Matrices of transition probabilities: reading, checking, and the invariant one.
+
+``A`` is K × K with ``A[k, l]`` the probability to release level ``l`` of a record whose true level is ``k``, so every
+row sums to 1 (Gouweleeuw, Kooiman, Willenborg and de Wolf 1998, Journal of Official Statistics 14, 463–478).
+
+Estimates of the original counts and sums from data that PRAM has perturbed, with their covariance.
+
+Given the original counts T, released counts T* have expectation ``Aᵀ T`` and covariance
+``V = Σ_k T(k) (diag(a_k) - a_k a_kᵀ)``, with ``a_k`` row ``k`` of the transition matrix A.  So ``T̂ = A⁻ᵀ T*`` is
+unbiased, with covariance ``A⁻ᵀ V A⁻¹``.  (Gouweleeuw, Kooiman, Willenborg and de Wolf 1998, Journal of Official
+Statistics 14, 463–478.)  As V is linear in T, putting T̂ in its place estimates the covariance without bias; because
+``Aᵀ T̂ = T*``, that estimate is ``A⁻ᵀ diag(T*) A⁻¹ - diag(T̂)``.
+
+With an invariant matrix, T* itself is unbiased for T and nothing has to be inverted; its covariance is V.  Attributes
+that were perturbed independently have the Kronecker product of their matrices.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import csv
+import json
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from io import StringIO
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -21,11 +44,239 @@ import numpy as np
 from engine.common.errors import EngineError, UsageError, did_you_mean
 from engine.data.table import occupied
 from engine.mechanisms.base import Drawn, Mechanism, table_stream
-from engine.models.transition import FORMS, Matrices, checked, leaving, spread
 from engine.release.amount import Counts
 from engine.release.parameter import Parameter, Setting
 from engine.release.records import ReleasedTable
 from engine.release.results import RunStatus
+
+_SUM, _NEGATIVE = 1e-9, -1e-12
+_NUMBER = Parameter("an entry of the matrix", "decimal", None, "")
+FORMS = (
+    "0.9 0.1; 0.2 0.8 or [[0.9, 0.1], [0.2, 0.8]] in the order of the levels, "
+    '{"attribute": [[...]], ...} or {"attribute": {"levels": [...], "rows": [[...]]}, ...}, '
+    "or a file: .json with one of these, or .csv whose first row and first column name the levels"
+)
+
+
+class Given(NamedTuple):
+    """A matrix as it was given: ``levels`` in the order of its rows and columns (None: as declared), and its rows."""
+
+    levels: tuple[str, ...] | None
+    rows: tuple[tuple[float, ...], ...]
+
+
+@dataclass(frozen=True)
+class Matrices(Parameter):
+    """Matrices by attribute, inline or from a file; the canonical text holds what a file says, never where it is."""
+
+    def canonical(self, text: str) -> str:
+        """JSON of levels and rows by attribute ("" for the only one), numbers as canonical decimals; empty for none."""
+        text = str(text).strip()
+        if not text:
+            return ""
+        if re.fullmatch(r"[-+.\deE;\s]*", text):
+            rows = [row.split() for row in text.split(";") if row.strip()]
+            return json.dumps({"": _shaped(rows, "")}, separators=(",", ":"))
+        if text[0] not in "[{":
+            try:
+                content = Path(text).read_text(encoding="utf-8-sig")
+            except (OSError, UnicodeDecodeError) as error:
+                why = "is neither a matrix nor a file that can be read"
+                raise UsageError(f"{self.name} == {text[:80]!r}, {why}; wanted: {FORMS}.") from error
+            if not text.lower().endswith(".json"):
+                return json.dumps({"": _from_csv(content)}, ensure_ascii=False, separators=(",", ":"))
+            text = content
+        try:
+            read = json.loads(text, parse_float=str, parse_int=str)
+        except json.JSONDecodeError as error:
+            raise UsageError(f"{self.name}: not a matrix ({error}); wanted: {FORMS}.") from None
+        named = read if isinstance(read, dict) else {"": read}
+        shaped = {name: _shaped(matrix, name) for name, matrix in sorted(named.items())}
+        return json.dumps(shaped, ensure_ascii=False, separators=(",", ":"))
+
+    def value(self, canonical: str) -> Any:
+        """The matrices by attribute name."""
+        parsed = json.loads(canonical) if canonical else {}
+        return {
+            name: Given(
+                None if matrix["levels"] is None else tuple(matrix["levels"]),
+                tuple(tuple(float(entry) for entry in row) for row in matrix["rows"]),
+            )
+            for name, matrix in parsed.items()
+        }
+
+
+def _shaped(read: Any, name: str) -> dict[str, Any]:
+    levels = None
+    if isinstance(read, dict):
+        if "rows" not in read or set(read) - {"levels", "rows"}:
+            raise UsageError(f"matrix of '{name}' must have rows and may have levels; got {', '.join(read) or 'none'}.")
+        levels, read = read.get("levels"), read["rows"]
+        if levels is not None and not (isinstance(levels, list) and len(set(map(str, levels))) == len(levels)):
+            raise UsageError(f"levels of the matrix of '{name}' must be a list without repeats.")
+    if not isinstance(read, list) or not all(isinstance(row, list) for row in read):
+        raise UsageError(f"matrix must be a list of rows; wanted: {FORMS}.")
+    rows = [[_NUMBER.canonical(entry) for entry in row] for row in read]
+    return {"levels": None if levels is None else [str(level) for level in levels], "rows": rows}
+
+
+def _from_csv(text: str) -> dict[str, Any]:
+    table = [row for row in csv.reader(StringIO(text, newline="")) if any(entry.strip() for entry in row)]
+    if len(table) < 2:
+        raise UsageError("the file of the matrix needs a row of level names and a row for each level.")
+    levels = [entry.strip() for entry in table[0][1:]]
+    rows = {row[0].strip(): row[1:] for row in table[1:]}
+    if len(rows) < len(table) - 1 or len(set(levels)) < len(levels):
+        raise UsageError("the file of the matrix names a level twice.")
+    odd = sorted(set(rows) ^ set(levels))
+    if odd:
+        where = "rows" if odd[0] in rows else "columns"
+        raise UsageError(f"level '{odd[0]}' is only among the {where} of the matrix.")
+    return _shaped({"levels": levels, "rows": [rows[level] for level in levels]}, "")
+
+
+def checked(entered: Given, name: str, labels: Sequence[str], noun: str = "levels") -> np.ndarray:
+    """A given matrix in the order of ``labels``, shape ``(K, K)``, rows summing to 1.
+
+    Refuses another size, other labels, negative entries (below -1e-12; what is above is rounding and becomes 0) and
+    rows whose sum is off by more than 1e-9.
+    """
+    size = len(labels)
+    if len(entered.rows) != size:
+        raise UsageError(f"matrix has {len(entered.rows)} rows but '{name}' has {size} {noun}")
+    order = np.arange(size)
+    if entered.levels is not None:
+        if len(entered.levels) != size:
+            raise UsageError(f"matrix has {size} rows but names {len(entered.levels)} levels")
+        for level in entered.levels:
+            if level not in labels:
+                raise UsageError(f"matrix names '{level}', which '{name}' has not.{did_you_mean(level, labels)}")
+        order = np.array([entered.levels.index(label) for label in labels])
+    for label, row in zip(entered.levels or labels, entered.rows, strict=True):
+        if len(row) != size:
+            raise UsageError(f"row '{label}' of the transition matrix has {len(row)} entries, not {size}")
+        if min(row) < _NEGATIVE:
+            raise UsageError(f"row '{label}' of the transition matrix has a negative entry ({min(row):g})")
+        total = float(sum((Decimal(str(entry)) for entry in row), Decimal(0)))
+        if abs(total - 1) > _SUM:
+            raise UsageError(f"row '{label}' of the transition matrix sums to {total:.10g}")
+    matrix = np.maximum(np.array(entered.rows), 0.0)[np.ix_(order, order)]
+    result: np.ndarray = matrix / matrix.sum(axis=1, keepdims=True)
+    return result
+
+
+def leaving(counts: np.ndarray, theta: float) -> np.ndarray:
+    """Probability of each category to be left under invariant PRAM, ``θ T_min / T(k)``; 0 to 1, shape ``(K,)``.
+
+    ``counts`` are the observed counts T, all above 0.
+    """
+    result: np.ndarray = theta * counts.min() / counts
+    return result
+
+
+def spread(leave: np.ndarray) -> np.ndarray:
+    """The matrix whose category ``k`` is left with probability ``leave[k]`` for any other one alike."""
+    matrix = np.repeat((leave / (len(leave) - 1))[:, None], len(leave), axis=1)
+    np.fill_diagonal(matrix, 1 - leave)
+    return matrix
+
+
+MOST = 1e8
+"""Largest condition number (2-norm) of a matrix that is inverted."""
+
+
+class Estimate(NamedTuple):
+    """``raw`` is unbiased and may be negative; ``clipped`` has negative entries at 0 and is scaled to the same total
+    (biased; NaN where nothing is above 0).  Both have the shape of the released counts.  ``covariance`` is the
+    estimated covariance of ``raw`` over perturbations, its entries in C order, shape ``(K, K)``.
+    """
+
+    raw: np.ndarray
+    clipped: np.ndarray
+    covariance: np.ndarray
+
+    @property
+    def se(self) -> np.ndarray:
+        """Standard errors of ``raw``, in its shape; NaN where the estimated variance is negative."""
+        with np.errstate(invalid="ignore"):
+            result: np.ndarray = np.sqrt(np.diagonal(self.covariance)).reshape(self.raw.shape)
+            return result
+
+
+def condition(*matrices: np.ndarray) -> float:
+    """Condition number (2-norm) of a transition matrix or of the Kronecker product of several; 1 upwards."""
+    return float(np.prod([np.linalg.cond(matrix) for matrix in matrices]))
+
+
+def _power_of_ten(number: float) -> str:
+    if not np.isfinite(number):
+        return "infinite"
+    mantissa, power = f"{number:.0e}".split("e")
+    return f"{mantissa}e{int(power)}"
+
+
+def _inverses(matrices: Sequence[np.ndarray], shape: Sequence[int]) -> list[np.ndarray]:
+    sizes = tuple(len(matrix) for matrix in matrices)
+    if tuple(shape) != sizes:
+        raise UsageError(f"counts have shape {tuple(shape)}, but the transition matrices are for {sizes}")
+    condition_number = condition(*matrices)
+    if not condition_number <= MOST:
+        raise EngineError(
+            f"transition matrix is nearly singular (cond {_power_of_ten(condition_number)}); counts cannot be corrected"
+        )
+    return [np.linalg.inv(matrix) for matrix in matrices]
+
+
+def _times(matrices: Sequence[np.ndarray], values: np.ndarray) -> np.ndarray:
+    """``values`` (K1, ..., Km) times each matrix along its axis: ``Σ values[k1, ...] M1[k1, l1] ...``."""
+    for axis, matrix in enumerate(matrices):
+        values = np.moveaxis(np.tensordot(values, matrix, axes=([axis], [0])), -1, axis)
+    return values
+
+
+def kronecker(matrices: Sequence[np.ndarray]) -> np.ndarray:
+    """The transition matrix of the table over independently perturbed attributes, cells in C order."""
+    product = np.ones((1, 1))
+    for matrix in matrices:
+        product = np.kron(product, matrix)
+    return product
+
+
+def _clipped(raw: np.ndarray) -> np.ndarray:
+    positive = np.maximum(raw, 0.0)
+    if not positive.any():
+        return np.full_like(raw, np.nan)
+    result: np.ndarray = positive * (raw.sum() / positive.sum())
+    return result
+
+
+def counts(released: np.ndarray, *matrices: np.ndarray) -> Estimate:
+    """Original counts from released ones.
+
+    ``released`` has shape ``(K1, ..., Km)`` with one transition matrix per axis.  Refuses matrices whose condition
+    number (their product, for several) is above 1e8.
+    """
+    observed = np.asarray(released, float)
+    inverses = _inverses(matrices, observed.shape)
+    raw = _times(inverses, observed)
+    inverse = kronecker(inverses)
+    covariance = (inverse.T * observed.ravel()) @ inverse - np.diag(raw.ravel())
+    return Estimate(raw, _clipped(raw), covariance)
+
+
+def sums(x: np.ndarray, y: np.ndarray, matrix: np.ndarray) -> Estimate:
+    """Sums of a number by original category, from released categories ``x`` (n,) and the numbers ``y`` (n,).
+
+    Unbiased as counts are, as long as the numbers were not perturbed.  The covariance is
+    ``A⁻ᵀ diag(q*) A⁻¹ - diag(q̂)`` with ``q`` the sums of squares.  ``clipped`` is NaN: sums may be negative.
+    """
+    (inverse,) = _inverses([matrix], (len(matrix),))
+    size = len(matrix)
+    raw = np.bincount(x, weights=y, minlength=size) @ inverse
+    squares = np.bincount(x, weights=np.square(y), minlength=size)
+    covariance = (inverse.T * squares) @ inverse - np.diag(squares @ inverse)
+    return Estimate(raw, np.full(size, np.nan), covariance)
+
 
 _DEFAULT_THETA = "0.99"
 

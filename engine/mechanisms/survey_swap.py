@@ -52,8 +52,8 @@ class Prepared(NamedTuple):
     ``codes`` and ``values`` are the codes of the swapping attributes and their figures in the bias, shape ``(swapping,
     n_records)``; ``zone`` numbers combinations of the boundary, ``stratum`` those of the strata; ``size`` is the
     measure of size, 0 for who takes no part; ``certain`` marks who is a target whatever the rate.  ``places`` are the
-    attributes that change, ``rules`` the edit rules that refuse pairs, as :func:`engine.mechanisms.donors.refused`
-    takes them.
+    attributes that change, ``rules`` the edit rules that refuse pairs, as
+    :func:`engine.mechanisms.donor_kernels.refused` takes them.
     """
 
     codes: np.ndarray
@@ -232,7 +232,7 @@ class Found(NamedTuple):
 def find(prepared: Prepared, chance: Chances, chosen: np.ndarray) -> Found:
     """The partners that targets find."""
     from engine.common.compiled import wrapping
-    from engine.mechanisms import nearest_partners
+    from engine.mechanisms import donor_kernels as nearest_partners
 
     n = len(prepared.size)
     columns = np.array(chance.orders)[chance.group]

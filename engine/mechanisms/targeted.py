@@ -60,7 +60,7 @@ class Prepared(NamedTuple):
     persons who share some member's risk variables in the area; ``level`` is the coarsest level at which a unit is
     risky (the number of levels where it is at none); ``group[p]`` numbers who agrees on profile ``p``.  Units that are
     not ``movable`` have no place that is known.  ``places`` are the attributes of the whole hierarchy.  ``rules`` are
-    the edit rules that refuse pairs, as :func:`engine.mechanisms.donors.refused` takes them.
+    the edit rules that refuse pairs, as :func:`engine.mechanisms.donor_kernels.refused` takes them.
     """
 
     units: Units
@@ -211,7 +211,7 @@ class Swapped(NamedTuple):
 def swap(prepared: Prepared, chance: Chances, within: bool, compatible: bool) -> Swapped:
     """Let the units swap, level by level."""
     from engine.common.compiled import wrapping
-    from engine.mechanisms import donors
+    from engine.mechanisms import donor_kernels as donors
 
     n, levels, profiles = len(prepared.units), len(prepared.area), len(prepared.group)
     lowest = prepared.area[-1]
@@ -248,7 +248,7 @@ def swap(prepared: Prepared, chance: Chances, within: bool, compatible: bool) ->
 
 def _grouped(order: np.ndarray, group: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """The units of ``order`` group by group, and where each group begins (one longer than the groups)."""
-    from engine.mechanisms import donors
+    from engine.mechanisms import donor_kernels as donors
 
     start, members = np.zeros(int(group.max()) + 2, np.int64), np.empty(len(order), np.int64)
     donors.in_groups(order, group, start, members)

@@ -12,8 +12,7 @@ import numpy as np
 
 from engine.common.compiled import Integer, kernel
 from engine.measures.exchange_kernels import exchange_sums
-from engine.mechanisms.kernels import draw_pairs
-from engine.mechanisms.preparing_kernels import prepare_cells
+from engine.mechanisms.swap_kernels import draw_pairs, prepare_cells
 from engine.release.results import RunStatus
 from engine.release.specs import C, F, S
 from engine.sweeps.layout_kernels import lay_out

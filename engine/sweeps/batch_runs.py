@@ -11,7 +11,7 @@ import numpy as np
 from engine.common.streams import kernel_states
 from engine.data.table import ContingencyTable
 from engine.measures.exchange_sums import ExchangeSums
-from engine.mechanisms import published_swap
+from engine.mechanisms import random_swap as published_swap
 from engine.release.batch import CellIndex
 from engine.release.release_specs import Procedure
 from engine.release.spec import pairs_wanted

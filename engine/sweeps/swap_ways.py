@@ -11,7 +11,7 @@ import numpy as np
 from engine.common.errors import UsageError
 from engine.data.table import ContingencyTable
 from engine.mechanisms import mechanism
-from engine.mechanisms.restricted_swap import prepare_restricted
+from engine.mechanisms.random_swap import prepare_restricted
 from engine.plan import Plan
 from engine.release.selection import UNIFORM, selection_of, steps_of
 from engine.release.space import Impossibility, ImpossibilityKind, Space

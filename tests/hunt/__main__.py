@@ -133,7 +133,7 @@ def warm() -> None:
         "engine.sweeps.sweep",
         "engine.bundle.export",
         "engine.bundle.verify",
-        "engine.mechanisms.kernels",
+        "engine.mechanisms.swap_kernels",
         "pandas",
         "pyarrow.compute",
         "pyarrow.csv",

@@ -13,8 +13,7 @@ from engine.mechanisms import key_swaps, maps, smike
 from engine.mechanisms.base import Drawn, Mechanism
 from engine.mechanisms.key_swaps import DDS, RDS
 from engine.mechanisms.maps import MAPS
-from engine.mechanisms.mixing import Choice
-from engine.mechanisms.smike import SMIKE
+from engine.mechanisms.smike import SMIKE, Choice
 from engine.models import location
 from engine.release.parameter import Setting
 from engine.release.records import ReleasedTable

@@ -7,7 +7,7 @@ from unittest.mock import patch
 
 import numpy as np
 
-from engine.mechanisms.published_swap import Prepared
+from engine.mechanisms.random_swap import Prepared
 from engine.release.spec import AttributeSpec
 from engine.sweeps.batch_runs import BatchRuns
 from tests.papers import czech, rows_decision

@@ -24,7 +24,7 @@ from engine.data.microdata import Microdata, RawTable
 from engine.measures.reanalysis import interval_overlap, joined
 from engine.mechanisms.base import Mechanism
 from engine.mechanisms.group_swap import CGS
-from engine.mechanisms.pipeline import CGS_NOISE, as_microdata
+from engine.mechanisms.noise import CGS_NOISE, as_microdata
 from engine.models.record_release import RecordRelease
 from engine.plan import AnalysisPlan, AttributePlan, DataPlan, Plan
 from engine.plan.recode import code

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from engine.common.compiled import kernel, wrapping
-from engine.mechanisms.kernels import draw_pairs
-from engine.mechanisms.published_swap import Prepared
+from engine.mechanisms.random_swap import Prepared
+from engine.mechanisms.swap_kernels import draw_pairs
 
 _draw: Callable[..., Any] = draw_pairs
 

@@ -18,7 +18,8 @@ from engine.common.compiled import wrapping
 from engine.common.random_words import below, next_word
 from engine.common.streams import derive, derived_by_last, fingerprint, generator, kernel_state, key_check, new_key
 from engine.data.domain import KINDS, LevelKind
-from engine.mechanisms import kernels, random_swap
+from engine.mechanisms import random_swap
+from engine.mechanisms import swap_kernels as kernels
 from engine.release.spec import ReleaseSpec
 from tests.plain_python import plain
 from tests.small_tables import KEY, MEASURED, Small, expand, rows, run
@@ -215,7 +216,7 @@ def test_bits_are_the_same_without_compilation():
 
 TRACED = """
 import json, sys
-from engine.mechanisms import kernels, published_swap
+from engine.mechanisms import swap_kernels as kernels, random_swap as published_swap
 from tests.engine.mechanisms.laws import CASES
 from tests.small_tables import run
 
@@ -253,7 +254,7 @@ def test_the_cases_of_the_laws_reach_every_branch_of_the_draw():
 
 PATIENT = """
 import json
-from engine.mechanisms import kernels
+from engine.mechanisms import swap_kernels as kernels
 from tests.engine.mechanisms.laws import CASES
 from tests.small_tables import run
 

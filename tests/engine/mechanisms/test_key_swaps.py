@@ -18,7 +18,8 @@ from engine.common.errors import EngineError, UsageError
 from engine.common.random_words import below
 from engine.common.streams import derive, kernel_state
 from engine.data.microdata import Microdata
-from engine.mechanisms import key_swaps, partners
+from engine.mechanisms import donor_kernels as partners
+from engine.mechanisms import key_swaps
 from engine.mechanisms.base import Drawn, Mechanism, table_stream
 from engine.mechanisms.key_swaps import DDS, RDS
 from engine.models import location
@@ -364,7 +365,7 @@ SCRIPT = """
 import hashlib, json
 import numpy as np
 from engine.common import compiled
-from engine.mechanisms import partners
+from engine.mechanisms import donor_kernels as partners
 
 digest, rng = hashlib.sha256(), np.random.default_rng(1)
 with compiled.wrapping():

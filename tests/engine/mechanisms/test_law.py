@@ -18,7 +18,7 @@ from scipy.stats import chi2, chi2_contingency
 
 from engine.common.streams import kernel_states
 from engine.mechanisms import random_swap
-from engine.mechanisms.published_swap import Prepared
+from engine.mechanisms.random_swap import Prepared
 from engine.release.spec import ReleaseSpec, multi_kind
 from tests.engine.mechanisms.laws import CASES, Case
 from tests.engine.mechanisms.many_draws import distinct, draw_many

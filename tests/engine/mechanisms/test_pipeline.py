@@ -13,8 +13,7 @@ from engine.data.microdata import Microdata
 from engine.mechanisms.base import Drawn, Mechanism
 from engine.mechanisms.group_swap import CGS
 from engine.mechanisms.maps import MAPS
-from engine.mechanisms.noise import NOISE
-from engine.mechanisms.pipeline import CGS_NOISE, as_microdata, compose, pipeline
+from engine.mechanisms.noise import CGS_NOISE, NOISE, as_microdata, compose, pipeline
 from engine.release.records import ReleasedTable
 from engine.release.results import RunStatus
 from tests.examples import examples

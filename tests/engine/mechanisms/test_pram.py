@@ -14,9 +14,9 @@ from scipy.stats import chisquare
 from engine.common.errors import EngineError, UsageError
 from engine.common.streams import derive
 from engine.data.microdata import Microdata
+from engine.mechanisms import pram as pram_estimates
 from engine.mechanisms.base import Drawn, table_stream
 from engine.mechanisms.pram import PRAM, Prepared
-from engine.models import pram_estimates
 from engine.release.records import ReleasedTable
 from engine.release.results import RunStatus
 from tests.examples import examples

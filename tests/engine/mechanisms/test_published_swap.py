@@ -8,10 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from engine.common.streams import derive
-from engine.mechanisms import published_swap
-from engine.mechanisms.kernels import cell_at
-from engine.mechanisms.published_swap import Prepared, Preparing
-from engine.mechanisms.random_swap import prepare, preparing, streams
+from engine.mechanisms import random_swap as published_swap
+from engine.mechanisms.random_swap import Prepared, Preparing, prepare, preparing, streams
+from engine.mechanisms.swap_kernels import cell_at
 from engine.release.spec import ReleaseSpec, Structure, multi_kind
 from tests.examples import examples
 from tests.small_tables import KEY, Small, roles_for, rules, smalls

@@ -13,7 +13,8 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from engine.data.domain import LevelKind
-from engine.mechanisms import published_swap, random_swap
+from engine.mechanisms import random_swap
+from engine.mechanisms import random_swap as published_swap
 from engine.release.batch import CellIndex, unpack
 from engine.release.results import RunStatus
 from engine.release.spec import ReleaseSpec, Structure, multi_kind

@@ -17,8 +17,7 @@ from engine.data.domain import Domain
 from engine.data.edit_rules import EditRule
 from engine.data.table import ContingencyTable
 from engine.mechanisms import random_swap
-from engine.mechanisms.published_swap import Prepared
-from engine.mechanisms.restricted_swap import Restricted, prepare_restricted, weights_of
+from engine.mechanisms.random_swap import Prepared, Restricted, prepare_restricted, weights_of
 from engine.plan.recode import edit_failures
 from engine.release.selection import Selection
 from engine.release.spec import ReleaseSpec, Structure, pairs_wanted, structure_of

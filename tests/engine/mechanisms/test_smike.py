@@ -13,7 +13,8 @@ from scipy.stats import chi2_contingency
 from engine.common.errors import EngineError, UsageError
 from engine.common.streams import derive
 from engine.data.microdata import Microdata
-from engine.mechanisms import mixing, smike
+from engine.mechanisms import smike
+from engine.mechanisms import smike as mixing
 from engine.mechanisms.base import Drawn, shared_stream, table_stream
 from engine.mechanisms.smike import SMIKE
 from engine.models import location

@@ -7,7 +7,7 @@ import pytest
 
 from engine.common import compiled
 from engine.mechanisms import smike
-from engine.mechanisms.weight_kernels import below_largest, choose, exchange
+from engine.mechanisms.donor_kernels import below_largest, choose, exchange
 from engine.models import location
 from tests.numeric_data import numbered
 

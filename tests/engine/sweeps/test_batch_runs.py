@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from engine.common.compiled import COMPILED
-from engine.mechanisms import published_swap
+from engine.mechanisms import random_swap as published_swap
 from engine.plan import MechanismPlan
 from engine.release.batch import CellIndex
 from engine.release.release_specs import ReleaseSpecs

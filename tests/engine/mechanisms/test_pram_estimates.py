@@ -8,8 +8,8 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from engine.common.errors import EngineError, UsageError
-from engine.models import pram_estimates as estimates
-from engine.models.pram_estimates import kronecker
+from engine.mechanisms import pram as estimates
+from engine.mechanisms.pram import kronecker
 from tests.pram_matrices import invariant
 from tests.twins import pram as twin
 
