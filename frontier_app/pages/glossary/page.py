@@ -17,11 +17,12 @@ def page() -> None:
     """All entries, or those that hold a word."""
     st.title("Glossary", anchor=False)
     glossary, _, _ = glossary_path().read_text(encoding="utf-8").partition("\n# ")  # words of the code follow
-    head, *entries = glossary.split("\n## ")
+    head, *entries = glossary.split("\n* **")
     st.caption(Markdown(head.partition("\n")[2].strip().replace("\n", " ")))
     word = st.text_input("Find a word or a symbol", placeholder="such as frontier", key="glossary-find").strip()
     terms: list[Entry] = [
-        (Markdown(title), Markdown(body.strip())) for title, _, body in (entry.partition("\n") for entry in entries)
+        (Markdown(title), Markdown(" ".join(body.split())))
+        for title, _, body in (entry.partition("**: ") for entry in entries)
     ]
     shown = [
         _listed("Words", terms, word),
