@@ -1,0 +1,814 @@
+"""Documents: Jinja writes a closed HTML, from which PDF, DOCX and PPTX are made.
+
+:func:`html` fills in a template of ``templates/`` and rejects any element, class or attribute that
+``docs/documents.md`` does not list, so that each of the other formats can render all of them.  Equal values give equal
+bytes in every format.
+"""
+
+from __future__ import annotations
+
+import base64
+import importlib
+import io
+import logging
+import re
+import warnings
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager, redirect_stdout
+from functools import cache
+from pathlib import Path
+from typing import Any, NamedTuple
+from xml.etree import ElementTree
+from xml.etree.ElementTree import Element
+from xml.sax.saxutils import escape, quoteattr
+
+from engine.common.errors import EngineError
+from engine.common.wording import listed
+from engine.report.office import parts_of_docx, parts_of_pptx, without_traces
+from engine.report.template import html_of
+
+FOLDER = Path(__file__).with_name("templates")
+"""The folder of the templates and of their style sheet."""
+BLANK = "_" * 30
+"""The line that stands for an entry to be filled in by hand."""
+LONG = 30
+"""Rows of a table that stays on one page where it can; a longer one is parted."""
+INK, GREY, BLUE, ORANGE, GREEN = "1B2430", "566171", "0067A3", "A84300", "00704F"
+"""Colours of text and marks; each has a contrast of 5 or more on white."""
+
+_INLINE = frozenset(("strong", "em", "span"))
+_BLOCKS = frozenset(("h1", "h2", "h3", "p", "ul", "ol", "table", "dl", "figure", "section", "div"))
+_CELL = _INLINE | {"img"}
+_CHILDREN: dict[str, frozenset[str]] = {
+    "html": frozenset(("head", "body")),
+    "head": frozenset(("meta", "title", "style")),
+    "body": frozenset(("header", "main")),
+    "header": frozenset(("p",)),
+    "main": _BLOCKS,
+    "section": _BLOCKS - {"section"},
+    "div": _BLOCKS - {"section"},
+    **dict.fromkeys(("ul", "ol"), frozenset(("li",))),
+    "dl": frozenset(("dt", "dd")),
+    "table": frozenset(("caption", "colgroup", "thead", "tbody")),
+    "colgroup": frozenset(("col",)),
+    **dict.fromkeys(("thead", "tbody"), frozenset(("tr",))),
+    "tr": frozenset(("th", "td")),
+    **dict.fromkeys(("th", "td"), _CELL),
+    "figure": frozenset(("img", "figcaption")),
+    **dict.fromkeys(("h1", "h2", "h3", "p", "li", "dt", "dd", "caption", "figcaption", *_INLINE), _INLINE),
+    **dict.fromkeys(("title", "style", "meta", "col", "img"), frozenset()),
+}
+"""Elements and the elements that each may hold."""
+_TEXT = {"title", "style", "h1", "h2", "h3", "p", "li", "dt", "dd", "th", "td", "caption", "figcaption", *_INLINE}
+_ON_SLIDE = ("p", "ul", "ol", "figure", "table")
+_CLASSES: dict[str, tuple[str, ...]] = {
+    **dict.fromkeys(("banner", "running", "foot"), ("p",)),
+    **dict.fromkeys(("subtitle", "question", "request", "lead", "note", "warning"), ("p",)),
+    **dict.fromkeys(("warn", "good", "quiet", "under", "blank"), ("span",)),
+    **dict.fromkeys(("letter", "recommended", "within", "outside"), ("span",)),
+    **dict.fromkeys(("columns", "sign", "box", "caution", "obstacle"), ("div",)),
+    "new-page": ("section",),
+    "number": ("col", "th", "td"),
+    "long": ("table",),
+    "slide": ("section", *_ON_SLIDE),
+}
+"""Classes and the elements that may have each."""
+_ATTRIBUTES: dict[str, frozenset[str]] = {
+    "html": frozenset(("lang",)),
+    "meta": frozenset(("charset", "name", "content")),
+    "col": frozenset(("width", "style")),
+    "img": frozenset(("src", "alt", "width", "style")),
+    "th": frozenset(("scope",)),
+}
+_PNG = "data:image/png;base64,"
+_VOID = re.compile(r"></(?:meta|col|img)>")
+
+
+def html(template: str, **values: Any) -> str:
+    """Return the self-contained page of a template of ``templates/``.
+
+    A ``<col>`` states its width beside the others (``width="2.5"``) and may have the class ``number``, which its cells
+    inherit; an ``<img>`` may state its share of the width (``width="60%"``).
+
+    Raises:
+        EngineError: An unknown name, or an element, class or attribute that documents do not know.
+    """
+    text = html_of(FOLDER / template, values)
+    try:
+        root = ElementTree.fromstring(text.strip())
+    except ElementTree.ParseError as error:
+        line = text.strip().split("\n")[error.position[0] - 1].strip()
+        raise EngineError(f"the template '{template}' is not well formed: {error} ('{line[:80]}')") from error
+    _check(template, root)
+    for table in root.iter("table"):
+        _align(template, table)
+    for image in root.iter("img"):
+        image.set("style", f"width:{image.attrib.pop('width', '100%')}")
+    for span in root.iter("span"):
+        if "blank" in _classes(span):
+            span.text = BLANK
+    head, titles = (
+        root.find("head"),
+        {p.get("class"): "".join(p.itertext()).strip() for p in root.iterfind(".//header/p")},
+    )
+    if head is None:
+        raise EngineError(f"the template '{template}' has no head")
+    style = ElementTree.SubElement(head, "style")
+    style.text = "\n@style@\n"
+    css = (FOLDER / "style.css").read_text(encoding="utf-8")
+    for name in ("banner", "running", "foot"):
+        css = css.replace(f"@{name}@", _css_string(titles.get(name, "")))
+    page = ElementTree.tostring(root, encoding="unicode", short_empty_elements=False)
+    return f"<!DOCTYPE html>\n{_VOID.sub('/>', page).replace('@style@', css.strip())}\n"
+
+
+def _css_string(text: str) -> str:
+    """A text in a style sheet; every sign that could end it is escaped."""
+    return '"' + "".join(c if c.isalnum() or c in " .,:" else f"\\{ord(c):x} " for c in text) + '"'
+
+
+def _check(template: str, element: Element) -> None:
+    """Reject elements, classes, attributes and texts out of place."""
+
+    def refuse(found: str, wanted: str) -> EngineError:
+        return EngineError(f"the template '{template}' has {found}; {wanted}")
+
+    tag, allowed = element.tag, _CHILDREN.get(element.tag)
+    if allowed is None:
+        raise refuse(f"an element <{tag}>", f"documents know {listed(sorted(_CHILDREN))}")
+    for name, value in element.attrib.items():
+        if name != "class" and name not in _ATTRIBUTES.get(tag, ()):
+            raise refuse(f"the attribute '{name}' on <{tag}>", "documents have no such attribute")
+        for word in value.split() if name == "class" else ():
+            if tag not in _CLASSES.get(word, ()):
+                known = [known for known, tags in _CLASSES.items() if tag in tags]
+                raise refuse(f"the class '{word}' on <{tag}>", f"it can have {listed(known) or 'none'}")
+    if tag == "img":
+        if not element.get("alt", "").strip():
+            raise refuse("a picture without a text for readers who cannot see it", "give its alt")
+        if not element.get("src", "").startswith(_PNG):
+            raise refuse("a picture that is not in the page", f"its src begins with {_PNG}")
+    if tag == "div" and "columns" in _classes(element) and [child.tag for child in element] != ["div", "div"]:
+        raise refuse("columns of other than two cells", "put two <div> in them")
+    if tag == "figure" and [child.tag for child in element if child.tag == "img"] != ["img"]:
+        raise refuse("a figure of other than one picture", "give each picture a figure")
+    for child in element:
+        if child.tag in _CHILDREN and child.tag not in allowed:
+            raise refuse(f"<{child.tag}> in <{tag}>", f"it can hold {listed(sorted(allowed)) or 'no element'}")
+        _check(template, child)
+    texts = [element.text, *(child.tail for child in element)]
+    if tag not in _TEXT and (stray := " ".join(filter(None, texts)).strip()):
+        raise refuse(f"the text '{stray[:60]}' in <{tag}>", "put it into a paragraph, an item or a cell")
+
+
+def _align(template: str, table: Element) -> None:
+    """Give columns their widths in per cent, their cells the class of figures, and header cells their scope."""
+    columns = table.findall("colgroup/col")
+    rows = table.findall("*/tr")
+    n = len(rows[0]) if rows else 0
+    if any(len(row) != n for row in rows) or (columns and len(columns) != n) or not n:
+        title = table.findtext("caption", "").strip()
+        raise EngineError(f"the table '{title}' of the template '{template}' has rows of different numbers of cells")
+    if len(rows) > LONG:
+        table.set("class", " ".join([*_classes(table), "long"]))
+    total = sum(float(column.get("width", 1)) for column in columns)
+    for column in columns:
+        column.set("style", f"width:{100 * float(column.attrib.pop('width', 1)) / total:.1f}%")
+    for section in table:
+        for row in section.findall("tr"):
+            for j, cell in enumerate(row):
+                if cell.tag == "th":
+                    cell.set("scope", "col" if section.tag == "thead" else "row")
+                if columns and "number" in _classes(columns[j]):
+                    cell.set("class", "number")
+
+
+def _classes(element: Element) -> list[str]:
+    return element.get("class", "").split()
+
+
+def _read(page: str) -> Element:
+    """The tree of a page that :func:`html` made; the same elements are checked again."""
+    try:
+        root = ElementTree.fromstring(re.sub(r"<style>.*?</style>", "", page, flags=re.DOTALL))
+    except ElementTree.ParseError as error:
+        raise EngineError(f"the page is not well formed: {error}") from error
+    _check("page", root)
+    return root
+
+
+def write(page: str, folder: Path, name: str, *, with_pdf: bool = False) -> list[Path]:
+    """Write ``name``.docx and ``name``.html, and with ``with_pdf`` a tagged PDF where :func:`why_no_pdf` is empty."""
+    files = {".docx": docx(page), ".html": page.encode()}
+    if with_pdf and not why_no_pdf():
+        files[".pdf"] = pdf(page)
+    for ending, content in files.items():
+        (folder / f"{name}{ending}").write_bytes(content)
+    return [folder / f"{name}{ending}" for ending in files]
+
+
+# PDF
+
+
+def pdf(page: str) -> bytes:
+    """Return a page as a tagged PDF (PDF/UA-1).
+
+    Raises:
+        EngineError: WeasyPrint or its libraries are missing (see :func:`why_no_pdf`).
+    """
+    if why := why_no_pdf():
+        raise EngineError(f"no PDF can be made: {why}")
+    with _kept_quiet():
+        from weasyprint import HTML
+        from weasyprint.urls import URLFetcher
+
+        only_embedded = URLFetcher(allowed_protocols=["data"])  # nothing is ever loaded from elsewhere
+        content: bytes = HTML(string=page, url_fetcher=only_embedded).write_pdf(pdf_variant="pdf/ua-1")
+    return content
+
+
+@cache
+def why_no_pdf() -> str:
+    """Return the library that a PDF lacks, and how to get it; empty where one can be made."""
+    try:
+        with _kept_quiet():
+            importlib.import_module("weasyprint")
+    except ImportError:
+        return "WeasyPrint is not installed; `pip install weasyprint` brings it"
+    except OSError:  # a library that it draws with is not there
+        return "WeasyPrint finds no Pango on this machine; install Pango (Debian's package is libpangoft2-1.0-0)"
+    return ""
+
+
+@contextmanager
+def _kept_quiet() -> Iterator[None]:
+    """Warnings and messages of WeasyPrint, such as the library that a later version will need, stop nothing."""
+    for name in ("weasyprint", "fontTools"):
+        logging.getLogger(name).setLevel(logging.ERROR)
+    with warnings.catch_warnings(), redirect_stdout(io.StringIO()):
+        warnings.simplefilter("ignore")
+        yield
+
+
+# Texts and widths, for DOCX and PPTX
+
+
+class _Run(NamedTuple):
+    """A text with the elements and classes that it stands in, or a picture."""
+
+    text: str
+    marks: frozenset[str] = frozenset()
+    image: Element | None = None
+
+
+def _runs(element: Element, marks: frozenset[str] = frozenset()) -> list[_Run]:
+    """The texts of an element in order, with white space collapsed."""
+    found = list(_raw_runs(element, marks))
+    shown: list[_Run] = []
+    for run in found:
+        text = re.sub(r"[ \t\r\n]+", " ", run.text)
+        if not shown or shown[-1].text.endswith(" ") or "under" in run.marks - (shown[-1].marks if shown else set()):
+            text = text.lstrip(" ")
+        if text or run.image is not None:
+            shown.append(run._replace(text=text))
+    if shown and shown[-1].text.endswith(" "):
+        shown[-1] = shown[-1]._replace(text=shown[-1].text.rstrip(" "))
+    return shown
+
+
+def _raw_runs(element: Element, marks: frozenset[str]) -> Iterator[_Run]:
+    if element.text:
+        yield _Run(element.text, marks)
+    for child in element:
+        if child.tag == "img":
+            yield _Run("", marks, child)
+        else:
+            yield from _raw_runs(child, marks | {child.tag, *_classes(child)})
+        if child.tail:
+            yield _Run(child.tail, marks)
+
+
+def _words(element: Element) -> str:
+    """The text of an element alone."""
+    return "".join((" " if "under" in run.marks else "") + run.text for run in _runs(element))
+
+
+def _text_width(text: str, size: float) -> float:
+    """The width in inches of a text in bold letters of ``size`` points, in the widest typeface that is likely."""
+    em = sum(
+        0.43 if c in " .,:;|!'()[]ijltfr" else 1.05 if c in "mwMW%@—→" else 0.8 if c.isupper() else 0.7 for c in text
+    )
+    return 1.06 * em * size / 72
+
+
+def _rgb(kind: Any, colour: str) -> Any:
+    return kind(*bytes.fromhex(colour))
+
+
+def _column_widths(table: Element, width: float, size: float, margin: float) -> tuple[list[float], float]:
+    """Widths of columns in inches that split no word, and the size of letters for which they do not.
+
+    Columns have the shares that the table states; those that are too narrow for their longest word grow at the expense
+    of the others.
+    """
+    rows = table.findall("*/tr")
+    columns = table.findall("colgroup/col")
+    shares = [float(re.sub(r"[^\d.]", "", column.get("style", "")) or 1) for column in columns] or [1.0] * len(rows[0])
+    wide = [width * share / sum(shares) for share in shares]
+    longest = [
+        max((word for row in rows for word in re.split(r"[ -]", _words(row[j]))), key=lambda word: _text_width(word, 1))
+        for j in range(len(wide))
+    ]
+    while True:
+        least = [_text_width(word, size) + margin for word in longest]
+        if sum(least) <= width or size <= 6:
+            break
+        size -= 0.5
+    lacking = [j for j, own in enumerate(wide) if own < least[j]]
+    if not lacking:
+        return wide, size
+    spare = [max(0.0, own - need) for own, need in zip(wide, least, strict=True)]
+    needed = sum(least[j] - wide[j] for j in lacking)
+    taken = min(1.0, needed / sum(spare)) if sum(spare) else 0.0
+    grown = [max(own, need) - taken * over for own, need, over in zip(wide, least, spare, strict=True)]
+    return [own * width / sum(grown) for own in grown], size
+
+
+def _png_of(image: Element) -> bytes:
+    return base64.b64decode(image.get("src", "").removeprefix(_PNG))
+
+
+def _share_of_width(image: Element) -> float:
+    return float(re.sub(r"[^\d.]", "", image.get("style", "")) or 100) / 100
+
+
+# DOCX
+
+_PAGE = (11906, 16838)  # A4 in twentieths of a point
+_MARGIN = 1021  # 18 mm
+_WIDTH = (_PAGE[0] - 2 * _MARGIN) / 1440  # inches of text
+_CELL_MARGIN = 0.06
+_W = "http://schemas.openxmlformats.org/wordprocessingml/2006/main"
+_BLOCK_STYLES = {"h1": "Title", "h2": "Heading1", "h3": "Heading2", "caption": "Caption", "figcaption": "Caption"}
+_PARAGRAPH_STYLES = {name: name.capitalize() for name in ("subtitle", "question", "request", "lead", "note", "warning")}
+_STYLES: tuple[tuple[str, float, str, dict[str, Any]], ...] = (
+    ("Normal", 9.5, INK, {"after": 4}),
+    ("Title", 18, INK, {"bold": True, "after": 3}),
+    ("Subtitle", 10, GREY, {"after": 6}),
+    ("Heading 1", 14, INK, {"bold": True, "before": 10, "after": 3, "next": True}),
+    ("Heading 2", 10.5, INK, {"bold": True, "before": 8, "after": 2, "next": True}),
+    ("Caption", 9.5, INK, {"bold": True, "before": 6, "after": 2, "next": True}),
+    ("Question", 9, BLUE, {"bold": True, "before": 2, "after": 0, "next": True}),
+    ("Request", 12, INK, {"before": 4, "after": 8, "next": False}),
+    ("Lead", 11, INK, {"after": 4, "next": True}),
+    ("Note", 8.5, GREY, {"after": 4}),
+    ("Warning", 9.5, INK, {"bold": True, "before": 2, "after": 4}),
+)
+_COLOURS = {"warn": ORANGE, "good": GREEN, "quiet": GREY, "under": GREY}
+
+
+def docx(page: str) -> bytes:
+    """Return a page as DOCX: heading styles, header rows that repeat, texts for pictures, no author or times."""
+    import docx as python_docx
+    from docx.oxml import parse_xml
+
+    root = _read(page)
+    file = python_docx.Document()
+    _set_styles(file)
+    body, walker = file.element.body, _Walker(file)
+    titles = {p.get("class", ""): "".join(p.itertext()).strip() for p in root.iterfind(".//header/p")}
+    _set_page(file, titles)
+    content = "".join(walker.blocks(root.find("body/main") or (), _WIDTH))
+    namespaces = f'xmlns:w="{_W}"'
+    for element in list(parse_xml(f"<w:body {namespaces}>{content}</w:body>")):
+        body.insert(len(body) - 1, element)  # the last one holds the page's size
+    return without_traces(parts_of_docx(file), root.findtext("head/title", "").strip())
+
+
+def _set_styles(file: Any) -> None:
+    """One plain typeface that every machine has, in place of the template's themes, and sizes and colours."""
+    from docx.enum.style import WD_STYLE_TYPE
+    from docx.oxml.ns import qn
+    from docx.shared import Pt, RGBColor
+
+    for name, size, colour, form in _STYLES:
+        known = [style.name for style in file.styles]
+        style = file.styles[name] if name in known else file.styles.add_style(name, WD_STYLE_TYPE.PARAGRAPH)
+        style.element.get_or_add_rPr().clear()
+        style.font.size, style.font.color.rgb, style.font.bold = (
+            Pt(size),
+            _rgb(RGBColor, colour),
+            form.get("bold"),
+        )
+        style.paragraph_format.space_before = Pt(form.get("before", 0))
+        style.paragraph_format.space_after = Pt(form["after"])
+        if "next" in form:
+            style.paragraph_format.keep_with_next = form["next"]
+        for border in style.element.findall(f".//{qn('w:pBdr')}"):
+            border.getparent().remove(border)
+    for style in file.styles:
+        if style.type == WD_STYLE_TYPE.PARAGRAPH:
+            fonts = style.element.get_or_add_rPr().get_or_add_rFonts()
+            fonts.attrib.clear()
+            for name in ("ascii", "hAnsi", "cs", "eastAsia"):
+                fonts.set(qn(f"w:{name}"), "Arial")
+
+
+def _set_page(file: Any, titles: dict[str, str]) -> None:
+    """A4, with banner and running title above each page and the number of the page below."""
+    from docx.oxml import parse_xml
+    from docx.shared import Twips
+
+    section = file.sections[0]
+    section.page_width, section.page_height = map(Twips, _PAGE)
+    section.left_margin = section.right_margin = Twips(_MARGIN)
+    section.top_margin = section.bottom_margin = Twips(_MARGIN)
+    section.header_distance = section.footer_distance = Twips(_MARGIN // 2)
+    tab = f'<w:tabs><w:tab w:val="right" w:pos="{_PAGE[0] - 2 * _MARGIN}"/></w:tabs>'
+    above = "".join(
+        (
+            _run(titles.get("banner", ""), bold=True, colour=ORANGE, size=8.5),
+            "<w:r><w:tab/></w:r>",
+            _run(titles.get("running", ""), colour=GREY, size=8.5),
+        )
+    )
+    line = f'<w:pBdr><w:bottom w:val="single" w:sz="12" w:space="3" w:color="{INK}"/></w:pBdr>'
+    number = "".join(
+        _run(text, colour=GREY, size=8) if text == " of " else _field(text) for text in ("PAGE", " of ", "NUMPAGES")
+    )
+    below = _run(titles.get("foot", ""), colour=GREY, size=8) + "<w:r><w:tab/></w:r>" + number
+    for part, properties, runs in ((section.header, line + tab, above), (section.footer, tab, below)):
+        paragraph = part.paragraphs[0]._p
+        made = parse_xml(f'<w:p xmlns:w="{_W}"><w:pPr>{properties}</w:pPr>{runs}</w:p>')
+        paragraph.getparent().replace(paragraph, made)
+
+
+def _field(name: str) -> str:
+    look = f'<w:rPr><w:color w:val="{GREY}"/><w:sz w:val="16"/></w:rPr>'
+    kinds = (
+        '<w:fldChar w:fldCharType="begin"/>',
+        f"<w:instrText>{name}</w:instrText>",
+        '<w:fldChar w:fldCharType="end"/>',
+    )
+    return "".join(f"<w:r>{look}{kind}</w:r>" for kind in kinds)
+
+
+def _run(
+    text: str, *, bold: bool = False, italic: bool = False, colour: str = "", size: float = 0, breaks: bool = False
+) -> str:
+    look = f"{'<w:b/>' * bold}{'<w:i/>' * italic}"
+    look += f'<w:color w:val="{colour}"/>' if colour else ""
+    look += f'<w:sz w:val="{round(2 * size)}"/>' if size else ""
+    return f'<w:r><w:rPr>{look}</w:rPr>{"<w:br/>" * breaks}<w:t xml:space="preserve">{escape(text)}</w:t></w:r>'
+
+
+class _Walker:
+    """The elements of a page as WordprocessingML."""
+
+    def __init__(self, file: Any) -> None:
+        self._file = file
+        self._numbered = 0
+
+    def blocks(self, elements: Iterable[Element], width: float) -> Iterator[str]:
+        """The elements one below the other, in a room of so many inches."""
+        all_ = list(elements)
+        for element, following in zip(all_, [*all_[1:], None], strict=True):
+            leads = following is not None and following.tag in ("figure", "table") and element.tag == "p"
+            tag = element.tag
+            if tag in ("p", "h1", "h2", "h3"):
+                yield self._paragraph(element, next_too=leads)
+            elif tag in ("ul", "ol"):
+                yield from self._list(element)
+            elif tag == "table":
+                noted = following is not None and "note" in _classes(following)
+                yield self._table(element, width, next_too=noted)
+            elif tag == "dl":
+                yield self._names(element, width)
+            elif tag == "figure":
+                yield self._figure(element, width)
+            elif tag == "section":
+                parts = list(self.blocks(element, width))
+                if parts and "new-page" in _classes(element):
+                    parts[0] = parts[0].replace("<w:pPr>", "<w:pPr><w:pageBreakBefore/>", 1)
+                yield from parts
+            elif tag == "div":
+                yield from self._div(element, width)
+            else:
+                raise EngineError(f"a DOCX cannot hold <{tag}>")
+
+    def _runs(self, element: Element, *, width: float = 0, bold: bool = False, size: float = 0) -> str:
+        runs = []
+        under = False
+        for run in _runs(element):
+            if run.image is not None:
+                runs.append(self._picture(run.image, width))
+                continue
+            is_under = "under" in run.marks
+            colour = next((_COLOURS[mark] for mark in ("warn", "good", "quiet", "under") if mark in run.marks), "")
+            smaller = is_under or "quiet" in run.marks
+            runs.append(
+                _run(
+                    run.text,
+                    bold=bold or bool(run.marks & {"strong", "letter", "warn", "good"}),
+                    italic="em" in run.marks,
+                    colour=colour,
+                    size=(size or 9.5) - 1.5 if smaller else size,
+                    breaks=is_under and not under and bool(runs),
+                )
+            )
+            under = is_under
+        return "".join(runs)
+
+    def _paragraph(self, element: Element, *, next_too: bool = False) -> str:
+        style = next((_PARAGRAPH_STYLES[c] for c in _classes(element) if c in _PARAGRAPH_STYLES), "")
+        style = _BLOCK_STYLES.get(element.tag, style)
+        properties = f'<w:pStyle w:val="{style}"/>' if style else ""
+        properties += "<w:keepNext/>" * next_too
+        if style in ("Request", "Warning"):
+            colour = BLUE if style == "Request" else ORANGE
+            properties += f'<w:pBdr><w:left w:val="single" w:sz="24" w:space="6" w:color="{colour}"/></w:pBdr>'
+            properties += '<w:shd w:val="clear" w:color="auto" w:fill="E8F1F8"/>' * (style == "Request")
+        return f"<w:p><w:pPr>{properties}</w:pPr>{self._runs(element)}</w:p>"
+
+    def _list(self, element: Element) -> Iterator[str]:
+        style, number = "ListBullet", ""
+        if element.tag == "ol":
+            style, number = "ListNumber", self._numbering()
+        for k, item in enumerate(element, 1):  # a list stays on one page
+            keep = "<w:keepNext/>" * (k < len(element))
+            yield f'<w:p><w:pPr><w:pStyle w:val="{style}"/>{keep}{number}</w:pPr>{self._runs(item)}</w:p>'
+
+    def _numbering(self) -> str:
+        """A list that begins at 1."""
+        from docx.oxml.ns import qn
+
+        styled = self._file.styles["List Number"].element
+        numbering = self._file.part.numbering_part.element
+        first = styled.find(f".//{qn('w:numId')}").get(qn("w:val"))
+        abstract = next(n for n in numbering.num_lst if str(n.numId) == first).abstractNumId.val
+        made = numbering.add_num(abstract)
+        made.add_lvlOverride(ilvl=0).add_startOverride(1)
+        return f'<w:numPr><w:ilvl w:val="0"/><w:numId w:val="{made.numId}"/></w:numPr>'
+
+    def _table(self, element: Element, width: float, *, next_too: bool) -> str:
+        caption = element.find("caption")
+        wide, size = _column_widths(element, width, 9, 2 * _CELL_MARGIN)
+        rows = [(row, section.tag == "thead") for section in element for row in section.findall("tr")]
+        made = []
+        for k, (row, heads) in enumerate(rows):
+            keep = k < (len(rows) - 1 if len(rows) <= LONG else 2) or (next_too and k == len(rows) - 1)
+            cells = [
+                _cell(
+                    [self._cell_text(cell, wide[j], size, keep=keep, bold=heads)],
+                    wide[j],
+                    f'<w:bottom w:val="single" w:sz="{8 if heads else 4}" w:color="{INK if heads else "C4CAD2"}"/>',
+                )
+                for j, cell in enumerate(row)
+            ]
+            made.append(f"<w:tr><w:trPr><w:cantSplit/>{'<w:tblHeader/>' * heads}</w:trPr>{''.join(cells)}</w:tr>")
+        title = "" if caption is None else self._caption(caption)
+        described = "" if caption is None else _words(caption)
+        return title + _table(made, wide, described) + ("" if next_too else _SPACE)
+
+    def _caption(self, element: Element) -> str:
+        return f'<w:p><w:pPr><w:pStyle w:val="Caption"/></w:pPr>{self._runs(element)}</w:p>'
+
+    def _cell_text(self, cell: Element, width: float, size: float, *, keep: bool, bold: bool) -> str:
+        right = '<w:jc w:val="right"/>' * ("number" in _classes(cell))
+        properties = f'{"<w:keepNext/>" * keep}<w:spacing w:before="30" w:after="30"/>{right}'
+        runs = self._runs(cell, width=width - 2 * _CELL_MARGIN, bold=bold, size=size)
+        return f"<w:p><w:pPr>{properties}</w:pPr>{runs}</w:p>"
+
+    def _names(self, element: Element, width: float) -> str:
+        """Names with values as a table of two columns; a name without a value of its own shares the next one's."""
+        wide = [0.29 * width, 0.71 * width]
+        rows: list[tuple[Element, list[Element]]] = []
+        for child in element:
+            if child.tag == "dt":
+                rows.append((child, []))
+            elif rows:
+                rows[-1][1].append(child)
+        made = []
+        line = '<w:bottom w:val="single" w:sz="4" w:color="C4CAD2"/>'
+        for k, (name, values) in enumerate(rows):
+            keep = k < len(rows) - 1 and len(rows) <= LONG
+            left = _cell([self._cell_text(name, wide[0], 9, keep=keep, bold=True)], wide[0], line)
+            texts = [self._cell_text(value, wide[1], 9, keep=keep, bold=False) for value in values]
+            made.append(f"<w:tr><w:trPr><w:cantSplit/></w:trPr>{left}{_cell(texts, wide[1], line)}</w:tr>")
+        return _table(made, wide, "") + _SPACE
+
+    def _figure(self, element: Element, width: float) -> str:
+        made = []
+        for child in element:
+            if child.tag == "figcaption":
+                made.append(self._caption(child))
+            else:
+                made.append(f"<w:p><w:pPr/>{self._picture(child, width)}</w:p>")
+        return "".join(made)
+
+    def _picture(self, image: Element, width: float) -> str:
+        from docx.oxml import OxmlElement
+        from docx.shared import Inches
+
+        inline = self._file.part.new_pic_inline(io.BytesIO(_png_of(image)), Inches(width * _share_of_width(image)))
+        inline.docPr.set("descr", image.get("alt", ""))
+        for part in inline.iter():
+            if part.tag.endswith(("}docPr", "}cNvPr")):
+                part.set("name", "figure")
+        drawing = OxmlElement("w:drawing")
+        drawing.append(inline)
+        return f"<w:r>{_xml(drawing)}</w:r>"
+
+    def _div(self, element: Element, width: float) -> Iterator[str]:
+        classes = _classes(element)
+        if "columns" in classes:
+            wide = [width / 2] * 2
+            cells = [_cell([*self.blocks(cell, width / 2 - 2 * _CELL_MARGIN)], width / 2, "") for cell in element]
+            yield _table([f"<w:tr>{''.join(cells)}</w:tr>"], wide, "") + _SPACE
+        elif "sign" in classes:
+            own, between = width / len(element) - 0.2, 0.2
+            line = f'<w:top w:val="single" w:sz="8" w:color="{INK}"/>'
+            cells = [_cell([self._paragraph(p)], own, line) + _cell([_SPACE], between, "") for p in element]
+            row = f"<w:tr><w:trPr><w:cantSplit/></w:trPr>{''.join(cells)}</w:tr>"
+            yield _SPACE * 4 + _table([row], [own, between] * len(element), "") + _SPACE
+        elif "box" in classes:
+            severe = {"caution", "obstacle"} & set(classes)
+            borders = "".join(
+                f'<w:{side} w:val="single" w:sz="12" w:color="{ORANGE if severe else BLUE}"/>'
+                for side in ("top", "left", "bottom", "right")
+            )
+            cell = _cell([*self.blocks(element, width - 0.3)], width, borders)
+            yield _table([f"<w:tr><w:trPr><w:cantSplit/></w:trPr>{cell}</w:tr>"], [width], "") + _SPACE
+        else:
+            yield from self.blocks(element, width)
+
+
+_SPACE = '<w:p><w:pPr><w:spacing w:before="0" w:after="0" w:line="120" w:lineRule="exact"/></w:pPr></w:p>'
+
+
+def _cell(parts: Sequence[str], width: float, borders: str) -> str:
+    """A cell of a table, which ends with a paragraph."""
+    content = "".join(parts)
+    ends = "" if content.endswith("</w:p>") else _SPACE
+    edges = f"<w:tcBorders>{borders}</w:tcBorders>" if borders else ""
+    return f'<w:tc><w:tcPr><w:tcW w:w="{round(1440 * width)}" w:type="dxa"/>{edges}</w:tcPr>{content}{ends}</w:tc>'
+
+
+def _xml(element: Any) -> str:
+    etree: Any = importlib.import_module("lxml.etree")
+    return str(etree.tostring(element, encoding="unicode"))
+
+
+def _table(rows: Sequence[str], widths: Sequence[float], described: str) -> str:
+    grid = "".join(f'<w:gridCol w:w="{round(1440 * width)}"/>' for width in widths)
+    margin = round(1440 * _CELL_MARGIN)
+    margins = "".join(f'<w:{side} w:w="{margin}" w:type="dxa"/>' for side in ("left", "right"))
+    total = round(1440 * sum(widths))
+    alt = f"<w:tblDescription w:val={quoteattr(described)}/>" if described else ""
+    return (
+        f'<w:tbl><w:tblPr><w:tblW w:w="{total}" w:type="dxa"/><w:tblLayout w:type="fixed"/>'
+        f"<w:tblCellMar>{margins}</w:tblCellMar>{alt}</w:tblPr><w:tblGrid>{grid}</w:tblGrid>{''.join(rows)}</w:tbl>"
+    )
+
+
+# PPTX
+
+_SLIDE = (13.333, 7.5)  # inches
+
+
+def pptx(page: str) -> bytes:
+    """Return the sections of the class ``slide`` as a presentation.
+
+    A slide has the section's first heading as its title, and of the section the elements of the class ``slide``; where
+    none has it, all: lines, at most one figure and one table.
+    """
+    from pptx import Presentation
+    from pptx.util import Inches
+
+    root = _read(page)
+    presentation = Presentation()
+    presentation.slide_width, presentation.slide_height = map(Inches, _SLIDE)
+    banner = " ".join(root.findtext(".//header/p[@class='banner']", "").split())
+    sections = [section for section in root.iter("section") if "slide" in _classes(section)]
+    for number, section in enumerate(sections, 1):
+        slide = presentation.slides.add_slide(presentation.slide_layouts[5])
+        title = next((e for e in section.iter() if e.tag in ("h1", "h2")), None)
+        if title is None:
+            raise EngineError(f"the slide {number} has no heading")
+        _slide_title(slide, _words(title))
+        _slide_content(slide, _words(title), section)
+        _lines(slide, [[_Run(f"{banner} · {number} of {len(sections)}")]], (0.7, 6.95, 11.9, 0.4), 11)
+    return without_traces(parts_of_pptx(presentation), root.findtext("head/title", "").strip())
+
+
+def _slide_content(slide: Any, title: str, section: Element) -> None:
+    elements = [e for e in section.iter() if e.tag in _ON_SLIDE]
+    marked = [e for e in elements if "slide" in _classes(e)]
+    chosen = marked or elements
+    lines = [_runs(e) for part in chosen for e in ([part] if part.tag == "p" else part.findall("li"))]
+    figures, tables = ([e for e in chosen if e.tag == tag] for tag in ("figure", "table"))
+    if len(figures) > 1 or len(tables) > 1:
+        found = f"{len(figures)} figures and {len(tables)} tables"
+        raise EngineError(
+            f"the slide '{title}' has {found}; it has room for one of each. Mark them with the class 'slide'"
+        )
+    left = 4.9 if figures and not tables else 6.2 if figures else 11.9
+    top = 1.35
+    if lines:
+        height = 5.4 if not tables else min(2.6, 0.45 + 0.4 * len(lines))
+        _lines(slide, lines, (0.7, top, left, height), 18 if figures or tables else 22)
+        top += height + 0.1 if tables else 0.0
+    if tables:
+        _slide_table(slide, tables[0], (0.7, top, left, 6.8 - top))
+    if figures:
+        _slide_picture(slide, figures[0], (0.9 + left, 1.35, 11.7 - left, 5.4))
+
+
+def _slide_title(slide: Any, text: str) -> None:
+    from pptx.dml.color import RGBColor
+    from pptx.enum.text import MSO_ANCHOR, PP_ALIGN
+    from pptx.util import Inches, Pt
+
+    shape = slide.shapes.title
+    shape.left, shape.top, shape.width, shape.height = Inches(0.7), Inches(0.3), Inches(11.9), Inches(1.0)
+    shape.text_frame.text, shape.text_frame.word_wrap = text, True
+    shape.text_frame.vertical_anchor = MSO_ANCHOR.MIDDLE
+    paragraph = shape.text_frame.paragraphs[0]
+    paragraph.alignment = PP_ALIGN.LEFT
+    font = paragraph.runs[0].font
+    font.size, font.bold, font.color.rgb = Pt(30 if len(text) < 55 else 24), True, _rgb(RGBColor, INK)
+
+
+def _lines(slide: Any, lines: Sequence[Sequence[_Run]], box: tuple[float, float, float, float], size: int) -> None:
+    """Lines in a box (left, top, width and height in inches), of letters of that size at most."""
+    from pptx.util import Inches, Pt
+
+    _, _, width, height = box
+    frame = slide.shapes.add_textbox(*map(Inches, box)).text_frame
+    frame.word_wrap = True
+    # longer texts get smaller letters, so that nothing leaves the slide
+    room = width * height * 72 * 72
+    while size > 11 and sum(sum(len(r.text) for r in line) + 30 for line in lines) * size * size * 0.62 > room:
+        size -= 1
+    for number, line in enumerate(lines):
+        paragraph = frame.paragraphs[0] if number == 0 else frame.add_paragraph()
+        _slide_runs(paragraph, [_Run("• "), *line] if len(lines) > 1 else line, size)
+        paragraph.space_after = Pt(size / 2)
+
+
+def _slide_runs(paragraph: Any, runs: Iterable[_Run], size: float, *, bold: bool = False) -> None:
+    from pptx.dml.color import RGBColor
+    from pptx.util import Pt
+
+    was_under = True
+    for part in runs:
+        if "under" in part.marks and not was_under:
+            paragraph.add_line_break()
+        was_under = "under" in part.marks
+        run = paragraph.add_run()
+        run.text = part.text
+        colour = next((_COLOURS[mark] for mark in ("warn", "good", "quiet", "under") if mark in part.marks), INK)
+        run.font.size, run.font.color.rgb = Pt(size), _rgb(RGBColor, colour)
+        run.font.bold = bold or bool(part.marks & {"strong", "letter", "warn", "good"})
+        run.font.italic = "em" in part.marks
+
+
+def _slide_table(slide: Any, table: Element, box: tuple[float, float, float, float]) -> None:
+    from pptx.enum.text import PP_ALIGN
+    from pptx.util import Inches
+
+    rows = [(row, section.tag == "thead") for section in table for row in section.findall("tr")]
+    left, top, width, height = box
+    size = max(9.0, min(16.0, 72 * height / len(rows) / 2.2))
+    wide, size = _column_widths(table, width, size, 0.22)
+    graphic = slide.shapes.add_table(
+        len(rows), len(wide), *map(Inches, (left, top, width, min(height, 0.4 * len(rows))))
+    )
+    graphic.name = "table"
+    if (caption := table.find("caption")) is not None:
+        graphic._element.nvGraphicFramePr.cNvPr.set("descr", _words(caption))
+    made = graphic.table
+    made.horz_banding = False
+    made.first_row = rows[0][1]
+    for j, own in enumerate(wide):
+        made.columns[j].width = Inches(own)
+    for i, (row, heads) in enumerate(rows):
+        for j, cell in enumerate(row):
+            frame = made.cell(i, j).text_frame
+            paragraph = frame.paragraphs[0]
+            _slide_runs(paragraph, [run for run in _runs(cell) if run.image is None], size, bold=heads)
+            paragraph.alignment = PP_ALIGN.RIGHT if "number" in _classes(cell) else PP_ALIGN.LEFT
+            made.cell(i, j).fill.background()
+
+
+def _slide_picture(slide: Any, figure: Element, box: tuple[float, float, float, float]) -> None:
+    """A picture as large as a box has room for."""
+    from pptx.util import Inches
+
+    image = next(figure.iter("img"))
+    left, top, width, height = box
+    shape = slide.shapes.add_picture(io.BytesIO(_png_of(image)), Inches(left), Inches(top))
+    scale = min(Inches(width) / shape.width, Inches(height) / shape.height)
+    shape.width, shape.height = int(shape.width * scale), int(shape.height * scale)
+    shape._element.nvPicPr.cNvPr.set("descr", image.get("alt", ""))
+    shape._element.nvPicPr.cNvPr.set("name", "figure")

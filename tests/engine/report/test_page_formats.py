@@ -1,0 +1,245 @@
+"""The closed HTML of documents, and the PDF, DOCX and PPTX that are made of it."""
+
+from __future__ import annotations
+
+import base64
+import io
+import re
+import sys
+import zipfile
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from engine.common.errors import EngineError
+from engine.report import documents
+
+PNG = base64.b64encode(
+    bytes.fromhex(
+        "89504e470d0a1a0a0000000d4948445200000001000000010806000000"
+        "1f15c4890000000d49444154789c6360f8cfc000000301010018dd8db00000000049454e44ae426082"
+    )
+).decode()
+IMAGE = f'<img src="data:image/png;base64,{PNG}" alt="a dot, alone"/>'
+EVERY = f"""
+<section class="slide"><h1>Heading one</h1><p class="subtitle">Subtitle</p>
+<p class="request slide">Request <strong>bold</strong></p>
+<div class="columns"><div><p>left cell</p></div><div><figure class="slide"><figcaption>Caption of a figure
+<span class="under">small print</span></figcaption>{IMAGE}</figure></div></div>
+<ul class="slide"><li>bullet one</li><li>bullet <em>two</em></li></ul></section>
+<section class="new-page slide"><p class="question">Question</p><h2>Heading two</h2>
+<p class="lead">Lead</p><h3>Heading three</h3>
+<ol><li>first</li></ol><ol><li>first again</li></ol>
+<table class="slide"><caption>Caption of a table</caption>
+<colgroup><col width="3"/><col width="1" class="number"/></colgroup>
+<thead><tr><th>Name</th><th>Figure</th></tr></thead>
+<tbody><tr><th>row</th><td>17 <span class="warn">bad</span></td></tr></tbody></table>
+<p class="note">Note of the table</p>
+<dl><dt>Contact</dt><dd>Ada</dd><dt>Date</dt><dd><span class="blank"></span></dd></dl>
+<p class="warning">Warning</p><div class="box caution"><h3>Before</h3><p>in a box</p></div>
+<div class="sign"><p>Signed</p><p>Day</p></div></section>
+"""
+TEXTS = (
+    "Heading one", "Subtitle", "Request bold", "left cell", "Caption of a figure", "small print", "bullet one",
+    "bullet two", "Question", "Heading two", "Lead", "Heading three", "first again", "Caption of a table", "Name",
+    "Figure", "17 bad", "Note of the table", "Contact", "Ada", documents.BLANK, "Warning", "in a box", "Signed", "Day",
+)  # fmt: skip
+
+
+@pytest.fixture
+def page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    """Make a page of what stands in its main part."""
+    for name in ("base.html", "style.css", "macros.html"):
+        (tmp_path / name).write_text((documents.FOLDER / name).read_text(encoding="utf-8"), encoding="utf-8")
+    monkeypatch.setattr(documents, "FOLDER", tmp_path)
+
+    def make(main: str, **values: Any) -> str:
+        blocks = "".join(
+            f"{{% block {name} %}}{text}{{% endblock %}}"
+            for name, text in (
+                ("title", "The title"), ("banner", "Confidential"), ("running", "Sheet"), ("foot", "Census"),
+                ("main", main),
+            )
+        )  # fmt: skip
+        (tmp_path / "t.html").write_text(f'{{% extends "base.html" %}}{blocks}', encoding="utf-8")
+        return documents.html("t.html", **values)
+
+    return make
+
+
+def parts(content: bytes, ending: str = ".xml") -> str:
+    with zipfile.ZipFile(io.BytesIO(content)) as packed:
+        return "".join(packed.read(name).decode() for name in packed.namelist() if name.endswith(ending))
+
+
+def words(xml: str) -> str:
+    """The text of paragraphs of WordprocessingML or DrawingML, a line each."""
+    lines = re.findall(r"<(?:w|a):p[ >].*?</(?:w|a):p>", xml, re.DOTALL)
+    return "\n".join("".join(re.findall(r"<(?:w|a):t[^>]*>([^<]*)<", line)) for line in lines)
+
+
+@pytest.mark.slow
+def test_every_element_is_in_the_docx_as_a_style_or_a_table(page) -> None:
+    xml = parts(documents.docx(page(EVERY)))
+    shown = words(xml)
+    assert [text for text in TEXTS if text not in shown] == []
+    for style in ("Title", "Subtitle", "Request", "Question", "Heading1", "Heading2", "Lead", "Note", "Warning",
+                  "Caption", "ListBullet", "ListNumber"):  # fmt: skip
+        assert f'<w:pStyle w:val="{style}"/>' in xml, style
+    assert xml.count("<w:tblHeader/>") == 1 and 'descr="a dot, alone"' in xml
+    assert '<w:tblDescription w:val="Caption of a table"/>' in xml
+    figure = next(cell for cell in re.findall(r"<w:tc>.*?</w:tc>", xml) if ">17 <" in cell)
+    assert '<w:jc w:val="right"/>' in figure and f'<w:color w:val="{documents.ORANGE}"/>' in figure
+    assert "Confidential" in shown and "Sheet" in shown and "NUMPAGES" in xml
+
+
+def test_each_numbered_list_begins_at_one(page) -> None:
+    xml = parts(documents.docx(page(EVERY)))
+    used = re.findall(r'<w:ilvl w:val="0"/><w:numId w:val="(\d+)"/>', xml)
+    assert len(used) == len(set(used)) == 2 and xml.count('<w:startOverride w:val="1"/>') == 2
+
+
+@pytest.mark.slow
+def test_sections_are_slides_with_the_marked_elements(page) -> None:
+    from pptx import Presentation
+
+    slides = list(Presentation(io.BytesIO(documents.pptx(page(EVERY)))).slides)
+    shapes = [list(slide.shapes) for slide in slides]
+    texts = ["\n".join(s.text_frame.text for s in own if s.has_text_frame) for own in shapes]
+    assert "Heading one" in texts[0] and "Request bold" in texts[0] and "bullet two" in texts[0]
+    assert "left cell" not in texts[0] and "Confidential · 1 of 2" in texts[0]
+    pictures = [s for s in shapes[0] if s.shape_type == 13]
+    assert [p._element.nvPicPr.cNvPr.get("descr") for p in pictures] == ["a dot, alone"]
+    table = next(s for s in shapes[1] if s.has_table).table
+    assert [[cell.text for cell in row.cells] for row in table.rows] == [["Name", "Figure"], ["row", "17 bad"]]
+
+
+@pytest.mark.parametrize(
+    ("main", "named"),
+    [
+        ("<blockquote><p>x</p></blockquote>", "blockquote"),
+        ("<p>a <a href='x'>link</a></p>", "<a>"),
+        ("<p>a<br/>b</p>", "<br>"),
+        ("<p><p>x</p></p>", "<p> in <p>"),
+        ("<p style='color:red'>x</p>", "'style' on <p>"),
+        ("<p class='leed'>x</p>", "'leed' on <p>"),
+        ("<section>stray</section>", "'stray' in <section>"),
+        ("<p>open", "not well formed"),
+        (f"<figure>{IMAGE}{IMAGE}</figure>", "other than one picture"),
+        (f"<figure>{IMAGE.replace('a dot, alone', ' ')}</figure>", "cannot see"),
+        ("<figure><img src='http://x/y.png' alt='x'/></figure>", "not in the page"),
+        ("<div class='columns'><div><p>x</p></div></div>", "other than two cells"),
+        ("<table><tbody><tr><td>a</td></tr><tr><td>a</td><td>b</td></tr></tbody></table>", "different numbers"),
+        ("<p>{{ unknown }}</p>", "unknown"),
+        ("<p>{{ 1.5 }}</p>", "filter"),
+    ],
+)
+def test_anything_else_is_rejected_by_its_name(page, main: str, named: str) -> None:
+    with pytest.raises(EngineError, match=re.escape(named)):
+        page(main)
+
+
+@pytest.mark.parametrize("make", [documents.docx, documents.pptx])
+def test_a_format_rejects_an_element_that_the_page_did_not_have(page, make) -> None:
+    made = page("<section class='slide'><h2>x</h2><p>text</p></section>")
+    with pytest.raises(EngineError, match="<marquee>"):
+        make(made.replace("<p>text</p>", "<p><marquee>text</marquee></p>"))
+
+
+def test_a_slide_has_room_for_one_figure(page) -> None:
+    two = f"<section class='slide'><h2>Two</h2><figure>{IMAGE}</figure><figure>{IMAGE}</figure></section>"
+    with pytest.raises(EngineError, match="'Two' has 2 figures"):
+        documents.pptx(page(two))
+
+
+@pytest.mark.slow
+def test_values_are_text_and_never_form(page) -> None:
+    evil = "</p><script>x</script> {{ 7 }} & \"'<b>"
+    made = page("<section class='slide'><h2>{{ v }}</h2><p>{{ v }}</p></section>", v=evil)
+    assert "<script" not in made and "<b>" not in made
+    for content in (documents.docx(made), documents.pptx(made)):
+        xml = parts(content)
+        assert "{{ 7 }}" in xml and "<b>" not in xml and "<script" not in xml
+
+
+def test_a_banner_cannot_leave_the_style_sheet(page) -> None:
+    made = page("<p>x</p>").replace("Confidential", "")
+    assert 'content: ""' in made
+    text = documents._css_string('"; } </style><script>')
+    assert not set(text[1:-1]) & set("\"';}<>") and text == text.encode("ascii").decode()
+
+
+@pytest.mark.slow
+def test_equal_pages_are_equal_bytes(page) -> None:
+    first, second = page(EVERY), page(EVERY)
+    assert first == second
+    for make in (documents.docx, documents.pptx):
+        assert make(first) == make(second)
+
+
+def test_no_word_is_wider_than_its_column(page) -> None:
+    long = "municipality_of_residence"
+    table = (
+        "<table><colgroup><col width='1'/><col width='20' class='number'/></colgroup>"
+        "<thead><tr><th>x</th><th>y</th></tr>"
+        f"</thead><tbody><tr><th>{long} of all</th><td>1</td></tr></tbody></table>"
+    )
+    xml = parts(documents.docx(page(table)))
+    first, second = (int(w) / 1440 for w in re.findall(r'<w:gridCol w:w="(\d+)"/>', xml))
+    assert first > documents._text_width(long, 9) and second > first
+    assert abs(first + second - documents._WIDTH) < 0.01
+
+
+@pytest.mark.slow
+def test_a_long_table_is_parted_and_a_short_one_is_not(page) -> None:
+    def table(n: int) -> str:
+        rows = "".join(f"<tr><th>{k}</th><td>{k}</td></tr>" for k in range(n))
+        return page(f"<table><thead><tr><th>a</th><th>b</th></tr></thead><tbody>{rows}</tbody></table>")
+
+    for n in (5, documents.LONG + 5):
+        xml = parts(documents.docx(table(n)))
+        kept = sum("<w:keepNext/>" in row for row in re.findall(r"<w:tr>.*?</w:tr>", xml))
+        assert kept == (n if n < documents.LONG else 2)
+        assert ('<table class="long">' in table(n)) is (n > documents.LONG)
+
+
+@pytest.mark.slow
+def test_the_pdf_is_tagged_and_says_all(page) -> None:
+    import pypdf
+
+    if why := documents.why_no_pdf():
+        pytest.skip(f"no PDF: {why}")
+    content = documents.pdf(page(EVERY))
+    assert content == documents.pdf(page(EVERY))
+    made = pypdf.PdfReader(io.BytesIO(content))
+    text = re.sub(r"\s+", " ", " ".join(sheet.extract_text() for sheet in made.pages))
+    assert len(made.pages) == 2 and "Confidential" in text and "1 of 2" in text
+    assert [t for t in TEXTS if t.lower() not in text.lower()] == []
+    tags = structure(made.trailer["/Root"]["/StructTreeRoot"])
+    for tag in ("/H1", "/H2", "/H3", "/P", "/L", "/LI", "/Table", "/TH", "/TD", "/Figure", "/Caption"):
+        assert tag in tags, tag
+    assert b"pdfuaid" in made.trailer["/Root"]["/Metadata"].get_data() and "/Author" not in (made.metadata or {})
+    assert made.trailer["/Root"]["/Lang"] == "en"
+
+
+def structure(node: Any) -> set[str]:
+    """Kinds of the structure elements below a node of the tag tree."""
+    node = node.get_object()
+    if isinstance(node, list):
+        return set().union(*map(structure, node))
+    if not isinstance(node, dict):
+        return set()
+    own = {str(node["/S"])} if "/S" in node else set()
+    return own | (structure(node["/K"]) if "/K" in node else set())
+
+
+def test_without_weasyprint_a_pdf_is_refused_with_the_reason(monkeypatch, page) -> None:
+    made = page("<p>x</p>")
+    monkeypatch.setitem(sys.modules, "weasyprint", None)
+    documents.why_no_pdf.cache_clear()
+    try:
+        with pytest.raises(EngineError, match="pip install weasyprint"):
+            documents.pdf(made)
+    finally:
+        documents.why_no_pdf.cache_clear()
