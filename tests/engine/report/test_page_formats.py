@@ -216,11 +216,12 @@ def test_the_pdf_is_tagged_and_says_all(page) -> None:
     text = re.sub(r"\s+", " ", " ".join(sheet.extract_text() for sheet in made.pages))
     assert len(made.pages) == 2 and "Confidential" in text and "1 of 2" in text
     assert [t for t in TEXTS if t.lower() not in text.lower()] == []
-    tags = structure(made.trailer["/Root"]["/StructTreeRoot"])
+    root: Any = made.trailer["/Root"]
+    tags = structure(root["/StructTreeRoot"])
     for tag in ("/H1", "/H2", "/H3", "/P", "/L", "/LI", "/Table", "/TH", "/TD", "/Figure", "/Caption"):
         assert tag in tags, tag
-    assert b"pdfuaid" in made.trailer["/Root"]["/Metadata"].get_data() and "/Author" not in (made.metadata or {})
-    assert made.trailer["/Root"]["/Lang"] == "en"
+    assert b"pdfuaid" in root["/Metadata"].get_data() and "/Author" not in (made.metadata or {})
+    assert root["/Lang"] == "en"
 
 
 def structure(node: Any) -> set[str]:
