@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 
 import engine as sf
-from engine.decision.choice import cautions_now, choose, obstacles_now
-from engine.decision.release_check import ObstacleKind
+from engine.decision.choice import choose, gate_now
+from engine.decision.statements import of_severity
 from engine.frontier.tradeoff import best_under_bound
 from engine.frontier.undominated import undominated
 from engine.measures import call
@@ -62,10 +62,11 @@ def _counts(number: int, *, adaptive: bool) -> Counter[str]:
         swaps.recheck(data, [best.id])
         view = risk_utility_map(swaps.study)
         choice = choose(swaps.study, view, "the plan's rule", by="Ada")
-        standing = [obstacle.kind for obstacle in obstacles_now(swaps.study, choice)]
-        counts["refuted"] += ObstacleKind.FRESH_TOO_RARELY_WITHIN in standing
+        found = gate_now(swaps.study, choice)
+        standing = of_severity(found, "obstacle")
+        counts["refuted"] += any(each.kind == "rarely_within" and each.values["fresh"] for each in standing)
         counts["refused"] += bool(standing)
-        counts["without a caution"] += not standing and not cautions_now(swaps.study, choice)
+        counts["without a caution"] += not found
         swaps.recheck(data, [best.id], replicates=TRUTH)
         truth = swaps.study.runs.of([swaps.study.find(best.id)[0].index], "fresh").values[:, view.risk]
         counts["wrong"] += bool(np.mean(truth <= BOUND) < 0.9)

@@ -92,7 +92,7 @@ def run_choose(args: argparse.Namespace) -> None:
     """Record a choice."""
     from engine.decision.choice import choose, fresh_figures, released_run_now
     from engine.decision.disclosure_text import disclosure_warning
-    from engine.decision.release_check import released_run_text
+    from engine.decision.statements import from_stored, words
     from engine.study.study import Study
 
     with Study.open(args.study) as study:
@@ -107,7 +107,7 @@ def run_choose(args: argparse.Namespace) -> None:
         scenario, _ = study.find(choice.label)
         warning = disclosure_warning(study, scenario, args.why)
         fresh = fresh_figures(study, scenario.index, args.allow_partial)
-        place = released_run_text(released_run_now(study, choice, args.allow_partial))
+        place = released_run_now(study, choice, args.allow_partial).statements
     record = choice.record
     spec = ("swap " if scenario.spec.by_roles else "") + str(scenario.spec)
     say(f"chosen: {choice.label}/{choice.replicate}, {spec} ({choice.rule})")
@@ -117,11 +117,12 @@ def run_choose(args: argparse.Namespace) -> None:
         say("it is not on the frontier: another candidate is as safe and as useful, and better in one of them")
     released = ", ".join(f"{name} {value:.5g}" for name, value in record["released"].items() if value is not None)
     say(f"the run to be released has {released}")
-    say(place)
-    for obstacle in record["obstacles"]:
-        say(f"it cannot be submitted as it stands: {obstacle}")
-    for caution in record["cautions"]:
-        say(f"note: {caution}")
+    for each in place:
+        say(words(each))
+    for obstacle in map(from_stored, record["obstacles"]):
+        say(f"it cannot be submitted as it stands: {words(obstacle)}")
+    for caution in map(from_stored, record["cautions"]):
+        say(f"note: {words(caution)}")
     if warning:
         say(f"note: {warning}")
     if fresh is None:
@@ -151,7 +152,7 @@ def _ask_for_unstated(plan: Plan, study: str) -> None:
 def run_decide(args: argparse.Namespace) -> None:
     """Set the state of the recommendation, or show it with the decision log."""
     from engine.decision.choice import released_run_now
-    from engine.decision.release_check import released_run_text
+    from engine.decision.statements import words
     from engine.decision.states import NOT_TO_RETURN, ONLY_SUBMITTED, DecisionStatus, decide, decision_status, withhold
     from engine.decision.verdict_log import logged_verdict
     from engine.measures.verdict import verdict_words
@@ -196,12 +197,12 @@ def run_decide(args: argparse.Namespace) -> None:
         if args.state == "submitted":
             _ask_for_unstated(study.plan, args.study)
         choice = status.choice
-        place = "" if choice is None else released_run_text(released_run_now(study, choice))
+        place = [] if choice is None else released_run_now(study, choice).statements
         verdict = None if choice is None else logged_verdict(study, f"{choice.label}/{choice.replicate}")
     candidate = f"{status.choice.label}/{status.choice.replicate}: " if status.choice else ""
     say(f"{candidate}{status.state}. {status.words}" if candidate else status.words)
-    if place:
-        say(place)
+    for each in place:
+        say(words(each))
     if verdict is not None:
         say(verdict_words(verdict))
     elif choice is not None:

@@ -12,7 +12,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from engine.decision.cautions import FAR_ABOVE_RATE, Caution, CautionKind
+from engine.decision.gate import FAR_ABOVE_RATE
+from engine.decision.statements import Statement, statement
 from engine.sweeps.remake import Remade
 
 _ERRORS = 3.0  # standard errors of a count, by which a share is above the limit before a caution is given
@@ -61,11 +62,11 @@ def groups_to_show(groups: Sequence[AlteredGroup], min_n: int, most: int) -> lis
     return sorted(groups, key=lambda g: (g.records <= min_n, -g.share, -g.records))[:most]
 
 
-def group_caution(groups: Sequence[AlteredGroup], rate: float, min_n: int) -> Caution | None:
+def group_caution(groups: Sequence[AlteredGroup], rate: float, min_n: int) -> Statement | None:
     """A caution where the share of a group of more than ``min_n`` records is far above that of all (``rate``); of
     several groups it names the one with the largest share.
 
-    Far above is more than :data:`~engine.decision.cautions.FAR_ABOVE_RATE` times the rate, and by more than chance
+    Far above is more than :data:`~engine.decision.gate.FAR_ABOVE_RATE` times the rate, and by more than chance
     explains: three standard errors of a count of records.
     """
 
@@ -77,7 +78,7 @@ def group_caution(groups: Sequence[AlteredGroup], rate: float, min_n: int) -> Ca
     if not uneven:
         return None
     worst = max(uneven, key=lambda group: group.share)
-    return Caution(CautionKind.UNEVEN_GROUPS, group=worst.name, value=worst.share / rate)
+    return statement("uneven_group", group=worst.name, times=worst.share / rate)
 
 
 def _masks(realisation: Remade) -> list[np.ndarray]:

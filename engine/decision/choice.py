@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from typing import Any, TypedDict, Unpack
 
 import numpy as np
 
 from engine.common.errors import Remedy, UsageError
+from engine.common.wording import lower_first
 from engine.decision.bound_words import figure_words
-from engine.decision.cautions import Caution, caution_text, cautions
 from engine.decision.disclosure_text import check_extent
-from engine.decision.release_check import Obstacle, ReleasedRun, obstacle_text, obstacles, percent, released_run
-from engine.decision.slope import slope_words
+from engine.decision.gate import ReleasedRun, gate, released_run
+from engine.decision.statements import Statement, of_severity, percent
 from engine.frontier.chance import FEWEST_RUNS
 from engine.frontier.risk_utility_map import RiskUtilityMap, check_realisation, refuse_void
 from engine.frontier.summary import summarise
+from engine.measures import MeasureCall
 from engine.measures.planned import check_bounded
 from engine.release.results import Results
 from engine.release.scenarios import Choice
@@ -123,6 +124,21 @@ def bound_rule_words(view: RiskUtilityMap, bound: float) -> str:
     return f"most useful with {article}{within} in at least {percent(view.single_runs.probability)} of single runs"
 
 
+def slope_words(view: RiskUtilityMap, slope: float) -> str:
+    """The rule of a straight trade-off in words: which measures it is about, by their titles."""
+    risk, utility = (_measure_words(view.measures[k]) for k in (view.risk, view.utility))
+    return f"best on the straight line of slope {slope:g} between {risk} and {utility}"
+
+
+def _measure_words(call: MeasureCall) -> str:
+    """A measure's title within a sentence, with the parameters that are not the usual ones."""
+    usual = call.measure.parameters
+    parts = [f"{key.replace('_', ' ')} {value}" for key, value in call.parameters if value != usual[key]]
+    parts += ["of " + " × ".join(call.attributes)] if call.attributes is not None else []
+    title = ("size of " if call.measure.better == "zero" else "") + lower_first(call.measure.title)
+    return title + (f" ({', '.join(parts)})" if parts else "")
+
+
 def choose(
     study: Study,
     view: RiskUtilityMap,
@@ -153,13 +169,14 @@ def choose(
     record = _record(view, index)
     row = check_realisation(runs, index, replicate, view.scenarios[index].label, view.allow_partial)
     refuse_void(runs, row, view.scenarios[index].label)
-    released = one_run(runs, row)
-    record["released"] = {str(call): figure_or_none(released.values[0, k]) for k, call in enumerate(view.measures)}
+    record["released"] = {str(call): figure_or_none(runs.values[row, k]) for k, call in enumerate(view.measures)}
     record["fresh"] = fresh_figures(study, index, view.allow_partial)
     record["bound"], record["slope"] = picked.bound, picked.slope
     record["planned"] = _follows_the_plan(study, view, index)
-    record |= _standing(study, view, runs, row, record)
-    record["cautions"] = [caution_text(caution) for caution in cautions(study, view, index, released, record)]
+    found = gate(study, view, runs, row, record)
+    record["run"] = _standing(_released_run(study, view, runs, row, record))
+    record["obstacles"] = [each.stored() for each in of_severity(found, "obstacle")]
+    record["cautions"] = [each.stored() for each in of_severity(found, "caution")]
     record["others"] = [dict(other) for other in others]
     check_extent(study, view.scenarios[index], (why, by, *(other.get("why", "") for other in others)), record)
     check_seal(study)
@@ -212,20 +229,16 @@ def fresh_figures(study: Study, index: int, allow_partial: bool = False) -> dict
     }
 
 
-def cautions_now(study: Study, choice: Choice, allow_partial: bool = False) -> list[Caution]:
-    """The cautions of a recorded choice as they are today: fresh replicates may have come since, or further runs."""
-    record = choice.record
-    view = risk_utility_map(study, record["risk"], record["utility"], allow_partial=allow_partial)
-    index = study.find(choice.label)[0].index
-    runs = study.runs.of([index])
-    released = one_run(runs, check_realisation(runs, index, choice.replicate, choice.label, allow_partial=True))
-    return cautions(study, view, index, released, {**record, "fresh": fresh_figures(study, index, allow_partial)})
-
-
-def obstacles_now(study: Study, choice: Choice, allow_partial: bool = False) -> list[Obstacle]:
-    """The obstacles today to releasing a recorded choice (:mod:`engine.decision.release_check`)."""
+def gate_now(study: Study, choice: Choice, allow_partial: bool = False) -> list[Statement]:
+    """Return the obstacles to releasing a recorded choice and the cautions about it as they are today: fresh replicates
+    may have come since, or further runs (:mod:`engine.decision.gate`)."""
     view, runs, row = _recorded_run(study, choice, allow_partial)
-    return _obstacles(study, view, runs, row, choice.record)
+    return gate(study, view, runs, row, choice.record)
+
+
+def obstacles_now(study: Study, choice: Choice, allow_partial: bool = False) -> list[Statement]:
+    """Return the obstacles among them."""
+    return of_severity(gate_now(study, choice, allow_partial), "obstacle")
 
 
 def refuse_void_choice(study: Study, choice: Choice) -> None:
@@ -249,19 +262,6 @@ def _recorded_run(study: Study, choice: Choice, allow_partial: bool) -> tuple[Ri
     return view, runs, check_realisation(runs, index, choice.replicate, choice.label, allow_partial=True)
 
 
-def _obstacles(
-    study: Study, view: RiskUtilityMap, runs: Results, row: int, record: Mapping[str, Any]
-) -> list[Obstacle]:
-    return obstacles(
-        view,
-        runs,
-        row,
-        bound=risk_bound(study, view.risk, record.get("bound")),
-        probability=study.plan.decision.run_share,
-        fresh=study.runs.of([int(runs.scenario[row])], "fresh"),
-    )
-
-
 def _released_run(
     study: Study, view: RiskUtilityMap, runs: Results, row: int, record: Mapping[str, Any]
 ) -> ReleasedRun:
@@ -269,20 +269,13 @@ def _released_run(
     return released_run(view, runs, row, bound=bound, probability=study.plan.decision.run_share)
 
 
-def _standing(study: Study, view: RiskUtilityMap, runs: Results, row: int, record: Mapping[str, Any]) -> dict[str, Any]:
-    """The standing of the run to be released among those of its scenario, and the obstacles to it, for a record."""
-    run = _released_run(study, view, runs, row, record)
+def _standing(run: ReleasedRun) -> dict[str, Any]:
+    """Return the standing of the run to be released among those of its scenario, for a record."""
     within = {} if run.share is None else run.share._asdict()
     figures = {"place": run.place, "of": run.of, "mean": figure_or_none(run.mean)}
     if run.quantile is not None:
         figures["quantile"] = figure_or_none(run.quantile)
-    texts = [obstacle_text(obstacle) for obstacle in _obstacles(study, view, runs, row, record)]
-    return {"run": {**figures, **within}, "obstacles": texts}
-
-
-def one_run(runs: Results, row: int) -> Results:
-    """One row of several runs."""
-    return Results(*(getattr(runs, f.name)[row : row + 1] for f in fields(Results)))
+    return {**figures, **within}
 
 
 def _record(view: RiskUtilityMap, index: int) -> dict[str, Any]:

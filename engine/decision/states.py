@@ -12,10 +12,9 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from engine.common.errors import EngineError, Remedy, UsageError
-from engine.decision.cautions import caution_text
-from engine.decision.choice import cautions_now, fresh_figures, obstacles_now, refuse_void_choice
+from engine.decision.choice import fresh_figures, gate_now, refuse_void_choice
 from engine.decision.disclosure_text import check_extent, check_public
-from engine.decision.release_check import obstacle_text
+from engine.decision.statements import Statement, of_severity, words
 from engine.release.scenarios import Choice, Scenario
 from engine.study.decision_log import START, Entry, Event, append, entries, verify
 from engine.study.log_seal import check_seal
@@ -154,7 +153,7 @@ def decide(
     A step out of order is refused with what is possible.  Every step needs a name, an approval its number too; nothing
     is submitted whose figures have not been seen on fresh replicates.  ``conditions`` are proposed with a submission;
     an approval takes those over unless it has others, or none (empty).  ``why`` may say more, such as the reason of a
-    return.  A release with obstacles (:mod:`engine.decision.release_check`) is submitted only ``despite`` them, for a
+    return.  A release with obstacles (:mod:`engine.decision.gate`) is submitted only ``despite`` them, for a
     reason that the log keeps; one that changes nothing goes no step further.  A text that tells how many records are
     changed is refused, at the submission one of the plan too.
     """
@@ -195,8 +194,9 @@ def decide(
                 study=study.name,
                 candidate=status.choice.label,
             )
-        texts = [caution_text(caution) for caution in cautions_now(study, status.choice)]
-        detail |= {"fresh": fresh, "cautions": texts, **_overruled(study, status.choice, despite)}
+        found = gate_now(study, status.choice)
+        detail |= {"fresh": fresh, "cautions": [each.stored() for each in of_severity(found, "caution")]}
+        detail |= _overruled(status.choice, of_severity(found, "obstacle"), despite)
         detail |= {"conditions": conditions} if conditions else {}
     if step == "approved":
         _check_as_submitted(log)
@@ -207,22 +207,20 @@ def decide(
     return decision_status(study)
 
 
-def _overruled(study: Study, choice: Choice, despite: str) -> dict[str, Any]:
-    """The log's words on the obstacles to a submission: none, or which are overruled and why.
+def _overruled(choice: Choice, standing: Sequence[Statement], despite: str) -> dict[str, Any]:
+    """Return the log's part on the obstacles to a submission: empty, or the obstacles and why they are overruled.
 
     A submission in face of obstacles without a reason is refused.
     """
-    standing = obstacles_now(study, choice)
-    texts = [obstacle_text(obstacle) for obstacle in standing]
     if standing and not despite:
         raise UsageError(
-            f"{choice.label}/{choice.replicate} cannot be submitted: {'; '.join(texts)}. Choose another candidate, or "
-            "record why it is submitted all the same, which the memo prints on its first page",
+            f"{choice.label}/{choice.replicate} cannot be submitted: {' '.join(map(words, standing))} Choose another "
+            "candidate, or record why it is submitted all the same, which the memo prints on its first page",
             Remedy.DESPITE,
         )
     if despite and not standing:
         raise UsageError("nothing stands against the release, so there is nothing to submit it despite; leave that out")
-    return {"despite": despite, "obstacles": [str(each.kind) for each in standing]} if standing else {}
+    return {"despite": despite, "obstacles": [each.stored() for each in standing]} if standing else {}
 
 
 AlterationKind = Literal["plan", "include", "members_rate", "wording"]

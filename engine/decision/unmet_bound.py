@@ -8,7 +8,7 @@ from decimal import ROUND_CEILING, Decimal
 import numpy as np
 
 from engine.decision.bound_words import figure_words, reachable_bound
-from engine.decision.release_check import percent
+from engine.decision.statements import percent
 from engine.frontier.risk_utility_map import RiskUtilityMap
 from engine.measures import MeasureCall
 from engine.release.spec import percent as rate_percent

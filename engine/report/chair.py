@@ -9,7 +9,7 @@ import numpy as np
 
 from engine.common.wording import upper_first
 from engine.decision.altered_groups import AlteredGroup, altered_groups, altered_share, group_caution, groups_to_show
-from engine.decision.cautions import caution_text
+from engine.decision.statements import words
 from engine.measures.verdict import Verdict, verdict_words
 from engine.mechanisms import amount, mechanism
 from engine.models.columns import numeric_columns
@@ -126,7 +126,7 @@ def chair_facts(study: Study, realisation: Remade) -> ChairFacts:
         per_table=float(np.mean([release.changed(table, attributes).sum() for table in realisation.tables])),
         attributes=tuple(rows),
         groups=tuple(groups_to_show(groups, min_n, _MOST_GROUPS)),
-        caution=f"{upper_first(caution_text(caution))}." if caution else "",
+        caution=words(caution) if caution else "",
         units=units_changed(realisation),
         told=f"{upper_first(found[0].words)}." if found and found[0].is_telling else "",
         by_tables=units_words(by_tables) if by_tables is not None and by_tables.finds else "",

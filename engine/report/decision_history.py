@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 from engine.common.errors import UsageError
 from engine.common.wording import lower_first, upper_first
-from engine.decision.cautions import Caution, CautionKind, caution_text
-from engine.decision.choice import NAMED_BY_HAND, cautions_now
+from engine.decision.choice import NAMED_BY_HAND, gate_now
 from engine.decision.comparison import differences
+from engine.decision.statements import Statement, of_severity, words
 from engine.plan.types import FIRST_WITHIN
 from engine.report.change_log import Recommended, chosen_words, fresh_result_words
 from engine.report.context import ReportContext, bound_words
@@ -40,7 +40,7 @@ def recommendation(context: ReportContext) -> Recommendation:
     # as they are today: what was true when the choice was made may have been mended since, by fresh runs for one
     cautions = [
         *_count_misleads(context, choice),
-        *(member_text(caution) for caution in cautions_now(context.study, choice)),
+        *map(member_text, of_severity(gate_now(context.study, choice), "caution")),
     ]
     return Recommendation(
         letter=context.letter,
@@ -176,22 +176,16 @@ def late_rule_words(context: ReportContext) -> str:
 
 
 _MEMBER_TEXTS = {
-    CautionKind.BEATEN_BY_ORIGINAL: "by the straight trade-off that picked it, releasing the data unchanged would be"
-    " better",
-    CautionKind.PARTIAL_RUN: "the run to be released is partial: some records found no partner",
-    CautionKind.NEAR_BOUND: "its average risk is within two standard errors of the bound",
-    CautionKind.NOISE_UNKNOWN: "its average risk rests on too few runs to say how near the bound it is",
-    CautionKind.UNSETTLED: "its runs are too few to settle that as many single runs meet the bound as the plan asks"
-    " for",
-    CautionKind.NOT_RECHECKED: "its figures are those that led to the choice; it has not been run again on fresh draws",
+    "beaten_by_original": "By the straight trade-off that picked it, releasing the unaltered file would be better.",
+    "partial_run": "The released run is partial: some records found no partner.",
+    "near_limit": "The mean is close to the limit.",
 }
-"""Cautions whose words for the analyst hold figures of eq. 6, or a number of records, that a member may not see."""
-_NOT_FOR_MEMBERS = {CautionKind.UNEVEN_GROUPS}  # who carries the change tells how much was changed
+"""Cautions whose words hold figures of eq. 6, or a number of records, that a member may not see."""
+_NOT_FOR_MEMBERS = {"uneven_group", "limit_set_late"}  # how much was changed; the rule says the other
 
 
-def member_text(caution: Caution) -> str:
-    """A caution as a member may read it: a figure of eq. 6 is not repeated as a share, records in swaps not counted.
-    Empty where a member may not read it at all."""
+def member_text(caution: Statement) -> str:
+    """Return a caution as a member may read it; empty where it may not be read at all, or is read elsewhere."""
     if caution.kind in _NOT_FOR_MEMBERS:
         return ""
-    return _MEMBER_TEXTS.get(caution.kind) or caution_text(caution)
+    return _MEMBER_TEXTS.get(caution.kind) or words(caution)

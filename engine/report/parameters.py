@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from engine.common.wording import listed, lower_first
-from engine.decision.release_check import percent
+from engine.decision.statements import percent
 from engine.mechanisms import mechanism
 from engine.plan.context import TolerancePlan
 from engine.plan.types import FIRST_WITHIN

@@ -7,15 +7,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from engine.common.wording import upper_first
-from engine.decision import release_check
+from engine.decision import gate
 from engine.decision.choice import obstacles_now
-from engine.decision.release_check import Obstacle, ObstacleKind
+from engine.decision.statements import Statement, words
 from engine.frontier.chance import run_quantiles, share_within
 from engine.frontier.risk_utility_map import check_realisation
 from engine.report.map_facts import ReleasedRun
 from engine.report.redaction import title_of, unit_of
-from engine.report.run_words import fresh_within_words
 from engine.report.shares import optional
 from engine.study.decision_log import entries
 from engine.study.map_reader import risk_bound
@@ -43,7 +41,7 @@ def standing(
     runs, asked = study.runs.of([index]), study.plan.decision.run_share
     row = check_realisation(runs, index, choice.replicate, choice.label, allow_partial=True)
     bound = risk_bound(study, k, choice.record.get("bound"))
-    run = release_check.released_run(view, runs, row, bound=bound, probability=asked)
+    run = gate.released_run(view, runs, row, bound=bound, probability=asked)
     call, share = view.measures[k], run.share
     mine = (view.results.scenario == index) & view.results.counted(view.allow_partial)
     losses = np.asarray(call.measure.loss(results.values[mine, k]), float)
@@ -54,7 +52,7 @@ def standing(
     sign = -1 if call.measure.better == "higher" else 1
     figures = np.array([released[0] if len(released) else np.nan, losses.mean() if len(losses) else np.nan, quantile])
     shown = [optional(value) for value in shown_as(sign * figures).tolist()]
-    again = release_check.counted_losses(view, study.runs.of([index], "fresh"))
+    again = gate.counted_losses(view, study.runs.of([index], "fresh"))
     fresh = share_within(again, bound) if bound is not None and len(again) else None
     return ReleasedRun(
         place=run.place,
@@ -76,34 +74,31 @@ def standing(
     )
 
 
-_MEMBER_TEXTS = {
-    ObstacleKind.RUN_CHANGES_NOTHING: "the run to be released changes nothing: its rows are those of the original",
-    ObstacleKind.RUN_WITHOUT_FIGURE: "the risk of the run to be released is undefined",
-    ObstacleKind.RUN_ABOVE_BOUND: "the run to be released is above the bound on risk",
-    ObstacleKind.RUN_NOT_SAFER: "the run to be released is no less risky than the data unchanged",
-    ObstacleKind.TOO_FEW_RUNS: "it was run too few times to support a choice",
-    ObstacleKind.TOO_RARELY_WITHIN: "fewer of its runs meet the bound on risk than the plan asks for",
-    ObstacleKind.MEAN_NOT_SAFER: "its average risk is no less than that of the data unchanged",
-    ObstacleKind.MEAN_ABOVE_BOUND: "its average risk is above the bound",
-    ObstacleKind.TOO_FEW_FRESH_RUNS: "it has too few fresh runs to tell whether enough runs meet the bound on risk",
-    ObstacleKind.FRESH_UNSETTLED: "its fresh runs do not tell whether enough runs meet the bound on risk",
-    ObstacleKind.FRESH_ABOVE_BOUND: "on fresh runs its average risk is above the bound",
+_MEMBER_TEXTS: dict[str, str | dict[str, str]] = {
+    "no_figure": "The risk of the released run is undefined.",
+    "over_limit": {
+        "run": "The released run is over the limit.",
+        "mean": "The mean of the runs is over the limit.",
+        "fresh": "The mean of the fresh runs is over the limit.",
+    },
+    "not_safer": {
+        "run": "The released run is no safer than the unaltered file.",
+        "mean": "The candidate's mean is no safer than the unaltered file.",
+    },
 }
 """Obstacles without figures: those of eq. 6 are shares, which beside its counts would give the rate."""
 
 
-def obstacle_words(obstacle: Obstacle) -> str:
-    """An obstacle as a member may read it; how many runs meet the bound is no figure of eq. 6."""
-    if obstacle.kind == ObstacleKind.FRESH_TOO_RARELY_WITHIN and obstacle.share is not None:
-        asked = None if obstacle.probability is None else float(obstacle.probability)
-        return f"only {fresh_within_words(*obstacle.share, asked)}"
-    return f"{_MEMBER_TEXTS[obstacle.kind]}."
+def obstacle_words(obstacle: Statement) -> str:
+    """Return an obstacle as a member may read it; how many runs meet the limit is no figure of eq. 6."""
+    text = _MEMBER_TEXTS.get(obstacle.kind, words(obstacle))
+    return text if isinstance(text, str) else text[str(obstacle.values["of"])]
 
 
 def obstacle_sentences(context: ReportContext, choice: Choice) -> tuple[str, ...]:
     """What stands today against releasing the recommended run."""
     standing = obstacles_now(context.study, choice, context.view.allow_partial)
-    return tuple(upper_first(obstacle_words(each)) for each in standing)
+    return tuple(obstacle_words(each) for each in standing)
 
 
 def despite_words(context: ReportContext) -> str:

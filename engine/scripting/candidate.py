@@ -7,8 +7,8 @@ from html import escape
 from typing import TYPE_CHECKING, NoReturn
 
 from engine.common.errors import UsageError
+from engine.decision.gate import counted_losses
 from engine.decision.meant_run import meant_run
-from engine.decision.release_check import counted_losses
 from engine.frontier.chance import ShareWithin, share_within
 from engine.frontier.risk_utility_map import RiskUtilityMap, check_realisation
 from engine.release.results import Results, RunStatus

@@ -8,7 +8,8 @@ from typing import Any
 from engine.common.errors import EngineError
 from engine.decision.bound_words import figure_words
 from engine.decision.choice import measures_of, planned_indices
-from engine.decision.slope import beaten_by_original, beaten_text, slope_of
+from engine.decision.gate import beaten_by_original, slope_of
+from engine.decision.statements import words
 from engine.decision.states import decision_status
 from engine.frontier.neighbours import lettered
 from engine.frontier.risk_utility_map import RiskUtilityMap
@@ -136,7 +137,7 @@ def _recorded_slope(study: Study, view: RiskUtilityMap, choice: Choice) -> float
 def _doubt(view: RiskUtilityMap, index: int, slope: float | None) -> str:
     """The words that follow those of a slope by which doing nothing is better; nothing elsewhere."""
     beaten = None if slope is None else beaten_by_original(view, index, slope)
-    return f" – but {beaten_text(beaten)}" if beaten else ""
+    return f". {words(beaten)}" if beaten else ""
 
 
 def _rule(study: Study, view: RiskUtilityMap, look: Look) -> Rule:

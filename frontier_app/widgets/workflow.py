@@ -5,10 +5,8 @@ from __future__ import annotations
 import streamlit as st
 
 from engine.common.errors import EngineError
-from engine.common.wording import upper_first
-from engine.decision.cautions import Caution, caution_text
-from engine.decision.choice import cautions_now, fresh_figures, obstacles_now
-from engine.decision.release_check import Obstacle, obstacle_text
+from engine.decision.choice import fresh_figures, gate_now
+from engine.decision.statements import Statement, of_severity, words
 from engine.decision.states import DecisionStatus, decide
 from engine.frontier.neighbours import lettered
 from engine.frontier.risk_utility_map import RiskUtilityMap
@@ -118,24 +116,21 @@ def approved_plan(study: Study) -> None:
 # -- the next step ---------------------------------------------------------------------------------------------------
 
 
-def standing(study: Study, choice: Choice) -> tuple[list[Caution], list[Obstacle]]:
-    """The cautions about a recorded choice and the obstacles to its release, as they are today."""
+def standing(study: Study, choice: Choice) -> list[Statement]:
+    """Return the obstacles to the release of a recorded choice and the cautions about it, as they are today."""
     now = state.get()
     fresh = fresh_figures(study, study.find(choice.label)[0].index)
     grown = (study.progress.done, study.choices.count(), choice.at, str(fresh))
     depends = (str(study.path), *grown, study.plan.decision, now.look.partial)
-    return (
-        now.memo.get("cautions", depends, lambda: cautions_now(study, choice, now.look.partial)),
-        now.memo.get("obstacles", depends, lambda: obstacles_now(study, choice, now.look.partial)),
-    )
+    found: list[Statement] = now.memo.get("gate", depends, lambda: gate_now(study, choice, now.look.partial))
+    return found
 
 
 def tells_share(study: Study, status: DecisionStatus) -> bool:
     """Return whether :func:`next_step` tells how many runs of the recommendation meet the bound."""
     if status.choice is None or status.state == "released":
         return False
-    cautions, obstacles = standing(study, status.choice)
-    return any(caution.share for caution in cautions) or any(obstacle.share for obstacle in obstacles)
+    return any("within" in each.values for each in standing(study, status.choice))
 
 
 def next_step(study: Study, view: RiskUtilityMap, status: DecisionStatus) -> None:
@@ -143,14 +138,14 @@ def next_step(study: Study, view: RiskUtilityMap, status: DecisionStatus) -> Non
     choice = status.choice
     assert choice is not None
     index = study.find(choice.label)[0].index
-    cautions, obstacles = standing(study, choice)
+    obstacles, cautions = (of_severity(standing(study, choice), severity) for severity in ("obstacle", "caution"))
     if cautions and status.state != "released":
-        lines = bullets(f"{upper_first(caution_text(caution))}." for caution in cautions)
+        lines = bullets(map(words, cautions))
         st.warning(markdown("**To bear in mind**\n{}", lines), icon=":material/info:")
     if status.state == "released":
         return
     if obstacles:
-        lines = bullets(f"{upper_first(obstacle_text(obstacle))}." for obstacle in obstacles)
+        lines = bullets(map(words, obstacles))
         st.error(markdown("**What stands against this release**\n{}", lines), icon=":material/block:")
     st.subheader("Next step", anchor=False)
     if status.state in ("draft", "returned"):

@@ -8,9 +8,8 @@ import numpy as np
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from engine.common.wording import upper_first
 from engine.decision.altered_groups import altered_groups, altered_share, group_caution, groups_to_show
-from engine.decision.cautions import caution_text
+from engine.decision.statements import words
 from engine.plan.key_table import N_RULE
 from engine.report.describe import Changes
 from engine.report.inspection import SIZES, small_cells, weighted_levels
@@ -186,7 +185,7 @@ def carried(study: Study, release: Remade, which: Which) -> None:
         return
     st.subheader(recognised.CARRIED, anchor=False)
     if caution := group_caution(groups, rate, min_n):
-        st.warning(f"{upper_first(caution_text(caution))}.", icon=":material/warning:")
+        st.warning(words(caution), icon=":material/warning:")
     shown = groups_to_show(groups, min_n, _GROUPS)
     st.dataframe(
         {

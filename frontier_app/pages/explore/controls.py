@@ -9,7 +9,7 @@ import numpy as np
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from engine.decision.release_check import percent
+from engine.decision.statements import percent
 from engine.frontier.risk_utility_map import RiskUtilityMap
 from engine.frontier.selection import middle
 from engine.measures import MeasureCall

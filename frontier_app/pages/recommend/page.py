@@ -13,7 +13,8 @@ from engine.common.wording import upper_first
 from engine.decision.bound_words import example_bound, figure_words
 from engine.decision.choice import choose, planned_indices
 from engine.decision.disclosure_text import disclosure_warning
-from engine.decision.slope import beaten_by_original, beaten_text
+from engine.decision.gate import beaten_by_original
+from engine.decision.statements import words
 from engine.decision.states import DecisionStatus, decision_status, withhold
 from engine.frontier.neighbours import lettered
 from engine.frontier.risk_utility_map import RiskUtilityMap
@@ -256,7 +257,7 @@ def _against_nothing(
     if index is None or slope is None:
         return
     if beaten := beaten_by_original(view, index, float(slope)):
-        st.warning(f"{upper_first(beaten_text(beaten))}.", icon=":material/warning:")
+        st.warning(words(beaten), icon=":material/warning:")
 
 
 def _alternatives(view: RiskUtilityMap, index: int, letters: dict[int, str]) -> list[dict[str, str]]:

@@ -10,7 +10,6 @@ import pytest
 
 from engine.data.io.readers import read_table
 from engine.decision.altered_groups import AlteredGroup, altered_groups, altered_share, group_caution, groups_to_show
-from engine.decision.cautions import CautionKind
 from engine.measures import call
 from engine.plan import AttributePlan, DataPlan, Plan
 from engine.plan.mechanism import MechanismPlan
@@ -69,8 +68,10 @@ def test_a_third_of_the_small_group_and_a_twentieth_of_the_large_carry_a_swap_of
     rate = altered_share(realisation)
     assert rate == pytest.approx(0.1, abs=1e-4)
     caution = group_caution(groups, rate, plan.tolerances.min_n)
-    assert caution is not None and caution.kind is CautionKind.UNEVEN_GROUPS
-    assert caution.group == "Race: Non-White" and caution.value == pytest.approx(0.345 / 0.1, abs=0.01)
+    assert caution is not None and caution.kind == "uneven_group"
+    assert caution.values["group"] == "Race: Non-White" and caution.values["times"] == pytest.approx(
+        0.345 / 0.1, abs=0.01
+    )
 
 
 def _group(records: int, altered: int) -> AlteredGroup:
@@ -85,7 +86,7 @@ def test_a_caution_needs_records_a_share_far_above_the_rate_and_more_than_chance
     assert group_caution([_group(50, 20)], rate, min_n) is not None
     assert group_caution([_group(10_000, 2_140)], rate, min_n) is not None
     worst = group_caution([_group(10_000, 3_000), _group(100, 50), _group(500, 160)], rate, min_n)
-    assert worst is not None and worst.group == "A: 100/50" and worst.value == pytest.approx(5)
+    assert worst is not None and worst.values["group"] == "A: 100/50" and worst.values["times"] == pytest.approx(5)
     assert group_caution([_group(100, 0)], 0.0, min_n) is None
 
 

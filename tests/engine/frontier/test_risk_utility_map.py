@@ -13,6 +13,7 @@ from engine.frontier.selection import middle
 from engine.plan import DecisionPlan, SpacePlan, edit_plan
 from engine.plan.samples import load
 from engine.release.results import RunStatus
+from engine.release.scenarios import Choice
 from engine.release.spec import ReleaseSpec
 from engine.study.decision_log import entries
 from engine.study.map_reader import objective_indices, realisation_of, risk_utility_map
@@ -281,6 +282,11 @@ def test_a_map_before_anything_has_run(tmp_path):
         assert [RunStatus(code).word for code in (OK, FAILED, NOOP)] == ["ok", "failed", "noop"]
 
 
+def cautioned(choice: Choice) -> list[str]:
+    """The kinds of caution that a choice was recorded with."""
+    return [each["kind"] for each in choice.record["cautions"]]
+
+
 def test_a_slope_that_picks_what_loses_to_doing_nothing_says_so(study):
     """Doing nothing has risk 0.3 and loses no use: of slope 1 the best sum is 0.42, of slope 0.1 it is 0.17."""
     view = risk_utility_map(study)
@@ -289,24 +295,20 @@ def test_a_slope_that_picks_what_loses_to_doing_nothing_says_so(study):
     assert view.beaten_by_original(3, 1.0) is None  # no completed run
     steep, flat = choose(study, view, "slope", slope=1.0), choose(study, view, "slope", slope=0.1)
     assert steep.rule == "best on the straight line of slope 1 between small-cell risk and Hellinger distance"
-    said = [text for text in steep.record["cautions"] if "doing nothing is better" in text]
-    assert said == [
-        "by the slope that picks it, doing nothing is better: risk + slope × loss of utility is 0.42 for it and 0.3 "
-        "for the data unchanged"
-    ]
-    assert not any("doing nothing is better" in text for text in flat.record["cautions"])
+    (said,) = (each["values"] for each in steep.record["cautions"] if each["kind"] == "beaten_by_original")
+    assert (said["candidate"], said["original"]) == pytest.approx((0.42, 0.3)) and not said["utility_only"]
+    assert "beaten_by_original" not in cautioned(flat)
     by_hand = choose(study, view, "by hand", candidate=steep.label)
-    assert not any("doing nothing is better" in text for text in by_hand.record["cautions"])
+    assert "beaten_by_original" not in cautioned(by_hand)
 
 
 def test_the_slope_of_the_plan_is_held_against_doing_nothing_too(tmp_path):
     with study_of(tmp_path, ENOUGH, DecisionPlan("small_cells", "hellinger", slope="1")) as study:
         view = risk_utility_map(study)
         for label in (None, study.scenarios[1].label):  # by the rule, and by hand what the rule picks
-            said = choose(study, view, "as planned", candidate=label).record["cautions"]
-            assert any("doing nothing is better" in text for text in said)
-        other = choose(study, view, "by hand", candidate=study.scenarios[0].label).record["cautions"]
-        assert not any("doing nothing is better" in text for text in other)
+            assert "beaten_by_original" in cautioned(choose(study, view, "as planned", candidate=label))
+        other = choose(study, view, "by hand", candidate=study.scenarios[0].label)
+        assert "beaten_by_original" not in cautioned(other)
 
 
 def test_equal_sums_in_other_last_bits_are_no_reason_to_do_nothing(tmp_path):
@@ -332,9 +334,7 @@ def test_a_choice_says_what_to_bear_in_mind(tmp_path):
         assert within >= 0.9 * 12 and choice.record["obstacles"] == []
         assert choice.record["run"]["place"] == 1 + int((runs < runs[first - 1]).sum())
         assert (choice.record["run"]["within"], choice.record["run"]["of"]) == (within, 12)
-        cautions = " | ".join(choice.record["cautions"])
-        assert f"{within} of 12 runs" in cautions and "does not settle whether 90 % of all runs do" in cautions
-        assert "has not been run again on fresh replicates" in cautions and choice.record["fresh"] is None
+        assert cautioned(choice) == ["limit_set_late", "not_rechecked"] and choice.record["fresh"] is None
         nothing = next(s for s in study.scenarios if s.spec.rate == "0")
         with pytest.raises(UsageError, match="changes nothing"):
             choose(study, view, "test", candidate=nothing.label)
@@ -342,9 +342,10 @@ def test_a_choice_says_what_to_bear_in_mind(tmp_path):
         logged = entries(study)[-1]
         assert logged.event == "rechecked"
         assert logged.detail == {"candidates": [study.scenarios[best].label], "replicates": 12}
-        again = choose(study, view, "test", max_risk=0.002).record
+        chosen = choose(study, view, "test", max_risk=0.002)
+        again = chosen.record
         assert again["fresh"]["small_cells"]["mean"] == pytest.approx(study.runs.results("fresh").values[:, 0].mean())
-        assert "recheck" not in " ".join(again["cautions"])
+        assert cautioned(chosen) == ["limit_set_late"]
 
 
 def test_a_bound_tried_first_is_one_that_the_middle_of_the_frontier_meets(tmp_path):

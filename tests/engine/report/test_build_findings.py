@@ -134,7 +134,7 @@ def test_a_choice_of_another_candidate_is_no_recommendation_of_this_one(case: Ca
 @pytest.mark.slow
 def test_a_caution_that_fresh_runs_have_answered_is_gone(tmp_path):
     case = case_of(tmp_path, plan_of(measures=("small_cells", "hellinger"), analyses=(), edits=()))
-    warned = "Its figures are those that led to the choice; it has not been run again on fresh draws."
+    warned = "Not yet confirmed on fresh runs."
     assert warned in case.findings.recommendation.cautions
     recheck(
         case.study,

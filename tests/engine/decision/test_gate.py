@@ -10,15 +10,15 @@ from math import comb
 import numpy as np
 import pytest
 
-from engine.decision.release_check import Obstacle, ObstacleKind, obstacle_text, obstacles, released_run
-from engine.frontier.chance import ShareWithin
+from engine.decision.gate import obstacles, released_run
+from engine.decision.statements import of_severity
 from engine.release.results import Results, RunStatus
 from engine.study.map_reader import risk_utility_map
 from tests.engine.frontier.test_risk_utility_map import ORIGINAL, study_of
 
 NINE_TENTHS = Fraction(9, 10)
 
-Check = Callable[..., list[ObstacleKind]]
+Check = Callable[..., list[str]]
 
 
 @pytest.fixture(scope="module")
@@ -35,7 +35,7 @@ def check(tmp_path_factory: pytest.TempPathFactory) -> Check:
         original: float = 0.03,
         fresh: Sequence[float] | None = None,
         failed: Sequence[int] = (),
-    ) -> list[ObstacleKind]:
+    ) -> list[str]:
         return _kinds(
             replace(view, original=np.array([original, 0, 0])),
             _runs(risk, failed),
@@ -55,14 +55,12 @@ def _runs(risk: Sequence[float], failed: Sequence[int]) -> Results:
     return Results(0 * ones, np.arange(1, len(risk) + 1), status, ones, values)
 
 
-def _kinds(view, runs: Results, **against) -> list[ObstacleKind]:
-    """The kinds of obstacle against the first of some runs, each of which has words."""
+def _kinds(view, runs: Results, **against) -> list[str]:
+    """The kinds of obstacle against the first of some runs, with the figure that each is of."""
     found = obstacles(view, runs, 0, **against)
-    for obstacle in found:
-        text = obstacle_text(obstacle)
-        assert "nan" not in text
-        assert "{" not in text
-    return [obstacle.kind for obstacle in found]
+    assert of_severity(found, "obstacle") == found
+    of = {True: "fresh", False: ""}
+    return [f"{one.kind} {one.values.get('of') or of[bool(one.values.get('fresh'))]}".strip() for one in found]
 
 
 def test_nothing_stands_against_a_run_within_the_bound_among_enough_such_runs(check):
@@ -70,58 +68,58 @@ def test_nothing_stands_against_a_run_within_the_bound_among_enough_such_runs(ch
 
 
 def test_a_run_above_the_bound_is_not_released_however_low_the_mean(check):
-    assert check([0.025, *[0.01] * 19]) == [ObstacleKind.RUN_ABOVE_BOUND]
+    assert check([0.025, *[0.01] * 19]) == ["over_limit run"]
 
 
 def test_a_run_as_risky_as_the_original_is_not_released_even_without_a_bound(check):
-    assert check([0.03] + [0.01] * 19, bound=None) == [ObstacleKind.RUN_NOT_SAFER]
+    assert check([0.03] + [0.01] * 19, bound=None) == ["not_safer run"]
     assert check([0.029] + [0.01] * 19, bound=None) == []
 
 
 def test_a_safe_run_of_a_candidate_that_is_riskier_on_average_than_doing_nothing_is_luck(check):
-    assert check([0.029] + [0.031] * 19, bound=None) == [ObstacleKind.MEAN_NOT_SAFER]
+    assert check([0.029] + [0.031] * 19, bound=None) == ["not_safer mean"]
     assert check([0.029] + [0.030] * 19, bound=None) == []
 
 
 def test_nine_runs_support_no_choice_and_ten_do(check):
-    assert check([0.01] * 9) == [ObstacleKind.TOO_FEW_RUNS]
+    assert check([0.01] * 9) == ["too_few_runs"]
     assert check([0.01] * 10) == []
     assert check([0.01] * 10, probability=None) == []
-    assert check([0.01] * 9, probability=None) == [ObstacleKind.TOO_FEW_RUNS]
-    assert check([0.01] * 12, failed=(9, 10, 11)) == [ObstacleKind.TOO_FEW_RUNS]
+    assert check([0.01] * 9, probability=None) == ["too_few_runs"]
+    assert check([0.01] * 12, failed=(9, 10, 11)) == ["too_few_runs"]
 
 
 def test_a_bound_on_single_runs_is_not_met_by_a_mean(check):
     runs = [0.001] * 17 + [0.021] * 3  # a mean of .004
-    assert check(runs) == [ObstacleKind.TOO_RARELY_WITHIN]
+    assert check(runs) == ["rarely_within"]
     assert check(runs, probability=None) == []
     assert check([0.001] * 18 + [0.021] * 2) == []
 
 
 def test_a_mean_above_the_bound_where_the_bound_is_on_the_mean(check):
-    assert check([0.019] + [0.03] * 19, probability=None) == [ObstacleKind.MEAN_ABOVE_BOUND]
+    assert check([0.019] + [0.03] * 19, probability=None) == ["over_limit mean"]
 
 
 def test_fresh_runs_that_do_not_confirm_the_figure_stop_the_submission(check):
-    both = [ObstacleKind.FRESH_ABOVE_BOUND, ObstacleKind.FRESH_TOO_RARELY_WITHIN]
+    both = ["over_limit fresh", "rarely_within fresh"]
     assert check([0.01] * 20, fresh=[0.0201] * 5) == both
-    assert check([0.01] * 20, probability=None, fresh=[0.0201] * 5) == [ObstacleKind.FRESH_ABOVE_BOUND]
+    assert check([0.01] * 20, probability=None, fresh=[0.0201] * 5) == ["over_limit fresh"]
 
 
 def test_fresh_runs_that_clearly_refute_the_plans_probability_stop_the_submission_though_their_mean_does_not(check):
     """Of 50 fresh runs 40 meet it, so 66 to 90.0 % of all do, and of 41 at most 91 %."""
     few, more = ([0.01] * within + [0.025] * (50 - within) for within in (40, 41))
-    assert check([0.01] * 20, fresh=few) == [ObstacleKind.FRESH_TOO_RARELY_WITHIN]
-    assert check([0.01] * 20, fresh=more) == [ObstacleKind.TOO_FEW_FRESH_RUNS]
+    assert check([0.01] * 20, fresh=few) == ["rarely_within fresh"]
+    assert check([0.01] * 20, fresh=more) == ["too_few_runs fresh"]
     assert check([0.01] * 20, fresh=few, probability=None) == []
 
 
 def test_fresh_runs_that_cannot_tell_stop_the_submission(check):
     """Of 100 fresh runs 96 meet it, so 90.1 to 98.9 % of all do, and of 95 at least 88.7 %."""
     within = {n: [0.01] * n + [0.025] * (100 - n) for n in (95, 96)}
-    assert check([0.01] * 20, fresh=[0.01] * 2) == [ObstacleKind.TOO_FEW_FRESH_RUNS]
-    assert check([0.01] * 20, fresh=[0.01] * 99) == [ObstacleKind.TOO_FEW_FRESH_RUNS]
-    assert check([0.01] * 20, fresh=within[95]) == [ObstacleKind.FRESH_UNSETTLED]
+    assert check([0.01] * 20, fresh=[0.01] * 2) == ["too_few_runs fresh"]
+    assert check([0.01] * 20, fresh=[0.01] * 99) == ["too_few_runs fresh"]
+    assert check([0.01] * 20, fresh=within[95]) == ["share_unsettled"]
     assert check([0.01] * 20, fresh=within[96]) == []
     assert check([0.01] * 20, fresh=[0.01] * 2, probability=None) == []
 
@@ -132,27 +130,13 @@ def test_no_count_of_fresh_runs_that_leaves_ninety_percent_open_is_submitted_wit
     chance = [comb(100, k) * 9**k / 10**100 for k in range(101)]
     tells = sum(chance[within:]) <= 0.025 or sum(chance[: within + 1]) <= 0.025
     found = check([0.01] * 20, fresh=[0.01] * within + [0.0200001] * (100 - within))
-    assert (ObstacleKind.FRESH_UNSETTLED not in found) == tells
-
-
-def test_the_words_of_a_refuted_choice_say_what_to_do():
-    obstacle = Obstacle(
-        ObstacleKind.FRESH_TOO_RARELY_WITHIN,
-        limit=0.02,
-        share=ShareWithin(30, 50, 0.452, 0.736),
-        probability=NINE_TENTHS,
-    )
-    assert obstacle_text(obstacle) == (
-        "of the fresh runs only 30 of 50 runs (95 % interval 45.2 to 73.6 %) meet the bound 0.02, clearly fewer than"
-        " the 90 % that the plan asks for (add runs with an adaptive sweep until the choice is settled, and choose"
-        " again)"
-    )
+    assert ("share_unsettled" not in found) == tells
 
 
 def test_a_run_without_a_figure_meets_no_limit(check):
     assert check([np.nan] * 20) == [
-        ObstacleKind.RUN_WITHOUT_FIGURE,
-        ObstacleKind.TOO_RARELY_WITHIN,
+        "no_figure run",
+        "rarely_within",
     ]
 
 
@@ -162,7 +146,7 @@ def test_data_without_a_figure_set_no_limit(check):
 
 def test_where_nothing_is_at_risk_a_run_without_risk_is_as_good(check):
     assert check([0.0] * 12, original=0.0) == []
-    assert check([0.001, *[0.0] * 11], original=0.0) == [ObstacleKind.RUN_NOT_SAFER, ObstacleKind.MEAN_NOT_SAFER]
+    assert check([0.001, *[0.0] * 11], original=0.0) == ["not_safer run", "not_safer mean"]
 
 
 def test_the_place_of_a_run_among_its_siblings(tmp_path):
