@@ -171,9 +171,10 @@ def _read(path: Path, *, follow: bool = False) -> dict[str, Any]:
     try:
         content = read_json(path, follow=follow)
     except FileNotFoundError:
-        raise (UsageError if follow else EngineError)(  # a folder that is there is no bundle
-            f"'{path.name}' does not exist; give the manifest of an export, or the folder of an analyst's bundle"
-        ) from None
+        give = "give the manifest of an export, or the folder of an analyst's bundle"
+        if follow:
+            raise UsageError(f"'{path.name}' does not exist; {give}") from None
+        raise EngineError(f"the folder holds no '{path.name}' of an analyst; {give}") from None
     except OSError as error:
         raise EngineError(f"'{path.name}' cannot be read: {error.strerror}") from None
     if not isinstance(content, dict):

@@ -56,8 +56,9 @@ def verify(path: str | Path, study: str | Path | None = None) -> list[CheckResul
     """
     folder = Path(path)
     if not folder.is_dir():
-        wrong = EngineError if folder.exists() else UsageError
-        raise wrong(f"'{folder.name}' is no folder; give the folder of a bundle")
+        if not folder.exists():
+            raise UsageError(f"'{folder.name}' does not exist; give the folder of a bundle")
+        raise EngineError(f"'{folder.name}' is no folder; give the folder of a bundle")
     bundles = bundles_in(folder)
     if not bundles:
         raise EngineError(

@@ -110,7 +110,9 @@ def _run(arguments: list[str]) -> int:
             _flush()
             return 0
         check_texts(arguments)
-        args = build_parser().parse_args(arguments, argparse.Namespace(report=report))
+        args, unknown = build_parser().parse_known_args(arguments, argparse.Namespace(report=report))
+        if unknown:  # with the usage of the command, which the parser of all commands does not print
+            args.command.error(f"unrecognized arguments: {' '.join(unknown)}")
         with private_files(), external_beside(getattr(args, name, None) for name in ("plan", "data", "study")):
             _warn_of_open_key(args)
             code = int(args.run(args) or 0)

@@ -30,5 +30,5 @@ def add_command(
 ) -> argparse.ArgumentParser:
     """Add the command ``name`` that calls ``run`` with its arguments; returns its parser, for its options."""
     parser = commands.add_parser(name, help=summary, description=summary[0].upper() + summary[1:] + ".")
-    parser.set_defaults(run=run)
+    parser.set_defaults(run=run, command=parser)
     return parser

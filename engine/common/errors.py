@@ -73,8 +73,8 @@ class EngineError(Exception):
 
 
 class UsageError(EngineError):
-    """The request itself is wrong (exit code 2): an unknown name, a value out of range, options that exclude each
-    other."""
+    """The request itself is wrong (exit code 2): an unknown name, the path of nothing, a value out of range, options
+    that exclude each other.  A file that is there and of another kind stands in the way (exit code 1)."""
 
     exit_code = 2
 

@@ -26,7 +26,7 @@ def read_key(path: Path) -> bytes:
     try:
         content = read_plain(path, _MOST_BYTES, follow=True)
     except FileNotFoundError:
-        raise EngineError(
+        raise UsageError(
             f"key file '{path.name}' does not exist; without its key a study cannot go on. Name it", Remedy.KEY_FILE
         ) from None
     except OSError:
@@ -36,7 +36,7 @@ def read_key(path: Path) -> bytes:
     except ValueError:
         key = content
     if len(key) != KEY_BYTES:
-        raise UsageError(f"key file '{path.name}' holds no study key; wanted {2 * KEY_BYTES} hexadecimal digits")
+        raise EngineError(f"key file '{path.name}' holds no study key; wanted {2 * KEY_BYTES} hexadecimal digits")
     return key
 
 

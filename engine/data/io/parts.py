@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
 
-from engine.common.errors import EngineError, UsageError
+from engine.common.errors import EngineError
 from engine.common.os_support import arrow_file
 from engine.common.printable import is_blank
 from engine.common.wording import first_twice
@@ -87,24 +87,24 @@ def files_of(path: Path) -> list[tuple[Path, tuple[tuple[str, str | None], ...]]
         if any(step.startswith((".", "_")) for step in steps) or file.is_dir():
             continue
         if file.suffix.lower() not in STREAMED:
-            raise UsageError(
+            raise EngineError(
                 f"folder '{path.name}' holds '{file.name}'; its files must end in {STREAMED[0]}, {STREAMED[1]} or "
                 f"{STREAMED[2]}, so move it elsewhere"
             )
         if plain := next((step for step in steps[:-1] if "=" not in step), None):
-            raise UsageError(
+            raise EngineError(
                 f"folder '{path.name}' holds the folder '{plain}', whose name is not of the form key=value; parts lie "
                 "in the folder itself or in such folders, so move it elsewhere"
             )
         files.append((file, tuple(_added(path, step) for step in steps[:-1] if "=" in step)))
     if not files:
-        raise UsageError(
+        raise EngineError(
             f"folder '{path.name}' holds no data; give a folder with files ending in {STREAMED[0]}, {STREAMED[1]} or "
             f"{STREAMED[2]}"
         )
     kinds = sorted({file.suffix.lower() == ".parquet" for file, _ in files})
     if len(kinds) > 1:
-        raise UsageError(f"folder '{path.name}' holds both CSV and Parquet files; give a folder with files of one kind")
+        raise EngineError(f"folder '{path.name}' holds both CSV and Parquet files; give one with files of one kind")
     return files
 
 

@@ -52,23 +52,23 @@ LARGE = 1 << 24
 def read_table(path_or_name: str | Path) -> RawTable:
     """The records of a file ending in one of :data:`EXTENSIONS`.
 
-    A wrong path or extension is a :class:`UsageError`; a file that is empty, ragged, not UTF-8 or corrupt is an
-    :class:`EngineError` that names the line where it can.
+    A path of nothing is a :class:`UsageError`; a file of another kind, or one that is empty, ragged, not UTF-8 or
+    corrupt, is an :class:`EngineError` that names the line where it can.
     """
     path, began = Path(path_or_name), time.perf_counter()
     extension = path.suffix.lower()
     if path.is_dir():
-        raise UsageError(f"'{path.name}' is a folder; give a file ending in {_alternatives(EXTENSIONS)}")
+        raise EngineError(f"'{path.name}' is a folder; give a file ending in {_alternatives(EXTENSIONS)}")
     if not path.exists():
         raise UsageError(f"file '{path.name}' does not exist; check the spelling and the folder")
     if extension not in EXTENSIONS:
         described = f"'{extension}'" if extension else "no extension"
-        raise UsageError(
+        raise EngineError(
             f"file '{path.name}' has {described}, supported are {_alternatives(EXTENSIONS)}; export it as one of these"
         )
     try:
         if kind := kind_of(path, follow=True):
-            raise UsageError(f"'{path.name}' is {kind}; give a file, whose end can be known")
+            raise EngineError(f"'{path.name}' is {kind}; give a file, whose end can be known")
         if path.stat().st_size == 0:
             raise EngineError(f"file '{path.name}' is empty; it needs a header line and records")
         if extension in STATISTICAL:

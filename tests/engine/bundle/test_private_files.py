@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from engine.cli.main import main
-from engine.common.errors import UsageError
+from engine.common.errors import EngineError
 from engine.common.os_support import write_private
 from engine.study.keys import read_key, read_or_make_key
 from tests import forked_commands
@@ -143,7 +143,7 @@ def test_a_key_that_others_may_read_is_said(folder: Path, capsys: pytest.Capture
 @pytest.mark.parametrize("content", [b"0123456789abcdef", b"0123456789ABCDEF\n", b"01", b""])
 def test_half_a_key_is_no_key(tmp_path: Path, content: bytes) -> None:
     (tmp_path / "k").write_bytes(content)
-    with pytest.raises(UsageError, match="holds no study key; wanted 32 hexadecimal digits"):
+    with pytest.raises(EngineError, match="holds no study key; wanted 32 hexadecimal digits"):
         read_key(tmp_path / "k")
 
 

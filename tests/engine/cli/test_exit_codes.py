@@ -10,6 +10,8 @@ from pathlib import Path
 import pytest
 
 from engine.cli.main import build_parser, main
+from engine.common.errors import EngineError
+from engine.study.keys import read_key
 
 
 def leaves(
@@ -52,8 +54,9 @@ def asked_for(parser: argparse.ArgumentParser, named: str) -> list[str]:
 
 @pytest.mark.parametrize("words", COMMANDS, ids=" ".join)
 def test_a_wrong_option_is_wrong_usage(words: tuple[str, ...], capsys: pytest.CaptureFixture[str]):
-    assert code_of(*words, "--no-such-option") == 2
-    assert capsys.readouterr().err
+    assert code_of(*words, *asked_for(COMMANDS[words], "1"), "--no-such-option") == 2
+    said = capsys.readouterr().err
+    assert said.startswith(f"usage: frontier {' '.join(words)} ") and "--no-such-option" in said
 
 
 @pytest.mark.parametrize("words", [w for w in COMMANDS if asked_for(COMMANDS[w], "")], ids=" ".join)
@@ -72,18 +75,64 @@ def test_usage_lines_name_what_they_take(words: tuple[str, ...], monkeypatch: py
     assert usage.startswith(f"usage: frontier {' '.join(words)} ") and not re.search(r"  |\{\}|None", usage)
 
 
+@pytest.mark.parametrize("named", ["nothing.csv", "folder", "table.csv", "other.txt"])
 @pytest.mark.parametrize(
     "words",
-    [("status",), ("cancel",), ("show",), ("choose", "--why", "so"), ("decide",), ("verify",), ("diff", "a.txt")],
+    [
+        ("status", "{}"),
+        ("cancel", "{}"),
+        ("show", "{}"),
+        ("choose", "{}", "--why", "so"),
+        ("decide", "{}"),
+        ("memo", "{}", "--out", "memo.html"),
+        ("recheck", "{}", "--data", "czech"),
+        ("measure", "{}", "--data", "czech", "--measures", "hellinger"),
+        ("export", "{}", "--data", "czech", "--out", "bundle"),
+        ("verify", "{}"),
+        ("replay", "{}", "--data", "czech"),
+        ("apply", "{}", "--data", "table.csv", "--id", "a"),
+        ("diff", "{}", "{}"),
+    ],
     ids=lambda words: words[0],
 )
-def test_a_file_of_another_kind_stands_in_the_way(
-    words: tuple[str, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+def test_a_path_of_nothing_is_wrong_usage_and_a_thing_of_another_kind_stands_in_the_way(
+    words: tuple[str, ...],
+    named: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ):
     monkeypatch.chdir(tmp_path)
-    (tmp_path / "a.txt").write_text("neither a study nor a bundle\n")
-    assert code_of(*words, "a.txt") == 1
-    assert "a.txt" in capsys.readouterr().err
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "other.txt").write_text("neither a study nor a bundle\n")
+    (tmp_path / "table.csv").write_text("a,b\n1,2\n")
+    nothing = named == "nothing.csv"
+    assert code_of(*(word.format(named) for word in words)) == (2 if nothing else 1)
+    assert ("does not exist" in capsys.readouterr().err) == nothing
+
+
+@pytest.mark.parametrize("command", [("plan", "init"), ("space",), ("sweep", "--study", "a.study")], ids=lambda c: c[0])
+@pytest.mark.parametrize(("data", "code"), [("nothing.csv", 2), ("folder", 1), ("other.txt", 1), ("key=1", 1)])
+def test_data_that_are_not_there_are_wrong_usage_and_other_things_stand_in_the_way(
+    command: tuple[str, ...], data: str, code: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "key=1").mkdir()
+    (tmp_path / "key=1" / "notes.txt").write_text("no data\n")
+    (tmp_path / "other.txt").write_text("no data\n")
+    assert code_of(*command, data) == code
+
+
+@pytest.mark.parametrize(("key", "code"), [("nothing", 2), ("folder", 1), ("text", 1)])
+def test_a_key_that_is_not_there_is_wrong_usage_and_a_file_without_one_stands_in_the_way(
+    key: str, code: int, tmp_path: Path
+):
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "text").write_text("no key\n")
+    with pytest.raises(EngineError) as caught:
+        read_key(tmp_path / key)
+    assert caught.value.exit_code == code
 
 
 @pytest.mark.parametrize(

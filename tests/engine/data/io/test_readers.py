@@ -155,13 +155,14 @@ def test_a_byte_that_is_not_utf8_is_found_behind_the_header_block(tmp_path: Path
         ),
     ],
 )
-def test_a_wrong_request_is_a_usage_error(tmp_path: Path, name: str, message: str) -> None:
+def test_only_a_file_that_is_not_there_is_a_usage_error(tmp_path: Path, name: str, message: str) -> None:
     (tmp_path / "folder").mkdir()
     write(tmp_path / "a.xlsx", "x")
     write(tmp_path / "plain", "x")
-    with pytest.raises(UsageError) as caught:
+    with pytest.raises(EngineError) as caught:
         read_table(tmp_path / name)
     assert str(caught.value) == message
+    assert isinstance(caught.value, UsageError) == (name == "none.csv")
 
 
 def test_parquet_keeps_types_and_nulls(tmp_path: Path) -> None:
@@ -307,7 +308,7 @@ def test_a_file_without_an_end_is_refused(tmp_path: Path, extension: str) -> Non
     os.mkfifo(path)
     (tmp_path / f"b.{extension}").symlink_to("/dev/zero")
     for name, kind in ((path.name, "a named pipe"), (f"b.{extension}", "a device")):
-        with pytest.raises(UsageError) as caught:
+        with pytest.raises(EngineError) as caught:
             read_table(tmp_path / name)
         assert str(caught.value) == f"'{name}' is {kind}; give a file, whose end can be known"
 

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pytest
 from pyarrow import parquet
 
-from engine.common.errors import EngineError, UsageError
+from engine.common.errors import EngineError
 from engine.data.io.readers import read_table
 from engine.data.io.stream import first_records, open_stream
 from engine.data.microdata import RawTable
@@ -106,7 +106,7 @@ def test_folders_that_are_no_one_data_set_are_refused(tmp_path: Path, files: dic
 def test_parts_of_several_kinds_or_types_are_refused(tmp_path: Path) -> None:
     (tmp_path / "a.csv").write_text("x\n1\n")
     parquet.write_table(pa.table({"x": pa.array([1], pa.int32())}), tmp_path / "b.parquet")
-    with pytest.raises(UsageError, match="holds both CSV and Parquet files"):
+    with pytest.raises(EngineError, match="holds both CSV and Parquet files"):
         open_stream(tmp_path)
     (tmp_path / "a.csv").unlink()
     parquet.write_table(pa.table({"x": pa.array([1], pa.int64())}), tmp_path / "c.parquet")
