@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from math import isfinite
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -30,6 +31,7 @@ class WeightCheck:
     _faults: dict[str, tuple[int, int]] = field(default_factory=dict)
     _numbers: bool = False
     _positive: bool = False
+    _sum: float = 0.0
 
     def add(self, values: pa.Array, codes: np.ndarray, about: ColumnLabels = NO_LABELS) -> None:
         """Look at further records: distinct ``values`` and the code of each record, -1 for none."""
@@ -50,6 +52,8 @@ class WeightCheck:
         used = counts > 0
         self._numbers |= bool((used & ~absent & finite).any())
         self._positive |= bool((used & ~absent & (figures > 0)).any())
+        with np.errstate(over="ignore"):  # that is what is looked for
+            self._sum += float((counts * np.where(used & ~absent & finite, figures, 0) ** 2).sum())
         self.n_records += len(codes)
 
     def refuse(self) -> None:
@@ -63,6 +67,11 @@ class WeightCheck:
             raise EngineError(
                 f"weight names column '{self.name}', which is {listed(found)} of {self.n_records:,}; every record "
                 "needs a finite weight of 0 or more: correct these, take the records out, or carry the column instead"
+            )
+        if not isfinite(self._sum):
+            raise EngineError(
+                f"weight names column '{self.name}', whose values are so large that their squares have no finite sum; "
+                "divide all of them by one number"
             )
         if not self._positive:
             raise EngineError(

@@ -15,6 +15,7 @@ from engine.plan.attribute import AttributePlan
 from engine.plan.column_assignment import assign_columns
 from engine.plan.column_heuristics import says_missing
 from engine.plan.column_labels import labelled_as_far
+from engine.plan.doubtful_numbers import doubtful_numbers
 from engine.plan.doubtful_values import undecided_codes
 from engine.plan.mismatches import (
     KINDS,
@@ -81,6 +82,7 @@ def _found(plan: Plan, table: RawTable) -> Iterator[Mismatch]:
         yield from undecided_codes(plan, attribute, table)
         levels[attribute.name] = view.levels
         yield from _of_levels(attribute, table, view, codes)
+    yield from doubtful_numbers(plan, table)
     for rule in plan.edits:
         for name, forbidden in rule.forbid:
             for level in forbidden:

@@ -150,9 +150,9 @@ def _with_columns(plan: Plan, rows: Mapping[str, CodebookRow]) -> Plan:
     new = {name: row.column(name) for name, row in rows.items()}
     new = {name: column for name, column in new.items() if column != ColumnPlan(name)}
     columns = {column.name: column for column in plan.data.columns}
-    for name, column in new.items():  # a codebook does not say how numbers are written
+    for name, column in new.items():  # a codebook says neither how numbers are written nor what is real
         before = columns.get(name, column)
-        columns[name] = replace(column, decimal=before.decimal, thousands=before.thousands)
+        columns[name] = replace(column, decimal=before.decimal, thousands=before.thousands, real=before.real)
     return replace(plan, data=replace(plan.data, columns=tuple(columns.values())))
 
 

@@ -12,6 +12,7 @@ from engine.common.notation import PLAIN
 from engine.common.raw_values import is_number, texts
 from engine.data.labels import ColumnLabels
 from engine.data.microdata import RawColumn
+from engine.plan.missing_codes import MISSING_WORDS, code_like
 from engine.plan.partition import Partition
 from engine.plan.types import DEFAULT_MISSING
 
@@ -22,11 +23,6 @@ _MOST_VALUES = 5000  # a column of more distinct values is not searched for code
 _SKIP_WORDS = re.compile(
     r"\b(valid|legitimate|legit)\W*skip|\bskip(ped)?\b|inapplicable|not\W+applicable|not\W+asked|not\W+in\W+universe|"
     r"does\W+not\W+apply|\bniu\b|\binap\b",
-    re.IGNORECASE,
-)
-_MISSING_WORDS = re.compile(
-    r"\b(refus\w*|don'?t\W+know|do\W+not\W+know|not\W+ascertained|missing|no\W+answer|not\W+stated|not\W+reported|"
-    r"nonresponse|non-response|unknown|not\W+available|dk)\b",
     re.IGNORECASE,
 )
 _WEIGHT_NAME = re.compile(
@@ -46,6 +42,7 @@ _UNIT_NAME = re.compile(
 )
 _MOST_MEMBERS = 15  # of a household; larger groups are places, schools or classes
 _IN_HOUSEHOLDS = 0.98  # share of records that stand in groups of so many
+_NUMBERED = 0.9  # share of records that have a number at all
 _LEAST_TOGETHER = 0.05  # share of groups of several records from which a column does not number records with errors
 _FLAG_NAMES = (
     re.compile(r"(?:imp|impf|imputed|flag|f|i|alloc|q)_(.+)", re.IGNORECASE),
@@ -73,25 +70,39 @@ def is_id(column: Partition, facts: Facts) -> bool:
 
 
 def numbers_units(column: RawColumn, facts: Facts) -> bool:
-    """Return whether a column numbers households: whole numbers or texts without gaps, nearly all of them of 1 to 15
-    records, with a name that says so or with the records of each number together in the file."""
+    """Return whether a column numbers households: whole numbers or texts, nearly all of them of 1 to 15 records, with
+    a name that says so or with the records of each number together in the file.  Few records may have none, or a code
+    for missing in its place."""
     codes, n_records = column.codes, len(column.codes)
-    if facts.n_missing or facts.labelled or n_records <= 50 or facts.n_distinct * _MOST_MEMBERS < n_records:
+    if facts.labelled or n_records <= 50 or facts.n_distinct * 2 * _MOST_MEMBERS < n_records:
         return False
-    if column.notation != PLAIN:
+    sizes = np.bincount(codes + 1)[1:]
+    if column.notation != PLAIN or np.count_nonzero(sizes > 1) < max(1.0, _LEAST_TOGETHER * np.count_nonzero(sizes)):
         return False
-    sizes = np.bincount(codes)
-    if sizes[sizes <= _MOST_MEMBERS].sum() < _IN_HOUSEHOLDS * n_records:
+    absent = unnumbered(column)
+    if absent.any():
+        codes = codes[~absent]
+        sizes = np.bincount(codes, minlength=1)
+    if len(codes) < _NUMBERED * n_records or np.count_nonzero(sizes) * _MOST_MEMBERS < len(codes):
         return False
-    if np.count_nonzero(sizes > 1) < max(1.0, _LEAST_TOGETHER * np.count_nonzero(sizes)):
+    if sizes[sizes <= _MOST_MEMBERS].sum() < _IN_HOUSEHOLDS * len(codes) or sizes.max() < 2:
         return False
+    values = column.numbers[codes]
     if _UNIT_NAME.search(column.name):
-        return not facts.numeric or _whole(column.numbers)
+        return not facts.numeric or _whole(values)
     together = int(np.count_nonzero(np.diff(codes))) + 1 == np.count_nonzero(sizes)
     if not facts.numeric:
         return together and facts.looks_like_id
-    values = column.numbers
-    return together and _whole(values) and bool((np.diff(values[codes]) >= 0).all())
+    return together and _whole(values) and bool((np.diff(values) >= 0).all())
+
+
+def unnumbered(column: RawColumn) -> np.ndarray:
+    """Mask of records that have no number, or a code for missing in its place; shape ``(n_records,)``."""
+    like, apart = code_like(column)
+    crowd = np.bincount(column.codes + 1, minlength=len(like) + 1)[1:] > _MOST_MEMBERS
+    absent = column.about.absent_mask(column.values, DEFAULT_MISSING) | apart | (like & crowd)
+    mask: np.ndarray = np.append(absent, True)[column.codes]
+    return mask
 
 
 def _whole(values: np.ndarray) -> bool:
@@ -223,7 +234,7 @@ def missing_codes(
         if not raw_texts:
             continue
         declared = set(labels.missing_among(raw_texts))
-        declared |= {text for text in raw_texts if _MISSING_WORDS.search(labels.label_of.get(text, ""))}
+        declared |= {text for text in raw_texts if MISSING_WORDS.search(labels.label_of.get(text, ""))}
         declared |= {text for text in raw_texts if _SKIP_WORDS.search(labels.label_of.get(text, ""))}
         negatives = [code for _, code in skip_like(column) if code is not None and code.startswith("-")]
         for code in negatives:
@@ -240,7 +251,7 @@ def says_missing(about: ColumnLabels, value: str, others: Collection[str]) -> bo
     """Return whether a raw value seems to mean a missing answer: by the file, by its label, or as a negative code where
     none of the ``others`` is negative."""
     label = about.label_of.get(value, value)
-    if about.missing_among([value]) or _MISSING_WORDS.search(label) or _SKIP_WORDS.search(label):
+    if about.missing_among([value]) or MISSING_WORDS.search(label) or _SKIP_WORDS.search(label):
         return True
     negative = [text for text in (value, *others) if is_number(text) and float(text) < 0]
     return negative == [value]

@@ -21,8 +21,8 @@ class ColumnPlan:
     """What a plan says about one column ``name`` in place of its file.
 
     ``values`` pairs raw values with their labels.  ``missing`` are raw values that mean missing; a range of numbers is
-    written ``-99 to -90``.  ``decimal`` and ``thousands`` are the signs with which its texts write numbers.  What is
-    empty stays as the file has it.
+    written ``-99 to -90``.  ``decimal`` and ``thousands`` are the signs with which its texts write numbers.  ``real``:
+    no value means missing but those listed, whatever it looks like.  What is empty stays as the file has it.
     """
 
     name: Name
@@ -32,6 +32,7 @@ class ColumnPlan:
     measure: str = ""
     decimal: str = ""
     thousands: str = ""
+    real: bool = False
 
     def __post_init__(self) -> None:
         pairs = as_tuple(self.values.items() if isinstance(self.values, Mapping) else self.values)
@@ -122,4 +123,14 @@ def with_notation(columns: Iterable[ColumnPlan], name: str, notation: Notation) 
     by_name = {column.name: column for column in columns}
     said = by_name.get(name, ColumnPlan(name))
     by_name[name] = replace(said, decimal=notation.decimal, thousands=notation.thousands)
+    return tuple(by_name.values())
+
+
+def with_missing(columns: Iterable[ColumnPlan], name: str, value: str, about: ColumnLabels) -> tuple[ColumnPlan, ...]:
+    """The columns of a plan, in which one more ``value`` of ``name`` means missing, beside those that its file declares
+    (``about``)."""
+    by_name = {column.name: column for column in columns}
+    said = by_name.get(name, ColumnPlan(name))
+    declared = (*about.missing, *(f"{low:g} to {high:g}" for low, high in about.missing_ranges))
+    by_name[name] = replace(said, missing=tuple(dict.fromkeys((*(said.missing or declared), value))))
     return tuple(by_name.values())

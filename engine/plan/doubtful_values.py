@@ -17,6 +17,7 @@ from engine.data.microdata import RawColumn, RawTable
 from engine.plan.attribute import AttributePlan
 from engine.plan.column_lists import count
 from engine.plan.mismatches import UndecidedCode
+from engine.plan.missing_codes import reads_as_missing, says_answer
 from engine.plan.proposal import Proposal
 from engine.plan.types import DEFAULT_MISSING, Plan
 
@@ -24,20 +25,8 @@ MOST_VALUES = 1000
 """A column with more distinct values than this is no category, and nothing in it is in doubt."""
 _MOST_CODES = 6  # beside numbers
 _GROUPS_SHOWN = 4  # of values that look alike
-_MISSING_WORD = re.compile(
-    r"n\W?a\W?n?|\W*n\W?/\W?a\W*|none|null|nil|nan|[-–—?.*#]+|missing|unknown|refused|refusal|dk|don'?t[\W_]+know|"
-    r"not[\W_]+(asked|stated|known|available|applicable|reported|ascertained)([\W_]+code)?|no[\W_]+answer|"
-    r"inapplicable",
-    re.IGNORECASE,
-)
-
 _DASH = re.compile("[\u2010-\u2015\u2212\ufe58\ufe63\uff0d]")
 _DECIMAL_COMMA = re.compile(r"[+-]?[0-9]+,(?![0-9]{3}$)[0-9]+")  # no comma between thousands
-
-
-def reads_as_missing(text: str) -> bool:
-    """Return whether a text is one of the usual codes or words for a missing answer."""
-    return _MISSING_WORD.fullmatch(text.strip()) is not None
 
 
 def possible_answers(column: RawColumn) -> tuple[str, ...]:
@@ -58,7 +47,7 @@ def possible_answers(column: RawColumn) -> tuple[str, ...]:
 
 def _could_answer(code: str, others: list[str], label_of: Mapping[str, str]) -> bool:
     if code in label_of:
-        return not reads_as_missing(label_of[code])
+        return says_answer(label_of[code])
     like = [len(text) for text in others if _sort_of_signs(text) == _sort_of_signs(code)]
     return len(like) > 0 and 2 * len(like) > len(others) and min(like) - 1 <= len(code) <= max(like)
 

@@ -34,7 +34,8 @@ def _item_words(value: object) -> str:
         said = [value.label, *(f"{raw} {label}" for raw, label in value.values)]
         missing = f"missing {', '.join(value.missing)}" if value.missing else ""
         signs = [f"{sign} {text!r}" for sign in ("decimal", "thousands") if (text := getattr(value, sign))]
-        return f"{value.name} ({', '.join(filter(None, [*said, missing, value.measure, *signs]))})"
+        real = "no other value means missing" if value.real else ""
+        return f"{value.name} ({', '.join(filter(None, [*said, missing, real, value.measure, *signs]))})"
     if isinstance(value, TablePlan):
         return f"{value.name} ({' × '.join(value.attributes)})"
     if isinstance(value, bool):

@@ -16,12 +16,14 @@ from engine.data.microdata import RawTable
 from engine.plan import adapt
 from engine.plan.check import column_mismatches
 from engine.plan.column_heuristics import numbers_units
-from engine.plan.column_labels import with_notation
+from engine.plan.column_labels import ColumnPlan, labelled_as_far, with_missing, with_notation
 from engine.plan.context import SingleUse
+from engine.plan.doubtful_numbers import doubtful_numbers
 from engine.plan.guess import facts, first_part, value_levels
 from engine.plan.mismatches import (
     AbsentColumn,
     Clash,
+    DoubtfulNumber,
     Mismatch,
     NewColumn,
     NewLevel,
@@ -101,6 +103,9 @@ def _is_open(mismatch: Mismatch, plan: Plan, table: RawTable) -> bool:
         return any(one[:2] == mismatch.subject[:2] and mismatch.level in one[2] for one in forbidden)
     if isinstance(mismatch, UnclearNumbers):
         return all(column.name != mismatch.column or column.notation is None for column in plan.data.columns)
+    if isinstance(mismatch, DoubtfulNumber):
+        seen = labelled_as_far(table, plan.data.columns)
+        return any(mismatch.key == left.key for left in doubtful_numbers(plan, seen))
     return not mismatch.subject or mismatch.subject[0] in plan.names
 
 
@@ -111,6 +116,8 @@ def _ways(mismatch: Mismatch, plan: Plan, table: RawTable) -> Iterator[Fix]:
         yield from _of_new(mismatch, plan, table)
     elif isinstance(mismatch, NewLevel | NewMissingCode):
         yield from _of_value(mismatch, plan, table)
+    elif isinstance(mismatch, DoubtfulNumber):
+        yield from _of_doubtful(mismatch, table)
     elif isinstance(mismatch, RefusedMissing):
         name = mismatch.attribute
         yield Fix(
@@ -245,6 +252,35 @@ def _of_value(mismatch: NewValue, plan: Plan, table: RawTable) -> Iterator[Fix]:
             level,
             likely=not missing and level == mismatch.label,
         )
+
+
+def _of_doubtful(mismatch: DoubtfulNumber, table: RawTable) -> Iterator[Fix]:
+    name = mismatch.column
+    shown = f"one value of {name}" if mismatch.first else f"'{mismatch.value}' of {name}"
+    yield Fix(
+        "missing",
+        "It means missing",
+        f"{shown} means missing",
+        partial(_with_missing_number, mismatch=mismatch, table=table),
+        likely=not mismatch.first,
+    )
+    yield Fix("keep", f"It is a real {mismatch.noun}", f"all values of {name} are real", partial(_with_real, name=name))
+
+
+def _with_missing_number(plan: Plan, mismatch: DoubtfulNumber, table: RawTable) -> Plan:
+    name, value = mismatch.column, mismatch.value
+    if mismatch.use == "place":
+        part = next(a for a in plan.attributes if a.view == (name,))
+        levels = tuple(level for level in part.levels if level != value)
+        return adapt.with_missing_codes(adapt.with_part(plan, replace(part, levels=levels)), part.name, (value,))
+    columns = with_missing(plan.data.columns, name, value, table.about(name))
+    return replace(plan, data=replace(plan.data, columns=columns))
+
+
+def _with_real(plan: Plan, name: str) -> Plan:
+    said = {column.name: column for column in plan.data.columns}
+    said[name] = replace(said.get(name, ColumnPlan(name)), real=True)
+    return replace(plan, data=replace(plan.data, columns=tuple(said.values())))
 
 
 def _of_not_numbers(mismatch: NotNumbers) -> Iterator[Fix]:

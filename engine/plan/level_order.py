@@ -9,7 +9,7 @@ from math import inf, isnan
 
 from engine.common.notation import numbers_of_texts
 from engine.common.raw_values import is_number
-from engine.plan.doubtful_values import reads_as_missing
+from engine.plan.missing_codes import reads_as_missing
 from engine.plan.view import JOIN, in_order
 
 _MONTHS = (

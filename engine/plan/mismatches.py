@@ -156,6 +156,47 @@ class UndecidedCode(NewMissingCode):
 
 
 @dataclass(frozen=True)
+class DoubtfulNumber(Mismatch):
+    """``n_records`` records have ``value`` in a ``column`` that the plan uses as unit, id, weight or place, and it may
+    mean missing; the file calls it ``label``.  ``first`` is the first record of a value that only its many records
+    give away, which no sentence quotes; 0 of a code."""
+
+    column: str
+    use: str
+    value: str
+    n_records: int
+    label: str = ""
+    first: int = 0
+    kind = "code"
+
+    @property
+    def subject(self) -> tuple[str, ...]:
+        """The column and the value, or its first record."""
+        return (self.column, f"record {self.first}" if self.first else self.value)
+
+    @property
+    def sentence(self) -> str:
+        """The mismatch as a sentence."""
+        records = count(self.n_records, "record")
+        if self.first:
+            which = f"one value in {records} (first: record {self.first:,}), far more than any other has"
+        else:
+            which = f"'{self.value}'{f' ({self.label})' if self.label else ''} in {records}"
+        return f"{self.use} column '{self.column}' has {which}: a real {self.noun}, or a code for a missing one"
+
+    @property
+    def noun(self) -> str:
+        """The word for what a value of the column names."""
+        return {"unit": "household"}.get(self.use, self.use)
+
+    @property
+    def remedy(self) -> str:
+        """How the plan decides it."""
+        where = f"attribute '{self.column}'" if self.use == "place" else f'[[column]] name = "{self.column}"'
+        return f'list it under missing of {where}, or say real = true under [[column]] name = "{self.column}"'
+
+
+@dataclass(frozen=True)
 class RefusedMissing(Mismatch):
     """``n_records`` values of ``attribute`` are missing, which the plan refuses."""
 

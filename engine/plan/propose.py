@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+import numpy as np
+
 from engine.data.microdata import RawTable
 from engine.data.units import Units
 from engine.plan.accept import changes
 from engine.plan.attribute import AttributePlan
 from engine.plan.attribute_names import SIGNS, writable_names
 from engine.plan.column_assignment import assign_columns
+from engine.plan.column_heuristics import unnumbered
 from engine.plan.column_lists import count, listed
 from engine.plan.context import UnitColumns, unit_columns
 from engine.plan.dependencies import Dependencies, SkipPattern, dependencies
@@ -111,12 +114,14 @@ def _identity(raw: RawTable, known: Dependencies) -> Iterator[Proposal]:
         leading, *others = (*known.units, *known.repeated)
         are = "is part" if len(known.repeated) == 1 else "are parts"
         parts = f"; {_names(known.repeated)} {are} of such a number, or of clusters of them" if known.repeated else ""
+        n_without = int(np.count_nonzero(unnumbered(raw.columns[leading])))
+        gaps = f"; {count(n_without, 'record')} may have none, of which `plan check` says more" if n_without else ""
         yield Proposal(
             "unit",
             (leading, *others),
             f"{_names(known.units)} {'numbers' if len(known.units) == 1 else 'number'} households: a value "
             f"stands for {raw.n_records / known.facts[leading].n_distinct:.2g} records on average, and hardly any for "
-            f"more than 15{parts}.",
+            f"more than 15{parts}{gaps}.",
             f"'{leading}' becomes the unit, the column that numbers households, which is never exported unless asked "
             "for, and then with new numbers" + _also_dropped(others),
         )

@@ -49,7 +49,7 @@ def plan_to_toml(plan: Plan) -> str:
 
 
 _ROLES = ("keys", "swap", "analyse")
-_OF_COLUMN = ("label", "measure", "missing", "decimal", "thousands")
+_OF_COLUMN = ("label", "measure", "missing", "decimal", "thousands", "real")
 
 
 def _data(data: DataPlan) -> Entries:

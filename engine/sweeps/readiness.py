@@ -12,6 +12,7 @@ from engine.data.microdata import Microdata, RawTable
 from engine.measures import MeasureCall
 from engine.measures.planned import check_decision
 from engine.plan import Plan
+from engine.plan.doubtful_numbers import refuse_doubtful
 from engine.plan.doubtful_values import refuse_undecided
 from engine.plan.recode import code
 from engine.release.records import ReleasedTable
@@ -54,6 +55,7 @@ def ready(
     data = code(raw, plan)
     if calls is None:  # a study that was begun goes on as it is
         refuse_undecided(plan, raw)
+        refuse_doubtful(plan, raw)
     check_single_columns(data)
     question = question_of(plan, data, calls)
     _check_numeric(plan, data)

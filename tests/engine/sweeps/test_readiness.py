@@ -154,6 +154,13 @@ def test_the_same_content_is_refused_whatever_read_it(
     assert all(str(said) in problem for problem in problems)
 
 
+@pytest.mark.parametrize("reader", ["csv", "parquet"])
+def test_weights_without_a_finite_sum_are_refused(reader: str, tmp_path: Path) -> None:
+    source = read_by(reader, tmp_path, {**COLUMNS, "wt": [1e308] * 40})
+    (problem,) = plan_problems(plan_from_toml(PLAN), tabulate(source, plan_from_toml(PLAN)))
+    assert problem.startswith("weight names column 'wt', whose values are so large")
+
+
 @pytest.mark.slow
 def test_generated_plans_are_checked_as_they_are_swept() -> None:
     outcomes = list(checked_plans.trials(random.Random(7), 40))

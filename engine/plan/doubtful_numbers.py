@@ -1,0 +1,100 @@
+"""Values in doubt of household numbers, ids, weights and places: codes that may mean missing and look like one more."""
+
+from __future__ import annotations
+
+from collections.abc import Container, Iterator, Sequence
+
+import numpy as np
+
+from engine.common.errors import EngineError
+from engine.common.raw_values import texts
+from engine.data.microdata import RawColumn, RawTable
+from engine.data.units import Units
+from engine.plan.column_labels import labelled
+from engine.plan.doubtful_values import records_of
+from engine.plan.mismatches import DoubtfulNumber
+from engine.plan.missing_codes import code_like, reads_as_missing
+from engine.plan.places import places_of
+from engine.plan.types import Plan
+
+_FAR_LARGER, _CROWD, _FEW = 3, 10, 3  # times the next unit's size; its least size; units that may be so
+_MARGIN = 3  # records that a unit numbered 0 or 99 has more than any other
+
+
+def doubtful_numbers(plan: Plan, table: RawTable) -> Iterator[DoubtfulNumber]:
+    """Values of the plan's household numbers, id, weight and places that may mean missing and that it takes for real
+    ones; it says of a column that none does, or lists those that do."""
+    if table.streamed is not None:
+        return
+    decided = {column.name for column in plan.data.columns if column.real}
+    places = [part for part in plan.attributes if part.name in places_of(plan) and len(part.view) == 1 and not part.cut]
+    names = [*plan.data.single_uses, *(part.view[0] for part in places)]
+    names = [name for name in names if name in table.columns]
+    table.keep_in_memory(names)
+    unit = [table.columns[name] for name in plan.data.unit_columns if name in table.columns]
+    if unit and len(unit) == len(plan.data.unit_columns):
+        yield from _of_groups(unit, "unit", plan, decided)
+    if plan.data.id in names:
+        yield from _of_groups([table.columns[str(plan.data.id)]], "id", plan, decided)
+    if plan.data.weight in names:
+        yield from _of_weight(table.columns[str(plan.data.weight)], plan, decided)
+    for part in places:
+        if part.view[0] in names and part.view[0] not in decided:
+            column = table.columns[part.view[0]]
+            answers = {raw for level, values in part.merge for raw in values if not reads_as_missing(level)}
+            known = {*part.missing_codes(plan.data.missing), *part.skip, *(answers - {*column.about.label_of})}
+            yield from _found(column, "place", code_like(column)[1] & ~column.about.missing_mask(column.values), known)
+
+
+def refuse_doubtful(plan: Plan, table: RawTable) -> None:
+    """Refuse (:class:`EngineError`) a plan that takes for a real household, record, weight or place what may mean that
+    there is none, where nobody said so; ``table`` as the plan labels it."""
+    for doubtful in doubtful_numbers(plan, labelled(table, plan.data.columns)):
+        raise EngineError(f"{doubtful.sentence}; {doubtful.remedy}")
+
+
+def _found(column: RawColumn, use: str, mask: np.ndarray, known: Container[str] = ()) -> Iterator[DoubtfulNumber]:
+    values = [text for i in np.flatnonzero(mask).tolist() if (text := texts(column.values.slice(i, 1))[0]) not in known]
+    for value, n in records_of(column, values).items():
+        if n and not (use == "place" and len(value) < 3 and value.isalpha()):  # DK is Denmark among countries
+            yield DoubtfulNumber(column.name, use, value, n, column.about.label_of.get(value, ""))
+
+
+def _of_groups(columns: Sequence[RawColumn], use: str, plan: Plan, decided: set[str]) -> Iterator[DoubtfulNumber]:
+    """Values of columns that number groups of records together, such as households."""
+    absent = [np.append(c.about.absent_mask(c.values, plan.data.missing), True) for c in columns]
+    units = Units.of_columns([column.codes for column in columns])
+    if len(units) < 2:
+        return
+    value_of = [column.codes[units.first] for column in columns]
+    size = np.where(np.any([mask[codes] for mask, codes in zip(absent, value_of, strict=True)], axis=0), 0, units.size)
+    masks = [code_like(column) for column in columns]
+    usual = ~np.any([like[codes] for (like, _), codes in zip(masks, value_of, strict=True)], axis=0)
+    largest = int(size[usual].max(initial=0))
+    asked = np.zeros(len(units), bool)
+    for column, (like, apart), codes in zip(columns, masks, value_of, strict=True):
+        most = np.zeros(len(column.values) + 1, np.int64)
+        np.maximum.at(most, codes, size)
+        doubtful = apart & (most[:-1] > 1)
+        doubtful |= like & (most[:-1] >= largest + _MARGIN) & (2 * most[:-1] >= 3 * largest)
+        asked |= np.append(doubtful, False)[codes]
+        if column.name not in decided:
+            yield from _found(column, use, doubtful)
+    rest = np.sort(np.where(asked, 0, size))[::-1][: _FEW + 1]
+    leaps = [i for i in range(len(rest) - 1) if rest[i] >= max(_CROWD, _FAR_LARGER * rest[i + 1])]
+    if leaps and decided.isdisjoint(column.name for column in columns):
+        for unit in np.flatnonzero(~asked & (size >= rest[leaps[0]])).tolist():
+            column, codes = columns[-1], value_of[-1]
+            value = texts(column.values.slice(int(codes[unit]), 1))[0]
+            first = int(units.first[unit]) + 1
+            yield DoubtfulNumber(column.name, use, value, int(size[unit]), first=first)
+
+
+def _of_weight(column: RawColumn, plan: Plan, decided: set[str]) -> Iterator[DoubtfulNumber]:
+    """Weights such as 99999 that lie far above all others; what is negative or no number is refused besides."""
+    figures = column.numbers
+    absent = column.about.absent_mask(column.values, plan.data.missing)
+    like, apart = code_like(column)
+    usual = figures[~absent & ~like & np.isfinite(figures)]
+    if column.name not in decided and len(usual):
+        yield from _found(column, "weight", apart & ~absent & (figures / 2 > usual.max()))
