@@ -10,7 +10,7 @@ from unicodedata import normalize
 import numpy as np
 
 from engine.common.errors import EngineError
-from engine.common.notation import readings
+from engine.common.notation import PLAIN, readings
 from engine.common.printable import without_hidden_signs
 from engine.common.raw_values import is_number, texts
 from engine.data.microdata import RawColumn, RawTable
@@ -25,6 +25,13 @@ MOST_VALUES = 1000
 """A column with more distinct values than this is no category, and nothing in it is in doubt."""
 _MOST_CODES = 6  # beside numbers
 _GROUPS_SHOWN = 4  # of values that look alike
+_FEWEST_AMOUNTS, _MOST_SIGNS = 30, 4  # distinct values of a column of amounts, and different signs beside them
+_AMOUNT = re.compile(
+    r"[(<>~≈]?[+\-−–]?\s*(?P<before>[$¢£¤¥€₡-⃏%‰]|(?:[A-Z]{3}|R[Ss]|[Kk]r|Fr)\.?(?=\s*[\d+\-−]))?\s*[+\-−–]?\s*"
+    r"\d+(?:(?:[.,'’\s]\d{2,3})*[.,'’\s]\d{3})?(?:[.,]\d*)?(?:[eE][+\-−]?\d{1,3})?\s*"
+    r"(?P<after>[$¢£¤¥€₡-⃏%‰°]|[^\W\d_]{1,5}\.?)?(?:[.,]?[\-−–]+)?\)?"
+)
+
 _DASH = re.compile("[\u2010-\u2015\u2212\ufe58\ufe63\uff0d]")
 _DECIMAL_COMMA = re.compile(r"[+-]?[0-9]+,(?![0-9]{3}$)[0-9]+")  # no comma between thousands
 
@@ -107,6 +114,32 @@ def _reading(text: str) -> object:
     return "null" if plain in ("null", "none") else plain
 
 
+def default_codes(column: RawColumn) -> tuple[str, ...]:
+    """Texts that mean missing by default in a column of texts, other than possible answers: "NA" among names."""
+    if len(column.values) > MOST_VALUES or not column.is_text:
+        return ()
+    values, answers = texts(column.values), possible_answers(column)
+    if all(is_number(text) or text in DEFAULT_MISSING for text in values):
+        return ()
+    return tuple(text for text in values if text and text in DEFAULT_MISSING and text not in answers)
+
+
+def marked_numbers(column: RawColumn) -> tuple[str, ...]:
+    """The signs beside the numbers of a column whose values are all amounts and not all plain numbers ("€", "%"), or
+    their way of writing; () of another column, or of one with few values."""
+    if not column.is_text or len(column.values) <= _FEWEST_AMOUNTS or column.notation != PLAIN:
+        return ()
+    written = [text.strip() for text in texts(column.values.slice(0, MOST_VALUES))]
+    odd = [text for text in written if not (is_number(text) or text in DEFAULT_MISSING or reads_as_missing(text))]
+    found = [_AMOUNT.fullmatch(normalize("NFKC", text)) for text in odd]
+    if len(odd) <= _FEWEST_AMOUNTS or not all(found):
+        return ()
+    signs = {sign for match in found if match for sign in match.group("before", "after") if sign}
+    if len(signs) > _MOST_SIGNS or sum(sign[0].isalpha() for sign in signs) > 1:
+        return ()  # codes such as 12A and 12B
+    return tuple(sorted(signs)) or ("groups of digits, powers or other signs",)
+
+
 def records_of(column: RawColumn, values: Iterable[str], counts: np.ndarray | None = None) -> Counter[str]:
     """The number of records of some values; ``counts`` are those that each row stands for, None where each is one."""
     weights = None if counts is None else counts.astype(float)
@@ -126,6 +159,16 @@ def doubts(column: RawColumn) -> Iterator[Proposal]:
             f"'{name}' has {_counted(column, (value,))}: an answer{why} or a code for a missing one.",
             "It becomes missing; decline it where it is an answer.",
             codes=((name, (value,)),),
+            certain=False,
+        )
+    if codes := default_codes(column):
+        are = "means" if len(codes) == 1 else "mean"
+        yield Proposal(
+            "code",
+            (name,),
+            f"'{name}' has {_counted(column, codes)}, which {are} missing by default.",
+            "The plan says so itself; list under levels of the attribute what is an answer.",
+            codes=((name, codes),),
             certain=False,
         )
     groups = look_alikes(column)
@@ -156,6 +199,15 @@ def _unclear_numbers(column: RawColumn) -> Iterator[Proposal]:
             f"They have {way.words}.",
             certain=False,
             notation=way,
+        )
+    if marks := marked_numbers(column):
+        yield Proposal(
+            "number",
+            (name,),
+            f"The values of column '{name}' look like numbers with signs that no number has here ({', '.join(marks)}). "
+            "They are read as texts, each a level of its own.",
+            "The column is dropped until the file writes plain numbers; decline it to keep the texts.",
+            certain=False,
         )
     if not ways and not column.notation.clear:
         yield Proposal(

@@ -13,6 +13,7 @@ from engine.common.raw_values import as_text, texts
 from engine.data.microdata import RawColumn, RawTable
 from engine.plan.attribute import MISSING_LEVEL, AttributePlan
 from engine.plan.column_assignment import sort_columns, with_seen
+from engine.plan.column_heuristics import is_weight
 from engine.plan.context import UnitColumns, unit_columns
 from engine.plan.doubtful_values import codes_beside_numbers, possible_answers
 from engine.plan.household_numbers import household_numbers
@@ -130,7 +131,7 @@ def guess_plan(
                     edges=example_edges(column),
                 )
             continue
-        if name in households.lines:
+        if name in households.lines or _is_weight(column, profile):
             carried.append(name)
             continue
         _refuse_unnamed(name, column, profile)
@@ -201,6 +202,11 @@ def value_levels(attribute: AttributePlan, table: RawTable, missing: Sequence[st
     return tuple(levels if attribute.levels else natural_order(levels))
 
 
+def _is_weight(column: RawColumn, profile: Facts) -> bool:
+    """Return whether a column of few values is a weight, which is no category."""
+    return profile.categorical and not profile.labelled and is_weight(column, profile)
+
+
 def _refuse_unnamed(name: str, column: RawColumn, profile: Facts) -> None:
     if profile.n_distinct == 0:
         raise EngineError(f"column '{name}' has no values at all; leave it out", Remedy.DROP, column=name)
@@ -245,7 +251,7 @@ def first_plan(table: RawTable) -> Plan:
     profiles = {name: facts(column, table.n_records) for name, column in table.columns.items()}
     households = household_numbers(table, profiles)
     for name, profile in profiles.items():
-        if name in households.lines:
+        if name in households.lines or (name not in households.numbers and _is_weight(table.columns[name], profile)):
             carried.append(name)
             continue
         if name in households.numbers and not profile.looks_like_id:

@@ -38,6 +38,7 @@ _MOST_MEMBERS = 15
 _IN_HOUSEHOLDS, _SEVERAL, _FOLLOWS = 0.98, 0.05, 0.95
 _FEWEST = 50  # records
 _MOST_PARTS, _MOST_TRIED = 3, 12  # columns of a number, and columns that may be part of it
+_SECONDS = 20  # second members of whom the first is looked for, before all are
 _HEAD = 2000  # households that are compared before all are
 
 
@@ -158,10 +159,10 @@ def _restarts(values: np.ndarray) -> bool:
 
 def _numbers_members(values: np.ndarray, units: Units) -> bool:
     """Return whether numbers count the members of nearly each unit: 1 to its size, each once, three or more in some."""
-    if not _differ(units.size) or np.count_nonzero(units.size > 2) < 5 or not _tells_apart(units, values):
+    if not _differ(units.size) or np.count_nonzero(units.size > 2) < 5:
         return False
     last = -units.least(-values)
-    return bool((last - values.min() + 1 == units.size).mean() >= _FOLLOWS)
+    return bool((last - values.min() + 1 == units.size).mean() >= _FOLLOWS) and _tells_apart(units, values)
 
 
 def _differ(sizes: np.ndarray) -> bool:
@@ -185,13 +186,11 @@ def _decided_by(households: Units, columns: Sequence[RawColumn]) -> tuple[str, .
     for parts in _counting(able, households):
         return _in_file_order(parts, columns)
     able.sort(key=lambda c: (not _PART_NAME.fullmatch(c.name), -len(c.values)))
-    found = [parts for parts in _choices(able[:_MOST_TRIED]) if _tell_apart(parts, households)]
-    found = [
-        parts
-        for parts in found
-        if any(_PART_NAME.fullmatch(c.name) or 3 * len(c.values) >= len(households) for c in parts)
-    ]
-    return _in_file_order(min(found, key=_unlikely), columns) if found else ()
+    for parts in sorted(_choices(able[:_MOST_TRIED]), key=_unlikely):
+        likely = any(_PART_NAME.fullmatch(c.name) or 3 * len(c.values) >= len(households) for c in parts)
+        if likely and _tell_apart(parts, households):
+            return _in_file_order(parts, columns)
+    return ()
 
 
 def _unlikely(parts: Sequence[RawColumn]) -> tuple[int, bool, int]:
@@ -214,22 +213,28 @@ def _counting(columns: Sequence[RawColumn], households: Units) -> Iterator[tuple
     """Columns of which the last counts up within each group of the others, whose households stand together in the
     file."""
     tried = sorted(columns, key=lambda c: (not _PART_NAME.fullmatch(c.name), -len(c.values)))[:_MOST_TRIED]
+    head = households.first[:_HEAD]
     for parts in _choices(tried):
-        if not _tell_apart(parts, households):
-            continue
         for inner in parts:
             outer = [part for part in parts if part is not inner]
-            if _rises_within(outer, inner, households.first):
+            if (
+                _rises_within(outer, inner, head)
+                and _rises_within(outer, inner, households.first, several=True)
+                and _tell_apart(parts, households)
+            ):
                 yield (*outer, inner)
 
 
-def _rises_within(outer: Sequence[RawColumn], inner: RawColumn, records: np.ndarray) -> bool:
-    """Return whether the values of ``outer`` stand together in the file, and ``inner`` counts up within each."""
+def _rises_within(outer: Sequence[RawColumn], inner: RawColumn, records: np.ndarray, *, several: bool = False) -> bool:
+    """Return whether the values of ``outer`` stand together in the file, and ``inner`` counts up within each, of
+    ``several`` records on average; what does so among the first records may do so among all."""
     groups = Units.of_columns([column.codes[records] for column in outer])
     figures = inner.numbers[inner.codes[records]]
     same = groups.of_record[1:] == groups.of_record[:-1]
     together = np.count_nonzero(~same) + 1 == len(groups)
-    return bool(together and 2 * len(groups) <= len(records) and (np.diff(figures)[same] > 0).all())
+    if several and 2 * len(groups) > len(records):
+        return False
+    return bool(together and (np.diff(figures)[same] > 0).all())
 
 
 def _numbered_parts(columns: Sequence[RawColumn], lines: Mapping[str, np.ndarray]) -> tuple[str, ...]:
@@ -240,8 +245,14 @@ def _numbered_parts(columns: Sequence[RawColumn], lines: Mapping[str, np.ndarray
             continue  # each household with a third member has a second one
         firsts = np.flatnonzero(values == values.min())
         able = [column for column in columns if column.name != name]
-        able.sort(key=lambda c: not _PART_NAME.fullmatch(c.name))
-        for parts in _choices(able[:_MOST_TRIED]):
+        able = sorted(able, key=lambda c: not _PART_NAME.fullmatch(c.name))[:_MOST_TRIED]
+        seconds = np.flatnonzero(values == values.min() + 1)
+        seconds = seconds[:: max(1, len(seconds) // _SECONDS)][:_SECONDS]
+        equal = {c.name: c.codes[seconds][:, None] == c.codes[firsts] for c in able}
+        for parts in _choices(able):
+            with_first = np.logical_and.reduce([equal[part.name] for part in parts]).any(axis=1)
+            if 2 * np.count_nonzero(with_first) < len(seconds):
+                continue  # a second member has a first one
             if _tell_apart(parts, Units(firsts, firsts, firsts)) and _numbers_members(
                 values, Units.of_columns([part.codes for part in parts])
             ):

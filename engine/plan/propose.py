@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 
 import numpy as np
@@ -27,6 +28,8 @@ from engine.plan.places import (
 )
 from engine.plan.proposal import KINDS, Link, Proposal
 from engine.plan.types import DataPlan, Plan
+
+_OF_HOUSEHOLD = re.compile(r"(^|_)hh?_?w|w(ei)?gh?t_?(hh|house)|house|^wgtp\d*$", re.IGNORECASE)  # names of weights
 
 
 def propose(raw: RawTable, plan: Plan | None = None, known: Dependencies | None = None) -> list[Proposal]:
@@ -184,9 +187,10 @@ def _possible_weights(raw: RawTable, known: Dependencies, plan: Plan | None) -> 
             )
 
 
-def _is_auxiliary(weight: str) -> tuple[bool, bool]:
-    """Sorts final weights before others, and replicate weights, which are numbered, last."""
-    return "fin" not in weight.casefold(), any(sign.isdigit() for sign in weight)
+def _is_auxiliary(weight: str) -> tuple[bool, bool, bool]:
+    """Sorts final weights before others, those of persons before those of households, and replicate weights, which are
+    numbered, last."""
+    return "fin" not in weight.casefold(), any(sign.isdigit() for sign in weight), bool(_OF_HOUSEHOLD.search(weight))
 
 
 def _missing(raw: RawTable, known: Dependencies) -> Iterator[Proposal]:

@@ -51,6 +51,48 @@ def test_a_possible_answer_is_a_level_until_somebody_decides(value: str, values:
     assert not mismatches(decided, table)
 
 
+@pytest.mark.parametrize(
+    ("values", "code"),
+    [(["Namibia", "Zambia", "NA"], "NA"), (["SPD", "CDU", "N/A"], "N/A"), (["Yes", "No", "null"], "null")],
+)
+def test_texts_that_mean_missing_by_default_are_listed_with_their_records(values: list[str], code: str) -> None:
+    table = table_of(x=values * 2, sex=SEX)
+    (listed,) = [found for found in propose(table, first_plan(table)) if found.key == f"code:x:{code}"]
+    assert "2 records" in listed.sentence and not listed.certain
+    assert not mismatches(first_plan(table), table)
+    numbers = table_of(x=["1", "2", "NA"] * 2, sex=SEX)
+    assert not [found for found in propose(numbers, first_plan(numbers)) if found.kind == "code"]
+
+
+AMOUNTS = [
+    "€ {}",
+    "{} €",
+    "$1,{}.50",
+    "{} %",
+    "{}%",
+    "69,42,{}",
+    "{},5E+02",
+    "{} kg",
+    "EUR {}",
+    "({})",
+    "{}-",
+    "Rs. {}",
+]
+
+
+@pytest.mark.parametrize("written", AMOUNTS)
+def test_a_column_of_amounts_that_are_read_as_texts_is_asked_about(written: str) -> None:
+    table = table_of(x=[written.format(100 + i) for i in range(60)] * 2, sex=["f", "m"] * 60)
+    (asked,) = [found for found in propose(table) if found.kind == "number"]
+    assert asked.columns == ("x",) and not asked.certain
+
+
+@pytest.mark.parametrize("written", ["{}", "H{}", "{}A{}", "{}-{}", "0{}.01.2020", "street {}", "{}:30", "10.0.0.{}"])
+def test_codes_bands_and_dates_are_no_amounts(written: str) -> None:
+    table = table_of(x=[written.format(100 + i, 101 + i) for i in range(60)] * 2, sex=["f", "m"] * 60)
+    assert not [found for found in propose(table) if found.kind == "number"]
+
+
 @pytest.mark.parametrize(("value", "values"), SAME_KIND)
 def test_a_plan_that_takes_one_as_missing_in_silence_is_not_swept(value: str, values: list[str]) -> None:
     table = table_of(x=values, sex=SEX)

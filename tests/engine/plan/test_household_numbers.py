@@ -125,6 +125,60 @@ def test_line_numbers_are_found_in_any_order_of_the_records() -> None:
     assert found(raw).lines == ("a",)
 
 
+def health(rng: np.random.Generator) -> Columns:
+    """Members of households with a number that is one alone beside its parts, and a weight of six implied decimals."""
+    made = dhs(rng)
+    weights = rng.integers(300_000, 3_000_000, 20)
+    made["hv005"] = weights[made["hv001"] - 1]
+    made["hv022"] = (made["hv001"] - 1) // 5 + 1
+    number = np.array([f"{a:8d}{b:4d}" for a, b in zip(made["hv001"], made["hv002"], strict=True)])
+    return {"hhid": number, **made}
+
+
+def extract(rng: np.random.Generator) -> Columns:
+    """Persons in households that count anew in each year, with a weight of households and one of persons."""
+    made = persons(3, 120, rng)
+    year, serial = made.pop("outer") + 2018, made.pop("inner")
+    of_household = rng.integers(50, 400, (4, 121))[year - 2019, serial] + 0.5
+    own = {"YEAR": year, "SERIAL": serial, "PERNUM": made.pop("line"), "HHWT": of_household}
+    return {**own, "PERWT": rng.integers(40, 400, len(year)) + 0.25, **made}
+
+
+def three(rng: np.random.Generator) -> Columns:
+    made = persons(12, 20, rng)
+    outer = made.pop("outer")
+    return {"state": (outer - 1) // 4 + 1, "county": (outer - 1) % 4 + 1, "hh": made.pop("inner"), **made}
+
+
+@pytest.mark.parametrize(
+    ("make", "unit", "weight"),
+    [
+        (health, "hhid", "hv005"),
+        (extract, ("YEAR", "SERIAL"), "PERWT"),
+        (three, ("state", "county", "hh"), None),
+    ],
+)
+def test_parts_of_numbers_and_weights_of_usual_surveys_are_never_swapped(
+    make: Callable[[np.random.Generator], Columns], unit: str | tuple[str, ...], weight: str | None
+) -> None:
+    raw = table_of(make(np.random.default_rng(3)))
+    known = dependencies(raw)
+    plan = accept_all(raw, first_plan(raw), known, lambda p: p.certain).plan
+    assert (plan.data.unit, plan.data.weight) == (unit, weight)
+    aside = {"hhid", "hv001", "hv002", "hvidx", "hv005", "hv021", "YEAR", "SERIAL", "PERNUM", "HHWT", "PERWT"}
+    aside |= {"state", "county", "hh", "line"}
+    for made in (plan, first_plan(raw)):
+        assert aside.isdisjoint(name for part in made.attributes for name in part.columns)
+    assert {"hv001", "hv002", "hv021"}.isdisjoint(plan.data.carry)
+
+
+def test_without_a_weight_of_persons_that_of_households_is_the_weight() -> None:
+    made = extract(np.random.default_rng(3))
+    del made["PERWT"]
+    raw = table_of(made)
+    assert accept_all(raw, first_plan(raw), dependencies(raw), lambda p: p.certain).plan.data.weight == "HHWT"
+
+
 def test_couples_patterns_and_rare_answers_are_no_line_numbers() -> None:
     rng = np.random.default_rng(6)
     made = persons(1, 300, rng)
