@@ -93,6 +93,7 @@ def run_choose(args: argparse.Namespace) -> None:
     from engine.decision.choice import choose, fresh_figures, released_run_now
     from engine.decision.disclosure_text import disclosure_warning
     from engine.decision.statements import from_stored, words
+    from engine.decision.verdict_log import logged_verdict
     from engine.study.study import Study
 
     with Study.open(args.study) as study:
@@ -108,6 +109,7 @@ def run_choose(args: argparse.Namespace) -> None:
         warning = disclosure_warning(study, scenario, args.why)
         fresh = fresh_figures(study, scenario.index, args.allow_partial)
         place = released_run_now(study, choice, args.allow_partial).statements
+        attacked = logged_verdict(study, f"{choice.label}/{choice.replicate}") is not None
     record = choice.record
     spec = ("swap " if scenario.spec.by_roles else "") + str(scenario.spec)
     say(f"chosen: {choice.label}/{choice.replicate}, {spec} ({choice.rule})")
@@ -125,7 +127,7 @@ def run_choose(args: argparse.Namespace) -> None:
         say(f"note: {words(caution)}")
     if warning:
         say(f"note: {warning}")
-    if fresh is None:
+    if fresh is None or not attacked:
         say(f"next: frontier recheck {args.study} --data DATA")
     else:
         say(f"next: frontier decide {args.study} --state submitted --by NAME")

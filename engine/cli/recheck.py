@@ -46,11 +46,9 @@ def run_recheck(args: argparse.Namespace) -> None:
     """Run finalists on fresh replicates; list their figures in the sweep and on the fresh runs."""
     from engine.decision.choice import finalists
     from engine.decision.states import decision_status
-    from engine.decision.verdict_log import log_verdict
     from engine.measures.verdict import verdict_words
     from engine.report.candidate_table import scenario_rows
-    from engine.report.describe import remade
-    from engine.report.detected import release_verdict
+    from engine.report.detected import attack_choice
     from engine.report.unit_counts import with_units
     from engine.study.keys import key_path, read_key
     from engine.study.study import Study
@@ -63,9 +61,8 @@ def run_recheck(args: argparse.Namespace) -> None:
         places = [study.find(text)[0].index for text in args.candidate or ()] or finalists(study, view)
         key = read_key(key_path(study.path, args.key_file))
         choice, verdict = decision_status(study).choice, None
-        if choice is not None and study.find(choice.label)[0].index in places and raw.streamed is None:
-            verdict = release_verdict(remade(study, raw, choice.label, choice.replicate, key), study.plan)
-            log_verdict(study, f"{choice.label}/{choice.replicate}", verdict)
+        if choice is not None and study.find(choice.label)[0].index in places:
+            verdict = attack_choice(study, raw, key)
         recheck(study, raw, key, places, args.replicates, **options)
         fresh_view = map_of(study, args, fresh=True)
         labels = {view.scenarios[place].label for place in places}

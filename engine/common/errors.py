@@ -48,7 +48,7 @@ class Remedy(Enum):
     ONE_WORKER = "work in one process"
     OUTPUT = "write elsewhere"
     REASON = "give a reason"
-    RECHECK = "run a candidate on fresh replicates"
+    RECHECK = "run a candidate on fresh replicates, and attack its release"
     RECOMMEND = "record a choice"
     RENAME = "rename an attribute"
     REPLICATES = "add replicates"

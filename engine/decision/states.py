@@ -15,6 +15,7 @@ from engine.common.errors import EngineError, Remedy, UsageError
 from engine.decision.choice import fresh_figures, gate_now, refuse_void_choice
 from engine.decision.disclosure_text import check_extent, check_public
 from engine.decision.statements import Statement, of_severity, words
+from engine.decision.verdict_log import logged_verdict
 from engine.release.scenarios import Choice, Scenario
 from engine.study.decision_log import START, Entry, Event, append, entries, verify
 from engine.study.log_seal import check_seal
@@ -151,7 +152,8 @@ def decide(
     """Set the next state: ``submitted``, ``approved``, ``returned`` or ``released``; returns the new status.
 
     A step out of order is refused with what is possible.  Every step needs a name, an approval its number too; nothing
-    is submitted whose figures have not been seen on fresh replicates.  ``conditions`` are proposed with a submission;
+    is submitted whose figures have not been seen on fresh replicates, and nothing approved before the log holds the
+    verdict of an attack on it.  ``conditions`` are proposed with a submission;
     an approval takes those over unless it has others, or none (empty).  ``why`` may say more, such as the reason of a
     return.  A release with obstacles (:mod:`engine.decision.gate`) is submitted only ``despite`` them, for a
     reason that the log keeps; one that changes nothing goes no step further.  A text that tells how many records are
@@ -200,6 +202,14 @@ def decide(
         detail |= {"conditions": conditions} if conditions else {}
     if step == "approved":
         _check_as_submitted(log)
+        if logged_verdict(study, f"{status.choice.label}/{status.choice.replicate}") is None:
+            raise UsageError(
+                f"the release {status.choice.label}/{status.choice.replicate} was not attacked yet, so nobody knows "
+                "how well altered records are recognised; attack it first",
+                Remedy.RECHECK,
+                study=study.name,
+                candidate=status.choice.label,
+            )
         detail |= {"number": number, "conditions": conditions}
     if why:
         detail["why"] = why

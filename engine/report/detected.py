@@ -20,6 +20,8 @@ import numpy as np
 
 from engine.common.blas_threads import one_thread
 from engine.common.wording import lower_first
+from engine.decision.states import decision_status
+from engine.decision.verdict_log import log_verdict
 from engine.measures.detection_grades import Calibration, Graded, attacked, auc, calibration, graded, precision
 from engine.measures.moved_units import Found, named
 from engine.measures.rarity import Rarity, rarity
@@ -32,6 +34,7 @@ from engine.models.level_model import MODELS, MOST_TERMS, n_terms, quick_to_fit
 from engine.models.record_release import RecordRelease
 from engine.release.records import ReleasedTable
 from engine.release.spec import beyond_roles
+from engine.report.describe import remade
 from engine.report.other_keys import altered_in
 from engine.report.recognised_facts import TablesTell
 from engine.sweeps.misfits import released_misfits
@@ -40,7 +43,9 @@ from engine.sweeps.record_evaluator import batch_of
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from engine.data.microdata import RawTable
     from engine.plan import Plan
+    from engine.study.study import Study
     from engine.sweeps.remake import Remade
 
 TOP = 0.01
@@ -51,6 +56,7 @@ _FACTOR = 3.0  # width of an interval within which the extent counts as known
 _OFF = 1 / 3  # share of the rate by which an inferred one may be off and still be found
 _BETTER = 0.6  # area under the curve from which on detection is better than guessing
 _UNTRIED = Verdict("untried", why="it was not tried")
+_STREAMED = Verdict("untried", why="the records are read by streaming, and an attack needs all of them in memory")
 
 
 @dataclass(frozen=True)
@@ -197,6 +203,19 @@ def release_verdict(realisation: Remade, plan: Plan) -> Verdict:
         return worst([detected_once(realisation, plan).verdict, *by_columns])
 
     return realisation.own.cached(("verdict", plan.keys), worst_of_all)
+
+
+def attack_choice(study: Study, raw: RawTable, key: bytes) -> Verdict | None:
+    """Attack the recommended release and log the verdict, without which a board cannot approve it; None where nothing
+    is recommended.  Streamed records are not attacked, and the log says so."""
+    choice = decision_status(study).choice
+    if choice is None:
+        return None
+    verdict = _STREAMED
+    if raw.streamed is None:
+        verdict = release_verdict(remade(study, raw, choice.label, choice.replicate, key), study.plan)
+    log_verdict(study, f"{choice.label}/{choice.replicate}", verdict)
+    return verdict
 
 
 def detected_once(realisation: Remade, plan: Plan) -> Detected:

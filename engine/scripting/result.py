@@ -9,9 +9,11 @@ from typing import TYPE_CHECKING, Any, NoReturn, Self, SupportsIndex, TypedDict,
 
 from engine.common.errors import UsageError
 from engine.decision.choice import choose, finalists, pick
+from engine.decision.states import decision_status
 from engine.frontier.risk_utility_map import RiskUtilityMap
 from engine.plan import Plan, extended_plan
 from engine.report.candidate_table import columns_of, realisation_rows, scenario_rows
+from engine.report.detected import attack_choice
 from engine.report.unit_counts import unit_columns, with_units
 from engine.scripting.arguments import OPTIONS, VIEW, public, whole_number
 from engine.scripting.candidate import Candidate
@@ -321,14 +323,19 @@ class Sweep(Sequence[Candidate]):
         Who looks best among many was partly lucky: these figures did not lead to the choice.  ``candidates`` are ids,
         by default those on the frontier and what was chosen last; ``replicates`` is the number of fresh runs of each,
         by default as many as tell whether the plan's share of runs meets its bound (100 for 90 %, and without a bound);
-        ``workers`` is as in :func:`sweep`.
+        ``workers`` is as in :func:`sweep`.  The recommended release, if it is among them, is attacked too: a board
+        approves no other.
 
         Example::
 
             swaps.recheck(df, [best.id], replicates=50)
         """
         indices = [self.study.find(label)[0].index for label in candidates] or finalists(self.study, self._map(view))
-        recheck(self.study, records_of(data)[0], key_of(self.study), indices, replicates, workers=workers)
+        raw, key = records_of(data)[0], key_of(self.study)
+        choice = decision_status(self.study).choice
+        if choice is not None and self.study.find(choice.label)[0].index in indices:
+            attack_choice(self.study, raw, key)
+        recheck(self.study, raw, key, indices, replicates, workers=workers)
         warn_of_undefined(self.study, "fresh")
         fresh = risk_utility_map(self.study, fresh=True, **view)
         frame = self._candidates_frame(fresh, fresh=True)

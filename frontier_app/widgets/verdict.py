@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import streamlit as st
 
-from engine.decision.verdict_log import logged_verdict
+from engine.decision.states import decision_status
+from engine.decision.verdict_log import log_verdict, logged_verdict
 from engine.measures.verdict import BareVerdict, Severity, Verdict, bare_words, verdict_words
 from engine.release.scenarios import Choice
 from engine.report.describe import remade
@@ -38,7 +39,7 @@ def box(severity: Severity, words: str) -> None:
 
 def of_choice(study: Study, choice: Choice, *, ask: str) -> None:
     """Show the verdict on the recommended release: the logged one, or that of an attack made now; of a large file on
-    demand, by the button ``ask``."""
+    demand, by the button ``ask``.  An attack on what may still be approved is logged."""
     found = logged_verdict(study, f"{choice.label}/{choice.replicate}")
     raw = state.get().raw
     if found is None and raw is not None and raw.streamed is None:
@@ -53,6 +54,8 @@ def of_choice(study: Study, choice: Choice, *, ask: str) -> None:
                     "remade", which, lambda: remade(study, raw, choice.label, choice.replicate)
                 )
                 found = of(study, release, which)
+            if decision_status(study).state in ("draft", "submitted", "returned"):  # what the board needs to approve it
+                log_verdict(study, f"{choice.label}/{choice.replicate}", found)
     if found is not None:
         show(found)
 

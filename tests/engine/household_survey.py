@@ -19,6 +19,7 @@ from engine.study.map_reader import risk_utility_map
 from engine.study.study import Study
 from engine.sweeps.recheck import recheck
 from engine.sweeps.sweep import sweep
+from tests.engine.attacks import log_attack
 
 PLAN = """
 [about]
@@ -105,6 +106,7 @@ def approve(study: Study, raw: RawTable, candidate: str) -> None:
     choose(study, risk_utility_map(study), "it is safe and useful", candidate=candidate, by="Ada")
     recheck(study, raw, read_key(key_path(study.path)), [place], 2)
     submit(study)
+    log_attack(study)
     decide(study, "approved", "Board", number="DRB-7")
 
 

@@ -36,6 +36,7 @@ from engine.study.study import Study
 from engine.sweeps.readiness import plan_problems
 from engine.sweeps.recheck import recheck
 from engine.sweeps.remake import Remade
+from tests.engine.attacks import log_attack
 from tests.engine.household_survey import few_guesses, plan, survey, swept
 
 SWAPS = '\n[[mechanism]]\nname = "random_swap"\n[[mechanism]]\nname = "rds"\ns = 12\nrate = ["0", "0.2"]\n'
@@ -130,6 +131,7 @@ def test_it_is_not_approved(study: Study, home: tuple[Path, RawTable]) -> None:
     with open_gates("decision.states.refuse_void_choice"):
         decide(study, "submitted", "Ada", despite="a test")
     with pytest.raises(UsageError, match="changes nothing"):
+        log_attack(study)
         decide(study, "approved", "Board", number="7")
     decide(study, "returned", "Board", why="it is the original")
 
@@ -140,6 +142,7 @@ def test_it_is_not_exported(study: Study, home: tuple[Path, RawTable], tmp_path:
     rechecked(study, home[1])
     with open_gates("decision.states.refuse_void_choice"):
         decide(study, "submitted", "Ada", despite="a test")
+        log_attack(study)
         decide(study, "approved", "Board", number="7")
     with pytest.raises(UsageError, match="changes nothing"):
         export(study, home[1], None, tmp_path / "out", tier=tier)

@@ -32,6 +32,7 @@ from engine.study.map_reader import risk_utility_map
 from engine.study.study import Study
 from engine.sweeps.recheck import recheck
 from engine.sweeps.sweep import sweep
+from tests.engine.attacks import log_attack
 from tests.engine.household_survey import few_guesses, submit
 from tests.examples import examples
 
@@ -130,6 +131,7 @@ def exported(case: Case, folder: Path, tiers: tuple[str, ...]) -> Done:
             raise
         recheck(study, raw, key, [0], 2)
         submit(study)
+        log_attack(study)
         decide(study, "approved", "Board", number="7")
         analyst = export(study, raw, None, folder / "analyst", include=case.include, allow_partial=True)
         for tier in tiers:

@@ -25,6 +25,7 @@ from engine.study.decision_log import entries
 from engine.study.map_reader import risk_utility_map
 from engine.study.study import Study
 from tests import needs
+from tests.engine.attacks import log_attack
 from tests.engine.household_survey import approve, label_of, plan, survey, swept
 
 pytestmark = pytest.mark.slow  # whole bundles are made
@@ -237,6 +238,7 @@ def test_what_the_board_did_not_see_is_not_published(
         assert not (tmp_path / "out").exists()
         decide(study, "returned", "Board", why="to be seen again")
         decide(study, "submitted", "Ada")
+        log_attack(study)
         decide(study, "approved", "Board", number="DRB-8")
         assert export(study, home[1], None, tmp_path / "out", tier="public", formats=("csv",)).is_dir()
 

@@ -200,3 +200,25 @@ def test_a_first_plan_takes_the_options_of_a_sweep_and_the_bound(tmp_path, capsy
     assert main(["sweep", "czech", "--study", str(study), "--plan", str(plan), "--workers", "1"]) == 0
     assert main(["choose", str(study), "--why", "the plan's rule"]) == 0
     assert "of at most 0.5 (50 % of unaltered records) in at least 90 % of single runs" in capsys.readouterr().out
+
+
+def test_a_release_that_was_chosen_after_the_fresh_runs_is_attacked_before_it_is_approved(path, capsys):
+    def run(*words: str) -> tuple[int, str]:
+        code = main([words[0], str(path), *words[1:]])
+        return code, "".join(capsys.readouterr())
+
+    with Study.open(path) as study:
+        view = risk_utility_map(study)
+        label = view.scenarios[int(view.frontier()[0])].label
+    recheck = ("recheck", "--data", "czech", "--candidate", label, "--replicates", "2")
+    assert run(*recheck)[0] == 0  # nothing is recommended, so no release is attacked
+    code, said = run("choose", "--candidate", label, "--why", "useful", "--by", "Ada")
+    assert code == 0 and f"next: frontier recheck {path} --data DATA" in said
+    assert run("decide", "--state", "submitted", "--by", "Ada", "--despite", "a try")[0] in (0, 2)
+    if state(path) == "draft":
+        assert run("decide", "--state", "submitted", "--by", "Ada")[0] == 0
+    approve = ("decide", "--state", "approved", "--by", "Board", "--number", "17")
+    code, said = run(*approve)
+    assert code == 2 and f"frontier recheck c.study --data DATA --candidate {label}" in said
+    assert run(*recheck)[0] == 0
+    assert run(*approve)[0] == 0

@@ -26,6 +26,7 @@ from engine.study.decision_log import entries
 from engine.study.map_reader import risk_utility_map
 from engine.study.plan_changes import change_plan
 from engine.study.study import Study
+from tests.engine.attacks import log_attack
 from tests.engine.frontier.test_risk_utility_map import ENOUGH, study_of
 from tests.engine.household_survey import approve, label_of, plan, survey, swept
 
@@ -173,7 +174,9 @@ def test_a_decision_that_tells_the_extent_is_not_recorded(fresh: Path, home: tup
         change_plan(study, silent, why="to say less", by="Ada")
         decide(study, "submitted", "Ada")
         with pytest.raises(UsageError, match=SENTENCE):
+            log_attack(study)
             decide(study, "approved", "Board", number="DRB-8", conditions="no more than 24 records are changed")
+        log_attack(study)
         decide(study, "approved", "Board", number="DRB-8", conditions="no more than that is changed")
 
 

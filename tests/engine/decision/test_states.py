@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from engine.common.errors import EngineError, UsageError
+from engine.common.errors import EngineError, Remedy, UsageError
 from engine.decision.choice import choose
 from engine.decision.states import STATES, DecisionStatus, decide, decision_status, withhold
 from engine.plan import DecisionPlan
@@ -16,6 +16,7 @@ from engine.release.results import RunStatus
 from engine.study import decision_log
 from engine.study.map_reader import risk_utility_map
 from engine.study.study import Study
+from tests.engine.attacks import log_attack
 from tests.engine.frontier.test_risk_utility_map import ENOUGH, study_of
 
 
@@ -30,6 +31,7 @@ def recommend(study: Study, index: int = 0, *, fresh: bool = True) -> str:
         study.runs.add([(index, 1_000_000 + r, RunStatus.OK, 2, 0.1, 0.4, 0.0) for r in (1, 2)], table="fresh")
     label = study.scenarios[index].label
     choose(study, risk_utility_map(study), "safe", candidate=label, by="Ada")
+    log_attack(study)
     return label
 
 
@@ -66,7 +68,9 @@ def test_the_way_to_a_release(study):
         label,
     )
     log = decision_log.entries(study)
-    assert [entry.event for entry in log] == ["chosen", "submitted", "approved", "released"]
+    decision_log.verify(log)
+    assert [entry.event for entry in log] == ["chosen", "attacked", "submitted", "approved", "released"]
+    del log[1]
     assert log[0].detail["candidate"] == label and log[0].detail["figures"]["small_cells"]["mean"] == pytest.approx(
         0.12
     )
@@ -76,7 +80,34 @@ def test_the_way_to_a_release(study):
     ]
     assert log[2].detail["number"] == "17/4"
     assert now.at == log[3].at
-    decision_log.verify(log)
+
+
+def test_no_release_is_approved_that_was_not_attacked(study):
+    label = recommend(study)
+    decide(study, "submitted", "Ada")
+    decide(study, "returned", "Board", why="another one")
+    study.runs.add([(1, 1_000_000 + r, RunStatus.OK, 2, 0.1, 0.4, 0.0) for r in (1, 2)], table="fresh")
+    other = study.scenarios[1].label  # the verdict on one release is none on another
+    choose(study, risk_utility_map(study), "safer", candidate=other, by="Ada")
+    decide(study, "submitted", "Ada")
+    with pytest.raises(UsageError, match="was not attacked yet") as caught:
+        decide(study, "approved", "Board", number="1")
+    assert caught.value.remedy is Remedy.RECHECK and caught.value.values["candidate"] == other != label
+    assert decision_status(study).state == "submitted"
+    log_attack(study)
+    assert decide(study, "approved", "Board", number="1").state == "approved"
+
+
+def test_an_approval_of_an_earlier_version_without_an_attack_is_read_as_one(study):
+    label = recommend(study)
+    choose(study, risk_utility_map(study), "safe", candidate=label, by="Ada")
+    choice = decision_status(study).choice
+    assert choice is not None
+    detail = {"candidate": label, "replicate": choice.replicate}
+    decision_log.append(study, "submitted", detail, by="Ada")
+    decision_log.append(study, "approved", {**detail, "number": "1", "conditions": ""}, by="Board")
+    assert decision_status(study).state == "approved"
+    assert decide(study, "released", "Bob").state == "released"
 
 
 LEGAL = {

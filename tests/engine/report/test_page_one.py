@@ -20,6 +20,7 @@ from engine.report.page_one import left_out, page_one
 from engine.study.decision_log import entries
 from engine.study.keys import read_key
 from engine.sweeps.recheck import recheck
+from tests.engine.attacks import log_attack
 from tests.engine.report.conftest import Case, case_of, plan_of, raw_table
 
 NAMES = ["Why this one", "Risk", "Left out", "Most exposed", "Worst losses", "Neighbours", "How sure",
@@ -126,6 +127,7 @@ def test_the_day_of_an_approval_is_that_of_the_log(tmp_path: Path) -> None:
     key = read_key(made.study.path.with_name(made.study.path.name + ".key"))
     recheck(made.study, raw_table(), key, [made.study.find(choice.label)[0].index])
     decide(made.study, "submitted", "A. Analyst")
+    log_attack(made.study)
     decide(made.study, "approved", "Board", number="DRB-7")
     cover = build(made.study, remade(made.study, raw_table(), choice.label, choice.replicate)).cover
     assert cover.decided == entries(made.study)[-1].at[:10]

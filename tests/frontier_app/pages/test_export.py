@@ -29,6 +29,7 @@ from engine.study.study import Study
 from engine.sweeps.recheck import recheck
 from frontier_app.session import exports, workspace
 from frontier_app.session.workspace import Workspace
+from tests.engine.attacks import log_attack
 from tests.frontier_app.elements import leads_to
 from tests.frontier_app.pages.test_pages import app, to, words
 
@@ -48,6 +49,7 @@ def at(swept: Callable[..., Workspace]) -> Workspace:
 def approve(at: Workspace) -> None:
     with Study.open(at.folder / "study-1.study") as study:
         decide(study, "submitted", "Ada")
+        log_attack(study)
         decide(study, "approved", "Board", number="1")
 
 
@@ -96,6 +98,7 @@ def test_only_readers_whose_turn_it_is_can_be_chosen(at: Workspace):
     assert tier_of(made).value == "member" and "The board has to approve it" in words(made)
     assert "neither the rate nor how many records changed" in words(made)
     with Study.open(at.folder / "study-1.study") as study:
+        log_attack(study)
         decide(study, "approved", "Board", number="1")
     made = opened(at)
     assert tier_of(made).value == "public" and "Not yet for the public" not in words(made)

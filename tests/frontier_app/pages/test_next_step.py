@@ -17,6 +17,7 @@ from engine.study.study import Study
 from engine.sweeps.recheck import recheck
 from frontier_app.session import exports
 from frontier_app.session.workspace import Workspace
+from tests.engine.attacks import log_attack
 from tests.frontier_app.pages.test_export import written
 from tests.frontier_app.pages.test_pages import PAGES, app, to
 
@@ -60,6 +61,7 @@ def brought_to(at: Workspace, state: str) -> None:
         if reached >= 3:
             decide(study, "submitted", "Ada")
         if reached >= 4:
+            log_attack(study)
             decide(study, "approved", "Board", number="1")
         if reached >= 5:
             written(at, f"{label}-20260102-030405-ab12")
