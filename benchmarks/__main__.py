@@ -21,53 +21,33 @@ PAGE = HERE.parent / "docs" / "performance.md"
 
 TITLE = """# Performance
 
-Each figure that has a target, from the last run of its benchmark; of several figures of one name the worst.
+Every figure with a target, from the last run of its benchmark. If a figure occurs several times, the worst is shown.
 """
 INTRODUCTION = """\
-Written by `python -m benchmarks --write`; `python -m benchmarks` prints the same. Times drift from run to run and from
-machine to machine, so trust the ratios, which are formed within one run. Data that do not ship are left out where they
-are absent.
+`python -m benchmarks --write` writes this page; `python -m benchmarks` prints the same. Compare ratios, which are
+formed within one run: times change by a third within minutes on this machine. Data that do not ship are left out.
 
-What makes a sweep fast: pairs of *cells* are drawn, not of records; all rates and all splits of S and C share one draw;
-departures are counted once for all splits; measures sum over touched cells only, the default ones while pairs are
-exchanged; and what realisations add up to is kept in the study, so that a map of millions of runs opens without reading
+**Why a sweep is fast.** Pairs of cells are drawn, not of records. All rates and all splits of S and C share one draw.
+Measures sum over changed cells only. The study stores aggregates, so a map of millions of runs opens without reading
 them.
 
-What a candidate is held to: the yardstick of the random swap is the whole algorithm over records, compiled, with its
-exact search for partners, a released table tabulated anew and the same four measures, in the fewest bytes and passes
-that came to mind. Looser programs over records take several times as long and would flatter the ratio. Where a swap
-runs out of partners the yardstick must find so record by record and takes hundreds of times longer; therefore the
-median over the swaps counts.
+**Comparison with records.** The yardstick over records is the complete algorithm, compiled: exact search for partners,
+a new table and the same four measures, with as little memory as possible. If a swap runs out of partners, it takes
+hundreds of times longer, so the median over swaps counts.
 
-How far the engine is from what the machine can do: the yardstick in C draws over cells and shares as the engine does,
-and does nothing that is no statistics: no Python to start, no list of scenarios with their ids, no study that outlives
-a crash, no map. `phases` tells what each of these takes beside the phases of the yardstick. In a draw of few pairs what
-Python does around compiled code costs as much as the draw.
+**Comparison with C.** The yardstick in C draws over cells and shares work as the engine does, and omits Python's start,
+the list of scenarios, the crash-safe study and the map. `phases` shows what each of these costs.
 
-What is missed, and why.
-* The complete space by the clock, where it is missed: preparing, draws and sums take less than in C (`phases`), but
-  two fifths of a second until Python and its libraries have started, and the map at the end, leave one of two
-  processors with little to do. In slow minutes of the machine compiled draws take as long as ever, and what goes
-  through much memory, Python, the list of scenarios and the database, nearly twice as long. A second process in place
-  of the second thread would use more of the start, and take a third of a second of the processor to load the same once
-  more.
-* A candidate at 10 % beside the whole algorithm over records: at that rate nearly all of its time is draws, one for
-  each pair, which the yardstick makes too; what cells spare is the rest.
-* All quick measures together: they are held against the four of every sweep, which are summed in one pass while pairs
-  are exchanged and have become faster than the others.
-* Two workers beside one: the process that hands out takes a tenth of what a worker takes (`sweep` tells both) and has
-  no processor of its own on this machine, which is half of the difference to two or more. The rest depends on the
-  minute: each is measured once, for half a second.
-* Pages: the first one of a new server loads the libraries that draw, and the browser takes most of each step after it;
-  the server answers in a tenth of a second. How many steps keep to half a second depends on the hour.
-* `make test`: half as long again as it should take, longer in slow hours, though two processors are never idle. Of
-  what all processes take, sampled apart from this page, a fifth is real browsers, which mostly draw the elements of
-  pages anew, a quarter the servers behind them and what tests start, kill and wait for, and half the tests' own
-  processes: above all the engine's thousands of short tests, then simulations of the papers and their mutants. No
-  single test decides; `checks` tells how long each folder takes by the clock.
+**Targets that are missed**
 
-The machine changes its speed by a third within minutes, whatever else it does, and what is not measured in turn moves
-with it; another machine sorts with other instructions. `make unit` was missed in slow hours.
+| figure | reason |
+| --- | --- |
+| complete space, wall-clock (in slow minutes) | Starting Python (0.4 s) and drawing the map leave one of two processors idle |
+| a candidate at 10 % against the swap over records | Nearly all of its time is drawing pairs, which the yardstick also does |
+| all quick measures together | The four of every sweep, the reference, are summed while pairs are exchanged |
+| two workers against one | The main process needs a tenth of a worker's time and has no processor of its own |
+| first page of a new server | Plotting libraries are loaded; otherwise the browser takes most of the time |
+| `make test` | A fifth of the time is real browsers, a quarter servers and child processes, half the tests themselves |
 """
 
 
