@@ -13,11 +13,11 @@ from tests.papers.mutants import Mutant, Rejections, by_row
 from tests.papers.row import MOST, Row
 
 VERDICTS = {
-    "exact": "the printed figure, digit for digit; nothing is left to chance",
+    "exact": "equal to the printed figure in all digits; no randomness",
     "agrees": f"at most {MOST:g} standard errors apart, or within the bound",
-    "qualitative": "what the paper says in words, or the order of its figures, holds; the figures themselves may not",
-    "not reproduced": "it differs, or could not be tried; the last column says why",
-    "data absent": "the files it needs were not in the shared folder",
+    "qualitative": "the paper's statement or the order of its figures holds; the figures may differ",
+    "not reproduced": "different or not possible; see the last column",
+    "data absent": "the files were not in the shared folder",
 }
 _HOSPITALS = re.compile("^SMHO Reg.*: mean overlap$")
 HEAD = (
@@ -25,43 +25,39 @@ HEAD = (
     "parameters and readings", "why",
 )  # fmt: skip
 METHOD = (
-    "**How two figures are compared.** Nearly all are means over simulated data, so both sides are "
-    "uncertain. The standard error of ours comes from the spread over our simulations. The papers print "
-    "none: the published figure's follows from the same spread and the number of simulations that the "
-    "paper states (Liu 1000 data sets, Liu and Little 500, Oganian and Lesaja 100 realisations). z is the "
-    "difference in standard errors of the difference, after what rounding to the printed digits can hide "
-    f"(half a unit; a whole one for a difference of two printed figures). Figures agree up to z = {MOST:g}; "
-    '"allowed" is the same as a difference. A count of things never seen has an error all the same. The '
-    "error of the published SMIKe figures includes that the paper's cell means are unknown.",
+    "**Comparison.** Most figures are means over simulated data, so both sides have an error. Ours comes from the"
+    " spread of our simulations; the published one from the same spread and the paper's number of simulations "
+    "(Liu 1000 data sets, Liu and Little 500, Oganian and Lesaja 100 realisations), because the papers print "
+    "none. z is the difference in standard errors, less what rounding can hide (half a unit of the last digit; a "
+    f'whole one for differences). Figures agree up to z = {MOST:g}, shown as a difference in "allowed". Counts of '
+    "events that never occurred have an error, too. The error of published SMIKe figures includes that the "
+    "paper's cell means are unknown.",
     "",
-    "**Grades.** **A**: must equal the printed figure. **B**: must agree, and can fail: the row rejects "
-    "at least a mechanism that releases the original (rows on the sensitivity rule: < in place of ≤). The "
-    "tests fail if a row of grade A or B does not hold. **C**: shown, not required, because the published "
-    "setting is incomplete, because the row is too noisy to reject doing nothing, or because the figures "
-    "differ. **X**: cannot be met as published. The last column says why.",
+    "**Grades.** **A**: must equal the printed figure. **B**: must agree, and must reject a mechanism that "
+    "releases the original (for the sensitivity rule: < instead of ≤). The tests fail if a row of grade A or B "
+    "does not hold. **C**: not required, because the published setting is incomplete, the row is too noisy to "
+    "reject doing nothing, or the figures differ. **X**: cannot be met as published. The last column gives the "
+    "reason.",
     "",
-    "**Readings.** No number was adjusted until a figure came near. But the papers leave choices open, "
-    "and where several readings were tried, the one nearest to the published figures was kept. Such a "
-    'choice has seen the figures, so its rows prove less. "Parameters and readings" lists what differs '
-    "from the engine's defaults; \\* marks a choice that the paper leaves open, † one that was made "
-    "because the published figures are nearest to it. Readings given up that way are among the mutants "
-    "below, marked † too.",
+    "**Readings.** No number was tuned. Where a paper leaves a choice open and several readings were tried, the "
+    'nearest one was kept; such rows prove less. "Parameters and readings" lists deviations from the defaults. \\*'
+    " marks a choice that the paper leaves open, † a reading chosen because it is nearest. Rejected readings are "
+    "among the mutants below, also with †.",
 )
 MUTANTS_HEAD = (
-    "Each went through the page's own rows in place of the engine's mechanism: same data, same streams, same number of "
-    "simulations. A row rejects it when its figure lies more than three standard errors from the published one, the "
-    'larger of its own and the engine\'s standard error being taken. The column "rejects" of the tables below names '
-    "them row by row."
+    "Each wrong implementation replaced the engine's mechanism: same data, same streams, same number of "
+    "simulations. A row rejects it if its figure is more than three standard errors (the larger of its own and "
+    'the engine\'s) from the published one. The column "rejects" of the tables below lists them for each row.'
 )
 CANNOT = (
-    "No published figure of PRAM is met under any reading for all s, so none is required and no mutant of it is here; "
-    "its matrix and its draws have tests of their own (tests/engine/mechanisms/test_pram.py). These wrong "
-    "implementations, too, pass every required row; other tests hold the engine to the right one:"
+    "PRAM meets no published figure for all s under any reading, so none is required; its own tests are in "
+    "tests/engine/mechanisms/test_pram.py. These wrong implementations also pass every required row; other tests "
+    "reject them:"
 )
 LAWS = (
-    "Published means tell little of how MaPS and SMIKe draw parameters: estimates plugged in pass most or all rows. "
-    "So all mutants of both, M1 to M12 and S1 to S12, must also be rejected by the law of an independent, slow "
-    "implementation on tables of 5 to 11 records (tests/papers/test_laws.py), which the engine's own have to meet."
+    "Published means hardly depend on how MaPS and SMIKe draw parameters: plugged-in estimates pass most or all "
+    "rows. All mutants M1 to M12 and S1 to S12 must therefore also be rejected by the exact law of an "
+    "independent, slow implementation on tables of 5 to 11 records (tests/papers/test_laws.py)."
 )
 
 
@@ -151,7 +147,7 @@ def _mutants(mutants: Mapping[Mutant, Rejections | None], idle: Sequence[str]) -
     head = ("code", "mechanism", "what it does wrong", "rejected by", "most clearly by")
     out = ["", "## Wrong implementations and the rows that reject them", "", MUTANTS_HEAD, "", LAWS, ""]
     out += _table(head, [mutant_line(mutant, result) for mutant, result in mutants.items() if mutant.detectable])
-    facts = f"Required rows that reject none of them ({len(idle)}), facts of the data without a mechanism: "
+    facts = f"Required rows that reject none of them ({len(idle)}), because they are facts of the data: "
     out += ["", facts + (";".join(f" {name}" for name in idle).strip() or "none") + "."]
     out += ["", "## What the published figures cannot tell", "", CANNOT, ""]
     for mutant, result in mutants.items():
@@ -186,8 +182,8 @@ def document(found: Sequence[tuple[Source, Rows]], mutants: Mapping[Mutant, Reje
     out = [
         "# Reproductions",
         "",
-        f"Published figures next to what the engine finds. `make reproductions` makes this page ({chances}; streams of "
-        f"version {STREAM_VERSION}, fixed keys: the same figures every time).",
+        f"Published figures and ours. `make reproductions` writes this page ({chances}; streams of "
+        f"version {STREAM_VERSION}, fixed keys, so the figures are the same every time).",
         "",
         _summary(every, mutants, missed),
         "",
@@ -195,7 +191,7 @@ def document(found: Sequence[tuple[Source, Rows]], mutants: Mapping[Mutant, Reje
         "",
         "Verdicts: " + "; ".join(f"**{word}**: {what}" for word, what in VERDICTS.items()) + ".",
         "",
-        f"Data that do not ship, wanted in the shared folder: {', '.join(f'`{name}`' for name in files)}.",
+        f"Data that do not ship (expected in the shared folder): {', '.join(f'`{name}`' for name in files)}.",
         "",
         *_table(("paper", *VERDICTS, "rows"), counts),
         *_mutants(mutants, [row.name for row in every if row.required and not codes.get(row.name)]),
