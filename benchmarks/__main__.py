@@ -42,8 +42,8 @@ the list of scenarios, the crash-safe study and the map. `phases` shows what eac
 
 | figure | reason |
 | --- | --- |
-| complete space, wall-clock (in slow minutes) | Starting Python (0.4 s) and drawing the map leave one of two processors idle |
-| a candidate at 10 % against the swap over records | Nearly all of its time is drawing pairs, which the yardstick also does |
+| complete space, wall-clock (in slow minutes) | Starting Python (0.4 s) and drawing the map use one of two processors |
+| a candidate at 10 % against the swap over records | Nearly all time is drawing pairs, as in the yardstick |
 | all quick measures together | The four of every sweep, the reference, are summed while pairs are exchanged |
 | two workers against one | The main process needs a tenth of a worker's time and has no processor of its own |
 | first page of a new server | Plotting libraries are loaded; otherwise the browser takes most of the time |
