@@ -228,13 +228,13 @@ def _counting(columns: Sequence[RawColumn], households: Units) -> Iterator[tuple
 def _rises_within(outer: Sequence[RawColumn], inner: RawColumn, records: np.ndarray, *, several: bool = False) -> bool:
     """Return whether the values of ``outer`` stand together in the file, and ``inner`` counts up within each, of
     ``several`` records on average; what does so among the first records may do so among all."""
-    groups = Units.of_columns([column.codes[records] for column in outer])
-    figures = inner.numbers[inner.codes[records]]
-    same = groups.of_record[1:] == groups.of_record[:-1]
-    together = np.count_nonzero(~same) + 1 == len(groups)
-    if several and 2 * len(groups) > len(records):
+    codes = [column.codes[records] for column in outer]
+    same = np.logical_and.reduce([numbers[1:] == numbers[:-1] for numbers in codes])
+    runs = int(np.count_nonzero(~same)) + 1
+    if several and 2 * runs > len(records):
         return False
-    return bool(together and (np.diff(figures)[same] > 0).all())
+    figures = inner.numbers[inner.codes[records]]
+    return bool((np.diff(figures)[same] > 0).all()) and runs == len(Units.of_columns(codes))
 
 
 def _numbered_parts(columns: Sequence[RawColumn], lines: Mapping[str, np.ndarray]) -> tuple[str, ...]:
