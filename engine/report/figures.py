@@ -12,20 +12,18 @@ from engine.common.wording import lower_first, plural
 from engine.report.answers import small_words
 from engine.report.certainty import recommended
 from engine.report.document import Picture
-from engine.report.map_frame import inside, staircase, window
+from engine.report.map_model import map_model
 from engine.report.map_words import bars_words, bound_title
+from engine.report.pictures import map_picture
 from engine.report.rate_words import is_coarse
-from engine.report.words import bar, figure
+from engine.report.words import figure
 
 if TYPE_CHECKING:
     from engine.report.facts import CoefficientRow, ShareRow
     from engine.report.findings import Findings
-    from engine.report.map_facts import CandidateRow, Map, ReleasedRun
 
 BLUE, VERMILLION, GREY = "#0072B2", "#D55E00", "#767676"
 _DPI = 150
-_ROOM = 0.09  # around what the map shows, as a share of its ranges
-_NEAR = (0.03, 0.08)  # how near symbols lie on each other, as shares of the ranges across and up
 _NAME = 30  # letters of a name beside an axis
 Row = TypeVar("Row", "ShareRow", "CoefficientRow")
 
@@ -65,136 +63,30 @@ def _cut(name: str) -> str:
     return name if len(name) <= _NAME else name[: _NAME - 1] + "…"
 
 
-@lru_cache(maxsize=4)
-def _drawn(board_map: Map, run: ReleasedRun | None) -> tuple[bytes, str]:
-    """The picture of a map and how much lies outside of it, in words.
-
-    Several documents show it, and most of what they say beside it changes nothing on it.
-    """
-    canvas, axes = _canvas(6.4, 3.4)
-    ranges = window(board_map, _ROOM)
-    frontier_points, others = (
-        inside(points, ranges) if ranges else list(points) for points in (board_map.frontier, board_map.others)
-    )
-    if others:
-        axes.scatter(
-            [u for u, _ in others], [r for _, r in others], marker="s", s=20, color="#c4c4c4",
-            edgecolors=GREY, linewidths=0.5, label="other candidates, moved to a coarse grid",
-        )  # fmt: skip
-    steps = staircase(board_map)
-    axes.plot([u for u, _ in steps], [r for _, r in steps], color=BLUE, linewidth=1, alpha=0.6, zorder=2)
-    axes.scatter(
-        [u for u, _ in frontier_points], [r for _, r in frontier_points], s=26, facecolor="white",
-        edgecolor=BLUE, zorder=3, label="frontier: none is as good in both, better in one",
-    )  # fmt: skip
-    _candidates(axes, board_map.candidates)
-    _letters(axes, board_map)
-    if board_map.nothing_risk is not None and board_map.nothing_utility is not None:
-        axes.scatter([board_map.nothing_utility], [board_map.nothing_risk], marker="D", s=70, color="black", zorder=4,
-                     label="doing nothing")  # fmt: skip
-    _bound(axes, board_map, run)
-    outside = _zoom(axes, board_map)
-    if board_map.utility_better == "lower":
-        axes.invert_xaxis()
-    if board_map.risk_better == "higher":
-        axes.invert_yaxis()
-    falls = ", smaller to the right" if board_map.utility_better == "lower" else ""
-    axes.set_xlabel(f"{board_map.utility_title}{falls}: more useful →")
-    axes.set_ylabel(f"{board_map.risk_title}:\nriskier →", fontsize=9)
-    canvas.legend(loc="outside lower center", ncols=2, fontsize=8.5, frameon=False)  # never over points
-    return _png(canvas), outside
-
-
 def frontier(findings: Findings) -> Picture | None:
     """The map: frontier, recommendation and lettered neighbours, other candidates, doing nothing; None where their
     figures are withheld."""
     board_map, row = findings.map, recommended(findings)
     if all(c.risk is None or c.utility is None for c in board_map.candidates):
         return None
-    picture, outside = _drawn(board_map, findings.recommendation.run)
+    limit = lower_first(bound_title(board_map))
+    drawn = map_picture(map_model(board_map), title="", alt="", limit=limit, width=6.2, height=3.4)
+    if drawn is None:
+        return None
     positions = ", ".join(
         f"{c.letter} at {figure(c.risk)} and {figure(c.utility)}" for c in board_map.candidates if c.risk is not None
     )
     return Picture(
-        picture,
+        drawn.png,
         f"Scatter plot of risk ({lower_first(board_map.risk_title)}) against utility "
         f"({lower_first(board_map.utility_title)}). Lettered candidates from the safest to the most useful, with risk "
         f"and utility: {positions}. Recommended is {row.letter}. "
         f"Doing nothing has risk {figure(board_map.nothing_risk)}."
         + ("" if board_map.bound_at is None else f" A dashed line is the {bound_title(board_map)}."),
         f"The frontier of {plural(board_map.n_candidates, 'candidate')}, averages over runs ({board_map.runs} for "
-        f"{row.letter}); "
-        + bars_words(findings)
-        + (f". Zoomed: {outside} further out are not shown" if outside else ""),
+        f"{row.letter}); " + bars_words(findings),
         6.2,
     )
-
-
-_OTHERS = "other lettered candidates"  # once in the legend
-
-
-def _candidates(axes: Any, candidates: Sequence[CandidateRow]) -> None:
-    """The recommendation and its lettered neighbours, with the errors of their figures."""
-    others = [row for row in candidates if not row.recommended and row.utility is not None and row.risk is not None]
-    for candidate in candidates:
-        x, y = candidate.utility, candidate.risk
-        if x is None or y is None:
-            continue
-        is_recommended, colour = candidate.recommended, VERMILLION if candidate.recommended else BLUE
-        axes.errorbar(
-            x, y, xerr=bar(x, candidate.utility_se), yerr=bar(y, candidate.risk_se),
-            fmt="*" if is_recommended else "o", markersize=15 if is_recommended else 7, color=colour, ecolor=colour,
-            elinewidth=1, zorder=5 if is_recommended else 4,
-            label=f"{candidate.letter}: recommended" if is_recommended else _OTHERS if candidate is others[0] else None,
-        )  # fmt: skip
-
-
-def _letters(axes: Any, board_map: Map) -> None:
-    """The letters beside their symbols; those whose symbols lie on each other stand together."""
-    ranges = window(board_map, _ROOM)
-    near = [share * (high - low) for share, (low, high) in zip(_NEAR, ranges or (), strict=False)]
-    places: dict[tuple[float, float], list[CandidateRow]] = {}
-    for candidate in sorted(board_map.candidates, key=lambda row: not row.recommended):
-        if candidate.utility is None or candidate.risk is None:
-            continue
-        own = (candidate.utility, candidate.risk)
-        taken = (
-            at for at in places if near and all(abs(a - b) <= most for a, b, most in zip(own, at, near, strict=True))
-        )
-        places.setdefault(next(taken, own), []).append(candidate)
-    for place, rows in places.items():
-        is_recommended = any(row.recommended for row in rows)
-        axes.annotate(
-            ", ".join(row.letter for row in rows), place, xytext=(7, -14), textcoords="offset points",
-            fontsize=13 if is_recommended else 11, fontweight="bold",
-            color=VERMILLION if is_recommended else BLUE, zorder=6,
-        )  # fmt: skip
-
-
-def _bound(axes: Any, board_map: Map, run: ReleasedRun | None) -> None:
-    """The bound as a line across, and how far most runs of the recommended candidate reach."""
-    row = next(row for row in board_map.candidates if row.recommended)
-    if board_map.bound_at is None:
-        return
-    axes.axhline(board_map.bound_at, color="black", linestyle="--", linewidth=1.2, label=bound_title(board_map))
-    if run is not None and run.quantile is not None and run.asked is not None and row.utility is not None:
-        axes.scatter(
-            [row.utility], [run.quantile], marker="_", s=260, linewidths=2.5, color=VERMILLION, zorder=5,
-            label=f"{100 * run.asked:.3g} % of the runs of {row.letter} are no riskier",
-        )  # fmt: skip
-
-
-def _zoom(axes: Any, board_map: Map) -> str:
-    """Look at the lettered candidates and at doing nothing; returns how much of the rest lies outside, in words."""
-    ranges = window(board_map, _ROOM)
-    if ranges is None:
-        return ""
-    axes.set_xlim(*ranges[0])
-    axes.set_ylim(*ranges[1])
-    outside = [len(points) - len(inside(points, ranges)) for points in (board_map.frontier, board_map.others)]
-    parts = [plural(outside[0], "candidate") + " of the frontier"] if outside[0] else []
-    parts += ["other candidates"] if outside[1] else []
-    return " and ".join(parts)
 
 
 def _no_change(axes: Any, low: float, high: float) -> None:

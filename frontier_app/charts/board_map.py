@@ -1,127 +1,177 @@
-"""The board's map as a figure: lettered candidates, the frontier, doing nothing."""
+"""The board's map as a figure of plotly, and its candidates as a table."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from engine.common.wording import upper_first
 from engine.report.candidate_words import ON_FRONTIER, on_frontier, standing_words, utility_words
 from engine.report.findings import Findings
-from engine.report.map_frame import staircase, window
+from engine.report.map_model import MapModel, Mark, Point, flags, lines_of, map_model, on_lines, together
 from engine.report.map_words import bound_title
-from engine.report.words import NONE, about, bar, figure
-from frontier_app.charts.board_letters import add_letters
+from engine.report.words import NONE, about, figure
 from frontier_app.charts.style import COLOURS, INK, QUIET
 from frontier_app.wording.figure_text import drawn
 
 if TYPE_CHECKING:
     from plotly.graph_objects import Figure
 
+_SIZE = 17  # letters are read from the end of a table
+_PIXELS = (720.0, 400.0)
+"""About how wide and high the drawing is in a window of 1280 pixels."""
+_LETTER = 10.0
+"""Pixels, about the width of a sign of that size."""
+_ON_LINE = 80
+"""Places of the limit's line that letters keep clear of."""
+
 
 def board_map(findings: Findings, *, dark: bool) -> Figure:
-    """The recommendation as a star, its neighbours as circles with letters, other candidates as grey squares."""
+    """Return the map: filled marks are within the limit, rings beyond it, the recommended candidate is a star."""
     import plotly.graph_objects as go
 
-    map_facts = findings.map
+    model = map_model(findings.map)
     blue = "#56B4E9" if dark else COLOURS[0]
-    parts: list[Any] = []
-    if map_facts.others:
+    parts: list[Any] = [
+        _points(model, model.others, "other candidates", QUIET),
+        go.Scatter(
+            x=[u for u, _ in model.edge],
+            y=[r for _, r in model.edge],
+            mode="lines",
+            name="frontier",
+            line={"color": blue, "width": 1.5},
+            hoverinfo="skip",
+            showlegend=False,
+        ),
+        _points(model, model.frontier, "frontier", blue),
+    ]
+    if model.unprotected:
         parts.append(
             go.Scatter(
-                x=[u for u, _ in map_facts.others],
-                y=[r for _, r in map_facts.others],
-                cliponaxis=False,  # a square at an edge is drawn whole
+                x=[model.unprotected[0]],
+                y=[model.unprotected[1]],
                 mode="markers",
-                name="other candidates, moved to a coarse grid",
-                marker={"symbol": "square", "size": 8, "color": QUIET, "opacity": 0.5},
-                hoverinfo="skip",
-            )
-        )
-    edge = staircase(map_facts)
-    for points, mode, named in ((edge, "lines", False), (map_facts.frontier, "markers", True)):
-        parts.append(
-            go.Scatter(
-                x=[u for u, _ in points],
-                y=[r for _, r in points],
-                mode=mode,
-                cliponaxis=mode == "lines",
-                name="frontier",
-                line={"color": blue, "width": 1.5},
-                marker={"symbol": "circle-open", "size": 8, "color": blue},
-                hoverinfo="skip",
-                showlegend=named,
-            )
-        )
-    if map_facts.nothing_risk is not None and map_facts.nothing_utility is not None:
-        parts.append(
-            go.Scatter(
-                x=[map_facts.nothing_utility],
-                y=[map_facts.nothing_risk],
-                mode="markers",
-                name="doing nothing",
+                name="unprotected file",
                 marker={"symbol": "diamond", "size": 14, "color": INK},
-                hovertemplate=f"doing nothing: {figure(map_facts.nothing_risk)}<extra></extra>",
+                hovertemplate=f"unprotected file: {figure(model.unprotected[1])}<extra></extra>",
             )
         )
-    parts += [_lettered(findings, False, blue), _lettered(findings, True, COLOURS[1])]
-    across, up = window(map_facts, 0.1) or ((0.0, 1.0), (0.0, 1.0))
-    if map_facts.bound_at is not None:
-        parts.append(_bound_line(findings, map_facts.bound_at, across))
+    for recommended, name, colour in ((False, "lettered neighbours", blue), (True, "recommended", COLOURS[1])):
+        marks = [mark for mark in model.marks if mark.recommended == recommended]
+        parts.append(_lettered(findings, model, marks, name, colour))
+    across, up = model.window(0.1) or ((0.0, 1.0), (0.0, 1.0))
+    if model.limit is not None:
+        parts.append(
+            go.Scatter(
+                x=list(across),
+                y=[model.limit] * 2,
+                mode="lines",
+                name=bound_title(findings.map),
+                line={"color": INK, "width": 1.5, "dash": "dash"},
+                hoverinfo="skip",
+            )
+        )
     drawing = go.Figure(parts)
     drawing.update_layout(
         height=540,
         margin={"l": 84, "r": 16, "t": 10, "b": 68},
         legend={"orientation": "h", "y": 1.02, "yanchor": "bottom", "x": 0, "font": {"size": 14}},
-        xaxis={"title": {"text": f"{map_facts.utility_title} — more useful →"}, "zeroline": False},
-        yaxis={"title": {"text": f"{map_facts.risk_title} — riskier ↑"}, "zeroline": False},
+        xaxis={"title": {"text": f"{model.across.title} — more useful →"}, "zeroline": False},
+        yaxis={"title": {"text": f"{model.up.title} — riskier ↑"}, "zeroline": False},
     )
-    drawing.update_xaxes(range=across[::-1] if map_facts.utility_better == "lower" else across)
-    drawing.update_yaxes(range=up[::-1] if map_facts.risk_better == "higher" else up)
-    add_letters(drawing, findings)
+    drawing.update_xaxes(range=across[::-1] if model.across.better == "lower" else across)
+    drawing.update_yaxes(range=up[::-1] if model.up.better == "higher" else up)
+    _add_letters(drawing, model)
     return drawing
 
 
-def _bound_line(findings: Findings, bound_at: float, across: tuple[float, float]) -> Any:
-    """The bound on risk, from side to side."""
+def _points(model: MapModel, points: Sequence[Point], name: str, colour: str) -> Any:
     import plotly.graph_objects as go
 
     return go.Scatter(
-        x=list(across),
-        y=[bound_at] * 2,
-        mode="lines",
-        name=bound_title(findings.map),
-        line={"color": INK, "width": 1.5, "dash": "dash"},
+        x=[u for u, _ in points],
+        y=[r for _, r in points],
+        mode="markers",
+        cliponaxis=False,  # a mark at an edge is drawn whole
+        name=name,
+        marker={
+            "symbol": ["circle" if model.meets(risk) else "circle-open" for _, risk in points],
+            "size": 8,
+            "color": colour,
+        },
         hoverinfo="skip",
+        showlegend=bool(points),
     )
 
 
-def _lettered(findings: Findings, recommended: bool, colour: str) -> Any:
+def _lettered(findings: Findings, model: MapModel, marks: Sequence[Mark], name: str, colour: str) -> Any:
     import plotly.graph_objects as go
 
-    rows = [
-        candidate
-        for candidate in findings.map.candidates
-        if candidate.recommended == recommended and candidate.risk is not None
-    ]
+    words = {candidate.letter: candidate.words for candidate in findings.map.candidates}
+    star = name == "recommended"
     return go.Scatter(
-        x=[candidate.utility for candidate in rows],
-        y=[candidate.risk for candidate in rows],
+        x=[mark.at[0] for mark in marks],
+        y=[mark.at[1] for mark in marks],
         mode="markers",
-        name="recommended" if recommended else "neighbours on the frontier",
-        marker={"symbol": "star" if recommended else "circle", "size": 22 if recommended else 13, "color": colour},
-        error_y={
-            "array": [bar(candidate.risk, candidate.risk_se) for candidate in rows],
+        name=name,
+        marker={
+            "symbol": [f"{'star' if star else 'circle'}{'' if mark.within else '-open'}" for mark in marks],
+            "size": 22 if star else 13,
             "color": colour,
-            "thickness": 1.2,
+            "line": {"width": [0 if mark.within else 2 for mark in marks]},
         },
-        error_x={
-            "array": [bar(candidate.utility, candidate.utility_se) for candidate in rows],
-            "color": colour,
-            "thickness": 1.2,
-        },
-        customdata=[drawn("<b>{}</b> {}", candidate.letter, upper_first(candidate.words)) for candidate in rows],
+        error_x={"array": [mark.bars[0] for mark in marks], "color": colour, "thickness": 1.2},
+        error_y={"array": [mark.bars[1] for mark in marks], "color": colour, "thickness": 1.2},
+        customdata=[drawn("<b>{}</b> {}", mark.letter, upper_first(words[mark.letter])) for mark in marks],
         hovertemplate="%{customdata}<extra></extra>",
     )
+
+
+def _add_letters(drawing: Figure, model: MapModel) -> None:
+    """Write every letter beside its point, clear of other letters, points, bars and lines; marks that lie on each other
+    share one label."""
+    if not model.marks:
+        return
+    points = [*(mark.at for mark in model.marks), *model.others, *model.frontier]
+    points += [model.unprotected] if model.unprotected else []
+    x, y = _across(drawing, points)
+    at = [(float(x[k]) * _PIXELS[0], float(y[k]) * _PIXELS[1]) for k in range(len(model.marks))]
+    groups = [sorted(group, key=lambda k: not model.marks[k].recommended) for group in together(at, 9.0)]
+    labels = [", ".join(model.marks[k].letter for k in group) for group in groups]
+    others = [(x, y)]
+    if model.limit is not None:
+        _, (level,) = _across(drawing, [(points[0][0], model.limit)])
+        others.append((np.linspace(0, 1, _ON_LINE), np.full(_ON_LINE, level)))
+    if lines := lines_of(model):
+        begin, end = (_across(drawing, [line[which] for line in lines]) for which in (0, 1))
+        others.append(on_lines(begin, end))
+    covered = np.concatenate([place[0] for place in others]), np.concatenate([place[1] for place in others])
+    first = np.array([group[0] for group in groups])
+    offsets = flags(x[first], y[first], labels, covered, _PIXELS, letter=_LETTER)
+    for group, label, (right, above) in zip(groups, labels, offsets, strict=True):
+        mark = model.marks[group[0]]
+        drawing.add_annotation(
+            x=mark.at[0],
+            y=mark.at[1],
+            text=drawn("<b>{}</b>", label) if mark.recommended else label,
+            ax=right,
+            ay=-above,
+            showarrow=True,
+            arrowhead=0,
+            arrowwidth=1,
+            arrowcolor=QUIET,
+            standoff=8,
+            font={"size": _SIZE + 3 * mark.recommended, "color": INK},
+        )
+
+
+def _across(drawing: Figure, points: Sequence[Point]) -> tuple[np.ndarray, np.ndarray]:
+    """The positions of points, from 0 to 1 across the drawing and upwards."""
+    values = np.array(points, float)
+    (left, right), (low, high) = drawing.layout.xaxis.range, drawing.layout.yaxis.range
+    return (values[:, 0] - left) / (right - left), (values[:, 1] - low) / (high - low)
 
 
 def board_table(findings: Findings) -> list[dict[str, str]]:

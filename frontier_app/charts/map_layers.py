@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from frontier_app.charts import label_layout
+from engine.report import map_model
 from frontier_app.charts.map_data import Cloud, FigureDraft, Marks, Panel
 from frontier_app.charts.style import COLOURS, INK, QUIET, SHAPES, look_of, sent
 from frontier_app.wording.figure_text import drawn, stacked
@@ -29,7 +29,7 @@ def words(panel: Panel) -> None:
         return
     rows = np.flatnonzero(~np.isnan(cloud.loss) & ~np.isnan(cloud.risk))
     texts = [cloud.words[i] for i in rows.tolist()]
-    sides = label_layout.beside(*panel.scaled(rows), texts, np.flatnonzero(cloud.on[rows]).tolist())
+    sides = map_model.beside(*panel.scaled(rows), texts, np.flatnonzero(cloud.on[rows]).tolist())
     shown = [i for i, side in enumerate(sides) if side]
     if not shown:
         return
@@ -83,7 +83,7 @@ def flags(panel: Panel) -> None:
         taken.append((0.0, 1.0, line))
     for left, right, height in taken:
         ox, oy = np.append(ox, np.linspace(left, right, 60)), np.append(oy, np.full(60, height))
-    offsets = label_layout.flags(*panel.scaled(rows), plain, (ox, oy))
+    offsets = map_model.flags(*panel.scaled(rows), plain, (ox, oy))
     for row, text, (dx, dy) in zip(rows.tolist(), named, offsets, strict=True):
         panel.note(
             float(panel.cloud.loss[row]),
@@ -100,24 +100,24 @@ def flags(panel: Panel) -> None:
         )
 
 
-def _drawn(panel: Panel) -> label_layout.Places:
+def _drawn(panel: Panel) -> map_model.Places:
     """Places, as shares of the drawing, of points, bars, the frontier's line and rings."""
     cloud, marks = panel.cloud, panel.marks
     known = ~np.isnan(cloud.loss) & ~np.isnan(cloud.risk)
     x, y = cloud.loss, cloud.risk
     on = _along_frontier(cloud)
-    places = [(x[known], y[known]), label_layout.on_lines((x[on[:-1]], y[on[:-1]]), (x[on[:-1]], y[on[1:]]))]
-    places.append(label_layout.on_lines((x[on[:-1]], y[on[1:]]), (x[on[1:]], y[on[1:]])))
+    places = [(x[known], y[known]), map_model.on_lines((x[on[:-1]], y[on[:-1]]), (x[on[:-1]], y[on[1:]]))]
+    places.append(map_model.on_lines((x[on[:-1]], y[on[1:]]), (x[on[1:]], y[on[1:]])))
     if marks.errors:
         low, high = panel.risk_bars(on)
         half = np.nan_to_num(cloud.loss_se[on])
-        places.append(label_layout.on_lines((x[on], low), (x[on], high)))
-        places.append(label_layout.on_lines((x[on] - half, y[on]), (x[on] + half, y[on])))
+        places.append(map_model.on_lines((x[on], low), (x[on], high)))
+        places.append(map_model.on_lines((x[on] - half, y[on]), (x[on] + half, y[on])))
     shares = [panel.share(*place) for place in places]
     ringed = np.array([*marks.pins, *([] if marks.optimum is None else [marks.optimum])], int)
     x, y = panel.scaled(ringed)
     turn = np.linspace(0, 2 * np.pi, 8, endpoint=False)[:, None]
-    wide, tall = label_layout.SIZE
+    wide, tall = map_model.SIZE
     shares.append((np.ravel(x + _RING / wide * np.cos(turn)), np.ravel(y + _RING / tall * np.sin(turn))))
     x, y = (np.concatenate([share[axis] for share in shares]) for axis in (0, 1))
     return x, y
@@ -178,7 +178,7 @@ def _original_side(panel: Panel) -> str:
         more_x, more_y = panel.share(*cloud.bulk[:2])
         x, y = np.append(x, more_x), np.append(y, more_y)
     sides = ("top center", "bottom center") if not panel.marks.distortion else ("top right", "bottom right")
-    return label_layout.emptiest(panel.share(*panel.marks.original), _ORIGINAL, (x, y), sides)
+    return map_model.emptiest(panel.share(*panel.marks.original), _ORIGINAL, (x, y), sides)
 
 
 def grounds(panel: Panel) -> None:

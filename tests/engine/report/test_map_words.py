@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-import io
 import json
 from dataclasses import replace
 
-import pytest
-
-from engine.report import figures
 from engine.report.answers import summary
 from engine.report.certainty import UNBEATEN, evidence
 from engine.report.findings import Findings
@@ -45,42 +41,6 @@ def test_a_bound_on_the_mean_is_called_so_and_none_is_not_drawn(case: Case) -> N
     earlier = json.loads(case.findings.to_json())
     del earlier["map"]["bound_at"], earlier["map"]["bound_asked"]
     assert bound_line_words(Findings.from_json(json.dumps(earlier))) == ""
-
-
-def drawn(findings: Findings, monkeypatch: pytest.MonkeyPatch) -> tuple[object, list[str]]:
-    """The canvas of the map and the labels of its legend."""
-    canvases: list[object] = []
-
-    def caught(canvas: object) -> bytes:
-        canvases.append(canvas)
-        return b""
-
-    monkeypatch.setattr(figures, "_png", caught)
-    figures._drawn.__wrapped__(findings.map, findings.recommendation.run)
-    return canvases[0], [text.get_text() for text in canvases[0].legends[0].get_texts()]  # type: ignore[attr-defined]
-
-
-@pytest.mark.slow
-def test_the_legend_lies_outside_of_the_axes_within_the_picture(case: Case, monkeypatch: pytest.MonkeyPatch) -> None:
-    canvas, labels = drawn(case.findings, monkeypatch)
-    assert bound_title(case.findings.map) in labels and "90 % of the runs of A are no riskier" in labels
-    canvas.savefig(io.BytesIO(), format="png")  # type: ignore[attr-defined]
-    axes, legend = canvas.axes[0], canvas.legends[0]  # type: ignore[attr-defined]
-    assert axes.get_legend() is None
-    box = legend.get_window_extent()
-    assert not box.overlaps(axes.get_window_extent())
-    assert box.x0 >= 0 and box.x1 <= canvas.bbox.x1 and box.y0 >= 0  # type: ignore[attr-defined]
-    assert "smaller to the right: more useful →" in axes.get_xlabel()
-
-
-def test_letters_stand_together_where_symbols_lie_on_each_other(case: Case, monkeypatch: pytest.MonkeyPatch) -> None:
-    own = next(row for row in case.findings.map.candidates if row.recommended)
-    assert own.risk is not None and own.utility is not None
-    far = replace(own, letter="C", recommended=False, risk=own.risk + 90, utility=own.utility + 0.2)
-    rows = (own, replace(own, letter="B", recommended=False, risk=own.risk + 0.01), far)
-    canvas, _ = drawn(replace(case.findings, map=replace(case.findings.map, candidates=rows)), monkeypatch)
-    letters = [text.get_text() for text in canvas.axes[0].texts]  # type: ignore[attr-defined]
-    assert letters == ["A, B", "C"]
 
 
 def test_bars_are_explained_where_some_are_drawn(case: Case) -> None:
@@ -149,17 +109,7 @@ def test_a_candidate_of_the_frontier_that_doing_nothing_beats_is_named(case: Cas
     assert f"{beaten} (of lettered ones {own.letter}), as" in counts_words(replace(case.findings, map=named))
 
 
-def test_the_frontier_is_defined_alike_in_text_and_legend(case: Case, monkeypatch: pytest.MonkeyPatch) -> None:
-    own = next(row for row in case.findings.map.candidates if row.recommended)
-    rows = (own, replace(own, letter="B", recommended=False), replace(own, letter="C", recommended=False))
-    _, labels = drawn(replace(case.findings, map=replace(case.findings.map, candidates=rows)), monkeypatch)
-    assert "frontier: none is as good in both, better in one" in labels
-    assert labels.count("other lettered candidates") == 1
+def test_the_frontier_is_defined_alike_in_all_texts(case: Case) -> None:
     assert f"are on the frontier: by averages {UNBEATEN}." in " ".join(html_text(memo(case.findings)).split())
     assert any(f"on the frontier ({UNBEATEN})" in sentence for sentence in summary(case.findings))
     assert UNBEATEN == "no other is at least as safe and as useful, and better in one"
-
-
-def test_a_map_is_drawn_once_whatever_is_said_beside_it(case: Case) -> None:
-    first, second = (figures.frontier(replace(case.findings, claims=claims)) for claims in (case.findings.claims, None))
-    assert first is not None and second is not None and first.png is second.png

@@ -10,8 +10,9 @@ import numpy as np
 import pytest
 
 from engine.measures import call
+from engine.report import map_model
 from engine.study.live_frontier import LiveFrontier
-from frontier_app.charts import density, label_layout, live_map, map_figure, map_layers, splom, style
+from frontier_app.charts import density, live_map, map_figure, map_layers, splom, style
 from frontier_app.charts.map_data import Cloud, Marks
 from frontier_app.charts.style import COLOURS, QUIET, SHAPES, TOOLBAR
 from frontier_app.wording import text
@@ -274,12 +275,12 @@ def test_labels_never_cover_each_other():
     rng = np.random.default_rng(3)
     x, y = 0.1 + 0.8 * rng.random(40), 0.1 + 0.8 * rng.random(40)
     words = [f"W{i}" for i in range(40)]
-    sides = label_layout.beside(x, y, words, first=[7])
+    sides = map_model.beside(x, y, words, first=[7])
     assert sides[7] and sum(map(bool, sides)) > 20
-    crowd = label_layout.beside(np.full(30, 0.5), np.full(30, 0.5), words[:30])
+    crowd = map_model.beside(np.full(30, 0.5), np.full(30, 0.5), words[:30])
     assert sum(map(bool, crowd)) < 9  # eight sides; what has no room is left out
     none = (np.zeros(0), np.zeros(0))
-    places = label_layout.flags(np.full(5, 0.5), np.full(5, 0.5), list("ABCDE"), none)
+    places = map_model.flags(np.full(5, 0.5), np.full(5, 0.5), list("ABCDE"), none)
     assert len({(round(a), round(b)) for a, b in places}) == 5
 
 

@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from frontier_app.charts import label_layout, map_figure
+from engine.report import map_model
+from frontier_app.charts import map_figure
 from frontier_app.charts.map_data import Cloud, Marks
 
 _MARKS = Marks(original=(0.0, 0.05), risk_title="risk", utility_title="utility", errors=True)
@@ -38,7 +39,7 @@ def _cloud(**changes: object) -> Cloud:
 
 def _pixels(figure: Any, x: Any, y: Any) -> tuple[np.ndarray, np.ndarray]:
     (left, right), (low, high) = figure.layout.xaxis.range, figure.layout.yaxis.range
-    wide, tall = label_layout.SIZE
+    wide, tall = map_model.SIZE
     return wide * (np.asarray(x, float) - left) / (right - left), tall * (np.asarray(y, float) - low) / (high - low)
 
 

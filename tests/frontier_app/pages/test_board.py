@@ -21,7 +21,7 @@ from engine.report.candidate_words import ON_FRONTIER, on_frontier, standing_wor
 from engine.report.certainty import NOISE_WORDS
 from engine.report.describe import remade
 from engine.report.findings import BOARD
-from engine.report.map_frame import staircase
+from engine.report.map_model import staircase
 from engine.report.map_words import bars_words
 from engine.report.words import about, bar
 from engine.study.map_reader import risk_utility_map
@@ -129,10 +129,11 @@ def test_the_map_holds_the_letters_and_no_names(swept: Callable[..., Workspace])
         text = drawn.to_json()
         assert not any(f'"{label}"' in text for label in labels)
         names = [trace.name for trace in drawn.data]
-        assert {"recommended", "doing nothing", "frontier"} <= set(names)
+        assert {"recommended", "unprotected file", "frontier"} <= set(names)
         edge, points = (trace for trace in drawn.data if trace.name == "frontier")
         assert list(zip(edge.x, edge.y, strict=True)) == staircase(found.map) and edge.mode == "lines"
-        assert len(points.x) == found.map.n_frontier and points.mode == "markers"
+        letters = sum(candidate.undominated for candidate in found.map.candidates)
+        assert len(points.x) == found.map.n_frontier - letters and points.mode == "markers", "one mark a candidate"
         low, high = sorted(drawn.layout.yaxis.range)
         bars = [(float(c.risk or 0), bar(c.risk, c.risk_se) or 0.0) for c in found.map.candidates]
         assert all(low <= risk - bar <= risk + bar <= high for risk, bar in bars)
@@ -152,13 +153,13 @@ def test_letters_of_one_place_on_the_map_do_not_cover_each_other(swept: Callable
     own = next(c for c in found.map.candidates if c.recommended)
     two = tuple(replace(own, letter=letter, recommended=False) for letter in ("X", "Y"))
     drawn = board_map.board_map(replace(found, map=replace(found.map, candidates=(own, *two))), dark=True)
-    others, star = drawn.data[-2:]
+    others, star = (trace for trace in drawn.data if trace.customdata is not None)
     assert star.name == "recommended"
     assert [note.text for note in drawn.layout.annotations] == [f"<b>{own.letter}, X, Y</b>"]
     assert [said[:8] for said in others.customdata] == ["<b>X</b>", "<b>Y</b>"]
     assert own.risk is not None
     (low, high) = sorted(drawn.layout.yaxis.range)
-    near = tuple(replace(c, risk=own.risk + k * (high - low) / 100) for k, c in enumerate(two, 1))
+    near = tuple(replace(c, risk=own.risk + k * (high - low) / 25) for k, c in enumerate(two, 1))
     bound_at = own.risk - (high - low) / 20
     crowded = replace(found.map, candidates=(own, *near), bound_at=bound_at)
     drawn = board_map.board_map(replace(found, map=crowded), dark=False)
@@ -263,7 +264,7 @@ def test_a_bar_within_the_rounding_of_its_figure_is_not_drawn_and_that_is_said(s
         drawn = board_map.board_map(shown, dark=False)
         bars = {
             letter[3]: (across, up)
-            for trace in drawn.data[-2:]
+            for trace in drawn.data if trace.customdata is not None
             for letter, across, up in zip(trace.customdata, trace.error_x.array, trace.error_y.array, strict=True)
         }
         assert bars[first.letter] == (reach, 0.5)

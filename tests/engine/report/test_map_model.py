@@ -1,0 +1,144 @@
+"""The board's map as values: one mark a candidate, an edge that promises nothing, and letters that never meet."""
+
+from __future__ import annotations
+
+import itertools
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from engine.report.map_facts import CandidateRow, Map
+from engine.report.map_model import box_at, flags, map_model, overlap, staircase, together
+from engine.report.words import about, bar, bar_is_rounded
+
+
+def a_map(frontier=(), utility_better="lower", risk_better="lower", candidates=(), nothing=(None, None)) -> Map:
+    return Map(
+        "risk", "", risk_better, "use", "", utility_better, 9, len(frontier), None, 5, 0, "",
+        nothing[1], nothing[0], tuple(candidates), tuple(sorted(frontier)), (), (), False,
+    )  # fmt: skip
+
+
+def row(utility: float | None, utility_se: float | None, risk: float | None, risk_se: float | None) -> CandidateRow:
+    return CandidateRow(
+        "A", "", risk, risk_se, utility, utility_se, True, True, None, None, False, True, None, None, True, True
+    )
+
+
+@pytest.mark.parametrize(
+    ("utility", "risk"), list(itertools.product(("lower", "higher"), repeat=2)), ids=lambda word: word
+)
+def test_between_candidates_the_edge_goes_up_and_then_across(utility: str, risk: str):
+    use, safe = (-1 if better == "higher" else 1 for better in (utility, risk))
+    # (utility loss, risk loss) from the safest to the most useful; the third is beaten by the second as shown
+    losses = [(5.0, 1.0), (3.0, 2.0), (3.0, 2.5), (1.0, 4.0)]
+    corners = staircase(a_map([(use * u, safe * r) for u, r in losses], utility, risk))
+    assert [(use * u, safe * r) for u, r in corners] == [(5, 1), (5, 2), (3, 2), (3, 4), (1, 4)]
+    for u, r in [(use * u, safe * r) for u, r in corners]:
+        assert any(u >= made_u and r >= made_r for made_u, made_r in losses), "a made candidate is at least as good"
+
+
+def test_of_one_candidate_or_none_there_is_no_edge_to_draw():
+    assert staircase(a_map()) == [] and staircase(a_map([(1.0, 2.0)])) == [(1.0, 2.0)]
+
+
+def test_the_window_holds_every_bar_the_frontier_the_limit_and_the_unprotected_file():
+    def window(found: Map, room: float):
+        return map_model(found).window(room) or ((0, 0), (0, 0))
+
+    rows = [row(1.0, 0.5, 10.0, 2.0), row(2.0, None, 20.0, None), row(None, None, 99.0, 1.0)]
+    assert window(a_map(candidates=rows), 0.0) == ((0.0, 2.0), (6.0, 20.0))
+    across, up = window(a_map(candidates=rows, nothing=(-1.0, 26.0)), 0.1)
+    assert across == pytest.approx((-1.3, 2.3)) and up == pytest.approx((4.0, 28.0))
+    assert window(a_map([(5.0, 12.0)], candidates=rows), 0.0) == ((0.0, 5.0), (6.0, 20.0))
+    assert map_model(a_map()).window(0.1) is None
+    assert window(replace(a_map(candidates=rows), bound_at=30.0), 0.0) == ((0.0, 2.0), (6.0, 30.0))
+    near_and_far = replace(a_map(candidates=rows), others=((3.0, 12.0), (90.0, 12.0)))
+    assert window(near_and_far, 0.0) == ((0.0, 3.0), (6.0, 20.0)), "one far away does not press the others together"
+
+
+def test_each_candidate_has_one_mark():
+    rows = [row(1.0, None, 10.0, None), replace(row(1.0, None, 10.0, None), letter="B", recommended=False)]
+    made = map_model(replace(a_map([(1.0, 10.0)] * 3, candidates=rows), others=((1.0, 10.0), (2.0, 20.0))))
+    assert len(made.marks) == 2 and made.frontier == ((1.0, 10.0),)
+    assert made.others == ((1.0, 10.0), (2.0, 20.0)), "two candidates took the two of the frontier"
+
+
+@pytest.mark.parametrize(("better", "inside"), [("lower", (3.0, 2.9)), ("higher", (3.0, 3.1))])
+def test_a_figure_at_the_limit_meets_it(better: str, inside: tuple[float, float]):
+    rows = [row(1.0, None, risk, None) for risk in (*inside, 6.0 - inside[1])]
+    made = map_model(replace(a_map(candidates=rows, risk_better=better), bound_at=3.0))
+    assert [mark.within for mark in made.marks] == [True, True, False]
+    assert [made.meets(mark.at[1]) for mark in made.marks] == [True, True, False]
+    assert map_model(a_map(candidates=rows)).meets(99.0), "without a limit nothing is beyond it"
+
+
+POINT = st.tuples(st.floats(0, 1), st.floats(0, 1))
+FRAMES = ((520.0, 300.0), (196.0, 190.0), (450.0, 200.0))
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.lists(POINT, min_size=1, max_size=14), st.lists(POINT, max_size=30), st.sampled_from(FRAMES))
+def test_letters_never_meet_and_never_leave_the_frame(points, others, frame):
+    labels = [", ".join("ABCDEFGHIJKLMN"[k] for k in range(n % 3 + 1)) for n in range(len(points))]
+    x, y = (np.array([point[k] for point in points]) for k in (0, 1))
+    covered = np.array([u for u, _ in others]), np.array([r for _, r in others])
+    taken = [(0.0, 0.0, 90.0, 15.0)]
+    offsets = flags(x, y, labels, covered, frame, taken, 11.0, 6.2)
+    boxes = [
+        box_at(px * frame[0] + dx, py * frame[1] + dy, label, 6.2)
+        for px, py, label, (dx, dy) in zip(x, y, labels, offsets, strict=True)
+    ]
+    for left, low, right, top in boxes:
+        assert left >= -1e-3 and low >= -1e-3 and right <= frame[0] + 1e-3 and top <= frame[1] + 1e-3
+    for a, b in itertools.combinations([*taken, *boxes], 2):
+        assert overlap(a, b) < 1e-3
+
+
+def test_a_letter_keeps_off_points_where_there_is_room():
+    x, y = np.array([0.5]), np.array([0.5])
+    ((free_x, free_y),) = flags(x, y, ["A"], (np.zeros(0), np.zeros(0)))
+    blocked = (np.array([0.5 + free_x / 520]), np.array([0.5 + free_y / 300]))
+    assert flags(x, y, ["A"], blocked) != [(free_x, free_y)]
+
+
+def test_marks_that_lie_on_each_other_share_a_label():
+    assert together([(0.0, 0.0), (30.0, 0.0), (3.0, 4.0)], 6.0) == [[0, 2], [1]]
+
+
+@pytest.mark.parametrize(
+    ("value", "se", "said", "reach", "rounded"),
+    [
+        (0.1105, 0.0008, "0.1105 ± 0.0008", 0.0016, False),
+        (0.11, 0.01, "about 0.11", None, False),  # of 0.1105 ± 0.0008, rounded for members
+        (1700.0, 100.0, "about 1,700", None, False),
+        (1700.0, 200.0, "1,700 ± 200", 400.0, True),
+        (0.058, 0.002, "0.058 ± 0.002", 0.004, True),
+        (808.0, 1.6, "808.0 ± 1.6", 3.2, False),
+        (0.11, 0.0, "0.11 ± 0", 0.0, False),
+        (0.11, None, "0.11", None, False),
+        (None, None, "–", None, False),
+    ],
+)
+def test_a_bar_is_two_standard_errors_or_none(value, se, said: str, reach: float | None, rounded: bool):
+    assert about(value, se) == said
+    assert bar(value, se) == (None if reach is None else pytest.approx(reach))
+    assert bar_is_rounded(value, se) == rounded
+
+
+def test_no_bar_is_longer_than_the_error_rounded_up_to_the_place_of_its_figure():
+    from engine.report.redaction import error_beside, two_digits
+
+    rng = np.random.default_rng(5)
+    values = rng.uniform(1, 10, 400) * 10.0 ** rng.integers(-4, 4, 400)
+    errors = values * 10.0 ** rng.uniform(-5, 0, 400)
+    rounded = two_digits(values)
+    shown = error_beside(values, rounded, errors)
+    reach = [bar(float(v), float(se)) for v, se in zip(rounded, shown, strict=True)]
+    drawn = np.array([length_ is not None for length_ in reach])
+    assert 50 < drawn.sum() < 350
+    length = np.array([length_ for length_ in reach if length_ is not None])
+    assert (length >= 2 * errors[drawn] * (1 - 1e-9)).all() and (length <= 4 * errors[drawn] * (1 + 1e-9)).all()

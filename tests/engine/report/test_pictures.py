@@ -1,0 +1,169 @@
+"""Pictures of documents: every row is named, nothing is cut off, and shape says what colour says."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from engine.report import pictures
+from engine.report.map_model import Axis, MapModel, Mark
+from engine.report.pictures import (
+    BeforeAfter,
+    CellSize,
+    Change,
+    Count,
+    Estimate,
+    Picture,
+    Strip,
+    Tile,
+)
+
+LONG = "households of several generations × tenure of the dwelling, municipality R3.01.04 beside the river"
+WORDS: Any = {"title": "274 people still stand out", "alt": "Bars: 1,026 before, 274 after.", "note": "small print"}
+MODEL = MapModel(
+    Axis("Hellinger distance of a table with a very long name × another × a third", "distance", "lower"),
+    Axis("households exposed, of those not moved", "share of unmoved households", "lower"),
+    (
+        Mark("A", (0.12, 0.024), True, True, True, (0.004, 0.001)),
+        Mark("J", (0.1201, 0.0241), True),
+        Mark("B", (0.133, 0.009), True, frontier=False),
+        Mark("F", (0.114, 0.033), False, bars=(0.003, None)),
+    ),
+    ((0.09, 0.05), (0.07, 0.06)),
+    ((0.13, 0.03), (0.1, 0.07)),
+    ((0.133, 0.009), (0.133, 0.024), (0.12, 0.024), (0.12, 0.06), (0.07, 0.06)),
+    (0.0, 0.074),
+    0.03,
+    48,
+    29,
+)
+
+
+def every(long: str = LONG) -> dict[str, Any]:
+    """Each picture with a name that needs several lines."""
+    return {
+        "map": lambda: pictures.map_picture(MODEL, limit="limit 3 %", **WORDS),
+        "map in a column": lambda: pictures.map_picture(MODEL, limit="limit 3 %", width=pictures.HALF, **WORDS),
+        "tables": lambda: pictures.losses_by_table(
+            [Count(long, 44, 32, "44 of 189"), Count("b", 1, 0, "1 of 12")], **WORDS
+        ),
+        "changes": lambda: pictures.changes(
+            [Change(long, -4.1, "24 → 4 of 2,356"), Change("b", 3.8, "36 → 59")], 1.96, **WORDS
+        ),
+        "cells": lambda: pictures.small_cells(
+            [CellSize("1", 548, 42, 436), CellSize("2", 478, 232, 204), CellSize("3", 304, 205, 80)], 3,
+            axis=long, **WORDS
+        ),
+        "forest": lambda: pictures.forest(
+            [Estimate(long, 9.0, 7.4, 10.7, 7.3, True, "9.0 → 7.3 %"),
+             Estimate("b", 8.5, 7.4, 9.6, None, False, "lost")],
+            unit="%", **WORDS,
+        ),
+        "places": lambda: pictures.before_after([BeforeAfter(long, 10.8, 7.0, "17 → 11 of 157")], **WORDS),
+        "bars": lambda: pictures.bars([BeforeAfter(long, 0, 160, "160"), BeforeAfter("b", 0, 0, "0")], **WORDS),
+        "strips": lambda: pictures.strips(
+            [Strip("A", (2.2, 2.5), True), Strip("E", (2.9, 3.1))], 3.0, axis=long, limit_words="limit 3 %", **WORDS
+        ),
+        "tiles": lambda: pictures.tiles(
+            [Tile("Region 1", "01", "01", 27.3), Tile("Region 1", "01", "a long name", -1.0),
+             Tile("Region 2", "01", "01", None)],
+            5, **WORDS,
+        ),
+    }  # fmt: skip
+
+
+@pytest.fixture
+def canvases(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
+    """The canvases that are drawn."""
+    caught: list[Any] = []
+    png = pictures._png
+
+    def catch(canvas: Any) -> bytes:
+        caught.append(canvas)
+        return png(canvas)
+
+    monkeypatch.setattr(pictures, "_png", catch)
+    pictures._map.cache_clear()
+    return caught
+
+
+def texts(canvas: Any) -> list[Any]:
+    from matplotlib.text import Text
+
+    unseen = set()  # ticks beyond the range, which are not drawn
+    for axes in canvas.axes:
+        for axis, (low, high) in ((axes.xaxis, sorted(axes.get_xlim())), (axes.yaxis, sorted(axes.get_ylim()))):
+            unseen |= {tick.label1 for tick in axis.get_major_ticks() if not low <= tick.get_loc() <= high}
+    return [text for text in canvas.findobj(Text) if text.get_text().strip() and text not in unseen]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", every())
+def test_no_word_is_cut_off_and_none_lies_on_another(name: str, canvases: list[Any]) -> None:
+    made = every()[name]()
+    assert isinstance(made, Picture) and made.png.startswith(b"\x89PNG") and b"Software" not in made.png
+    assert (made.title, made.alt, made.note) == (WORDS["title"], WORDS["alt"], WORDS["note"])
+    assert made.uri.startswith("data:image/png;base64,")
+    (canvas,) = canvases
+    boxes = {text.get_text(): text.get_window_extent() for text in texts(canvas)}
+    shown = " ".join(" ".join(boxes).split())
+    assert name.startswith("map") or name == "tiles" or LONG in shown or name in ("cells", "strips"), "a name is cut"
+    for text, box in boxes.items():
+        inside = canvas.bbox
+        assert box.x0 >= -1 and box.y0 >= -1 and box.x1 <= inside.x1 + 1 and box.y1 <= inside.y1 + 1, text
+    listed = list(boxes.items())
+    for k, (text, box) in enumerate(listed):
+        for other, beside in listed[:k]:
+            shared = box.intersection(box, beside)
+            assert shared is None or min(shared.width, shared.height) < 2.5, (text, other)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", every())
+def test_equal_values_are_equal_bytes(name: str) -> None:
+    first = every("short")[name]()
+    pictures._map.cache_clear()
+    assert first == every("short")[name]()
+
+
+def test_the_map_tells_within_from_beyond_by_fill_and_the_recommended_by_shape(canvases: list[Any]) -> None:
+    pictures.map_picture(MODEL, limit="limit 3 %", **WORDS)
+    lines = [line for line in canvases[0].axes[0].lines if line.get_marker() in ("*", "o", "D")]
+    looks = {tuple(line.get_xydata()[0]): (line.get_marker(), line.get_markerfacecolor()) for line in lines}
+    assert looks[0.12, 0.024] == ("*", pictures.STAR) and looks[0.0, 0.074] == ("D", pictures.INK)
+    assert looks[0.133, 0.009] == ("o", pictures.GREY) and looks[0.114, 0.033] == ("o", "white")
+    words = [text.get_text() for text in texts(canvases[0])]
+    assert {"A, J", "B", "F", "unprotected file", "limit 3 %", "within the limit: 29 of 48"} <= set(words)
+    assert "4 %" in words, "shares are printed in per cent"
+
+
+def test_a_map_without_figures_is_not_drawn() -> None:
+    assert pictures.map_picture(replace(MODEL, marks=(), frontier=(), unprotected=None), **WORDS) is None
+
+
+def test_a_figure_beyond_its_interval_has_a_shape_of_its_own(canvases: list[Any]) -> None:
+    rows = [Estimate("a", 9.0, 7.4, 10.7, 7.3, True, ""), Estimate("b", 8.5, 7.4, 9.6, 8.0, False, "")]
+    pictures.forest(rows, **WORDS)
+    found = {line.get_xdata()[0]: line.get_marker() for line in canvases[0].axes[0].lines if len(line.get_xdata()) == 1}
+    assert found[7.3] == "^" and found[8.0] == "o" and found[9.0] == found[8.5] == "o"
+
+
+def test_new_values_are_hatched(canvases: list[Any]) -> None:
+    pictures.losses_by_table([Count("a", 44, 32, "44 of 189")], **WORDS)
+    bars = {round(patch.get_width()): patch.get_hatch() for patch in canvases[0].axes[0].patches}
+    assert not bars[12] and bars[32]
+
+
+def test_runs_beyond_the_limit_are_rings(canvases: list[Any]) -> None:
+    import numpy as np
+
+    pictures.strips([Strip("E", tuple(np.array([2.9, 3.1])))], 3.0, axis="x", **WORDS)
+    marks = [line for line in canvases[0].axes[0].lines if line.get_marker() == "o" and len(line.get_xdata())]
+    assert {line.get_xdata()[0]: line.get_markerfacecolor() for line in marks} == {2.9: pictures.BLUE, 3.1: "white"}
+
+
+def test_names_are_no_formulas_and_steer_nothing(canvases: list[Any]) -> None:
+    pictures.bars([BeforeAfter("$x^$ \\bad{ \u202e", 0, 1, "1")], **WORDS)
+    assert any("$x^$" in text.get_text() and "\u202e" not in text.get_text() for text in texts(canvases[0]))
