@@ -41,12 +41,7 @@ def new_folder(out: Path, *, public: Iterable[str] = ()) -> Iterator[tuple[Path,
     _remove_left_over(parent)
     hidden = parent / _hidden_name(out.name)
     with _removed_when_killed(hidden):
-        try:
-            hidden.mkdir(mode=0o700)
-        except OSError as error:
-            raise Failed(
-                f"cannot write beside '{out.name}': {reason_of(error, parent)}; choose another folder", Remedy.OUTPUT
-            ) from None
+        _make(hidden, out)
 
         def finish() -> None:
             keep_private(hidden)
@@ -132,7 +127,8 @@ def _not_started(why: str) -> str:
 
 
 def check_new(out: Path) -> None:
-    """Refuse a folder that holds something already, or whose parent is not there."""
+    """Refuse a folder that holds something already, whose parent is not there, or beside which nothing can be
+    written."""
     if out.exists() and (not out.is_dir() or any(out.iterdir())):
         raise UsageError(
             f"'{out.name}' exists and is not an empty folder; an export never overwrites. Choose another folder",
@@ -140,6 +136,18 @@ def check_new(out: Path) -> None:
         )
     if not out.absolute().parent.is_dir():
         raise UsageError(f"the folder that should hold '{out.name}' does not exist; make it first")
+    trial = out.absolute().parent / _hidden_name(out.name)
+    _make(trial, out)
+    trial.rmdir()
+
+
+def _make(hidden: Path, out: Path) -> None:
+    """Make a hidden folder beside ``out``."""
+    try:
+        hidden.mkdir(mode=0o700)
+    except OSError as error:
+        reason = reason_of(error, hidden.parent)
+        raise Failed(f"cannot write beside '{out.name}': {reason}; choose another folder", Remedy.OUTPUT) from None
 
 
 def _hidden_name(name: str) -> str:

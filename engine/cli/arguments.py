@@ -30,9 +30,11 @@ def shown(text: str) -> str:
 def names(text: str) -> list[str]:
     """``A,B`` as a list; a name that holds a comma stands in double quotes."""
     try:
-        items = next(csv.reader([text], skipinitialspace=True), [])
+        items = next(csv.reader([text], skipinitialspace=True, strict=True), [])
     except csv.Error:
-        raise argparse.ArgumentTypeError(f"{shown(text)} is no list of names; write A,B in one line") from None
+        raise argparse.ArgumentTypeError(
+            f"{shown(text)} is no list of names; write A,B in one line, with both quotes"
+        ) from None
     return [name.strip() for name in items if name.strip()]
 
 

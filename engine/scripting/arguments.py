@@ -21,6 +21,7 @@ from typing import Any, ParamSpec, TypeVar
 import numpy as np
 
 from engine.common.errors import UsageError, did_you_mean
+from engine.common.streams import KEY_BYTES
 from engine.plan import Plan
 from engine.scripting.remedies import naming_arguments
 from engine.sweeps.workers import check_workers
@@ -151,7 +152,11 @@ def path(name: str, value: Any) -> str | Path:
 def _refuse_impossible(name: str, value: str | Path) -> None:
     """Refuse a path that no file of any system has."""
     try:
-        possible = b"\0" not in os.fsencode(value) and all(len(part) <= _LONGEST_NAME for part in Path(value).parts)
+        possible = (
+            bool(str(value))
+            and b"\0" not in os.fsencode(value)
+            and all(len(part) <= _LONGEST_NAME for part in Path(value).parts)
+        )
     except UnicodeEncodeError:
         possible = False
     if not possible:
@@ -177,7 +182,11 @@ def study_key(name: str, value: Any) -> bytes | str | Path:
         raise UsageError(
             f"{name} is of type {type(value).__name__}, must be 16 bytes or the path of the file that holds them"
         )
-    return value if isinstance(value, bytes) else path(name, value)
+    if not isinstance(value, bytes):
+        return path(name, value)
+    if len(value) != KEY_BYTES:
+        raise UsageError(f"{name} has {len(value):,} bytes, must have {KEY_BYTES}")
+    return value
 
 
 def plan_source(name: str, value: Any) -> Plan | str | Path:

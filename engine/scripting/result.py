@@ -106,8 +106,12 @@ class Sweep(Sequence[Candidate]):
     def __getitem__(self, candidate: slice) -> list[Candidate]: ...
     def __getitem__(self, candidate: int | str | slice) -> Candidate | list[Candidate]:
         if isinstance(candidate, slice):
+            parts = (candidate.start, candidate.stop, candidate.step)
+            start, stop, step = (None if part is None else whole_number("a limit of a slice", part) for part in parts)
+            if step == 0:
+                raise UsageError("the step of a slice is 0, must be another whole number such as 1 or -1")
             view = self._current({})
-            return [Candidate(self.study, k, view) for k in range(len(self))[candidate]]
+            return [Candidate(self.study, k, view) for k in range(len(self))[start:stop:step]]
         if not isinstance(candidate, SupportsIndex):
             return Candidate(self.study, self.study.find(candidate)[0].index, self._current({}))
         candidate, n = whole_number("the index of a candidate", candidate), len(self)

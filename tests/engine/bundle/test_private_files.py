@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from engine.bundle.folder import check_new
 from engine.cli.main import main
 from engine.common.errors import EngineError
 from engine.common.os_support import write_private
@@ -168,3 +169,11 @@ def test_many_who_make_one_key_get_the_same(tmp_path: Path) -> None:
         one.join()
     assert len(found) == 8 and len(set(found)) == 1
     assert [p.name for p in tmp_path.iterdir()] == ["k"]
+
+
+@pytest.mark.skipif(not Path("/proc/self").is_dir(), reason="no folder that nothing can be written to; run on Linux")
+def test_a_folder_that_nothing_can_be_written_to_is_refused_before_the_work(tmp_path: Path) -> None:
+    with pytest.raises(EngineError, match="cannot write beside 'zz'"):
+        check_new(Path("/proc/zz"))
+    check_new(tmp_path / "out")
+    assert not [*tmp_path.iterdir()]

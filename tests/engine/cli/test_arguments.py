@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import argparse
 from pathlib import Path
 
 import pytest
 
 from engine.bundle.tiers import ALL, Tier
+from engine.cli.arguments import names
 from engine.cli.main import build_parser, main
 from engine.common.errors import UsageError
 from engine.common.os_support import expanded
@@ -83,3 +85,9 @@ def test_a_home_that_is_nobodys_is_a_name() -> None:
 def test_every_tier_can_be_exported(tier: str) -> None:
     arguments = ["export", "s.study", "--data", "czech", "--out", "out", "--tier", tier]
     assert build_parser().parse_args(arguments).tier == tier
+
+
+@pytest.mark.parametrize("text", ['a,"b', '"a', 'a,"b"c'])
+def test_a_quote_that_is_not_closed_is_no_list_of_names(text):
+    with pytest.raises(argparse.ArgumentTypeError, match="no list of names"):
+        names(text)

@@ -196,3 +196,14 @@ def test_paths_are_texts_or_paths(swaps, tmp_path):
     swaps.save(str(tmp_path / "a.study"))
     with sf.open_study(Path(tmp_path / "a.study")) as again:
         assert len(again) == len(swaps)
+
+
+@pytest.mark.parametrize("key", [b"", b"k", b"k" * 15, b"k" * 17])
+def test_a_key_of_another_length_is_refused(key):
+    with pytest.raises(sf.UsageError, match=f"has {len(key)} bytes, must have 16"):
+        sf.open_study("a.study", key)
+
+
+def test_an_empty_path_is_none():
+    with pytest.raises(sf.UsageError, match="no path of a file"):
+        sf.load("")

@@ -100,3 +100,13 @@ def test_runs_name_their_candidate(swaps):
 def test_how_much_of_the_true_frontier_was_found(swaps):
     assert 0 < swaps.recall() <= 1
     assert swaps.recall() == swaps.recall()
+
+
+@pytest.mark.parametrize("part", [slice("a", "b"), slice(None, None, 0), slice(0.5, None), slice(None, None, "x")])
+def test_a_slice_of_other_than_whole_numbers_is_refused(swaps, part):
+    with pytest.raises(sf.UsageError, match="slice"):
+        swaps[part]
+
+
+def test_a_slice_takes_whole_numbers_of_any_library(swaps):
+    assert [c.id for c in swaps[np.int64(2) :: -1]] == [c.id for c in list(swaps)[2::-1]]

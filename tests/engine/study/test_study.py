@@ -6,6 +6,7 @@ import gc
 import os
 import sqlite3
 import stat
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -18,7 +19,7 @@ from engine.common.stored_values import sums_of
 from engine.plan import SpacePlan
 from engine.release.results import RunStatus
 from engine.release.spec import ReleaseSpec
-from engine.study.keys import key_path, read_key, read_or_make_key
+from engine.study.keys import key_path, read_key, read_or_make_key, write_key
 from engine.study.study import Study
 from tests import needs
 from tests.examples import examples
@@ -324,3 +325,9 @@ def test_a_study_that_nobody_holds_is_closed(study):
     gc.collect()
     with pytest.raises(sqlite3.ProgrammingError, match="closed"):
         connection.execute("select 1")
+
+
+@pytest.mark.skipif(not os.path.isdir("/proc/self"), reason="no folder that nothing can be written to; run on Linux")
+def test_a_key_that_cannot_be_written_is_said():
+    with pytest.raises(EngineError, match=r"key file 'zz.key' cannot be written"):
+        write_key(Path("/proc/zz.key"), b"k" * 16)
