@@ -15,9 +15,8 @@ from typing import Any
 
 import numpy as np
 
-from engine.sweeps import cluster_batches
-from engine.sweeps.cluster import WAITING
-from engine.sweeps.cluster_batches import ClusterBatches
+from engine.sweeps import cluster as cluster_batches
+from engine.sweeps.cluster import WAITING, ClusterBatches
 from engine.sweeps.evaluator import Effort, Outcome
 
 _AHEAD = 2  # messages that the scheduler gives a worker with one thread: the one it runs and the next

@@ -35,8 +35,7 @@ START, COMPILED, AROUND, FIGURES, LISTING, STORING, MAP, HANDING_OUT, REST = (
     "the rest",
 )
 PREFIXES = {
-    "engine.sweeps.batch_runs": COMPILED,
-    "engine.sweeps.cell_evaluator": AROUND,
+    "engine.sweeps.cell_evaluator": COMPILED,
     "engine.sweeps.evaluator": AROUND,
     "engine.mechanisms": AROUND,
     "engine.release.spec": AROUND,
@@ -52,7 +51,7 @@ PREFIXES = {
     "engine.study.map_reader": MAP,
     "engine.frontier": MAP,
     "engine.study": STORING,
-    "engine.sweeps.results_writer": STORING,
+    "engine.sweeps.runner": STORING,
     "engine.sweeps.workers": HANDING_OUT,
     "multiprocessing": HANDING_OUT,
     "concurrent": HANDING_OUT,

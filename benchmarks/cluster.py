@@ -29,7 +29,7 @@ from engine.data.io.readers import read_table
 from engine.data.microdata import RawTable
 from engine.plan import AttributePlan, DataPlan, Plan, SpacePlan
 from engine.plan.samples import load
-from engine.sweeps import cluster_batches
+from engine.sweeps import cluster as cluster_batches
 from engine.sweeps.evaluator import Outcome
 from engine.sweeps.runner import Runner
 from engine.sweeps.sweep import open_executor, open_sweep

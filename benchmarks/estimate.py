@@ -24,8 +24,8 @@ from engine.plan import AnalysisPlan, Plan, plan_to_toml, read_plan
 from engine.plan.recode import code
 from engine.plan.samples import load
 from engine.sweeps.evaluator import Question, question_of
-from engine.sweeps.pace import TimeLeft
 from engine.sweeps.probe import Estimate, estimate
+from engine.sweeps.runner import TimeLeft
 from engine.sweeps.sweep import sweep
 from engine.sweeps.workers import default_workers, threads_pay
 

@@ -39,7 +39,7 @@ from engine.plan.types import SpacePlan
 from engine.release.spec import AttributeSpec, ReleaseSpec
 from engine.study.study import Study
 from engine.sweeps.evaluator import Question
-from engine.sweeps.remade_cells import remake_cells
+from engine.sweeps.remake import remake_cells
 
 RATE = "0.1"
 MOST_MEMORY = 1.5e9

@@ -21,7 +21,7 @@ from engine.data.io.readers import read_table
 from engine.data.microdata import RawTable
 from engine.plan import check_plan, dependencies, first_plan, plan_from_toml, plan_to_toml, propose
 from engine.plan.recode import code
-from engine.sweeps.space_count import counted
+from engine.sweeps.candidates import counted
 
 SIZES = (750, 1500, 3000)
 RECORDS = 2000

@@ -103,12 +103,11 @@ def stack(*calls):
 @pytest.mark.parametrize(
     "calls, phase",
     [
-        ([("engine.sweeps.cell_evaluator", "run"), ("engine.sweeps.batch_runs", "run")], _sampled.COMPILED),
-        ([("engine.sweeps.batch_runs", "run"), ("engine.measures.hellinger", "value")], "figures from sums"),
+        ([("engine.sweeps.cell_evaluator", "run"), ("engine.sweeps.cell_evaluator", "run")], _sampled.COMPILED),
+        ([("engine.sweeps.cell_evaluator", "run"), ("engine.measures.hellinger", "value")], "figures from sums"),
         ([("engine.measures.hellinger", "value"), ("importlib", "import_module")], "start of processes"),
         ([("engine.study.runs", "add"), ("json", "dumps")], "storing"),
         ([("engine.study.scenario_table", "add"), ("engine.common.text", "join")], "listing"),
-        ([("concurrent.futures.thread", "run"), ("engine.sweeps.cell_evaluator", "run_all")], "around that call"),
         ([("engine.cli.main", "main")], "the rest"),
     ],
 )

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from benchmarks._cluster_simulation import Costs, simulate
-from engine.sweeps import cluster_batches
+from engine.sweeps import cluster as cluster_batches
 
 FREE = Costs(1e-3, 0.0, 0.0, 0.0, 0.0, latency=0.0, row_bytes=0.0)
 

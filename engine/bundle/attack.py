@@ -27,9 +27,8 @@ from engine.models.record_release import RecordRelease
 from engine.release.order_trace import order_trace
 from engine.release.records import ReleasedTable
 from engine.report.detected import TOP, detected_once, release_verdict, units_found, units_words
-from engine.sweeps.misfits import misfits
-from engine.sweeps.recodes import released_recodes
-from engine.sweeps.release_warnings import MEND_IDENTIFIER, tells_apart, tells_units_apart
+from engine.sweeps.reader_attacks import misfits, released_recodes
+from engine.sweeps.warnings import MEND_IDENTIFIER, tells_apart, tells_units_apart
 
 _SEEDS_COMPARED = 1 << 13  # seeds of every family that are compared with the key itself
 _SEEDS_TRIED = 75  # seeds of every family with which the swap is undone: about 800 guesses

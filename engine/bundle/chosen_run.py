@@ -22,8 +22,7 @@ from engine.plan.recode import code
 from engine.release.scenarios import Scenario
 from engine.study.keys import key_path, read_key
 from engine.study.study import Study
-from engine.sweeps.remade_cells import RemadeCells
-from engine.sweeps.remake import Remade
+from engine.sweeps.remake import Remade, RemadeCells
 from engine.sweeps.sweep import check_same
 
 CLOSE = 1e-9

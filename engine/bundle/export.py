@@ -31,7 +31,7 @@ from engine.report.write import write_chair
 from engine.study.decision_log import append, entries
 from engine.study.log_seal import WHOLE, seal_words
 from engine.study.study import Study
-from engine.sweeps.unit_warnings import torn_by
+from engine.sweeps.warnings import torn_by
 
 
 def export(

@@ -21,7 +21,7 @@ from engine.data.io.writers import write_csv, write_parquet
 from engine.data.labels import NO_LABELS, ColumnLabels
 from engine.data.microdata import Microdata
 from engine.data.units import Units
-from engine.models.columns import missing_values
+from engine.models.record_release import missing_values
 from engine.plan.types import Plan
 from engine.release.reader_view import rounded_codes, same_rows
 from engine.sweeps.remake import Remade, released_columns

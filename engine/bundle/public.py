@@ -9,7 +9,7 @@ from engine.bundle.export_source import ExportSource
 from engine.bundle.files import write_tables
 from engine.common.printable import printable
 from engine.data.io.scripts import load_scripts
-from engine.models.columns import numeric_columns
+from engine.models.record_release import numeric_columns
 from engine.report.public_wording import methods_paragraph
 
 METHODS = "METHODS.txt"

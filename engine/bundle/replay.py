@@ -32,8 +32,7 @@ from engine.release.spec import AttributeSpec, ReleaseSpec
 from engine.study.key_commitment import check_commitment, commitment_in
 from engine.study.keys import read_key
 from engine.sweeps.evaluator import question_of
-from engine.sweeps.remade_cells import RemadeCells, remake_cells
-from engine.sweeps.remake import Remade, remake, stream_of
+from engine.sweeps.remake import Remade, RemadeCells, remake, remake_cells, stream_of
 
 
 @dataclass(frozen=True)

@@ -18,7 +18,7 @@ from engine.common.raw_values import smallest
 from engine.data.cell_lookup import CellLookup
 from engine.data.io.arrow_columns import plain_values
 from engine.mechanisms.dealing import deal_rows
-from engine.sweeps.remade_cells import RemadeCells
+from engine.sweeps.remake import RemadeCells
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -25,7 +25,7 @@ from engine.data.table import ContingencyTable
 from engine.plan.recode import code
 from engine.plan.tabulate import tabulate
 from engine.plan.types import DataPlan, Plan
-from engine.sweeps.remade_cells import RemadeCells
+from engine.sweeps.remake import RemadeCells
 
 if TYPE_CHECKING:
     import pyarrow as pa

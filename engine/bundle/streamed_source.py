@@ -17,8 +17,7 @@ from engine.data.microdata import Microdata, RawColumn, RawTable
 from engine.release.reader_view import columns_beside
 from engine.study.study import Study
 from engine.sweeps.evaluator import question_of
-from engine.sweeps.remade_cells import RemadeCells, remake_cells
-from engine.sweeps.remake import stream_of
+from engine.sweeps.remake import RemadeCells, remake_cells, stream_of
 
 FORMATS = ("csv", "parquet")
 """The formats that are written by streaming."""

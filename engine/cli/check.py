@@ -45,13 +45,13 @@ def add_check_command(plans: Commands) -> None:
 
 def run_plan_check(args: argparse.Namespace) -> int:
     """List what differs between a plan and a file; exit code 1 when something does."""
-    from engine.measures.declared import unmeasured_uses
+    from engine.measures.planned import unmeasured_uses
     from engine.plan import plan_to_toml, read_plan
     from engine.plan.check import mismatches
     from engine.plan.recode import code
     from engine.plan.tabulate import tabulate
-    from engine.sweeps.readiness import plan_problems
-    from engine.sweeps.unit_warnings import torn_units
+    from engine.sweeps.sweep import plan_problems
+    from engine.sweeps.warnings import torn_units
 
     if bool(args.fix) != bool(args.out):
         raise UsageError("--fix and --out belong together: one says how to settle what differs, one where to write it")

@@ -36,7 +36,7 @@ def run_measure(args: argparse.Namespace) -> None:
     """Add measures to a study."""
     from engine.study.keys import key_path, read_key
     from engine.study.study import Study
-    from engine.sweeps.added_measures import add_measures
+    from engine.sweeps.sweep import add_measures
 
     options = run_options(args)
     with Study.open(args.study) as study:

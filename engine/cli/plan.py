@@ -114,7 +114,7 @@ def run_plan_document(args: argparse.Namespace) -> None:
         from engine.plan.recode import code
         from engine.plan.sources import open_source
         from engine.report.plan_counts import count_plan
-        from engine.sweeps.streamed_source import table_for
+        from engine.sweeps.sweep import table_for
 
         counts = count_plan(plan, code(table_for(open_source(args.data)[0], plan, announce=announce), plan))
     out = Path(args.out)

@@ -52,7 +52,7 @@ def run_recheck(args: argparse.Namespace) -> None:
     from engine.report.unit_counts import with_units
     from engine.study.keys import key_path, read_key
     from engine.study.study import Study
-    from engine.sweeps.recheck import recheck
+    from engine.sweeps.sweep import recheck
 
     options = run_options(args)
     with Study.open(args.study) as study:

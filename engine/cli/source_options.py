@@ -57,6 +57,6 @@ def first_records_of(args: argparse.Namespace) -> tuple[RawTable, Plan | None]:
 
 def table_of(args: argparse.Namespace, study: Study) -> RawTable:
     """The records, or the counts of them, for a study that was made of them."""
-    from engine.sweeps.streamed_source import table_for
+    from engine.sweeps.sweep import table_for
 
     return table_for(source_of(args, study)[0], study.plan, study.measures, cluster=getattr(args, "cluster", None))

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from engine.data.microdata import Microdata
     from engine.plan import Plan
     from engine.release.space import Space
-    from engine.sweeps.space_count import Counted
+    from engine.sweeps.candidates import Counted
 
 
 def add_commands(commands: Commands) -> None:
@@ -37,13 +37,10 @@ def run_space(args: argparse.Namespace) -> None:
     from engine.plan.recode import code
     from engine.release.space import Space
     from engine.sweeps.adaptive import most_runs
-    from engine.sweeps.candidates import n_complete, scenarios_of
+    from engine.sweeps.candidates import n_complete, per_spec, scenarios_of, space_or_count
     from engine.sweeps.meaning import check_meaning
     from engine.sweeps.probe import estimate, probed
-    from engine.sweeps.readiness import check_single_columns
-    from engine.sweeps.space_count import space_or_count
-    from engine.sweeps.streamed_source import table_for
-    from engine.sweeps.swap_ways import per_spec
+    from engine.sweeps.sweep import check_single_columns, table_for
 
     loaded, began = time.process_time(), time.perf_counter()
     source, sample_plan = source_of(args)
@@ -92,10 +89,8 @@ def _in_households(data: Microdata) -> str:
 
 def _say_warnings(data: Microdata, plan: Plan, said: list[str]) -> None:
     """Print warnings about releases, and what mechanisms ``said`` of their candidates."""
-    from engine.measures.declared import unmeasured_uses
-    from engine.sweeps.release_warnings import release_warnings
-    from engine.sweeps.remarks import method_remarks, remark_text
-    from engine.sweeps.unit_warnings import torn_units
+    from engine.measures.planned import unmeasured_uses
+    from engine.sweeps.warnings import method_remarks, release_warnings, remark_text, torn_units
 
     for warning in (*torn_units(data, plan), *release_warnings(data, plan)):
         say(f"warning: {warning}")
@@ -110,8 +105,8 @@ def _say_warnings(data: Microdata, plan: Plan, said: list[str]) -> None:
 def _say_space(plan: Plan, data: Microdata, listed: Space) -> None:
     """Print the counts of a space's specs, and problems of some of them."""
     from engine.release.space import scenarios
-    from engine.sweeps.remarks import failure_text, predicted_failures, remark_text, space_remarks
-    from engine.sweeps.swap_ways import per_spec, swap_ways
+    from engine.sweeps.candidates import per_spec, swap_ways
+    from engine.sweeps.warnings import failure_text, predicted_failures, remark_text, space_remarks
 
     say(f"specs: {listed.legal:,} legal, {listed.feasible:,} feasible, {listed.distinct:,} distinct to run")
     for remark in space_remarks(plan, listed, data.n_records):
@@ -128,7 +123,7 @@ def _say_space(plan: Plan, data: Microdata, listed: Space) -> None:
 def _amounts(plan: Plan) -> str:
     """The rates of a plan, and in how many ways each swap is tried at them."""
     from engine.release.spec import percent
-    from engine.sweeps.swap_ways import swap_ways
+    from engine.sweeps.candidates import swap_ways
 
     ways = len(swap_ways(plan))
     return ", ".join(map(percent, plan.space.rates)) + (f", each in {ways:,} ways" if ways > 1 else "")
@@ -136,7 +131,7 @@ def _amounts(plan: Plan) -> str:
 
 def _say_counts(plan: Plan, data: Microdata, counted: Counted) -> None:
     """Print the counts of the specs of a space that is too large to list."""
-    from engine.sweeps.remarks import remark_text, zero_rates
+    from engine.sweeps.warnings import remark_text, zero_rates
 
     say(f"specs: {counted.legal:,} legal, {counted.feasible:,} feasible, {counted.distinct:,} distinct to run")
     if counted.n_impossible:

@@ -64,8 +64,7 @@ def run_sweep(args: argparse.Namespace) -> None:
     from engine.release.results import RunStatus
     from engine.study.earlier_studies import Predecessors
     from engine.study.study import Study
-    from engine.sweeps.streamed_source import table_for
-    from engine.sweeps.sweep import open_sweep
+    from engine.sweeps.sweep import open_sweep, table_for
 
     path, options = Path(args.study), run_options(args)
     load_beside("engine.common.compiled")

@@ -52,7 +52,7 @@ KERNEL_FILES = (
     "mechanisms/donor_kernels.py",
     "release/exchanges.py",
     "sweeps/batch_kernels.py",
-    "sweeps/layout_kernels.py",
+    "sweeps/batch_kernels.py",
 )
 """Files of the engine that hold kernels."""
 

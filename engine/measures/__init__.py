@@ -21,7 +21,13 @@ from engine.measures.base import (
 )
 
 BY_FILE = {
-    "small_cells": ("small_cells",),
+    "small_cells": (
+        "small_cells",
+        "small_cells_unswapped",
+        "uniques_unswapped",
+        "expected_matches_unswapped",
+        "small_cells_subset",
+    ),
     "distortion": (
         "hellinger",
         "hellinger_large",
@@ -91,23 +97,13 @@ BY_FILE = {
         "left_level",
         "area_change",
     ),
-    "external": (
+    "linkage": (
         "external_links",
         "external_unmatched",
+        "distance_linkage",
     ),
-    "attribution": (
-        "correct_attribution",
-        "attribution_gain",
-    ),
-    "linkage": ("distance_linkage",),
     "fellegi_sunter": ("probabilistic_linkage",),
     "attack": ("attack",),
-    "unswapped_keys": (
-        "small_cells_unswapped",
-        "uniques_unswapped",
-        "expected_matches_unswapped",
-        "small_cells_subset",
-    ),
     "detection": (
         "rate_error",
         "detection_auc",
@@ -124,6 +120,8 @@ BY_FILE = {
     "attribute_disclosure": (
         "l_diversity",
         "t_closeness",
+        "correct_attribution",
+        "attribution_gain",
     ),
 }
 """Measures by the file of this package that holds them, each as a constant of its name in capitals."""

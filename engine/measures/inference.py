@@ -10,7 +10,7 @@ paper does not say whether the parameters of the model are fitted again, so ther
                 often positive.
 
 The model is a formula such as ``[ABCE][ADE][BF]`` (the usual one for the Czech auto workers; eq. 14 of the paper prints
-``[ABCD][ADE][BF]``), or found once on the original: ``aic`` or ``bic`` (:mod:`engine.models.loglinear_search`).
+``[ABCD][ADE][BF]``), or found once on the original: ``aic`` or ``bic`` (:mod:`engine.models.loglinear`).
 """
 
 from __future__ import annotations
@@ -24,8 +24,7 @@ import numpy as np
 from engine.common.errors import UsageError, near_words, nearest
 from engine.data.domain import Domain
 from engine.measures.base import Measure
-from engine.models.loglinear import Counts, Fit, FullTable, cell_numbers, fit, parse, pieces
-from engine.models.loglinear_search import CRITERIA, search
+from engine.models.loglinear import CRITERIA, Counts, Fit, FullTable, cell_numbers, fit, parse, pieces, search
 from engine.release.batch import ReleaseBatch, unpack
 
 Mode = Literal["fixed", "refit", "refit_full"]

@@ -17,8 +17,7 @@ import numpy as np
 from engine.common.blas_threads import one_thread
 from engine.common.errors import EngineError, UsageError
 from engine.measures.base import Figure, Measure
-from engine.models.columns import numbers_of, numeric_columns, strata_names
-from engine.models.record_release import RecordRelease
+from engine.models.record_release import RecordRelease, numbers_of, numeric_columns, strata_names
 from engine.release.records import ReleasedTable
 
 NO_COLUMNS = "the plan names no numeric columns and has no analyses that use any"

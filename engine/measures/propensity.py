@@ -23,8 +23,7 @@ import numpy as np
 from engine.common.blas_threads import one_thread
 from engine.common.errors import EngineError, UsageError
 from engine.measures.base import Figure, Measure
-from engine.models.columns import numbers_of, numeric_columns
-from engine.models.record_release import RecordRelease
+from engine.models.record_release import RecordRelease, numbers_of, numeric_columns
 from engine.release.records import ReleasedTable
 
 _CELLS = 60_000_000  # entries of the design matrix

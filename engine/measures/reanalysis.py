@@ -15,8 +15,7 @@ import numpy as np
 
 from engine.common.errors import UsageError, did_you_mean
 from engine.measures.base import Figure, Measure
-from engine.models.analyses import Compared, chosen, compare
-from engine.models.combining import DF, DegreesOfFreedom
+from engine.models.analyses import DF, Compared, DegreesOfFreedom, chosen, compare
 from engine.models.record_release import RecordRelease
 from engine.models.regression import WHY
 from engine.plan.analysis import ALL

@@ -1,13 +1,24 @@
-"""Disclosure risk from tables: the share of records in small cells (Gomatam, Karr and Sanil 2005, eq. 6)."""
+"""Disclosure risk from tables: the share of records in small cells (Gomatam, Karr and Sanil 2005, eq. 6).
+
+Risk on the keys that a candidate leaves as they are.
+
+Who ignores the swapped attributes sees true values: the table of all other keys is that of the original, to the record.
+"Swapped" means whatever a mechanism changes in a release: keys that hold the same value in every record are unswapped.
+"""
 
 from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from itertools import combinations
 
 import numpy as np
 
 from engine.common.errors import UsageError
+from engine.data.table import occupied
 from engine.measures.base import Measure
 from engine.measures.compiled_sums import SummedBatch, small_cell_sums
-from engine.release.batch import ReleaseBatch
+from engine.release.batch import ReleaseBatch, unpack
 
 
 def small_cells(batch: ReleaseBatch | SummedBatch, n_rule: int) -> np.ndarray:
@@ -60,4 +71,204 @@ SMALL_CELLS = Measure(
     parameters={"n_rule": 3},
     check=_check_n_rule,
     undefined="no unaltered record",
+)
+
+
+MOST_SUBSETS = 2000
+
+
+def small_cells_unswapped(batch: ReleaseBatch, n_rule: int) -> np.ndarray:
+    """Share of all records in small cells of the keys that the candidate leaves unswapped.
+
+    Eq. 6 of Gomatam, Karr and Sanil (2005) on those keys: no record is altered there, so every one counts.  With all
+    keys swapped their table is one cell of all records.  In [0, 1]; lower is better.
+    """
+    return _of_unswapped(batch, lambda counts: float(counts[counts < n_rule].sum()) / batch.n_records)
+
+
+def uniques_unswapped(batch: ReleaseBatch) -> np.ndarray:
+    """Number of records that are alone on the keys that the candidate leaves unswapped.
+
+    From 0 to the number of records; lower is better.  Definition: sample uniques (Skinner and Shlomo 2008) of the
+    unswapped keys, all of them unaltered there.
+    """
+    return _of_unswapped(batch, lambda counts: float(np.count_nonzero(counts == 1)))
+
+
+def expected_matches_unswapped(batch: ReleaseBatch, n_rule: int) -> np.ndarray:
+    """Expected number of right matches of somebody who uses the unswapped keys only.
+
+    Each record of a small cell (fewer than ``n_rule`` records) is matched to one of its cell at random and is right
+    with probability 1 / count (the expected match risk of Reiter and Mitra 2009, over records in small cells, as the
+    expected re-identifications of Little and Liu 2003).  The sum over a cell's records is 1, so the figure is the
+    number of small cells.  From 0 to the number of records; lower is better.  With ``n_rule=2`` it counts uniques; a
+    rule above the number of records counts all cells.
+    """
+    return _of_unswapped(batch, lambda counts: float(np.count_nonzero(counts < n_rule)))
+
+
+def small_cells_subset(batch: ReleaseBatch, size: int, n_rule: int) -> np.ndarray:
+    """Largest small-cell risk over all sets of ``size`` keys.
+
+    Eq. 6 of Gomatam, Karr and Sanil (2005) on the released table of each set of ``size`` keys (all keys where there are
+    no more): an intruder knows only some keys, and the worst choice counts.  In [0, 1]; lower is better; a set on which
+    no record is unaltered does not count, and without any other the figure is NaN.
+    """
+    keys = len(batch.shape)
+    size = min(size, keys)
+    if math.comb(keys, size) > MOST_SUBSETS:
+        raise UsageError(
+            f"small_cells_subset: {keys} keys have {math.comb(keys, size):,} sets of {size}, must be at most "
+            f"{MOST_SUBSETS:,}; name fewer keys with attributes=ATTRIBUTE+ATTRIBUTE, or a smaller size."
+        )
+    worst = np.full(len(batch), np.nan)
+    for subset in combinations(range(keys), size):
+        worst = np.fmax(worst, _small_cells(batch, subset, n_rule))
+    return worst
+
+
+def _small_cells(batch: ReleaseBatch, keys: tuple[int, ...], n_rule: int) -> np.ndarray:
+    """Eq. 6 on some keys; on those that no candidate swaps it is the original's, which is worked out once."""
+    if not _swaps(batch)[:, list(keys)].any():
+        counts = _original_counts(batch, keys)
+        return np.full(len(batch), counts[counts < n_rule].sum() / batch.n_records)
+    return small_cells(batch.unaltered_on(keys), n_rule)
+
+
+def _of_unswapped(batch: ReleaseBatch, figure: Callable[[np.ndarray], float]) -> np.ndarray:
+    """A figure of the counts on each candidate's unswapped keys; candidates that swap the same keys share it."""
+    values = np.empty(len(batch))
+    patterns, inverse = np.unique(_swaps(batch), axis=0, return_inverse=True)
+    for number, swapped in enumerate(patterns):
+        unswapped = tuple(np.flatnonzero(~swapped).tolist())
+        values[inverse.ravel() == number] = figure(_original_counts(batch, unswapped))
+    return values
+
+
+def _swaps(batch: ReleaseBatch) -> np.ndarray:
+    """A mask of the attributes that each candidate changes, shape ``(candidates, attributes)``."""
+    return np.asarray(batch.swaps & (batch.changed > 0)[:, None])
+
+
+def _original_counts(batch: ReleaseBatch, keys: tuple[int, ...]) -> np.ndarray:
+    """Counts of the occupied cells of some keys in the original."""
+
+    def tabulated() -> np.ndarray:
+        n = len(batch.original)
+        columns = [unpack(batch.index_words[:n], batch.layout[j]) for j in keys]
+        cells, inverse = occupied(columns, [batch.shape[j] for j in keys], n)
+        return np.bincount(inverse, weights=batch.original, minlength=len(cells))
+
+    return batch.shared.cached(("counts of the original", keys), tabulated)
+
+
+def _check_rule(n_rule: int) -> None:
+    if n_rule < 2:
+        raise UsageError(f"n_rule == {n_rule}, must be at least 2 (2 counts records that stand alone).")
+
+
+def _check_subset(size: int, n_rule: int) -> None:
+    if size < 1:
+        raise UsageError(f"small_cells_subset: size == {size}, must be at least 1 key.")
+    _check_rule(n_rule)
+
+
+_EQ_6 = "Gomatam, Karr and Sanil (2005), eq. 6, "
+
+SMALL_CELLS_UNSWAPPED = Measure(
+    name="small_cells_unswapped",
+    symbol="DR₋S",
+    title="Small-cell risk on the unswapped keys",
+    kind="risk",
+    better="lower",
+    range="0 to 1",
+    least=0.0,
+    most=1.0,
+    unit="share of records",
+    unit_kind="share_of_records",
+    share_of="records",
+    source=_EQ_6 + "on the keys that are not swapped",
+    meaning=(
+        "The share of records that stand alone or nearly alone (fewer than n_rule together) on the keys that the "
+        "candidate does not swap. All of them show true values to somebody who ignores the swapped keys. Doing "
+        "nothing leaves all keys unswapped."
+    ),
+    over="keys",
+    depends_on="records",
+    compute=small_cells_unswapped,
+    rounding="exact",
+    parameters={"n_rule": 3},
+    check=_check_rule,
+)
+UNIQUES_UNSWAPPED = Measure(
+    name="uniques_unswapped",
+    symbol="SU₋S",
+    title="Uniques on the unswapped keys",
+    kind="risk",
+    better="lower",
+    range="0 to the number of records",
+    least=0.0,
+    unit="records",
+    unit_kind="count",
+    counts_uniques=True,
+    source="count of one-record cells of the unswapped keys; Skinner and Shlomo (2008), doi:10.1198/016214507000001328",
+    meaning=(
+        "The number of records that no other record equals on the keys that the candidate does not swap. The swap "
+        "does not hide them from somebody who ignores the swapped keys."
+    ),
+    over="keys",
+    depends_on="records",
+    compute=uniques_unswapped,
+    rounding="exact",
+)
+EXPECTED_MATCHES_UNSWAPPED = Measure(
+    name="expected_matches_unswapped",
+    symbol="EM₋S",
+    title="Expected right matches on the unswapped keys",
+    kind="risk",
+    better="lower",
+    range="0 to the number of records",
+    least=0.0,
+    unit="records",
+    unit_kind="count",
+    source=(
+        "expected match risk of Reiter and Mitra (2009), doi:10.29012/jpc.v1i1.567, over records in small cells of "
+        "the unswapped keys"
+    ),
+    meaning=(
+        "The expected number of right matches in small cells of the unswapped keys, for somebody who knows these "
+        "keys of everyone in the file and picks at random among equal records. It equals the number of small cells."
+    ),
+    over="keys",
+    depends_on="records",
+    compute=expected_matches_unswapped,
+    rounding="exact",
+    parameters={"n_rule": 3},
+    check=_check_rule,
+)
+SMALL_CELLS_SUBSET = Measure(
+    name="small_cells_subset",
+    symbol="DRₖ",
+    title="Small-cell risk of the worst few keys",
+    kind="risk",
+    better="lower",
+    range="0 to 1",
+    least=0.0,
+    most=1.0,
+    unit="share of unchanged records",
+    unit_kind="share_of_records",
+    share_of="unchanged records",
+    rounding="exposed",
+    source=_EQ_6 + "largest over sets of keys",
+    meaning=(
+        "The share of unaltered records in small cells for somebody who knows only a few keys (size of them), at the "
+        "choice of keys that exposes most records."
+    ),
+    over="keys",
+    depends_on="records",
+    compute=small_cells_subset,
+    parameters={"size": 3, "n_rule": 3},
+    check=_check_subset,
+    undefined="no record is unchanged on any choice of keys",
+    cost="some microseconds per set of keys",
 )

@@ -22,7 +22,7 @@ _FILES = {
     "smike": ("smike", "SMIKE"),
     "cgs": ("group_swap", "CGS"),
     "noise": ("noise", "NOISE"),
-    "cgs_noise": ("pipeline", "CGS_NOISE"),
+    "cgs_noise": ("noise", "CGS_NOISE"),
     "trs": ("targeted", "TRS"),
     "survey_swap": ("survey_swap", "SURVEY_SWAP"),
 }

@@ -34,7 +34,7 @@ from engine.data.table import occupied
 from engine.mechanisms.base import Drawn, Mechanism, table_stream
 from engine.mechanisms.group_swap import CGS
 from engine.mechanisms.propensity import strata_places
-from engine.models.columns import complete_numbers
+from engine.models.record_release import complete_numbers
 from engine.release.amount import Counts
 from engine.release.parameter import Parameter, Setting
 from engine.release.records import ReleasedTable

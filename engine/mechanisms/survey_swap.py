@@ -36,7 +36,7 @@ from engine.data.microdata import Microdata
 from engine.data.units import Units
 from engine.mechanisms.base import Drawn, Mechanism, table_stream
 from engine.mechanisms.crossing import crossed, rules_met, shared
-from engine.models.columns import complete_numbers
+from engine.models.record_release import complete_numbers
 from engine.release.amount import Counts
 from engine.release.parameter import Parameter, Setting
 from engine.release.records import ReleasedTable

@@ -3,14 +3,10 @@
 __all__ = [
     "adjusted_table",
     "analyses",
-    "columns",
-    "combining",
     "formulas",
     "level_model",
-    "levels",
     "location",
     "loglinear",
-    "loglinear_search",
     "margin_inference",
     "rate_likelihood",
     "record_release",
@@ -18,6 +14,5 @@ __all__ = [
     "statsmodels_fit",
     "swap_detection",
     "table_excess",
-    "transition",
     "unknown_counts",
 ]

@@ -1,24 +1,25 @@
 """Fit the plan's declared analyses on the original once and on every release.
 
 Where a release publishes one table its intervals are naive: what the mechanism adds to the uncertainty is not in them.
-With several tables they are combined by Reiter's rules (:mod:`engine.models.combining`).
+With several tables they are combined by Reiter's rules (:mod:`engine.models.analyses`).
+
+Reiter's combining rules for estimates from several partially synthetic releases.
+
+Reiter (2003), Inference for partially synthetic, public use microdata sets, Survey Methodology 29(2), 181-188.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple, get_args
 
 import numpy as np
 
 from engine.common.blas_threads import one_thread
 from engine.common.errors import EngineError, UsageError, did_you_mean
 from engine.models import statsmodels_fit
-from engine.models.columns import numbers_of, numeric_columns, strata_names
-from engine.models.combining import DegreesOfFreedom, combine, mean_over_releases
-from engine.models.formulas import Design, design
-from engine.models.outcomes import Rows
-from engine.models.record_release import RecordRelease
+from engine.models.formulas import Design, Rows, design
+from engine.models.record_release import RecordRelease, numbers_of, numeric_columns, strata_names
 from engine.models.regression import FAST, OK, Solved, solve
 from engine.models.statsmodels_fit import Model
 from engine.plan.analysis import ALL, AnalysisPlan
@@ -29,6 +30,64 @@ if TYPE_CHECKING:
 
     from engine.data.microdata import Microdata
     from engine.plan import Plan
+
+
+DegreesOfFreedom = Literal["reiter", "printed"]
+DF: tuple[DegreesOfFreedom, ...] = get_args(DegreesOfFreedom)
+"""Degrees of freedom: Reiter's, or as printed in Little and Liu (an erratum: 1 + 1/gamma, squared)."""
+
+
+class Combined(NamedTuple):
+    """Per estimate: mean over releases, mean variance within, variance between, total variance, degrees of freedom and
+    the fraction of information lost, ``gamma = (B/D) / T`` in [0, 1) (NaN for a single release)."""
+
+    estimate: np.ndarray
+    within: np.ndarray
+    between: np.ndarray
+    total: np.ndarray
+    df: np.ndarray
+    gamma: np.ndarray
+
+
+def mean_over_releases(values: np.ndarray) -> np.ndarray:
+    """Mean over the first axis; of equal values that value itself, bit for bit."""
+    result: np.ndarray = np.where((values == values[0]).all(axis=0), values[0], values.mean(axis=0))
+    return result
+
+
+def combine(
+    estimates: np.ndarray,
+    variances: np.ndarray,
+    complete_df: np.ndarray | float = np.inf,
+    df: DegreesOfFreedom = "reiter",
+) -> Combined:
+    """Combine ``(D, m)`` estimates and their variances.
+
+    ``T = W + B/D`` and ``nu = (D-1) / gamma**2``, at most ``complete_df`` (the degrees of freedom of the analysis on
+    one data set).  With one release T is W and says nothing of what the mechanism adds.  NaN where an estimate is NaN
+    in any release.  A mean variance of zero is an :class:`EngineError`.
+    """
+    if df not in DF:
+        raise UsageError(f"df == '{df}', must be {' or '.join(DF)}.{did_you_mean(df, DF)}")
+    q, v = np.atleast_2d(np.asarray(estimates, float)), np.atleast_2d(np.asarray(variances, float))
+    if q.shape != v.shape:
+        raise EngineError(f"estimates of shape {q.shape} and variances of shape {v.shape}, must be of one shape")
+    if (v < 0).any() or (v.mean(axis=0) == 0).any():
+        raise EngineError("an estimate has no variance in any release; such estimates cannot be combined")
+    d = len(q)
+    mean, within = mean_over_releases(q), mean_over_releases(v)
+    cap = np.broadcast_to(np.asarray(complete_df, float), mean.shape)
+    if d == 1:
+        nothing = np.full(mean.shape, np.nan)
+        return Combined(mean, within, nothing, within, cap.copy(), nothing.copy())
+    between = ((q - mean) ** 2).sum(axis=0) / (d - 1)
+    between = np.where((q == q[0]).all(axis=0), 0.0, between)
+    total = within + between / d
+    gamma = (between / d) / total
+    with np.errstate(divide="ignore"):
+        nu = (d - 1) / gamma**2 if df == "reiter" else (d - 1) * (1 + 1 / gamma) ** 2
+    return Combined(mean, within, between, total, np.minimum(nu, cap), gamma)
+
 
 CONFIDENCE = 0.95
 

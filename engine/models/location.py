@@ -27,7 +27,7 @@ import numpy as np
 from engine.common.errors import EngineError, UsageError, did_you_mean
 from engine.data.microdata import Microdata
 from engine.data.table import occupied
-from engine.models.columns import complete_numbers
+from engine.models.record_release import complete_numbers
 from engine.release.parameter import Parameter, Setting
 from engine.release.records import ReleasedTable
 

@@ -118,7 +118,8 @@ class ReleasedTable(Cache):
 
     def numeric(self, column: str) -> np.ndarray:
         """A raw column as numbers, NaN where it holds none or a value that its labels declare missing; shape
-        ``(n_records,)``.  Codes that only a plan declares missing count: :func:`engine.models.columns.numbers_of`."""
+        ``(n_records,)``.  Codes that only a plan declares missing count
+        (:func:`engine.models.record_release.numbers_of`)."""
         if column in self._numbers:
             return self._numbers[column]
         return self.cached(("numeric", column), lambda: self._numeric(column))

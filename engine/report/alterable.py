@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from engine.models.columns import variable
+from engine.models.record_release import variable
 
 if TYPE_CHECKING:
     from engine.models.record_release import RecordRelease

@@ -18,8 +18,7 @@ from engine.release.spec import pairs_wanted
 from engine.report.facts import EDITS, MISFITS, RECODES, ROW_ORDER, Check
 from engine.report.places import place_changes
 from engine.report.shares import weights_of
-from engine.sweeps.misfits import released_misfits
-from engine.sweeps.recodes import released_recodes
+from engine.sweeps.reader_attacks import released_misfits, released_recodes
 
 if TYPE_CHECKING:
     from engine.models.record_release import RecordRelease

@@ -13,11 +13,10 @@ import numpy as np
 from engine.common.version import __version__
 from engine.decision.meant_run import meant_run
 from engine.decision.states import STATES, State
-from engine.measures.declared import sensitive
+from engine.measures.planned import sensitive
 from engine.measures.verdict import BareVerdict
 from engine.mechanisms import mechanism
-from engine.models.columns import numeric_columns
-from engine.models.record_release import RecordRelease
+from engine.models.record_release import RecordRelease, numeric_columns
 from engine.plan.lock import departures
 from engine.release.records import ReleasedTable
 from engine.report.audit import checks

@@ -12,14 +12,13 @@ from engine.decision.altered_groups import AlteredGroup, altered_groups, altered
 from engine.decision.statements import words
 from engine.measures.verdict import Verdict, verdict_words
 from engine.mechanisms import amount, mechanism
-from engine.models.columns import numeric_columns
-from engine.models.record_release import RecordRelease
+from engine.models.record_release import RecordRelease, numeric_columns
 from engine.release.records import ReleasedTable
 from engine.report import codec
 from engine.report.context import report_context
 from engine.report.detected import release_verdict, units_found, units_words
 from engine.report.unit_counts import UnitsChanged, units_changed
-from engine.sweeps.misfits import released_misfits
+from engine.sweeps.reader_attacks import released_misfits
 
 if TYPE_CHECKING:
     from engine.study.study import Study

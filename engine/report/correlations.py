@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from engine.models.columns import numbers_of, numeric_columns
+from engine.models.record_release import numbers_of, numeric_columns
 from engine.report.alterable import Alterable
 from engine.report.facts import PairRow, Tolerances
 from engine.report.losses import Collection, Figures

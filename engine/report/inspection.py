@@ -17,8 +17,7 @@ from engine.data.table import occupied
 from engine.measures.association import phi_squared, strength
 from engine.measures.reanalysis import interval_overlap
 from engine.models.analyses import compare
-from engine.models.columns import numbers_of
-from engine.models.record_release import RecordRelease
+from engine.models.record_release import RecordRelease, numbers_of
 from engine.models.regression import WHY
 from engine.release.records import ReleasedTable
 from engine.report.utility import coefficient_flags, coefficient_name, model_rows, tolerances_of

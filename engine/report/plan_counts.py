@@ -8,16 +8,14 @@ from dataclasses import dataclass
 from math import comb, prod
 from typing import TYPE_CHECKING
 
-from engine.sweeps.candidates import n_complete, scenarios_of
-from engine.sweeps.space_count import space_or_count
-from engine.sweeps.swap_ways import per_spec
+from engine.sweeps.candidates import n_complete, per_spec, scenarios_of, space_or_count
 
 if TYPE_CHECKING:
     from engine.data.microdata import Microdata
     from engine.plan import Plan
     from engine.release.space import Space
     from engine.release.spec import ReleaseSpec
-    from engine.sweeps.space_count import Counted
+    from engine.sweeps.candidates import Counted
 
 
 NO_DATA = "not counted: no data were named when this document was written"

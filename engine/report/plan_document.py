@@ -12,7 +12,7 @@ from engine.common.wording import listed, plural, upper_first
 from engine.measures import call
 from engine.measures.planned import comparable_calls, deciding_column, releases_several_tables
 from engine.mechanisms import mechanism
-from engine.models.columns import numeric_columns
+from engine.models.record_release import numeric_columns
 from engine.plan.lock import departures
 from engine.release.records import ReleasedTable
 from engine.release.spec import RANDOM_SWAP, percent
@@ -28,8 +28,7 @@ from engine.report.redaction import Redactor, meaning_of, title_of
 from engine.report.template_reader import document
 from engine.report.utility import model_rows
 from engine.sweeps.adaptive import most_runs
-from engine.sweeps.release_warnings import release_warnings
-from engine.sweeps.unit_warnings import torn_units
+from engine.sweeps.warnings import release_warnings, torn_units
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

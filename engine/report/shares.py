@@ -13,7 +13,7 @@ import numpy as np
 from engine.data.table import occupied
 from engine.measures.association import STATISTICS, phi_squared, strength
 from engine.measures.distortion import moved_between, moved_between_rounded
-from engine.models.columns import numbers_of, numeric_columns
+from engine.models.record_release import numbers_of, numeric_columns
 from engine.report.alterable import Alterable
 from engine.report.facts import (
     CellRow,

@@ -9,8 +9,7 @@ import numpy as np
 
 from engine.common.wording import listed
 from engine.models.analyses import Compared, compare
-from engine.models.formulas import design
-from engine.models.levels import levels_of
+from engine.models.formulas import design, levels_of
 from engine.models.regression import WHY
 from engine.plan.uses import in_no_use
 from engine.report import shares

@@ -19,8 +19,8 @@ from engine.release.records import ReleasedTable
 from engine.scripting.arguments import OPTIONS, public
 from engine.scripting.data import Data, frame_of
 from engine.scripting.options import PlanSource, SweepOptions, described_plan, plan_of
-from engine.sweeps.readiness import check_single_columns
 from engine.sweeps.record_evaluator import figure
+from engine.sweeps.sweep import check_single_columns
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -23,9 +23,7 @@ from engine.scripting.releases import key_of
 from engine.scripting.running import fill_study, warn_of_undefined
 from engine.study.map_reader import objective_indices, risk_utility_map
 from engine.study.study import Study
-from engine.sweeps.added_measures import add_measures
-from engine.sweeps.recheck import recheck
-from engine.sweeps.sweep import open_sweep
+from engine.sweeps.sweep import add_measures, open_sweep, recheck
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -16,8 +16,8 @@ from engine.scripting.result import Sweep
 from engine.scripting.running import fill_study
 from engine.study.keys import read_key
 from engine.study.study import Study
-from engine.sweeps.remarks import remark_text
 from engine.sweeps.sweep import open_sweep
+from engine.sweeps.warnings import remark_text
 
 
 @public(OPTIONS)

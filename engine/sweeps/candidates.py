@@ -1,10 +1,16 @@
-"""From a plan and coded data to the candidate releases."""
+"""From a plan and coded data to the candidate releases.
+
+The ways in which a plan tries the random swap, and the specs for which none of them can make a pair.
+
+Count the swaps of given numbers of attributes, and draw an even part of them, without listing all.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import product
+from math import comb
 from typing import Any
 
 import numpy as np
@@ -19,17 +25,19 @@ from engine.measures.planned import planned_calls
 from engine.mechanisms import mechanism
 from engine.mechanisms import names as mechanism_names
 from engine.mechanisms.base import Mechanism, names_in
-from engine.models.columns import numeric_columns
+from engine.mechanisms.random_swap import prepare_restricted
+from engine.models.record_release import numeric_columns
 from engine.plan import MechanismPlan, Plan
 from engine.release import space
 from engine.release.parameter import Setting
 from engine.release.reader_view import columns_beside, exchange_is_void
 from engine.release.release_specs import ReleaseSpecs
+from engine.release.selection import UNIFORM, selection_of, steps_of
+from engine.release.space import Impossibility, ImpossibilityKind, Space, check_listable, outside_roles
 from engine.release.space_size import n_specs
-from engine.release.spec import AttributeSpec, ReleaseSpec
+from engine.release.spec import AttributeSpec, ReleaseSpec, structure_of
 from engine.release.specs import Specs
 from engine.sweeps.groups import fit_key
-from engine.sweeps.swap_ways import swap_ways, without_impossible
 
 
 def space_of(plan: Plan, data: Microdata, known: Specs | None = None) -> space.Space:
@@ -217,3 +225,189 @@ def _worked_on(plan: Plan, data: Microdata) -> tuple[tuple[int, ...], tuple[str,
     """The places of the plan's keys and its numeric columns, on which mechanisms work."""
     numeric = tuple(column for column in numeric_columns(plan, data) if column not in data.single_uses)
     return tuple(data.domain.indices(plan.keys)), numeric
+
+
+Way = tuple[tuple[str, str], ...]
+"""The parameters of a random swap that differ from the swap as published, as canonical texts; empty for that."""
+MOST_LOOKED_AT = 2_000
+"""For up to so many specs and ways it is looked whether any two records may be exchanged."""
+
+
+def swap_ways(plan: Plan) -> list[Way]:
+    """The ways in which the plan tries the random swap, in its order; equal ones once."""
+    declared = [entry for entry in plan.mechanisms if entry.by_roles]
+    ways: list[Way] = [] if declared else [()]
+    for entry in declared:
+        made = mechanism(entry.name)
+        known = {parameter.name for parameter in made.parameters}
+        for name, _ in entry.grid:
+            if name not in known:
+                raise UsageError(
+                    f"mechanism '{entry.name}' has no parameter '{name}'; its specs and rates stand in [space]"
+                )
+        names = [name for name, _ in entry.grid]
+        for values in product(*(values for _, values in entry.grid)):
+            ways.append(_way(dict(made.canonical(dict(zip(names, values, strict=True)))), plan))
+    return list(dict.fromkeys(ways))
+
+
+def per_spec(plan: Plan) -> int:
+    """The number of scenarios of the random swap that each spec has: one for each rate and way."""
+    return len(plan.space.rates) * len(swap_ways(plan))
+
+
+def _way(texts: dict[str, str], plan: Plan) -> Way:
+    """The differences from the published swap, with attributes in the order of the plan."""
+    if texts["lean"] == UNIFORM:
+        texts["lean"] = texts["risk"] = ""
+    else:
+        risk = texts["risk"] or "+".join(plan.keys)
+        if not texts["risk"] and any("+" in name for name in plan.keys):
+            raise UsageError("lean counts keys, but the name of a key holds a +; give that attribute another name")
+        texts["risk"] = risk
+    if texts["similarity"] == "0":
+        texts["similarity"] = ""
+    way = tuple((name, text) for name, text in texts.items() if text)
+    selection_of(way, plan.names)  # refuses unknown names and contradictions
+    ordered = dict(way)
+    for name in ("risk", "similar"):
+        if name in ordered:
+            ordered[name] = "+".join(sorted(set(ordered[name].split("+")), key=plan.names.index))
+    if "near" in ordered:
+        steps = sorted(steps_of(ordered["near"]), key=lambda step: plan.names.index(step[0]))
+        ordered["near"] = "+".join(f"{name}:{most}" for name, most in steps)
+    return tuple(ordered.items())
+
+
+def obstacle(spec: ReleaseSpec, table: ContingencyTable, looked_at: dict[object, str]) -> str:
+    """The obstacle that keeps every two records from exchanging in a scenario, in words; empty where some may or where
+    only roles are asked. ``looked_at`` remembers structures."""
+    structure = structure_of(spec, table)
+    if structure.is_published:
+        return ""
+    if structure not in looked_at:
+        looked_at[structure] = prepare_restricted(structure, table).obstacle()
+    return looked_at[structure]
+
+
+def obstacle_in_all(
+    spec: AttributeSpec, rule: str, ways: Sequence[Way], table: ContingencyTable, looked_at: dict[object, str]
+) -> str:
+    """The obstacle that keeps every two records from exchanging whatever the way, in words (those of the first); empty
+    where some may in some way."""
+    words = [obstacle(ReleaseSpec(spec, "0", rule, params=way), table, looked_at) for way in ways]
+    return words[0] if all(words) else ""
+
+
+def too_many_to_look_at(n_specs: int, ways: Sequence[Way]) -> bool:
+    """Return whether so many specs, each tried in these ways, are not looked at before a sweep: one that can make no
+    pair fails at its first run, whose note says why."""
+    return n_specs * len(ways) > MOST_LOOKED_AT
+
+
+def without_impossible(space: Space, rule: str, ways: Sequence[Way], table: ContingencyTable) -> Space:
+    """A space without the specs that cannot make a pair in any of the ways, which become impossible ones."""
+    only_roles = tuple(ways) == ((),) and not table.domain.ruled
+    if only_roles or too_many_to_look_at(len(space.specs), ways):
+        return space
+    looked_at: dict[object, str] = {}
+    refused = []
+    works = np.ones(len(space.specs), bool)
+    for i, spec in enumerate(space.specs):
+        if words := obstacle_in_all(spec, rule, ways, table, looked_at):
+            refused.append((spec, Impossibility(ImpossibilityKind.ALL_PAIRS_REFUSED, words)))
+            works[i] = False
+    return replace(space, specs=space.specs.take(works), impossible=space.impossible.with_more(refused))
+
+
+MOST_LISTED = 20_000
+"""Up to so many swaps all are listed and looked at one by one, of not too many attributes."""
+_MOST_ROLES = 20_000_000
+
+
+@dataclass(frozen=True)
+class Counted:
+    """The swaps that ``swap_sizes`` of a plan ask for: ``legal``, ``feasible`` and ``distinct`` as
+    :class:`engine.release.space.Space` counts them, ``n_impossible`` on these data, and the work ``ahead`` as pairs of
+    a size and the number of swaps of that size; ``able`` are the places that they choose from, ``narrow`` the
+    attributes that may be swapped but have one category."""
+
+    legal: int
+    feasible: int
+    distinct: int
+    n_impossible: int
+    ahead: tuple[tuple[int, int], ...]
+    able: tuple[int, ...]
+    narrow: tuple[str, ...]
+    unswapped: str
+    names: tuple[str, ...]
+    n_merged = 0  # swaps are only counted where no two of them are the same
+
+    def even_part(self, n: int) -> list[AttributeSpec]:
+        """At most ``n`` of the distinct swaps, spread evenly over them in the order in which a sweep lists them."""
+        step = max(1, -(-self.distinct // n))
+        specs, before = [], 0
+        for size, many in self.ahead:
+            specs += [self._spec(size, rank - before) for rank in range(-before % step + before, before + many, step)]
+            before += many
+        return specs
+
+    def _spec(self, size: int, rank: int) -> AttributeSpec:
+        """The swap of that rank among all of one size, in lexicographic order of the places."""
+        roles, first = list(self.unswapped), 0
+        for left in range(size, 0, -1):
+            while rank >= (many := comb(len(self.able) - first - 1, left - 1)):
+                rank -= many
+                first += 1
+            roles[self.able[first]] = "S"
+            first += 1
+        return AttributeSpec(self.names, "".join(roles))
+
+
+def counted(plan: Plan, data: Microdata) -> Counted | None:
+    """The swaps of a plan by numbers of attributes; None where they are not described so, or are few enough to list."""
+    space_plan, names, table = plan.space, data.domain.names, data.table
+    if not (plan.swaps_at_random and space_plan.swap_sizes):
+        return None
+    outside = outside_roles(names, space_plan.fix, space_plan.change)
+    may = set(plan.swap)
+    able = [j for j, name in enumerate(names) if name in may and name not in outside]
+    wide = [j for j in able if table.levels_in_use[j] > 1]
+    every_one = _all(len(able), space_plan.swap_sizes)
+    few = every_one <= MOST_LISTED and every_one * len(names) <= _MOST_ROLES
+    if few or len(names) - len(outside) < 3:
+        return None  # with so few free attributes swaps may be the same as others
+    check_listable(len(able), space_plan.swap_sizes, len(names))
+    free = [j for j, name in enumerate(names) if name not in outside]
+    n_wide = sum(table.levels_in_use[j] > 1 for j in free)
+    changed = [j for j, name in enumerate(names) if outside.get(name) == "C"]
+    able_to_change = all(table.levels_in_use[j] > 1 for j in changed)
+    legal = feasible = 0
+    ahead = []
+    for size in space_plan.swap_sizes:
+        every, some = comb(len(able), size), comb(len(wide), size)
+        legal += every if size < len(names) else 0
+        # under the strict rule partners must be able to differ on something that is not swapped
+        differ = space_plan.rule != "strict" or bool(changed)
+        feasible += every if size < len(names) and (differ or len(free) > size) else 0
+        if size < len(names) and able_to_change and (differ or n_wide > size):
+            ahead.append((size, some))
+    distinct = sum(many for _, many in ahead)
+    if not distinct:
+        return None  # said why, where they are listed
+    unswapped = "".join(outside.get(name, "U") for name in names)
+    narrow = tuple(names[j] for j in able if table.levels_in_use[j] < 2)
+    places = tuple(wide)
+    return Counted(legal, feasible, distinct, every_one - distinct, tuple(ahead), places, narrow, unswapped, names)
+
+
+def space_or_count(plan: Plan, data: Microdata) -> Space | Counted | None:
+    """The swaps that a plan asks for: the space where it is listed, its count where that is too large to look at each;
+    None where the plan searches for swaps or tries none."""
+    if not plan.swaps_at_random or plan.space.search:
+        return None
+    return counted(plan, data) or space_of(plan, data)
+
+
+def _all(n: int, sizes: Sequence[int]) -> int:
+    return sum(comb(n, size) for size in sizes)

@@ -1,24 +1,38 @@
-"""Draw and measure groups of scenarios: the pure function at the heart of a sweep."""
+"""Draw and measure groups of scenarios: the pure function at the heart of a sweep.
+
+Measures and mechanisms that a script registered, on their way to other processes.
+
+A worker imports this package and knows what is in it.  What a script has registered travels beside the question, as a
+reference to the functions that it consists of; the worker must be able to import these.
+
+Refuse what a plan asks of records that are read by streaming, before anything is read.
+
+The figures of the unaltered data, which a bound on risk is compared with.
+"""
 
 from __future__ import annotations
 
+import pickle
+import sys
 import time
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, is_dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from engine import measures, mechanisms
 from engine.common.blas_threads import one_thread
-from engine.common.errors import EngineError
+from engine.common.errors import EngineError, Remedy, UsageError
+from engine.common.wording import listed
 from engine.data.microdata import Microdata
 from engine.data.table import ContingencyTable, occupied
-from engine.measures import MeasureCall, call
+from engine.measures import Measure, MeasureCall, call
 from engine.measures.planned import planned_calls
-from engine.mechanisms import mechanism
+from engine.mechanisms import Mechanism, mechanism
 from engine.mechanisms.random_swap import RoleStreams
-from engine.models.columns import numeric_columns
+from engine.models.record_release import numeric_columns
 from engine.plan import Plan
 from engine.release.batch import CellIndex, ReleaseBatch
 from engine.release.reader_view import is_original
@@ -27,10 +41,111 @@ from engine.release.results import Note, RunStatus
 from engine.release.spec import ReleaseSpec
 from engine.sweeps.candidates import setting_of
 from engine.sweeps.cell_evaluator import CellRuns, Measured, count_figures, original_figures
-from engine.sweeps.countable import check_countable
 from engine.sweeps.groups import Group, Task, group_of
 from engine.sweeps.record_evaluator import RecordRuns
-from engine.sweeps.registered import Registered, register_parts, registered_parts
+
+Registered = Measure | Mechanism
+
+
+def registered_parts(calls: Sequence[MeasureCall], plan: Plan) -> tuple[Registered, ...]:
+    """The measures called and the mechanisms planned that do not belong to the package."""
+    return (
+        *measures.MEASURES.registered(call.measure.name for call in calls),
+        *mechanisms.MECHANISMS.registered(declared.name for declared in plan.mechanisms),
+    )
+
+
+def register_parts(parts: Sequence[Registered]) -> None:
+    """Register on a worker what :func:`registered_parts` found where the sweep was started."""
+    for part in parts:
+        if isinstance(part, Measure):
+            measures.register(part)
+        else:
+            mechanisms.register(part)
+
+
+def can_travel(parts: Sequence[Registered], *, far: bool = False) -> bool:
+    """Return whether other processes can import all functions of ``parts``; ``far`` on other machines, where the script
+    that was started is not."""
+    return all(not _not_importable(part, far) for part in parts)
+
+
+def check_travel(parts: Sequence[Registered], *, far: bool = False) -> None:
+    """Refuse (:class:`UsageError`) what another process cannot import."""
+    for part in parts:
+        function = _not_importable(part, far)
+        if function:
+            noun = "measure" if isinstance(part, Measure) else "mechanism"
+            instead = "" if far else ", or run the sweep with one worker"
+            raise UsageError(
+                f"{noun} '{part.name}' cannot be sent to other processes, because they cannot import its function "
+                f"'{function}'; define it at the top of a module of its own{instead}"
+            )
+
+
+def _not_importable(part: Registered, far: bool) -> str:
+    """The name of a function of ``part`` that another process cannot import; empty where there is none."""
+    return next((_name(value) for value in _callables(part) if not _is_importable(value, far)), "")
+
+
+def _callables(part: object) -> list[Any]:
+    values = [getattr(part, f.name) for f in fields(part)] if is_dataclass(part) else []
+    return [value for value in values if callable(value)]
+
+
+def _name(function: Any) -> str:
+    return str(getattr(function, "__qualname__", type(function).__name__))
+
+
+def _is_importable(function: Any, far: bool) -> bool:
+    # a new process of this machine runs the script again; what was typed into a session stands in no file
+    script = not far and hasattr(sys.modules["__main__"], "__file__")
+    if getattr(function, "__module__", None) == "__main__" and not script:
+        return False
+    try:
+        pickle.dumps(function)
+    except (pickle.PicklingError, AttributeError, TypeError):  # what pickle raises for lambdas and inner functions
+        return False
+    return True
+
+
+def check_countable(plan: Plan, source: str, calls: Sequence[MeasureCall] | None = None) -> None:
+    """Refuse (:class:`UsageError`) a plan of which something needs the records of a streamed ``source``."""
+    asked: list[str] = []
+    names_asked: list[str] = []
+    measures = [str(call) for call in (planned_calls(plan) if calls is None else calls) if call.measure.on_records]
+    mechanisms = [part.name for part in plan.mechanisms if mechanism(part.name).batched is None]
+    analyses = [analysis.name for analysis in plan.analyses]
+    for what, several, names in (
+        ("measure", "measures", measures),
+        ("mechanism", "mechanisms", mechanisms),
+        ("analysis", "analyses", analyses),
+        ("unit", "units", plan.data.unit_columns),
+    ):
+        if names:
+            names_asked += names
+            quoted = listed(f"'{name}'" for name in names)
+            asked.append(f"{what if len(names) == 1 else several} {quoted}")
+    need = "needs" if len(names_asked) == 1 else "need"
+    if asked:
+        raise UsageError(
+            f"'{source}' is read by streaming, so its records are not in memory, and {listed(asked)} of the plan "
+            f"{need} them; leave this out, or read data that fit into memory",
+            Remedy.IN_MEMORY,
+        )
+
+
+def original_figure(plan: Plan, data: Microdata, measure: str) -> float | None:
+    """``measure`` (a name with its parameters) on the unaltered data, in its own unit.
+
+    None for a measure that works on records: it takes long, and a study has its figure.  Parameters or attributes that
+    do not fit are a :class:`~engine.common.errors.UsageError`.
+    """
+
+    wanted = call(measure)
+    if wanted.measure.on_records:
+        return None
+    return Question(data.table, (wanted,), plan).original()[str(wanted)]
 
 
 class Effort(NamedTuple):

@@ -18,14 +18,12 @@ from engine.release.release_specs import ReleaseSpecs
 from engine.release.space import Space
 from engine.release.spec import ReleaseSpec, multi_kind
 from engine.release.specs import Specs
-from engine.sweeps.candidates import scenarios_of
+from engine.sweeps.adaptive import search_of
+from engine.sweeps.candidates import Counted, scenarios_of, space_or_count, swap_ways
 from engine.sweeps.evaluator import Evaluator, Question, question_of
 from engine.sweeps.groups import Groups, TaskBatch, even_order, group
 from engine.sweeps.listing_time import listing_time
-from engine.sweeps.search import search_of
-from engine.sweeps.space_count import Counted, space_or_count
 from engine.sweeps.start_time import StartTime, start_time
-from engine.sweeps.swap_ways import swap_ways
 from engine.sweeps.workers import THREADS, default_workers, task_batches, threads_pay
 
 _SPENT = 0.1  # seconds, shared by the mechanisms, after which a probe looks at no further group

@@ -3,45 +3,228 @@
 Work is cut into tasks of scenarios that share pairs.  A task is a pure function of the cell table, the study key and
 the replicates asked for, so where and in which order tasks run changes nothing; rows of whole batches are stored in
 transactions, so a killed sweep resumes.
+
+Streamed sources as plans and studies use them: counted once, here or on a cluster, and refused where records are
+needed.
+
+Prepare a plan on its data for a sweep, and refuse what a sweep would refuse.
+
+Recheck scenarios of a study: run them on fresh replicates.
+
+Add measures to a study: its runs are remade from their streams and measured.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any, Unpack
 
+import numpy as np
+
 from engine.common.errors import EngineError, Remedy, UsageError
 from engine.common.streams import KEY_BYTES, fingerprint, key_check
+from engine.data.io.stream import RecordStream
 from engine.data.microdata import Microdata, RawTable
-from engine.measures.declared import UnmeasuredUse, unmeasured_uses
+from engine.frontier.chance import fresh_runs_needed
+from engine.measures import MeasureCall, call
+from engine.measures.planned import UnmeasuredUse, check_decision, unmeasured_uses
 from engine.plan import Plan
-from engine.plan.column_assignment import check_seen
+from engine.plan.column_assignment import check_assignment, check_seen
+from engine.plan.doubtful_numbers import refuse_doubtful
+from engine.plan.doubtful_values import refuse_undecided
 from engine.plan.guess import with_levels_in_order
+from engine.plan.recode import code
+from engine.plan.tabulate import tabulate
+from engine.release.records import ReleasedTable
 from engine.release.release_specs import ReleaseSpecs
-from engine.release.spec import ReleaseSpec
+from engine.release.space import Space
+from engine.release.spec import MOST_REPLICATES, ReleaseSpec
 from engine.study import keys
-from engine.study.decision_log import entries
+from engine.study.decision_log import append, entries
 from engine.study.earlier_studies import ALL_COUNT, Predecessors, earlier_studies
 from engine.study.key_commitment import check_key
 from engine.study.keys import key_path, read_key, read_or_make_key, write_key
+from engine.study.lease import WriterTask
 from engine.study.ledger import Ledger
 from engine.study.map_reader import risk_utility_map
 from engine.study.plan_changes import change_plan, check_change, check_departures, record_plan
+from engine.study.runs import TABLES, RunTable
 from engine.study.study import Study
-from engine.sweeps.adaptive import most_runs, most_to_do, run_adaptively
-from engine.sweeps.evaluator import Question
-from engine.sweeps.readiness import Ready, ready
-from engine.sweeps.release_warnings import ReleaseWarning, release_warnings
-from engine.sweeps.remarks import Remark, method_remarks, remark_text, space_remarks
-from engine.sweeps.runner import Announce, Cancelled, Runner, RunOptions, announce_compilation
-from engine.sweeps.search import Search, run_search, search_of
-from engine.sweeps.streamed_source import check_way_of_reading
-from engine.sweeps.unit_warnings import torn_units
-from engine.sweeps.workers import Executor, check_workers, default_workers, open_local_executor
+from engine.sweeps.adaptive import NONE_TO_START, Search, most_runs, most_to_do, run_adaptively, run_search, search_of
+from engine.sweeps.candidates import counted, scenarios_of
+from engine.sweeps.evaluator import Outcome, Question, check_countable, question_of
+from engine.sweeps.groups import Groups, TaskBatch, group, in_even_order
+from engine.sweeps.meaning import check_meaning
+from engine.sweeps.runner import (
+    FRESH_FROM,
+    Announce,
+    Cancelled,
+    Pace,
+    Runner,
+    RunOptions,
+    announce_compilation,
+    missing_runs,
+)
+from engine.sweeps.warnings import (
+    ReleaseWarning,
+    Remark,
+    method_remarks,
+    release_warnings,
+    remark_text,
+    space_remarks,
+    torn_units,
+    widest_first,
+)
+from engine.sweeps.workers import (
+    BATCH_SIZE,
+    Executor,
+    batch_size,
+    check_workers,
+    default_workers,
+    open_local_executor,
+    records_batch_size,
+    task_batches,
+)
+
+
+def table_for(
+    data: RawTable | RecordStream,
+    plan: Plan,
+    calls: Sequence[MeasureCall] | None = None,
+    *,
+    cluster: str | None = None,
+    announce: Callable[[str], None] | None = None,
+) -> RawTable:
+    """The table of a source for a plan: a stream is read once and counted, a table is given back as it is.
+
+    A plan that asks for what needs records, in its measures or in ``calls`` in their place, is refused
+    (:class:`UsageError`) before the stream is read.  ``cluster`` is the address of a Dask cluster whose workers read
+    and count it; ``announce`` is told that the source is streamed.
+    """
+    if isinstance(data, RawTable):
+        return data
+    check_countable(plan, data.source, calls)
+    check_assignment(plan.data, data.names)
+    say = announce or (lambda text: None)
+    say(f"'{data.source}' is read by streaming: records are counted, none is kept; only analysts' bundles are made")
+    if cluster is None:
+        table = tabulate(data, plan)
+    else:
+        from engine.sweeps.cluster import cluster_counter
+
+        table = tabulate(data, plan, cluster_counter(cluster, announce))
+    n_files = len(data.parts)
+    say(f"'{data.source}' holds {table.n_records:,} records in {n_files:,} file{'' if n_files == 1 else 's'}")
+    return table
+
+
+def check_way_of_reading(study: Study, raw: RawTable) -> None:
+    """Refuse (:class:`UsageError`) records in memory for a study of streamed ones, and the other way round: the
+    fingerprints of the two are not alike."""
+    counted = study.about.get("streamed")
+    if (counted is None) == (raw.streamed is None):
+        return
+    if counted is None:
+        raise UsageError(
+            f"study '{study.name}' was made with all records in memory and '{raw.source}' is read by streaming; read "
+            "it into memory",
+            Remedy.IN_MEMORY,
+        )
+    raise UsageError(
+        f"study '{study.name}' was made by streaming and '{raw.source}' is in memory; read it by streaming",
+        Remedy.STREAM,
+    )
+
+
+@dataclass(frozen=True)
+class Ready:
+    """The coded data, the question that the plan asks of them, its scenarios, the space of the random swap where that
+    was listed, and what mechanisms say of their candidates."""
+
+    data: Microdata
+    question: Question
+    specs: ReleaseSpecs
+    space: Space | None
+    remarks: tuple[str, ...] = ()
+
+
+def ready(
+    raw: RawTable,
+    plan: Plan,
+    calls: Sequence[MeasureCall] | None = None,
+    known: Sequence[ReleaseSpec] = (),
+    *,
+    listed: bool = True,
+) -> Ready:
+    """Make a plan ready: code the data, make every measure, analysis and mechanism ready on them, list the scenarios.
+
+    ``calls`` are the measures where they are not those of the plan, ``known`` the scenarios of a study, ``listed``
+    false leaves out the random swap where its swaps are too many to be looked at one by one.
+    """
+    data = code(raw, plan)
+    if calls is None:  # a study that was begun goes on as it is
+        refuse_undecided(plan, raw)
+        refuse_doubtful(plan, raw)
+    check_single_columns(data)
+    question = question_of(plan, data, calls)
+    _check_numeric(plan, data)
+    _check_objectives(plan, question)
+    if calls is None:
+        check_decision(plan, question.calls)
+    remarks: list[str] = []
+    specs, space = scenarios_of(plan, data, known, listed=listed or counted(plan, data) is None, tell=remarks.append)
+    if calls is None:
+        check_meaning(plan, [specs[i] for i in np.flatnonzero(~specs.by_roles).tolist()])
+    return Ready(data, question, specs, space, widest_first(remarks))
+
+
+def check_single_columns(data: Microdata) -> None:
+    """Refuse a weight that is none in some record (:meth:`Microdata.check_weight`), and a unit that is missing in
+    one."""
+    _ = data.units
+    data.check_weight()
+
+
+def _check_numeric(plan: Plan, data: Microdata) -> None:
+    """Refuse a column that the plan names as numeric and that holds other values; columns of analyses were read."""
+    if plan.data.numeric and data.streamed is None:
+        from engine.models.record_release import numbers_of
+
+        table = ReleasedTable(data)
+        for column in plan.data.numeric:
+            numbers_of(table, table, column, plan)
+
+
+def _check_objectives(plan: Plan, question: Question) -> None:
+    if plan.space.adaptive or plan.space.search:
+        for kind in ("risk", "utility"):
+            if not any(call.measure.kind == kind for call in question.calls):
+                raise UsageError(
+                    f"adaptive replicates and a search compare risk with utility, and the plan has no measure of {kind}"
+                )
+
+
+def plan_problems(plan: Plan, raw: RawTable) -> list[str]:
+    """The differences between a plan and a file, in sentences; where there are none, the reasons why a sweep of it
+    would be refused."""
+    from engine.plan.check import check_plan
+
+    differing = check_plan(plan, raw)
+    if differing:
+        return differing
+    try:
+        made = ready(raw, plan, listed=False)
+        made.question.original()
+        if plan.space.search and plan.swaps_at_random and not search_of(plan, made.data, bytes(32)).start():
+            return [NONE_TO_START]
+    except EngineError as error:
+        return [str(error)]
+    return []
 
 
 @dataclass(frozen=True)
@@ -373,3 +556,171 @@ def open_executor(question: Question, key: bytes, candidates: int, **options: Un
 
     with open_cluster(question, key, cluster, options.get("announce")) as executor:
         yield executor
+
+
+def recheck(
+    study: Study,
+    raw: RawTable,
+    key: bytes,
+    indices: Sequence[int],
+    replicates: int | None = None,
+    **options: Unpack[RunOptions],
+) -> None:
+    """Run some scenarios (by index) on fresh replicates, kept apart from those that led to the choice; fresh runs that
+    the study holds already are not made again.  Scenarios all of whose runs change nothing
+    are left out, and refused where there is no other.  Stops early, keeping everything, when the study is cancelled.
+
+    ``replicates`` is the number of fresh runs of each; None for :func:`engine.frontier.chance.fresh_runs_needed`.
+
+    ``options`` say who does the work and who is told of it (:class:`~engine.sweeps.runner.RunOptions`).
+    """
+    check_options(options)
+    replicates = fresh_runs_needed(study.plan.decision.run_share) if replicates is None else replicates
+    if replicates < 2:
+        raise UsageError(f"replicates == {replicates}, must be at least 2 for a standard error.")
+    if replicates > MOST_REPLICATES:
+        raise UsageError(f"replicates == {replicates}, must be at most {MOST_REPLICATES:,}.")
+    check_same(study, raw, key)
+    wanted = set(indices) - _void(study, indices)
+    if not wanted:
+        raise UsageError("nothing to run again: the released rows of what was named are those of the original")
+    study.acquire_lease(task=WriterTask.RECHECK)
+    try:
+        question = question_of(study.plan, code(raw, study.plan), study.measures)
+        chosen = np.array(sorted(wanted), np.int64)
+        groups = in_even_order(group(study.scenarios.specs.take(chosen), question.table, chosen))
+        done = study.runs.replicates_done("fresh", FRESH_FROM - 1)
+        missing = missing_runs(groups, done, replicates)
+        fresh = _FreshRuns(len(wanted) * replicates - missing.total(), len(wanted) * replicates, options)
+        if missing.total():
+            fresh.pace.expect(missing)
+            size = batch_size(question, groups, done, replicates)
+            announce_compilation(options.get("announce"))
+            with open_executor(question, key, missing.total(), **options) as executor:
+                for outcome in executor.run(task_batches(groups, done, replicates, FRESH_FROM - 1, size)):
+                    fresh.add(study, outcome, executor.workers)
+    finally:
+        study.lease.release()
+    labels = [study.scenarios[index].label for index in sorted(wanted)]
+    append(study, "rechecked", {"candidates": labels, "replicates": replicates})
+
+
+def _void(study: Study, indices: Sequence[int]) -> set[int]:
+    """Those of the scenarios all of whose runs leave the data as they were."""
+    runs = study.runs.of(sorted(set(indices)))
+    return {*runs.scenario.tolist()} - {*runs.scenario[~runs.changes_nothing].tolist()}
+
+
+class _FreshRuns:
+    """Fresh runs that are being stored, and who is told of them."""
+
+    def __init__(self, done: int, total: int, options: RunOptions) -> None:
+        self._done, self._total, self._options = done, total, options
+        self.pace = Pace()
+
+    def add(self, study: Study, outcome: Outcome, workers: int) -> None:
+        """Store the runs of a batch; :class:`EngineError` where somebody asked for an end."""
+        if len(outcome.rows):
+            self._done += study.runs.add(outcome.rows, outcome.notes, table="fresh")
+        self.pace.add(outcome)
+        if on_time_left := self._options.get("on_time_left"):
+            on_time_left(self.pace.time_left(workers, self._total - self._done))
+        if on_progress := self._options.get("on_progress"):
+            on_progress(self._done, self._total)
+        if study.lease.beat():
+            raise EngineError("stopped by request; what is done is kept")
+
+
+def add_measures(
+    study: Study,
+    raw: RawTable,
+    key: bytes,
+    texts: Sequence[str],
+    **options: Unpack[RunOptions],
+) -> list[str]:
+    """Add measures to a study by remaking its runs from the same streams; returns the names of those added.
+
+    Figures stored before stay as they are.  Killed or cancelled half-way, the study is as it was.  Of measures that the
+    study has already, those runs are remade that lack them (:meth:`engine.study.runs.Runs.gaps`).
+    """
+    check_options(options)
+    check_same(study, raw, key)
+    study.acquire_lease(task=WriterTask.MEASURE)
+    try:
+        known = [str(c) for c in study.measures]
+        calls = [call(text) for text in dict.fromkeys(str(call(text)) for text in texts)]
+        new = [c for c in calls if str(c) not in known]
+        old = [c for c in calls if str(c) in known]
+        added = []
+        for c in old:
+            k = known.index(str(c))
+            runs = {table: np.array(study.runs.gaps(table, k), np.int64).reshape(-1, 2) for table in TABLES}
+            if any(map(len, runs.values())):
+                _fill(study, _question(study, raw, [c]), key, [k], runs, **options)
+                added.append(str(c))
+        if new:
+            runs = {table: study.runs.keys(table) for table in TABLES}
+            question = _question(study, raw, new)
+            _fill(study, question, key, study.runs.begin_measures(new), runs, **options)
+            study.finish_measures(new, question.original())
+        return added + [str(c) for c in new]
+    finally:
+        study.lease.release()
+
+
+def _question(study: Study, raw: RawTable, calls: Sequence[MeasureCall]) -> Question:
+    """The question that asks these measures of a study's data."""
+    plan = replace(study.plan, measures=tuple(dict.fromkeys((*study.plan.measures, *map(str, calls)))))
+    return question_of(plan, code(raw, plan), calls)
+
+
+def _fill(
+    study: Study,
+    question: Question,
+    key: bytes,
+    columns: Sequence[int],
+    runs: Mapping[RunTable, np.ndarray],
+    **options: Unpack[RunOptions],
+) -> None:
+    """Fill columns of these ``runs`` (scenario, replicate; by table) with the measures of a question."""
+    done, total = 0, sum(map(len, runs.values()))
+    on_progress, on_time_left = options.get("on_progress"), options.get("on_time_left")
+    codes, mechanisms = study.scenarios.coded("mechanism")
+    groups = in_even_order(group(study.scenarios.specs, question.table))
+    announce_compilation(options.get("announce"))
+    with open_executor(question, key, total, **options) as executor:
+        pace = Pace()
+        pace.expect(Counter(mechanisms[code] for keys in runs.values() for code in codes[keys[:, 0]].tolist()))
+        for table, keys in runs.items():
+            size = BATCH_SIZE if not question.on_records else records_batch_size(len(keys))
+            for outcome in executor.run(_batches(groups, keys, size)):
+                notes = [
+                    note if note.measure is None else note._replace(measure=columns[note.measure])
+                    for note in outcome.notes
+                ]
+                if len(outcome.rows):
+                    study.runs.update(columns, outcome.rows, notes, table)
+                done += len(outcome.rows)
+                pace.add(outcome)
+                if on_time_left:
+                    on_time_left(pace.time_left(executor.workers, total - done))
+                if on_progress:
+                    on_progress(done, total)
+                if study.lease.beat():
+                    raise EngineError("cancelled; the study is as it was before")
+
+
+def _batches(groups: Groups, runs: np.ndarray, size: int) -> Iterator[TaskBatch]:
+    """Batches of tasks, of roughly ``size`` candidates, that remake exactly these runs (scenario, replicate)."""
+    replicates_of: dict[int, list[int]] = {}
+    for index, replicate in runs.tolist():
+        replicates_of.setdefault(index, []).append(replicate)
+    for shared in groups:
+        by_replicates: dict[tuple[int, ...], list[int]] = {}
+        for place, index in enumerate(shared.indices.tolist()):
+            if index in replicates_of:
+                by_replicates.setdefault(tuple(replicates_of[index]), []).append(place)
+        for replicates, places in by_replicates.items():
+            step, part = max(1, size // len(places)), shared.part(np.array(places))
+            for first in range(0, len(replicates), step):
+                yield TaskBatch([(part, replicates[first : first + step])])

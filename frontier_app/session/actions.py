@@ -28,8 +28,8 @@ from engine.study.earlier_studies import is_of_data
 from engine.study.live_frontier import LiveFrontier, live_frontier
 from engine.study.map_reader import objective_indices, remapped, risk_utility_map
 from engine.study.study import Study
-from engine.sweeps.readiness import check_single_columns
 from engine.sweeps.runner import FRESH_FROM
+from engine.sweeps.sweep import check_single_columns
 from frontier_app.session import jobs, state
 from frontier_app.wording import text
 from frontier_app.wording.plan_words import action_words, taken_words

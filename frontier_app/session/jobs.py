@@ -20,8 +20,7 @@ from engine.common.messages import read_messages
 from engine.common.os_support import is_running, process_birth
 from engine.release.scenarios import SweepState
 from engine.study.study import Study
-from engine.sweeps.pace import TimeLeft
-from engine.sweeps.runner import FRESH_FROM
+from engine.sweeps.runner import FRESH_FROM, TimeLeft
 from frontier_app.session.launch import environment, standard_input
 from frontier_app.session.workspace import Workspace
 from frontier_app.wording import remedies

@@ -12,17 +12,18 @@ from engine.decision.states import DecisionStatus
 from engine.plan import Plan, dependencies
 from engine.plan.recode import code
 from engine.study.study import Study
-from engine.sweeps.release_warnings import (
+from engine.sweeps.warnings import (
     FinerThanCounted,
     Identifier,
     LooseRecodes,
     ReleaseWarning,
+    TornUnits,
     carried_identifiers,
     finer_than_counted,
     loose_recodes,
+    one_by_one,
+    torn_units,
 )
-from engine.sweeps.unit_warnings import TornUnits, torn_units
-from engine.sweeps.warning_remedies import one_by_one
 from frontier_app.session import actions, navigation, state
 from frontier_app.widgets import elements
 from frontier_app.wording import text

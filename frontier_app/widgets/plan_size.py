@@ -18,13 +18,20 @@ from engine.plan import AboutPlan, DecisionPlan, Plan, ThreatPlan
 from engine.release.space import Space, impossibility_text, scenarios
 from engine.release.spec import RANDOM_SWAP, ReleaseSpec, percent
 from engine.sweeps.adaptive import most_runs
-from engine.sweeps.candidates import n_complete, scenarios_of
+from engine.sweeps.candidates import (
+    MOST_LOOKED_AT,
+    Counted,
+    n_complete,
+    per_spec,
+    scenarios_of,
+    space_or_count,
+    swap_ways,
+    too_many_to_look_at,
+)
 from engine.sweeps.evaluator import question_of
 from engine.sweeps.meaning import check_meaning
 from engine.sweeps.probe import estimate, probed
-from engine.sweeps.remarks import failure_text, method_remarks, predicted_failures, remark_text, widest_first
-from engine.sweeps.space_count import Counted, space_or_count
-from engine.sweeps.swap_ways import MOST_LOOKED_AT, per_spec, swap_ways, too_many_to_look_at
+from engine.sweeps.warnings import failure_text, method_remarks, predicted_failures, remark_text, widest_first
 from frontier_app.session import actions, state
 from frontier_app.widgets import elements
 from frontier_app.wording import mechanisms, text

@@ -17,8 +17,7 @@ from engine.plan import Plan, plan_from_toml
 from engine.study.keys import key_path, read_key
 from engine.study.map_reader import risk_utility_map
 from engine.study.study import Study
-from engine.sweeps.recheck import recheck
-from engine.sweeps.sweep import sweep
+from engine.sweeps.sweep import recheck, sweep
 from tests.engine.attacks import log_attack
 
 PLAN = """

@@ -12,8 +12,7 @@ from engine.common.errors import EngineError
 from engine.data.io.readers import read_table
 from engine.data.microdata import RawTable
 from engine.plan import check_plan, edit_plan, plan_from_toml
-from engine.sweeps.readiness import plan_problems
-from engine.sweeps.sweep import sweep
+from engine.sweeps.sweep import plan_problems, sweep
 from tests.hunt import bad_plans
 from tests.hunt.case import Outcome
 

@@ -13,8 +13,7 @@ import pytest
 
 from engine.measures import call
 from engine.measures.inference import MODES
-from engine.models.loglinear import CZECH_LITERATURE, fit, parse
-from engine.models.loglinear_search import search
+from engine.models.loglinear import CZECH_LITERATURE, fit, parse, search
 from engine.plan.recode import code
 from engine.plan.samples import load
 from engine.release.spec import AttributeSpec, ReleaseSpec
@@ -81,7 +80,7 @@ def test_no_graphical_model_is_missed_by_the_search():
 
 @pytest.mark.slow
 def test_models_are_decomposable_where_graphs_are_chordal():
-    from engine.models.loglinear_search import _Graphs
+    from engine.models.loglinear import _Graphs
 
     found = [model_of(graph).separators is not None for graph in range(1 << 15)]
     assert sum(found) == 18_154 and found == _Graphs.on(6).chordal.tolist()

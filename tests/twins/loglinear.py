@@ -183,7 +183,7 @@ def _found_by_the_engine(
 ) -> Generators:
     import numpy as np
 
-    from engine.models import loglinear_search
+    from engine.models import loglinear as loglinear_search
     from engine.models.loglinear import Counts
 
     cells, counts = np.unique(np.array(records)[:, list(attributes)], axis=0, return_counts=True)

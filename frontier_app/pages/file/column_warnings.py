@@ -10,8 +10,7 @@ from engine.common.errors import EngineError
 from engine.common.wording import upper_first
 from engine.data.microdata import RawTable
 from engine.plan import Plan
-from engine.sweeps.release_warnings import ReleaseWarning
-from engine.sweeps.warning_remedies import one_by_one, remedies
+from engine.sweeps.warnings import ReleaseWarning, one_by_one, remedies
 from frontier_app.session import actions, state
 from frontier_app.widgets import disclosure_warnings
 from frontier_app.wording import text

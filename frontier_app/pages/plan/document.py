@@ -14,7 +14,7 @@ from engine.release.space import Space
 from engine.release.spec import ReleaseSpec
 from engine.report.plan_counts import plan_counts
 from engine.report.plan_document import document_bytes, plan_document
-from engine.sweeps.space_count import Counted
+from engine.sweeps.candidates import Counted
 from frontier_app.session import state
 from frontier_app.widgets import plan_size
 from frontier_app.wording.markup import markdown

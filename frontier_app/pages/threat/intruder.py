@@ -8,7 +8,7 @@ from dataclasses import replace
 import streamlit as st
 
 from engine.data.microdata import RawTable
-from engine.measures.declared import sensitive, with_sensitive
+from engine.measures.planned import sensitive, with_sensitive
 from engine.plan import Plan, ThreatPlan, edit_plan
 from frontier_app.pages.threat import published_tables
 from frontier_app.session import state

@@ -7,7 +7,7 @@ from dataclasses import replace
 import streamlit as st
 
 from engine.common.errors import EngineError
-from engine.measures.declared import with_uses_measured
+from engine.measures.planned import with_uses_measured
 from engine.plan import Plan
 from frontier_app.pages.threat import cover, intruder, public, rule, uses
 from frontier_app.session import actions, state

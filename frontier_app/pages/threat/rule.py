@@ -14,7 +14,7 @@ from engine.measures.base import Kind
 from engine.measures.planned import check_bounded, comparable_calls, deciding_column
 from engine.plan import DecisionPlan, Plan, TolerancePlan
 from engine.plan.types import DEFAULT_PROBABILITY, FIRST_WITHIN, ON_MEAN
-from engine.sweeps.baseline import original_figure
+from engine.sweeps.evaluator import original_figure
 from frontier_app.session import actions, state
 from frontier_app.widgets.input_errors import InputErrors
 from frontier_app.wording import remedies, text

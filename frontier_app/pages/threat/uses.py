@@ -12,7 +12,7 @@ from streamlit.delta_generator import DeltaGenerator
 from engine.common.errors import EngineError
 from engine.common.wording import upper_first
 from engine.measures import call
-from engine.measures.declared import UnmeasuredUse, measures_of_uses, unmeasured_uses, with_uses_measured
+from engine.measures.planned import UnmeasuredUse, measures_of_uses, unmeasured_uses, with_uses_measured
 from engine.models.analyses import ready
 from engine.models.regression import OK, WHY
 from engine.plan import AnalysisPlan, Plan, TablePlan

@@ -33,9 +33,8 @@ from engine.study.decision_log import entries
 from engine.study.keys import key_path, read_key
 from engine.study.map_reader import risk_utility_map
 from engine.study.study import Study
-from engine.sweeps.readiness import plan_problems
-from engine.sweeps.recheck import recheck
 from engine.sweeps.remake import Remade
+from engine.sweeps.sweep import plan_problems, recheck
 from tests.engine.attacks import log_attack
 from tests.engine.household_survey import few_guesses, plan, survey, swept
 

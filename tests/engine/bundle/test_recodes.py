@@ -26,7 +26,7 @@ from engine.report.describe import remade
 from engine.report.facts import RECODES
 from engine.study.decision_log import entries
 from engine.study.study import Study
-from engine.sweeps.recodes import released_recodes
+from engine.sweeps.reader_attacks import released_recodes
 from engine.sweeps.remake import Remade
 from tests.engine.household_survey import approve, few_guesses, label_of, swept
 from tests.engine.recoded import BLOCK, apart, survey

@@ -28,7 +28,7 @@ from engine.plan.recode import code
 from engine.plan.tabulate import tabulate
 from engine.release.spec import AttributeSpec, ReleaseSpec
 from engine.sweeps.evaluator import question_of
-from engine.sweeps.remade_cells import RemadeCells, remake_cells
+from engine.sweeps.remake import RemadeCells, remake_cells
 from tests.small_tables import KEY
 from tests.streamed_sources import FORMS, records, small_pieces, write_source
 

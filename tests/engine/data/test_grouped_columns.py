@@ -23,7 +23,7 @@ from engine.data.microdata import RawColumn, RawTable
 from engine.plan.codebook import Codebook, CodebookRow, with_labels
 from engine.plan.guess import guess_plan
 from engine.plan.recode import code
-from engine.sweeps.release_warnings import release_warnings
+from engine.sweeps.warnings import release_warnings
 
 COLUMNS, RECORDS = 2500, 120
 Kind = pytest.mark.parametrize("kind", ["csv", "parquet"])

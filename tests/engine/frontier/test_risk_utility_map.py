@@ -18,8 +18,7 @@ from engine.release.spec import ReleaseSpec
 from engine.study.decision_log import entries
 from engine.study.map_reader import objective_indices, realisation_of, risk_utility_map
 from engine.study.study import Study
-from engine.sweeps.recheck import recheck
-from engine.sweeps.sweep import sweep
+from engine.sweeps.sweep import recheck, sweep
 from tests.small_tables import Small
 
 OK, FAILED, NOOP = RunStatus.OK, RunStatus.FAILED, RunStatus.NOOP

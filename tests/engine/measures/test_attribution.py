@@ -76,7 +76,7 @@ def test_wrong_names():
 
 
 def test_sums_of_wide_keys_are_the_same_sorted_or_tabulated(monkeypatch):
-    from engine.measures import attribution
+    from engine.measures import attribute_disclosure as attribution
     from tests.small_tables import releases
 
     small = Small(tuple((i % 2, i % 7, i % 5) for i in range(60)), (2, 7, 5))

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from engine.common.errors import Remedy, UsageError
-from engine.measures.declared import (
+from engine.measures.planned import (
     measures_of_uses,
     sensitive,
     table_measure,

@@ -12,8 +12,7 @@ from hypothesis import strategies as st
 
 from engine.common.errors import UsageError
 from engine.measures import call, evaluate, inference
-from engine.models.loglinear import FitWarning, Model
-from engine.models.loglinear_search import search
+from engine.models.loglinear import FitWarning, Model, search
 from tests.examples import examples
 from tests.small_tables import Small, release, releases, roles_for, smalls
 from tests.twins import loglinear as twin

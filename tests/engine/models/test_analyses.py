@@ -7,8 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.models.analyses import compare, fit, ready
-from engine.models.combining import combine
+from engine.models.analyses import combine, compare, fit, ready
 from engine.models.record_release import RecordRelease
 from engine.models.regression import ALIASED, OK, SEPARATED
 from engine.plan import AnalysisPlan

@@ -16,8 +16,7 @@ from engine.data.io.readers import read_table
 from engine.data.labels import ColumnLabels
 from engine.data.microdata import Microdata, RawTable
 from engine.measures.linkage import link_rows
-from engine.models.columns import complete_numbers, missing_values, numbers_of
-from engine.models.record_release import RecordRelease
+from engine.models.record_release import RecordRelease, complete_numbers, missing_values, numbers_of
 from engine.plan import Plan, plan_from_toml
 from engine.plan.recode import code
 from engine.release.records import ReleasedTable

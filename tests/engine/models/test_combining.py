@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from engine.common.errors import EngineError, UsageError
-from engine.models.combining import combine
+from engine.models.analyses import combine
 from tests.twins.reanalysis import reiter
 
 # y and, in ten imputations, whether the record's key is 1 (Little and Liu, appendix III); everybody else is key 1

@@ -200,7 +200,7 @@ def test_an_analysis_that_is_asked_for_must_be_declared() -> None:
 def test_numeric_columns_are_the_analyses_unless_named() -> None:
     from dataclasses import replace
 
-    from engine.models.columns import numeric_columns
+    from engine.models.record_release import numeric_columns
 
     plan, data = made("income ~ Band_raw + Sex + Q('odd name')")
     assert numeric_columns(plan, data) == ("income", "age", "odd name")

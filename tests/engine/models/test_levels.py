@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 
 from engine.models.analyses import fit, ready
-from engine.models.formulas import design
-from engine.models.levels import MEAN, Levels, levels_of
+from engine.models.formulas import MEAN, Levels, design, levels_of
 from engine.plan.analysis import AnalysisPlan
 from engine.plan.recode import code
 from engine.release.records import ReleasedTable

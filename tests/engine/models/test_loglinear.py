@@ -12,8 +12,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from engine.common.errors import EngineError, UsageError
-from engine.models.loglinear import MOST_CYCLES, Counts, FitWarning, Model, fit, parse
-from engine.models.loglinear_search import TIE, search
+from engine.models.loglinear import MOST_CYCLES, TIE, Counts, FitWarning, Model, fit, parse, search
 from engine.plan.recode import code
 from engine.plan.samples import load
 from tests.examples import examples

@@ -12,14 +12,14 @@ from engine.common.errors import EngineError
 from engine.data.io.stream import open_stream
 from engine.data.labels import ColumnLabels
 from engine.data.microdata import RawTable
-from engine.models.columns import missing_values
+from engine.models.record_release import missing_values
 from engine.plan import AttributePlan, DataPlan, Plan, accept, first_plan, guess_plan, propose
 from engine.plan.check import mismatches
 from engine.plan.doubtful_values import look_alikes, possible_answers, possible_codes
 from engine.plan.fixes import settle
 from engine.plan.recode import code
 from engine.plan.tabulate import tabulate
-from engine.sweeps.readiness import ready
+from engine.sweeps.sweep import ready
 from tests.engine.plan.test_guess import table_of
 
 SEX = ["f", "m"] * 3

@@ -18,7 +18,7 @@ from engine.data.io.readers import read_table
 from engine.data.io.scripts import load_scripts
 from engine.data.io.stream import open_stream
 from engine.data.labels import NO_LABELS, ColumnLabels
-from engine.models.columns import numbers_of
+from engine.models.record_release import numbers_of
 from engine.plan import (
     AttributePlan,
     DataPlan,
@@ -42,7 +42,7 @@ from engine.plan.key_table import key_table
 from engine.plan.recode import code
 from engine.plan.tabulate import tabulate
 from engine.release.records import ReleasedTable
-from engine.sweeps.readiness import ready
+from engine.sweeps.sweep import ready
 from tests.engine.plan.test_guess import table_of
 
 N = 300

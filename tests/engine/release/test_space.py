@@ -29,7 +29,7 @@ from engine.release.space import (
 from engine.release.spec import AttributeSpec, ReleaseSpec, multi_kind
 from engine.sweeps.candidates import space_of
 from engine.sweeps.groups import group
-from engine.sweeps.remarks import PredictedFailure, predicted_failures
+from engine.sweeps.warnings import PredictedFailure, predicted_failures
 from tests.examples import examples
 from tests.small_tables import Small, expand, roles_for, run, smalls
 from tests.twins.random_swap import may_swap

@@ -17,7 +17,7 @@ from engine.report.describe import remade
 from engine.report.exposed import exposure as exposure_of
 from engine.study.keys import key_path, read_key
 from engine.study.plan_changes import change_plan
-from engine.sweeps.recheck import recheck
+from engine.sweeps.sweep import recheck
 from tests.engine.report.conftest import MEASURES, Case, case_of, plan_of, raw_table
 from tests.engine.report.recount import codes, column, numbers, release_of
 

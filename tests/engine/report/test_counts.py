@@ -28,8 +28,7 @@ from engine.report.memo import memo
 from engine.report.redaction import two_digits
 from engine.study.keys import key_path, read_key
 from engine.study.map_reader import risk_utility_map
-from engine.sweeps.added_measures import add_measures
-from engine.sweeps.sweep import sweep
+from engine.sweeps.sweep import add_measures, sweep
 from tests.engine.report.conftest import Case, N, case_of, plan_of, raw_table
 
 

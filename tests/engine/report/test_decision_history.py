@@ -21,8 +21,7 @@ from engine.report.parameters import run_words
 from engine.report.run_words import expected_words, key_sentences, standing_sentences
 from engine.study.keys import read_key
 from engine.study.map_reader import risk_utility_map
-from engine.sweeps.recheck import recheck
-from engine.sweeps.sweep import sweep
+from engine.sweeps.sweep import recheck, sweep
 from tests.engine.report.conftest import Case, case_of, plan_of, raw_table
 
 

@@ -39,8 +39,8 @@ from engine.study.decision_log import entries
 from engine.study.keys import read_key
 from engine.study.map_reader import risk_utility_map
 from engine.study.study import Study
-from engine.sweeps.recheck import recheck
 from engine.sweeps.remake import Remade
+from engine.sweeps.sweep import recheck
 from tests.engine.report.conftest import case_of, plan_of, raw_table
 
 

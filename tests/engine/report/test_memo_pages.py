@@ -29,8 +29,7 @@ from engine.report.memo import memo
 from engine.study.keys import read_key
 from engine.study.map_reader import risk_utility_map
 from engine.study.study import Study
-from engine.sweeps.recheck import recheck
-from engine.sweeps.sweep import sweep
+from engine.sweeps.sweep import recheck, sweep
 from tests.shared import shared_file
 
 MOST_PAGES = 8

@@ -19,7 +19,7 @@ from engine.report.memo import memo
 from engine.report.page_one import left_out, page_one
 from engine.study.decision_log import entries
 from engine.study.keys import read_key
-from engine.sweeps.recheck import recheck
+from engine.sweeps.sweep import recheck
 from tests.engine.attacks import log_attack
 from tests.engine.report.conftest import Case, case_of, plan_of, raw_table
 

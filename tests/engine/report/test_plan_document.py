@@ -19,7 +19,8 @@ from engine.report import plan_document as written
 from engine.report.document import Bullets, Document, Entries, Grid, Paragraph
 from engine.report.plan_counts import at_most, count_plan
 from engine.report.plan_document import document_bytes, plan_document, write_plan_document
-from engine.sweeps import candidates, space_count
+from engine.sweeps import candidates
+from engine.sweeps import candidates as space_count
 from tests.engine.report.conftest import Case, plan_of, raw_table
 
 _ABOUT = AboutPlan(

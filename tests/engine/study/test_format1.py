@@ -20,9 +20,7 @@ from engine.plan import DecisionPlan
 from engine.study.map_reader import risk_utility_map
 from engine.study.pins import pins
 from engine.study.study import Study
-from engine.sweeps.added_measures import add_measures
-from engine.sweeps.recheck import recheck
-from engine.sweeps.sweep import sweep
+from engine.sweeps.sweep import add_measures, recheck, sweep
 from tests.engine.small_studies import RAW, keyed, plan_of, table_of
 from tests.small_tables import KEY
 

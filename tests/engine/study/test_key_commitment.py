@@ -18,8 +18,7 @@ from engine.decision.states import decision_status
 from engine.study.decision_log import entries
 from engine.study.key_commitment import FIXED, check_key, commitment_of, commitment_words
 from engine.study.study import Study
-from engine.sweeps.recheck import recheck
-from engine.sweeps.sweep import sweep
+from engine.sweeps.sweep import recheck, sweep
 from tests.engine.household_survey import approved, few_guesses
 from tests.engine.small_studies import RAW, keyed, plan_of
 from tests.small_tables import KEY

@@ -18,9 +18,7 @@ from engine.study.keys import key_path, read_key
 from engine.study.lease import Writer, WriterTask
 from engine.study.plan_changes import change_plan
 from engine.study.study import Study
-from engine.sweeps.added_measures import add_measures
-from engine.sweeps.recheck import recheck
-from engine.sweeps.sweep import sweep
+from engine.sweeps.sweep import add_measures, recheck, sweep
 from tests import forked
 from tests.engine.small_studies import RAW, keyed, plan_of, swept, table_of
 from tests.small_tables import KEY

@@ -20,8 +20,7 @@ from engine.study.decision_log import append, entries, entry_digest, verify
 from engine.study.log_seal import WHOLE, check_seal, key_at_hand, seal_words
 from engine.study.map_reader import risk_utility_map
 from engine.study.study import Study
-from engine.sweeps.recheck import recheck
-from engine.sweeps.sweep import sweep
+from engine.sweeps.sweep import recheck, sweep
 from tests.engine.household_survey import approved, label_of, plan
 
 

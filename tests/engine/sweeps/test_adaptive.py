@@ -21,10 +21,8 @@ from engine.release.results import Results, RunStatus
 from engine.study.map_reader import risk_utility_map
 from engine.study.study import Study
 from engine.sweeps.adaptive import judge, looks
-from engine.sweeps.added_measures import add_measures
-from engine.sweeps.recheck import recheck
 from engine.sweeps.runner import FRESH_FROM
-from engine.sweeps.sweep import sweep
+from engine.sweeps.sweep import add_measures, recheck, sweep
 from tests import forked, needs
 from tests.engine.small_studies import RAW, end, keyed, plan_of, sweep_with_stops, table_of, wait_for
 from tests.small_tables import KEY

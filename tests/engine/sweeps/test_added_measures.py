@@ -11,11 +11,8 @@ import pytest
 from engine.common.errors import EngineError
 from engine.data.edit_rules import EditRule
 from engine.study.study import Study
-from engine.sweeps.added_measures import add_measures
-from engine.sweeps.pace import TimeLeft
-from engine.sweeps.recheck import recheck
-from engine.sweeps.runner import RunOptions
-from engine.sweeps.sweep import sweep
+from engine.sweeps.runner import RunOptions, TimeLeft
+from engine.sweeps.sweep import add_measures, recheck, sweep
 from tests.engine.small_studies import RAW, keyed, plan_of, swept, table_of
 from tests.small_tables import KEY
 

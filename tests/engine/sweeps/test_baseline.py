@@ -9,7 +9,7 @@ import pytest
 from engine.plan import edit_plan
 from engine.plan.recode import code
 from engine.plan.samples import load
-from engine.sweeps.baseline import original_figure
+from engine.sweeps.evaluator import original_figure
 from engine.sweeps.sweep import sweep
 
 

@@ -14,8 +14,9 @@ from engine.release.batch import CellIndex
 from engine.release.release_specs import ReleaseSpecs
 from engine.release.space import build, complete
 from engine.release.spec import RANDOM_SWAP
-from engine.sweeps import batch_kernels, batch_runs
-from engine.sweeps.batch_runs import BatchRuns
+from engine.sweeps import batch_kernels
+from engine.sweeps import cell_evaluator as batch_runs
+from engine.sweeps.cell_evaluator import BatchRuns
 from engine.sweeps.evaluator import Evaluator
 from engine.sweeps.groups import Task, group
 from engine.sweeps.workers import _ThreadEvaluators

@@ -95,14 +95,14 @@ LONG = {"replicates": 400}
 def in_small_messages(monkeypatch: pytest.MonkeyPatch) -> None:
     """Have a small sweep take many messages."""
     in_small_batches(monkeypatch)
-    monkeypatch.setattr("engine.sweeps.cluster_batches.SECONDS", 0.0)
+    monkeypatch.setattr("engine.sweeps.cluster.SECONDS", 0.0)
 
 
 def in_small_batches(monkeypatch: pytest.MonkeyPatch) -> None:
     """Have a small sweep consist of many batches, and the results of each message stored by themselves."""
     monkeypatch.setattr("engine.sweeps.workers.BATCH_SIZE", 60)
     monkeypatch.setattr("engine.sweeps.workers.BATCH_STEPS", 0)
-    monkeypatch.setattr("engine.sweeps.results_writer.AT_MOST", 0.0)
+    monkeypatch.setattr("engine.sweeps.runner.AT_MOST", 0.0)
 
 
 @pytest.mark.slow
@@ -277,8 +277,8 @@ def members_of(grid: Grid) -> list[int]:
 
 SWEPT = """
 import sys
-import engine.sweeps.cluster_batches
-import engine.sweeps.results_writer
+import engine.sweeps.cluster
+import engine.sweeps.runner
 import engine.sweeps.workers
 from engine.sweeps.sweep import sweep
 from tests.engine.small_studies import RAW, plan_of
@@ -286,8 +286,8 @@ from engine.common.errors import EngineError
 
 engine.sweeps.workers.BATCH_SIZE = 60
 engine.sweeps.workers.BATCH_STEPS = 0
-engine.sweeps.cluster_batches.SECONDS = 0.0
-engine.sweeps.results_writer.AT_MOST = 0.0
+engine.sweeps.cluster.SECONDS = 0.0
+engine.sweeps.runner.AT_MOST = 0.0
 if __name__ == "__main__":
     try:
         sweep(RAW, plan_of(space={"replicates": 400}), sys.argv[1], cluster=sys.argv[2],

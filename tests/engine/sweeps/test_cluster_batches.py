@@ -10,9 +10,9 @@ import pytest
 
 from engine.plan import MechanismPlan
 from engine.plan.recode import code
-from engine.sweeps import cluster_batches
+from engine.sweeps import cluster as cluster_batches
 from engine.sweeps.candidates import scenarios_of
-from engine.sweeps.cluster_batches import ClusterBatches, candidates
+from engine.sweeps.cluster import ClusterBatches, candidates
 from engine.sweeps.evaluator import Effort, Evaluator, Outcome
 from engine.sweeps.groups import TaskBatch, group
 from engine.sweeps.workers import task_batches

@@ -18,9 +18,8 @@ from engine.data.io.stream import RecordStream, open_stream
 from engine.plan import plan_from_toml
 from engine.plan import tabulate as tabulation
 from engine.plan.tabulate import tabulate
-from engine.sweeps import cluster_counting
-from engine.sweeps.cluster import versions
-from engine.sweeps.cluster_counting import UnitMessage, cluster_counter, count_message
+from engine.sweeps import cluster as cluster_counting
+from engine.sweeps.cluster import UnitMessage, cluster_counter, count_message, versions
 from tests.streamed_sources import records, small_pieces, write_source
 
 PLAN = plan_from_toml(

@@ -26,7 +26,7 @@ def path(tmp_path) -> Path:
 SLOW_SWEEP = """
 import sys, time
 from tests.engine.small_studies import RAW, plan_of
-from engine.sweeps import results_writer, workers
+from engine.sweeps import runner as results_writer, workers
 from engine.sweeps.sweep import sweep
 
 results_writer.AT_MOST = 0  # a transaction for each batch

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.sweeps.layout_kernels import lay_out
+from engine.sweeps.batch_kernels import lay_out
 from tests.examples import examples
 
 S, OTHER = ord("S"), ord("C")

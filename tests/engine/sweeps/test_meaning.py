@@ -13,8 +13,7 @@ from engine.common.errors import UsageError
 from engine.plan import MechanismPlan, Plan, edit_plan, plan_to_toml
 from engine.plan.samples import load
 from engine.sweeps.meaning import check_meaning
-from engine.sweeps.readiness import plan_problems
-from engine.sweeps.sweep import sweep
+from engine.sweeps.sweep import plan_problems, sweep
 
 VOID: dict[str, dict[str, Any]] = {
     "utility, nothing tabulated": {"swap": ["A"], "analyse": ["C", "D"]},

@@ -22,7 +22,7 @@ from engine.report.coarsening import coarsened
 from engine.report.facts import MISFITS
 from engine.study.study import Study
 from engine.sweeps.evaluator import question_of
-from engine.sweeps.misfits import Misfit, misfits
+from engine.sweeps.reader_attacks import Misfit, misfits
 from engine.sweeps.remake import Remade, remake, stream_of
 from engine.sweeps.sweep import sweep
 from tests.engine.household_survey import approve

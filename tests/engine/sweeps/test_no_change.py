@@ -32,9 +32,9 @@ from engine.release.spec import ReleaseSpec
 from engine.sweeps.candidates import record_scenarios
 from engine.sweeps.evaluator import Evaluator, Question
 from engine.sweeps.groups import group_of
-from engine.sweeps.readiness import ready
 from engine.sweeps.record_evaluator import figure
 from engine.sweeps.remake import Remade, released_columns, remake, stream_of
+from engine.sweeps.sweep import ready
 from tests.examples import examples
 
 KEY = bytes(range(32))

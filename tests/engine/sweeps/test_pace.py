@@ -14,10 +14,10 @@ import pytest
 
 from engine.release.release_specs import ReleaseSpecs
 from engine.release.spec import AttributeSpec, ReleaseSpec
-from engine.sweeps import pace as pace_module
+from engine.sweeps import runner as pace_module
 from engine.sweeps.evaluator import Effort, Outcome
 from engine.sweeps.groups import Group, Groups, SplitKept, in_even_order
-from engine.sweeps.pace import Pace, TimeLeft
+from engine.sweeps.runner import Pace, TimeLeft
 from engine.sweeps.workers import batches_in_turn
 
 FACTOR = 1.5

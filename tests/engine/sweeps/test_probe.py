@@ -23,13 +23,12 @@ from engine.release.release_specs import ReleaseSpecs
 from engine.release.spec import AttributeSpec
 from engine.study.scenario_table import ScenarioTable
 from engine.sweeps import probe
-from engine.sweeps.candidates import scenarios_of
+from engine.sweeps.candidates import scenarios_of, space_or_count
 from engine.sweeps.evaluator import Evaluator, question_of
 from engine.sweeps.groups import Group, group
 from engine.sweeps.listing_time import listing_time
 from engine.sweeps.probe import estimate, probed
 from engine.sweeps.record_evaluator import RecordRuns
-from engine.sweeps.space_count import space_or_count
 from engine.sweeps.start_time import StartTime, start_time
 from engine.sweeps.workers import THREADS, batch_size, task_batches
 

@@ -5,9 +5,8 @@ from __future__ import annotations
 import pytest
 
 from engine.common.errors import UsageError
-from engine.sweeps.pace import TimeLeft
-from engine.sweeps.recheck import recheck
-from engine.sweeps.sweep import sweep
+from engine.sweeps.runner import TimeLeft
+from engine.sweeps.sweep import recheck, sweep
 from tests.engine.small_studies import RAW, keyed, plan_of
 from tests.small_tables import KEY
 

@@ -23,15 +23,15 @@ from engine.report.document import Bullets
 from engine.report.plan_counts import count_plan
 from engine.report.plan_document import plan_document
 from engine.study.keys import key_path
-from engine.sweeps.recodes import Recode, released_recodes
-from engine.sweeps.release_warnings import (
+from engine.sweeps.reader_attacks import Recode, released_recodes
+from engine.sweeps.remake import Remade
+from engine.sweeps.sweep import sweep
+from engine.sweeps.warnings import (
     _random_swap_may_part,
     carried_identifiers,
     loose_recodes,
     release_warnings,
 )
-from engine.sweeps.remake import Remade
-from engine.sweeps.sweep import sweep
 from tests.engine.recoded import BLOCK, apart, survey
 from tests.small_tables import Small
 

@@ -15,7 +15,7 @@ from engine.measures import MEASURES, Measure, register
 from engine.plan.samples import load
 from engine.release.batch import ReleaseBatch
 from engine.study.keys import key_path
-from engine.sweeps.registered import can_travel
+from engine.sweeps.evaluator import can_travel
 from engine.sweeps.sweep import sweep
 from engine.sweeps.workers import default_workers
 

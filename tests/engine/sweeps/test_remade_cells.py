@@ -15,8 +15,7 @@ from engine.plan.recode import code
 from engine.release.records import ReleasedTable
 from engine.release.spec import AttributeSpec, ReleaseSpec
 from engine.sweeps.evaluator import question_of
-from engine.sweeps.remade_cells import remake_cells
-from engine.sweeps.remake import remake
+from engine.sweeps.remake import remake, remake_cells
 from tests.small_tables import KEY
 
 RNG = np.random.default_rng(8)

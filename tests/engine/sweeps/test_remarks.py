@@ -6,7 +6,7 @@ from engine.plan import SpacePlan
 from engine.release.space import Impossibility, ImpossibilityKind, Space
 from engine.release.spec import AttributeSpec, ReleaseSpec
 from engine.release.specs import PairedSpecs, Specs
-from engine.sweeps.remarks import (
+from engine.sweeps.warnings import (
     PredictedFailure,
     RemarkKind,
     failure_text,

@@ -11,10 +11,10 @@ import pytest
 
 from engine.common.errors import EngineError
 from engine.study.study import Study
-from engine.sweeps import results_writer
+from engine.sweeps import runner as results_writer
 from engine.sweeps.evaluator import Effort, Outcome
 from engine.sweeps.groups import TaskBatch
-from engine.sweeps.results_writer import AT_MOST, ResultsWriter
+from engine.sweeps.runner import AT_MOST, ResultsWriter
 from engine.sweeps.sweep import sweep
 from engine.sweeps.workers import SerialExecutor
 from tests.engine.small_studies import RAW, keyed, plan_of, swept, table_of

@@ -18,10 +18,10 @@ from engine.release.space import canonical
 from engine.release.spec import RANDOM_SWAP, AttributeSpec, ReleaseSpec
 from engine.study.map_reader import risk_utility_map
 from engine.study.study import Study
+from engine.sweeps.adaptive import SearchReport, search_of
 from engine.sweeps.candidates import merging_of
 from engine.sweeps.evaluator import question_of
 from engine.sweeps.probe import estimate
-from engine.sweeps.search import SearchReport, search_of
 from engine.sweeps.sweep import sweep
 from tests.engine.small_studies import RAW, keyed, plan_of, sweep_with_stops, table_of
 from tests.engine.sweeps.test_adaptive import fresh_of

@@ -12,7 +12,8 @@ from engine.plan import DataPlan, Plan, SpacePlan
 from engine.plan.attribute import AttributePlan
 from engine.plan.recode import code
 from engine.release.space import Space
-from engine.sweeps import probe, space_count
+from engine.sweeps import candidates as space_count
+from engine.sweeps import probe
 from engine.sweeps.candidates import space_of
 
 RNG = np.random.default_rng(5)

@@ -23,12 +23,9 @@ from engine.plan.recode import code
 from engine.plan.tabulate import tabulate
 from engine.study.earlier_studies import is_of_data
 from engine.study.study import Study
-from engine.sweeps import release_warnings as warnings_module
-from engine.sweeps.added_measures import add_measures
-from engine.sweeps.readiness import plan_problems
-from engine.sweeps.release_warnings import Identifier, Uncounted, release_warnings, uncounted_columns
-from engine.sweeps.streamed_source import table_for
-from engine.sweeps.sweep import check_same, open_sweep, sweep
+from engine.sweeps import warnings as warnings_module
+from engine.sweeps.sweep import add_measures, check_same, open_sweep, plan_problems, sweep, table_for
+from engine.sweeps.warnings import Identifier, Uncounted, release_warnings, uncounted_columns
 from tests.engine.small_studies import keyed, table_of
 from tests.small_tables import KEY
 from tests.streamed_sources import FORMS, records, small_pieces, write_source

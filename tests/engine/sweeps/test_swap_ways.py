@@ -17,14 +17,13 @@ from engine.plan.recode import code
 from engine.release.results import NoteKind, RunStatus
 from engine.release.space import impossibility_text
 from engine.study.map_reader import realisation_of
-from engine.sweeps import swap_ways as swap_ways_module
-from engine.sweeps.candidates import scenarios_of, space_of
+from engine.sweeps import candidates as swap_ways_module
+from engine.sweeps.adaptive import search_of
+from engine.sweeps.candidates import scenarios_of, space_of, swap_ways
 from engine.sweeps.evaluator import question_of
 from engine.sweeps.remake import remake, stream_of
-from engine.sweeps.remarks import failure_text, predicted_failures, remark_text, space_remarks
-from engine.sweeps.search import search_of
-from engine.sweeps.swap_ways import swap_ways
 from engine.sweeps.sweep import sweep
+from engine.sweeps.warnings import failure_text, predicted_failures, remark_text, space_remarks
 from tests.engine.small_studies import RAW, SMALL, keyed, plan_of
 from tests.small_tables import KEY, Small
 

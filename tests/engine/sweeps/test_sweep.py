@@ -27,7 +27,8 @@ from engine.study import aggregate_cache
 from engine.study.keys import key_path, read_key
 from engine.study.scenario_table import ScenarioTable
 from engine.study.study import Study
-from engine.sweeps import probe, results_writer
+from engine.sweeps import probe
+from engine.sweeps import runner as results_writer
 from engine.sweeps.candidates import scenarios_of
 from engine.sweeps.evaluator import Evaluator, question_of
 from engine.sweeps.probe import estimate

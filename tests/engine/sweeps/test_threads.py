@@ -16,7 +16,8 @@ from engine.common import compiled
 from engine.common.errors import EngineError
 from engine.measures import compiled_sums
 from engine.study.scenario_table import ScenarioTable
-from engine.sweeps import cell_evaluator, evaluator, results_writer, workers
+from engine.sweeps import cell_evaluator, evaluator, workers
+from engine.sweeps import runner as results_writer
 from engine.sweeps.evaluator import Evaluator, Outcome
 from engine.sweeps.groups import TaskBatch
 from engine.sweeps.sweep import open_sweep, sweep

@@ -15,10 +15,8 @@ from engine.data.microdata import RawColumn, RawTable
 from engine.plan import Plan, plan_from_toml
 from engine.plan.recode import code
 from engine.report.plan_document import plan_document
-from engine.sweeps.readiness import plan_problems, ready
-from engine.sweeps.release_warnings import carried_identifiers
-from engine.sweeps.sweep import open_sweep
-from engine.sweeps.unit_warnings import torn_units
+from engine.sweeps.sweep import open_sweep, plan_problems, ready
+from engine.sweeps.warnings import carried_identifiers, torn_units
 from tests.households import CENSUS_PLAN, census_files
 
 START, END = CENSUS_PLAN.index("[[mechanism]]"), CENSUS_PLAN.index("[space]")

@@ -264,7 +264,8 @@ def test_a_bar_within_the_rounding_of_its_figure_is_not_drawn_and_that_is_said(s
         drawn = board_map.board_map(shown, dark=False)
         bars = {
             letter[3]: (across, up)
-            for trace in drawn.data if trace.customdata is not None
+            for trace in drawn.data
+            if trace.customdata is not None
             for letter, across, up in zip(trace.customdata, trace.error_x.array, trace.error_y.array, strict=True)
         }
         assert bars[first.letter] == (reach, 0.5)

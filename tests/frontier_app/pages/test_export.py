@@ -26,7 +26,7 @@ from engine.plan.samples import load
 from engine.study.keys import key_path, read_key
 from engine.study.map_reader import risk_utility_map
 from engine.study.study import Study
-from engine.sweeps.recheck import recheck
+from engine.sweeps.sweep import recheck
 from frontier_app.session import exports, workspace
 from frontier_app.session.workspace import Workspace
 from tests.engine.attacks import log_attack

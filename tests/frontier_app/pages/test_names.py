@@ -17,7 +17,7 @@ from engine.plan import plan_from_toml, plan_to_toml
 from engine.plan.lock import lock
 from engine.plan.samples import open_data
 from engine.study.study import Study
-from engine.sweeps.recheck import recheck
+from engine.sweeps.sweep import recheck
 from frontier_app.session.workspace import Workspace
 from tests.frontier_app import hostile_names
 from tests.frontier_app.conftest import APP, to_page

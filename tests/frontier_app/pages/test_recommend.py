@@ -22,7 +22,7 @@ from engine.study.decision_log import append, entries
 from engine.study.keys import key_path, read_key
 from engine.study.map_reader import risk_utility_map
 from engine.study.study import Study
-from engine.sweeps.recheck import recheck
+from engine.sweeps.sweep import recheck
 from frontier_app.session.workspace import Workspace
 from frontier_app.widgets import candidate_card
 from tests.frontier_app.elements import has_button, leads_to, press

@@ -15,8 +15,7 @@ from engine.plan import Dependencies, Plan, dependencies, plan_from_toml, plan_t
 from engine.study.keys import key_path, read_key
 from engine.study.map_reader import risk_utility_map
 from engine.study.study import Study
-from engine.sweeps.recheck import recheck
-from engine.sweeps.sweep import sweep
+from engine.sweeps.sweep import recheck, sweep
 from frontier_app.session import state, workspace
 from frontier_app.widgets import disclosure_warnings
 from tests.engine.recoded import BLOCK, apart, survey

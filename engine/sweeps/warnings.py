@@ -1,36 +1,173 @@
-"""Warnings about a release of coded data before anything is run.
+"""Remarks on the candidates of a plan before they are run: typed values, and their words for the analyst.
+
+Warnings about releases of files whose records belong to units, such as persons to households.
+
+Warnings about a release of coded data before anything is run.
 
 They name columns that tell records apart, columns that are released finer than the risk figures count them, and columns
 of which one decides the other.
+
+Remedies of warnings about released columns: plans in which a warning is gone, one column at a time.
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from enum import StrEnum
 from functools import lru_cache
 
 import numpy as np
 
+from engine.common.errors import EngineError
 from engine.common.raw_values import n_written
-from engine.common.wording import columns_named, listed, plural
+from engine.common.wording import all_of, columns_named, listed, plural
 from engine.data.io.stream import first_records
-from engine.data.microdata import Microdata, RawColumn
+from engine.data.microdata import Microdata, RawColumn, RawTable
+from engine.data.table import ContingencyTable
 from engine.data.units import Units
 from engine.mechanisms import mechanism
-from engine.plan import Dependencies, Plan
+from engine.plan import Dependencies, Link, Plan, Proposal, accept
 from engine.plan.dependencies import decided_among
-from engine.release.spec import AttributeSpec
+from engine.plan.guess import facts
+from engine.plan.reshape import set_use, viewed_by
+from engine.release.space import Impossibility, Space, impossibility_text, pair_bound
+from engine.release.spec import AttributeSpec, ReleaseSpec, multi_kind, pairs_wanted
 from engine.release.specs import F, S, Specs
+from engine.sweeps.candidates import MOST_LOOKED_AT, obstacle, swap_ways, too_many_to_look_at
 
-MEND_IDENTIFIER = (
-    "drop it, or put classes of it into the file in its place; declare it as the id only if it numbers the records"
-)
-"""Advice on a column that tells nearly every record apart."""
-_PAIRS_NAMED = 3
-_KEYS_NAMED = 3
-_LOOKED_AT = 100_000  # first records of streamed data
+_NAMED = 3
+
+
+class RemarkKind(StrEnum):
+    """Kind of a remark."""
+
+    MERGED = "equivalent to another spec"
+    MANY_MERGED = "number of equivalent specs"
+    IMPOSSIBLE = "cannot work"
+    MANY_IMPOSSIBLE = "number of specs that cannot work"
+    ZERO_RATE = "rate rounds to zero"
+    NOT_LOOKED_AT = "number of specs and ways of which nobody looked whether they can work"
+    METHOD = "what a mechanism says of its candidates"
+    MANY_METHOD = "number of further remarks of mechanisms"
+
+
+@dataclass(frozen=True)
+class Remark:
+    """One remark with its figures; a field that its kind does not need is empty.
+
+    ``spec`` is left out: it is the same release as ``same_as``, or impossible for a ``reason``; or ``n`` specs are.  At
+    ``rate`` no record of ``n`` would be swapped.  ``text`` is what a mechanism says.
+    """
+
+    kind: RemarkKind
+    spec: AttributeSpec | None = None
+    same_as: AttributeSpec | None = None
+    reason: Impossibility | None = None
+    rate: str = ""
+    n: int = 0
+    text: str = ""
+
+
+@dataclass(frozen=True)
+class PredictedFailure:
+    """A scenario whose rate asks for more pairs (``wanted``) than can exist (``most``); ``attribute`` is the one on
+    which no more of them can differ, empty where the number of records alone sets the bound; ``obstacle`` says in words
+    what keeps all pairs from being made, where something does."""
+
+    spec: ReleaseSpec
+    most: int
+    wanted: int
+    attribute: str
+    obstacle: str = ""
+
+
+def space_remarks(plan: Plan, space: Space, n_records: int) -> list[Remark]:
+    """Remarks on a listed space: merged specs, impossible ones, too many to be looked at, rates that round to zero."""
+    remarks = [Remark(RemarkKind.MERGED, spec, same_as=earlier) for spec, earlier in space.merged[:_NAMED]]
+    if space.n_merged > _NAMED:
+        remarks.append(Remark(RemarkKind.MANY_MERGED, n=space.n_merged))
+    remarks += [Remark(RemarkKind.IMPOSSIBLE, spec, reason=reason) for spec, reason in space.impossible[:_NAMED]]
+    if space.n_impossible > _NAMED:
+        remarks.append(Remark(RemarkKind.MANY_IMPOSSIBLE, n=space.n_impossible))
+    ways = swap_ways(plan)
+    refuses = tuple(ways) != ((),) or any(rule.refuse for rule in plan.edits)
+    if refuses and too_many_to_look_at(len(space.specs), ways):
+        remarks.append(Remark(RemarkKind.NOT_LOOKED_AT, n=len(space.specs) * len(ways)))
+    return [*remarks, *zero_rates(plan, n_records)]
+
+
+def widest_first(texts: Iterable[str]) -> tuple[str, ...]:
+    """The remarks that mechanisms made, each once: those on most candidates first, then in their order."""
+    return tuple(text for text, _ in Counter(texts).most_common())
+
+
+def method_remarks(texts: Sequence[str]) -> list[Remark]:
+    """The remarks of mechanisms on their candidates before they are run, the first few."""
+    remarks = [Remark(RemarkKind.METHOD, text=text) for text in texts[:_NAMED]]
+    return remarks if len(texts) <= _NAMED else [*remarks, Remark(RemarkKind.MANY_METHOD, n=len(texts) - _NAMED)]
+
+
+def zero_rates(plan: Plan, n_records: int) -> list[Remark]:
+    """Remarks on the rates at which no record would be swapped."""
+    return [
+        Remark(RemarkKind.ZERO_RATE, rate=rate, n=n_records)
+        for rate in plan.space.rates
+        if pairs_wanted(rate, n_records)[0] == 0
+    ]
+
+
+def predicted_failures(scenarios: Sequence[ReleaseSpec], table: ContingencyTable) -> list[PredictedFailure]:
+    """Scenarios whose rate asks for more pairs than can exist."""
+    several_kinds, bounds = multi_kind(table), {}
+    looked_at: dict[object, str] = {}
+    failures = []
+    for spec in scenarios:
+        structure = spec.structure(several_kinds, table.domain.ruled)
+        if structure not in bounds:
+            bounds[structure] = pair_bound(structure, table)
+        most, place = bounds[structure]
+        wanted = pairs_wanted(spec.rate, table.n_records)[1]
+        if words := obstacle(spec, table, looked_at) if wanted and len(scenarios) <= MOST_LOOKED_AT else "":
+            failures.append(PredictedFailure(spec, 0, wanted, "", words))
+        elif wanted > most:
+            failures.append(PredictedFailure(spec, most, wanted, table.domain.names[place] if place >= 0 else ""))
+    return failures
+
+
+def remark_text(remark: Remark) -> str:
+    """A remark for the analyst, in one sentence."""
+    match remark.kind:
+        case RemarkKind.MERGED:
+            return f"'{remark.spec}' is equivalent to '{remark.same_as}' (swap of complement) and was skipped"
+        case RemarkKind.MANY_MERGED:
+            return f"{remark.n:,} equivalent specs in all were skipped"
+        case RemarkKind.IMPOSSIBLE:
+            assert remark.reason is not None
+            return f"'{remark.spec}' cannot work: {impossibility_text(remark.reason)}"
+        case RemarkKind.MANY_IMPOSSIBLE:
+            return f"{remark.n:,} specs in all cannot work"
+        case RemarkKind.NOT_LOOKED_AT:
+            return (
+                f"{remark.n:,} specs and ways are more than the {MOST_LOOKED_AT:,} of which it is looked whether any "
+                "pair is possible; one that has none fails at its first run, which says why"
+            )
+        case RemarkKind.ZERO_RATE:
+            return f"rate {remark.rate} of {remark.n:,} records rounds to zero: nothing would be swapped"
+        case RemarkKind.METHOD:
+            return remark.text
+        case RemarkKind.MANY_METHOD:
+            return f"{remark.n:,} more remarks of mechanisms on their candidates"
+
+
+def failure_text(failure: PredictedFailure) -> str:
+    """The reason why a scenario is predicted to fail."""
+    if failure.obstacle:
+        return f"any two records that could be exchanged {failure.obstacle}"
+    limit = f"differ on '{failure.attribute}'" if failure.attribute else "be formed"
+    return f"at most {failure.most} pairs can {limit}; {failure.wanted} requested"
 
 
 @dataclass(frozen=True)
@@ -60,6 +197,66 @@ class ReleaseWarning(ABC):
 
     def __str__(self) -> str:
         return f"{self.what}; {self.mend}"
+
+
+@dataclass(frozen=True)
+class TornUnits(ReleaseWarning):
+    """Attributes that all members of each of ``n_units`` households share, and that some candidate exchanges between
+    single persons."""
+
+    names: tuple[str, ...]
+    n_units: int
+
+    @property
+    def what(self) -> str:
+        """Fault, without a full stop."""
+        names, are = listed(f"'{name}'" for name in self.names), "is" if len(self.names) == 1 else "are"
+        return (
+            f"{names} {are} the same within {all_of(self.n_units, 'household')}; a swap of single persons would tear "
+            "them apart"
+        )
+
+    @property
+    def mend(self) -> str:
+        """Advice for the analyst."""
+        return "use mechanism 'trs'"
+
+
+def torn_units(data: Microdata, plan: Plan) -> list[TornUnits]:
+    """A warning about attributes of households that a plan's mechanisms exchange between single persons, or none."""
+    exchanged: set[str] = set()
+    if plan.swaps_at_random:
+        exchanged |= set(plan.swap_candidates)
+    for declared in plan.mechanisms:
+        made = mechanism(declared.name)
+        if not (made.by_roles or made.whole_units or made.redraws_levels):
+            exchanged |= made.altered_in(declared.grid, plan.keys)
+    return _torn(data, exchanged)
+
+
+def torn_by(data: Microdata, spec: ReleaseSpec) -> list[TornUnits]:
+    """The same of one candidate."""
+    made = mechanism(spec.mechanism)
+    return [] if made.whole_units or made.redraws_levels else _torn(data, made.altered(spec))
+
+
+def _torn(data: Microdata, exchanged: Iterable[str]) -> list[TornUnits]:
+    units = data.units
+    if units is None or len(units) == data.n_records:
+        return []
+    names = data.domain.names
+    places = [j for j, name in enumerate(names) if name in set(exchanged) and data.domain.shape[j] > 1]
+    shared = tuple(names[j] for j in places if units.constant(data.codes[j]).all())
+    return [TornUnits(shared, len(units))] if shared else []
+
+
+MEND_IDENTIFIER = (
+    "drop it, or put classes of it into the file in its place; declare it as the id only if it numbers the records"
+)
+"""Advice on a column that tells nearly every record apart."""
+_PAIRS_NAMED = 3
+_KEYS_NAMED = 3
+_LOOKED_AT = 100_000  # first records of streamed data
 
 
 @dataclass(frozen=True)
@@ -376,3 +573,99 @@ def _with_role(specs: Specs, role: int, names: Collection[str | None]) -> np.nda
     """A mask of the specs in which some of these attributes has a role; None is no attribute."""
     places = [specs.names.index(name) for name in names if name is not None]
     return np.asarray((specs.roles[:, places] == role).any(axis=1))
+
+
+@dataclass(frozen=True)
+class PlanRemedy:
+    """A way out of a warning: its ``label`` as an order, what it has ``done`` in words, and the ``plan`` with it."""
+
+    label: str
+    done: str
+    plan: Plan
+
+
+def one_by_one(warnings: Sequence[ReleaseWarning]) -> list[ReleaseWarning]:
+    """Warnings that each speak of one column, one key or one pair of columns."""
+    single: list[ReleaseWarning] = []
+    for warning in warnings:
+        if isinstance(warning, FinerThanCounted):
+            single += [FinerThanCounted((key,)) for key in warning.keys]
+        elif isinstance(warning, LooseRecodes):
+            single += [LooseRecodes((pair,)) for pair in warning.pairs]
+        else:
+            single.append(warning)
+    return single
+
+
+def remedies(warning: ReleaseWarning, plan: Plan, raw: RawTable) -> list[PlanRemedy]:
+    """Ways out of a warning of :func:`one_by_one`, the usual one first; those that the plan does not allow are left
+    out."""
+    ways: Iterator[tuple[str, str, Callable[[], Plan]]]
+    if isinstance(warning, Identifier):
+        ways = _of_identifier(warning, plan, raw)
+    elif isinstance(warning, LooseRecodes):
+        ways = _of_recode(*warning.pairs[0], plan, raw)
+    elif isinstance(warning, FinerThanCounted):
+        ways = _of_key(warning.keys[0], plan, raw)
+    else:
+        return []
+    possible = []
+    for label, done, change in ways:
+        try:
+            possible.append(PlanRemedy(label, done, change()))
+        except EngineError:
+            continue  # an analysis, a table or an edit rule needs the column: no remedy then
+    return possible
+
+
+def _of_identifier(warning: Identifier, plan: Plan, raw: RawTable) -> Iterator[tuple[str, str, Callable[[], Plan]]]:
+    column = warning.column
+    yield _drop(plan, raw, column)
+    if warning.refused and plan.data.id is None:
+        yield f"{column} is the id", f"{column} is the id", lambda: set_use(plan, column, "id")
+    if not warning.refused and plan.data.weight is None:
+        yield f"{column} is the weight", f"{column} is the weight", lambda: set_use(plan, column, "weight")
+
+
+def _of_recode(decider: str, decided: str, plan: Plan, raw: RawTable) -> Iterator[tuple[str, str, Callable[[], Plan]]]:
+    block = Proposal("block", (decider, decided), "", "", (Link(decided, decider, "recode"),))
+    done = f"{decider} and {decided} move as one block"
+    yield "Let them move as one block", done, lambda: accept(plan, block)
+    yield _drop(plan, raw, decided)
+    yield _drop(plan, raw, decider)
+
+
+def _of_key(key: CoarseKey, plan: Plan, raw: RawTable) -> Iterator[tuple[str, str, Callable[[], Plan]]]:
+    part = plan.attributes[plan.names.index(key.name)]
+    finest = max(key.columns, key=lambda column: column[1])[0]
+    for column, _ in key.columns:
+        if column not in part.view:
+            yield _drop(plan, raw, column)
+    yield (
+        f"Count {key.name} by the values of {finest}",
+        f"{key.name} is counted by the values of {finest}",
+        lambda: _counted_by(plan, key.name, finest, raw),
+    )
+
+
+def _counted_by(plan: Plan, name: str, column: str, raw: RawTable) -> Plan:
+    """The plan in which each value of a column is a level of an attribute."""
+    part = plan.attributes[plan.names.index(name)]
+    own = replace(viewed_by(part, raw, column), cut=(), labels=(), merge=(), levels=())
+    return replace(plan, data=replace(plan.data, attributes=tuple(own if a is part else a for a in plan.attributes)))
+
+
+def _drop(plan: Plan, raw: RawTable, column: str) -> tuple[str, str, Callable[[], Plan]]:
+    def dropped() -> Plan:
+        part = next((a for a in plan.attributes if column in a.view and len(a.columns) > 1), None)
+        if part is None:
+            return set_use(plan, column, "drop")
+        other = next(
+            (name for name in part.columns if name != column and facts(raw.columns[name], raw.n_records).categorical),
+            part.columns[-1],
+        )
+        seen = viewed_by(part, raw, other)
+        attributes = tuple(seen if a is part else a for a in plan.attributes)
+        return set_use(replace(plan, data=replace(plan.data, attributes=attributes)), column, "drop")
+
+    return f"Drop {column}", f"{column} is dropped", dropped
