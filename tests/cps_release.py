@@ -1,4 +1,4 @@
-"""Releases of CPS-8D with Race swapped, as the chair of a board sees them."""
+"""Releases of CPS-8D with Race swapped, as a board sees them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Bundles of a release for analyst, chair, members and public: export, leak scan, verification, replay.
+"""Bundles of a release for analyst, board and public: export, leak scan, verification, replay.
 
 An export remakes one realisation, writes each reader's bundle from an allow-list, attacks the public one itself and
 searches all bytes for secrets before anything is there.

@@ -22,14 +22,12 @@ _ALLOWED: dict[Tier, tuple[str, ...]] = {
         r"internal/annex-b-analyst\.(docx|html|pdf)",
         r"internal/(plan\.toml|REPLAY\.txt)",
     ),
-    Tier.CHAIR: (r"annex-a-chair\.(docx|html|pdf)", r"chair\.json", r"places\.xlsx"),
-    Tier.MEMBER: (r"memo\.(docx|html|pdf)", r"tables\.xlsx", r"slides\.pptx", r"board\.json"),
+    Tier.BOARD: (r"memo\.(docx|html|pdf)", r"(tables|places)\.xlsx", r"slides\.pptx", r"board\.json"),
     Tier.PUBLIC: (*_DATA, r"codebook\.(html|xml)", r"load(-\d\d)?\.(R|py|sas|do|sps)", r"METHODS\.txt"),
 }
 _MARKS: dict[Tier, str] = {
     Tier.ANALYST: "internal/manifest.json",
-    Tier.CHAIR: "chair.json",
-    Tier.MEMBER: "board.json",
+    Tier.BOARD: "board.json",
     Tier.PUBLIC: "METHODS.txt",
 }
 _PATTERNS = {

@@ -7,7 +7,7 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any, Unpack
 
-from engine.bundle import analyst, leaks, members, public, streamed_analyst
+from engine.bundle import analyst, leaks, public, streamed_analyst
 from engine.bundle.allow_list import check_files
 from engine.bundle.attack import attack, compare_tables, name_units, told_words
 from engine.bundle.export_source import ExportOptions, ExportSource, export_source
@@ -24,10 +24,9 @@ from engine.decision.verdict_log import VERDICT
 from engine.plan.context import check_include
 from engine.plan.rate_range import rate_range
 from engine.release.results import RunStatus
-from engine.report.chair import CHAIR, chair_facts
 from engine.report.detected import release_verdict
 from engine.report.pdf_file import why_no_pdf
-from engine.report.write import write_chair
+from engine.report.write import write_board
 from engine.study.decision_log import append, entries
 from engine.study.log_seal import WHOLE, seal_words
 from engine.study.study import Study
@@ -54,7 +53,7 @@ def export(
     ``options`` are those of :func:`engine.bundle.export_source.export_source`.
 
     A public bundle needs an approved recommendation (:class:`UsageError` without).  The release is attacked before it
-    or a members' bundle is written, whichever others are.  One that holds what its reader must not see, whose swap an
+    or a board bundle is written, whichever others are.  One that holds what its reader must not see, whose swap an
     attack undoes, or whose rows are those of the original is refused (:class:`Refused`); that is logged in the study.
     Killed at any moment this leaves nothing or the whole folder.  The log says that a bundle is about to be there
     before the folder gets its name, and that it is there only afterwards: of an entry "exporting" alone the folder may
@@ -75,7 +74,7 @@ def export(
     source = make(study, raw, candidate, include=(*study.plan.publish.include, *include), **options)
     if (seal_text := seal_words(study)) != WHOLE:
         say(Message("note", seal_text[:1].lower() + seal_text[1:]))
-    if isinstance(source, ExportSource) and {Tier.PUBLIC, Tier.MEMBER} & set(tiers):
+    if isinstance(source, ExportSource) and {Tier.PUBLIC, Tier.BOARD} & set(tiers):
         _check_range(source)
     for message in _warnings(source, tiers):
         say(message)
@@ -154,10 +153,9 @@ def _check_streamed(tiers: tuple[Tier, ...]) -> None:
             )
 
 
-_READERS = {Tier.CHAIR: "the chair", Tier.MEMBER: "members", Tier.PUBLIC: "the public"}
+_READERS = {Tier.BOARD: "the board", Tier.PUBLIC: "the public"}
 _NEEDS = {
-    Tier.CHAIR: "counts changes among all records in memory",
-    Tier.MEMBER: "tells figures of all records in memory, and attacks the release with them first",
+    Tier.BOARD: "tells figures of all records in memory, and attacks the release with them first",
     Tier.PUBLIC: "is attacked first with all records in memory",
 }
 
@@ -181,7 +179,7 @@ def _warnings(source: ExportSource | StreamedSource, tiers: tuple[Tier, ...]) ->
     """Warnings before anything leaves: of households that the swap tore apart, of a document that cannot be made here,
     and of other releases of the same data, which undo each other."""
     messages = [Message("warning", str(warning)) for warning in torn_by(source.data, source.scenario.spec)]
-    if Tier.MEMBER in tiers and (why := why_no_pdf()):
+    if Tier.BOARD in tiers and (why := why_no_pdf()):
         messages.append(Message("note", f"the memo is not made as a PDF: {why}"))
     if Tier.PUBLIC in tiers:
         public_exports = [entry for entry in entries(source.study) if Tier.PUBLIC in entry.detail.get("tiers", ())]
@@ -205,17 +203,17 @@ def _warnings(source: ExportSource | StreamedSource, tiers: tuple[Tier, ...]) ->
     return messages
 
 
-_UNATTACKED = "all attacks are made before a public or a members' export; this one before every export"
+_UNATTACKED = "all attacks are made before a public or a board's export; this one before every export"
 
 
 def _write(source: ExportSource | StreamedSource, out: Path, tier: str, tiers: tuple[Tier, ...], say: Report) -> Path:
     attack_result: _Attack = {}
     if isinstance(source, ExportSource):
-        if {Tier.PUBLIC, Tier.MEMBER} & set(tiers):
+        if {Tier.PUBLIC, Tier.BOARD} & set(tiers):
             say(Message("step", "attacking the release itself"))
             attack_result = attack(source)
             if attack_result["misfits"]["telling"]:
-                say(Message("warning", f"{attack_result['misfits']['why']}; the chair's annex says so"))
+                say(Message("warning", f"{attack_result['misfits']['why']}; the board's memo says so"))
             verdict = release_verdict(source.remade, source.study.plan)
         else:
             units, several = name_units(source), compare_tables(source)
@@ -223,7 +221,7 @@ def _write(source: ExportSource | StreamedSource, out: Path, tier: str, tiers: t
             attack_result = {"made": False, "why": _UNATTACKED, "units": units, "several_tables": several}
         words, is_warning = told_words(attack_result, verdict)
         if words:
-            say(Message("warning" if is_warning else "note", f"{words} The chair's annex says so."))
+            say(Message("warning" if is_warning else "note", f"{words} The board's memo says so."))
         refuse_original(source.tables, source.data)
     else:
         refuse_original_cells(source)
@@ -257,8 +255,6 @@ def _write(source: ExportSource | StreamedSource, out: Path, tier: str, tiers: t
         }
         if VERDICT in attack_result:
             detail[VERDICT] = attack_result[VERDICT]
-        if "members" in attack_result:
-            detail["members"] = members.summary(attack_result["members"])
         append(source.study, "exporting", detail)
         finish()
     try:
@@ -272,15 +268,9 @@ _Attack = dict[str, Any]
 _Sums = dict[str, str]
 
 
-def _write_member(source: ExportSource, folder: Path, attack_result: _Attack, sums: _Sums) -> None:
+def _write_board(source: ExportSource, folder: Path, attack_result: _Attack, sums: _Sums) -> None:
     is_published = Tier.PUBLIC in sums  # else the order of the public file is yet to be drawn
-    attacks = members.write(source, folder, source.rows.order if is_published else None)
-    attack_result["members"] = attacks
-
-
-def _write_chair(source: ExportSource, folder: Path, attack_result: _Attack, sums: _Sums) -> None:
-    write_chair(source.study, source.remade, folder)
-    (folder / CHAIR).write_text(chair_facts(source.study, source.remade).to_json(), encoding="utf-8")
+    write_board(source.study, source.remade, folder, source.rows.order if is_published else None)
 
 
 def _write_public(source: ExportSource, folder: Path, attack_result: _Attack, sums: _Sums) -> dict[str, str]:
@@ -289,7 +279,6 @@ def _write_public(source: ExportSource, folder: Path, attack_result: _Attack, su
 
 _WRITERS: dict[Tier, Callable[[ExportSource, Path, _Attack, _Sums], dict[str, str] | None]] = {
     Tier.ANALYST: analyst.write,
-    Tier.CHAIR: _write_chair,
-    Tier.MEMBER: _write_member,
+    Tier.BOARD: _write_board,
     Tier.PUBLIC: _write_public,
 }

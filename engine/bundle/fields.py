@@ -1,13 +1,10 @@
-"""Check field by field the secrets that are too short for a search of bytes: rate, spec, candidates, replicates."""
+"""Check field by field the secrets that are too short for a search of bytes: ids of candidates, rate, spec."""
 
 from __future__ import annotations
 
 import csv
-import json
-import re
-from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import NoReturn
 
 from engine.bundle.contents import files_below
 from engine.bundle.export_source import ExportSource
@@ -22,19 +19,13 @@ from engine.decision.disclosure_text import (
     EXPOSED,
     EXTENT,
     exposed_shares,
+    label_in,
     names_candidate,
     says_extent,
     says_rate,
     says_share,
 )
 from engine.mechanisms import amount
-
-_FREE_TEXTS = re.compile(
-    r"cover\..*|design\.(design|geography)|threat\.(intruder|harm|public_files\..*)|approved\.(departures|changes)\..*"
-    r"|recommendation\.(why|despite|alternatives\..*)|publish\..*|checks\.\d+\.name"
-    r"|utility\.(tables\.\d+\.name|coefficients\.\d+\.analysis)"
-)
-"""Fields of the board's file with texts that people write, in which a rate may stand by mistake."""
 
 
 def check_fields(folder: Path, tier: Tier, source: ExportSource | StreamedSource) -> None:
@@ -45,10 +36,8 @@ def check_fields(folder: Path, tier: Tier, source: ExportSource | StreamedSource
     match tier:
         case Tier.PUBLIC:
             _check_public(folder, source)
-        case Tier.MEMBER:
-            _check_member(folder, source)
-        case Tier.CHAIR:
-            _check_ids(folder, tier, source)
+        case Tier.BOARD:
+            _check_ids(folder, source)
 
 
 def _refuse(tier: Tier, where: str, what: str) -> NoReturn:
@@ -80,55 +69,26 @@ def _check_public(folder: Path, source: ExportSource) -> None:
         _refuse(Tier.PUBLIC, METHODS, "other words than those on the methods")
     publish = source.study.plan.publish
     for text in (publish.title, publish.wording, publish.rate_range):
-        _check_text(Tier.PUBLIC, METHODS, text, source)
+        _check_text(text, source)
 
 
-def _check_member(folder: Path, source: ExportSource) -> None:
-    _check_ids(folder, Tier.MEMBER, source)
-    board = json.loads((folder / "board.json").read_text(encoding="utf-8"))
-    for where, value in _leaves(board):
-        if isinstance(value, str) and _FREE_TEXTS.fullmatch(where):
-            _check_text(Tier.MEMBER, f"board.json: {where}", value, source)
-    share_changed = source.remade.changed.mean()
-    if source.study.plan.publish.members_rate == "tell":
-        return
-    if len(str(float(share_changed)).rstrip("0")) >= 8:  # as a short decimal it could be any other figure
-        for where, value in _leaves(board):
-            if isinstance(value, float) and value == share_changed:
-                _refuse(Tier.MEMBER, f"board.json: {where}", "the share of records changed")
-
-
-def _leaves(value: Any, where: str = "") -> Iterator[tuple[str, Any]]:
-    if isinstance(value, dict):
-        for name, inner in value.items():
-            yield from _leaves(inner, f"{where}.{name}" if where else name)
-    elif isinstance(value, list):
-        for index, inner in enumerate(value):
-            yield from _leaves(inner, f"{where}.{index}")
-    else:
-        yield where, value
-
-
-def _check_ids(folder: Path, tier: Tier, source: ExportSource) -> None:
-    """Refuse a candidate's id or spec: readers of these tiers know letters."""
+def _check_ids(folder: Path, source: ExportSource) -> None:
+    """Refuse a candidate's id in a board bundle: its readers know letters."""
     for where, text in prose(folder, files_below(folder)):
-        disclosed = names_candidate(source.study, text)
-        if disclosed:
-            _refuse(tier, where, disclosed)
+        if label_in(source.study, text):
+            _refuse(Tier.BOARD, where, "the id of a candidate")
 
 
-def _check_text(tier: Tier, where: str, text: str, source: ExportSource) -> None:
-    disclosed = names_candidate(source.study, text)
-    if disclosed:
-        _refuse(tier, where, disclosed)
-    if tier is Tier.MEMBER and source.study.plan.publish.members_rate == "tell":
-        return
+def _check_text(text: str, source: ExportSource) -> None:
+    """Refuse words for the public that name a candidate, the rate, or what gives it."""
+    if disclosed := names_candidate(source.study, text):
+        _refuse(Tier.PUBLIC, METHODS, disclosed)
     if says_rate(text, amount(source.scenario.spec).share):
-        _refuse(tier, where, "the rate")
+        _refuse(Tier.PUBLIC, METHODS, "the rate")
     if says_extent(text, int(source.remade.changed.sum()), source.data.n_records):
-        _refuse(tier, where, EXTENT)
+        _refuse(Tier.PUBLIC, METHODS, EXTENT)
     if any(says_share(text, share) for share in _exposed_shares(source)):
-        _refuse(tier, where, EXPOSED)
+        _refuse(Tier.PUBLIC, METHODS, EXPOSED)
 
 
 def _exposed_shares(source: ExportSource) -> list[float]:

@@ -33,7 +33,7 @@ class Submission:
 
 
 def read_submission(path: str | Path) -> Submission:
-    """A plan (.toml), a study, an analyst's bundle or a member's bundle."""
+    """A plan (.toml), a study, an analyst's bundle or a board bundle."""
     path = Path(path)
     if not path.exists():
         raise UsageError(f"'{path.name}' does not exist; give a plan, a study or the folder of a bundle")
@@ -85,10 +85,10 @@ def _bundle(folder: Path) -> Submission:
         facts |= {f"released {name}": _number(value) for name, value in manifest["figures"].items()}
         facts |= {f"file {name}": str(value) for name, value in manifest["sha256"].items()}
         return Submission("analyst's bundle", plan_from_toml(manifest["plan"]), facts)
-    if Tier.MEMBER in bundles:
-        findings = json.loads(read_board(bundles[Tier.MEMBER]).to_json())
-        return Submission("member's bundle", None, dict(_leaves(findings)))
-    raise EngineError(f"'{folder.name}' is no bundle of an analyst or a member; nothing in it can be compared")
+    if Tier.BOARD in bundles:
+        findings = json.loads(read_board(bundles[Tier.BOARD]).to_json())
+        return Submission("board bundle", None, dict(_leaves(findings)))
+    raise EngineError(f"'{folder.name}' is no bundle of an analyst or a board; nothing in it can be compared")
 
 
 def _came_before(log: Sequence[Entry], name: str) -> dict[str, str]:

@@ -11,13 +11,13 @@ class Tier(StrEnum):
     """One reader of an export, from the one who sees all to those who see only the release."""
 
     ANALYST = "analyst"
-    CHAIR = "chair"
-    MEMBER = "member"
+    BOARD = "board"
     PUBLIC = "public"
 
 
 TIERS: tuple[Tier, ...] = tuple(Tier)
 ALL = "all"
+_FORMER = {"chair": Tier.BOARD, "member": Tier.BOARD, "members": Tier.BOARD}  # names in old scripts
 
 
 def tiers_of(text: str) -> tuple[Tier, ...]:
@@ -25,6 +25,6 @@ def tiers_of(text: str) -> tuple[Tier, ...]:
     if text == ALL:
         return TIERS
     try:
-        return (Tier(text),)
+        return (_FORMER.get(text) or Tier(text),)
     except ValueError:
         raise UsageError(f"tier == '{text}', must be one of {', '.join(TIERS)} or {ALL}") from None

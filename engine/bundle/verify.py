@@ -28,7 +28,6 @@ from engine.common.os_support import arrow_file
 from engine.common.untrusted import is_plain, open_plain, read_text, spelt
 from engine.data.io.writers import LABELS
 from engine.decision.disclosure_text import DRAWN, LABEL
-from engine.report.chair import CHAIR, ChairFacts
 from engine.report.findings import read_board
 from engine.study.decision_log import START
 
@@ -49,7 +48,7 @@ class CheckResult:
 
 
 def verify(path: str | Path, study: str | Path | None = None) -> list[CheckResult]:
-    """All checks of the bundles in a folder: of the folder itself, or of analyst, chair, member and public in it.
+    """All checks of the bundles in a folder: of the folder itself, or of analyst, board and public in it.
 
     Whether a bundle is one that was exported is looked up in ``study``, else in studies beside it, else in the
     analyst's bundle beside it.  A folder that holds no bundle is an :class:`EngineError`.
@@ -138,7 +137,7 @@ def _digests(files: Contents) -> Iterator[str]:
 def _local_names(files: Contents) -> Iterator[str]:
     """Names and paths of this machine; those of another one cannot be known."""
     secrets = local_names()
-    contact = _contact(files.folder) if files.tier is Tier.MEMBER else ""
+    contact = _contact(files.folder) if files.tier is Tier.BOARD else ""
     for name in files.openable:
         for part in parts_of(files.folder / name):
             for secret in secrets:
@@ -147,7 +146,7 @@ def _local_names(files: Contents) -> Iterator[str]:
 
 
 def _contact(bundle: Path) -> str:
-    """The contact that a member's bundle names, who may be the person who made it."""
+    """The contact that a board bundle names, who may be the person who made it."""
     try:
         return read_board(bundle).cover.contact
     except EngineError:  # another check says so
@@ -182,36 +181,18 @@ def _board(files: Contents) -> Iterator[str]:
     yield from ()
 
 
-def _chair(files: Contents) -> Iterator[str]:
-    _chair_facts(files.folder)
-    yield from ()
-
-
-def _chair_facts(bundle: Path) -> ChairFacts:
-    return ChairFacts.from_json(read_text(bundle / CHAIR))
-
-
 def _candidate_ids(files: Contents) -> Iterator[str]:
     """Ids of candidates, of which these readers know letters only.  Names of the data that the bundle declares may read
     like ids."""
-    declared = _names_for_members(files.folder) if files.tier is Tier.MEMBER else _names_for_chair(files.folder)
+    declared = _declared_names(files.folder)
     for where, text in prose(files.folder, files.openable):
         match = next((m for m in LABEL.finditer(text) if m[0] not in declared), None)
         if match:
             yield f"'{where}' holds '{match[0]}', which reads like the id of a candidate"
 
 
-def _names_for_chair(bundle: Path) -> frozenset[str]:
-    """The parts of names of attributes and columns in a chair's bundle that read like an id."""
-    try:
-        facts = _chair_facts(bundle)
-    except EngineError:  # another check says so
-        return frozenset()
-    return frozenset(match[0] for row in facts.attributes for match in LABEL.finditer(row.name))
-
-
-def _names_for_members(bundle: Path) -> frozenset[str]:
-    """The parts of names of attributes, columns and levels in a member's bundle that read like an id."""
+def _declared_names(bundle: Path) -> frozenset[str]:
+    """The parts of names of attributes, columns and levels in a board bundle that read like an id."""
     try:
         findings = read_board(bundle)
     except EngineError:  # another check says so
@@ -223,6 +204,7 @@ def _names_for_members(bundle: Path) -> frozenset[str]:
     names += [group.group for group in findings.exposure.groups if group.group.startswith(owners)]
     names += [row.level for row in findings.utility.shares]
     names += [level for table in findings.utility.tables for row in table.rows for level in row.levels]
+    names += [group.level for group in findings.extent.groups] if findings.extent else []
     return frozenset(match[0] for name in names for match in LABEL.finditer(name))
 
 
@@ -304,12 +286,11 @@ def _same_release(bundles: dict[Tier, Path]) -> Iterator[str]:
 
 _CHECKS: dict[str, tuple[Callable[[Contents], Iterator[str]], tuple[Tier, ...]]] = {
     "every file is the one that was written": (_digests, TIERS),
-    "no name or path of this machine": (_local_names, (Tier.MEMBER, Tier.PUBLIC)),
+    "no name or path of this machine": (_local_names, (Tier.BOARD, Tier.PUBLIC)),
     "the decision log is unbroken": (_chain, (Tier.ANALYST,)),
     "manifest, seed annex and release belong together": (_manifest, (Tier.ANALYST,)),
-    "the board's file holds its fields and no others": (_board, (Tier.MEMBER,)),
-    "the chair's file holds its fields and no others": (_chair, (Tier.CHAIR,)),
-    "candidates are letters": (_candidate_ids, (Tier.MEMBER, Tier.CHAIR)),
+    "the board's file holds its fields and no others": (_board, (Tier.BOARD,)),
+    "candidates are letters": (_candidate_ids, (Tier.BOARD,)),
     "the data files are those of the codebook": (_columns, (Tier.PUBLIC,)),
     "one paragraph on methods": (_methods, (Tier.PUBLIC,)),
 }

@@ -32,8 +32,11 @@ def add_commands(commands: Commands) -> None:
     )
     export.add_argument("--out", required=True, metavar="DIR", help="a folder that does not exist yet, or is empty")
     export.add_argument(
+        "--for",
         "--tier",
-        choices=("analyst", "chair", "member", "public", "all"),
+        dest="tier",
+        metavar="{analyst,board,public,all}",
+        choices=("analyst", "board", "public", "all", "chair", "member", "members"),  # the last three in old scripts
         default="analyst",
         help="who reads the bundle (default analyst); all writes one folder for each reader; public needs an approval",
     )
@@ -118,12 +121,11 @@ def run_export(args: argparse.Namespace) -> None:
             tell=args.report,
         )
     if args.tier == "all":
-        content = "one folder each for analyst, chair, member and public; only the last may be published"
+        content = "one folder each for analyst, board and public; only the last may be published"
     elif args.tier == "analyst":
         content = "the analyst's bundle, which can undo the swap and must stay in the agency"
     else:
-        readers = {"chair": "the chair of the board", "member": "the members of the board", "public": "the public"}
-        content = f"the bundle for {readers[args.tier]}"
+        content = f"the bundle for the {'public' if args.tier == 'public' else 'board'}"
     say(f"wrote {out}: {content}")
 
 

@@ -24,7 +24,7 @@ def add_commands(commands: Commands) -> None:
     app = add_command(
         commands, "app", run_app, "open the dashboard, on a study or a bundle for the board if one is named"
     )
-    app.add_argument("study", nargs="?", metavar="STUDY|BUNDLE", help="a study file, or a member's bundle (folder)")
+    app.add_argument("study", nargs="?", metavar="STUDY|BUNDLE", help="a study file, or a board bundle (folder)")
     app.add_argument(
         "--data", metavar="DATA", help="the study's data, for tables before and after and for exports: " + DATA_HELP
     )

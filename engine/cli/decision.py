@@ -91,7 +91,6 @@ def run_memo(args: argparse.Namespace) -> None:
 def run_choose(args: argparse.Namespace) -> None:
     """Record a choice."""
     from engine.decision.choice import choose, fresh_figures, released_run_now
-    from engine.decision.disclosure_text import disclosure_warning
     from engine.decision.statements import from_stored, words
     from engine.decision.verdict_log import logged_verdict
     from engine.study.study import Study
@@ -106,7 +105,6 @@ def run_choose(args: argparse.Namespace) -> None:
             study, view, args.why, candidate=args.candidate, max_risk=args.max_risk, slope=args.slope, by=args.by
         )
         scenario, _ = study.find(choice.label)
-        warning = disclosure_warning(study, scenario, args.why)
         fresh = fresh_figures(study, scenario.index, args.allow_partial)
         place = released_run_now(study, choice, args.allow_partial).statements
         attacked = logged_verdict(study, f"{choice.label}/{choice.replicate}") is not None
@@ -125,8 +123,6 @@ def run_choose(args: argparse.Namespace) -> None:
         say(f"it cannot be submitted as it stands: {words(obstacle)}")
     for caution in map(from_stored, record["cautions"]):
         say(f"note: {words(caution)}")
-    if warning:
-        say(f"note: {warning}")
     if fresh is None or not attacked:
         say(f"next: frontier recheck {args.study} --data DATA")
     else:

@@ -48,9 +48,7 @@ def add_commands(commands: Commands) -> None:
     document.add_argument("plan", metavar="PLAN")
     document.add_argument("--data", metavar="DATA", help="adds counts of these data: " + DATA_HELP)
     document.add_argument("--out", required=True, metavar="FILE", help="a new file that ends in .docx or .html")
-    document.add_argument(
-        "--rates", action="store_true", help="the chair's version: with the rates and settings that members never see"
-    )
+    document.add_argument("--rates", action="store_true", help=argparse.SUPPRESS)  # old scripts; it always has them
 
 
 def run_plan_init(args: argparse.Namespace) -> None:
@@ -118,7 +116,7 @@ def run_plan_document(args: argparse.Namespace) -> None:
 
         counts = count_plan(plan, code(table_for(open_source(args.data)[0], plan, announce=announce), plan))
     out = Path(args.out)
-    write_plan_document(plan_document(plan, counts, rates=args.rates), out)
-    say(f"wrote {out}" + (", for the chair of the board only: it names the rates" if args.rates else ""))
+    write_plan_document(plan_document(plan, counts), out)
+    say(f"wrote {out}")
     if not args.data:
         say("the document holds no counts; name the data with --data")

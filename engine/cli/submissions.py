@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 def add_commands(commands: Commands) -> None:
     """Add diff."""
     diff = add_command(commands, "diff", run_diff, "list what changed between two submissions to a board")
-    diff.add_argument("old", metavar="OLD", help="a plan, a study, or the folder of an analyst's or member's bundle")
+    diff.add_argument("old", metavar="OLD", help="a plan, a study, or the folder of an analyst's or a board bundle")
     diff.add_argument("new", metavar="NEW", help="the later one")
 
 

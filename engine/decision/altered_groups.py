@@ -1,7 +1,7 @@
 """The share of altered records in every group of a release: who carries the change.
 
 A swap of an attribute with a small level alters much of that level and little of the others, whatever its rate.  The
-shares give the rate away: the chair and the analyst see them, never the members of a board or the public.
+shares give the rate away: the board and the analyst see them, never the public.
 """
 
 from __future__ import annotations

@@ -11,7 +11,6 @@ import numpy as np
 from engine.common.errors import Remedy, UsageError
 from engine.common.wording import lower_first
 from engine.decision.bound_words import figure_words
-from engine.decision.disclosure_text import check_extent
 from engine.decision.gate import ReleasedRun, gate, released_run
 from engine.decision.statements import Statement, of_severity, percent
 from engine.frontier.chance import FEWEST_RUNS
@@ -178,7 +177,6 @@ def choose(
     record["obstacles"] = [each.stored() for each in of_severity(found, "obstacle")]
     record["cautions"] = [each.stored() for each in of_severity(found, "caution")]
     record["others"] = [dict(other) for other in others]
-    check_extent(study, view.scenarios[index], (why, by, *(other.get("why", "") for other in others)), record)
     check_seal(study)
     choice = study.choices.record(view.scenarios[index], replicate, picked.rule, why.strip(), record)
     shown_figures = {

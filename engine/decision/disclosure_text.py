@@ -1,12 +1,12 @@
-"""Refuse texts that tell the members of a board what they must not read about a release."""
+"""Refuse texts for the public that tell how a release was made."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass
 from decimal import Decimal
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 
@@ -59,28 +59,6 @@ def disclosure_in(study: Study, scenario: Scenario | None, text: str) -> Disclos
     return Disclosure("rate") if says_rate(text, amount(scenario.spec).share) else _extent_in(study, scenario, text)
 
 
-def disclosure_warning(study: Study, scenario: Scenario | None, text: str) -> str:
-    """A sentence on what a text discloses, for whoever writes it; empty where it discloses nothing."""
-    disclosure = disclosure_in(study, scenario, text)
-    return (
-        f"this text names {disclosure.words}, so the members' bundle would be refused; say it without"
-        if disclosure
-        else ""
-    )
-
-
-def check_extent(
-    study: Study, scenario: Scenario, texts: Iterable[str], record: Mapping[str, Any] | None = None
-) -> None:
-    """Refuse (:class:`UsageError`) texts that tell how many records a candidate changes: a report takes ids, specs and
-    rates out of them, but not that, so the bundle would be refused.  ``record`` is a choice that is not stored yet."""
-    for text in texts:
-        if disclosure := _extent_in(study, scenario, text, record):
-            raise UsageError(
-                f"this text names {disclosure.words}, so the members' bundle would be refused; say it without: {text}"
-            )
-
-
 def check_public(study: Study, scenario: Scenario, texts: Iterable[str]) -> None:
     """Refuse (:class:`UsageError`) words for the public that tell anything at all: they are published as they are."""
     for text in texts:
@@ -95,6 +73,14 @@ def check_public(study: Study, scenario: Scenario, texts: Iterable[str]) -> None
             )
 
 
+def label_in(study: Study, text: str) -> str:
+    """The first id of a candidate of the study in a text; empty where it holds none."""
+    for match in LABEL.finditer(text):
+        if study.scenarios.index_of(match[0].partition("/")[0]) is not None:
+            return match[0]
+    return ""
+
+
 def names_candidate(study: Study, text: str) -> str:
     """The kind of name of a candidate that a text holds, its id or its spec, without the name itself; empty where it
     holds none."""
@@ -106,44 +92,30 @@ def names_candidate(study: Study, text: str) -> str:
 
 def _candidate_in(study: Study, text: str) -> Disclosure | None:
     """The first id or spec of a candidate of the study that a text names; None where it names none."""
-    for match in LABEL.finditer(text):
-        if study.scenarios.index_of(match[0].partition("/")[0]) is not None:
-            return Disclosure("candidate", match[0])
+    if label := label_in(study, text):
+        return Disclosure("candidate", label)
     names = "|".join(re.escape(name) for name in sorted(study.names, key=len, reverse=True))
     spec = re.search(rf"(?<!\w)(?:{names}):[SFCU](?!\w)", text)
     return Disclosure("spec", spec[0]) if spec else None
 
 
-def _extent_in(
-    study: Study, scenario: Scenario, text: str, record: Mapping[str, Any] | None = None
-) -> Disclosure | None:
+def _extent_in(study: Study, scenario: Scenario, text: str) -> Disclosure | None:
     """The disclosure by a text of the extent of a candidate's changes; None where it discloses nothing."""
-    text = _without_rates(study, text)
     if not re.search(r"\d", _plain_numbers(text)):
         return None
     n_records = int(study.about["n_records"])
     changed = np.unique(study.runs.of([scenario.index]).changed)
     if any(says_extent(text, number, n_records) for number in changed.tolist()):
         return Disclosure("extent")
-    shared = any(says_share(text, share) for share in exposed_shares(study, scenario, record))
+    shared = any(says_share(text, share) for share in exposed_shares(study, scenario))
     return Disclosure("exposed") if shared else None
 
 
-def _without_rates(study: Study, text: str) -> str:
-    """The text without the plan's rates in digits, which reports take out themselves."""
-    rates = {Decimal(rate) for rate in study.plan.space.rates}
-
-    def without_rate(match: re.Match[str]) -> str:
-        return " " if Decimal(match[1]) / (100 if match[2] else 1) in rates else match[0]
-
-    return _NUMBER.sub(without_rate, text)
-
-
-def exposed_shares(study: Study, scenario: Scenario, record: Mapping[str, Any] | None = None) -> list[float]:
+def exposed_shares(study: Study, scenario: Scenario) -> list[float]:
     """Eq. 6 of a candidate as a share: means over runs and the run to be released, as its choices recorded them."""
     calls = [str(call) for call in study.measures if call.measure.of_unaltered]
     shares = []
-    for figures in (record or {}, *(choice.record for choice in study.choices.all() if choice.label == scenario.label)):
+    for figures in (choice.record for choice in study.choices.all() if choice.label == scenario.label):
         released = figures.get("released") or {}
         shares += [released[name] for name in calls if name in released]
         for means in (figures.get("figures") or {}, figures.get("fresh") or {}):
@@ -156,7 +128,6 @@ _COUNTED = re.compile(
     rf"\b({'|'.join(_WORDS)}|\d+(?:\.\d+)?)\s*(?:/|per|in|out of)\s*(?:a\s+|every\s+)?(hundred|thousand|\d+)\b(?!/)",
     re.IGNORECASE,
 )
-_NUMBER = re.compile(r"(?<![\w.,])(\d*\.?\d+)(\s*(?:%|per\s?cent\b))?(?!\w|[.,]\d)", re.IGNORECASE)
 _PERCENT = r"(?:%|per\s?cent\b|pct\b|percentage|prozent\b)"
 
 

@@ -13,7 +13,7 @@ from typing import Any, Literal
 
 from engine.common.errors import EngineError, Remedy, UsageError
 from engine.decision.choice import fresh_figures, gate_now, refuse_void_choice
-from engine.decision.disclosure_text import check_extent, check_public
+from engine.decision.disclosure_text import check_public
 from engine.decision.statements import Statement, of_severity, words
 from engine.decision.verdict_log import logged_verdict
 from engine.release.scenarios import Choice, Scenario
@@ -180,7 +180,6 @@ def decide(
         raise UsageError("the board returns a recommendation for a reason; give it in words", Remedy.REASON)
     assert status.choice is not None
     scenario = study.find(status.choice.label)[0]
-    check_extent(study, scenario, (by, number, conditions, why, despite))
     if despite and step != "submitted":
         raise UsageError(ONLY_SUBMITTED)
     detail: dict[str, Any] = {"candidate": status.choice.label, "replicate": status.choice.replicate}
@@ -237,7 +236,7 @@ AlterationKind = Literal["plan", "include", "members_rate", "wording"]
 _ALTERED: dict[AlterationKind, str] = {
     "plan": "the plan departed from the approved one",
     "include": "what is released with the file was changed",
-    "members_rate": "whether members are told the rate was changed",
+    "members_rate": "whether a circulating copy is made was changed",
     "wording": "the words for the public were changed",
 }
 
@@ -282,10 +281,8 @@ def _check_as_submitted(log: Sequence[Entry]) -> None:
 
 
 def _check_plan(study: Study, scenario: Scenario) -> None:
-    """Refuse to submit a plan whose words tell the board or the public what they must not read."""
+    """Refuse to submit a plan whose words tell the public how the release was made."""
     plan = study.plan
-    check_extent(study, scenario, [*vars(plan.about).values(), plan.threat.intruder, plan.threat.harm])
-    check_extent(study, scenario, [*plan.threat.public_files, *(table.name for table in plan.tables)])
     check_public(study, scenario, [plan.publish.title, plan.publish.wording])
 
 

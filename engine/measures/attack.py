@@ -365,7 +365,6 @@ ATTACK = Measure(
     ),
     over="keys",
     compute=attack,
-    rounding="exact",
     parameters={"target": "", "threshold": "0.5"},
     check=_check,
     undefined="the scenario of the release is not known, or another mechanism made it",

@@ -41,7 +41,6 @@ Tabulates = Literal["keys", "analyse", "all"]
 Needs = Literal["counts", "records"]
 DependsOn = Literal["", "table", "unaltered", "records"]
 UnitKind = Literal["count", "share_of_records", "share", "other"]
-Rounding = Literal["exact", "sparse", "exposed", "always"]
 
 _CHOICES = {
     "kind": Kind,
@@ -50,7 +49,6 @@ _CHOICES = {
     "needs": Needs,
     "depends_on": DependsOn,
     "unit_kind": UnitKind,
-    "rounding": Rounding,
 }
 
 
@@ -84,12 +82,6 @@ class Measure:
     they stored differ from those of a release that is made again.
 
     ``least`` and ``most`` are the limits of a figure, which ``range`` says in words.
-
-    Two fields say what a member of the board may see.  ``rounding`` says when a figure has two significant digits:
-    "always", and then it is withheld where members are not told the rate, as a figure that may tell it is unless its
-    measure says otherwise; "sparse" where most cells of a table are small; "exposed" where most records stand in small
-    cells; never ("exact").  ``follows_changes`` marks a figure that grows with the number of changed cells: where
-    nearly every cell holds one record it is withheld.
     """
 
     name: str
@@ -117,8 +109,6 @@ class Measure:
     two_way: bool = False
     counts_uniques: bool = False
     judges_jointly: tuple[str, ...] = ()
-    rounding: Rounding = "always"
-    follows_changes: bool = False
     revised: str = ""
     least: float = -inf
     most: float = inf
@@ -147,8 +137,7 @@ class Measure:
         """The measure that a function computes, for a script that registers its own.
 
         Its name is the function's, its meaning the first paragraph of the docstring, its parameters those with a
-        default; ``fields`` say more or otherwise.  Unless they do, a member of the board sees the figure as one that
-        may tell how many records were changed: to two digits where members know the rate, and not at all elsewhere.
+        default; ``fields`` say more or otherwise.
         """
         if not callable(compute):
             raise UsageError(f"Measure.of needs a function first, got an object of type {type(compute).__name__}.")
@@ -174,8 +163,6 @@ class Measure:
                 for key, parameter in signature.parameters.items()
                 if parameter.default is not parameter.empty
             },
-            "rounding": "always",
-            "follows_changes": True,
             **fields,
         }
         if not about["meaning"]:

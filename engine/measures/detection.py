@@ -165,8 +165,6 @@ RATE_ERROR = Measure(
     over="all",
     compute=rate_error,
     undefined=_ALTERED,
-    rounding="always",
-    follows_changes=True,
     cost="a millisecond",
 )
 DETECTION_AUC = Measure(
@@ -189,7 +187,6 @@ DETECTION_AUC = Measure(
     parameters={"model": "two_way"},
     check=_check_model,
     undefined=_ALTERED + ", or all are",
-    rounding="always",
     cost=_COST,
     revised=_REVISED,
 )
@@ -215,8 +212,6 @@ DETECTION_PRECISION = Measure(
     parameters={"top": "0.01", "model": "two_way"},
     check=_check_precision,
     undefined=_ALTERED,
-    rounding="always",
-    follows_changes=True,
     cost=_COST,
     revised=_REVISED,
 )
@@ -242,8 +237,6 @@ SMALL_CELLS_RECOGNISED = Measure(
     check=_check_n_rule,
     undefined="no released record stands in a small cell",
     named=True,
-    rounding="always",
-    follows_changes=True,
     cost=_COST,
     revised=_REVISED,
 )
@@ -266,7 +259,5 @@ ALTERED_SHARE_MAX = Measure(
     parameters={"least": 45},
     check=_check_least,
     undefined="no record is altered, or no level has so many records",
-    rounding="always",
-    follows_changes=True,
     cost="a tenth of a millisecond",
 )

@@ -62,36 +62,6 @@ def total_variation(batch: Tables) -> np.ndarray:
     return moved / (2 * batch.n_records)
 
 
-def moved_between(distance: float) -> tuple[float, float]:
-    """Least and largest total variation of two tables whose Hellinger distance is ``distance`` (0 to 1): ``H^2 <= TV <=
-    H sqrt(2 - H^2)`` (Le Cam 1973).
-
-    Total variation is the least share of records that would need other values to turn one table into the other, so
-    these are the shares of records that a Hellinger distance stands for.
-    """
-    return distance**2, distance * float(np.sqrt(2 - distance**2))
-
-
-def moved_between_rounded(distance: float, room: float, digits: int) -> tuple[float, float]:
-    """The same for a distance that is known to within ``room``, rounded outward to so many significant digits."""
-    return outward(moved_between(max(0.0, distance - room))[0], moved_between(min(1.0, distance + room))[1], digits)
-
-
-def outward(low: float, high: float, digits: int = 2) -> tuple[float, float]:
-    """Shares from ``low`` to ``high`` to so many significant digits, so that every share between them stays there."""
-    return _to_digits(low, digits, np.floor), min(1.0, _to_digits(high, digits, np.ceil))
-
-
-def _to_digits(share: float, digits: int, towards: Callable[[float], float]) -> float:
-    """A share to so many digits, up or down; what floating point adds to such a number does not count."""
-    if share <= 0:
-        return 0.0
-    unit = 10.0 ** (np.floor(np.log10(share)) - digits + 1)
-    steps = share / unit
-    whole = round(steps) if abs(steps - round(steps)) < 1e-9 else towards(steps)
-    return float(round(whole * unit, 12))
-
-
 def entropy_change(batch: Tables) -> np.ndarray:
     """Change of Shannon entropy, eq. 11, ``h(post) - h(pre)`` in natural units.  Signed; nearer to zero is better."""
     sums = distance_sums(batch)
@@ -205,8 +175,6 @@ HELLINGER = Measure(
     least=0.0,
     most=1.0,
     unit="distance",
-    rounding="sparse",
-    follows_changes=True,
     source=_PAPER + "eq. 9",
     meaning=(
         "The distance of the released table from the original one; a shift in a small cell counts more than the "
@@ -225,7 +193,6 @@ HELLINGER_LARGE = Measure(
     least=0.0,
     most=1.0,
     unit="distance",
-    rounding="sparse",
     source=_PAPER + "eq. 9, summed over the cells with at least n_rule records before",
     meaning=(
         "The distance of the released table from the original one over the cells that held at least n_rule records. "
@@ -249,8 +216,6 @@ TOTAL_VARIATION = Measure(
     unit="share of records",
     unit_kind="share_of_records",
     share_of="records",
-    rounding="always",
-    follows_changes=True,
     source=_PAPER + "eq. 10",
     meaning=(
         "The share of records that would have to move to another cell to turn the released table back "
@@ -274,7 +239,6 @@ ENTROPY_CHANGE = Measure(
     ),
     over="analyse",
     compute=entropy_change,
-    rounding="exact",
 )
 FALSE_ZEROS = Measure(
     name="false_zeros",
@@ -286,12 +250,10 @@ FALSE_ZEROS = Measure(
     least=0.0,
     unit="cells",
     unit_kind="count",
-    follows_changes=True,
     source="count of cells with N(c) > 0 before and 0 after",
     meaning="The number of combinations of values that the original holds and the release does not.",
     over="analyse",
     compute=false_zeros,
-    rounding="exact",
 )
 FALSE_NONZEROS = Measure(
     name="false_nonzeros",
@@ -303,12 +265,10 @@ FALSE_NONZEROS = Measure(
     least=0.0,
     unit="cells",
     unit_kind="count",
-    follows_changes=True,
     source="count of cells with N(c) = 0 before and > 0 after",
     meaning="The number of combinations of values that the release holds and the original does not.",
     over="analyse",
     compute=false_nonzeros,
-    rounding="exact",
 )
 
 
@@ -322,7 +282,6 @@ NEW_COMBINATIONS = Measure(
     least=0.0,
     unit="records",
     unit_kind="count",
-    follows_changes=True,
     source="count of records in cells of two-way tables with N(c) = 0 before",
     meaning=(
         "The number of released records that hold two values together which no original record does, such as a kind of "

@@ -34,6 +34,5 @@ EDIT_FAILURES = Measure(
     ),
     over="all",
     compute=edit_failures,
-    rounding="exact",
     undefined="the plan declares no edit rules",
 )

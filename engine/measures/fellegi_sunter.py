@@ -354,7 +354,6 @@ PROBABILISTIC_LINKAGE = Measure(
     ),
     over="keys",
     compute=probabilistic_linkage,
-    rounding="exact",
     parameters={"numeric": "", "h": "0.1", "block": ""},
     check=_check,
     undefined="no link variable holds values",

@@ -279,7 +279,6 @@ LEFT_LEVEL = Measure(
     needs="records",
     cost=_COST,
     quick=True,
-    follows_changes=True,
 )
 AREA_CHANGE = Measure(
     name="area_change",

@@ -220,7 +220,6 @@ DU_LLM = Measure(
     ),
     over="analyse",
     compute=du_llm,
-    rounding="exact",
     named=True,
     parameters={"model": "aic", "mode": "fixed", "zero": "smooth"},
     check=_check,

@@ -159,7 +159,6 @@ R1 = Measure(
     least=0.0,
     unit="records",
     unit_kind="count",
-    rounding="always",
     source=_PAPER + "R1",
     meaning=(
         "The number of records that an intruder is expected to match rightly who knows everyone's keys and guesses "
@@ -179,7 +178,6 @@ R1_SHARE = Measure(
     range="0 upwards; 1 is the unaltered data",
     least=0.0,
     unit="share of the original's expected re-identifications",
-    rounding="always",
     source=_PAPER + "R1 / R(orig)",
     meaning=(
         "The expected number of right guesses in small key cells, as a share of that in the unaltered data; above 1 "
@@ -200,7 +198,6 @@ P1 = Measure(
     range="at most 1; 0 is the unaltered data, negative is worse than it (denominator=nonempty: it may be above 0)",
     most=1.0,
     unit="share of the original's expected re-identifications",
-    rounding="always",
     source=_PAPER + "P1 = 1 − R1/R(orig)",
     meaning=(
         "The share of the expected right guesses in small key cells that the release takes away: 1 takes away all, "
@@ -222,7 +219,6 @@ R2 = Measure(
     least=0.0,
     unit="records",
     unit_kind="count",
-    rounding="always",
     judges_jointly=("r1", "r1_share"),
     source=_PAPER + "R2",
     meaning=(
@@ -246,7 +242,6 @@ P2 = Measure(
     range="at most 1; 0 is the unaltered data, negative is worse than it (denominator=nonempty: it may be above 0)",
     most=1.0,
     unit="share of the original's expected re-identifications",
-    rounding="always",
     source=_PAPER + "P2 = 1 − R2/R(orig)",
     meaning=(
         "The share of the expected right guesses in small key cells that the release takes away from an intruder "

@@ -237,7 +237,6 @@ def _check(**parameters: int | str) -> None:
 
 _measure = partial(
     Measure,
-    rounding="exact",
     kind="utility",
     better="lower",
     over="all",

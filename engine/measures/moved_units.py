@@ -318,7 +318,6 @@ DETECTION_UNIT_AUC = Measure(
     undefined=_ALTERED + ", or all are",
     needs="records",
     cost=_COST,
-    rounding="always",
 )
 DETECTION_UNIT_PRECISION = Measure(
     name="detection_unit_precision",
@@ -343,8 +342,6 @@ DETECTION_UNIT_PRECISION = Measure(
     undefined=_ALTERED,
     needs="records",
     cost=_COST,
-    rounding="always",
-    follows_changes=True,
 )
 DETECTION_UNIT_CERTAIN = Measure(
     name="detection_unit_certain",
@@ -366,6 +363,4 @@ DETECTION_UNIT_CERTAIN = Measure(
     undefined=_ALTERED,
     needs="records",
     cost=_COST,
-    rounding="always",
-    follows_changes=True,
 )

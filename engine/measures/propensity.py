@@ -274,7 +274,6 @@ def _check(**parameters: int | str) -> None:
 
 _measure = partial(
     Measure,
-    rounding="exact",
     kind="utility",
     better="lower",
     over="analyse",

@@ -98,5 +98,4 @@ RARITY_AUC = Measure(
     needs="records",
     cost="about a tenth of a second per 100,000 records",
     quick=True,
-    rounding="always",
 )

@@ -238,7 +238,6 @@ _UNDEFINED = "no coefficient of a declared analysis can be compared"
 
 _measure = partial(
     Measure,
-    rounding="exact",
     kind="utility",
     over="all",
     check=_check,

@@ -60,7 +60,6 @@ SMALL_CELLS = Measure(
     unit_kind="share_of_records",
     share_of="unaltered records",
     of_unaltered=True,
-    rounding="exposed",
     source="Gomatam, Karr and Sanil (2005), eq. 6",
     meaning=(
         "The share of unaltered records that stand alone or nearly alone (fewer than n_rule together) in the "
@@ -196,7 +195,6 @@ SMALL_CELLS_UNSWAPPED = Measure(
     over="keys",
     depends_on="records",
     compute=small_cells_unswapped,
-    rounding="exact",
     parameters={"n_rule": 3},
     check=_check_rule,
 )
@@ -219,7 +217,6 @@ UNIQUES_UNSWAPPED = Measure(
     over="keys",
     depends_on="records",
     compute=uniques_unswapped,
-    rounding="exact",
 )
 EXPECTED_MATCHES_UNSWAPPED = Measure(
     name="expected_matches_unswapped",
@@ -242,7 +239,6 @@ EXPECTED_MATCHES_UNSWAPPED = Measure(
     over="keys",
     depends_on="records",
     compute=expected_matches_unswapped,
-    rounding="exact",
     parameters={"n_rule": 3},
     check=_check_rule,
 )
@@ -258,7 +254,6 @@ SMALL_CELLS_SUBSET = Measure(
     unit="share of unchanged records",
     unit_kind="share_of_records",
     share_of="unchanged records",
-    rounding="exposed",
     source=_EQ_6 + "largest over sets of keys",
     meaning=(
         "The share of unaltered records in small cells for somebody who knows only a few keys (size of them), at the "

@@ -190,7 +190,6 @@ SAMPLE_UNIQUES = Measure(
     over="keys",
     depends_on="table",
     compute=sample_uniques,
-    rounding="exact",
 )
 UNCHANGED_UNIQUES = Measure(
     name="unchanged_uniques",
@@ -203,7 +202,6 @@ UNCHANGED_UNIQUES = Measure(
     unit="records",
     unit_kind="count",
     counts_uniques=True,
-    rounding="exposed",
     source="count of records alone in the same key cell before and after (right one-to-one exact matches)",
     meaning=(
         "The number of records that are alone on the keys before and after, so that somebody with everyone's "
@@ -230,7 +228,6 @@ K_ANONYMITY = Measure(
     over="keys",
     depends_on="table",
     compute=k_anonymity,
-    rounding="exact",
     parameters={"k": 3},
     check=_check_k,
 )
@@ -254,7 +251,6 @@ K_ANONYMITY_SHARE = Measure(
     over="keys",
     depends_on="table",
     compute=k_anonymity_share,
-    rounding="exact",
     parameters={"k": 3},
     check=_check_k,
 )
@@ -278,7 +274,6 @@ POPULATION_UNIQUES = Measure(
     over="keys",
     depends_on="unaltered",
     compute=population_uniques,
-    rounding="exact",
     parameters=_POPULATION,
     check=_check_population,
     needs="records",
@@ -302,7 +297,6 @@ EXPECTED_MATCHES = Measure(
     over="keys",
     depends_on="unaltered",
     compute=expected_matches,
-    rounding="exact",
     parameters=_POPULATION,
     check=_check_population,
     needs="records",

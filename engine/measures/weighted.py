@@ -158,8 +158,6 @@ WEIGHTED_HELLINGER = Measure(
     least=0.0,
     most=1.0,
     unit="distance",
-    rounding="sparse",
-    follows_changes=True,
     source=_SOURCE + "eq. 9, on weight sums",
     meaning=(
         "The distance of the released weighted table from the original one; a shift in a small cell counts more "
@@ -183,8 +181,6 @@ WEIGHTED_TOTAL_VARIATION = Measure(
     unit="share of total weight",
     unit_kind="share",
     share_of="total weight",
-    rounding="always",
-    follows_changes=True,
     source=_SOURCE + "eq. 10, on weight sums",
     meaning=(
         "The share of the population, as the weights count it, that would have to move to another cell to turn the "
@@ -211,7 +207,6 @@ WEIGHTED_ENTROPY_CHANGE = Measure(
     ),
     over="analyse",
     compute=weighted_entropy_change,
-    rounding="exact",
     undefined=NO_WEIGHT,
     needs="records",
     cost=_COST,
@@ -232,7 +227,6 @@ WEIGHTED_MARGIN_CHANGE = Measure(
     ),
     over="analyse",
     compute=weighted_margin_change,
-    rounding="exact",
     undefined=NO_WEIGHT,
     needs="records",
     cost=_COST,

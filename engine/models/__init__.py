@@ -8,11 +8,9 @@ __all__ = [
     "location",
     "loglinear",
     "margin_inference",
-    "rate_likelihood",
     "record_release",
     "regression",
     "statsmodels_fit",
     "swap_detection",
     "table_excess",
-    "unknown_counts",
 ]

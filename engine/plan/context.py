@@ -21,7 +21,7 @@ ReleaseType = Literal["new", "series", "re-release"]
 RELEASE_TYPES: tuple[ReleaseType, ...] = get_args(ReleaseType)
 RatePolicy = Literal["withhold", "range"]
 RATE_POLICIES: tuple[RatePolicy, ...] = get_args(RatePolicy)
-MembersRate = Literal["withhold", "tell"]
+MembersRate = Literal["tell", "withhold"]
 MEMBERS_RATES: tuple[MembersRate, ...] = get_args(MembersRate)
 PublishedTables = Literal["yes", "no", "not known"]
 PUBLISHED_TABLES: tuple[PublishedTables, ...] = get_args(PublishedTables)
@@ -158,16 +158,16 @@ class PublishPlan:
     """Public statements: ``title`` of the released file, the ``rate_policy`` (one of :data:`RATE_POLICIES`) with
     ``rate_range`` such as "between 1 and 5 percent" where a range is given (:mod:`engine.plan.rate_range` says which
     may be), and further ``wording``; what is released besides the attributes and carried columns (``include``, of
-    :data:`INCLUDE`); and whether the members of the board are told the rate (``members_rate``, one of
-    :data:`MEMBERS_RATES`): where it is withheld, their figures are as coarse as that takes.  An approval leaves all but
-    ``include`` and ``members_rate`` open."""
+    :data:`INCLUDE`); and ``members_rate`` (one of :data:`MEMBERS_RATES`): the board always reads the rate, and where it
+    is withheld a circulating copy leaves out what depends on it.  An approval leaves all but ``include`` and
+    ``members_rate`` open."""
 
     title: str = ""
     rate_policy: RatePolicy = "withhold"
     rate_range: str = ""
     wording: str = ""
     include: tuple[str, ...] = ()
-    members_rate: MembersRate = "withhold"
+    members_rate: MembersRate = "tell"
 
     def __post_init__(self) -> None:
         _strip(self)

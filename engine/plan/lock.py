@@ -16,8 +16,8 @@ from engine.plan.writing import plan_to_toml
 
 def approved_text(plan: Plan) -> str:
     """The part of a plan that an approval fixes, as TOML: all but the lock itself, who asks (about) and what is said in
-    public; what is released besides, and whether members are told the rate, is in it.  Replicates are in it as the
-    fewest that must be run."""
+    public; what is released besides, and whether a circulating copy leaves out the rate, is in it.  Replicates are in
+    it as the fewest that must be run."""
     publish = PublishPlan(include=plan.publish.include, members_rate=plan.publish.members_rate)
     return plan_to_toml(replace(plan, lock=None, about=AboutPlan(), publish=publish)).strip()
 

@@ -1,4 +1,4 @@
-"""Reports on a recommendation: memo, tables and slides for the board, an annex for its chair, one for the analyst.
+"""Reports on a recommendation: memo, tables and slides for the board, an annex for the analyst.
 
 What is imported from here costs no more than its own module does: most users want a few words, not documents.
 """
@@ -10,13 +10,12 @@ __all__ = [
     "candidate_table",
     "candidate_words",
     "certainty",
-    "chair",
-    "coarsening",
     "context",
     "describe",
     "detected",
     "docx_file",
-    "exposed_counts",
+    "extent",
+    "extent_facts",
     "facts",
     "findings",
     "inspection",
@@ -35,7 +34,6 @@ __all__ = [
     "plan_counts",
     "plan_document",
     "public_wording",
-    "rate_facts",
     "recognised_facts",
     "recognised_words",
     "redaction",
@@ -43,6 +41,7 @@ __all__ = [
     "run_words",
     "sentences",
     "shares",
+    "small_cells",
     "template",
     "unit_counts",
     "words",

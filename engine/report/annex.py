@@ -1,4 +1,4 @@
-"""Annex A for the chair and Annex B for the analyst."""
+"""Annex B, for the analyst."""
 
 from __future__ import annotations
 
@@ -9,52 +9,28 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from engine.mechanisms import amount
-from engine.models.record_release import RecordRelease
-from engine.plan.places import places_of
-from engine.release.records import ReleasedTable
 from engine.release.results import NoteKind, RunStatus
-from engine.report.chair import GROUPS_SHOWN, chair_facts
 from engine.report.context import report_context
-from engine.report.losses import worst
-from engine.report.places import place_changes
+from engine.report.extent import extent
 from engine.report.template_reader import document
 from engine.report.unit_counts import units_changed
-from engine.report.utility import utility
 from engine.study.decision_log import EVENTS, entries
 from engine.study.ledger import Ledger, ledger_of, ledger_sentences
 
 if TYPE_CHECKING:
     from engine.report.context import ReportContext
     from engine.report.document import Document
-    from engine.report.loss_facts import Loss
-    from engine.report.places import LevelRow
     from engine.study.study import Study
     from engine.sweeps.remake import Remade
 
 _MOST = 200
-_SIZES = 20  # changes of figures that the chair reads, of each table and analysis its worst
-
-
-def chair_sections(study: Study, realisation: Remade) -> Document:
-    """Annex A: the rate asked for, and what was changed."""
-    facts = chair_facts(study, realisation)
-    names = {
-        "about": study.plan.about,
-        "facts": facts,
-        "asked": facts.asked_amount,
-        "changed_in": _changed_in(facts.tables),
-        "min_n": study.plan.tolerances.min_n,
-        "groups_shown": facts.groups[:GROUPS_SHOWN],
-        "levels": _levels(study, realisation),
-        "sizes": _sizes(study, realisation),
-    }
-    return document("annex_chair.txt", names)
+_GROUPS = 40
 
 
 def analyst_sections(study: Study, realisation: Remade) -> Document:
     """Annex B: names, specs and figures of the candidates, the runs of the chosen one, notes and the log."""
     context, spec = report_context(study, realisation), realisation.spec
-    frontier, facts = context.view.frontier().tolist(), chair_facts(study, realisation)
+    frontier, facts = context.view.frontier().tolist(), extent(realisation, study.plan)
     names = {
         "about": study.plan.about,
         "candidate": context.scenario,
@@ -65,7 +41,7 @@ def analyst_sections(study: Study, realisation: Remade) -> Document:
         "status": RunStatus(realisation.status).word,
         "changed": int(realisation.changed.sum()),
         "units": units_changed(realisation),
-        "changed_in": _changed_in(len(realisation.tables)),
+        "changed_in": facts.changed_in,
         "letters": [
             (letter, context.view.scenarios[index])
             for letter, index in {**context.letters, **context.also_within}.items()
@@ -82,27 +58,10 @@ def analyst_sections(study: Study, realisation: Remade) -> Document:
         "log": _log(study),
         "facts": facts,
         "min_n": study.plan.tolerances.min_n,
-        "groups_shown": facts.groups[:GROUPS_SHOWN],
-        "levels": _levels(study, realisation),
+        "groups_shown": facts.groups[:_GROUPS],
+        "levels": facts.levels,
     }
     return document("annex_analyst.txt", names)
-
-
-def _sizes(study: Study, realisation: Remade) -> list[Loss]:
-    """The largest changes of figures, which members may read as wide ranges alone."""
-    release = RecordRelease(ReleasedTable(realisation.data), realisation.tables, study.plan, realisation.spec)
-    return worst(utility(release, study.plan, fewest=1), _SIZES)  # no distance is shown, so no cell is small
-
-
-def _levels(study: Study, realisation: Remade) -> tuple[LevelRow, ...]:
-    """What changed at each level of the plan's places; () where it names none."""
-    places = places_of(study.plan)
-    return place_changes(realisation, places, study.plan.analyse)[0] if places else ()
-
-
-def _changed_in(tables: int) -> str:
-    """What a number of changed records counts."""
-    return f"Records changed in at least one of {tables} tables" if tables > 1 else "Records changed"
 
 
 def _candidate(context: ReportContext, index: int) -> tuple[Any, ...]:

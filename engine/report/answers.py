@@ -10,22 +10,21 @@ from engine.report.candidate_words import runs_within_words
 from engine.report.certainty import BEATS, UNBEATEN, better_ones, certainty, recommended, spread_words
 from engine.report.change_log import plan_change_rows
 from engine.report.claims import claims_summary, unsaid_words
-from engine.report.coarse_counts import is_at_least
 from engine.report.coherence import coherence
 from engine.report.decision_asked import decision_words
-from engine.report.exposed_counts import DIRECTIONS, about_so_many, direction, is_none, is_rounded
+from engine.report.extent_facts import Extent
 from engine.report.facts import ShareRow
 from engine.report.ledger_words import earlier_sentences, ledger_summary
-from engine.report.loss_words import FLAGS_WITHHELD, analyses_words, flagged_of, flags_words, moved_words, worst_losses
+from engine.report.loss_words import analyses_words, flagged_of, flags_words, moved_words, worst_losses
 from engine.report.map_words import FEWER_WORDS, tables_words
 from engine.report.public_wording import match_words, methods_paragraph
 from engine.report.questions import Answer, BoardQuestion
-from engine.report.rate_words import is_coarse, rate_words, withheld_why
 from engine.report.recognised_words import finding_words, learnt_words, recognised_sentences, small_cells_words
-from engine.report.redaction import RECORDS, is_count_title, is_one_digit_title
+from engine.report.redaction import RECORDS, is_count_title
 from engine.report.run_words import key_sentences
+from engine.report.small_cells import DIRECTIONS, direction, is_none
 from engine.report.words import about as mean_with_error
-from engine.report.words import difference, figure, figure_shown, mean_shown
+from engine.report.words import difference, figure, mean_shown, percent
 
 if TYPE_CHECKING:
     from decimal import Decimal
@@ -35,16 +34,6 @@ if TYPE_CHECKING:
 
 
 _HELLINGER = "Hellinger distance"
-GROUPS_WITHHELD = (
-    "Groups are not told: so few of them are exposed that, beside the released file, they could point to persons."
-)
-"""What stands where every group holds few exposed records, or leaves few outside."""
-
-
-GROUPS_LEFT_OUT = (
-    "Groups are not told: their counts could point to single persons, or tell how many records were altered."
-)
-"""What stands where counts are so coarse that they leave out groups."""
 
 
 def small_words(findings: Findings) -> str:
@@ -55,23 +44,15 @@ def small_words(findings: Findings) -> str:
 def risk_sentence(findings: Findings) -> str:
     """Risk against doing nothing, in counts."""
     exposed, n = findings.exposure, findings.design.n_records
-    approximately = about_so_many(findings)
-    letter = findings.recommendation.letter
-    if exposed.unaltered_after is None:
+    if exposed.small_after is None or exposed.unaltered_after is None:
         return (
-            f"Of {plural(n, 'record')}, {exposed.small_before:,} stand in {small_words(findings)} if nothing is done; "
-            f"how many unaltered ones do in the release of candidate {letter} is withheld, because it would tell how "
-            "many records were altered."
+            f"Of {plural(n, 'record')}, {exposed.small_before:,} stand in {small_words(findings)} if nothing is done."
         )
-    ones = "one does" if exposed.unaltered_after == 1 else "ones do"
-    release = f"{approximately}{exposed.unaltered_after:,} unaltered {ones} in the release of candidate {letter}"
-    if exposed.small_after is not None:
-        are = "is" if exposed.unaltered_after == 1 else "are"
-        some = f"{exposed.small_after:,} do, {approximately}{exposed.unaltered_after:,} of which {are} unaltered"
-        release = f"in the release of candidate {letter} {some if exposed.small_after else 'none does'}"
+    are = "is" if exposed.unaltered_after == 1 else "are"
+    some = f"{exposed.small_after:,} do, {exposed.unaltered_after:,} of which {are} unaltered"
     return (
-        f"Of {plural(n, 'record')}, {exposed.small_before:,} stand in {small_words(findings)} if nothing is done; "
-        + release
+        f"Of {plural(n, 'record')}, {exposed.small_before:,} stand in {small_words(findings)} if nothing is done; in "
+        f"the release of candidate {findings.recommendation.letter} {some if exposed.small_after else 'none does'}"
         + (f"; {average}." if (average := average_words(findings)) else ".")
     )
 
@@ -82,33 +63,21 @@ def average_words(findings: Findings) -> str:
         counted = row.chosen_by and row.kind == "risk" and is_count_title(row.title, of_keys=True)
         if counted and row.mean is not None:
             runs = plural(findings.map.runs, "run")
-            if row.se is None and row.mean == findings.exposure.unaltered_after:
-                return f"over {runs} that differ only in chance the average is the same, as far as rounded counts tell"
             average = mean_with_error(row.mean, row.se)
             return f"over {runs} that differ only in chance the average of the unaltered ones is {average}"
     return ""
 
 
 def distance_sentence(findings: Findings) -> str:
-    """The Hellinger distance of the tabulated attributes with and without small cells, or why it is not shown."""
-    distance, why = findings.utility.distance, withheld_why(findings)
+    """The Hellinger distance of the tabulated attributes with and without small cells."""
+    distance = findings.utility.distance
     small = f"{100 * distance.small_cells:.0f} % of the occupied cells of the original are that small"
-    without = f"without cells of fewer than {distance.fewest} records"
-    if distance.hellinger is None:
-        return f"That of the tabulated attributes is withheld ({why}), with and {without}; {small}."
     as_if = moved_words(distance)
     value = figure(distance.hellinger) + (f", {as_if}" if as_if else "")
-    of_all = all(row.analysed for row in findings.design.attributes)
-    is_shown = any(row.chosen_by and row.released is not None and row.title == _HELLINGER for row in findings.measures)
-    if is_coarse(findings) and distance.hellinger_large is None:
-        of_tabulated = f"That of the tabulated attributes is {value}. "
-        if of_all and is_shown:  # the table says it
-            of_tabulated = f"That of the release is {as_if}. " if as_if else ""
-        return (
-            f"{of_tabulated}It is rounded to one significant digit, and the same distance {without} is withheld, "
-            f"because {why}; {small}."
-        )
-    return f"That of the tabulated attributes is {value}; {without} it is {figure(distance.hellinger_large)}. {small}."
+    return (
+        f"That of the tabulated attributes is {value}; without cells of fewer than {distance.fewest} records it is "
+        f"{figure(distance.hellinger_large)}. {small}."
+    )
 
 
 def largest_losses(findings: Findings) -> list[str]:
@@ -124,7 +93,7 @@ def exposed_groups(findings: Findings) -> list[str]:
     return [
         f"{g.group}: {g.after:,} of {plural(g.people, 'record')} stand in small cells unaltered ({g.before:,} before)"
         for g in rows
-    ] or [GROUPS_LEFT_OUT if is_at_least(findings.members_rate.counts, "without groups") else GROUPS_WITHHELD]
+    ]
 
 
 def flags_sentence(findings: Findings) -> str:
@@ -136,7 +105,7 @@ def neighbour_sentence(findings: Findings, row: CandidateRow, *, safer: bool) ->
     """What a neighbour would gain and cost."""
     own = recommended(findings)
     risks = mean_shown(own.risk, own.risk_se), mean_shown(row.risk, row.risk_se)
-    utilities = _utility_shown(findings, own), _utility_shown(findings, row)
+    utilities = mean_shown(own.utility, own.utility_se), mean_shown(row.utility, row.utility_se)
     unit = findings.map.risk_unit if findings.map.risk_unit == RECORDS else ""
     side = "safer" if safer else "more useful"
     noise = []
@@ -148,9 +117,7 @@ def neighbour_sentence(findings: Findings, row: CandidateRow, *, safer: bool) ->
     shown = (_difference_words(*risks, unit), _difference_words(*utilities))
     differences = [f"{title} {words}" for title, words in zip(titles, shown, strict=True) if words]
     text = f"Candidate {row.letter} ({row.words}) is {side} on average"
-    text += (
-        f": {', '.join(differences)}." if differences else "; by how much is withheld, or less than the figures show."
-    )
+    text += f": {', '.join(differences)}." if differences else ", by less than the figures show."
     if noise:
         text += f" The difference in {listed(noise)} is within the noise of the runs."
     if within := runs_within_words(findings, row):
@@ -166,13 +133,6 @@ def _difference_words(before: Decimal | None, after: Decimal | None, unit: str =
     return f"{difference(before, after)} {unit}".rstrip()
 
 
-def _utility_shown(findings: Findings, row: CandidateRow) -> Decimal | None:
-    """The figure of :func:`utility_words`."""
-    if is_one_digit_title(findings.map.utility_title):
-        return figure_shown(row.utility, 1)
-    return mean_shown(row.utility, row.utility_se)
-
-
 def neighbours(findings: Findings) -> tuple[CandidateRow | None, CandidateRow | None]:
     """The nearest safer and the nearest more useful lettered candidate."""
     rows = [row for row in findings.map.candidates if not row.also_within]
@@ -183,8 +143,7 @@ def neighbours(findings: Findings) -> tuple[CandidateRow | None, CandidateRow | 
 
 
 def _is_ahead(by: float | None, is_clear: bool) -> bool:
-    """Whether a candidate is better; figures that are shown coarsely may be equal, or withheld, although candidates are
-    told apart."""
+    """Whether a candidate is better; figures of an earlier version may be equal although candidates are told apart."""
     return (by or 0.0) > 0 or (not by and is_clear)
 
 
@@ -275,11 +234,7 @@ def share_words(findings: Findings) -> list[str]:
     before, after = exposed.small_before, exposed.unaltered_after
     if after is None or direction(findings) != "fewer":
         return [DIRECTIONS[direction(findings)]]
-    approximately = about_so_many(findings)
-    fewer = (
-        f"That is {approximately}{before - after:,} fewer, {100 * (before - after) / before:.0f} % of those exposed "
-        "before."
-    )
+    fewer = f"That is {before - after:,} fewer, {100 * (before - after) / before:.0f} % of those exposed before."
     with_altered = f"Together with altered records, {exposed.small_after:,} stand in small cells of the release."
     return [fewer, why_fewer(findings), with_altered]
 
@@ -333,16 +288,31 @@ def publication(findings: Findings) -> list[str]:
         f"Proposed wording: “{public_wording(findings)}”",
         *(text for text in (claims_summary(findings), match_sentence(findings)) if text),
         *unsaid_words(findings),
-        *rate_words(findings),
+        *extent_sentences(findings.extent),
         "Only somebody who holds the study key and the original data can make this release again; neither is in this "
         "bundle.",
         agreement,
     ]
 
 
+def extent_sentences(extent: Extent | None) -> list[str]:
+    """The spec, the amount asked for and the share of records changed, and how surely altered records are told; an
+    empty list where a bundle does not say."""
+    if extent is None:
+        return []
+    changed = f"{extent.changed_in}: {extent.records:,} ({percent(100 * extent.share)})"
+    households = f", {extent.units.words}" if extent.units else ""
+    return [
+        f"{extent.mechanism}, {extent.spec or 'without parameters'}; asked for: {extent.asked_amount}.",
+        f"{changed}{households}; by attribute, group and place in tables.xlsx.",
+        *(text for text in (extent.told, extent.by_tables) if text and text != extent.verdict_sentence),
+        "Keep this extent to the board: somebody who knows it can undo the exchange more easily.",
+    ]
+
+
 def match_sentence(findings: Findings) -> str:
     """What the public sentence on apparent matches means in this file, for the board."""
-    return match_words(findings.exposure, is_rounded(findings), is_none(findings))
+    return match_words(findings.exposure, is_none(findings))
 
 
 def public_wording(findings: Findings) -> str:
@@ -373,9 +343,7 @@ def summary(findings: Findings) -> list[str]:
         risk_sentence(findings),
         f"It was taken from {plural(findings.map.n_candidates, 'candidate')}, {findings.map.n_frontier:,} of them on "
         f"the frontier ({UNBEATEN}).",
-        FLAGS_WITHHELD
-        if flagged is None
-        else f"Of {eligible:,} figures that users would compute and that the release can change, {flagged:,} change by "
+        f"Of {eligible:,} figures that users would compute and that the release can change, {flagged:,} change by "
         "more than the tolerances.",
     ]
     losses = largest_losses(findings)

@@ -26,6 +26,7 @@ from engine.report.decision_history import late_rule_words, log_rows, recommenda
 from engine.report.describe import occupancy
 from engine.report.detected import detected_once, release_verdict, tables_tell
 from engine.report.exposed import exposure
+from engine.report.extent import extent
 from engine.report.facts import (
     Approved,
     AttributeRow,
@@ -49,7 +50,6 @@ from engine.report.parameters import (
     rule_words,
     run_words,
 )
-from engine.report.rate_facts import MembersRate
 from engine.report.recognised_facts import Recognised
 from engine.report.redaction import is_count_risk
 from engine.report.side_by_side import side_by_side
@@ -74,7 +74,7 @@ def findings(study: Study, realisation: Remade, order: np.ndarray | None = None)
     release = RecordRelease(ReleasedTable(realisation.data), realisation.tables, plan, realisation.spec)
     risk = context.view.measures[context.view.risk]
     fewest = int(risk.values.get("n_rule", 3))
-    exposed_records = exposure(release, plan, fewest, context.exposed)
+    exposed_records = exposure(release, plan, fewest)
     coefficient_runs, analysis_runs = side_by_side(context, release)
     losses = utility(release, plan, fewest)
     return Findings(
@@ -91,9 +91,9 @@ def findings(study: Study, realisation: Remade, order: np.ndarray | None = None)
         checks=checks(realisation, release, plan, order),
         publish=_publish(context),
         certificate=_certificate(context, realisation),
-        members_rate=_members_rate(plan, realisation),
         recognised=recognised(release, realisation, plan, fewest),
         claims=claims(release, plan, losses.associations, float(realisation.changed.mean())),
+        extent=extent(realisation, plan),
     )
 
 
@@ -112,17 +112,16 @@ def recognised(release: RecordRelease, realisation: Remade, plan: Plan, fewest: 
         all_but_one=all_but_one(table, plan.keys, altered, fewest),
         sensitive=sensitive(plan),
         finding=BareVerdict.of_verdict(verdict),
-        verdict=verdict if plan.publish.members_rate == "tell" else None,
+        verdict=verdict,
     )
 
 
 def _with_bound(exposed: Exposure, context: ReportContext, realisation: Remade) -> Exposure:
-    """The small cells of the keys with the bound on them, where the bound is on just these."""
+    """The small cells of the keys with their share and the bound on it, where the risk is on just these."""
     call, bound, keys = context.view.measures[context.view.risk], context.bound, context.study.plan.keys
     if not is_count_risk(call) or (call.attributes or keys) != keys:
         return exposed
-    if context.study.plan.publish.members_rate == "tell":
-        exposed = replace(exposed, share_after=realisation.figures[str(call)])
+    exposed = replace(exposed, share_after=realisation.figures[str(call)])
     if bound is None:
         return exposed
     return replace(exposed, bound=bound, within_bound=realisation.figures[str(call)] <= bound)
@@ -258,12 +257,6 @@ def _publish(context: ReportContext) -> Publish:
         extent=plan.publish.rate_range if plan.publish.rate_policy == "range" else "",
         include=plan.publish.include,
     )
-
-
-def _members_rate(plan: Plan, realisation: Remade) -> MembersRate:
-    if plan.publish.members_rate == "withhold":
-        return MembersRate("withheld")
-    return MembersRate("told", realisation.spec.rate or "", float(realisation.changed.mean()))
 
 
 def _certificate(context: ReportContext, realisation: Remade) -> Certificate:

@@ -112,11 +112,10 @@ def candidate_rows(context: ReportContext) -> tuple[CandidateRow, ...]:
         margin = quantiles[np.clip(counted - 1, 0, len(quantiles) - 1)] * np.hypot(trusted, trusted[recommended])
         margin[np.hypot(trusted, trusted[recommended]) == 0] = 0
         clear = np.abs(loss[recommended] - loss) > margin
-        exact = as_read(view.measures[k], loss)
-        figures = context.drawn(k, exact)
+        figures = as_read(view.measures[k], loss)
         own = figures[recommended]
         gain = figures - own if view.measures[k].measure.better == "higher" else own - figures
-        columns.append((figures, context.error(k, exact, se), gain, clear))
+        columns.append((figures, se, gain, clear))
     risk, utility = columns
     better = view.measures[view.risk].measure.better
     bound = context.bound

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING
 from engine.common.wording import listed, lower_first, plural
 from engine.report.certainty import recommended
 from engine.report.parameters import METHODS_TITLE
-from engine.report.redaction import is_one_digit_title
-from engine.report.words import NONE, about, figure
+from engine.report.words import NONE, about
 
 if TYPE_CHECKING:
     from engine.report.findings import Findings
@@ -120,28 +119,16 @@ def _preference(findings: Findings, others: list[CandidateRow]) -> str:
     best = f"The rule prefers {own.letter} because its utility is the best on average"
     if own.utility is None or all(row.utility_clear for row in others):
         return f"{best}."
-    figures = {row.letter: utility_words(findings, row) for row in (own, *others)}
+    figures = {row.letter: about(row.utility, row.utility_se) for row in (own, *others)}
     if len(set(figures.values())) > 1:
         shown = listed(f"{letter} {words}" for letter, words in figures.items())
-        withheld = "; errors are withheld, as they would help to tell the share altered" * (own.utility_se is None)
         return (
-            f"The rule goes by averages alone and prefers {own.letter}, whose utility is the best ({title}: {shown}"
-            f"{withheld})."
+            f"The rule goes by averages alone and prefers {own.letter}, whose utility is the best ({title}: {shown})."
         )
-    decided = (
-        f"As rounded, their utility is equal ({title}: {figures[own.letter]} each). The rule, which goes by averages, "
-        f"took {own.letter}, which is no worse before rounding; the difference is less than chance explains"
+    return (
+        f"As shown, their utility is equal ({title}: {figures[own.letter]} each). The rule, which goes by averages, "
+        f"took {own.letter}, which is no worse; the difference is less than chance explains."
     )
-    if is_one_digit_title(findings.map.utility_title) or findings.members_rate.step != "exact":
-        return f"{decided}, and its digits are withheld, as they would tell how many records were altered."
-    return f"{decided}."
-
-
-def utility_words(findings: Findings, row: CandidateRow) -> str:
-    """A candidate's mean utility with its standard error, with no more digits than it was rounded to."""
-    if is_one_digit_title(findings.map.utility_title):
-        return figure(row.utility, 1)
-    return about(row.utility, row.utility_se)
 
 
 def _difference(row: CandidateRow) -> str:

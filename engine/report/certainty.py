@@ -8,9 +8,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from engine.common.wording import listed, lower_first, plural
-from engine.report.exposed_counts import count_digits
 from engine.report.map_words import recall_basis, recall_words
-from engine.report.redaction import half_unit, is_count_title
+from engine.report.redaction import is_count_title
 from engine.report.run_words import expected_words, fresh_beside, on_frontier_words, standing_sentences, tells_share
 from engine.report.words import about, figure
 
@@ -77,9 +76,7 @@ def evidence(findings: Findings) -> list[str]:
     )
     sentences = [averages, _unequal_runs_words(findings), single_runs_words(findings), expected_words(findings)]
     told = exposed_spread(findings)  # which page one tells, where it is told
-    rate = findings.members_rate
-    is_exact = (rate.step, rate.counts) == ("exact", "exact")
-    sentences += [_spread_words(spread, is_exact) for spread in board_map.spreads if spread is not told]
+    sentences += [_spread_words(spread) for spread in board_map.spreads if spread is not told]
     basis = "" if board_map.recall is None else recall_basis(board_map.recall)
     return [sentence for sentence in (*sentences, basis, fresh_runs(findings)) if sentence]
 
@@ -111,21 +108,17 @@ def spread_words(findings: Findings) -> str:
         f"Over {findings.map.runs} runs of the candidate {figure(spread.least)} to {figure(spread.most)} unaltered "
         "records stand in small cells (are exposed)"
     )
-    most, digits = spread.most or 0.0, count_digits(findings)
-    if digits is not None and abs(most - nothing) < half_unit(most, digits):
-        return f"{text}, to so many digits; {nothing:,} are if nothing were done."
-    if most >= nothing:
+    if (spread.most or 0.0) >= nothing:
         return f"{text}: some runs come out no safer than doing nothing, which leaves {nothing:,}."
     return f"{text}, in every run fewer than the {nothing:,} if nothing were done."
 
 
-def _spread_words(spread: Spread, is_exact: bool) -> str:
+def _spread_words(spread: Spread) -> str:
     if spread.least is None:
         return ""
     least, most, released = (figure(value) for value in (spread.least, spread.most, spread.released))
     if least == most == released:
-        approximately = "" if is_exact else "about "
-        return f"{spread.title}: {approximately}{least} in every run, the one to be released among them."
+        return f"{spread.title}: {least} in every run, the one to be released among them."
     return f"{spread.title}: {least} to {most} over the runs, {released} in the one to be released."
 
 

@@ -102,7 +102,7 @@ class Recommended:
 
 
 def chosen_words(chosen: Recommended) -> str:
-    """A recommendation as a member reads it: of which candidate, by which rule, and what became of it."""
+    """A recommendation as the board reads it: of which candidate, by which rule, and what became of it."""
     rule = "by judgement and by no rule"
     if chosen.bound:
         late = "a bound on risk that was set only then, after results were seen"

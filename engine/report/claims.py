@@ -14,11 +14,11 @@ import numpy as np
 
 from engine.common.wording import listed, plural
 from engine.plan.rate_range import rate_range
-from engine.report.exposed_counts import is_none, is_rounded
 from engine.report.facts import ROW_ORDER, Claims
 from engine.report.loss_words import flagged_of, flagged_tables
 from engine.report.other_keys import altered_in
 from engine.report.public_wording import match_parts
+from engine.report.small_cells import is_none
 
 if TYPE_CHECKING:
     from engine.models.record_release import RecordRelease
@@ -120,15 +120,11 @@ def _names(text: str, name: str) -> bool:
 
 def _matches(findings: Findings) -> str:
     """What an apparent match means in this file; why users are told no more follows from what is left unsaid."""
-    return match_parts(findings.exposure, is_rounded(findings), is_none(findings))[0]
+    return match_parts(findings.exposure, is_none(findings))[0]
 
 
 def _estimates(findings: Findings) -> str:
     flagged, judged = flagged_of(findings.utility)
-    if flagged is None:
-        return (
-            "Yes; how many do by more than the tolerances is withheld, as it would tell how many records were altered."
-        )
     if not judged:
         return "No figure that was compared can differ; others may."
     return f"Yes: {flagged:,} of {plural(judged, 'figure')} that can change do by more than the tolerances."

@@ -13,7 +13,6 @@ from engine.decision.choice import measures_of
 from engine.decision.states import decision_status
 from engine.frontier.neighbours import lettered
 from engine.frontier.summary import Summary, losses, summarise
-from engine.measures.distortion import small_share
 from engine.mechanisms import mechanism
 from engine.release.results import Results, RunStatus
 from engine.report.candidate_rows import as_read, candidate_rows, further_within
@@ -22,23 +21,15 @@ from engine.report.facts import MeasureRow
 from engine.report.map_facts import Map, Spread
 from engine.report.parameters import bound_words as in_words
 from engine.report.redaction import (
-    ONE_DIGIT,
-    SPARSE_CELLS,
     Redactor,
     better_of,
-    coarse,
-    digits,
-    error_beside,
     is_count_risk,
     meaning_of,
-    tells_rate,
     title_of,
     unit_of,
-    withheld_meaning,
 )
 from engine.report.sentences import noted_counts, unaltered_counts
 from engine.report.shares import optional
-from engine.report.sparse import largest_exposed, withheld_from_members
 from engine.study.map_reader import risk_bound, risk_utility_map
 
 if TYPE_CHECKING:
@@ -49,16 +40,15 @@ if TYPE_CHECKING:
     from engine.study.study import Study
     from engine.sweeps.remake import Remade
 
-_GRID = 40  # rough places of other candidates along either axis
+_GRID = 40  # rough places of very many other candidates along either axis
+_MOST_PLACES = 2000
 
 
 @dataclass(frozen=True)
 class ReportContext:
     """A study seen from one scenario: its map, its letters (letter to place; those of ``also_within`` are no
-    neighbours on the frontier but meet the bound) and what was recorded about it;
-    ``sparse`` says whether most cells of the tabulated table are small; ``exposed`` is the largest share of records in
-    small cells of the original that any measure shows, ``withheld`` the places of measures whose figures would tell how
-    many records were altered; ``results`` and ``summary`` are the map's with eq. 6 as counts of records."""
+    neighbours on the frontier but meet the bound) and what was recorded about it; ``results`` and ``summary`` are the
+    map's with eq. 6 as counts of records."""
 
     study: Study
     scenario: Scenario
@@ -70,30 +60,6 @@ class ReportContext:
     redact: Redactor
     results: Results
     summary: Summary
-    sparse: bool = False
-    exposed: float = 0.0
-    withheld: frozenset[int] = frozenset()
-
-    def shown(self, k: int, values: float | np.ndarray) -> np.ndarray:
-        """Figures of a measure as members see them; what is withheld is not a number."""
-        if k in self.withheld:
-            return np.full(np.shape(values), np.nan)
-        return coarse(self.view.measures[k], np.asarray(values, float), self.sparse, self.exposed)
-
-    def drawn(self, k: int, values: float | np.ndarray) -> np.ndarray:
-        """The same for the map, on which what is withheld elsewhere has one digit."""
-        return digits(np.asarray(values, float), 1) if k in self.withheld else self.shown(k, values)
-
-    def error(self, k: int, values: float | np.ndarray, errors: float | np.ndarray) -> np.ndarray:
-        """Standard errors of such figures, to the same place; not a number where the figures are withheld."""
-        return error_beside(np.asarray(values, float), self.shown(k, values), np.asarray(errors, float)) + (
-            np.nan if k in self.withheld else 0.0
-        )
-
-    def axis(self, k: int) -> str:
-        """A measure's title on the map."""
-        title = title_of(self.view.measures[k])
-        return title + ONE_DIGIT if k in self.withheld else title
 
     @property
     def letter(self) -> str:
@@ -125,15 +91,11 @@ def report_context(study: Study, realisation: Remade) -> ReportContext:
     bound = risk_bound(study, view.risk, choice.record.get("bound") if choice else None)
     also_within = further_within(view, bound, letters)
     labels = {view.scenarios[index].label: letter for letter, index in {**letters, **also_within}.items()}
-    _, counts, _ = realisation.data.table.margin(realisation.data.domain.indices(study.plan.analyse))
-    sparse = small_share(counts, 3) > SPARSE_CELLS
     results = in_counts(study, view.scenarios, view.results)
     figures = [call.measure for call in view.measures]
     summary = summarise(results, figures, len(view.scenarios), view.allow_partial)
-    redact, exposed = Redactor.of(study, labels), largest_exposed(study, view, realisation.data)
-    withheld = withheld_from_members(study.plan, view.measures, realisation.data, scenario.spec)
     return ReportContext(
-        study, scenario, view, letters, also_within, status, choice, redact, results, summary, sparse, exposed, withheld
+        study, scenario, view, letters, also_within, status, choice, Redactor.of(study, labels), results, summary
     )
 
 
@@ -167,8 +129,8 @@ def the_map(context: ReportContext, realisation: Remade) -> Map:
     view, summary = context.view, context.summary
     risk, utility = view.measures[view.risk], view.measures[view.utility]
     defined = np.flatnonzero(~np.isnan(view.risk_loss) & ~np.isnan(view.utility_loss))
-    all_risk = context.drawn(view.risk, as_read(risk, summary.loss[defined, view.risk]))
-    all_utility = context.drawn(view.utility, as_read(utility, view.utility_loss[defined]))
+    all_risk = as_read(risk, summary.loss[defined, view.risk])
+    all_utility = as_read(utility, view.utility_loss[defined])
     undominated = view.dominance.undominated[defined]
     frontier = sorted(zip(all_utility[undominated].tolist(), all_risk[undominated].tolist(), strict=True))
     bound, better, asked = context.bound, risk.measure.better, context.study.plan.decision.run_share
@@ -178,10 +140,10 @@ def the_map(context: ReportContext, realisation: Remade) -> Map:
     n = int(context.study.about["n_records"])
     original_risk = as_read(risk, view.original_losses[view.risk]) * (n if is_count_risk(risk) else 1)
     return Map(
-        risk_title=context.axis(view.risk),
+        risk_title=title_of(risk),
         risk_unit=unit_of(risk),
         risk_better=better_of(risk),
-        utility_title=context.axis(view.utility),
+        utility_title=title_of(utility),
         utility_unit=unit_of(utility),
         utility_better=better_of(utility),
         n_candidates=len(view.scenarios),
@@ -202,7 +164,6 @@ def the_map(context: ReportContext, realisation: Remade) -> Map:
         risk_jointly=bool(risk.measure.judges_jointly) if len(realisation.tables) > 1 else None,
         bound_at=None if bound is None else float(bound * (n if is_count_risk(risk) else 1)),
         bound_asked=None if bound is None or asked is None else float(asked),
-        tells_rate=tells_rate(risk) or tells_rate(utility),
     )
 
 
@@ -217,9 +178,9 @@ def bound_words(context: ReportContext, bound: float | None = None) -> str:
 def _rough(
     utility: np.ndarray, risk: np.ndarray, all_utility: np.ndarray, all_risk: np.ndarray
 ) -> tuple[tuple[float, float], ...]:
-    """Places on a coarse grid over all candidates, each at most once."""
-    if not len(utility):
-        return ()
+    """Places of other candidates, each once; of very many those on a coarse grid over all candidates."""
+    if len(utility) <= _MOST_PLACES:
+        return tuple(sorted(set(zip(utility.tolist(), risk.tolist(), strict=True))))
     axes = []
     for values, all_values in ((utility, all_utility), (risk, all_risk)):
         low, high = float(all_values.min()), float(all_values.max())
@@ -259,8 +220,7 @@ def _spread(context: ReportContext, k: int, realisation: Remade) -> Spread:
     runs = as_read(call, losses(context.results.values[is_own_run][:, [k]], [call.measure])[:, 0])
     runs = runs[np.isfinite(runs)]
     least, mean, most = (runs.min(), runs.mean(), runs.max()) if len(runs) else (np.nan,) * 3
-    figures = context.shown(k, np.array([least, mean, most, _released(context, realisation, k)]))
-    shown = [optional(value) for value in figures.tolist()]
+    shown = [optional(float(value)) for value in (least, mean, most, _released(context, realisation, k))]
     return Spread(title_of(call), shown[0], shown[1], shown[2], shown[3], of_utility=k == view.utility)
 
 
@@ -283,13 +243,6 @@ def measure_rows(context: ReportContext, realisation: Remade) -> tuple[MeasureRo
     order = [view.risk, view.utility, *(k for k in range(len(view.measures)) if k not in (view.risk, view.utility))]
     for k in order:
         call = view.measures[k]
-
-        def plain(value: float, k: int = k) -> float | None:
-            return optional(float(context.shown(k, value)))
-
-        def error(value: float, se: float, k: int = k) -> float | None:
-            return optional(float(context.error(k, value, se)))
-
         mean = float(as_read(call, context.summary.loss[index, k]))
         fresh_mean = None if fresh is None else float(as_read(call, fresh.loss[0, k]))
         size = abs if call.measure.better == "zero" else float
@@ -297,17 +250,16 @@ def measure_rows(context: ReportContext, realisation: Remade) -> tuple[MeasureRo
             MeasureRow(
                 title=title_of(call),
                 kind=call.measure.kind,
-                meaning=withheld_meaning(meaning_of(call)) if k in context.withheld else meaning_of(call),
+                meaning=meaning_of(call),
                 unit=unit_of(call),
                 better=better_of(call),
                 before=optional(size(float(view.original[k])) * (n if is_count_risk(call) else 1)),
-                mean=plain(mean),
-                se=error(mean, float(context.summary.loss_se[index, k])),
-                released=plain(_released(context, realisation, k)),
-                fresh=None if fresh_mean is None else plain(fresh_mean),
-                fresh_se=None if fresh is None or fresh_mean is None else error(fresh_mean, float(fresh.loss_se[0, k])),
+                mean=optional(mean),
+                se=optional(float(context.summary.loss_se[index, k])),
+                released=optional(_released(context, realisation, k)),
+                fresh=None if fresh_mean is None else optional(fresh_mean),
+                fresh_se=None if fresh is None else optional(float(fresh.loss_se[0, k])),
                 chosen_by=k in (view.risk, view.utility),
-                withheld=k in context.withheld,
             )
         )
     return tuple(sorted(rows, key=lambda row: row.kind))

@@ -1,4 +1,4 @@
-"""The record of the recommended candidate, as a member may read it."""
+"""The record of the recommended candidate, as the board reads it."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from engine.common.errors import UsageError
 from engine.common.wording import lower_first, upper_first
 from engine.decision.choice import NAMED_BY_HAND, gate_now
 from engine.decision.comparison import differences
-from engine.decision.statements import Statement, of_severity, words
+from engine.decision.statements import of_severity, words
 from engine.plan.types import FIRST_WITHIN
 from engine.report.change_log import Recommended, chosen_words, fresh_result_words
 from engine.report.context import ReportContext, bound_words
@@ -23,6 +23,8 @@ from engine.study.ledger import BoundOrigin, bound_origin
 
 if TYPE_CHECKING:
     from engine.release.scenarios import Choice
+
+_ELSEWHERE = {"limit_set_late"}  # the rule says it
 
 
 def recommendation(context: ReportContext) -> Recommendation:
@@ -40,7 +42,11 @@ def recommendation(context: ReportContext) -> Recommendation:
     # as they are today: what was true when the choice was made may have been mended since, by fresh runs for one
     cautions = [
         *_count_misleads(context, choice),
-        *map(member_text, of_severity(gate_now(context.study, choice), "caution")),
+        *(
+            words(each)
+            for each in of_severity(gate_now(context.study, choice), "caution")
+            if each.kind not in _ELSEWHERE
+        ),
     ]
     return Recommendation(
         letter=context.letter,
@@ -173,19 +179,3 @@ def late_rule_words(context: ReportContext) -> str:
     """The same of the plan's own bound; of the choice's where the plan has none."""
     planned = context.study.plan.decision.max_risk
     return late_words(context) if planned is None else _LATE[bound_origin(context.study, float(planned))]
-
-
-_MEMBER_TEXTS = {
-    "beaten_by_original": "By the straight trade-off that picked it, releasing the unaltered file would be better.",
-    "partial_run": "The released run is partial: some records found no partner.",
-    "near_limit": "The mean is close to the limit.",
-}
-"""Cautions whose words hold figures of eq. 6, or a number of records, that a member may not see."""
-_NOT_FOR_MEMBERS = {"uneven_group", "limit_set_late"}  # how much was changed; the rule says the other
-
-
-def member_text(caution: Statement) -> str:
-    """Return a caution as a member may read it; empty where it may not be read at all, or is read elsewhere."""
-    if caution.kind in _NOT_FOR_MEMBERS:
-        return ""
-    return _MEMBER_TEXTS.get(caution.kind) or words(caution)

@@ -291,7 +291,7 @@ def _prefers_rare(parameters: Mapping[str, str]) -> bool:
 
 
 def tables_tell(found: Detected, plan: Plan) -> TablesTell:
-    """The same for members of a board: whether something is found, without a figure.
+    """The same in short: whether something is found, without a figure.
 
     How many records were altered, and which, is either found or was not looked for where there is something that the
     attack does not know.

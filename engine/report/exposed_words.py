@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from engine.common.wording import listed, lower_first, plural
-from engine.report.coarse_counts import PLACES
 from engine.report.facts import EDITS
 from engine.report.recognised_words import columns_beside_keys, needs_all_keys
 
@@ -38,17 +37,13 @@ def _finder_words(findings: Findings) -> str:
 
 def new_words(findings: Findings) -> str:
     """How many records of the release have a combination of keys that no original record has, and whether anybody
-    looked if it is possible; empty where counts of the release do not tell that there is one."""
-    exposure = findings.exposure
-    new, before, after = exposure.new_after, exposure.cells_before, exposure.cells_after
+    looked if it is possible; empty where that is not told."""
+    new = findings.exposure.new_after
+    if new is None:
+        return ""
     if new == 0:
         return "Every record of the release has a combination that some original record has, too."
-    if new is not None:
-        records = f"{plural(new, 'record')} of the release {'has' if new == 1 else 'have'}"
-    elif after is not None and after > before and PLACES[findings.members_rate.counts] is None:
-        records = "Some records of the release (how many is withheld) have"
-    else:
-        return ""
+    records = f"{plural(new, 'record')} of the release {'has' if new == 1 else 'have'}"
     if any(check.name == EDITS for check in findings.checks):
         looked = "Nobody looked whether it is possible: no edit rules are declared."
     else:

@@ -1,8 +1,7 @@
 """The values that a report is made of: frozen records of figures and texts.
 
-They are what a member of a board may see.  Candidates are letters; there is no rate, no spec, no replicate, no internal
-name, no key and no path among them, and a small-cell risk is a count of people, never the share of eq. 6 as well (the
-two together would give the rate away).  Figures that do not exist are None.
+They are what a board may see: exact figures, the spec and the rate.  Candidates are letters; there is no replicate, no
+internal name, no key, no record and no path among them.  Figures that do not exist are None.
 """
 
 from __future__ import annotations
@@ -15,7 +14,6 @@ from engine.measures.base import Kind
 from engine.plan.context import ReleaseType
 from engine.report.ledger_facts import LedgerFacts
 from engine.report.loss_facts import AnalysisRuns, CoefficientRuns, Loss, ModelRow
-from engine.report.rate_facts import ChangeRow
 
 Better = Literal["lower", "higher"]
 """Which figures of a measure are better, as they are shown: of a signed change that is its size."""
@@ -99,8 +97,8 @@ class Threat:
 
 @dataclass(frozen=True)
 class Approved:
-    """The plan and its approval: number and day of the lock (empty without one), parameters as name and words (never a
-    rate), departures, and what happened since as day and words, of which ``plan_changes`` are changes of the plan
+    """The plan and its approval: number and day of the lock (empty without one), parameters as name and words,
+    departures, and what happened since as day and words, of which ``plan_changes`` are changes of the plan
     (None: findings of an earlier version do not say); ``run_rule`` says which run is released, ``ledger`` what came
     before (None: the log does not say)."""
 
@@ -117,9 +115,7 @@ class Approved:
 
 @dataclass(frozen=True)
 class MeasureRow:
-    """One measure: before, the mean over runs with its standard error, and the run to be released.  Figures of one that
-    is ``withheld`` are None (findings of an earlier version do not say, see
-    :func:`engine.report.redaction.is_withheld`)."""
+    """One measure: before, the mean over runs with its standard error, and the run to be released."""
 
     title: str
     kind: Kind
@@ -133,7 +129,6 @@ class MeasureRow:
     fresh: float | None
     fresh_se: float | None
     chosen_by: bool
-    withheld: bool | None = None
 
 
 @dataclass(frozen=True)
@@ -154,14 +149,12 @@ class Exposure:
 
     ``small_before`` people stand in small cells of the original; ``unaltered_after`` of those whose keys were not
     altered stand in small cells of the release; ``small_after`` counts everybody there, altered or not.
-    ``bound`` is a bound on the share of unaltered records in small cells (None: there is none), ``within_bound`` says
-    whether the run to be released meets it.  ``share_after`` is that share itself, which is None unless its readers may
-    know how many records were altered: with the count beside it, it tells.  Counts after are None where they are
-    withheld altogether.
+    ``share_after`` is the share of unaltered records in small cells, ``bound`` a bound on it (None: there is none),
+    ``within_bound`` says whether the run to be released meets it.
     ``matches_before`` and ``matches_after`` are the right matches to expect in small cells of somebody who knows the
-    keys of everybody and guesses at random among equal records (None in findings of an earlier version); to one decimal
-    where they are few and other counts tell it.
-    ``new_after`` altered records have a combination of keys that no original one has (None: withheld, or not counted).
+    keys of everybody and guesses at random among equal records (None in findings of an earlier version).
+    ``new_after`` altered records have a combination of keys that no original one has.  Counts after are None in a
+    bundle of an earlier version that withholds them.
     """
 
     fewest: int
@@ -275,12 +268,11 @@ class NamedTable:
 
 @dataclass(frozen=True)
 class Distance:
-    """The Hellinger distance of the analysed table (None where it is withheld), with and without small cells, and the
-    share of its cells that are small.
+    """The Hellinger distance of the analysed table, with and without small cells, and the share of its cells that are
+    small.
 
     ``moved`` is the total variation: the least share of records that would need other values to turn one table into
-    the other (None where it would tell how many were altered).  ``moved_low`` and ``moved_high`` are what the Hellinger
-    distance alone says of it.
+    the other (None in a bundle of an earlier version).
     """
 
     hellinger: float | None
@@ -288,8 +280,6 @@ class Distance:
     fewest: int
     small_cells: float
     moved: float | None = None
-    moved_low: float | None = None
-    moved_high: float | None = None
 
 
 @dataclass(frozen=True)
@@ -323,10 +313,9 @@ class Utility:
     """What users lose: percentages, means, associations, coefficients, named tables, distances; longest changes first.
 
     ``shares`` are the one-way percentages and the two-way ones that change most; ``tallies`` count all that were
-    compared (empty where that is withheld), and ``losses`` are the worst of all of them, in standard errors.
-    ``models`` say what the analyses predict; ``coefficient_runs`` and ``analysis_runs`` set them side by side for
-    lettered candidates.  Where figures after the swap would give the rate away, ``changes`` are all that is told of
-    them.  ``unused`` are attributes that the release alters and that no declared use looks at.
+    compared, and ``losses`` are the worst of all of them, in standard errors.  ``models`` say what the analyses
+    predict; ``coefficient_runs`` and ``analysis_runs`` set them side by side for lettered candidates.  ``unused`` are
+    attributes that the release alters and that no declared use looks at.
     """
 
     tolerances: Tolerances
@@ -342,7 +331,6 @@ class Utility:
     models: tuple[ModelRow, ...] = ()
     coefficient_runs: tuple[CoefficientRuns, ...] = ()
     analysis_runs: tuple[AnalysisRuns, ...] = ()
-    changes: tuple[ChangeRow, ...] = ()
     unused: tuple[str, ...] = ()
 
 

@@ -15,7 +15,6 @@ from engine.report.document import Picture
 from engine.report.map_model import map_model
 from engine.report.map_words import bars_words, bound_title
 from engine.report.pictures import map_picture
-from engine.report.rate_words import is_coarse
 from engine.report.words import figure
 
 if TYPE_CHECKING:
@@ -105,7 +104,7 @@ def _by_flag(rows: Sequence[Row], tolerance: str) -> Iterator[tuple[list[Row], s
 def percentages(findings: Findings) -> Picture | None:
     """Percentages before and after with the 45-degree line; None without any."""
     rows = [r for r in findings.utility.shares if not r.weighted]
-    if not rows or is_coarse(findings):
+    if not rows:
         return None
     canvas, axes = _canvas(5.2, 4.6)
     high = max(max(r.before, r.after) for r in rows) * 1.06 or 1

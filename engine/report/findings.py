@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 
 from engine.common.errors import EngineError
 from engine.common.untrusted import read_text
 from engine.report import codec
+from engine.report.extent_facts import Extent
 from engine.report.facts import (
     Approved,
     Certificate,
@@ -23,17 +24,16 @@ from engine.report.facts import (
     Utility,
 )
 from engine.report.map_facts import Map, Recommendation
-from engine.report.rate_facts import MembersRate
 from engine.report.recognised_facts import Recognised
 
-FORMAT = 1
+FORMAT = 2
 BOARD = "board.json"
-"""The file of a member's bundle that holds the findings."""
+"""The file of a board bundle that holds the findings."""
 
 
 @dataclass(frozen=True)
 class Findings:
-    """What a board sees of a recommendation: safe for members by what it can hold (see :mod:`engine.report.facts`)."""
+    """What a board sees of a recommendation: safe by what it can hold (see :mod:`engine.report.facts`)."""
 
     format: int
     cover: Cover
@@ -48,9 +48,9 @@ class Findings:
     checks: tuple[Check, ...]
     publish: Publish
     certificate: Certificate
-    members_rate: MembersRate = field(default_factory=MembersRate)
     recognised: Recognised | None = None  # absent from bundles of earlier versions
     claims: Claims | None = None  # the same
+    extent: Extent | None = None  # the same
 
     def to_json(self) -> str:
         """As JSON text, every declared field and nothing else."""
@@ -76,9 +76,9 @@ def _checked(findings: Findings) -> Findings:
 
 
 def read_board(path: str | Path) -> Findings:
-    """The findings of a member's bundle: of its folder, or of the file itself."""
+    """The findings of a board bundle: of its folder, or of the file itself."""
     path = Path(path)
-    candidates = (path / BOARD, path / "member" / BOARD)
+    candidates = (path / BOARD, path / "board" / BOARD)
     file = next((p for p in candidates if os.path.lexists(p)), None) if path.is_dir() else path
     if file is None:
         raise EngineError(f"'{path.name}' is no bundle for the board: it holds no {BOARD}")

@@ -1,4 +1,4 @@
-"""Facts of earlier studies of the same data that a member may read: no name, rate or figure of a candidate."""
+"""Facts of earlier studies of the same data that the board reads: no name or figure of a candidate."""
 
 from __future__ import annotations
 

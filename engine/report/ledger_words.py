@@ -1,4 +1,4 @@
-"""The ledger of a study as a member may read it: facts of earlier studies, and sentences on them."""
+"""The ledger of a study as the board reads it: facts of earlier studies, and sentences on them."""
 
 from __future__ import annotations
 
@@ -6,12 +6,11 @@ from typing import TYPE_CHECKING
 
 from engine.common.wording import listed, lower_first, plural
 from engine.report.ledger_facts import EarlierFacts, LedgerFacts
-from engine.report.logged import without_values
 from engine.study.decision_log import LoggedChange
 from engine.study.ledger import decision_words, ledger_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Sequence
 
     from engine.report.redaction import Redactor
     from engine.study.ledger import EarlierStudy
@@ -27,14 +26,14 @@ _TOLD = {
     "decision.risk": "risk measure",
     "decision.utility": "utility measure",
 }
-"""Entries of a plan whose earlier and later values a member reads, by their titles; others are only named."""
+"""Titles of entries of a plan that a board knows by other names."""
 _SAME = "the same data"
 UNKNOWN = "The log does not say whether there were earlier studies of the same data."
 NONE = "No earlier study of the same data is known."
 
 
 def ledger_facts(study: Study, redact: Redactor) -> LedgerFacts | None:
-    """What a member may read of what came before a study; None where its log does not say."""
+    """What came before a study; None where its log does not say."""
     ledger = ledger_of(study)
     if ledger is None:
         return None
@@ -56,23 +55,16 @@ def _earlier(study: EarlierStudy, redact: Redactor) -> EarlierFacts:
         choices=study.choices,
         decision=decision_words(study.decision) if study.decision else "",
         bounds=tuple(redact(f"{bound:g}") for bound in dict.fromkeys((*planned, *study.bounds_chosen))),
-        differences=_difference_words(map(LoggedChange.read, study.differences), redact),
+        differences=_difference_words([LoggedChange.read(each) for each in study.differences], redact),
         later=bool(study.later),
         certain=study.certain,
     )
 
 
-def _difference_words(changes: Iterable[LoggedChange], redact: Redactor) -> tuple[str, ...]:
-    """Differences of two plans: what a member may compare with its values, and the rest by name."""
-    told, named = [], []
-    for change in changes:
-        if title := _TOLD.get(change.entry):
-            told.append(redact(f"{title} {change.words}"))
-        elif change.entry:
-            named.append(without_values(change.entry) or change.entry.replace(".", " ").replace("_", " "))
-        else:
-            told.append(redact(change.words))
-    return (*told, *dict.fromkeys(f"another entry for {name}" for name in named))
+def _difference_words(changes: Sequence[LoggedChange], redact: Redactor) -> tuple[str, ...]:
+    """Differences of two plans, each with its values."""
+    titles = [_TOLD.get(change.entry, change.entry.replace(".", " ").replace("_", " ")) for change in changes]
+    return tuple(redact(f"{title} {change.words}".lstrip()) for title, change in zip(titles, changes, strict=True))
 
 
 def ledger_summary(ledger: LedgerFacts | None) -> list[str]:

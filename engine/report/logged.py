@@ -1,4 +1,4 @@
-"""The decision log as a member may read it, in the order in which things happened."""
+"""The decision log as the board reads it, in the order in which things happened."""
 
 from __future__ import annotations
 
@@ -32,30 +32,12 @@ _LOGGED = {*LOG_TEXTS, *CHANGE_TEXTS, "rechecked"}
 _AT_BEGINNING = {"plan", "locked", "deviation"}
 """Entries that a sweep makes before it draws anything."""
 _MOMENTS = 2.0  # seconds in which it makes them
-_ENTRIES = {
-    "space.rates": "the swap rates",
-    "space.specs": "the list of candidates",
-    "space.swap_sizes": "the numbers of attributes exchanged together",
-    "space.all_specs": "whether all candidates are considered",
-    "mechanisms": "the methods and their settings",
-    "space.replicates": "the number of runs",
-    "decision.probability": "how many single runs must meet the bound on risk",
-    "decision.realisation": "which run is released",
-}
-"""Entries of a plan whose values a member may not see, in words."""
 
 
 def change_text(entry: str, words: str, redact: Redactor) -> str:
-    """A change of the plan as a sentence, without values that a member may not see; ``entry`` may be empty."""
-    if title := without_values(entry):
-        return f"Different: {title}"
+    """A change of the plan as a sentence; ``entry`` may be empty."""
     title = entry.replace(".", " ").replace("_", " ")
     return upper_first(redact(f"{title}: {words}" if title else words))
-
-
-def without_values(entry: str) -> str:
-    """The title of an entry whose values a member may not see; empty for any other entry."""
-    return next((title for name, title in _ENTRIES.items() if entry == name or entry.startswith(name + ".")), "")
 
 
 @dataclass(frozen=True)
@@ -166,7 +148,7 @@ def _rechecks(log: Sequence[Entry], chosen: Entry) -> bool:
 
 
 def _entry_text(log: Sequence[Entry], place: int, redact: Redactor) -> str:
-    """An entry of the log as a member may read it."""
+    """An entry of the log as the board reads it."""
     entry = log[place]
     if entry.event == "plan":
         return KEY_FIXED if entry.detail.get(ENTRY) else LOG_TEXTS["plan"]

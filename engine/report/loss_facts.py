@@ -1,4 +1,4 @@
-"""Facts about what users lose and about models, safe for members like :mod:`engine.report.facts`."""
+"""Facts about what users lose and about models."""
 
 from __future__ import annotations
 

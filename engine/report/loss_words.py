@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from engine.common.wording import listed, plural
-from engine.measures.distortion import outward
 from engine.report.losses import worst
-from engine.report.rate_words import place_words, worst_change_rows, worst_changes
 from engine.report.words import figure, percent
 
 if TYPE_CHECKING:
@@ -26,13 +23,6 @@ def worst_losses(utility: Utility, most: int = 3) -> list[str]:
     """The worst losses that are beyond the tolerances in sentences' ends, worst first; where none is, the largest
     change, which is said to be within them; an empty list where nothing changes."""
     predicted = {model.analysis: model.predicts for model in utility.models}
-    if utility.changes:
-        changes = [
-            replace(row, table=_analysis(row.table, predicted.get(row.table, ""))) if row.kind == "coefficient" else row
-            for row in utility.changes
-        ]
-        flagged = [row for row in changes if row.flagged]
-        return worst_changes(flagged, most, utility.tolerances) or worst_changes(changes, 1)
     losses = worst(utility, len(utility.losses))
     beyond = [loss for loss in losses if loss.flagged][:most]
     if beyond:
@@ -43,7 +33,7 @@ def worst_losses(utility: Utility, most: int = 3) -> list[str]:
 def beyond_words(utility: Utility) -> str:
     """How many figures are beyond the tolerances, before the worst of them are named; empty where nothing changes."""
     flagged, judged = flagged_of(utility)
-    if not judged or not (utility.changes or utility.losses):
+    if not judged or not utility.losses:
         return ""
     of = f"{plural(judged, 'figure')} that users would compute and that the release can change"
     if not flagged:
@@ -51,18 +41,13 @@ def beyond_words(utility: Utility) -> str:
     return f"Of {of}, {flagged:,} {'changes' if flagged == 1 else 'change'} by more than the tolerances. The worst:"
 
 
-CHANGES_WITHHELD = (
-    "Which figures change, and how far, is withheld: it would tell how many records were altered. Of declared analyses "
-    "and tables, where there are any, none has a figure beyond the tolerances."
-)
-"""What stands where only declared analyses and tables are told, and none of them is flagged."""
-
-
-def names_tolerances(utility: Utility, most: int = 3) -> bool:
-    """Whether the worst losses are told by the tolerances: a size is not told, or nothing is beyond them."""
-    flagged = worst_change_rows(row for row in utility.changes if row.flagged)[:most]
-    is_unsized = any(row.relative is None and row.errors is None for row in flagged)
-    return is_unsized or not any(row.flagged for row in (utility.changes or utility.losses))
+def place_words(table: str, level: str, *, of_mean: bool = False) -> str:
+    """A figure by name: of a percentage of several attributes each with its level, as far as commas in the levels leave
+    that clear."""
+    attributes, levels = table.split(" × "), level.split(", ")
+    if 1 < len(attributes) == len(levels):
+        return " and ".join(f"{name}: {value}" for name, value in zip(attributes, levels, strict=True))
+    return f"{'mean of ' if of_mean else ''}{table}, {level}"
 
 
 def loss_words(loss: Loss, predicts: str = "") -> str:
@@ -93,20 +78,13 @@ def _size(relative: float) -> str:
     return f"{100 * abs(relative):.3g} %" if abs(relative) < 10 else f"{abs(relative):.0f} times"
 
 
-def flagged_of(utility: Utility) -> tuple[int | None, int]:
-    """How many figures are beyond the tolerances (None: withheld), of how many that the release can change."""
-    flagged = sum(tally.flagged for tally in utility.tallies) if utility.tallies else None
-    return flagged, sum(tally.eligible for tally in utility.tallies)
-
-
-FLAGS_WITHHELD = "How many figures are beyond the tolerances is withheld: it would tell how many records were altered."
-"""What stands for the number of figures that are flagged."""
+def flagged_of(utility: Utility) -> tuple[int, int]:
+    """How many figures are beyond the tolerances, of how many that the release can change."""
+    return sum(tally.flagged for tally in utility.tallies), sum(tally.eligible for tally in utility.tallies)
 
 
 def flags_words(utility: Utility) -> str:
     """How many figures of each kind are beyond the tolerances, of how many, and what no release can change."""
-    if not utility.tallies:
-        return FLAGS_WITHHELD
     parts = [f"{t.flagged:,} of {t.eligible:,} {t.kind}" for t in utility.tallies if t.eligible]
     if not parts:
         return "No figure that users would compute can be changed by the release."
@@ -125,8 +103,7 @@ def flags_words(utility: Utility) -> str:
 
 def flagged_tables(utility: Utility) -> list[str]:
     """The tables, columns and analyses of which a figure is flagged, each once."""
-    rows = [row.table for row in utility.changes if row.flagged] or [loss.of for loss in utility.losses if loss.flagged]
-    return list(dict.fromkeys(rows))
+    return list(dict.fromkeys(loss.of for loss in utility.losses if loss.flagged))
 
 
 def flagged_places(utility: Utility, most: int = 6) -> str:
@@ -163,22 +140,9 @@ def model_words(model: ModelRow) -> str:
     return f"A positive coefficient stands for more of this: {model.predicts}.{compared}"
 
 
-_WIDEST = 10
-"""How many times the least share of records the largest may be, so that both are worth telling."""
-_LITTLE = 0.02
-"""A largest share that is worth telling whatever the least one."""
-
-
 def moved_words(distance: Distance) -> str:
-    """What the Hellinger distance stands for; empty where it is withheld or could stand for nearly anything."""
-    if distance.hellinger is None or distance.moved_low is None or distance.moved_high is None:
-        return ""
-    if distance.moved is not None:
-        return f"as if {_share(distance.moved)} of the records had other values"
-    low, high = outward(distance.moved_low, distance.moved_high)
-    if high > max(_WIDEST * low, _LITTLE):
-        return ""
-    return f"as if between {_share(low)} and {_share(high)} of the records had other values"
+    """The share of records that stands for the distance; empty where a bundle does not tell it."""
+    return "" if distance.moved is None else f"as if {_share(distance.moved)} of the records had other values"
 
 
 def _share(value: float) -> str:

@@ -1,4 +1,4 @@
-"""Facts of the map and of the recommendation on it, safe for members like :mod:`engine.report.facts`."""
+"""Facts of the map and of the recommendation on it."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ class CandidateRow:
     ``safer_by`` and ``more_useful_by`` compare it with the recommended one (negative: riskier, less useful), each with
     whether that is beyond the noise; ``share`` is the share of ``shared_runs``, those that all candidates have, in
     which it is on the frontier; ``within`` of its ``runs`` meet the bound (None: no bound, or an earlier version's
-    findings). One that ``dominates`` the recommended one is, on average and before anything is rounded, at least as
-    safe and as useful, and better in one of the two. One that is ``also_within`` is no neighbour on the frontier and
+    findings). One that ``dominates`` the recommended one is, on average, at least as safe and as useful, and
+    better in one of the two. One that is ``also_within`` is no neighbour on the frontier and
     has a letter because it meets the bound; one with ``too_few_runs`` cannot show that it does.  One ``at_most_tried``
     exchanges the largest share of records of several that the plan tries.
     """
@@ -62,8 +62,8 @@ class Spread:
 class Map:
     """The frontier: titles, units and better directions of its axes, counts, the lettered candidates, doing nothing.
 
-    ``frontier`` has the (utility, risk) of all candidates on it, ``others`` the rough places of the rest, on a grid on
-    which none of them can be told apart.  ``bound`` is in words; ``n_within`` counts candidates within the bound.
+    ``frontier`` has the (utility, risk) of all candidates on it, ``others`` the places of the rest, of very many on a
+    coarse grid.  ``bound`` is in words; ``n_within`` counts candidates within the bound.
     ``recall`` is the share of the true frontier that the runs are expected to find, rather too high than too low; None
     where it is unknown, or in findings of an earlier version.  ``risk_jointly`` says whether the risk judges all tables
     of a release together; None where there is one table.  ``bound_at`` is the bound on the axis of risk: that of a
@@ -95,7 +95,6 @@ class Map:
     risk_jointly: bool | None = None
     bound_at: float | None = None
     bound_asked: float | None = None
-    tells_rate: bool = False
     adds_runs: bool = False
 
 

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 from engine.common.wording import listed, plural
 from engine.frontier.recall import REDRAWS
-from engine.report.redaction import is_count_title, is_one_digit_title
-from engine.report.words import bar, bar_is_rounded, figure
+from engine.report.redaction import is_count_title
+from engine.report.words import bar, figure
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -42,16 +42,15 @@ def compared_words(findings: Findings) -> str:
 
 def bars_words(findings: Findings) -> str:
     """What the bars on the map are, and of which candidates there are none."""
-    without_bar, rounded, drawn = [], False, False
+    without_bar, drawn = [], False
     for axis in ("risk", "utility"):
         pairs = [(c.letter, getattr(c, axis), getattr(c, f"{axis}_se")) for c in findings.map.candidates]
         missing = [letter for letter, value, se in pairs if value is not None and bar(value, se) is None]
         drawn |= len(missing) < len(pairs)
         without_bar += [axis if len(missing) == len(pairs) else f"the {axis} of {listed(missing)}"] if missing else []
-        rounded |= any(bar_is_rounded(value, se) for _, value, se in pairs)
     if not drawn:
-        return "no bars of errors are drawn, as none is known, shown or larger than the rounding"
-    sentence = "bars are two standard errors of the average" + (", rounded up where figures are rounded" * rounded)
+        return "no bars of errors are drawn, as none is known"
+    sentence = "bars are two standard errors of the average"
     if without_bar:
         sentence += f"; none are drawn for {listed(without_bar)}"
     return sentence
@@ -110,18 +109,6 @@ def _beaten_by_nothing(findings: Findings) -> list[str]:
         "Doing nothing is not counted among the candidates: it beats those on the frontier that are riskier on "
         f"average{named}, as it changes nothing."
     ]
-
-
-def rounded_words(findings: Findings) -> str:
-    """That figures are rounded, where they are so far that candidates look equal or beaten that are not."""
-    is_one_digit = is_one_digit_title(findings.map.utility_title)
-    if not is_one_digit and findings.members_rate.step == "exact":
-        return ""
-    digits = "one digit" if is_one_digit or findings.members_rate.step != "two digits" else "two digits"
-    return (
-        f"Figures of utility are rounded to {digits}: a candidate of the frontier may look beaten by another one, and "
-        "circles may lie on each other."
-    )
 
 
 def bound_title(board_map: Map) -> str:

@@ -7,30 +7,28 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from engine.plan.uses import no_use_sentence
-from engine.report import answers, figures, like_with_like, loss_words
-from engine.report.candidate_words import on_frontier, standing_words, utility_words
+from engine.report import answers, figures, loss_words
+from engine.report.candidate_words import on_frontier, standing_words
 from engine.report.certainty import UNBEATEN, certainty, evidence, noise_words
 from engine.report.claims import statements, unsaid_words
-from engine.report.coarse_counts import PLACES
 from engine.report.coherence import check_rows, coherence, idle_checks
 from engine.report.decision_asked import decision_words
 from engine.report.exposed_words import harm_words, new_words
 from engine.report.ledger_words import earlier_sentences
 from engine.report.losses import worst
-from engine.report.map_words import bound_line_words, compared_words, counts_words, rounded_words
+from engine.report.map_words import bound_line_words, compared_words, counts_words
 from engine.report.page_one import page_one
 from engine.report.parameters import NOTHING, TABLES_TITLE, besides_words, parameter_rows
-from engine.report.rate_words import error_words, is_coarse, place_words, rate_words, relative_words, worst_change_rows
 from engine.report.recognised_words import all_but_one_words
 from engine.report.run_words import tells_share
+from engine.report.small_cells import bound_check_words, share_words, small_cell_rows
 from engine.report.template_reader import document
-from engine.report.unchanged_words import unchanged_words
 
 if TYPE_CHECKING:
     from engine.report.document import Document
     from engine.report.findings import Findings
 
-BANNER = "CONFIDENTIAL: for members of the disclosure review board"
+BANNER = "CONFIDENTIAL: for the disclosure review board"
 """What stands on every page where the plan gives no classification."""
 _SENTENCES = (
     *(decision_words, answers.summary, answers.risk_sentence, answers.small_words, answers.omissions),
@@ -45,7 +43,6 @@ _SENTENCES = (
         compared_words,
         counts_words,
         noise_words,
-        rounded_words,
         page_one,
     ),
 )
@@ -61,7 +58,6 @@ def memo(findings: Findings) -> Document:
 def names_of(findings: Findings) -> dict[str, Any]:
     """What the templates of memo and slides can use: the parts of findings, sentences on them, and a few choices."""
     return {
-        # not vars(): a bundle of an earlier version lacks fields that have a default
         **{part.name: getattr(findings, part.name) for part in fields(findings)},
         **{sentence.__name__: sentence(findings) for sentence in _SENTENCES},
         "banner": findings.cover.classification or BANNER,
@@ -75,7 +71,6 @@ def names_of(findings: Findings) -> dict[str, Any]:
         "idle_checks": idle_checks(findings.checks),
         "earlier_sentences": earlier_sentences(findings.approved.ledger),
         "largest_changes": partial(answers.largest_changes, findings),
-        "utility_words": partial(utility_words, findings),
         "besides_words": besides_words(findings.publish.include),
         "standing_words": partial(standing_words, findings),
         "on_frontier": on_frontier,
@@ -83,23 +78,17 @@ def names_of(findings: Findings) -> dict[str, Any]:
         "has_declared": _has_declared(findings),
         "flagged_places": loss_words.flagged_places(findings.utility),
         **_losses(findings),
-        "rate_words": rate_words(findings),
-        "is_coarse": is_coarse(findings),
-        "relative_words": relative_words,
-        "error_words": error_words,
-        "place_words": place_words,
+        "extent_sentences": answers.extent_sentences(findings.extent),
     }
 
 
 def _losses(findings: Findings) -> dict[str, Any]:
     """What the tables of ``templates/losses.txt`` are made of."""
     return {
-        "small_cell_rows": like_with_like.small_cell_rows(findings),
-        "share_words": like_with_like.share_words,
-        "released_digits": PLACES[findings.members_rate.counts],
-        "bound_check_words": like_with_like.bound_check_words(findings),
+        "small_cell_rows": small_cell_rows(findings),
+        "share_words": share_words,
+        "bound_check_words": bound_check_words(findings),
         "worst_losses": worst(findings.utility, 10),
-        "worst_change_rows": worst_change_rows(findings.utility.changes),
         "numbered_log": [(number, *row) for number, row in enumerate(findings.approved.changes, 1)],
         "new_words": new_words(findings),
         "harm_words": harm_words(findings),
@@ -109,7 +98,6 @@ def _losses(findings: Findings) -> dict[str, Any]:
         "unsaid_words": unsaid_words(findings),
         "RANKED": loss_words.RANKED,
         "UNBEATEN": UNBEATEN,
-        "unchanged_words": unchanged_words(findings),
         "unused_words": no_use_sentence(findings.utility.unused),
     }
 
@@ -129,8 +117,7 @@ def _undeclared(findings: Findings) -> list[str]:
     """What was not compared because the plan names none of it."""
     utility, numeric = findings.utility, findings.design.numeric
     names_tables = dict(findings.approved.parameters).get(TABLES_TITLE, NOTHING) != NOTHING
-    # of named tables members may be told no attributes
-    has_large = names_tables if not utility.tables else any(len(table.attributes) > 2 for table in utility.tables)
+    has_large = any(len(table.attributes) > 2 for table in utility.tables)
     kinds = (
         ("means and correlations of numeric columns", numeric),
         ("regressions", utility.models or utility.coefficients),

@@ -17,12 +17,10 @@ from engine.report.answers import (
 from engine.report.candidate_words import preferred_words, tried_words
 from engine.report.certainty import conclusion, fresh_runs, frontier_words, recommended, spread_words
 from engine.report.decision_asked import decision_words, is_decided
-from engine.report.exposed_counts import DIRECTIONS, direction
-from engine.report.like_with_like import bound_check_words
-from engine.report.loss_words import CHANGES_WITHHELD, beyond_words, names_tolerances
-from engine.report.rate_words import is_coarse
+from engine.report.loss_words import beyond_words
 from engine.report.recognised_words import finding_words, learnt_words, recognised_sentences
 from engine.report.run_words import fresh_beside
+from engine.report.small_cells import DIRECTIONS, bound_check_words, direction
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -73,13 +71,11 @@ def page_one(findings: Findings) -> PageOne:
 
 
 def _worst_losses(findings: Findings) -> str:
-    """The worst losses, and what the tolerances are where no sizes are told."""
+    """The worst losses, and what the tolerances are where none is beyond them."""
     text, at = _numbered(largest_losses(findings)), findings.utility.tolerances
     if not text:
-        return CHANGES_WITHHELD if is_coarse(findings) else "No figure that users would compute changes."
-    if findings.utility.changes:
-        text += " Annex A tells the chair the sizes."
-    if not names_tolerances(findings.utility):
+        return "No figure that users would compute changes."
+    if any(row.flagged for row in findings.utility.losses):
         return text
     return (
         f"{text} The tolerances are {at.se:.3g} times what chance alone does to a figure from so many records, or "

@@ -1,6 +1,6 @@
 """Changes by place in a release: persons and households by area before and after, and distances at each level.
 
-Counts by area of the original, and how far a release is from them, are for the analyst and the chair alone.
+Counts by area of the original, and how far a release is from them, are for the analyst and the board.
 """
 
 from __future__ import annotations

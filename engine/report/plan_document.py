@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from engine.common.errors import EngineError, Remedy, UsageError
 from engine.common.os_support import reason_of, write_private
-from engine.common.wording import listed, plural, upper_first
+from engine.common.wording import listed, upper_first
 from engine.measures import call
 from engine.measures.planned import comparable_calls, deciding_column, releases_several_tables
 from engine.mechanisms import mechanism
@@ -20,7 +20,6 @@ from engine.report import parameters as in_words
 from engine.report.describe import occupancy
 from engine.report.docx_file import docx_bytes
 from engine.report.html_file import html_text
-from engine.report.logged import change_text
 from engine.report.memo import BANNER
 from engine.report.plan_counts import NO_DATA, at_most, candidates_words
 from engine.report.public_wording import methods_paragraph
@@ -41,8 +40,6 @@ if TYPE_CHECKING:
     from engine.report.document import Document
     from engine.report.plan_counts import PlanCounts
 
-CHAIR_BANNER = "For the chair of the disclosure review board only: it names the rates"
-"""What stands on every page of the version with rates and settings."""
 FORMATS: dict[str, Callable[[Document], bytes]] = {
     ".docx": docx_bytes,
     ".html": lambda document: html_text(document).encode(),
@@ -50,26 +47,23 @@ FORMATS: dict[str, Callable[[Document], bytes]] = {
 """What makes the file's content, by its ending."""
 
 
-def plan_document(plan: Plan, counts: PlanCounts | None = None, *, rates: bool = False) -> Document:
-    """The document; ``counts`` are those of the data, ``rates`` makes the chair's version.
+def plan_document(plan: Plan, counts: PlanCounts | None = None) -> Document:
+    """The document; ``counts`` are those of the data.
 
-    Members never see a rate, another number among the settings of a method, combinations of roles named one by one,
-    a path, or the digest of the lock, against which guessed rates could be tried; so the template does not get them
-    for members.  A damaged lock is an :class:`EngineError`, an unknown measure or mechanism a :class:`UsageError`.
+    A damaged lock is an :class:`EngineError`, an unknown measure or mechanism a :class:`UsageError`.
     """
     calls = comparable_calls(plan)
-    redact = Redactor.of_plan(plan, calls, settings=rates)
+    redact = Redactor({}, calls)
     names = {
-        "chair": rates,
         "has_data": counts is not None,
         "NO_DATA": NO_DATA,
-        **_about(plan, redact, chair=rates),
+        **_about(plan, redact),
         **_data(plan, counts.data if counts else None),
-        **_candidates(plan, counts, chair=rates),
+        **_candidates(plan, counts),
         **_rule(plan, calls, candidates_words(plan, counts)),
         **_public(plan, redact),
         "methods": [
-            _method(declared, redact, chair=rates)
+            _method(declared, redact)
             for declared in plan.mechanisms
             if not declared.by_roles or declared.grid  # the random swap as published stands among the candidates
         ],
@@ -96,30 +90,21 @@ def _judged(kind: Kind, named: str | None, plan: Plan, calls: tuple[MeasureCall,
     raise UsageError(f"decision {kind} is '{named}', which is not a measure of {kind}; name one of them")
 
 
-def _about(plan: Plan, redact: Redactor, *, chair: bool) -> dict[str, Any]:
+def _about(plan: Plan, redact: Redactor) -> dict[str, Any]:
     """Who asks for what, the approval, and the texts of the plan."""
     about, lock = plan.about, plan.lock
     texts = {name: redact(value) for name, value in vars(about).items() if name != "release_type"}
-    banners = [about.classification, CHAIR_BANNER] if chair else [about.classification or BANNER]
     return {
         "about": SimpleNamespace(**texts, release_type=about.release_type),
-        "banner": ". ".join(filter(None, banners)),
+        "banner": about.classification or BANNER,
         "title": redact(plan.publish.title),
-        "lock": lock
-        and SimpleNamespace(number=lock.number, by=lock.by, at=lock.at, digest=lock.digest if chair else ""),
-        "departures": _departures(plan, redact, rates=chair),
+        "lock": lock and SimpleNamespace(number=lock.number, by=lock.by, at=lock.at, digest=lock.digest),
+        "departures": tuple(upper_first(redact(each.sentence)) for each in departures(plan).values()),
         "intruder": redact(plan.threat.intruder),
         "harm": redact(plan.threat.harm),
         "published_tables": plan.threat.published_tables,
         "public_files": redact.all(in_words.file_names(plan)),
     }
-
-
-def _departures(plan: Plan, redact: Redactor, *, rates: bool) -> tuple[str, ...]:
-    departed = departures(plan)
-    if rates:
-        return tuple(upper_first(redact(departure.sentence)) for departure in departed.values())
-    return tuple(change_text(departure.entry, departure.words, redact) for departure in departed.values())
 
 
 def _data(plan: Plan, data: Microdata | None) -> dict[str, Any]:
@@ -170,26 +155,24 @@ def _attribute(part: AttributePlan, data: Microdata | None, j: int) -> tuple[Att
     return part, label, data.domain.shape[j], in_words.coding_words(part, levels)
 
 
-def _method(declared: MechanismPlan, redact: Redactor, *, chair: bool) -> tuple[Any, list[tuple[Parameter, str]]]:
+def _method(declared: MechanismPlan, redact: Redactor) -> tuple[Any, list[tuple[Parameter, str]]]:
     """A method and its parameters with what is tried of them."""
     method, grid = mechanism(declared.name), dict(declared.grid)
     for name in grid:
         method.parameter(name)  # refuses an unknown one
-    return method, [(p, _values(p, grid.get(p.name), redact, settings=chair)) for p in method.parameters]
+    return method, [(p, _values(p, grid.get(p.name), redact)) for p in method.parameters]
 
 
-def _values(parameter: Parameter, tried: tuple[str, ...] | None, redact: Redactor, *, settings: bool) -> str:
-    """What is tried of a parameter; numbers and free texts may tell the extent, and whether it is the default too."""
+def _values(parameter: Parameter, tried: tuple[str, ...] | None, redact: Redactor) -> str:
+    """What is tried of a parameter, and whether it is the default."""
     values = tried or (() if parameter.default is None else (parameter.default,))
     if tried is None and parameter.kind == "text" and not parameter.default:
         return "none (default)"
-    if not settings and parameter.kind in ("decimal", "whole", "text"):
-        return f"{plural(max(1, len(values)), 'value')}, which the chair has"
     texts = [redact(parameter.canonical(value)).replace("+", ", ") or "none named" for value in values]
     return "; ".join(texts) + ("" if tried else " (default)")
 
 
-def _candidates(plan: Plan, counts: PlanCounts | None, *, chair: bool) -> dict[str, Any]:
+def _candidates(plan: Plan, counts: PlanCounts | None) -> dict[str, Any]:
     """The space of candidates, and how many there are."""
     space = plan.space
     fields = ("search", "all_specs", "swap_sizes", "budget", "adaptive", "replicates")
@@ -200,9 +183,9 @@ def _candidates(plan: Plan, counts: PlanCounts | None, *, chair: bool) -> dict[s
         "ROLE_WORDS": in_words.ROLE_WORDS,
         "true_swap": in_words.true_swap_words(plan),
         "n_rates": len(space.rates),
-        "rates": listed(map(percent, space.rates)) if chair else "",
+        "rates": listed(map(percent, space.rates)),
         "n_specs": len(space.specs),
-        "specs": space.specs if chair else (),
+        "specs": space.specs,
         "swapped": _names(plan.swap_candidates, plan),
         "free": _names([name for name in plan.names if name not in (*space.fix, *space.change)], plan),
         "space_counts": counts and counts.space,

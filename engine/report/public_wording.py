@@ -24,20 +24,16 @@ def methods_paragraph(*, title: str, extent: str, wording: str, swap: bool, n_ta
     return " ".join(" ".join(texts("methods.txt", names)).split())
 
 
-def match_words(exposure: Exposure, is_rounded: bool, is_exactly_none: bool = False) -> str:
+def match_words(exposure: Exposure, is_exactly_none: bool = False) -> str:
     """Return what the sentence on apparent matches means in this file, for the board; users are told no more."""
-    return " ".join(part for part in match_parts(exposure, is_rounded, is_exactly_none) if part)
+    return " ".join(part for part in match_parts(exposure, is_exactly_none) if part)
 
 
-def match_parts(exposure: Exposure, is_rounded: bool, is_exactly_none: bool) -> tuple[str, str]:
+def match_parts(exposure: Exposure, is_exactly_none: bool) -> tuple[str, str]:
     """The same in two parts: what it means, and why users are told no more (empty where it needs no saying)."""
     after, unaltered = exposure.small_after, exposure.unaltered_after
-    about = "about " if is_rounded else ""
     if after is None or unaltered is None:
-        return (
-            "How many records in small cells of this file are unaltered, so that a match with them is true, is "
-            "withheld: it would tell how many records were altered. A match with one of the others is false."
-        ), ""
+        return "", ""
     if not after:
         return (
             "No record stands in a small cell of this file, so nobody who knows the keys alone finds an apparent "
@@ -45,17 +41,17 @@ def match_parts(exposure: Exposure, is_rounded: bool, is_exactly_none: bool) -> 
         ), ""
     if unaltered >= after:
         return (
-            f"In this file {about}{plural(after, 'record')} in small cells {'is' if after == 1 else 'are'} unaltered, "
+            f"In this file {plural(after, 'record')} in small cells {'is' if after == 1 else 'are'} unaltered, "
             "and none is altered: a match with one of them is true. That a match may be false holds for the method."
         ), "Users are told no more, since more would tell an intruder which matches to trust."
-    of = f"Of {about}{plural(after, 'record')} in small cells of this file"
+    of = f"Of {plural(after, 'record')} in small cells of this file"
     if not unaltered and is_exactly_none:
         which = "it" if after == 1 else "one of them"
         why = "Users are not told so, since that would tell an intruder which matches not to trust."
         return f"{of} none is unaltered: a match with {which} is false.", why
-    other = "the other" if after - unaltered == 1 and not about else "one of the others"
+    other = "the other" if after - unaltered == 1 else "one of the others"
     are = "is" if unaltered == 1 else "are"
     return (
-        f"{of} {about}{unaltered:,} {are} unaltered: a match with {other} is false.",
+        f"{of} {unaltered:,} {are} unaltered: a match with {other} is false.",
         "Users are not told how many these are, since that would tell an intruder how far to trust a match.",
     )

@@ -1,8 +1,7 @@
-"""Facts on what an intruder would recognise, as a member of a board may see them.
+"""Facts on what an intruder would recognise.
 
 Counts are of the original, on keys that the release shows as they are or on sets of keys that anybody can tabulate
-there.  What published tables of the original tell of the exchange is said as yes or no: a figure of it would give the
-number of altered records away.
+there.
 """
 
 from __future__ import annotations
@@ -53,8 +52,7 @@ class Recognised:
     these are records or households.  ``all_but_one`` are the sets of all keys but one, in the order of the key left out
     (empty where there are few keys or very many, and in findings of an earlier version); ``sensitive`` are the
     attributes that the plan declares sensitive.  ``finding`` is the verdict of all attacks without its figure, and
-    ``verdict`` the whole of it where members are told how many records were altered (both None in findings of an
-    earlier version).
+    ``verdict`` the whole of it (both None in findings of an earlier version).
     """
 
     fewest: int

@@ -1,4 +1,4 @@
-"""Sentences for the members of a board on other keys and on published tables of the original, from findings alone."""
+"""Sentences for the board on other keys and on published tables of the original, from findings alone."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def recognised_sentences(findings: Findings) -> list[str]:
 
 
 def finding_words(findings: Findings) -> str:
-    """The verdict of the attacks on the release, with its figure where members may see it; empty in a bundle of an
+    """The verdict of the attacks on the release, with its figure; empty in a bundle of an
     earlier version."""
     facts = findings.recognised
     if facts is None or facts.finding is None:

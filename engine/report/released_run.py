@@ -1,15 +1,14 @@
-"""The run to be released, as a member may read of it: its place among its siblings, and what stands against it."""
+"""The run to be released, its place among its siblings, and what stands against it."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from engine.decision import gate
 from engine.decision.choice import obstacles_now
-from engine.decision.statements import Statement, words
+from engine.decision.statements import words
 from engine.frontier.chance import run_quantiles, share_within
 from engine.frontier.risk_utility_map import check_realisation
 from engine.report.map_facts import ReleasedRun
@@ -27,14 +26,11 @@ if TYPE_CHECKING:
 
 
 def run_facts(context: ReportContext, choice: Choice) -> ReleasedRun:
-    """Where the run to be released stands, in figures as members see them."""
-    k = context.view.risk
-    return standing(context.study, context.view, choice, context.results, lambda values: context.shown(k, values))
+    """Where the run to be released stands, in figures."""
+    return standing(context.study, context.view, choice, context.results)
 
 
-def standing(
-    study: Study, view: RiskUtilityMap, choice: Choice, results: Results, shown_as: Callable[[np.ndarray], np.ndarray]
-) -> ReleasedRun:
+def standing(study: Study, view: RiskUtilityMap, choice: Choice, results: Results) -> ReleasedRun:
     """Where the run to be released stands; eq. 6 is shown as a count of records (``results``), its place is by the
     share."""
     index, k = study.find(choice.label)[0].index, view.risk
@@ -50,8 +46,8 @@ def standing(
     if asked is not None:
         quantile = float(run_quantiles(losses, np.zeros(len(losses), np.int64), 1, asked).quantile[0])
     sign = -1 if call.measure.better == "higher" else 1
-    figures = np.array([released[0] if len(released) else np.nan, losses.mean() if len(losses) else np.nan, quantile])
-    shown = [optional(value) for value in shown_as(sign * figures).tolist()]
+    figures = (released[0] if len(released) else np.nan, losses.mean() if len(losses) else np.nan, quantile)
+    shown = [optional(float(sign * value)) for value in figures]
     again = gate.counted_losses(view, study.runs.of([index], "fresh"))
     fresh = share_within(again, bound) if bound is not None and len(again) else None
     return ReleasedRun(
@@ -74,31 +70,10 @@ def standing(
     )
 
 
-_MEMBER_TEXTS: dict[str, str | dict[str, str]] = {
-    "no_figure": "The risk of the released run is undefined.",
-    "over_limit": {
-        "run": "The released run is over the limit.",
-        "mean": "The mean of the runs is over the limit.",
-        "fresh": "The mean of the fresh runs is over the limit.",
-    },
-    "not_safer": {
-        "run": "The released run is no safer than the unaltered file.",
-        "mean": "The candidate's mean is no safer than the unaltered file.",
-    },
-}
-"""Obstacles without figures: those of eq. 6 are shares, which beside its counts would give the rate."""
-
-
-def obstacle_words(obstacle: Statement) -> str:
-    """Return an obstacle as a member may read it; how many runs meet the limit is no figure of eq. 6."""
-    text = _MEMBER_TEXTS.get(obstacle.kind, words(obstacle))
-    return text if isinstance(text, str) else text[str(obstacle.values["of"])]
-
-
 def obstacle_sentences(context: ReportContext, choice: Choice) -> tuple[str, ...]:
     """What stands today against releasing the recommended run."""
     standing = obstacles_now(context.study, choice, context.view.allow_partial)
-    return tuple(obstacle_words(each) for each in standing)
+    return tuple(words(each) for each in standing)
 
 
 def despite_words(context: ReportContext) -> str:

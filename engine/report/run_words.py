@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 from engine.common.wording import plural, upper_first
 from engine.frontier.summary import FEWEST_RUNS
-from engine.report.exposed_counts import is_none
 from engine.report.redaction import is_count_title
+from engine.report.small_cells import is_none
 from engine.report.words import figure
 
 if TYPE_CHECKING:
@@ -114,11 +114,7 @@ def _place_words(run: ReleasedRun) -> str:
 def _expected(run: ReleasedRun) -> str:
     if run.released is None or run.mean is None:
         return ""
-    is_same = run.released == run.mean  # rounded figures tell no difference
-    mean = (
-        "as shown the same as on average over all runs" if is_same else f"on average over all runs {figure(run.mean)}"
-    )
-    words = f"{upper_first(run.title)} {figure(run.released)}, {mean}"
+    words = f"{upper_first(run.title)} {figure(run.released)}, on average over all runs {figure(run.mean)}"
     if run.quantile is not None and run.asked is not None:
         words += f", and at most {figure(run.quantile)} in {100 * run.asked:.3g} % of them"
     return f"{words}. The average, not this one run, shows what the method does."

@@ -12,7 +12,6 @@ import numpy as np
 
 from engine.data.table import occupied
 from engine.measures.association import STATISTICS, phi_squared, strength
-from engine.measures.distortion import moved_between, moved_between_rounded
 from engine.models.record_release import numbers_of, numeric_columns
 from engine.report.alterable import Alterable
 from engine.report.facts import (
@@ -27,7 +26,6 @@ from engine.report.facts import (
 )
 from engine.report.loss_facts import LossKind
 from engine.report.losses import Collection, Figures
-from engine.report.redaction import SATURATED, SPARSE_CELLS, half_unit, two_digits
 
 if TYPE_CHECKING:
     from engine.models.record_release import RecordRelease
@@ -345,11 +343,10 @@ def named_tables(
 
 
 def distance(release: RecordRelease, attributes: Sequence[int], fewest: int) -> Distance:
-    """The Hellinger distance over some attributes, with and without cells of fewer than ``fewest`` records; withheld
-    where most records stand in such cells."""
+    """The Hellinger distance over some attributes, with and without cells of fewer than ``fewest`` records."""
     data, n = release.data, release.data.n_records
     all_cells, large_cells, moved = [], [], []
-    share = records = float("nan")
+    share = float("nan")
     for table in release.tables:
         columns = [np.concatenate([data.codes[j], table.codes(j)]) for j in attributes]
         cells, inverse = occupied(columns, [data.domain.shape[j] for j in attributes], 2 * n)
@@ -361,15 +358,5 @@ def distance(release: RecordRelease, attributes: Sequence[int], fewest: int) -> 
         large_cells.append(np.sqrt(roots[before >= fewest].sum() / (2 * n)) if (before >= fewest).any() else np.nan)
         occupied_before = before > 0
         share = float(np.count_nonzero(occupied_before & (before < fewest)) / np.count_nonzero(occupied_before))
-        records = float(before[before < max(fewest, _SMALL)].sum() / n)
-    distances = np.array([np.mean(all_cells), np.mean(large_cells)])
-    if share > SPARSE_CELLS:
-        distances = two_digits(distances)
-    hellinger = None if records > SATURATED else float(distances[0])
-    low, high = (None, None) if hellinger is None else moved_between(hellinger)
-    if hellinger is not None and share > SPARSE_CELLS:
-        low, high = moved_between_rounded(hellinger, half_unit(hellinger, 2), 2)
-    # where nothing cancels the records that would need other values are those that were altered
-    shows_moved = hellinger is not None and share <= SPARSE_CELLS
-    of_records = float(two_digits(np.mean(moved))) if shows_moved else None
-    return Distance(hellinger, optional(distances[1]), fewest, share, of_records, low, high)
+    large = optional(float(np.mean(large_cells)))
+    return Distance(float(np.mean(all_cells)), large, fewest, share, float(np.mean(moved)))

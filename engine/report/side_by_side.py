@@ -12,7 +12,6 @@ from engine.mechanisms import mechanism
 from engine.models.analyses import compare
 from engine.models.record_release import RecordRelease
 from engine.report.loss_facts import AnalysisRuns, CoefficientRuns
-from engine.report.redaction import two_digits
 from engine.report.utility import coefficient_flags, coefficient_name, tolerances_of
 from engine.study.keys import key_path, read_key
 from engine.sweeps.candidates import setting_of
@@ -54,7 +53,7 @@ def side_by_side(
                 counts = len(figures), len(values) - len(figures)
                 coefficients.append(CoefficientRuns(analysis.name, name, letter, *counts, *_spread(figures)))
             worst = np.array([np.abs(run[np.isfinite(run)]).max() for run in shift if np.isfinite(run).any()])
-            flagged = _rounded(beyond.mean()) if len(usable) else None
+            flagged = float(beyond.mean()) if len(usable) else None
             analyses.append(AnalysisRuns(analysis.name, letter, len(shift), len(usable), *_spread(worst), flagged))
     return tuple(coefficients), tuple(analyses)
 
@@ -75,11 +74,7 @@ def _spread(values: np.ndarray) -> tuple[float | None, float | None, float | Non
     """Mean, least and most."""
     if not len(values):
         return None, None, None
-    return _rounded(values.mean()), _rounded(values.min()), _rounded(values.max())
-
-
-def _rounded(value: float) -> float:
-    return float(two_digits(np.asarray(value)))
+    return float(values.mean()), float(values.min()), float(values.max())
 
 
 def _stored(context: ReportContext, release: RecordRelease, letters: dict[str, int]) -> dict[str, np.ndarray]:

@@ -9,11 +9,9 @@ from typing import TYPE_CHECKING, Any
 from engine.common.printable import printable
 from engine.common.spreadsheets import may_be_formula
 from engine.report.answers import ten_questions
-from engine.report.like_with_like import small_cell_rows
 from engine.report.loss_facts import CoefficientRuns
 from engine.report.office import parts_of_zip, without_traces
-from engine.report.rate_facts import Range
-from engine.report.rate_words import range_words
+from engine.report.small_cells import small_cell_rows
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -36,8 +34,6 @@ def _rows(values: Sequence[Any], leave: tuple[str, ...] = ()) -> tuple[list[str]
 def _cell(value: Any) -> Any:
     if isinstance(value, bool):
         return "yes" if value else "no"
-    if isinstance(value, Range):
-        return range_words(value)
     return ", ".join(map(str, value)) if isinstance(value, tuple) else value
 
 
@@ -107,8 +103,8 @@ def sheets(findings: Findings) -> dict[str, tuple[list[str], list[list[Any]]]]:
         "Coefficients": _rows(utility.coefficients),
         "Analyses side by side": _with_nothing(utility.analysis_runs),
         "Coefficients side by side": _with_nothing(utility.coefficient_runs),
-        "Changes": _rows(utility.changes),
         "Flags": _tallies(utility.tallies),
+        **_extent(findings),
         "Checks": _rows(findings.checks),
         "Attributes": _rows(findings.design.attributes),
         "Parameters": (["parameter", "in this study"], [list(pair) for pair in findings.approved.parameters]),
@@ -123,13 +119,37 @@ def sheets(findings: Findings) -> dict[str, tuple[list[str], list[list[Any]]]]:
     return {name: (header, rows) for name, (header, rows) in all_sheets.items() if rows}
 
 
+def _extent(findings: Findings) -> dict[str, tuple[list[str], list[list[Any]]]]:
+    """Sheets on the extent of the change; none where a bundle does not tell it."""
+    extent = findings.extent
+    if extent is None:
+        return {}
+    facts: list[list[Any]] = [
+        ["Method", extent.mechanism],
+        ["Spec", extent.spec],
+        ["Amount asked for", extent.asked_amount],
+        ["What the amount counts", extent.amount],
+        [extent.changed_in, extent.records],
+        ["Share of records changed", extent.share],
+        ["Records changed in one table, on average", extent.per_table],
+    ]
+    if extent.units is not None:
+        facts += [["Households changed", extent.units.changed], ["Persons in these", extent.units.persons]]
+    return {
+        "Extent": (["extent of the change", "in this release"], facts),
+        "Values changed": _rows(extent.attributes),
+        "Who carries the change": _rows(extent.groups),
+        "Places": _rows(extent.levels),
+    }
+
+
 def tables_bytes(findings: Findings) -> bytes:
     """The workbook's content."""
     return workbook_bytes(sheets(findings), "Tables of the disclosure review memo")
 
 
 def places_bytes(levels: Sequence[LevelRow], areas: Sequence[AreaRow], households: UnitsChanged | None = None) -> bytes:
-    """The content of the chair's workbook on places: what changed at each level, each area, and how many ``households``
+    """The content of the workbook on places: what changed at each level, each area, and how many ``households``
     were swapped (None: records belong to none)."""
     content = {"Levels": _rows(levels), "Areas": _rows(areas)}
     if households is not None:

@@ -9,10 +9,8 @@ NONE = "–"
 
 
 def figure(value: float | None, digits: int = 3) -> str:
-    """A figure with so many significant digits; whole numbers from there on; an undefined one is a dash.
-
-    One that was rounded to fewer digits shows those alone: a nought after them would be one that nobody measured.
-    """
+    """A figure with so many significant digits, without noughts at the end; whole numbers from there on; an undefined
+    one is a dash."""
     if value is None or math.isnan(value):
         return NONE
     if value == 0:
@@ -37,16 +35,9 @@ def _steps(value: float, unit: float) -> int:
 
 
 def about(value: float | None, se: float | None) -> str:
-    """A mean with its standard error, both to the error's first digit.
-
-    Of a mean that was rounded to two digits the error is in units of the second; where it is no larger than that place,
-    the rounding says as much as the error does, and the mean is ``about`` so much.
-    """
+    """A mean with its standard error, both to the error's first digit."""
     if value is None or se is None or math.isnan(se):
         return _mean(value, se)
-    steps = _rounded(value, se) if se else 0
-    if steps == 1:
-        return f"about {_mean(value, se)}"
     return f"{_mean(value, se)} ± {se:,.{_decimals(value, se)}f}" if se else f"{_mean(value, se)} ± 0"
 
 
@@ -60,8 +51,6 @@ def _mean(value: float | None, se: float | None) -> str:
 
 
 def _decimals(value: float, se: float) -> int:
-    if _rounded(value, se):
-        return max(0, 1 - math.floor(math.log10(abs(value))))
     return max(0, -math.floor(math.log10(se)) + (1 if se / 10 ** math.floor(math.log10(se)) < 1.95 else 0))
 
 
@@ -79,26 +68,11 @@ def _as_shown(number: str) -> Decimal | None:
     return None if number == NONE else Decimal(number.replace(",", "").replace("−", "-"))
 
 
-def _rounded(value: float, se: float) -> int:
-    """How many units an error is of a mean that was rounded to two digits, rounded up; 0 where they are exact."""
-    unit = _unit(value, 2) if value else 0.0
-    return _steps(se, unit) if unit and _steps(value, unit) else 0
-
-
 def bar(value: float | None, se: float | None) -> float | None:
-    """Two standard errors of a mean, to either side of it; None where there is no bar to draw.
-
-    That is where the error is not shown, and where the mean is ``about`` so much (see :func:`about`): the error is
-    smaller than the place to which the mean was rounded, and a bar of that place would be many times too long.
-    """
-    if value is None or se is None or math.isnan(se) or (se > 0 and _rounded(value, se) == 1):
+    """Two standard errors of a mean, to either side of it; None where no error is known."""
+    if value is None or se is None or math.isnan(se):
         return None
     return 2 * se
-
-
-def bar_is_rounded(value: float | None, se: float | None) -> bool:
-    """Whether the bar of a mean is one of an error that was rounded up, as the mean was rounded."""
-    return value is not None and bar(value, se) is not None and bool(se) and _rounded(value, se or 0.0) > 1
 
 
 def signed(value: float | None, digits: int = 2) -> str:

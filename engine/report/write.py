@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from engine.plan.places import places_of
-from engine.report.annex import analyst_sections, chair_sections
+from engine.report.annex import analyst_sections
 from engine.report.build_findings import findings
 from engine.report.document_files import write_document
 from engine.report.member import write_findings
@@ -21,19 +21,14 @@ if TYPE_CHECKING:
     from engine.sweeps.remake import Remade
 
 
-def write_member(study: Study, realisation: Remade, folder: str | Path, order: np.ndarray | None = None) -> list[Path]:
-    """The board's files: memo (DOCX, HTML and, where one can be made, PDF), tables, slides and ``board.json``.
+def write_board(study: Study, realisation: Remade, folder: str | Path, order: np.ndarray | None = None) -> list[Path]:
+    """The board's files: memo (DOCX, HTML and, where one can be made, PDF), tables, slides and ``board.json``; where
+    the plan names places, a workbook on them.
 
-    ``folder`` must exist; returns the files written.  They hold nothing that a member may not see.
-    ``order`` is that of the rows of the public file, where it is made together with these.
+    ``folder`` must exist; returns the files written.  ``order`` is that of the rows of the public file, where it is
+    made together with these.
     """
-    return write_findings(findings(study, realisation, order), Path(folder))
-
-
-def write_chair(study: Study, realisation: Remade, folder: str | Path) -> list[Path]:
-    """Annex A, for the chair of the board only: the extent of the change (DOCX and HTML); where the plan names places,
-    a workbook on them."""
-    written = write_document(chair_sections(study, realisation), Path(folder), "annex-a-chair")
+    written = write_findings(findings(study, realisation, order), Path(folder))
     if places := places_of(study.plan):
         book = Path(folder) / "places.xlsx"
         levels, areas = place_changes(realisation, places, study.plan.analyse)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from engine.common.wording import upper_first
-from engine.report.candidate_words import ON_FRONTIER, on_frontier, standing_words, utility_words
+from engine.report.candidate_words import ON_FRONTIER, on_frontier, standing_words
 from engine.report.findings import Findings
 from engine.report.map_model import MapModel, Mark, Point, flags, lines_of, map_model, on_lines, together
 from engine.report.map_words import bound_title
@@ -184,7 +184,7 @@ def board_table(findings: Findings) -> list[dict[str, str]]:
                 "Candidate": candidate.letter,
                 "What it does": upper_first(candidate.words),
                 map_facts.risk_title: about(candidate.risk, candidate.risk_se),
-                map_facts.utility_title: utility_words(findings, candidate),
+                map_facts.utility_title: about(candidate.utility, candidate.utility_se),
                 ON_FRONTIER: on_frontier(candidate),
                 "Standing": standing_words(findings, candidate),
             }

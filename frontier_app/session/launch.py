@@ -90,7 +90,7 @@ def launch(
 ) -> int:
     """Serve the dashboard, on a study if one is named, until it is stopped; returns the server's exit code.
 
-    With ``board``, a member's bundle, it shows that and nothing else; with ``tour`` the guided tour is on.
+    With ``board``, a board bundle, it shows that and nothing else; with ``tour`` the guided tour is on.
 
     The address holds the secret token of this launch, so that other users of this machine cannot open the study, nor
     read files through the server.  It is printed, never on a command line (:mod:`frontier_app.session.browser`), and

@@ -66,7 +66,7 @@ class Workspace:
 
     @property
     def board(self) -> Path | None:
-        """The member's bundle that is looked at instead of a study."""
+        """The board bundle that is looked at instead of a study."""
         path = self.about.get("board")
         return Path(path) if path else None
 
@@ -271,7 +271,7 @@ def link(study: Path | None, data: str | None) -> Workspace:
 
 
 def link_board(bundle: Path) -> Workspace:
-    """A workspace that shows a member's bundle and nothing else; the one made for it earlier, if there is one."""
+    """A workspace that shows a board bundle and nothing else; the one made for it earlier, if there is one."""
     bundle_path = bundle.absolute()
     for candidate in _all():
         if candidate.board == bundle_path:

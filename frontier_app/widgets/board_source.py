@@ -1,4 +1,4 @@
-"""The source of the board's findings: a member's bundle, or the open study with its data."""
+"""The source of the board's findings: a board bundle, or the open study with its data."""
 
 from __future__ import annotations
 

@@ -23,7 +23,7 @@ from frontier_app.wording.markup import Markdown, markdown
 def released(study: Study, view: RiskUtilityMap, choice: Choice) -> str:
     """The place of the run to be released among its siblings, in the memo's words."""
     counts = in_counts(study, view.scenarios, view.results)
-    return place_sentence(standing(study, view, choice, counts, lambda values: values))
+    return place_sentence(standing(study, view, choice, counts))
 
 
 def lines(

@@ -26,7 +26,7 @@ STEPS = {
     " replicates, submit it, and record the board's answer. Nothing recorded is ever overwritten.",
     "Board": "What the board sees, in large type: the recommendation, its neighbours, and the ten questions that a"
     " board asks, answered from the study.",
-    "Export": "Write a bundle for each reader: analyst, chair, members, public. Each holds what its reader may see and"
+    "Export": "Write a bundle for each reader: analyst, board, public. Each holds what its reader may see and"
     " nothing else; every byte is searched, and a public release attacked, before it is there.",
     "Glossary": "Every word with a meaning of its own, every measure and every mechanism, each in a plain sentence and"
     " with its source. Come here whenever a word is not clear.",

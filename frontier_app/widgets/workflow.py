@@ -253,14 +253,14 @@ def _board(study: Study, status: DecisionStatus) -> None:
     """Show what the board can look at, and ask for its answer: approved, perhaps with conditions, or returned with a
     reason."""
     st.caption(
-        "The page Board shows what the board's members are told; the bundle for members, which the page Export writes,"
+        "The page Board shows what the board reads; its bundle, which the page Export writes,"
         " holds the same and opens without the data. Record here what they decide."
     )
     see, hand, _ = st.columns([1, 1, 2])
     with see:
         elements.go("board", "See what the board sees", primary=False)
     with hand:
-        elements.go("release", "Write the members' bundle", primary=False)
+        elements.go("release", "Write the board's bundle", primary=False)
     left, right = st.columns(2, gap="large")
     with left.form("decide-approve", enter_to_submit=False):
         st.markdown(markdown("**The board approves**"))

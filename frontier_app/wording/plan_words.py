@@ -28,7 +28,7 @@ ENTRIES = {
     "tolerances.se": "Tolerated shift of a coefficient",
     "tolerances.se_ratio": "Tolerated growth of a standard error",
     "publish.include": "Released with the file",
-    "publish.members_rate": "Whether members are told the rate",
+    "publish.members_rate": "Whether a circulating copy leaves out the rate",
     "publish.title": "Title in public",
     "publish.rate_policy": "How much of the rates is told in public",
     "publish.rate_range": "Range of rates told in public",

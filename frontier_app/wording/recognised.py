@@ -1,6 +1,6 @@
 """Words for the analyst on what an intruder would recognise: the same on every page.
 
-The members of a board read theirs in :mod:`engine.report.recognised_words`, without shares of altered records.
+The board reads its own in :mod:`engine.report.recognised_words`.
 """
 
 from __future__ import annotations

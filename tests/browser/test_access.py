@@ -148,7 +148,7 @@ def test_the_board_with_a_bundle_alone(
     browser: Browser, decided: Workspace, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ):
     study = str(decided.folder / "study-1.study")
-    asked = ["export", study, "--data", "czech", "--out", str(tmp_path / "out"), "--tier", "member"]
+    asked = ["export", study, "--data", "czech", "--out", str(tmp_path / "out"), "--tier", "board"]
     assert main(asked) == 0, capsys.readouterr().err
     (bundle,) = [path.parent for path in (tmp_path / "out").rglob("board.json")]
     found: list[str] = []

@@ -15,7 +15,7 @@ from pathlib import PurePosixPath
 from tests.hunt import damage, stock
 from tests.hunt.case import Case, Content, Link, Pipe, Ran, Sparse
 
-TIERS = ("analyst", "chair", "member", "public")
+TIERS = ("analyst", "board", "public")
 SUMS = "SHA256SUMS"
 GIGABYTES = 4
 _MEBIBYTE = bytes(1 << 20)
@@ -58,7 +58,7 @@ def commands(tier: str) -> list[list[str]]:
             ["apply", "out/analyst", "--data", "out/public/release.csv", "--id", "A", "--out", "linked"],
             ["export", stock.STUDY, "--data", stock.DATA, "--out", "new", "--same-order-as", "out/analyst"],
         ]
-    if tier == "member":
+    if tier == "board":
         found += [["diff", "out/member", stock.STUDY], ["diff", "out/member", "out/analyst"]]
     return found
 
@@ -78,7 +78,7 @@ def document_altered(rng: random.Random, files: Files, root: str) -> bool:
 
 
 def json_altered(rng: random.Random, files: Files, root: str) -> bool:
-    """A manifest, a log, the board's or the chair's file."""
+    """A manifest, a log, the board's file."""
     if root == "out/public/":
         return table_altered(rng, files, root)
     name = inside(rng, files, root, (".json",))

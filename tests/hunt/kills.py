@@ -81,7 +81,7 @@ def exports(rng: random.Random, count: int) -> Iterator[Outcome]:
         argv = ["export", stock.STUDY, "--data", stock.DATA, "--formats", "csv,parquet", "--out", "out"]
         longest = {}
         for number in range(count):
-            tier = ("all", "analyst", "member", "public")[number % 4]
+            tier = ("all", "analyst", "board", "public")[number % 4]
             if tier not in longest:
                 end = forked([*argv, "--tier", tier], folder)
                 longest[tier] = end.seconds
@@ -119,7 +119,7 @@ def after_the_next(folder: Path, argv: Sequence[str]) -> str:
     """What is wrong when an export comes after one of which all processes were killed at once, in words."""
     if (folder / "out").exists():
         return ""
-    end = forked([*argv, "--tier", "chair"], folder)
+    end = forked([*argv, "--tier", "board"], folder)
     return f"the next export failed: {end.err[-1500:]}" if end.code else ""
 
 

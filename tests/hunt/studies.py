@@ -30,7 +30,7 @@ COMMANDS: list[list[str]] = [
     ["recheck", stock.STUDY, "--data", stock.DATA, "--replicates", "4"],
     ["sweep", stock.DATA, "--study", stock.STUDY, "--workers", "1"],
     ["sweep", stock.DATA, "--study", stock.STUDY, "--workers", "1", "--extend", "--replicates", "12"],
-    ["export", stock.STUDY, "--data", stock.DATA, "--out", "new", "--tier", "chair"],
+    ["export", stock.STUDY, "--data", stock.DATA, "--out", "new", "--tier", "board"],
     ["diff", stock.STUDY, "other.study"],
     ["verify", "out", "--study", stock.STUDY],
 ]
@@ -73,7 +73,7 @@ def cases(rng: random.Random, count: int) -> Iterator[Case]:
         table_altered,
         beside,
     ]
-    chair = {name: content for name, content in stock.bundles().items() if name.startswith("out/chair")}
+    board = {name: content for name, content in stock.bundles().items() if name.startswith("out/board")}
     for number in range(count):
         files: dict[str, Content] = dict(stock.study())
         way, argv = rng.choice(ways), rng.choice(COMMANDS)
@@ -81,7 +81,7 @@ def cases(rng: random.Random, count: int) -> Iterator[Case]:
         if argv[0] == "diff":
             files["other.study"] = stock.study()[stock.STUDY]
         if argv[0] == "verify":
-            files |= {f"out/{Path(name).name}": content for name, content in chair.items()}
+            files |= {f"out/{Path(name).name}": content for name, content in board.items()}
         writes = [stock.STUDY]  # also for a command that only reads: how the database keeps its journal is in it
         if way is beside:
             writes += [f"{stock.STUDY}-journal", f"{stock.STUDY}-wal"]  # the database's own

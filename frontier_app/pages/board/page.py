@@ -8,12 +8,11 @@ from engine.common.errors import EngineError
 from engine.common.wording import plural, upper_first
 from engine.report.answers import average_words, count_misleads, risk_sentence, summary, ten_questions
 from engine.report.certainty import NOISE_WORDS, recommended
-from engine.report.exposed_counts import direction, is_rounded
 from engine.report.findings import Findings
 from engine.report.loss_words import flagged_of, moved_words
 from engine.report.map_words import bars_words, bound_line_words, counted_words
 from engine.report.memo import BANNER
-from engine.report.redaction import WITHHELD_WORDS
+from engine.report.small_cells import direction
 from engine.report.words import figure
 from frontier_app.charts import board_map
 from frontier_app.widgets import board_source, elements, verdict, workflow
@@ -120,16 +119,13 @@ def _map(findings: Findings) -> None:
         )
     with right:
         st.header("In figures", anchor=False)
-        if exposed.unaltered_after is None:
-            st.metric("Unaltered records in small cells", "withheld", help=risk_sentence(findings))
-        else:
+        if exposed.unaltered_after is not None:
             change = exposed.unaltered_after - exposed.small_before
             is_change = direction(findings) in ("fewer", "more")
-            alike = "about as many as if nothing were done" if change else "as many as if nothing were done"
             st.metric(
                 "Unaltered records in small cells",
                 f"{exposed.unaltered_after:,}",
-                f"{change:+,} against doing nothing{' (rounded)' * is_rounded(findings)}" if is_change else alike,
+                f"{change:+,} against doing nothing" if is_change else "as many as if nothing were done",
                 delta_color="inverse" if is_change and not count_misleads(findings) else "off",
                 delta_arrow="auto" if is_change else "off",
                 help=risk_sentence(findings),
@@ -138,13 +134,11 @@ def _map(findings: Findings) -> None:
         if average:
             st.caption(f"{upper_first(average)}.")
         flagged, eligible = flagged_of(utility)
-        st.metric("Figures beyond the tolerances", "withheld" if flagged is None else f"{flagged:,} of {eligible:,}")
-        withheld = utility.distance.hellinger is None
-        st.metric("Hellinger distance", "withheld" if withheld else figure(utility.distance.hellinger))
+        if utility.tallies:
+            st.metric("Figures beyond the tolerances", f"{flagged:,} of {eligible:,}")
+        st.metric("Hellinger distance", figure(utility.distance.hellinger))
         if as_if := moved_words(utility.distance):
             st.caption(upper_first(as_if) + ".")
-        if withheld:
-            st.caption(upper_first(WITHHELD_WORDS) + ".")
         st.caption("These three figures describe the release itself; the map shows averages over runs.")
         st.metric("On the frontier", f"{map_facts.n_frontier:,} of {plural(map_facts.n_candidates, 'candidate')}")
     st.markdown(_table(findings))

@@ -208,5 +208,5 @@ def carried(study: Study, release: Remade, which: Which) -> None:
     st.caption(
         f"Of all records {100 * rate:.3g} % are altered in some attribute. Groups of more than {min_n} records come"
         f" first{f', and the first {_GROUPS} of {len(groups)} are listed' if len(groups) > _GROUPS else ''}. These"
-        " shares tell the rate: the chair gets them, the members of the board do not."
+        " shares tell the rate: the board gets them, the public does not."
     )

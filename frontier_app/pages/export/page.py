@@ -31,16 +31,11 @@ _TIERS = {
         "Everything: the release, the manifest that remakes it, all candidates, the pairs, the decision log. It can"
         " undo the swap and must stay inside.",
     ),
-    "chair": (
-        "Chair",
-        "the board's chair alone",
-        "How many records changed, overall and by attribute, and the rate asked for and reached; nothing else.",
-    ),
-    "member": (
-        "Members",
-        "the members of the board",
-        "The memo with its tables and slides, and the board's view. It holds no rate, no key, no names of candidates"
-        " and no paths.",
+    "board": (
+        "Board",
+        "the disclosure review board, sworn and deciding",
+        "The memo with its tables and slides, and the board's view: exact figures, the spec and the rate. It holds no"
+        " key, no pairs, no records, no names of candidates and no paths.",
     ),
     "public": (
         "Public",
@@ -48,7 +43,7 @@ _TIERS = {
         "The released data, a codebook, scripts that load them, a paragraph on methods and digests of the files;"
         " nothing else. This bundle needs an approval.",
     ),
-    "all": ("All four", "you, to hand on", "One folder for each of the four, from the same release."),
+    "all": ("All three", "you, to hand on", "One folder for each of the three, from the same release."),
 }
 _FORMATS = {
     "csv": "CSV",
@@ -126,7 +121,7 @@ def _ask(study: Study, status: DecisionStatus) -> None:
     formats, include = chosen.formats, chosen.include
     if formats is None:
         formats = exports.like_the_file(now.workspace)
-    if tier not in ("chair", "member"):
+    if tier != "board":
         with right:
             formats, include = _data(study, formats, chosen.include, tier)
     choices = state.ExportChoices(tier, status.state, formats, include)
@@ -232,7 +227,7 @@ def _tier(study: Study, status: DecisionStatus, at: DeltaGenerator) -> str:
     tiers = [tier for tier in _TIERS if not missing or tier not in ("public", "all")]
     chosen = state.get().export_choices
     first = chosen.tier if chosen.state == status.state else ""
-    first = first or {"submitted": "member", "approved": "public", "released": "public"}.get(status.state, "analyst")
+    first = first or {"submitted": "board", "approved": "public", "released": "public"}.get(status.state, "analyst")
     tier = at.radio(
         "For whom",
         tiers,
@@ -260,11 +255,7 @@ def _rate_words(study: Study, tier: str) -> str:
         return f"{policy} The page Threat and uses settles this, and a change after the approval needs a new one."
     return {
         "analyst": "It holds the exact rate and all else that remakes the release.",
-        "chair": "It tells the exact rate, asked for and reached: the chair answers for it, and members do not see it.",
-        "member": "It tells the rate and how many records changed, as the plan says."
-        if public.members_rate == "tell"
-        else "It tells neither the rate nor how many records changed, and gives figures only as exactly as two attacks "
-        "on the rate allow. Members judge risk and use without the rate.",
+        "board": "It tells the exact rate, asked for and reached, and how many records changed.",
     }[tier]
 
 
@@ -386,7 +377,7 @@ def _attacked(attack: Mapping[str, Any] | None) -> list[str]:
     elif undoing.get("why"):
         sentences.append(f"Undoing was not tried: {undoing['why']}.")
     if attack.get("misfits", {}).get("telling"):
-        sentences.append(f"For the chair of the board, whose annex says so too: {attack['misfits']['why']}.")
+        sentences.append(f"The board's memo says so too: {attack['misfits']['why']}.")
     if attack.get("published_tables", {}).get("tried"):
         sentences.append(recognised.found_words(attack["published_tables"]))
     if attack.get("units", {}).get("tried"):

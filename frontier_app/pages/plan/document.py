@@ -1,4 +1,4 @@
-"""The plan as a document that a board can approve: for its members, and with the rates for its chair."""
+"""The plan as a document that a board can approve."""
 
 from __future__ import annotations
 
@@ -22,13 +22,9 @@ from frontier_app.wording.markup import markdown
 WHAT = markdown(
     "What the board approves is this plan as a document, its **Disclosure Analysis Plan**: data, attributes, threat,"
     " uses, methods, candidates, measures, the selection rule and what may change afterwards, with the counts of these"
-    " data. Members must not see how much is exchanged, so the rates stand in the chair's version alone."
+    " data."
 )
 _DOCX = "application/vnd.openxmlformats-officedocument.wordprocessingml.document"
-_READERS = (
-    ("member", "Document for the board", "disclosure-analysis-plan.docx", "without rates and other amounts"),
-    ("chair", "Document for the chair", "disclosure-analysis-plan-chair.docx", "names the rates: for the chair alone"),
-)
 
 
 def section(plan: Plan, data: Microdata, wrong: bool) -> None:
@@ -41,23 +37,19 @@ def section(plan: Plan, data: Microdata, wrong: bool) -> None:
         state.get().memo.get("document", plan, lambda: plan_document(plan) and None)
     except EngineError:  # the page has said it above
         wrong = True
-    with st.container(horizontal=True):
-        for reader, label, name, tip in _READERS:
-            st.download_button(
-                label,
-                partial(_content, plan, data, swaps, others, rates=reader == "chair"),
-                name,
-                _DOCX,
-                icon=":material/lock:" if reader == "chair" else ":material/description:",
-                on_click="ignore",
-                key=f"plan-document-{reader}",
-                disabled=wrong,
-                help="Mend first what the page complains about above." if wrong else tip,
-            )
+    st.download_button(
+        "Document for the board",
+        partial(_content, plan, data, swaps, others),
+        "disclosure-analysis-plan.docx",
+        _DOCX,
+        icon=":material/description:",
+        on_click="ignore",
+        key="plan-document",
+        disabled=wrong,
+        help="Mend first what the page complains about above." if wrong else "with the rates: for the board alone",
+    )
 
 
-def _content(
-    plan: Plan, data: Microdata, swaps: Space | Counted | None, others: Sequence[ReleaseSpec], rates: bool
-) -> bytes:
+def _content(plan: Plan, data: Microdata, swaps: Space | Counted | None, others: Sequence[ReleaseSpec]) -> bytes:
     """The file, made when it is asked for."""
-    return document_bytes(plan_document(plan, plan_counts(plan, data, swaps, others), rates=rates), ".docx")
+    return document_bytes(plan_document(plan, plan_counts(plan, data, swaps, others)), ".docx")

@@ -12,7 +12,6 @@ from engine.common.errors import EngineError
 from engine.common.wording import upper_first
 from engine.decision.bound_words import example_bound, figure_words
 from engine.decision.choice import choose, planned_indices
-from engine.decision.disclosure_text import disclosure_warning
 from engine.decision.gate import beaten_by_original
 from engine.decision.statements import words
 from engine.decision.states import DecisionStatus, decision_status, withhold
@@ -310,11 +309,6 @@ def _record(
         placeholder=f"Why {'nothing' if how == 'nothing' else 'this one'}, for whoever reads it in five years",
     )
     by = right.text_input("Who recommends it" if how != "nothing" else "Who decides it", now.by, key="recommend-by")
-    scenario = None if index is None else view.scenarios[index]
-    for reason in (why, *(alternative["why"] for alternative in others)):
-        if warning := disclosure_warning(study, scenario, reason):
-            st.warning(f"{upper_first(warning)}.", icon=":material/visibility_off:")
-            break
     if (why, by) != (now.why, now.by):
         state.set_draft(why=why, by=by)
     missing = [

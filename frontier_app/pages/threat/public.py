@@ -15,7 +15,7 @@ from frontier_app.widgets.input_errors import InputErrors
 
 _POLICIES = {"withhold": "withhold it (usual)", "range": "give a range in words"}
 _TOLD = {"withhold": "no rate", "range": "a range of the rate"}
-_MEMBERS = {"withhold": "withhold it, and tell figures coarsely (usual)", "tell": "tell it, and all figures exactly"}
+_MEMBERS = {"tell": "tell it (usual)", "withhold": "withhold it from a circulating copy"}
 
 
 def inputs(base: Plan, plan: Plan, tag: str, fixed: bool, wrong: InputErrors) -> Plan:
@@ -64,14 +64,14 @@ def inputs(base: Plan, plan: Plan, tag: str, fixed: bool, wrong: InputErrors) ->
         fold.caption("The share is withheld until the range is given.")
         values |= {"rate_policy": "withhold"}
     values["members_rate"] = fold.selectbox(
-        "The rate, to the members of the board",
+        "The rate, to readers of circulated papers",
         MEMBERS_RATES,
         index=MEMBERS_RATES.index(old.members_rate),
         format_func=_MEMBERS.__getitem__,
         key=f"publish-members-{tag}",
         disabled=fixed,
-        help="Figures before and after give the rate away. Where it is withheld, the members' bundle is attacked as it "
-        "is exported, and figures are told more coarsely until the attacks leave a factor of three.",
+        help="The board reads exact figures and the rate. Where it is withheld, a circulating copy leaves out every "
+        "figure that depends on the rate.",
     )
     values["include"] = include
     with fold:

@@ -61,9 +61,8 @@ PLACES = [
     ("analyst", "internal/decision-log.json"),
     ("analyst", "internal/pairs.parquet"),
     ("analyst", "release/release.csv"),
-    ("chair", "chair.json"),
-    ("member", "board.json"),
-    ("member", "memo.docx"),
+    ("board", "board.json"),
+    ("board", "memo.docx"),
     ("public", "SHA256SUMS"),
     ("public", "release.csv"),
     ("public", "release.sav"),
@@ -84,7 +83,7 @@ def test_what_is_no_plain_file_is_a_finding_and_never_opened(
     assert str(bundle / name) not in opened
 
 
-@pytest.mark.parametrize("name", ["analyst", "member"])
+@pytest.mark.parametrize("name", ["analyst", "board"])
 def test_a_link_to_a_bundle_is_no_bundle(every: Path, tmp_path: Path, name: str) -> None:
     shutil.copytree(every / "public", tmp_path / "public")
     (tmp_path / name).symlink_to(every / name)
@@ -119,11 +118,10 @@ def test_a_name_that_is_no_text_can_be_printed(every: Path, tmp_path: Path, caps
 
 
 BOMBS: list[tuple[str, str, Callable[[], bytes]]] = [
-    ("member", "memo.docx", hostile.zip_bomb),
-    ("member", "slides.pptx", lambda: hostile.zip_bomb(nested=1)),
-    ("member", "tables.xlsx", hostile.zip_bomb),
-    ("member", "memo.pdf", hostile.pdf_bomb),
-    ("chair", "annex-a-chair.docx", hostile.zip_bomb),
+    ("board", "memo.docx", hostile.zip_bomb),
+    ("board", "slides.pptx", lambda: hostile.zip_bomb(nested=1)),
+    ("board", "tables.xlsx", hostile.zip_bomb),
+    ("board", "memo.pdf", hostile.pdf_bomb),
     ("analyst", "internal/annex-b-analyst.docx", hostile.zip_bomb),
 ]
 
@@ -145,7 +143,7 @@ def test_a_document_that_unpacks_to_gigabytes_is_a_finding(
 def test_beginnings_without_an_end_are_read_once(
     every: Path, tmp_path: Path, name: str, made: Callable[[], bytes]
 ) -> None:
-    bundle = copied(every, tmp_path, "member")
+    bundle = copied(every, tmp_path, "board")
     (bundle / name).write_bytes(made())
     write_sums(bundle)
     said_soon(bundle)
@@ -154,8 +152,8 @@ def test_beginnings_without_an_end_are_read_once(
 @pytest.mark.parametrize(
     ("tier", "name", "made", "words"),
     [
-        ("member", "memo.pdf", hostile.pdf_of_streams, "unpacks to more than"),
-        ("member", "memo.html", hostile.html_of_pictures, "unpacks to more than"),
+        ("board", "memo.pdf", hostile.pdf_of_streams, "unpacks to more than"),
+        ("board", "memo.html", hostile.html_of_pictures, "unpacks to more than"),
         ("public", "codebook.xml", hostile.xml_of_elements, "'codebook.xml' cannot be opened as what it is"),
         ("public", "codebook.xml", hostile.xml_of_attributes, "'codebook.xml' cannot be opened as what it is"),
         ("public", "release.csv", hostile.csv_of_columns, "... 981 more"),
@@ -209,8 +207,7 @@ DOCUMENTS = [
     ("analyst", "internal/manifest.json"),
     ("analyst", "internal/seed-annex.json"),
     ("analyst", "internal/decision-log.json"),
-    ("chair", "chair.json"),
-    ("member", "board.json"),
+    ("board", "board.json"),
 ]
 
 
@@ -229,7 +226,7 @@ def test_json_that_is_none_of_ours_gets_a_sentence_from_every_reader(
         lambda: apply(bundle, raw, "case", tmp_path / "linked"),
         lambda: read_submission(bundle),
     ]
-    if tier == "member":
+    if tier == "board":
         readers = [lambda: read_board(bundle), lambda: read_submission(bundle)]
     for read in readers:
         if tier == "analyst" and name.endswith("log.json") and read is readers[2]:
@@ -263,7 +260,7 @@ def test_a_pipe_in_the_place_of_a_named_file_is_not_waited_for(
     every: Path, tmp_path: Path, name: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     os.mkfifo(tmp_path / name)
-    bundle = copied(every, tmp_path, "member")
+    bundle = copied(every, tmp_path, "board")
     words = {
         "a.json": ["app", str(tmp_path / name), "--no-browser"],
         "b.study": ["verify", str(bundle), "--study", str(tmp_path / name)],
@@ -278,7 +275,7 @@ def test_a_study_beside_a_bundle_cannot_be_a_program(every: Path, tmp_path: Path
     """A view is run whenever it is read, and can count for ever."""
     import sqlite3
 
-    bundle = copied(every, tmp_path, "member")
+    bundle = copied(every, tmp_path, "board")
     db = sqlite3.connect(tmp_path / "own.study")
     db.execute("pragma application_id = 1398227280")
     endless = "with recursive r(n) as (select 1 union all select n + 1 from r) select 'a' as name, n as value from r"

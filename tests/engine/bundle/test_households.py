@@ -162,7 +162,7 @@ def test_old_numbers_are_nowhere_in_what_leaves(census, before: list[Row]) -> No
     old = {person["hid"].encode() for person in before}
     bundles = census[0] / "bundles"
     files = [*(bundles / "public").rglob("*"), *(bundles / "analyst" / "release").rglob("*")]
-    files += [*(bundles / "member").rglob("*"), *(bundles / "chair").rglob("*")]
+    files += [*(bundles / "board").rglob("*")]
     for path in filter(Path.is_file, files):
         content = path.read_bytes()
         assert not any(number in content for number in old), path.name
@@ -182,31 +182,31 @@ def test_an_old_number_planted_in_the_public_bundle_refuses_it(census, tmp_path:
             scan(planted, Tier.PUBLIC, search_of(source, tmp_path))
 
 
-def test_the_chairs_workbook_of_places_verifies_and_is_nobody_elses(census, before: list[Row]) -> None:
+def test_the_boards_workbook_of_places_verifies_and_is_nobody_elses(census, before: list[Row]) -> None:
     bundles = census[0] / "bundles"
     checks = verify(bundles)
     assert {check.tier for check in checks} >= set(TIERS)
     assert [check.statement for check in checks if check.problems or check.note] == []
-    assert [path.relative_to(bundles).as_posix() for path in bundles.rglob("places*")] == ["chair/places.xlsx"]
-    with zipfile.ZipFile(bundles / "chair" / "places.xlsx") as book:
+    assert [path.relative_to(bundles).as_posix() for path in bundles.rglob("places*")] == ["board/places.xlsx"]
+    with zipfile.ZipFile(bundles / "board" / "places.xlsx") as book:
         texts = re.findall(r"<t>([^<]*)</t>", book.read("xl/sharedStrings.xml").decode())
     assert {row[name] for row in before for name in ("region", "town")} <= set(texts)
 
 
 def test_what_a_workbook_of_places_hides_is_found(census, tmp_path: Path) -> None:
     folder, raw = census
-    planted = tmp_path / "chair"
-    shutil.copytree(folder / "bundles" / "chair", planted)
+    planted = tmp_path / "board"
+    shutil.copytree(folder / "bundles" / "board", planted)
     with Study.open(folder / "census.study") as study:
         source = export_source(study, raw, None, include=("id", "unit"))
         search = search_of(source, tmp_path)
-        scan(planted, Tier.CHAIR, search)
+        scan(planted, Tier.BOARD, search)
         with zipfile.ZipFile(planted / "places.xlsx", "a", zipfile.ZIP_DEFLATED) as book:
             book.writestr("xl/custom.xml", f"<a>{source.key.hex()}</a>")
         with pytest.raises(Refused, match="holds the study key"):
-            scan(planted, Tier.CHAIR, search)
+            scan(planted, Tier.BOARD, search)
     (spoilt := tmp_path / "all").mkdir()
-    shutil.copytree(planted, spoilt / "chair")
+    shutil.copytree(planted, spoilt / "board")
     assert any("places.xlsx" in problem for check in verify(spoilt) for problem in check.problems)
 
 

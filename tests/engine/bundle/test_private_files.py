@@ -108,7 +108,7 @@ def test_only_the_public_bundle_can_be_read_by_others(
     try:
         assert main([*words, "--tier", "all", "--out", str(tmp_path / "all")]) == 0
         assert main([*words, "--tier", "public", "--out", str(tmp_path / "public")]) == 0
-        assert main([*words, "--tier", "member", "--out", str(tmp_path / "member")]) == 0
+        assert main([*words, "--tier", "board", "--out", str(tmp_path / "board")]) == 0
         os.umask(0o077)
         assert main([*words, "--tier", "public", "--out", str(tmp_path / "own")]) == 0
     finally:
@@ -118,7 +118,7 @@ def test_only_the_public_bundle_can_be_read_by_others(
     for folder in public:
         for path in (folder, *folder.rglob("*")):
             assert stat.S_IMODE(path.stat().st_mode) == (0o755 if path.is_dir() else 0o644), path
-    for folder in (tmp_path / "all", tmp_path / "member"):
+    for folder in (tmp_path / "all", tmp_path / "board"):
         for path in (folder, *folder.rglob("*")):
             if not any(path.is_relative_to(one) for one in public):
                 assert stat.S_IMODE(path.stat().st_mode) == (0o700 if path.is_dir() else 0o600), path

@@ -172,7 +172,7 @@ def test_the_order_of_another_bundle_is_used_again(
     assert notes[0] == notes[1]
 
 
-@pytest.mark.parametrize("tier", ["chair", "member", "all"])
+@pytest.mark.parametrize("tier", ["board", "all"])
 def test_bundles_that_need_records_are_refused_with_what_is_possible(
     home: tuple[Path, RawTable], study: Study, tmp_path: Path, tier: str
 ) -> None:

@@ -87,7 +87,7 @@ def test_bundles_of_an_analyst_and_of_a_member(tmp_path: Path, studies: tuple[Pa
         other = next(s.label for s in study.scenarios if s.label not in labels)
         one = export(study, _RAW, labels[0], tmp_path / "one")
         two = export(study, _RAW, other, tmp_path / "two")
-        member = export(study, _RAW, labels[0], tmp_path / "member", tier="member")
+        member = export(study, _RAW, labels[0], tmp_path / "board", tier="board")
     said = differences(read_submission(one), read_submission(two))
     assert any(text.startswith("recommended: was random_swap:") for text in said)
     manifest = {"mechanism": "maps", "spec": "A:S", "params": [["w0", "0.8"], ["log", ""], ["D", "5"]], "rate": ""}

@@ -39,8 +39,8 @@ def wrong(path: Path) -> list[str]:
 def test_every_bundle_verifies_alone_and_beside_the_others(every: Path) -> None:
     assert wrong(every) == []
     tiers = {one.tier for one in verify(every)}
-    assert tiers == {"analyst", "chair", "member", "public", "all"}
-    for tier in ("analyst", "chair", "member", "public"):
+    assert tiers == {"analyst", "board", "public", "all"}
+    for tier in ("analyst", "board", "public"):
         found = verify(every / tier)
         assert {one.tier for one in found} == {tier} and not any(one.problems for one in found)
 
@@ -83,13 +83,12 @@ TAMPERED = [
     ("public", edit("METHODS.txt", lambda t: "The seed was 7.\n"), True, "tells how the release was drawn"),
     ("public", edit("load.R", lambda t: t + f"# {Path.cwd()}\n"), True, "holds a path of this machine"),
     (
-        "member",
+        "board",
         edit("memo.html", lambda t: t.replace("</body>", "x7f3 </body>")),
         True,
         "holds 'x7f3'",
     ),
-    ("member", edit("board.json", lambda t: t.replace("{", '{"seed": 1,', 1)), True, "seed"),
-    ("chair", edit("chair.json", lambda t: t.replace("{", '{"id": "x12ab/3",', 1)), True, "holds 'x12ab/3'"),
+    ("board", edit("board.json", lambda t: t.replace("{", '{"seed": 1,', 1)), True, "seed"),
     ("analyst", log(lambda c: c.pop(1)), True, "the decision log is broken at entry 2"),
     ("analyst", log(lambda c: c[1].update(by="Eve")), True, "the decision log is broken at entry 2"),
     ("analyst", log(lambda c: c.pop()), True, "the decision log ends elsewhere than the manifest says"),
@@ -145,7 +144,7 @@ def test_a_level_may_read_like_the_id_of_a_candidate(tmp_path: Path) -> None:
     raw = read_table(path)
     swept(raw, plan(), tmp_path / "odd.study")
     with Study.open(tmp_path / "odd.study") as study:
-        out = export(study, raw, label_of(study, "town"), tmp_path / "member", tier="member")
+        out = export(study, raw, label_of(study, "town"), tmp_path / "board", tier="board")
     assert "x996" in (out / "memo.html").read_text()
     assert wrong(out) == []
     edit("memo.html", lambda t: t.replace("</body>", "x7f3 </body>"))(out)
@@ -159,18 +158,18 @@ def test_an_attribute_may_read_like_the_id_of_a_candidate(tmp_path: Path) -> Non
     raw = read_table(path)
     swept(raw, plan_from_toml(PLAN.replace('"town"', '"x996"')), tmp_path / "odd.study")
     with Study.open(tmp_path / "odd.study") as study:
-        out = export(study, raw, label_of(study, "x996"), tmp_path / "chair", tier="chair")
-    assert "x996" in (out / "chair.json").read_text()
+        out = export(study, raw, label_of(study, "x996"), tmp_path / "board", tier="board")
+    assert "x996" in (out / "board.json").read_text()
     assert wrong(out) == []
-    edit("annex-a-chair.html", lambda t: t.replace("</body>", "x7f3 </body>"))(out)
+    edit("memo.html", lambda t: t.replace("</body>", "x7f3 </body>"))(out)
     write_sums(out)
-    assert wrong(out) == ["'annex-a-chair.html' holds 'x7f3', which reads like the id of a candidate", NOT_EXPORTED]
+    assert wrong(out) == ["'memo.html' holds 'x7f3', which reads like the id of a candidate", NOT_EXPORTED]
 
 
 def test_every_kind_of_file_that_is_not_what_its_name_says_is_seen(every: Path, tmp_path: Path) -> None:
     shutil.copytree(every, tmp_path / "all")
     seen = set()
-    for tier in ("analyst", "chair", "member", "public"):
+    for tier in ("analyst", "board", "public"):
         bundle = tmp_path / "all" / tier
         for path in sorted(p for p in bundle.rglob("*") if p.is_file() and p.name != "SHA256SUMS"):
             content, name = path.read_bytes(), path.relative_to(bundle).as_posix()
@@ -183,7 +182,7 @@ def test_every_kind_of_file_that_is_not_what_its_name_says_is_seen(every: Path, 
     assert {".docx", ".xlsx", ".pptx", ".html", ".json", ".csv", ".parquet", ".sav", ".dta", ".xpt", ".R"} <= seen
 
 
-@pytest.mark.parametrize(("tier", "name"), [("member", "memo.docx"), ("member", "tables.xlsx"), ("public", "load.R")])
+@pytest.mark.parametrize(("tier", "name"), [("board", "memo.docx"), ("board", "tables.xlsx"), ("public", "load.R")])
 def test_zeroed_files_do_not_verify_although_their_digests_do(
     every: Path, tmp_path: Path, tier: str, name: str
 ) -> None:
@@ -195,7 +194,7 @@ def test_zeroed_files_do_not_verify_although_their_digests_do(
 
 
 def test_a_document_with_a_flipped_byte_and_a_cut_pdf_are_damaged(every: Path, tmp_path: Path) -> None:
-    content = bytearray((every / "member" / "memo.docx").read_bytes())
+    content = bytearray((every / "board" / "memo.docx").read_bytes())
     content[len(content) // 2] ^= 0xFF
     (tmp_path / "a.docx").write_bytes(bytes(content))
     assert fault(tmp_path / "a.docx")
@@ -207,9 +206,9 @@ def test_a_document_with_a_flipped_byte_and_a_cut_pdf_are_damaged(every: Path, t
 
 def test_the_contact_may_be_who_made_the_bundle(every: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("USER", "statistics@agency.example")
-    assert wrong(every / "member") == []
+    assert wrong(every / "board") == []
     monkeypatch.setenv("USER", "recommended")
-    assert any("holds the user's name" in text for text in wrong(every / "member"))
+    assert any("holds the user's name" in text for text in wrong(every / "board"))
 
 
 def test_bundles_that_do_not_belong_together(every: Path, tmp_path: Path) -> None:
@@ -243,30 +242,30 @@ def other_figure(bundle: Path) -> None:
 def test_a_figure_that_was_changed_with_the_digests_is_seen_beside_the_study(
     home: tuple[Path, RawTable], every: Path, tmp_path: Path
 ) -> None:
-    bundle, study = tmp_path / "member", home[0] / "household.study"
-    shutil.copytree(every / "member", bundle)
-    assert exported(bundle, study) == {"member": ""}
+    bundle, study = tmp_path / "board", home[0] / "household.study"
+    shutil.copytree(every / "board", bundle)
+    assert exported(bundle, study) == {"board": ""}
     other_figure(bundle)
     (said,) = exported(bundle).values()
     assert wrong(bundle) == [] and said.startswith("from the bundle alone nobody can tell; name the study")
-    assert exported(bundle, study) == {"member": NOT_EXPORTED.replace("odd", "household")}
+    assert exported(bundle, study) == {"board": NOT_EXPORTED.replace("odd", "household")}
     shutil.copy(study, tmp_path / "beside.study")
-    assert "decision log of 'beside.study' records no such bundle" in exported(bundle)["member"]
+    assert "decision log of 'beside.study' records no such bundle" in exported(bundle)["board"]
     (tmp_path / "beside.study").write_bytes(b"no study")
-    assert exported(bundle)["member"].startswith("from the bundle alone")
-    assert "no study" in exported(bundle, tmp_path / "beside.study")["member"]
+    assert exported(bundle)["board"].startswith("from the bundle alone")
+    assert "no study" in exported(bundle, tmp_path / "beside.study")["board"]
 
 
 def test_the_analysts_bundle_says_which_others_were_written_with_it(every: Path, tmp_path: Path) -> None:
     both = tmp_path / "both"
-    for tier in ("analyst", "member", "chair"):
+    for tier in ("analyst", "board"):
         shutil.copytree(every / tier, both / tier)
     said = exported(both)
-    assert (said["member"], said["chair"]) == ("", "") and said["analyst"].startswith("from the bundle alone")
-    other_figure(both / "member")
-    assert exported(both / "member") == {"member": NOT_TOGETHER}
+    assert said["board"] == "" and said["analyst"].startswith("from the bundle alone")
+    other_figure(both / "board")
+    assert exported(both / "board") == {"board": NOT_TOGETHER}
     manifest(bundles={})(both / "analyst")
-    assert "the manifest of the analyst's bundle beside it was changed" in exported(both)["chair"]
+    assert "the manifest of the analyst's bundle beside it was changed" in exported(both)["board"]
 
 
 def test_a_log_that_was_rewritten_vouches_for_nothing(home: tuple[Path, RawTable], every: Path, tmp_path: Path) -> None:
@@ -274,13 +273,13 @@ def test_a_log_that_was_rewritten_vouches_for_nothing(home: tuple[Path, RawTable
 
     from engine.bundle.files import SUMS, sha256
 
-    shutil.copytree(every / "member", tmp_path / "member")
-    old = sha256(tmp_path / "member" / SUMS)
-    other_figure(tmp_path / "member")
+    shutil.copytree(every / "board", tmp_path / "board")
+    old = sha256(tmp_path / "board" / SUMS)
+    other_figure(tmp_path / "board")
     shutil.copy(home[0] / "household.study", tmp_path / "own.study")
     with closing(sqlite3.connect(tmp_path / "own.study")) as db, db:
-        db.execute("update log set detail = replace(detail, ?, ?)", (old, sha256(tmp_path / "member" / SUMS)))
-    assert "the decision log is broken at entry" in exported(tmp_path / "member")["member"]
+        db.execute("update log set detail = replace(detail, ?, ?)", (old, sha256(tmp_path / "board" / SUMS)))
+    assert "the decision log is broken at entry" in exported(tmp_path / "board")["board"]
 
 
 def manifest(**fields: object) -> Callable[[Path], None]:
@@ -296,7 +295,7 @@ def manifest(**fields: object) -> Callable[[Path], None]:
     [
         ("public", lambda b: (b / "METHODS.txt").write_bytes(b"\xff\xfe")),
         ("public", lambda b: (b / "release.parquet").write_bytes(b"\n")),
-        ("member", lambda b: (b / "board.json").write_text("[" * 100_000)),
+        ("board", lambda b: (b / "board.json").write_text("[" * 100_000)),
         ("analyst", manifest(sha256=5)),
         ("analyst", manifest(figures=[])),
         ("analyst", manifest(sha256={"../../secret": "0" * 64})),

@@ -17,7 +17,7 @@ from engine.study.study import Study
 pytestmark = pytest.mark.slow  # whole bundles are made
 
 
-@pytest.mark.parametrize(("tier", "told"), [("member", 1), ("chair", 0)])
+@pytest.mark.parametrize(("tier", "told"), [("board", 1), ("analyst", 0)])
 def test_an_export_says_that_the_pdf_is_missing(
     home: tuple[Path, RawTable], monkeypatch: pytest.MonkeyPatch, tmp_path: Path, tier: str, told: int
 ) -> None:

@@ -87,7 +87,7 @@ def test_a_candidate_is_chosen_exported_and_replayed(
     said(capsys, "decide", path, "--state", "approved", "--by", "Board", "--number", "17")
     said(capsys, "export", path, "--data", data, "--out", str(folder / "out"), "--tier", "all", "--formats", "csv")
     assert "bit for bit" in said(capsys, "replay", str(folder / "out" / "analyst"), "--data", data)
-    chair = json.loads((folder / "out" / "chair" / "chair.json").read_text())
-    assert chair["asked_amount"] == str(own) and chair["amount"] == mechanism(scenario.spec.mechanism).rate
+    extent = json.loads((folder / "out" / "board" / "board.json").read_text())["extent"]
+    assert extent["asked_amount"] == str(own) and extent["amount"] == mechanism(scenario.spec.mechanism).rate
     (candidates,) = (path.read_text() for path in (folder / "out" / "analyst").rglob("candidates.csv"))
     assert {row["id"]: row["amount"] for row in csv.DictReader(io.StringIO(candidates))}[scenario.label] == str(own)

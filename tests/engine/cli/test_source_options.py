@@ -99,7 +99,7 @@ def test_a_release_of_a_folder_is_exported_verified_and_replayed(
         "release.csv: the same, bit for bit",
         "release.parquet: the same, bit for bit",
     ]
-    assert main([*export, "--out", "public", "--tier", "member"]) == 2
+    assert main([*export, "--out", "public", "--tier", "board"]) == 2
     assert "export the analyst's bundle" in capsys.readouterr().err
     assert not (place / "public").exists()
 

@@ -1,4 +1,4 @@
-"""What must not reach the board is said when it is written, and what no report can take out is not recorded."""
+"""What must not reach the public is said when it is written."""
 
 from __future__ import annotations
 
@@ -7,23 +7,18 @@ from pathlib import Path
 
 import pytest
 
-from engine.cli.main import main
 from engine.common.errors import UsageError
 from engine.data.microdata import RawTable
-from engine.decision.choice import choose
 from engine.decision.disclosure_text import (
     DRAWN,
     check_public,
     disclosure_in,
-    disclosure_warning,
     names_candidate,
     says_extent,
     says_rate,
 )
 from engine.decision.states import decide
 from engine.release.scenarios import Scenario
-from engine.study.decision_log import entries
-from engine.study.map_reader import risk_utility_map
 from engine.study.plan_changes import change_plan
 from engine.study.study import Study
 from tests.engine.attacks import log_attack
@@ -51,8 +46,6 @@ def test_ids_specs_and_the_rate_are_named(study: Study) -> None:
     assert f"{name}:S" in _disclosed(study, scenario, f"because {name}:S is enough")
     assert _disclosed(study, scenario, f"{100 * rate:g} % are enough") == "the swap rate"
     assert disclosure_in(study, None, f"{100 * rate:g} % are enough") is None
-    assert disclosure_warning(study, scenario, f"{100 * rate:g} % are enough").endswith("say it without")
-    assert disclosure_warning(study, scenario, "fine") == ""
     assert _disclosed(study, scenario, "it changes 2 records") == "the share of records changed"
     assert disclosure_in(study, None, "it changes 2 records") is None
 
@@ -113,9 +106,6 @@ def test_the_extent_in_words(text: str, says: bool) -> None:
     assert not says_extent(text, 0, 1841)
 
 
-SENTENCE = "this text names the share of records changed, so the members' bundle would be refused; say it without"
-
-
 @pytest.fixture(scope="module")
 def home(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, RawTable]:
     """A folder with a study of 160 records of which every candidate changes 24, and its data."""
@@ -133,51 +123,20 @@ def fresh(home: tuple[Path, RawTable], tmp_path: Path) -> Path:
     return tmp_path / "household.study"
 
 
-@pytest.mark.slow
-def test_a_reason_that_tells_the_extent_is_not_recorded(fresh: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    why = "it changes 24 records and keeps the rest"
-    with Study.open(fresh) as study:
-        view, label = risk_utility_map(study), label_of(study, "town")
-        risk = view.summary.mean[study.find(label)[0].index, view.risk]
-        share = f"its risk of {risk:.4f} is small"
-        assert disclosure_warning(study, study.find(label)[0], why) == SENTENCE
-        for reason, by, other in ((why, "", ""), ("fine", "", why), ("fine", "fifteen percent", "")):
-            with pytest.raises(UsageError, match=SENTENCE):
-                choose(study, view, reason, candidate=label, by=by, others=[{"why": other}])
-        with pytest.raises(UsageError, match="a small-cell risk as a share"):
-            choose(study, view, share, candidate=label)
-        assert study.choices.all() == [] and not any(entry.event == "chosen" for entry in entries(study))
-    assert main(["choose", str(fresh), "--candidate", label, "--why", why]) == 2
-    assert SENTENCE in capsys.readouterr().err
-    with Study.open(fresh) as study:
-        # ids and rates in digits are taken out of every report
-        choose(study, view, f"24 people live there; {label} keeps most at 15 %", candidate=label)
-
-
-def test_a_decision_that_tells_the_extent_is_not_recorded(fresh: Path, home: tuple[Path, RawTable]) -> None:
+def test_words_for_the_public_that_tell_the_extent_are_not_submitted(fresh: Path, home: tuple[Path, RawTable]) -> None:
+    """The board may read them: a reason, a condition and the plan's own words say what they like."""
     with Study.open(fresh) as study:
         approve(study, home[1], label_of(study, "town"))
-        n_entries = len(entries(study))
-        with pytest.raises(UsageError, match=SENTENCE):
-            decide(study, "returned", "Board", why="24 altered records are too many")
-        assert len(entries(study)) == n_entries
-        decide(study, "returned", "Board", why="too much")
+        decide(study, "returned", "Board", why="24 altered records are too many")
         publish = replace(study.plan.publish, wording="In all, 24 records were altered.")
         change_plan(study, replace(study.plan, publish=publish), why="to say more", by="Ada")
         with pytest.raises(UsageError, match="names the share of records changed, so the public bundle would be ref"):
             decide(study, "submitted", "Ada")
         about = replace(study.plan.about, design="24 records were altered")
-        silent = replace(study.plan, publish=replace(publish, wording=""))
-        change_plan(study, replace(silent, about=about), why="to say more", by="Ada")
-        with pytest.raises(UsageError, match=SENTENCE):
-            decide(study, "submitted", "Ada")
-        change_plan(study, silent, why="to say less", by="Ada")
+        change_plan(study, replace(study.plan, about=about, publish=replace(publish, wording="")), why="so", by="Ada")
         decide(study, "submitted", "Ada")
-        with pytest.raises(UsageError, match=SENTENCE):
-            log_attack(study)
-            decide(study, "approved", "Board", number="DRB-8", conditions="no more than 24 records are changed")
         log_attack(study)
-        decide(study, "approved", "Board", number="DRB-8", conditions="no more than that is changed")
+        decide(study, "approved", "Board", number="DRB-8", conditions="no more than 24 records are changed")
 
 
 @pytest.mark.parametrize(

@@ -54,10 +54,6 @@ def test_a_registered_measure_is_called_like_any_other(registered):
     assert evaluate(call("changed_cells"), batch, SMALL.domain, lists)[0] > 0
 
 
-def test_of_a_registered_measure_the_board_sees_no_more_than_of_the_most_telling(registered):
-    assert (registered.rounding, registered.follows_changes) == ("always", True)
-
-
 def test_a_measure_without_a_meaning_is_refused():
     def silent(batch: ReleaseBatch) -> np.ndarray:
         return batch.changed
@@ -75,8 +71,7 @@ def test_a_measure_without_a_meaning_is_refused():
         ("over", "analyze", "must be keys, analyse or all. Did you mean 'analyse'?"),
         ("needs", "record", "must be counts or records. Did you mean 'records'?"),
         ("unit_kind", "shares", "must be count, share_of_records, share or other. Did you mean 'share'?"),
-        ("rounding", "never", "must be exact, sparse, exposed or always."),
-        ("rounding", None, "must be exact, sparse, exposed or always."),
+        ("unit_kind", None, "must be count, share_of_records, share or other."),
     ],
 )
 def test_a_measure_whose_field_has_no_such_value_is_refused_when_it_is_made(field, got, answer):

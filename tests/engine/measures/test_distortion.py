@@ -17,13 +17,9 @@ from engine.measures import pairs as pair_module
 from engine.measures.distortion import (
     entropy_change,
     hellinger,
-    moved_between,
-    moved_between_rounded,
-    outward,
     small_share,
     total_variation,
 )
-from engine.report.redaction import digits, half_unit
 from tests.examples import examples
 from tests.pair_matrices import two_way_matrix
 from tests.small_tables import Small, release, releases, roles_for, smalls
@@ -133,42 +129,6 @@ def _moved(before: list[int], after: list[int]) -> tuple[float, float]:
     n = sum(before)
     h = math.sqrt(sum((math.sqrt(b) - math.sqrt(a)) ** 2 for b, a in zip(before, after, strict=True)) / (2 * n))
     return h, sum(abs(b - a) for b, a in zip(before, after, strict=True)) / (2 * n)
-
-
-@given(st.lists(st.tuples(st.integers(0, 9), st.integers(0, 9)), min_size=2, max_size=6))
-@examples(80)
-def test_a_hellinger_distance_bounds_the_share_of_records_with_other_values(cells):
-    before, after = ([*values] for values in zip(*cells, strict=True))
-    rest = sum(before) - sum(after)
-    before, after = [*before, max(0, -rest)], [*after, max(0, rest)]
-    if not sum(before):
-        return
-    distance, moved = _moved(before, after)
-    low, high = moved_between(min(distance, 1.0))
-    assert low - 1e-12 <= moved <= high + 1e-12
-
-
-def test_both_bounds_are_reached():
-    """The lower one where cells are emptied or filled, the upper one where two cells trade their counts."""
-    distance, moved = _moved([6, 4, 0], [6, 0, 4])
-    assert moved == pytest.approx(moved_between(distance)[0]) == pytest.approx(0.4)
-    distance, moved = _moved([9, 4], [4, 9])
-    assert moved == pytest.approx(moved_between(distance)[1]) == pytest.approx(5 / 13)
-    assert moved_between(0.0) == (0.0, 0.0) and moved_between(1.0) == (1.0, 1.0)
-
-
-@pytest.mark.parametrize(("distance", "room", "low", "high"), [(0.09, 0.005, 0.007, 0.2), (0.0, 0.0, 0.0, 0.0)])
-def test_what_a_rounded_distance_says_is_rounded_outward(distance: float, room: float, low: float, high: float):
-    assert moved_between_rounded(distance, room, 1) == (low, high)
-
-
-def test_every_distance_that_is_rounded_to_a_figure_stays_within_its_bounds():
-    for distance in np.linspace(0.001, 0.999, 400):
-        shown = float(digits(np.array(distance), 1))
-        low, high = moved_between_rounded(shown, half_unit(shown, 1), 1)
-        assert low <= moved_between(distance)[0] and moved_between(distance)[1] <= high <= 1.0
-        low, high = outward(*moved_between(distance))
-        assert low <= moved_between(distance)[0] and moved_between(distance)[1] <= high <= 1.0
 
 
 def test_the_share_is_that_of_the_fewest_records_that_have_to_move():

@@ -1,4 +1,4 @@
-"""The chair reads what changed at each level of places, in Annex A and in a workbook; members do not."""
+"""The board reads what changed at each level of places, in two workbooks."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from engine.plan.samples import load
 from engine.report.describe import remade
 from engine.report.places import place_changes
 from engine.report.unit_counts import units_changed
-from engine.report.write import write_chair, write_member
+from engine.report.write import write_board
 from engine.study.map_reader import risk_utility_map
 from engine.sweeps.sweep import sweep
 
@@ -47,17 +47,12 @@ def test_annex_a_and_its_workbook_tell_of_places(tmp_path: Path) -> None:
         label = study.scenarios[0].label
         choose(study, risk_utility_map(study), "households stay whole", candidate=label, by="Ada")
         release = remade(study, raw, label, 1)
-        for name, write in (("chair", write_chair), ("member", write_member)):
-            (tmp_path / name).mkdir()
-            write(study, release, tmp_path / name)
+        (tmp_path / "board").mkdir()
+        write_board(study, release, tmp_path / "board")
     levels, areas = place_changes(release, PLACES, plan.analyse)
-    page = (tmp_path / "chair" / "annex-a-chair.html").read_text(encoding="utf-8")
-    assert "largest change of an area" in page and all(row.level in page for row in levels)
-    assert "Areas with new values" in page and levels[-1].areas_new > 0
-    memo = (tmp_path / "member" / "memo.html").read_text(encoding="utf-8")
+    memo = (tmp_path / "board" / "memo.html").read_text(encoding="utf-8")
     assert "Values known in their place" in memo and "that nobody there had in the original" in memo
-    assert "Areas with new values" not in memo, "counts would tell how many were exchanged"
-    with zipfile.ZipFile(tmp_path / "chair" / "places.xlsx") as book:
+    with zipfile.ZipFile(tmp_path / "board" / "places.xlsx") as book:
         rows = [book.read(f"xl/worksheets/sheet{number}.xml").decode().count("<row ") - 1 for number in (1, 2)]
         texts = book.read("xl/sharedStrings.xml").decode()
         counts = re.findall(r"<v>(\d+)</v>", book.read("xl/worksheets/sheet3.xml").decode().partition('r="2"')[2])
@@ -66,8 +61,7 @@ def test_annex_a_and_its_workbook_tell_of_places(tmp_path: Path) -> None:
     changed = units_changed(release)
     assert changed is not None and [int(n) for n in counts] == [changed.n_units, changed.changed, changed.persons]
     assert ">households swapped<" in texts
-    with zipfile.ZipFile(tmp_path / "member" / "tables.xlsx") as book:
-        assert "households swapped" not in book.read("xl/sharedStrings.xml").decode()
-    assert not (tmp_path / "member" / "places.xlsx").exists()
-    assert "largest change of an area" not in (tmp_path / "member" / "memo.html").read_text(encoding="utf-8")
-    assert [tier for tier, names in _ALLOWED.items() if any("places" in name for name in names)] == ["chair"]
+    with zipfile.ZipFile(tmp_path / "board" / "tables.xlsx") as book:
+        texts = book.read("xl/sharedStrings.xml").decode()
+    assert levels[-1].areas_new > 0 and all(f">{row.level}<" in texts for row in levels)
+    assert [tier for tier, names in _ALLOWED.items() if any("places" in name for name in names)] == ["board"]

@@ -15,7 +15,6 @@ from engine.report.candidate_words import (
     preferred_words,
     runs_within_words,
     standing_words,
-    utility_words,
 )
 from engine.report.certainty import recommended
 from engine.report.context import report_context
@@ -23,6 +22,7 @@ from engine.report.findings import Findings
 from engine.report.html_file import html_text
 from engine.report.memo import memo
 from engine.report.page_one import page_one
+from engine.report.words import about
 from engine.study.map_reader import risk_utility_map
 from tests.engine.report.conftest import Case
 
@@ -79,27 +79,22 @@ def test_the_rule_is_named_as_the_reason_where_it_chose(case: Case) -> None:
     assert "The rule prefers" not in preferred_words(findings)
     rule = replace(findings.recommendation, recorded=True, by_utility=True)
     told = preferred_words(replace(findings, recommendation=rule))
-    assert "The rule, which goes by averages, took A, which is no worse before rounding" in told
+    assert "The rule, which goes by averages, took A, which is no worse" in told
 
 
 def test_the_figures_by_which_the_rule_prefers_one_are_told(case: Case) -> None:
     findings = within(case.findings, 2, {"utility": 0.9, "utility_se": None})
     findings = replace(findings, recommendation=replace(findings.recommendation, by_utility=True))
     own = recommended(findings)
-    distances = f"(Hellinger distance: A {utility_words(findings, own)} and B 0.9"
+    distances = f"(Hellinger distance: A {about(own.utility, own.utility_se)} and B 0.9"
     text = "The rule goes by averages alone and prefers A, whose utility is the best"
     assert f"{text} {distances})." in preferred_words(findings)
-    own_only = tuple(replace(row, utility_se=None) if row.recommended else row for row in findings.map.candidates)
-    without_error = preferred_words(replace(findings, map=replace(findings.map, candidates=own_only)))
-    assert "; errors are withheld, as they would help to tell the share altered)." in without_error
     same = {"utility": own.utility, "utility_se": own.utility_se}
     alike = replace(within(findings, 2, same), recommendation=findings.recommendation)
-    equal = f"As rounded, their utility is equal (Hellinger distance: {utility_words(findings, own)} each)."
+    equal = f"As shown, their utility is equal (Hellinger distance: {about(own.utility, own.utility_se)} each)."
     shown = f"{equal} The rule, which goes by averages, took"
     decided = preferred_words(alike)
     assert shown in decided and "prefers" not in decided and decided.endswith("less than chance explains.")
-    coarse = replace(alike, members_rate=replace(alike.members_rate, step="flags"))
-    assert "and its digits are withheld, as they would tell" in preferred_words(coarse)
     withheld = replace(own, utility=None)
     rows = (withheld, *findings.map.candidates[1:])
     unseen = replace(findings, map=replace(findings.map, candidates=rows))

@@ -154,7 +154,7 @@ def test_differences_are_those_of_the_figures_shown(case: Case) -> None:
     assert about(1.25, 0.2702).startswith("1.2 ") and "in small cells −1.0 records, Hellinger distance +0.03." in text
     findings, row = with_rows(case.findings, own, risk=2.2, risk_se=0.3524, utility=0.06, utility_se=None)
     text = neighbour_sentence(findings, row, safer=True)
-    assert "equal" not in text and "on average; by how much is withheld, or less than the figures show." in text
+    assert "equal" not in text and "on average, by less than the figures show." in text
 
 
 def test_the_figures_subtracted_are_those_that_stand_in_the_table() -> None:

@@ -17,15 +17,12 @@ from engine.plan import AttributePlan, DataPlan, DecisionPlan, Plan, SpacePlan
 from engine.plan.mechanism import MechanismPlan
 from engine.release.records import ReleasedTable
 from engine.release.results import NoteKind
-from engine.report.annex import chair_sections
 from engine.report.answers import largest_losses, omissions, risk_sentence
 from engine.report.build_findings import findings
-from engine.report.chair import chair_facts
 from engine.report.describe import remade
 from engine.report.exposed import exposure
 from engine.report.findings import Findings
 from engine.report.memo import memo
-from engine.report.redaction import two_digits
 from engine.study.keys import key_path, read_key
 from engine.study.map_reader import risk_utility_map
 from engine.sweeps.sweep import add_measures, sweep
@@ -46,11 +43,10 @@ def test_runs_of_a_method_that_alters_now_more_now_fewer_are_counted_each(tmp_pa
         counts.append(exposure(release, plan, 20).unaltered_after or 0)
     spread = case.findings.map.spreads[0]
     assert (spread.least, spread.most) == (min(counts), max(counts))
-    mean = float(np.mean(counts))  # over a quarter of the records are exposed, so two digits of it are shown
-    assert spread.mean == pytest.approx(float(two_digits(np.array(mean)))) != mean
+    assert spread.mean == pytest.approx(float(np.mean(counts)))
     assert case.findings.measures[0].mean == spread.mean
     error = float(np.std(counts, ddof=1) / np.sqrt(12))
-    assert case.findings.measures[0].se == np.ceil(error) > error
+    assert case.findings.measures[0].se == pytest.approx(error)
 
 
 def test_counts_of_several_tables_are_means_of_whole_numbers(tmp_path: Path):
@@ -65,17 +61,15 @@ def test_counts_of_several_tables_are_means_of_whole_numbers(tmp_path: Path):
     assert (2 * spread.least).is_integer() and (2 * spread.most).is_integer() and spread.least < spread.most
     assert (24 * row.mean) == pytest.approx(round(24 * row.mean))  # twelve runs of two tables
     assert any("judges one at a time, but an intruder sees them all" in line for line in omissions(case.findings))
-    facts = chair_facts(case.study, case.realisation)
+    facts = case.findings.extent
+    assert facts is not None
     single_tables = [
         RecordRelease(ReleasedTable(case.realisation.data), [t], plan, case.realisation.spec)
         for t in case.realisation.tables
     ]
     each = [int(release.changed(release.tables[0], range(4)).sum()) for release in single_tables]
     assert facts.tables == 2 and facts.per_table == sum(each) / 2 < facts.records
-    annex = str(chair_sections(case.study, case.realisation))
-    assert (
-        "Records changed in at least one of 2 tables" in annex and "Records changed in one table, on average" in annex
-    )
+    assert facts.changed_in == "Records changed in at least one of 2 tables"
     assert "means over the 2 tables" in str(memo(case.findings).sections[3])
     add_measures(case.study, raw_table(), read_key(key_path(case.study.path)), ["small_cells[n_rule=3]"], workers=1)
     notes = [note for note in case.study.notes.of(0) if note.kind is not NoteKind.FIGURE]  # the joint risk has its own
@@ -230,6 +224,5 @@ def test_a_small_group_is_not_rounded_to_everybody_or_nobody(tmp_path: Path):
     assert 10 < exact < 40  # about half of the group was altered
     exposed = exposure(release, plan, 3)
     unaltered = exposed.unaltered_after
-    assert unaltered is not None and unaltered % 100 == 0 and unaltered > 1000
-    after = next(group.after for group in exposed.groups if group.group == "A: a1")
-    assert after % 10 == 0 and abs(after - exact) <= 5
+    assert unaltered is not None and unaltered > 1000
+    assert next(group.after for group in exposed.groups if group.group == "A: a1") == exact

@@ -24,7 +24,7 @@ from engine.report.findings import Findings
 from engine.report.memo import memo
 from engine.report.slides import slides_bytes
 from engine.report.tables import sheets, tables_bytes
-from engine.report.write import write_analyst, write_chair, write_member
+from engine.report.write import write_analyst, write_board
 from tests.engine.report.conftest import Case
 
 SECTIONS = (
@@ -42,11 +42,11 @@ TRACES = re.compile(rb"python-docx|python-pptx|Steve Canny|xlsxwriter|Microsoft|
 
 @pytest.fixture(scope="module")
 def written(case: Case, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The member's files without the PDF, which takes seconds."""
+    """The board's files without the PDF, which takes seconds."""
     folder = tmp_path_factory.mktemp("member")
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(document_files, "pdf_bytes", lambda html: None)
-        names = [path.name for path in write_member(case.study, case.realisation, folder)]
+        names = [path.name for path in write_board(case.study, case.realisation, folder)]
     assert sorted(names) == sorted(path.name for path in folder.iterdir())
     assert names == ["memo.docx", "memo.html", "tables.xlsx", "slides.pptx", "board.json"]
     return folder
@@ -169,7 +169,7 @@ def test_no_member_file_holds_an_internal_name(written: Path, case: Case):
 @pytest.mark.slow
 def test_the_same_findings_give_the_same_bytes(written: Path, case: Case, tmp_path: Path, monkeypatch):
     monkeypatch.setattr(document_files, "pdf_bytes", lambda html: None)
-    write_member(case.study, case.realisation, tmp_path)
+    write_board(case.study, case.realisation, tmp_path)
     for path in written.iterdir():
         assert path.read_bytes() == (tmp_path / path.name).read_bytes(), path.name
 
@@ -203,12 +203,10 @@ def test_the_workbook_holds_every_table(written: Path, case: Case):
     assert {"Percentages weighted", "Means", "Correlations", "Coefficients", "Table 1"} <= set(names)
 
 
-def test_the_chair_sees_the_extent_and_the_analyst_the_names(case: Case, tmp_path: Path):
-    chair = [path.name for path in write_chair(case.study, case.realisation, tmp_path)]
+def test_the_board_sees_the_extent_and_the_analyst_the_names(case: Case, written: Path, tmp_path: Path):
     analyst = [path.name for path in write_analyst(case.study, case.realisation, tmp_path)]
-    assert chair == ["annex-a-chair.docx", "annex-a-chair.html"]
     assert analyst == ["annex-b-analyst.docx", "annex-b-analyst.html"]
-    text = (tmp_path / chair[1]).read_text(encoding="utf-8")
+    text = (written / "memo.html").read_text(encoding="utf-8")
     rate = f"{100 * float(case.realisation.spec.rate):g} %"
     assert rate in text and f"{int(case.realisation.changed.sum()):,}" in text
     text = (tmp_path / analyst[1]).read_text(encoding="utf-8")

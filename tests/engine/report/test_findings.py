@@ -101,9 +101,9 @@ def test_a_file_that_is_far_too_large_is_not_read(tmp_path: Path):
 def test_a_bundle_is_found_by_its_folder(case: Case, tmp_path: Path):
     with pytest.raises(EngineError, match="no bundle for the board"):
         read_board(tmp_path)
-    (tmp_path / "member").mkdir()
-    (tmp_path / "member" / BOARD).write_text(case.findings.to_json(), encoding="utf-8")
-    assert read_board(tmp_path) == read_board(tmp_path / "member") == read_board(tmp_path / "member" / BOARD)
+    (tmp_path / "board").mkdir()
+    (tmp_path / "board" / BOARD).write_text(case.findings.to_json(), encoding="utf-8")
+    assert read_board(tmp_path) == read_board(tmp_path / "board") == read_board(tmp_path / "board" / BOARD)
     (tmp_path / BOARD).write_bytes(b"\xff\xfe\x00")
     with pytest.raises(EngineError, match="cannot be read"):
         read_board(tmp_path)
@@ -112,7 +112,7 @@ def test_a_bundle_is_found_by_its_folder(case: Case, tmp_path: Path):
 def test_a_bundle_of_an_earlier_version_still_makes_every_document(case: Case) -> None:
     """It lacks what has come since: all fields of the findings that have a default, and those of associations."""
     plain = json.loads(case.findings.to_json())
-    for name in ("recognised", "members_rate"):
+    for name in ("recognised", "extent"):
         del plain[name]
     for row in plain["utility"]["correlations"] + plain["utility"]["associations"]:
         del row["errors"], row["flagged"]
@@ -131,5 +131,5 @@ def test_findings_are_written_as_python_would_and_read_without_their_text(case: 
     assert text == json.dumps(json.loads(text), ensure_ascii=False, indent=1) + "\n"
     unknown = replace(found, exposure=replace(exposed, bound=np.float64("nan"), small_after=3))
     assert unknown.as_read() == Findings.from_json(unknown.to_json()) != unknown
-    with pytest.raises(EngineError, match="has format 2"):
-        replace(found, format=2).as_read()
+    with pytest.raises(EngineError, match="has format 3"):
+        replace(found, format=3).as_read()

@@ -23,12 +23,10 @@ from engine.report.facts import ShareRow, Tally, Tolerances
 from engine.report.findings import Findings
 from engine.report.flags import flags
 from engine.report.loss_facts import Loss
-from engine.report.loss_words import flagged_of, flags_words, worst_losses
+from engine.report.loss_words import flagged_of, flags_words, place_words, worst_losses
 from engine.report.losses import worst
 from engine.report.memo import memo
 from engine.report.page_one import page_one
-from engine.report.rate_facts import ChangeRow, Range
-from engine.report.rate_words import place_words
 from engine.report.tables import sheets
 from engine.report.utility import utility
 from tests.engine.report.conftest import MECHANISMS, Case, N, case_of, plan_of
@@ -326,15 +324,12 @@ def test_a_bundle_that_holds_no_ranking_is_ranked_by_its_rows(case: Case):
 
 
 def test_a_coefficient_is_told_with_what_its_model_predicts(case: Case):
-    """In figures, and where only classes of change are told: without it the sign says nothing."""
+    """Without it the sign says nothing."""
     use = case.findings.utility
     loss = next(loss for loss in use.losses if loss.kind == "coefficient")
     name = f"pay (of the mean of x), {loss.what}: "
     (told,) = worst_losses(replace(use, losses=(loss,)))
     assert told.startswith(name)
-    change = ChangeRow("coefficient", loss.of, loss.what, False, None, None, None, Range(2, 5), True)
-    (coarse,) = worst_losses(replace(use, losses=(), changes=(change,)))
-    assert coarse.startswith(name) and "2 to 5 standard errors" in coarse
 
 
 def test_the_sentence_on_flags_adds_up_as_its_table_does(case: Case) -> None:
@@ -352,28 +347,10 @@ def test_the_sentence_on_flags_adds_up_as_its_table_does(case: Case) -> None:
     assert "flagged" not in sheets(case.findings)["Associations"][0]
 
 
-def test_page_one_names_the_first_of_the_list_in_section_five(case: Case) -> None:
-    rows = [ChangeRow("percentage", "A × B", f"{level}", False, None, None, None, Range(2, 5), True) for level in "xyz"]
-    rows += [
-        ChangeRow("association", "A × B", "Cramér's V", False, None, 0.2, Range(0, 0.05), None, False),
-        ChangeRow("correlation", "x × y", "Pearson's r", False, None, 0.2, Range(0, 0.05), Range(0, 2), False),
-        ChangeRow("percentage", "A × C", "u", False, None, None, None, Range(0, 2), False),
-    ]
-    told = replace(case.findings, utility=replace(case.findings.utility, changes=tuple(rows), losses=()))
-    table = next(
-        t
-        for t in tables_of(memo(told))
-        if t.caption.startswith("The worst changes, of a table, column or analysis one")
-    )
-    assert [row[0] for row in table.rows] == ["A × B, x", "x × y, Pearson's r", "A × C, u"]
-    assert [text.partition(": ")[0] for text in worst_losses(told.utility)] == ["A × B, x"], "the flagged ones alone"
-    assert not any("of itself" in text for text in worst_losses(told.utility))
-
-
 def test_page_one_tells_how_many_figures_are_beyond_the_tolerances_and_names_those_alone(case: Case) -> None:
     utility = case.findings.utility
     flagged, judged = flagged_of(utility)
-    assert flagged is not None and 0 < flagged < judged
+    assert 0 < flagged < judged
     page = dict(page_one(case.findings).rows)["Worst losses"]
     assert page.startswith(f"Of {judged} figures that users would compute and that the release can change, {flagged} ")
     assert "within the tolerances" not in page

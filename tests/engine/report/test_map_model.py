@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from engine.report.map_facts import CandidateRow, Map
 from engine.report.map_model import box_at, flags, map_model, overlap, staircase, together
-from engine.report.words import about, bar, bar_is_rounded
+from engine.report.words import about, bar
 
 
 def a_map(frontier=(), utility_better="lower", risk_better="lower", candidates=(), nothing=(None, None)) -> Map:
@@ -110,35 +110,19 @@ def test_marks_that_lie_on_each_other_share_a_label():
 
 
 @pytest.mark.parametrize(
-    ("value", "se", "said", "reach", "rounded"),
+    ("value", "se", "said", "reach"),
     [
-        (0.1105, 0.0008, "0.1105 ± 0.0008", 0.0016, False),
-        (0.11, 0.01, "about 0.11", None, False),  # of 0.1105 ± 0.0008, rounded for members
-        (1700.0, 100.0, "about 1,700", None, False),
-        (1700.0, 200.0, "1,700 ± 200", 400.0, True),
-        (0.058, 0.002, "0.058 ± 0.002", 0.004, True),
-        (808.0, 1.6, "808.0 ± 1.6", 3.2, False),
-        (0.11, 0.0, "0.11 ± 0", 0.0, False),
-        (0.11, None, "0.11", None, False),
-        (None, None, "–", None, False),
+        (0.1105, 0.0008, "0.1105 ± 0.0008", 0.0016),
+        (0.11, 0.01, "0.110 ± 0.010", 0.02),
+        (1700.0, 100.0, "1,700 ± 100", 200.0),
+        (1700.0, 200.0, "1,700 ± 200", 400.0),
+        (0.058, 0.002, "0.058 ± 0.002", 0.004),
+        (808.0, 1.6, "808.0 ± 1.6", 3.2),
+        (0.11, 0.0, "0.11 ± 0", 0.0),
+        (0.11, None, "0.11", None),
+        (None, None, "–", None),
     ],
 )
-def test_a_bar_is_two_standard_errors_or_none(value, se, said: str, reach: float | None, rounded: bool):
+def test_a_bar_is_two_standard_errors_or_none(value, se, said: str, reach: float | None):
     assert about(value, se) == said
     assert bar(value, se) == (None if reach is None else pytest.approx(reach))
-    assert bar_is_rounded(value, se) == rounded
-
-
-def test_no_bar_is_longer_than_the_error_rounded_up_to_the_place_of_its_figure():
-    from engine.report.redaction import error_beside, two_digits
-
-    rng = np.random.default_rng(5)
-    values = rng.uniform(1, 10, 400) * 10.0 ** rng.integers(-4, 4, 400)
-    errors = values * 10.0 ** rng.uniform(-5, 0, 400)
-    rounded = two_digits(values)
-    shown = error_beside(values, rounded, errors)
-    reach = [bar(float(v), float(se)) for v, se in zip(rounded, shown, strict=True)]
-    drawn = np.array([length_ is not None for length_ in reach])
-    assert 50 < drawn.sum() < 350
-    length = np.array([length_ for length_ in reach if length_ is not None])
-    assert (length >= 2 * errors[drawn] * (1 - 1e-9)).all() and (length <= 4 * errors[drawn] * (1 + 1e-9)).all()

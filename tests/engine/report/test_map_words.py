@@ -16,7 +16,6 @@ from engine.report.map_words import (
     bound_title,
     counts_words,
     recall_words,
-    rounded_words,
 )
 from engine.report.memo import memo
 from engine.report.slides import slides
@@ -57,12 +56,6 @@ def test_how_many_of_the_frontier_have_no_letter_is_said(case: Case) -> None:
     assert "7 of the frontier have no letter: those that cannot be told from a lettered one" in counts_words(more)
     all_of_them = replace(case.findings, map=replace(board_map, n_frontier=lettered))
     assert "no letter" not in counts_words(all_of_them)
-
-
-def test_figures_are_called_rounded_where_they_are(case: Case) -> None:
-    told = replace(case.findings, members_rate=replace(case.findings.members_rate, step="flags"))
-    assert "may look beaten" in rounded_words(told) and rounded_words(case.findings) == ""
-    assert "may look beaten" in html_text(memo(told))
 
 
 def test_what_chance_hides_is_said_in_a_whole_sentence() -> None:

@@ -7,12 +7,10 @@ from dataclasses import replace
 
 import pytest
 
-from engine.report.coarsening import coarsened
 from engine.report.findings import Findings
 from engine.report.html_file import html_text
+from engine.report.loss_words import place_words
 from engine.report.memo import memo
-from engine.report.page_one import page_one
-from engine.report.rate_words import place_words, rate_words
 from tests.engine.report.conftest import Case
 
 
@@ -55,12 +53,6 @@ def test_what_nobody_checked_is_the_statement_of_the_plan(case: Case) -> None:
     assert "Of such releases the agency states: none; the program looks nowhere itself." in text
 
 
-def test_the_promise_on_the_rate_names_who_can_break_it(case: Case) -> None:
-    rate = replace(case.findings.members_rate, policy="withheld", attacked=True, step="flags")
-    *_, last = rate_words(replace(case.findings, members_rate=rate))
-    assert "alone: tables of the original or the released file tell the share more exactly" in last
-
-
 @pytest.mark.parametrize(
     ("table", "level", "wanted"),
     [
@@ -73,26 +65,8 @@ def test_cells_name_the_level_of_each_attribute(table: str, level: str, wanted: 
     assert place_words(table, level) == wanted
 
 
-def test_flagged_figures_are_named_by_table_and_tolerances_are_explained(case: Case) -> None:
-    told = coarsened(case.findings, "tables")
-    flagged = next(row.table for row in told.utility.changes if row.flagged)
-    text = text_of(told)
-    assert f"Flagged are figures of {flagged}" in text
-    losses = dict(page_one(told).rows)["Worst losses"]
-    assert "by more than the tolerances" in losses and "The tolerances are 1.96 times what chance alone does" in losses
-    assert "± SE" in text_of(case.findings)
-
-
 def test_the_certificate_names_what_was_computed_again(case: Case) -> None:
     assert "its measures (unaltered records in small cells, " in text_of(case.findings)
-
-
-def test_a_range_of_moved_records_is_that_of_the_rounded_distance(case: Case) -> None:
-    told = coarsened(case.findings, "classes").utility.distance
-    exact = case.findings.utility.distance
-    assert told.moved_low is not None and told.moved_high is not None
-    assert exact.moved_low is not None and exact.moved_high is not None
-    assert told.moved_low <= exact.moved_low and exact.moved_high <= told.moved_high
 
 
 @pytest.mark.slow

@@ -9,7 +9,6 @@ from typing import Any
 
 import pytest
 
-from engine.bundle.members import told_to_members
 from engine.common.cache import Cache
 from engine.data.io.readers import read_table
 from engine.data.microdata import RawTable
@@ -38,8 +37,8 @@ _MADE = Cache()
 MEASURES = ["small_cells", "hellinger", "total_variation", "entropy_change"]
 
 
-def submitted(folder: Path, raw: RawTable, plan: Plan, bound: float) -> tuple[Any, float]:
-    """The findings on what a bound picks, once it is submitted, and the share of records that it changes."""
+def submitted(folder: Path, raw: RawTable, plan: Plan, bound: float) -> Any:
+    """The findings on what a bound picks, once it is submitted."""
     (folder / "s.study.key").write_text(KEY)
     study: Study = sweep(raw, plan, folder / "s.study", workers=1)
     choice = choose(study, risk_utility_map(study), "the most useful release within the bound", max_risk=bound)
@@ -47,12 +46,12 @@ def submitted(folder: Path, raw: RawTable, plan: Plan, bound: float) -> tuple[An
     despite = "the law asks for this table" if obstacles_now(study, choice) else ""
     decide(study, "submitted", "A. Analyst", despite=despite)
     run = remade(study, raw, choice.label, choice.replicate)
-    return findings(study, run), float(run.changed.mean())
+    return findings(study, run)
 
 
 def readme_example(folder: Path) -> Any:
     raw, plan = load("czech")
-    return submitted(folder, raw, edit_plan(plan, swap_sizes=[1, 2], rates=["0.02", "0.10"], replicates=20), 0.002)[0]
+    return submitted(folder, raw, edit_plan(plan, swap_sizes=[1, 2], rates=["0.02", "0.10"], replicates=20), 0.002)
 
 
 def filled_in(folder: Path) -> Any:
@@ -78,9 +77,9 @@ def filled_in(folder: Path) -> Any:
     publish = replace(plan.publish, title="Risk factors of car workers, public use file")
     decision = replace(plan.decision, max_risk="0.002", realisation="first_within")
     plan = replace(plan, about=about, threat=threat, publish=publish, decision=decision)
-    made, share = submitted(folder, raw, plan, 0.002)
+    made = submitted(folder, raw, plan, 0.002)
     locked = replace(made.approved, number="DAP-26-003", at="2026-11-23", departures=())
-    return told_to_members(replace(made, approved=locked), share)[0]
+    return replace(made, approved=locked)
 
 
 def _census(folder: Path) -> Any:
@@ -91,7 +90,7 @@ def _census(folder: Path) -> Any:
         AnalysisPlan("married", "MS ~ Age + Sex + AvgHrs + Race", "logistic"),
     )
     plan = replace(plan, analyses=analyses, tables=(TablePlan("pay by sex", ("AnnSal", "Sex")),))
-    return submitted(folder, raw, plan, 0.0138)[0]
+    return submitted(folder, raw, plan, 0.0138)
 
 
 def census(folder: Path) -> Any:

@@ -126,9 +126,9 @@ def test_every_section_is_there_and_says_something(member: Document) -> None:
         "the mean of x | A: a0; B: b0; D: d0",
         "A by B | A × B",
         "or by more than 10 % of its value",
-        "Amounts tried: 2 rates, which the chair has",
+        "Amounts tried: 5.37 % and 21.13 %",
         "Random swapping of keys (RDS)",
-        "2 values, which the chair has",
+        "0.0731; 0.0847",
         "any; other_cell",
         "A, B",
         "F, fixed | Not exchanged; the two records agree on it | always D",
@@ -146,35 +146,21 @@ def test_what_the_plan_says_is_in_it(wanted: str, member: Document) -> None:
     assert wanted in text_of(member)
 
 
-def test_members_never_see_a_rate_a_setting_or_a_path(member: Document) -> None:
+def test_the_board_reads_the_rates_and_no_path(member: Document) -> None:
     text = text_of(member)
-    assert not [setting for setting in SETTINGS if setting in text]
     assert "/srv" not in text and "notes.txt" not in text and "secret-source-name" not in text
-    assert "CONFIDENTIAL" in member.banner and "names the rates" not in member.banner
+    assert "CONFIDENTIAL" in member.banner and "0.9317" in text
     locked = lock(full(), "DAP-7", "Grace")
     assert locked.lock is not None
     text = text_of(plan_document(locked))
     assert "Approval number: DAP-7" in text and "Approved by: Grace" in text and locked.lock.at in text
-    assert locked.lock.digest not in text, "guessed rates could be tried against it"
+    assert locked.lock.digest in text
 
 
-def test_the_chair_sees_the_rates_and_the_banner_says_so() -> None:
-    locked = lock(full(), "DAP-7", "Grace")
-    assert locked.lock is not None
-    document = plan_document(locked, rates=True)
-    text = text_of(document)
-    assert "Amounts tried: 5.37 % and 21.13 %" in text and "0.0731; 0.0847" in text and "0.9317" in text
-    assert locked.lock.digest in text and "which the chair has" not in text
-    assert "chair" in document.banner and "names the rates" in document.banner
-    assert "/srv" not in text
-    classified = plan_document(replace(full(), about=replace(_ABOUT, classification="SECRET")), rates=True)
-    assert classified.banner.startswith("SECRET. For the chair")
-
-
-def test_combinations_named_one_by_one_are_for_the_chair() -> None:
+def test_combinations_named_one_by_one_are_listed() -> None:
     plan = full(space=SpacePlan(specs=("A:S B:F", "C:S"), rates=("0.0537",)), mechanisms=())
-    assert "A:S" not in text_of(plan_document(plan)) and "2 combinations of roles" in text_of(plan_document(plan))
-    assert "1 | A:S B:F" in text_of(plan_document(plan, rates=True))
+    text = text_of(plan_document(plan))
+    assert "1 | A:S B:F" in text and "2 combinations of roles" in text
 
 
 def test_the_parameters_are_those_of_the_memo(case: Case) -> None:
@@ -189,11 +175,7 @@ def test_a_plan_that_departs_from_its_approval_says_so_first() -> None:
     locked = lock(full(), "DAP-7", "Grace")
     changed = replace(locked, keys=("A", "B"), space=replace(locked.space, rates=("0.0613",)))
     cover = text_of(Document("", "", "", plan_document(changed).sections[:1]))
-    assert "departs from what was approved" in cover and "Different: the swap rates" in cover and "Keys:" in cover
-    text = text_of(plan_document(changed))
-    assert not [rate for rate in ("0.0613", "6.13", "0.0537", "5.37") if rate in text]
-    chair = text_of(Document("", "", "", plan_document(changed, rates=True).sections[:1]))
-    assert "approved was 0.0537, 0.2113, now it is 0.0613" in chair
+    assert "departs from what was approved" in cover and "approved was 0.0537, 0.2113, now it is 0.0613" in cover
     assert locked.lock is not None
     forged = replace(locked, lock=replace(locked.lock, approved=locked.lock.approved.replace("0.0537", "0.0538")))
     with pytest.raises(EngineError, match="damaged"):

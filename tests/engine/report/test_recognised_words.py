@@ -9,10 +9,8 @@ from itertools import product
 
 import pytest
 
-from engine.plan import ThreatPlan
 from engine.plan.context import PUBLISHED_TABLES
 from engine.report.answers import ten_questions
-from engine.report.chair import ChairFacts, chair_facts
 from engine.report.exposed_words import harm_words
 from engine.report.findings import Findings
 from engine.report.html_file import html_text
@@ -102,23 +100,6 @@ def test_bundles_of_earlier_versions_open_and_say_nothing_of_it(case: Case) -> N
     del board["recognised"]
     older = Findings.from_json(json.dumps(board))
     assert older.recognised is None and recognised_sentences(older) == []
-    facts = chair_facts(case.study, case.realisation)
-    chair = json.loads(facts.to_json())
-    assert ChairFacts.from_json(json.dumps(chair)) == facts and facts.groups
-    del chair["groups"], chair["caution"]
-    assert ChairFacts.from_json(json.dumps(chair)).groups == ()
-
-
-def test_no_group_and_no_figure_of_detection_is_among_the_members_findings(case: Case) -> None:
-    recognised = json.loads(case.findings.to_json())["recognised"]
-    names = {"fewest", "nothing_done", "unswapped", "few_keys", "tables", "rare", "rare_of", "all_but_one", "sensitive"}
-    assert set(recognised) == names | {"finding", "verdict"} and recognised["verdict"] is None
-    assert set(recognised["finding"]) == {"kind", "severity", "of"} and recognised["finding"]["severity"] != "serious"
-    assert all(value is None or isinstance(value, bool | str) for value in recognised["tables"].values())
-    counts = [part for part in (recognised["nothing_done"], recognised["unswapped"], *recognised["few_keys"]) if part]
-    counts += recognised["all_but_one"]
-    assert all(set(part) == {"keys", "exchanged", "small", "alone", "matches"} for part in counts)
-    assert "altered_share" not in case.findings.to_json() and ThreatPlan().published_tables == "not known"
 
 
 def test_the_sensitive_answer_left_out_has_a_row_and_every_other_key_a_word(case: Case) -> None:

@@ -13,10 +13,9 @@ from jinja2 import meta
 from engine.common.errors import EngineError
 from engine.common.printable import printable
 from engine.decision.states import withhold
-from engine.plan.lock import lock
 from engine.plan.recode import code
 from engine.report import template_reader
-from engine.report.annex import analyst_sections, chair_sections
+from engine.report.annex import analyst_sections
 from engine.report.answers import public_wording
 from engine.report.document import Bullets, Document, Entries, Grid, Paragraph, Picture, Section
 from engine.report.memo import memo
@@ -28,7 +27,6 @@ from engine.report.template import _environment, _hidden, text_of
 from engine.report.template_reader import FOLDER, document, texts
 from engine.study.map_reader import risk_utility_map
 from tests.engine.report.conftest import Case, case_of, raw_table
-from tests.engine.report.test_plan_document import SETTINGS, full
 
 FORM = """
 # {{ value }}
@@ -167,7 +165,7 @@ def filled(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, Mapping[str, Any]
     return made
 
 
-MACROS = {"shared.txt", "losses.txt", "coarse.txt", "recognised.txt"}
+MACROS = {"shared.txt", "losses.txt", "recognised.txt"}
 """Templates of macros that others import."""
 PARTS = {"utility.txt"}
 """Templates that are parts of the memo."""
@@ -188,10 +186,9 @@ def test_every_template_is_filled_in_and_uses_only_names_that_there_are(
     documents = (
         memo(case.findings),
         slides(case.findings),
-        chair_sections(case.study, case.realisation),
         analyst_sections(case.study, case.realisation),
         plan_document(plan),
-        plan_document(plan, counts, rates=True),
+        plan_document(plan, counts),
     )
     assert public_wording(case.findings) and considered(case.study, risk_utility_map(case.study))
     withheld = case_of(tmp_path, plan).study
@@ -206,19 +203,6 @@ def test_every_template_is_filled_in_and_uses_only_names_that_there_are(
             for part in PARTS:
                 text = (FOLDER / part).read_text(encoding="utf-8")
                 assert names_in(text) <= {*names, "rest", *(name.removesuffix(".txt") for name in MACROS)}, part
-
-
-def test_what_the_chair_alone_sees_has_no_name_in_the_members_plan(filled: list[tuple[str, Mapping[str, Any]]]) -> None:
-    locked = lock(full(), "DAP-7", "Grace")
-    assert locked.lock is not None
-    secrets = (*SETTINGS, locked.lock.digest, "/srv")
-    for rates in (False, True):
-        plan_document(locked, count_plan(locked, code(raw_table(), locked)), rates=rates)
-    member, chair = (names for name, names in filled if name == "plan.txt")
-    # the counts are of a space, whose specs say which attributes are tried and never at which rate
-    given = [" ".join(f"{name} {value!r}" for name, value in names.items()) for names in (member, chair)]
-    assert not [secret for secret in secrets if secret in given[0]]
-    assert [secret for secret in secrets if secret in given[1]]
 
 
 @pytest.mark.slow

@@ -18,8 +18,8 @@ from engine.plan.recode import code
 from engine.release.results import NoteKind
 from engine.report.annex import analyst_sections
 from engine.report.build_findings import findings
-from engine.report.chair import ChairFacts, chair_facts
 from engine.report.describe import remade
+from engine.report.findings import Findings
 from engine.report.plan_counts import count_plan
 from engine.report.plan_document import plan_document
 from engine.report.unit_counts import COLUMNS, persons_words, units_changed
@@ -107,21 +107,20 @@ def test_a_map_counts_the_households_that_candidates_move(home, capsys: pytest.C
         assert risk_utility_map(study, fresh=True).households is not None
 
 
-def test_the_chair_reads_persons_in_households_and_members_do_not(home) -> None:
+def test_the_board_reads_persons_in_households(home) -> None:
     folder, raw = home
     with Study.open(folder / "census.study") as study:
         made = remade(study, raw, study.scenarios[0].label, 1)
-        facts = chair_facts(study, made)
         told = findings(study, made)
     changed, units = units_changed(made), made.data.units
-    assert changed is not None and units is not None and facts.units == changed
+    assert changed is not None and units is not None and told.extent is not None
+    assert told.extent.units == changed
     households = {int(h) for h in units.of_record[made.changed]}
     assert changed.n_units == told.design.n_units == 240
     assert changed.changed == len(households)
     assert changed.persons == sum(int(h) in households for h in units.of_record)
     assert changed.words == f"{changed.persons} persons in {changed.changed} households"
-    assert ChairFacts.from_json(facts.to_json()) == facts
-    assert changed.words not in told.to_json()
+    assert Findings.from_json(told.to_json()) == told
 
 
 def test_the_annex_of_the_analyst_counts_households_of_the_release_and_of_the_frontier(home, tmp_path: Path) -> None:

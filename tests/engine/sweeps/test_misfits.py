@@ -6,6 +6,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from engine.report.chair import chair_facts
+from engine.report.coarsening import coarsened
 
 from engine.bundle import export
 from engine.bundle.export_source import export_source
@@ -17,8 +19,6 @@ from engine.plan.recode import code
 from engine.release.spec import AttributeSpec, ReleaseSpec
 from engine.report.annex import chair_sections
 from engine.report.build_findings import findings
-from engine.report.chair import chair_facts
-from engine.report.coarsening import coarsened
 from engine.report.facts import MISFITS
 from engine.study.study import Study
 from engine.sweeps.evaluator import question_of

@@ -1,0 +1,69 @@
+"""Count the extent of the change in one release."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from engine.common.wording import upper_first
+from engine.decision.altered_groups import altered_groups, altered_share, group_caution, groups_to_show
+from engine.decision.statements import words
+from engine.mechanisms import amount, mechanism
+from engine.models.record_release import RecordRelease, numeric_columns
+from engine.plan.places import places_of
+from engine.release.records import ReleasedTable
+from engine.report.detected import release_verdict, units_found, units_words
+from engine.report.extent_facts import ChangedRow, Extent
+from engine.report.places import place_changes
+from engine.report.unit_counts import units_changed
+from engine.sweeps.reader_attacks import released_misfits
+
+if TYPE_CHECKING:
+    from engine.plan import Plan
+    from engine.sweeps.remake import Remade
+
+_MOST_GROUPS = 2000
+
+
+def extent(realisation: Remade, plan: Plan) -> Extent:
+    """Return the extent of the change in one realisation of a plan."""
+    data, n = realisation.data, realisation.data.n_records
+    original, spec = ReleasedTable(data), realisation.spec
+    release = RecordRelease(original, realisation.tables, plan, spec)
+    groups, min_n = altered_groups(realisation), plan.tolerances.min_n
+    found, by_tables = released_misfits(realisation, plan), units_found(release)
+    caution, places = group_caution(groups, altered_share(realisation), min_n), places_of(plan)
+    changed = [release.changed(table, range(len(data.domain))).sum() for table in realisation.tables]
+    return Extent(
+        mechanism="Random swap" if spec.by_roles else mechanism(spec.mechanism).title,
+        spec=spec.text,
+        amount=mechanism(spec.mechanism).rate,
+        asked=spec.rate,
+        asked_amount=str(amount(spec)),
+        records=int(realisation.changed.sum()),
+        share=int(realisation.changed.sum()) / n,
+        tables=len(realisation.tables),
+        per_table=float(np.mean(changed)),
+        attributes=tuple(_changed_rows(realisation, plan, original)),
+        groups=tuple(groups_to_show(groups, min_n, _MOST_GROUPS)),
+        caution=words(caution) if caution else "",
+        units=units_changed(realisation),
+        levels=place_changes(realisation, places, plan.analyse)[0] if places else (),
+        told=f"{upper_first(found[0].words)}." if found and found[0].is_telling else "",
+        by_tables=units_words(by_tables) if by_tables is not None and by_tables.finds else "",
+        verdict=release_verdict(realisation, plan),
+    )
+
+
+def _changed_rows(realisation: Remade, plan: Plan, original: ReleasedTable) -> list[ChangedRow]:
+    """Attributes and numeric columns with the records whose value is another one, on average over tables."""
+    data, rows = realisation.data, []
+    for j, name in enumerate(data.domain.names):
+        changed = float(np.mean([np.count_nonzero(t.codes(j) != data.codes[j]) for t in realisation.tables]))
+        rows.append(ChangedRow(name, round(changed), changed / data.n_records))
+    for column in numeric_columns(plan, data):
+        before = original.numeric(column)
+        counts = [np.count_nonzero((t.numeric(column) != before) & ~np.isnan(before)) for t in realisation.tables]
+        rows.append(ChangedRow(column, round(float(np.mean(counts))), float(np.mean(counts)) / data.n_records))
+    return rows
