@@ -26,8 +26,6 @@ _TEXTS = re.compile(r"(^|_)(texts?|titles?|meaning|words|sentences?|group|found|
 """Names of what holds words in findings, where a word or a name may be looked for as well as a sentence."""
 
 ALLOWED = {
-    "engine/bundle/members_attack.py:_of_candidates": "the attacker has nothing but the words of the bundle",
-    "engine/bundle/members_attack.py:_extent": "the attacker has nothing but the words of the bundle",
     "engine/common/parsing.py": "msgspec says what is wrong in sentences alone",
     "engine/common/parsing.py:_refusal": "msgspec says what is wrong in sentences alone",
     "engine/data/io/csv_batches.py:csv_batches": "Arrow tells a record across two blocks from other faults in words",
@@ -36,8 +34,6 @@ ALLOWED = {
     "engine/plan/rate_range.py": "the analyst writes the range that the public is told in words",
     "engine/report/change_log.py:plan_change_rows": "bundles of earlier versions hold nothing but words",
     "engine/report/parameters.py:_in_units": "a title that names its unit already is not given it twice",
-    "engine/report/redaction.py:is_one_digit_title": "a bundle holds titles; this is their one reader",
-    "engine/report/redaction.py:is_withheld": "bundles of earlier versions hold nothing but words",
     "engine/study/database.py:_sentence": "sqlite3 has no code for a text that it cannot decode",
     "engine/sweeps/cluster.py:_why_not": "Dask raises a plain TypeError where certificates are missing",
 }

@@ -102,7 +102,7 @@ def start(at: Workspace, label: str, tier: str, formats: Iterable[str], include:
         raise EngineError("an export needs the data of the study; open the study with its data")
     out = at.new_export(label)
     arguments = ["export", str(study), "--data", data, "--out", str(out)]
-    arguments += ["--tier", tier, "--formats", ",".join(formats)]
+    arguments += ["--for", tier, "--formats", ",".join(formats)]
     for role in include:
         arguments += ["--include", role]
     arguments += ["--allow-partial"] if partial else []

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
 PLACES = ("region", "district", "municipality")
-LEFT_OUT = ("age", "education", "work", "tenure", "origin")  # fewer columns, so that the members' attacks take less
+LEFT_OUT = ("age", "education", "work", "tenure", "origin")  # fewer columns, so that the attacks take less
 Rows = list[dict[str, str]]
 
 

@@ -1,4 +1,4 @@
-"""The board's page: with nothing, before a recommendation, with one, and from a member's bundle alone."""
+"""The board's page: with nothing, before a recommendation, with one, and from a board bundle alone."""
 
 from __future__ import annotations
 
@@ -99,7 +99,7 @@ def test_a_bundle_alone_shows_the_board_and_the_glossary_only(swept: Callable[..
     with recommend(at) as study:
         choice = study.choices.all()[-1]
         found = findings(study, remade(study, samples.load("czech")[0], choice.label, choice.replicate))
-    bundle = tmp_path / "member"
+    bundle = tmp_path / "board"
     bundle.mkdir()
     (bundle / BOARD).write_text(found.to_json(), encoding="utf-8")
     at.delete()
@@ -221,7 +221,7 @@ def test_hostile_texts_of_a_bundle_stay_text(swept: Callable[..., Workspace], tm
         recommendation=replace(found.recommendation, why=bad, cautions=("1. " + bad,)),
         map=replace(found.map, utility_title='<a href="http://evil.example">x</a>'),
     )
-    bundle = tmp_path / "member"
+    bundle = tmp_path / "board"
     bundle.mkdir()
     (bundle / BOARD).write_text(hostile.to_json(), encoding="utf-8")
     made = board(workspace.link_board(bundle))

@@ -247,7 +247,7 @@ def test_who_carries_the_change_and_what_an_intruder_sees_stand_beside_the_relea
     assert list(groups["share altered"]) == pytest.approx(
         [100 * a / n for a, n in zip(groups["altered"], groups["records"], strict=True)]
     )
-    assert "the members of the board do not" in words(made)
+    assert "the public does not" in words(made)
     made = inspect(made, "intruder")
     shown = words(made)
     assert recognised.UNSWAPPED in shown and recognised.UNDONE in shown

@@ -64,7 +64,7 @@ def write_button(made: AppTest):
 def written(at: Workspace, name: str = "x000-20260102-030405-ab12", tiers: tuple[str, ...] = ("public",)) -> Path:
     """What an export leaves on disk, as far as the page looks at it."""
     folder = at.folder / "exports" / name
-    marks = {"analyst": "internal/manifest.json", "member": "board.json", "public": "METHODS.txt"}
+    marks = {"analyst": "internal/manifest.json", "board": "board.json", "public": "METHODS.txt"}
     for tier in tiers:
         inside = folder / tier if len(tiers) > 1 else folder
         path = inside / marks[tier]
@@ -95,7 +95,7 @@ def test_only_readers_whose_turn_it_is_can_be_chosen(at: Workspace):
     with Study.open(at.folder / "study-1.study") as study:
         decide(study, "submitted", "Ada")
     made = opened(at)
-    assert tier_of(made).value == "member" and "The board has to approve it" in words(made)
+    assert tier_of(made).value == "board" and "The board has to approve it" in words(made)
     assert "neither the rate nor how many records changed" in words(made)
     with Study.open(at.folder / "study-1.study") as study:
         log_attack(study)
@@ -132,15 +132,15 @@ def test_what_is_asked_for_is_started_and_kept(at: Workspace, monkeypatch):
     monkeypatch.setattr("frontier_app.session.jobs.launch", launch)
     made = opened(at)
     made.multiselect(key="export-formats").set_value(["csv", "sav"]).run()
-    tier_of(made).set_value("member").run()
+    tier_of(made).set_value("board").run()
     to(made, "glossary")
     to(made, "release")
-    assert tier_of(made).value == "member"
+    assert tier_of(made).value == "board"
     write_button(made).click().run()
     (arguments,) = started
     assert arguments[:2] == ["export", str(at.study)]
     asked = dict(zip(arguments[2::2], arguments[3::2], strict=True))
-    assert (asked["--tier"], asked["--formats"], asked["--data"]) == ("member", "csv,sav", "czech")
+    assert (asked["--for"], asked["--formats"], asked["--data"]) == ("board", "csv,sav", "czech")
     assert Path(asked["--out"]).parent == at.folder / "exports"
 
 
@@ -282,7 +282,7 @@ def test_one_verdict_decides_the_colour_of_an_export(at: Workspace, severity: Se
 
 
 def test_what_was_written_is_listed_and_zipped_on_disk(at: Workspace):
-    folder = written(at, tiers=("analyst", "member", "public"))
+    folder = written(at, tiers=("analyst", "board", "public"))
     tables = {
         **{"tried": 1, "attributes": ["town"], "altered": ["town"], "inferred": 0.0961, "low": 0.093, "high": 0.099},
         **{"rate": 0.1, "auc": 0.772, "precision": 0.61, "top": 0.01},

@@ -31,7 +31,7 @@ _NEXT = {
     ("recommend", "exported"): "Record the publication",
     ("recommend", "released"): None,
     ("release", "draft"): "Write the bundle for: analyst",
-    ("release", "submitted"): "Write the bundle for: members",
+    ("release", "submitted"): "Write the bundle for: board",
     ("release", "approved"): "Write the bundle for: public",
     ("release", "exported"): "Next: record the publication",
     ("release", "released"): None,

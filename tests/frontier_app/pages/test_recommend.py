@@ -209,40 +209,6 @@ def test_the_whole_way(at: Workspace):
         assert [entry.event for entry in entries(study)][-3:] == ["submitted", "approved", "released"]
 
 
-@pytest.mark.slow
-def test_a_text_that_tells_how_many_records_change_is_not_recorded(at: Workspace):
-    words_said = "names the share of records changed, so the members' bundle would be refused; say it without"
-    made = opened(at)
-    made.radio(key="recommend-rule-0-none").set_value("bound").run()
-    made.number_input(key="recommend-bound").set_value(1.0).run()
-    with study_of(at) as study:
-        view = risk_utility_map(study)
-        changed = study.database.rows("select changed from realisation where scenario = ?", (view.under_bound(1.0),))[
-            0
-        ][0]
-    why = f"only {changed} records are changed"
-    made.text_area(key="recommend-why-0-none").set_value(why).run()
-    made.text_input(key="recommend-by").set_value("Ada").run()
-    assert any(words_said in one.value for one in made.warning)
-    press(made, "record-choice")
-    assert any(words_said in one.value for one in made.error)
-    with study_of(at) as study:
-        assert study.choices.all() == []
-    label = recommend(at)
-    with study_of(at) as study:
-        place = study.find(label)[0].index
-        changed = study.database.rows("select changed from realisation where scenario = ?", (place,))[0][0]
-        decide(study, "submitted", "Ada")
-    made = opened(at)
-    made.text_input(key="decide-approve-by").set_value("Board")
-    made.text_input(key="decide-approve-number").set_value("DRB-1")
-    made.text_area(key="decide-approve-conditions").set_value(f"no more than {changed} records altered")
-    press(made, "record-approval")
-    assert any(words_said in one.value for one in made.error)
-    with study_of(at) as study:
-        assert decision_status(study).state == "submitted"
-
-
 def test_the_board_returns_it(at: Workspace):
     recommend(at)
     with study_of(at) as study:
