@@ -8,9 +8,10 @@ from pathlib import Path
 
 from engine.bundle.contents import Contents, files_below, why_unopened
 from engine.bundle.files import SUMS
-from engine.bundle.tiers import TIERS, Tier
+from engine.bundle.tiers import Tier
 from engine.common.errors import EngineError
 from engine.common.untrusted import kind_of
+from engine.report.format_1 import CHAIR
 
 _DATA = (r"release(-\d\d)?\.(csv|parquet|sav|dta|xpt)", r"release(-\d\d)?_formats\.sas")
 _ALLOWED: dict[Tier, tuple[str, ...]] = {
@@ -23,13 +24,16 @@ _ALLOWED: dict[Tier, tuple[str, ...]] = {
         r"internal/(plan\.toml|REPLAY\.txt)",
     ),
     Tier.BOARD: (r"memo\.(docx|html|pdf)", r"(tables|places)\.xlsx", r"slides\.pptx", r"board\.json"),
+    Tier.CHAIR: (r"annex-a-chair\.(docx|html|pdf)", r"chair\.json", r"places\.xlsx"),
     Tier.PUBLIC: (*_DATA, r"codebook\.(html|xml)", r"load(-\d\d)?\.(R|py|sas|do|sps)", r"METHODS\.txt"),
 }
 _MARKS: dict[Tier, str] = {
     Tier.ANALYST: "internal/manifest.json",
     Tier.BOARD: "board.json",
+    Tier.CHAIR: CHAIR,
     Tier.PUBLIC: "METHODS.txt",
 }
+_FOLDERS = (*((tier, tier.value) for tier in Tier), (Tier.BOARD, "member"))  # the last in exports of format 1
 _PATTERNS = {
     tier: re.compile("|".join(f"(?:{pattern})" for pattern in (*allowed, SUMS))) for tier, allowed in _ALLOWED.items()
 }
@@ -40,7 +44,7 @@ def tier_of(folder: Path) -> Tier | None:
 
     The file may be a link or a pipe as well: whoever opens the bundle says so.
     """
-    marked = [tier for tier in TIERS if os.path.lexists(folder / _MARKS[tier])]
+    marked = [tier for tier in _MARKS if os.path.lexists(folder / _MARKS[tier])]
     return marked[0] if len(marked) == 1 else None
 
 
@@ -49,7 +53,8 @@ def bundles_in(folder: Path) -> dict[Tier, Path]:
     tier = tier_of(folder)
     if tier is not None:
         return {tier: folder}
-    return {each: folder / each for each in TIERS if is_folder(folder / each) and tier_of(folder / each) is each}
+    found = [(tier, folder / name) for tier, name in _FOLDERS]
+    return {tier: path for tier, path in found if is_folder(path) and tier_of(path) is tier}
 
 
 def is_folder(path: Path) -> bool:

@@ -13,9 +13,11 @@ class Tier(StrEnum):
     ANALYST = "analyst"
     BOARD = "board"
     PUBLIC = "public"
+    CHAIR = "chair"  # in bundles of format 1; what members got is the board's
 
 
-TIERS: tuple[Tier, ...] = tuple(Tier)
+TIERS: tuple[Tier, ...] = (Tier.ANALYST, Tier.BOARD, Tier.PUBLIC)
+"""Those that are written."""
 ALL = "all"
 _FORMER = {"chair": Tier.BOARD, "member": Tier.BOARD, "members": Tier.BOARD}  # names in old scripts
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import os
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import islice
@@ -29,6 +30,7 @@ from engine.common.untrusted import is_plain, open_plain, read_text, spelt
 from engine.data.io.writers import LABELS
 from engine.decision.disclosure_text import DRAWN, LABEL
 from engine.report.findings import read_board
+from engine.report.format_1 import CHAIR, read_chair
 from engine.study.decision_log import START
 
 _MOST_HEADER = 1 << 24
@@ -181,6 +183,11 @@ def _board(files: Contents) -> Iterator[str]:
     yield from ()
 
 
+def _chair(files: Contents) -> Iterator[str]:
+    read_chair(read_text(files.folder / CHAIR))
+    yield from ()
+
+
 def _candidate_ids(files: Contents) -> Iterator[str]:
     """Ids of candidates, of which these readers know letters only.  Names of the data that the bundle declares may read
     like ids."""
@@ -194,6 +201,9 @@ def _candidate_ids(files: Contents) -> Iterator[str]:
 def _declared_names(bundle: Path) -> frozenset[str]:
     """The parts of names of attributes, columns and levels in a board bundle that read like an id."""
     try:
+        if os.path.lexists(bundle / CHAIR):
+            facts = read_chair(read_text(bundle / CHAIR))
+            return frozenset(match[0] for row in facts.attributes for match in LABEL.finditer(row.name))
         findings = read_board(bundle)
     except EngineError:  # another check says so
         return frozenset()
@@ -285,12 +295,13 @@ def _same_release(bundles: dict[Tier, Path]) -> Iterator[str]:
 
 
 _CHECKS: dict[str, tuple[Callable[[Contents], Iterator[str]], tuple[Tier, ...]]] = {
-    "every file is the one that was written": (_digests, TIERS),
+    "every file is the one that was written": (_digests, tuple(Tier)),
     "no name or path of this machine": (_local_names, (Tier.BOARD, Tier.PUBLIC)),
     "the decision log is unbroken": (_chain, (Tier.ANALYST,)),
     "manifest, seed annex and release belong together": (_manifest, (Tier.ANALYST,)),
     "the board's file holds its fields and no others": (_board, (Tier.BOARD,)),
-    "candidates are letters": (_candidate_ids, (Tier.BOARD,)),
+    "the chair's file holds its fields and no others": (_chair, (Tier.CHAIR,)),
+    "candidates are letters": (_candidate_ids, (Tier.BOARD, Tier.CHAIR)),
     "the data files are those of the codebook": (_columns, (Tier.PUBLIC,)),
     "one paragraph on methods": (_methods, (Tier.PUBLIC,)),
 }

@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from engine.common.errors import EngineError
+from engine.common.parsing import parse
 from engine.common.untrusted import read_text
-from engine.report import codec
+from engine.report import codec, format_1
 from engine.report.extent_facts import Extent
 from engine.report.facts import (
     Approved,
@@ -58,8 +59,9 @@ class Findings:
 
     @classmethod
     def from_json(cls, text: str) -> Findings:
-        """The findings in a JSON text; refuses anything that is not declared."""
-        return _checked(codec.from_text(cls, text, "the board's file"))
+        """The findings in a JSON text of this format or of the first; refuses anything that is not declared."""
+        where = "the board's file"
+        return _checked(parse(cls, format_1.read_plain(text, where), where))
 
     def as_read(self) -> Findings:
         """What a reader of these findings' own JSON text has."""
@@ -78,7 +80,7 @@ def _checked(findings: Findings) -> Findings:
 def read_board(path: str | Path) -> Findings:
     """The findings of a board bundle: of its folder, or of the file itself."""
     path = Path(path)
-    candidates = (path / BOARD, path / "board" / BOARD)
+    candidates = (path / BOARD, path / "board" / BOARD, path / "member" / BOARD)
     file = next((p for p in candidates if os.path.lexists(p)), None) if path.is_dir() else path
     if file is None:
         raise EngineError(f"'{path.name}' is no bundle for the board: it holds no {BOARD}")

@@ -10,6 +10,7 @@ from engine.report.answers import average_words, count_misleads, risk_sentence, 
 from engine.report.certainty import NOISE_WORDS, recommended
 from engine.report.findings import Findings
 from engine.report.loss_words import flagged_of, moved_words
+from engine.report.map_model import map_model
 from engine.report.map_words import bars_words, bound_line_words, counted_words
 from engine.report.memo import BANNER
 from engine.report.small_cells import direction
@@ -99,24 +100,31 @@ def _no_release(decision: NoRelease) -> None:
     elements.go("recommend", "See Recommend", primary=False)
 
 
+def _drawn(findings: Findings) -> None:
+    """The map; nothing where a bundle of an earlier version withholds the figures of all candidates."""
+    if not map_model(findings.map).marks:
+        return
+    st.header("The frontier", anchor=False)
+    elements.chart(
+        board_map.board_map(findings, dark=elements.is_dark()),
+        "board-map",
+        "Map of risk against utility with the recommended candidate and its neighbours by letter; the table "
+        "below lists them.",
+        size=15,
+    )
+    st.caption(
+        f"The recommended candidate's figures are averages over {findings.map.runs} runs. "
+        f"{upper_first(bars_words(findings))}. Single runs spread further. "
+        "The picture is zoomed to the lettered candidates and to doing nothing. "
+        f"{bound_line_words(findings)} {counted_words(findings)}"
+    )
+
+
 def _map(findings: Findings) -> None:
     map_facts, exposed, utility = findings.map, findings.exposure, findings.utility
     left, right = st.columns([2.2, 1], gap="large")
     with left:
-        st.header("The frontier", anchor=False)
-        elements.chart(
-            board_map.board_map(findings, dark=elements.is_dark()),
-            "board-map",
-            "Map of risk against utility with the recommended candidate and its neighbours by letter; the table "
-            "below lists them.",
-            size=15,
-        )
-        st.caption(
-            f"The recommended candidate's figures are averages over {map_facts.runs} runs. "
-            f"{upper_first(bars_words(findings))}. Single runs spread further. "
-            "The picture is zoomed to the lettered candidates and to doing nothing. "
-            f"{bound_line_words(findings)} {counted_words(findings)}"
-        )
+        _drawn(findings)
     with right:
         st.header("In figures", anchor=False)
         if exposed.unaltered_after is not None:

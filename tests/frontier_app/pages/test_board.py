@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import html
+import json
 import re
 from collections.abc import Callable
 from dataclasses import replace
@@ -29,6 +30,7 @@ from engine.study.study import Study
 from frontier_app.charts import board_map
 from frontier_app.session import workspace
 from frontier_app.session.workspace import Workspace
+from tests.engine.report.test_format_1 import old
 from tests.frontier_app.conftest import APP, launched, to_page
 
 
@@ -115,6 +117,21 @@ def test_a_bundle_alone_shows_the_board_and_the_glossary_only(swept: Callable[..
     (bundle / BOARD).write_text("{}", encoding="utf-8")
     made = board(linked)
     assert "lacks 'format'" in made.error[0].value
+
+
+@pytest.mark.parametrize("name", ["fair-withhold", "census-withhold", "census-tell"])
+def test_a_bundle_of_format_1_opens_and_its_map_is_never_empty(tmp_path: Path, name: str) -> None:
+    plain = json.loads(old(name))
+    (tmp_path / BOARD).write_text(json.dumps(plain), encoding="utf-8")
+    made = board(workspace.link_board(tmp_path))
+    assert not made.exception and "### 10. " in words(made)
+    assert "The frontier" in [header.value for header in made.header]
+    for row in plain["map"]["candidates"]:
+        row["utility"] = None
+    (tmp_path / BOARD).write_text(json.dumps(plain), encoding="utf-8")
+    made = board(workspace.link_board(tmp_path))
+    assert not made.exception and "### 10. " in words(made)
+    assert "The frontier" not in [header.value for header in made.header]
 
 
 @pytest.mark.slow
