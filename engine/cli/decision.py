@@ -121,7 +121,7 @@ def run_choose(args: argparse.Namespace) -> None:
         say(words(each))
     for obstacle in map(from_stored, record["obstacles"]):
         say(f"it cannot be submitted as it stands: {words(obstacle)}")
-    for caution in map(from_stored, record["cautions"]):
+    for caution in map(from_stored, [*record["notes"], *record["cautions"]]):
         say(f"note: {words(caution)}")
     if fresh is None or not attacked:
         say(f"next: frontier recheck {args.study} --data DATA")

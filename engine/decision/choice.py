@@ -176,6 +176,7 @@ def choose(
     record["run"] = _standing(_released_run(study, view, runs, row, record))
     record["obstacles"] = [each.stored() for each in of_severity(found, "obstacle")]
     record["cautions"] = [each.stored() for each in of_severity(found, "caution")]
+    record["notes"] = [each.stored() for each in of_severity(found, "note")]
     record["others"] = [dict(other) for other in others]
     check_seal(study)
     choice = study.choices.record(view.scenarios[index], replicate, picked.rule, why.strip(), record)

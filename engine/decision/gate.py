@@ -101,6 +101,7 @@ def gate(study: Study, view: RiskUtilityMap, runs: Results, row: int, record: Ma
     if record.get("bound") is not None:
         origin = bound_origin(study, float(record["bound"]))
         collected += [] if origin is BoundOrigin.FIXED else [statement("limit_set_late", origin=origin.name.lower())]
+        collected += _tie(view, index, float(record["bound"]))
     slope = slope_of(study, record)
     if slope is not None and (beaten := beaten_by_original(view, index, slope)):
         collected.append(beaten)
@@ -188,6 +189,17 @@ def _of_fresh_runs(
     if share.runs < needed:
         return [*standing, statement("too_few_runs", fresh=True, runs=share.runs, needed=needed)]
     return standing if share.settled(probability) else [*standing, statement("share_unsettled", **figures)]
+
+
+def _tie(view: RiskUtilityMap, index: int, bound: float) -> list[Statement]:
+    """Return a note where a further measure picked a scenario among those that the rule cannot tell apart."""
+    tie = view.tie_under(bound)
+    if tie is None or tie.pick != index or tie.measure is None:
+        return []
+    measure, mean = view.measures[tie.measure].measure, view.summary.mean[:, tie.measure]
+    figures = {"value": float(mean[index]), "instead": float(mean[tie.leader])}
+    named = {"measure": lower_first(measure.title), "share_of": measure.share_of}
+    return [statement("tie_broken", n=len(tie.among) - 1, **named, **figures)]
 
 
 def _near_limit(view: RiskUtilityMap, index: int, bound: float) -> list[Statement]:

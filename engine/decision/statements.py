@@ -78,6 +78,7 @@ KINDS: dict[str, Kind] = {
         sweep_unfinished="state done total",
         uneven_group="group times",
     ),
+    **_kinds("choice", "note", tie_broken="n measure value instead share_of"),
     **_kinds(
         "sure",
         "fact",

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 
@@ -14,7 +15,15 @@ from engine.common.errors import Remedy, UsageError
 from engine.common.streams import derive, generator
 from engine.frontier.chance import FEWEST_RUNS, RunQuantiles, run_quantiles, runs_needed
 from engine.frontier.recall import expected_recall
-from engine.frontier.summary import Dominance, Summary, believed_errors, losses, shared_runs
+from engine.frontier.summary import (
+    Dominance,
+    Summary,
+    believed_errors,
+    losses,
+    margins_of,
+    shared_runs,
+    t_thresholds,
+)
 from engine.frontier.tradeoff import best_under_bound, hull_intervals, knee, straight_sum, supporting_line
 from engine.frontier.undominated import dominated_by, undominated
 from engine.measures import MeasureCall
@@ -23,6 +32,17 @@ from engine.release.results import Results, RunStatus
 from engine.release.scenarios import Scenarios
 
 _ROUNDING = 1e-12  # equal figures that were added up in another order may differ by so much, relatively
+
+
+class Tie(NamedTuple):
+    """The ``pick`` of a bound on risk, by index: further measures choose it ``among`` the scenarios that the rule
+    cannot tell from the most useful one, the ``leader``; ``measure`` is the one that ruled the leader out, None where
+    it is the pick."""
+
+    pick: int
+    leader: int
+    among: tuple[int, ...]
+    measure: int | None
 
 
 @dataclass(frozen=True)
@@ -166,12 +186,12 @@ class RiskUtilityMap:
             return np.asarray(self.bounded_risk <= bound)
 
     def under_bound(self, bound: float) -> int:
-        """The most useful scenario that meets ``bound`` (eq. 4 and 13, with the quantile of single runs in place of the
-        mean unless the bound is on the mean); ties go to less risk, then to the earlier spec."""
+        """Return the most useful scenario that meets ``bound`` (eq. 4 and 13, with the quantile of single runs in place
+        of the mean unless the bound is on the mean); the further measures of the study decide between scenarios that
+        cannot be told from it (:meth:`tie_under`)."""
+        if (tie := self.tie_under(bound)) is not None:
+            return tie.pick
         bounded = self.bounded_risk
-        best = best_under_bound(bounded, self.utility_loss, bound)
-        if best is not None:
-            return best
         if np.isnan(self.offered_risk).all() or np.isnan(self.utility_loss).all():
             raise self._none_to_choose()
         if np.isnan(bounded).all():
@@ -181,6 +201,43 @@ class RiskUtilityMap:
             f"no candidate meets the bound {bound:g}; the nearest is {self.scenarios[least].label}, with "
             f"{self._bounded_words()} {bounded[least]:.4g}"
         )
+
+    def tie_under(self, bound: float) -> Tie | None:
+        """Return the pick of a bound among the scenarios within it that cannot be told apart; None where nothing meets
+        the bound.
+
+        These are the most useful one by its mean and all whose risk and utility differ from its by no more than noise
+        (Welch's interval at 95 %, shared by all measures).  The further measures are asked in the order of the study;
+        each leaves those that are not clearly worse than the best on it.  Of those that are left after the last one
+        the pick is the most useful, then the least risky, then the earliest.
+        """
+        leader = best_under_bound(self.bounded_risk, self.utility_loss, bound)
+        if leader is None:
+            return None
+        quantiles, axes = t_thresholds(len(self.measures)), [self.risk, self.utility]
+        others = [k for k in range(len(self.measures)) if k not in axes]
+        left = np.flatnonzero(self.meets(bound) & ~np.isnan(self.utility_loss))
+        left = left[self._as_good(leader, left, axes, quantiles)] if others else np.array([leader])
+        among, decided = tuple(left.tolist()), None
+        for k in others:
+            figures = self.summary.loss[left, k]
+            if np.isnan(figures).all():
+                continue
+            first = int(left[np.lexsort((left, self.utility_loss[left], figures))[0]])
+            left = left[self._as_good(first, left, [k], quantiles)]
+            if decided is None and leader not in left:
+                decided = k
+        pick = int(left[np.lexsort((left, self.risk_loss[left], self.utility_loss[left]))[0]])
+        return Tie(pick, leader, among, decided)
+
+    def _as_good(self, index: int, others: np.ndarray, columns: list[int], quantiles: np.ndarray) -> np.ndarray:
+        """Return which ``others`` differ from a scenario by no more than noise on some measures; where nothing is known
+        about noise only those with the same figures."""
+        loss = self.summary.loss[:, columns]
+        errors = believed_errors(self.summary.loss_se[:, columns], self.summary.counted)
+        margin = margins_of(errors, self.summary.counted, index, others, quantiles)
+        gap = np.abs(loss[others] - loss[index])
+        return np.asarray(((gap <= margin) & np.isfinite(margin) | (gap == 0)).all(axis=1))
 
     def _too_few_runs(self) -> str:
         most = int(np.nanargmax(np.where(np.isnan(self.risk_loss), np.nan, self.summary.counted)))

@@ -8,7 +8,7 @@ from engine.common.errors import UsageError
 from engine.common.wording import lower_first, upper_first
 from engine.decision.choice import NAMED_BY_HAND, gate_now
 from engine.decision.comparison import differences
-from engine.decision.statements import of_severity, words
+from engine.decision.statements import words
 from engine.plan.types import FIRST_WITHIN
 from engine.report.change_log import Recommended, chosen_words, fresh_result_words
 from engine.report.context import ReportContext, bound_words
@@ -44,8 +44,8 @@ def recommendation(context: ReportContext) -> Recommendation:
         *_count_misleads(context, choice),
         *(
             words(each)
-            for each in of_severity(gate_now(context.study, choice), "caution")
-            if each.kind not in _ELSEWHERE
+            for each in gate_now(context.study, choice)
+            if each.severity != "obstacle" and each.kind not in _ELSEWHERE
         ),
     ]
     return Recommendation(

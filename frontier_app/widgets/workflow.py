@@ -138,7 +138,9 @@ def next_step(study: Study, view: RiskUtilityMap, status: DecisionStatus) -> Non
     choice = status.choice
     assert choice is not None
     index = study.find(choice.label)[0].index
-    obstacles, cautions = (of_severity(standing(study, choice), severity) for severity in ("obstacle", "caution"))
+    found = standing(study, choice)
+    obstacles = of_severity(found, "obstacle")
+    cautions = [each for each in found if each not in obstacles]
     if cautions and status.state != "released":
         lines = bullets(map(words, cautions))
         st.warning(markdown("**To bear in mind**\n{}", lines), icon=":material/info:")

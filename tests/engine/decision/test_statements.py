@@ -40,7 +40,7 @@ TEXTS = {"measure", "share_of", "state", "group", "text", "origin", "of"}
 def sample(kind: str) -> Statement:
     """A statement of a kind with made-up values."""
     values: dict[str, Value] = {name: name if name in TEXTS else 0.25 for name in KINDS[kind].values}
-    wholes = {"within", "runs", "needed", "changed", "done", "total", "place", "as_safe"} & set(values)
+    wholes = {"within", "runs", "needed", "changed", "done", "total", "place", "as_safe", "n"} & set(values)
     values |= dict.fromkeys(wholes, 3) | ({"of": 9 if kind == "run_place" else "run"} if "of" in values else {})
     return statement(kind, **{**values, **SAMPLES.get(kind, {})})
 

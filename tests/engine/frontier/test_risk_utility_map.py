@@ -110,6 +110,56 @@ def test_choosing_under_a_bound(study):
         choose(study, view, "bound", max_risk=0.12)
 
 
+def tied(*further: float, third: float = 0.0) -> list[tuple]:
+    """Twelve runs each of three scenarios whose risk and utility cannot be told apart, the first the most useful by its
+    mean, with figures of a further measure; and of a fourth that is as good on both axes but far less useful."""
+    swing = {r: 0.01 * (-1) ** r for r in range(1, 13)}
+    rows = [
+        (i, r, OK, 2, 0.10 + swing[r], 0.2 + 0.001 * i + swing[r], figure + 0.1 * swing[r])
+        for i, figure in enumerate(further)
+        for r in swing
+    ]
+    return [*rows, *((3, r, OK, 2, 0.10 + swing[r], 0.4 + swing[r], third) for r in swing)]
+
+
+@pytest.mark.parametrize(
+    ("further", "picked", "measure"),
+    [
+        ((0.076, 0.075, 0.007), 2, 2),
+        ((0.007, 0.0071, 0.076), 0, None),
+        ((0.076, 0.0072, 0.0070), 1, 2),
+        ((0.0070, 0.0072, 0.0070), 0, None),
+        ((-0.076, 0.075, -0.007), 2, 2),
+    ],
+)
+def test_a_further_measure_decides_between_candidates_that_the_rule_cannot_tell_apart(
+    tmp_path: Path, further: tuple[float, ...], picked: int, measure: int | None
+) -> None:
+    """The third measure of the study; of a signed change the size counts.  One that is clearly less useful is no tie,
+    however good it is elsewhere."""
+    with study_of(tmp_path, tied(*further), DecisionPlan(max_risk="0.2")) as study:
+        view = risk_utility_map(study)
+        tie = view.tie_under(0.2)
+        assert tie is not None and tie.among == (0, 1, 2) and tie.leader == 0
+        assert (tie.pick, tie.measure) == (picked, measure) and view.under_bound(0.2) == picked
+        choice = choose(study, view, "as planned")
+        assert choice.label == study.scenarios[picked].label and choice.record["planned"]
+        noted = [each["kind"] for each in choice.record["notes"]]
+        assert noted == ([] if measure is None else ["tie_broken"])
+
+
+def test_a_tie_needs_noise_that_is_known(tmp_path: Path) -> None:
+    """Ten equal runs are known to be exact, so the least difference is one."""
+    rows = [(i, r, OK, 2, 0.1, 0.2 + 1e-9 * i, -0.01 * i) for i in range(3) for r in range(1, 13)]
+    with study_of(tmp_path, rows) as study:
+        tie = risk_utility_map(study).tie_under(0.2)
+        assert tie is not None and tie == (0, 0, (0,), None)
+    rows = [(i, r, OK, 2, 0.1, 0.2, 0.03 - 0.01 * i) for i in range(3) for r in range(1, 13)]
+    with study_of(tmp_path, rows, name="same") as study:
+        tie = risk_utility_map(study).tie_under(0.2)
+        assert tie is not None and tie == (2, 0, (0, 1, 2), 2)
+
+
 def test_a_bound_on_the_mean_where_the_plan_says_so(tmp_path):
     with study_of(tmp_path, ENOUGH, DecisionPlan(probability="mean")) as study:
         view = risk_utility_map(study)

@@ -109,7 +109,7 @@ def test_a_candidate_named_by_hand_above_the_bound_of_the_plan_is_told(tmp_path:
     choice = choose(study, view, "it serves", candidate=view.scenarios[int(np.nanargmax(risks))].label)
     assert choice.record["obstacles"][0]["kind"] == "over_limit"
     advice = findings(study, remade(study, raw_table(), choice.label, choice.replicate)).recommendation
-    assert len(advice.obstacles) == 4 and advice.obstacles[0] == "The released run is over the limit."
+    assert len(advice.obstacles) == 4 and advice.obstacles[0].startswith("The released run is over the limit:")
     assert advice.run is not None and (advice.run.within, advice.run.of) == (0, 12) and advice.despite == ""
 
 
