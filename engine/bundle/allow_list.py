@@ -11,6 +11,7 @@ from engine.bundle.files import SUMS
 from engine.bundle.tiers import Tier
 from engine.common.errors import EngineError
 from engine.common.untrusted import kind_of
+from engine.report.circulating import CIRCULATING
 from engine.report.format_1 import CHAIR
 
 _DATA = (r"release(-\d\d)?\.(csv|parquet|sav|dta|xpt)", r"release(-\d\d)?_formats\.sas")
@@ -24,12 +25,14 @@ _ALLOWED: dict[Tier, tuple[str, ...]] = {
         r"internal/(plan\.toml|REPLAY\.txt)",
     ),
     Tier.BOARD: (r"memo\.(docx|html|pdf)", r"(tables|places)\.xlsx", r"slides\.pptx", r"board\.json"),
+    Tier.CIRCULATING: (r"memo\.(docx|html|pdf)", r"circulating\.json"),
     Tier.CHAIR: (r"annex-a-chair\.(docx|html|pdf)", r"chair\.json", r"places\.xlsx"),
     Tier.PUBLIC: (*_DATA, r"codebook\.(html|xml)", r"load(-\d\d)?\.(R|py|sas|do|sps)", r"METHODS\.txt"),
 }
 _MARKS: dict[Tier, str] = {
     Tier.ANALYST: "internal/manifest.json",
     Tier.BOARD: "board.json",
+    Tier.CIRCULATING: CIRCULATING,
     Tier.CHAIR: CHAIR,
     Tier.PUBLIC: "METHODS.txt",
 }

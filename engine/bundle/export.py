@@ -26,7 +26,7 @@ from engine.plan.rate_range import rate_range
 from engine.release.results import RunStatus
 from engine.report.detected import release_verdict
 from engine.report.pdf_file import why_no_pdf
-from engine.report.write import write_board
+from engine.report.write import write_board, write_copy
 from engine.study.decision_log import append, entries
 from engine.study.log_seal import WHOLE, seal_words
 from engine.study.study import Study
@@ -62,6 +62,7 @@ def export(
     """
     say = tell or (lambda message: None)
     out, tiers = Path(out), tiers_of(tier)
+    tiers = _of_plan(tiers, study, is_named=tier == Tier.CIRCULATING)
     check_new(out)
     include = check_include(include)
     if raw.streamed is not None:
@@ -87,6 +88,18 @@ def export(
             {"tiers": [reader.value for reader in tiers], "candidate": source.candidate, "why": refused.kind},
         )
         raise
+
+
+def _of_plan(tiers: tuple[Tier, ...], study: Study, *, is_named: bool) -> tuple[Tier, ...]:
+    """The readers without those of a circulating copy, unless the plan withholds the rate from them."""
+    if study.plan.publish.members_rate == "withhold":
+        return tiers
+    if is_named:
+        raise UsageError(
+            "the plan tells the rate to all readers of board papers, so there is no circulating copy; set members_rate "
+            '= "withhold" in [publish] of the plan, or export the board bundle'
+        )
+    return tuple(tier for tier in tiers if tier is not Tier.CIRCULATING)
 
 
 def _approved(study: Study, candidate: str | None) -> str:
@@ -153,8 +166,9 @@ def _check_streamed(tiers: tuple[Tier, ...]) -> None:
             )
 
 
-_READERS = {Tier.BOARD: "the board", Tier.PUBLIC: "the public"}
+_READERS = {Tier.BOARD: "the board", Tier.CIRCULATING: "circulation", Tier.PUBLIC: "the public"}
 _NEEDS = {
+    Tier.CIRCULATING: "tells figures of all records in memory",
     Tier.BOARD: "tells figures of all records in memory, and attacks the release with them first",
     Tier.PUBLIC: "is attacked first with all records in memory",
 }
@@ -273,6 +287,10 @@ def _write_board(source: ExportSource, folder: Path, attack_result: _Attack, sum
     write_board(source.study, source.remade, folder, source.rows.order if is_published else None)
 
 
+def _write_copy(source: ExportSource, folder: Path, attack_result: _Attack, sums: _Sums) -> None:
+    write_copy(source.study, source.remade, folder, source.rows.order if Tier.PUBLIC in sums else None)
+
+
 def _write_public(source: ExportSource, folder: Path, attack_result: _Attack, sums: _Sums) -> dict[str, str]:
     return public.write(source, folder)
 
@@ -280,5 +298,6 @@ def _write_public(source: ExportSource, folder: Path, attack_result: _Attack, su
 _WRITERS: dict[Tier, Callable[[ExportSource, Path, _Attack, _Sums], dict[str, str] | None]] = {
     Tier.ANALYST: analyst.write,
     Tier.BOARD: _write_board,
+    Tier.CIRCULATING: _write_copy,
     Tier.PUBLIC: _write_public,
 }

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import csv
+import json
+import re
+from collections.abc import Iterator
 from pathlib import Path
-from typing import NoReturn
+from typing import Any, NoReturn
 
 from engine.bundle.contents import files_below
 from engine.bundle.export_source import ExportSource
@@ -26,6 +29,13 @@ from engine.decision.disclosure_text import (
     says_share,
 )
 from engine.mechanisms import amount
+from engine.report.circulating import CIRCULATING
+
+_FREE_TEXTS = re.compile(
+    r"cover\..*|design\.(design|geography)|threat\.(intruder|harm|public_files\..*)|recommendation\.why|publish\..*"
+    r"|checks\.\d+\.name|utility\.coefficients\.\d+\.analysis"
+)
+"""Fields of a circulating copy with texts that people write, in which a rate may stand by mistake."""
 
 
 def check_fields(folder: Path, tier: Tier, source: ExportSource | StreamedSource) -> None:
@@ -37,7 +47,10 @@ def check_fields(folder: Path, tier: Tier, source: ExportSource | StreamedSource
         case Tier.PUBLIC:
             _check_public(folder, source)
         case Tier.BOARD:
-            _check_ids(folder, source)
+            _check_ids(folder, tier, source)
+        case Tier.CIRCULATING:
+            _check_ids(folder, tier, source)
+            _check_copy(folder, source)
 
 
 def _refuse(tier: Tier, where: str, what: str) -> NoReturn:
@@ -69,26 +82,49 @@ def _check_public(folder: Path, source: ExportSource) -> None:
         _refuse(Tier.PUBLIC, METHODS, "other words than those on the methods")
     publish = source.study.plan.publish
     for text in (publish.title, publish.wording, publish.rate_range):
-        _check_text(text, source)
+        _check_text(Tier.PUBLIC, METHODS, text, source)
 
 
-def _check_ids(folder: Path, source: ExportSource) -> None:
-    """Refuse a candidate's id in a board bundle: its readers know letters."""
+def _check_copy(folder: Path, source: ExportSource) -> None:
+    """Refuse a circulating copy with a text by hand that tells the rate, or with the share of records changed."""
+    copy = json.loads((folder / CIRCULATING).read_text(encoding="utf-8"))
+    share_changed = float(source.remade.changed.mean())
+    is_long = len(str(share_changed).rstrip("0")) >= 8  # as a short decimal it could be any other figure
+    for where, value in _leaves(copy):
+        if isinstance(value, str) and _FREE_TEXTS.fullmatch(where):
+            _check_text(Tier.CIRCULATING, f"{CIRCULATING}: {where}", value, source)
+        if is_long and isinstance(value, float) and value == share_changed:
+            _refuse(Tier.CIRCULATING, f"{CIRCULATING}: {where}", EXTENT)
+
+
+def _leaves(value: Any, where: str = "") -> Iterator[tuple[str, Any]]:
+    if isinstance(value, dict):
+        for name, inner in value.items():
+            yield from _leaves(inner, f"{where}.{name}" if where else name)
+    elif isinstance(value, list):
+        for index, inner in enumerate(value):
+            yield from _leaves(inner, f"{where}.{index}")
+    else:
+        yield where, value
+
+
+def _check_ids(folder: Path, tier: Tier, source: ExportSource) -> None:
+    """Refuse a candidate's id: readers of board papers know letters."""
     for where, text in prose(folder, files_below(folder)):
         if label_in(source.study, text):
-            _refuse(Tier.BOARD, where, "the id of a candidate")
+            _refuse(tier, where, "the id of a candidate")
 
 
-def _check_text(text: str, source: ExportSource) -> None:
-    """Refuse words for the public that name a candidate, the rate, or what gives it."""
+def _check_text(tier: Tier, where: str, text: str, source: ExportSource) -> None:
+    """Refuse words that name a candidate, the rate, or what gives it."""
     if disclosed := names_candidate(source.study, text):
-        _refuse(Tier.PUBLIC, METHODS, disclosed)
+        _refuse(tier, where, disclosed)
     if says_rate(text, amount(source.scenario.spec).share):
-        _refuse(Tier.PUBLIC, METHODS, "the rate")
+        _refuse(tier, where, "the rate")
     if says_extent(text, int(source.remade.changed.sum()), source.data.n_records):
-        _refuse(Tier.PUBLIC, METHODS, EXTENT)
+        _refuse(tier, where, EXTENT)
     if any(says_share(text, share) for share in _exposed_shares(source)):
-        _refuse(Tier.PUBLIC, METHODS, EXPOSED)
+        _refuse(tier, where, EXPOSED)
 
 
 def _exposed_shares(source: ExportSource) -> list[float]:

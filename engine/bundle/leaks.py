@@ -164,7 +164,7 @@ def _allowed_texts(source: Source, tier: Tier) -> tuple[str, ...]:
     about, publish = source.study.plan.about, source.study.plan.publish
     if tier is Tier.PUBLIC:
         return ()
-    return (about.survey, publish.title, *([about.contact] if tier is Tier.BOARD else []))
+    return (about.survey, publish.title, *([about.contact] if tier in (Tier.BOARD, Tier.CIRCULATING) else []))
 
 
 def forms_of_bytes(secret: bytes) -> tuple[bytes, ...]:

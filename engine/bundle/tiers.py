@@ -12,12 +12,13 @@ class Tier(StrEnum):
 
     ANALYST = "analyst"
     BOARD = "board"
+    CIRCULATING = "circulating"
     PUBLIC = "public"
     CHAIR = "chair"  # in bundles of format 1; what members got is the board's
 
 
-TIERS: tuple[Tier, ...] = (Tier.ANALYST, Tier.BOARD, Tier.PUBLIC)
-"""Those that are written."""
+TIERS: tuple[Tier, ...] = (Tier.ANALYST, Tier.BOARD, Tier.CIRCULATING, Tier.PUBLIC)
+"""Those that are written; a circulating copy only where the plan withholds the rate from it."""
 ALL = "all"
 _FORMER = {"chair": Tier.BOARD, "member": Tier.BOARD, "members": Tier.BOARD}  # names in old scripts
 

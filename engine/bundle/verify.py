@@ -29,6 +29,7 @@ from engine.common.os_support import arrow_file
 from engine.common.untrusted import is_plain, open_plain, read_text, spelt
 from engine.data.io.writers import LABELS
 from engine.decision.disclosure_text import DRAWN, LABEL
+from engine.report.circulating import CIRCULATING, read_copy
 from engine.report.findings import read_board
 from engine.report.format_1 import CHAIR, read_chair
 from engine.study.decision_log import START
@@ -139,7 +140,7 @@ def _digests(files: Contents) -> Iterator[str]:
 def _local_names(files: Contents) -> Iterator[str]:
     """Names and paths of this machine; those of another one cannot be known."""
     secrets = local_names()
-    contact = _contact(files.folder) if files.tier is Tier.BOARD else ""
+    contact = _contact(files)
     for name in files.openable:
         for part in parts_of(files.folder / name):
             for secret in secrets:
@@ -147,11 +148,17 @@ def _local_names(files: Contents) -> Iterator[str]:
                     yield f"'{part.where}' holds {secret.description}"
 
 
-def _contact(bundle: Path) -> str:
-    """The contact that a board bundle names, who may be the person who made it."""
+def _contact(files: Contents) -> str:
+    """The contact that the board's papers name, who may be the person who made them."""
     try:
-        return read_board(bundle).cover.contact
-    except EngineError:  # another check says so
+        match files.tier:
+            case Tier.BOARD:
+                return read_board(files.folder).cover.contact
+            case Tier.CIRCULATING:
+                return str(read_copy(read_text(files.folder / CIRCULATING))["cover"]["contact"])
+            case _:
+                return ""
+    except (EngineError, LookupError, TypeError):  # another check says so
         return ""
 
 
@@ -180,6 +187,11 @@ def _manifest(files: Contents) -> Iterator[str]:
 
 def _board(files: Contents) -> Iterator[str]:
     read_board(files.folder)
+    yield from ()
+
+
+def _copy(files: Contents) -> Iterator[str]:
+    read_copy(read_text(files.folder / CIRCULATING))
     yield from ()
 
 
@@ -296,10 +308,11 @@ def _same_release(bundles: dict[Tier, Path]) -> Iterator[str]:
 
 _CHECKS: dict[str, tuple[Callable[[Contents], Iterator[str]], tuple[Tier, ...]]] = {
     "every file is the one that was written": (_digests, tuple(Tier)),
-    "no name or path of this machine": (_local_names, (Tier.BOARD, Tier.PUBLIC)),
+    "no name or path of this machine": (_local_names, (Tier.BOARD, Tier.CIRCULATING, Tier.PUBLIC)),
     "the decision log is unbroken": (_chain, (Tier.ANALYST,)),
     "manifest, seed annex and release belong together": (_manifest, (Tier.ANALYST,)),
     "the board's file holds its fields and no others": (_board, (Tier.BOARD,)),
+    "the copy's file holds its fields and no others": (_copy, (Tier.CIRCULATING,)),
     "the chair's file holds its fields and no others": (_chair, (Tier.CHAIR,)),
     "candidates are letters": (_candidate_ids, (Tier.BOARD, Tier.CHAIR)),
     "the data files are those of the codebook": (_columns, (Tier.PUBLIC,)),

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 _FORMATS_HELP = "csv, parquet, sav, dta and xpt, separated by commas (default csv,parquet)"
 _INCLUDE = ("weight", "id", "unit")  # as engine.plan.context names them, which help does not wait for
+_FORMER = ("chair", "member", "members")  # the board in old scripts
 _MOST_PROBLEMS = 20  # of one check that are listed
 
 
@@ -35,8 +36,8 @@ def add_commands(commands: Commands) -> None:
         "--for",
         "--tier",
         dest="tier",
-        metavar="{analyst,board,public,all}",
-        choices=("analyst", "board", "public", "all", "chair", "member", "members"),  # the last three in old scripts
+        metavar="{analyst,board,circulating,public,all}",
+        choices=("analyst", "board", "circulating", "public", "all", *_FORMER),
         default="analyst",
         help="who reads the bundle (default analyst); all writes one folder for each reader; public needs an approval",
     )
@@ -121,11 +122,12 @@ def run_export(args: argparse.Namespace) -> None:
             tell=args.report,
         )
     if args.tier == "all":
-        content = "one folder each for analyst, board and public; only the last may be published"
+        content = "one folder for each reader; only public may be published"
     elif args.tier == "analyst":
         content = "the analyst's bundle, which can undo the swap and must stay in the agency"
     else:
-        content = f"the bundle for the {'public' if args.tier == 'public' else 'board'}"
+        readers = {"public": "the bundle for the public", "circulating": "the circulating copy"}
+        content = readers.get(args.tier, "the bundle for the board")
     say(f"wrote {out}: {content}")
 
 

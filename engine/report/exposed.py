@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     from engine.plan import Plan
     from engine.release.records import ReleasedTable
 
-_MOST_GROUPS = 12
-
 
 def sizes(columns: Sequence[np.ndarray], shape: Sequence[int], n: int) -> tuple[np.ndarray, np.ndarray]:
     """The counts of occupied cells, and for each record that of its own cell."""
@@ -60,7 +58,7 @@ def exposure(release: RecordRelease, plan: Plan, fewest: int) -> Exposure:
         twos_after=mean(2),
         cells_before=len(cells),
         cells_after=round(float(np.mean([len(counts) for counts in after]))),
-        groups=tuple(groups[:_MOST_GROUPS]),
+        groups=tuple(groups),
         matches_before=int(np.count_nonzero(cells < fewest)),
         matches_after=round(float(np.mean(matches)), 1),
         new_after=round(float(np.mean(new))),

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from engine.plan.places import places_of
 from engine.report.annex import analyst_sections
 from engine.report.build_findings import findings
+from engine.report.circulating import write_circulating
 from engine.report.document_files import write_document
 from engine.report.member import write_findings
 from engine.report.places import place_changes
@@ -35,6 +36,11 @@ def write_board(study: Study, realisation: Remade, folder: str | Path, order: np
         book.write_bytes(places_bytes(levels, areas, units_changed(realisation)))
         written.append(book)
     return written
+
+
+def write_copy(study: Study, realisation: Remade, folder: str | Path, order: np.ndarray | None = None) -> None:
+    """The circulating copy of the board's memo, which leaves out what depends on the rate."""
+    write_circulating(findings(study, realisation, order), Path(folder))
 
 
 def write_analyst(study: Study, realisation: Remade, folder: str | Path) -> list[Path]:

@@ -45,6 +45,15 @@ def _memo(path: Path) -> bytes:
         return docx_bytes(no_release_memo(study, risk_utility_map(study)))
 
 
+def has_copy() -> bool:
+    """Return whether the open study's plan withholds the rate from a circulating copy."""
+    path = actions.own_study()
+    if path is None:
+        return False
+    with Study.open(path) as study:
+        return study.plan.publish.members_rate == "withhold"
+
+
 def source() -> Findings | NoRelease | Missing:
     """The findings at hand; raises the engine's own sentences."""
     now = state.get()

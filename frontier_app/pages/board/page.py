@@ -8,6 +8,7 @@ from engine.common.errors import EngineError
 from engine.common.wording import plural, upper_first
 from engine.report.answers import average_words, count_misleads, risk_sentence, summary, ten_questions
 from engine.report.certainty import NOISE_WORDS, recommended
+from engine.report.circulating import page as page_of_copy
 from engine.report.findings import Findings
 from engine.report.loss_words import flagged_of, moved_words
 from engine.report.map_model import map_model
@@ -55,6 +56,7 @@ def page() -> None:
         _head(source)
         _map(source)
         _questions(source)
+        _copy(source)
 
 
 def _head(findings: Findings) -> None:
@@ -151,6 +153,21 @@ def _map(findings: Findings) -> None:
         st.metric("On the frontier", f"{map_facts.n_frontier:,} of {plural(map_facts.n_candidates, 'candidate')}")
     st.markdown(_table(findings))
     st.caption(NOISE_WORDS)
+
+
+def _copy(findings: Findings) -> None:
+    """Offer the circulating copy to look at, where the plan has one made."""
+    if board_source.has_copy():
+        st.download_button(
+            "Circulating copy",
+            lambda: page_of_copy(findings).encode(),
+            "circulating-copy.html",
+            "text/html",
+            icon=":material/description:",
+            on_click="ignore",
+            key="circulating-copy",
+            help="The memo without the fields that depend on the rate, as a page to look at",
+        )
 
 
 def _table(findings: Findings) -> Markdown:

@@ -37,13 +37,18 @@ _TIERS = {
         "The memo with its tables and slides, and the board's view: exact figures, the spec and the rate. It holds no"
         " key, no pairs, no records, no names of candidates and no paths.",
     ),
+    "circulating": (
+        "Circulating copy",
+        "readers of board papers who need not know the rate",
+        "The memo without the fields that depend on the rate: they are left out, and nothing is rounded.",
+    ),
     "public": (
         "Public",
         "the users of the data",
         "The released data, a codebook, scripts that load them, a paragraph on methods and digests of the files;"
         " nothing else. This bundle needs an approval.",
     ),
-    "all": ("All three", "you, to hand on", "One folder for each of the three, from the same release."),
+    "all": ("All", "you, to hand on", "One folder for each of these, from the same release."),
 }
 _FORMATS = {
     "csv": "CSV",
@@ -121,7 +126,7 @@ def _ask(study: Study, status: DecisionStatus) -> None:
     formats, include = chosen.formats, chosen.include
     if formats is None:
         formats = exports.like_the_file(now.workspace)
-    if tier != "board":
+    if tier not in ("board", "circulating"):
         with right:
             formats, include = _data(study, formats, chosen.include, tier)
     choices = state.ExportChoices(tier, status.state, formats, include)
@@ -225,6 +230,8 @@ def _tier(study: Study, status: DecisionStatus, at: DeltaGenerator) -> str:
     tells about the rate."""
     missing = _missing(status)
     tiers = [tier for tier in _TIERS if not missing or tier not in ("public", "all")]
+    if study.plan.publish.members_rate == "tell":
+        tiers.remove("circulating")
     chosen = state.get().export_choices
     first = chosen.tier if chosen.state == status.state else ""
     first = first or {"submitted": "board", "approved": "public", "released": "public"}.get(status.state, "analyst")
@@ -256,6 +263,7 @@ def _rate_words(study: Study, tier: str) -> str:
     return {
         "analyst": "It holds the exact rate and all else that remakes the release.",
         "board": "It tells the exact rate, asked for and reached, and how many records changed.",
+        "circulating": "It tells neither the rate nor a figure that depends on it.",
     }[tier]
 
 

@@ -16,17 +16,18 @@ import pytest
 from engine.bundle import export, read_manifest, replay
 from engine.bundle.allow_list import check_files, contents_of
 from engine.bundle.contents import files_below
+from engine.bundle.refusal import Refused
 from engine.bundle.tiers import TIERS, Tier, tiers_of
 from engine.common.errors import EngineError, UsageError
 from engine.data.microdata import RawTable
 from engine.decision.choice import choose
-from engine.decision.states import withhold
+from engine.decision.states import decide, withhold
 from engine.study.decision_log import entries
 from engine.study.map_reader import risk_utility_map
 from engine.study.study import Study
 from tests import needs
 from tests.engine.attacks import log_attack
-from tests.engine.household_survey import approve, label_of, plan, survey, swept
+from tests.engine.household_survey import approve, label_of, plan, submit, survey, swept
 
 pytestmark = pytest.mark.slow  # whole bundles are made
 
@@ -342,3 +343,34 @@ def test_tiers_by_name() -> None:
     assert tiers_of("all") == TIERS and tiers_of("public") == (Tier.PUBLIC,)
     for name in ("board", "chair", "member", "members"):  # the last three in old scripts
         assert tiers_of(name) == (Tier.BOARD,)
+
+
+@pytest.mark.usefixtures("without_pdf")
+def test_a_copy_circulates_where_the_plan_withholds_the_rate(home: tuple[Path, RawTable], tmp_path: Path) -> None:
+    from engine.bundle.verify import verify
+    from engine.study.plan_changes import change_plan
+
+    with Study.open(copied(home, tmp_path)) as study:
+        with pytest.raises(UsageError, match="there is no circulating copy; set members_rate"):
+            export(study, home[1], None, tmp_path / "none", tier="circulating")
+        publish = replace(study.plan.publish, members_rate="withhold")
+        change_plan(study, replace(study.plan, publish=publish), why="papers go by post", by="Ada")
+        decide(study, "returned", "Board", why="papers go by post")
+        submit(study)
+        log_attack(study)
+        decide(study, "approved", "Board", number="DRB-8")
+        out = export(study, home[1], None, tmp_path / "out", tier="all", formats=("csv",))
+        assert {path.name for path in out.iterdir()} == {"analyst", "board", "circulating", "public"}
+        assert not any(one.problems for one in verify(out))
+        copy = (out / "circulating" / "circulating.json").read_text()
+        assert "15 %" in (out / "board" / "memo.html").read_text() and '"rate' not in copy
+        assert "15 %" not in (out / "circulating" / "memo.html").read_text() and "0.15" not in copy
+        about = replace(study.plan.about, design="15 % of the records are exchanged")
+        change_plan(study, replace(study.plan, about=about), why="to say more", by="Ada")
+        with pytest.raises(Refused, match="holds the rate"):
+            export(study, home[1], None, tmp_path / "tells", tier="circulating")
+        assert export(study, home[1], None, tmp_path / "board", tier="board").is_dir()
+    planted = json.loads(copy) | {"extent": {"share": 0.15}}
+    (out / "circulating" / "circulating.json").write_text(json.dumps(planted))
+    problems = [text for one in verify(out / "circulating") for text in one.problems]
+    assert "circulating.json holds a field that no circulating copy has" in problems

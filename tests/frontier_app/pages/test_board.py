@@ -23,9 +23,9 @@ from engine.report.certainty import NOISE_WORDS
 from engine.report.describe import remade
 from engine.report.findings import BOARD
 from engine.report.map_model import staircase
-from engine.report.map_words import bars_words
 from engine.report.words import about, bar
 from engine.study.map_reader import risk_utility_map
+from engine.study.plan_changes import change_plan
 from engine.study.study import Study
 from frontier_app.charts import board_map
 from frontier_app.session import workspace
@@ -268,31 +268,6 @@ def test_the_average_stands_beside_the_run_and_its_error_is_explained(swept: Cal
 
 
 @pytest.mark.slow
-def test_a_bar_within_the_rounding_of_its_figure_is_not_drawn_and_that_is_said(swept: Callable[..., Workspace]):
-    at = swept()
-    with recommend(at) as study:
-        choice = study.choices.all()[-1]
-        found = findings(study, remade(study, samples.load("czech")[0], choice.label, choice.replicate))
-    first, *rest = found.map.candidates
-    plain = tuple(replace(c, risk=5.5, risk_se=0.25, utility=0.1105, utility_se=0.0008) for c in (first, *rest))
-    rounded = (replace(plain[0], utility=0.11, utility_se=0.01), *plain[1:])
-    for rows, reach in ((plain, 0.0016), (rounded, None)):
-        shown = replace(found, map=replace(found.map, candidates=rows))
-        drawn = board_map.board_map(shown, dark=False)
-        bars = {
-            letter[3]: (across, up)
-            for trace in drawn.data
-            if trace.customdata is not None
-            for letter, across, up in zip(trace.customdata, trace.error_x.array, trace.error_y.array, strict=True)
-        }
-        assert bars[first.letter] == (reach, 0.5)
-        assert all(bars[c.letter] == (0.0016, 0.5) for c in rest)
-        none = f"none are drawn for the utility of {first.letter}" if rest else "none are drawn for utility"
-        assert (none in bars_words(shown)) == (reach is None)
-        assert "none are drawn" not in bars_words(replace(found, map=replace(found.map, candidates=plain)))
-
-
-@pytest.mark.slow
 def test_a_count_that_falls_while_its_share_rises_is_no_gain_on_the_board(swept: Callable[..., Workspace]):
     at = swept("fair", rates=["0.01", "0.6"])
     assert at.study is not None
@@ -308,3 +283,16 @@ def test_a_count_that_falls_while_its_share_rises_is_no_gain_on_the_board(swept:
     assert "only because altered ones are not counted any more" in "".join(one.value for one in made.warning)
     assert "The number is lower only because altered records are not counted any more" in said
     assert "fewer exposed records alone do not make a release safer" in said
+
+
+@pytest.mark.slow
+def test_the_circulating_copy_can_be_looked_at_where_the_plan_has_one_made(swept: Callable[..., Workspace]) -> None:
+    at = swept()
+    with recommend(at) as study:
+        assert study.plan.publish.members_rate == "tell"
+    made = board(at)
+    assert not made.exception and not [button for button in made.get("download_button") if "Circulating" in str(button)]
+    with Study.open(at.study) as study:
+        change_plan(study, replace(study.plan, publish=replace(study.plan.publish, members_rate="withhold")))
+    made = board(at)
+    assert not made.exception and [button for button in made.get("download_button") if "Circulating" in str(button)]

@@ -90,13 +90,13 @@ def tier_of(made: AppTest):
 @pytest.mark.slow
 def test_only_readers_whose_turn_it_is_can_be_chosen(at: Workspace):
     made = opened(at)
-    assert (tier_of(made).value, tier_of(made).options) == ("analyst", ["Analyst", "Chair", "Members"])
+    assert (tier_of(made).value, tier_of(made).options) == ("analyst", ["Analyst", "Board"])
     assert "needs an approved recommendation, and this one is a draft" in words(made) and "exact rate" in words(made)
     with Study.open(at.folder / "study-1.study") as study:
         decide(study, "submitted", "Ada")
     made = opened(at)
     assert tier_of(made).value == "board" and "The board has to approve it" in words(made)
-    assert "neither the rate nor how many records changed" in words(made)
+    assert "It tells the exact rate" in words(made)
     with Study.open(at.folder / "study-1.study") as study:
         log_attack(study)
         decide(study, "approved", "Board", number="1")
