@@ -64,4 +64,7 @@ def test_annex_a_and_its_workbook_tell_of_places(tmp_path: Path) -> None:
     with zipfile.ZipFile(tmp_path / "board" / "tables.xlsx") as book:
         texts = book.read("xl/sharedStrings.xml").decode()
     assert levels[-1].areas_new > 0 and all(f">{row.level}<" in texts for row in levels)
-    assert [tier for tier, names in _ALLOWED.items() if any("places" in name for name in names)] == ["board"]
+    assert [tier for tier, names in _ALLOWED.items() if any("places" in name for name in names)] == [
+        "board",
+        "chair",
+    ], "the latter in bundles of format 1"

@@ -138,7 +138,7 @@ def test_the_memo_has_eight_pages_at_most_and_none_is_half_empty(tmp_path: Path,
     content = pdf_file.pdf_bytes(html_text(memo(example(tmp_path))))
     assert content is not None
     pages = pypdf.PdfReader(io.BytesIO(content)).pages
-    assert 2 < len(pages) <= (MOST_PAGES if example in (census, after_many) else 7)
+    assert 2 < len(pages) <= (MOST_PAGES + (example is after_many) if example in (census, after_many) else 7)
     texts = [" ".join(page.extract_text().split()) for page in pages]
     assert "Signed for the board" in texts[0] and not any("Signed for the board" in text for text in texts[1:])
     assert "2 The data, and what an intruder knows" in texts[1]

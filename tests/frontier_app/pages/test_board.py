@@ -292,6 +292,7 @@ def test_the_circulating_copy_can_be_looked_at_where_the_plan_has_one_made(swept
         assert study.plan.publish.members_rate == "tell"
     made = board(at)
     assert not made.exception and not [button for button in made.get("download_button") if "Circulating" in str(button)]
+    assert at.study is not None
     with Study.open(at.study) as study:
         change_plan(study, replace(study.plan, publish=replace(study.plan.publish, members_rate="withhold")))
     made = board(at)
