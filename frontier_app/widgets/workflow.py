@@ -6,7 +6,7 @@ import streamlit as st
 
 from engine.common.errors import EngineError
 from engine.decision.choice import fresh_figures, gate_now
-from engine.decision.statements import Statement, of_severity, words
+from engine.decision.statements import Statement, from_stored, of_severity, words
 from engine.decision.states import DecisionStatus, decide
 from engine.frontier.neighbours import lettered
 from engine.frontier.risk_utility_map import RiskUtilityMap
@@ -347,7 +347,8 @@ def _details(entry: Entry) -> str:
         if value:
             parts.append(f"{label}: {', '.join(value) if isinstance(value, list) else value}")
     if detail.get("despite"):
-        parts.append(f"submitted although {text.listed(detail.get('obstacles', []))}: {detail['despite']}")
+        obstacles = " ".join(words(from_stored(each)) for each in detail.get("obstacles", ()))
+        parts.append(f"submitted despite obstacles: {obstacles} Reason: {detail['despite']}")
     if detail.get("why"):
         parts.append(f"reason: {detail['why']}")
     parts += [f"not {item['candidate']}: {item['why']}" for item in detail.get("others", ()) if item.get("why")]
