@@ -51,7 +51,7 @@ if started and not study.exists() and not key.exists():
 """
 
 
-def walk(page: Page, picture: Callable[[str], None], export: str = "All three") -> None:
+def walk(page: Page, picture: Callable[[str], None], export: str = "All") -> None:
     """Open the sample ``fair``, say what matters, sweep, explore, compare, recommend, let the board approve, export.
 
     ``picture`` is called with a name wherever there is something to be seen; ``export`` is for whom a bundle is
