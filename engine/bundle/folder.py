@@ -16,7 +16,7 @@ from pathlib import Path
 
 from engine.bundle import cleanup_process
 from engine.common.errors import EngineError, Remedy, UsageError
-from engine.common.os_support import is_full, keep_private, machine, publish, reason_of, was_left
+from engine.common.os_support import FULL, Unwritten, is_full, keep_private, machine, publish, reason_of, was_left
 
 _HIDDEN_NAME = re.compile(r"\..+\.([0-9a-f]{8})\.([0-9]{1,9})\.[0-9a-f]{8}\.part")
 """Name of a folder that is being written: of what, on which machine (a digest), by which process."""
@@ -53,14 +53,13 @@ def new_folder(out: Path, *, public: Iterable[str] = ()) -> Iterator[tuple[Path,
 
         try:
             yield hidden, finish
-        except EngineError:
-            raise
         except Exception as error:
             # Libraries that write documents wrap a full disk in errors of their own.
-            if not isinstance(error, OSError) and not is_full(hidden):
+            if not isinstance(error, Unwritten | OSError) and (isinstance(error, EngineError) or not is_full(hidden)):
                 raise
+            reason = error.reason if isinstance(error, Unwritten) else reason_of(error, parent)
             raise Failed(
-                f"the export to '{out.name}' could not be written: {reason_of(error, parent)}; nothing was left behind"
+                f"the export to '{out.name}' could not be written: {reason}; nothing was left behind"
             ) from None
         finally:
             shutil.rmtree(hidden, ignore_errors=True)
@@ -80,6 +79,12 @@ def scratch_folder() -> Iterator[Path]:
             raise Failed(f"cannot write to the folder for temporary files: {reason_of(error, parent)}") from None
         try:
             yield hidden
+        except EngineError:
+            raise
+        except Exception as error:
+            if reason_of(error, parent) != FULL:
+                raise
+            raise Failed(f"temporary files could not be written: {FULL}; free some space and try again") from None
         finally:
             shutil.rmtree(hidden, ignore_errors=True)
 

@@ -12,8 +12,8 @@ from engine.cli.parser import DATA_HELP, add_command
 from engine.cli.plan_options import add_plan_options, first_plan_of, plan_of
 from engine.cli.propose import add_propose_command
 from engine.cli.source_options import first_records_of
-from engine.common.errors import EngineError, UsageError
-from engine.common.os_support import reason_of, write_private
+from engine.common.errors import UsageError
+from engine.common.os_support import write_private
 from engine.common.output import say, write_file_text
 from engine.common.progress import announce
 
@@ -95,10 +95,7 @@ def run_plan_lock(args: argparse.Namespace) -> None:
         section[name] = tomlkit.string(value, multiline=True) if name == "approved" else value
     # The approval goes after the text, which is not parsed again: not every TOML that is read can be written unchanged.
     text = f"{plan_text(path).rstrip()}\n\n{tomlkit.dumps({'lock': section})}"
-    try:
-        write_private(path, text.encode(), replace=True)
-    except OSError as error:
-        raise EngineError(f"plan '{path.name}' could not be written: {reason_of(error)}; it is unchanged") from None
+    write_private(path, text.encode(), replace=True)
     say(f"{path.name} is locked as {locked.number}, approved by {locked.by}; only replicates may grow")
 
 

@@ -28,7 +28,7 @@ from warnings import warn
 
 import numpy as np
 
-from engine.common.os_support import others_of
+from engine.common.os_support import others_of, reason_of
 from engine.common.resources import home, user_folder_place
 
 _F = TypeVar("_F", bound=Callable[..., Any])
@@ -207,7 +207,7 @@ def _load_kept_code_first(made: Any) -> None:
             keep(signature, data)
         except OSError as error:
             warn(
-                f"compiled code cannot be kept in {os.environ['NUMBA_CACHE_DIR']} ({error.strerror}); until it can, "
+                f"compiled code cannot be kept in {os.environ['NUMBA_CACHE_DIR']} ({reason_of(error)}); until it can, "
                 "every process compiles it anew, which takes up to a minute",
                 stacklevel=2,
             )

@@ -18,6 +18,8 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
+from engine.common.errors import EngineError
+
 if TYPE_CHECKING:
     import pyarrow as pa
 
@@ -217,10 +219,10 @@ def aside(path: str | Path, *, replace: bool = True) -> Iterator[Path]:
     """An empty new file in the folder of ``path`` to write to; it becomes ``path`` at the end of the block.
 
     Its owner alone can read it until then.  What the system still holds in memory goes to the disk before: some drives
-    say only then that they are full.  Whatever goes wrong, ``path`` stays what it was and nothing is left beside it.
-    Where the process is killed, the next one that writes in that folder removes what is left.  An :class:`OSError`
-    names ``path``; without ``replace``, a file that is there is a :class:`FileExistsError`.  A link stays one: the file
-    that it leads to is replaced.
+    say only then that they are full.  Whatever goes wrong, ``path`` stays what it was and nothing is left beside it
+    (:func:`writing` says why).  Where the process is killed, the next one that writes in that folder removes what is
+    left.  Without ``replace``, a file that is there is a :class:`FileExistsError`.  A link stays one: the file that it
+    leads to is replaced.
     """
     path = Path(path)
     if replace and path.is_symlink():
@@ -228,20 +230,18 @@ def aside(path: str | Path, *, replace: bool = True) -> Iterator[Path]:
     _remove_left_over(path.parent)
     part = path.with_name(f".{machine()}.{os.getpid()}.{secrets.token_hex(8)}.part")
     try:
-        os.close(os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
-        yield part
-        with part.open("r+b") as file:
-            os.fsync(file.fileno())
-        if replace:
-            os.replace(part, path)
-        else:
-            appear(part, path)
-    except OSError as error:
-        if error.errno is None:
-            raise
-        raise OSError(error.errno, error.strerror or os.strerror(error.errno), str(path)) from None
+        with writing(path):
+            os.close(os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
+            yield part
+            with part.open("r+b") as file:
+                os.fsync(file.fileno())
+            if replace:
+                os.replace(part, path)
+            else:
+                appear(part, path)
     finally:
-        part.unlink(missing_ok=True)
+        with suppress(OSError):
+            part.unlink()
 
 
 def _remove_left_over(folder: Path) -> None:
@@ -267,6 +267,32 @@ def arrow_file(path: Path, mode: Literal["rb", "wb"] = "rb") -> pa.NativeFile:
     import pyarrow as pa
 
     return pa.OSFile(os.fsencode(path), mode)
+
+
+class Unwritten(EngineError):
+    """A file could not be written, for a ``reason`` in a few words."""
+
+    def __init__(self, path: Path, reason: str, hint: str) -> None:
+        super().__init__(f"'{path.name}' could not be written: {reason}; {hint}")
+        self.reason = reason
+
+
+@contextmanager
+def writing(path: Path) -> Iterator[None]:
+    """Raise what goes wrong while ``path`` is written as one sentence that names it; a full disk is called one, also
+    where a library wrapped it in an error of its own."""
+    try:
+        yield
+    except (EngineError, FileExistsError):
+        raise
+    except Exception as error:
+        if isinstance(error, FileNotFoundError) and not path.parent.is_dir():
+            raise Unwritten(path, "its folder does not exist", "make it first") from None
+        if getattr(error, "errno", None) is None and not is_full(path.parent):
+            raise
+        reason = reason_of(error, path.parent)
+        hint = "free some space" if reason == FULL else "choose another folder, or see to the disk"
+        raise Unwritten(path, reason, f"{hint} and try again") from None
 
 
 FULL = "the disk is full"

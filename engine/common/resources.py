@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 from engine.common.errors import EngineError
-from engine.common.os_support import expanded, others_of
+from engine.common.os_support import expanded, others_of, reason_of
 
 _PACKAGE = Path(__file__).resolve().parents[1]
 _SHIPPED = _PACKAGE / "_shipped"
@@ -36,7 +36,7 @@ def user_folder() -> Path:
         folder.mkdir(mode=0o700, exist_ok=True)
     except OSError as error:
         raise EngineError(
-            f"{shown} could not be made ({error.strerror}); set FRONTIER_HOME to a folder you may write to"
+            f"{shown} could not be made ({reason_of(error)}); set FRONTIER_HOME to a folder you may write to"
         ) from None
     if others := others_of(folder):
         raise EngineError(f"{shown} {others}; set FRONTIER_HOME to a folder that you alone can change (mode 700)")

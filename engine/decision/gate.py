@@ -17,6 +17,7 @@ import numpy as np
 
 from engine.common.wording import lower_first
 from engine.decision.statements import Statement, statement
+from engine.decision.verdict_log import logged_verdict
 from engine.frontier.chance import (
     ShareWithin,
     fresh_runs_needed,
@@ -97,6 +98,9 @@ def gate(study: Study, view: RiskUtilityMap, runs: Results, row: int, record: Ma
     bound, probability = risk_bound(study, view.risk, record.get("bound")), study.plan.decision.run_share
     fresh = study.runs.of([index], "fresh")
     standing = obstacles(view, runs, row, bound=bound, probability=probability, fresh=fresh)
+    verdict = logged_verdict(study, f"{study.scenarios[index].label}/{int(runs.replicate[row])}")
+    if verdict is not None and verdict.kind == "untried":
+        standing.append(statement("not_attacked", why=verdict.why))
     collected = []
     if record.get("bound") is not None:
         origin = bound_origin(study, float(record["bound"]))

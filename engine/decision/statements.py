@@ -65,6 +65,7 @@ KINDS: dict[str, Kind] = {
         too_few_runs="fresh runs needed",
         rarely_within="fresh within runs low high asked",
         share_unsettled="within runs low high asked",
+        not_attacked="why",
     ),
     **_kinds(
         "gate",

@@ -201,13 +201,20 @@ def decide(
         detail |= {"conditions": conditions} if conditions else {}
     if step == "approved":
         _check_as_submitted(log)
-        if logged_verdict(study, f"{status.choice.label}/{status.choice.replicate}") is None:
+        verdict = logged_verdict(study, f"{status.choice.label}/{status.choice.replicate}")
+        if verdict is None:
             raise UsageError(
                 f"the release {status.choice.label}/{status.choice.replicate} was not attacked yet, so nobody knows "
                 "how well altered records are recognised; attack it first",
                 Remedy.RECHECK,
                 study=study.name,
                 candidate=status.choice.label,
+            )
+        if verdict.kind == "untried" and not why and not _is_overruled(log, "not_attacked"):
+            raise UsageError(
+                f"the attack on the release could not be tried ({verdict.why}), and the submission says nothing of it; "
+                "give a reason to approve it all the same, or take it back and submit it again",
+                Remedy.REASON,
             )
         detail |= {"number": number, "conditions": conditions}
     if why:
@@ -230,6 +237,12 @@ def _overruled(choice: Choice, standing: Sequence[Statement], despite: str) -> d
     if despite and not standing:
         raise UsageError("nothing stands against the release, so there is nothing to submit it despite; leave that out")
     return {"despite": despite, "obstacles": [each.stored() for each in standing]} if standing else {}
+
+
+def _is_overruled(log: Sequence[Entry], kind: str) -> bool:
+    """Return whether the latest submission was made despite an obstacle of this kind."""
+    submitted = next(entry for entry in reversed(log) if entry.event == "submitted")
+    return any(each.get("kind") == kind for each in submitted.detail.get("obstacles", ()))
 
 
 AlterationKind = Literal["plan", "include", "members_rate", "wording"]

@@ -6,8 +6,8 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
-from engine.common.errors import EngineError, Remedy, UsageError
-from engine.common.os_support import reason_of, write_private
+from engine.common.errors import Remedy, UsageError
+from engine.common.os_support import write_private, writing
 from engine.common.wording import listed, upper_first
 from engine.measures import call
 from engine.measures.planned import comparable_calls, deciding_column, releases_several_tables
@@ -255,7 +255,5 @@ def write_plan_document(document: Document, path: Path) -> None:
         raise UsageError(f"'{path.name}' must end in {' or '.join(FORMATS)}")
     if path.exists():
         raise UsageError(f"'{path.name}' exists already; name another file", Remedy.OUTPUT)
-    try:
+    with writing(path):
         write_private(path, document_bytes(document, path.suffix.lower()))
-    except OSError as error:
-        raise EngineError(f"'{path.name}' could not be written: {reason_of(error)}") from None

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from pathlib import Path
 
 from engine.common.errors import EngineError, Remedy, UsageError
-from engine.common.os_support import reason_of, write_private
+from engine.common.os_support import write_private
 from engine.common.streams import KEY_BYTES
 from engine.common.streams import new_key as new_key  # a sweep in memory draws one too
 from engine.common.untrusted import read_plain
@@ -54,12 +55,6 @@ def _written(path: Path, key: bytes) -> bytes:
     """The key that a file holds after this one was written to it: another, where another process was first."""
     if not path.parent.is_dir():
         raise UsageError(f"the folder of key file '{path.name}' does not exist; make it first")
-    try:
+    with suppress(FileExistsError):
         write_private(path, key.hex().encode() + b"\n")
-    except FileExistsError:
-        pass
-    except OSError as error:
-        raise EngineError(
-            f"key file '{path.name}' cannot be written: {reason_of(error)}; choose another folder"
-        ) from None
     return read_key(path)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import time
@@ -13,7 +14,7 @@ from pathlib import Path
 import numpy as np
 
 from engine.common.errors import EngineError, UsageError
-from engine.common.os_support import write_private
+from engine.common.os_support import write_private, writing
 from engine.data.microdata import Microdata, RawTable
 from engine.frontier.risk_utility_map import RiskUtilityMap
 from engine.measures import MeasureCall
@@ -31,6 +32,7 @@ from engine.study.study import Study
 from engine.sweeps.runner import FRESH_FROM
 from engine.sweeps.sweep import check_single_columns
 from frontier_app.session import jobs, state
+from frontier_app.session.workspace import Workspace
 from frontier_app.wording import text
 from frontier_app.wording.plan_words import action_words, taken_words
 
@@ -50,7 +52,8 @@ def use_codebook(name: str, content: bytes) -> None:
         book = read_codebook(aside)
         plan, raw = apply_codebook(now.raw, book, now.plan), with_labels(now.raw, book)
         action = _action("the codebook was applied", now.plan) if now.plan is not None else None
-        os.replace(aside, now.workspace.codebook_path)
+        with writing(now.workspace.codebook_path):
+            os.replace(aside, now.workspace.codebook_path)
     finally:
         shutil.rmtree(aside.parent, ignore_errors=True)
     if action is not None:
@@ -121,9 +124,11 @@ def _keep(plan: Plan) -> None:
         if text is None or merge.plan != theirs:
             text = plan_to_toml(merge.plan)
             at.save_plan(text)
+        if merge.conflicts:
+            _save_disputes(at, (*disputes(), state.Dispute(plan, merge.conflicts)))
     state.put(plan=merge.plan, saved=text, error="")
     if theirs is not None:
-        _tell(now.plan, plan, theirs, merge)
+        _tell(now.plan, theirs, merge)
 
 
 def catch_up() -> bool:
@@ -150,8 +155,8 @@ def saved_plan(text: str) -> Plan:
         raise UsageError(f"the plan of this workspace was changed by hand and is none any more: {error}") from None
 
 
-def _tell(before: Plan | None, mine: Plan, theirs: Plan, merge: Merge) -> None:
-    """Say what another tab made of the plan, and ask about what both changed; inputs start again from the merged plan.
+def _tell(before: Plan | None, theirs: Plan, merge: Merge) -> None:
+    """Say what another tab made of the plan; inputs start again from the merged plan.
     What can be taken back is what this tab did, and nothing of what the other did."""
     now = state.get()
     state.put(actions=tuple(_rebased(now.actions, before, theirs, merge.plan)))
@@ -161,8 +166,6 @@ def _tell(before: Plan | None, mine: Plan, theirs: Plan, merge: Merge) -> None:
         words = "; ".join(taken_words(before, theirs, merge.taken))
         notice = f"The plan was changed in another tab, and this page goes on with it. Taken over: {words}."
         state.put(notice=f"{now.notice} {notice}".strip())
-    if merge.conflicts:
-        state.put(disputes=(*now.disputes, state.Dispute(mine, merge.conflicts)))
     if before is None or merge.taken or merge.conflicts:
         state.renew()
 
@@ -179,13 +182,28 @@ def _rebased(actions: Sequence[state.Action], before: Plan | None, theirs: Plan,
             yield rebased
 
 
+def disputes() -> tuple[state.Dispute, ...]:
+    """What two tabs changed otherwise and nobody has settled yet: it is kept in the workspace, for every tab."""
+    at = state.get().workspace
+    if at is None or not at.disputes_path.exists():
+        return ()
+    kept = json.loads(at.disputes_path.read_text(encoding="utf-8"))
+    return tuple(state.Dispute(saved_plan(one["mine"]), tuple(one["entries"])) for one in kept)
+
+
+def _save_disputes(at: Workspace, disputes: Sequence[state.Dispute]) -> None:
+    kept = [{"mine": plan_to_toml(one.mine), "entries": one.entries} for one in disputes]
+    at.keep(at.disputes_path.name, json.dumps(kept))
+
+
 def settle(dispute: state.Dispute, *, mine: bool) -> None:
-    """Choose one side of what this tab and another changed otherwise."""
+    """Choose one side of what two tabs changed otherwise."""
     now = state.get()
-    assert now.plan is not None
+    assert now.plan is not None and now.workspace is not None
     if mine:
         change(with_entries(now.plan, dispute.mine, dispute.entries), "what was entered here was put in place")
-    state.put(disputes=tuple(other for other in state.get().disputes if other is not dispute))
+    with now.workspace.turn():
+        _save_disputes(now.workspace, [other for other in disputes() if other != dispute])
 
 
 def refuse_behind() -> None:

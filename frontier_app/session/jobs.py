@@ -17,7 +17,7 @@ from typing import Any, Literal
 
 from engine.common.errors import EngineError
 from engine.common.messages import read_messages
-from engine.common.os_support import is_running, process_birth
+from engine.common.os_support import is_running, process_birth, writing
 from engine.release.scenarios import SweepState
 from engine.study.study import Study
 from engine.sweeps.runner import FRESH_FROM, TimeLeft
@@ -108,7 +108,8 @@ def launch(arguments: Sequence[str], workspace: Workspace, log_path: Path) -> in
     The arguments travel by standard input, and the owner alone can read what it writes.
     """
     detached: dict[str, Any] = {"creationflags": 0x00000200} if os.name == "nt" else {"start_new_session": True}
-    descriptor = os.open(log_path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+    with writing(log_path):
+        descriptor = os.open(log_path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
     with os.fdopen(descriptor, "wb") as log, standard_input(list(arguments)) as arguments_file:
         child: subprocess.Popen[bytes] = subprocess.Popen(
             [sys.executable, "-P", "-m", "engine", "-"],

@@ -21,7 +21,7 @@ from types import FrameType
 from typing import IO, Any
 
 from engine.common.errors import EngineError
-from engine.common.os_support import expanded
+from engine.common.os_support import expanded, writing
 from engine.common.resources import user_folder
 from engine.plan.samples import names
 from frontier_app.session.browser import opened
@@ -73,9 +73,11 @@ def standard_input(message: Any) -> Iterator[IO[bytes]]:
 
     Command lines can be read by every user of the machine.
     """
-    with tempfile.TemporaryFile(dir=user_folder()) as file:
-        file.write(json.dumps(message).encode())
-        file.seek(0)
+    folder = user_folder()
+    with tempfile.TemporaryFile(dir=folder) as file:
+        with writing(folder / "standard input"):
+            file.write(json.dumps(message).encode())
+            file.seek(0)
         yield file
 
 

@@ -148,7 +148,6 @@ def open_workspace(at: Workspace) -> None:
         raw=raw,
         plan=plan,
         saved=saved,
-        disputes=(),
         base=plan,
         version=old.version + 1,
         memo=state.Memo(),

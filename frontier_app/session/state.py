@@ -132,8 +132,8 @@ class Action:
 
 @dataclass(frozen=True)
 class Dispute:
-    """Entries that this session and another tab changed otherwise: the plan has the other's, and ``mine`` this
-    session's, until one is chosen."""
+    """Entries that two tabs changed otherwise: the plan has those of the first, ``mine`` those of the second, until one
+    is chosen."""
 
     mine: Plan
     entries: tuple[str, ...]
@@ -168,7 +168,6 @@ class State:
     raw: RawTable | None = None
     plan: Plan | None = None
     saved: str | None = None
-    disputes: tuple[Dispute, ...] = ()
     typing: bool = False
     base: Plan | None = None
     version: int = 0

@@ -102,6 +102,11 @@ class Workspace:
         """The path of the view of the map."""
         return self.folder / "look.json"
 
+    @property
+    def disputes_path(self) -> Path:
+        """The path of what two tabs changed otherwise."""
+        return self.folder / "disputes.json"
+
     def save_look(self, text: str) -> None:
         """Keep how the map is looked at."""
         self.keep(self.look_path.name, text)

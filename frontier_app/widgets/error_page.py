@@ -11,11 +11,16 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from traceback import extract_tb
+from typing import Any
 
 import streamlit as st
 from streamlit.elements import exception as shown_by_streamlit
 
+from engine.common.errors import EngineError
+from engine.common.os_support import FULL, reason_of
+from engine.common.wording import upper_first
 from frontier_app.widgets import elements as parts
+from frontier_app.wording import remedies
 from frontier_app.wording.markup import markdown
 
 _LOG = "streamlit.error_util"
@@ -52,8 +57,27 @@ def prepare() -> None:
     log = logging.getLogger(_LOG)
     if not any(isinstance(known, _TypeOnly) for known in log.filters):
         log.addFilter(_TypeOnly())
+    if shown_by_streamlit._exception is not _shown:
+        shown_by_streamlit._exception = _shown  # type: ignore[assignment]
     # no option of Streamlit's sets this text
     shown_by_streamlit._GENERIC_UNCAUGHT_EXCEPTION_TEXT = WORDS  # type: ignore[misc]
+
+
+def _sentence(error: BaseException | None) -> str:
+    """What an error says that is no defect: a sentence of the engine, or that the disk is full; "" of a defect."""
+    if isinstance(error, EngineError):
+        return remedies.error_text(error)
+    return f"{FULL}; free some space and try again" if isinstance(error, OSError) and reason_of(error) == FULL else ""
+
+
+_shown_by_streamlit = shown_by_streamlit._exception
+
+
+def _shown(dg: Any, error: BaseException, *more: Any, **options: Any) -> Any:
+    """Show what escaped a callback: the sentence of an error that is no defect, else what Streamlit shows."""
+    if sentence := _sentence(error):
+        return dg.error(upper_first(sentence), icon=":material/error:")
+    return _shown_by_streamlit(dg, error, *more, **options)
 
 
 @contextmanager
@@ -62,6 +86,9 @@ def caught() -> Iterator[None]:
     try:
         yield
     except Exception as error:
+        if sentence := _sentence(error):
+            parts.show_error(sentence)
+            return
         logging.getLogger(_LOG).error("", exc_info=error)
         st.error(markdown("**This page could not be shown.** {}", WORDS), icon=":material/error:")
         st.caption(f"The failure: {location_of(error)}.")

@@ -36,7 +36,7 @@ def catch_up() -> None:
 def disputes() -> None:
     """Ask which side of what two tabs changed otherwise is kept."""
     now = state.get()
-    for k, dispute in enumerate(now.disputes):
+    for k, dispute in enumerate(actions.disputes() if now.plan is not None else ()):
         assert now.plan is not None
         with st.container(border=True, key=f"dispute-{k}"):
             lines = []
@@ -45,14 +45,14 @@ def disputes() -> None:
                 lines.append(f"{label}: {here} here, {disputed_words(entry, now.plan)[1]} in the plan now")
             st.markdown(
                 markdown(
-                    ":material/call_split: **Another tab changed what was changed here too.** The plan has the other"
-                    " tab's; what was entered here is kept in this tab until you choose.\n{}",
+                    ":material/call_split: **Another tab changed the same entries.** The plan has one of the two"
+                    " changes; the other is kept here until you choose, also when the page is loaded again.\n{}",
                     bullets(lines),
                 )
             )
             with st.container(horizontal=True), elements.errors_shown():
                 theirs = st.button("Keep what is in the plan", key=f"dispute-theirs-{k}", icon=":material/check:")
-                mine = st.button("Put in what was entered here", key=f"dispute-mine-{k}", icon=":material/edit:")
+                mine = st.button("Put in what is kept here", key=f"dispute-mine-{k}", icon=":material/edit:")
                 if theirs or mine:
                     actions.settle(dispute, mine=mine)
                     st.rerun()

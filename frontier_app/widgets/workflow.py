@@ -8,6 +8,7 @@ from engine.common.errors import EngineError
 from engine.decision.choice import fresh_figures, gate_now
 from engine.decision.statements import Statement, from_stored, of_severity, words
 from engine.decision.states import DecisionStatus, decide
+from engine.decision.verdict_log import logged_verdict
 from engine.frontier.neighbours import lettered
 from engine.frontier.risk_utility_map import RiskUtilityMap
 from engine.plan.lock import departures
@@ -120,7 +121,8 @@ def standing(study: Study, choice: Choice) -> list[Statement]:
     """Return the obstacles to the release of a recorded choice and the cautions about it, as they are today."""
     now = state.get()
     fresh = fresh_figures(study, study.find(choice.label)[0].index)
-    grown = (study.progress.done, study.choices.count(), choice.at, str(fresh))
+    attacked = logged_verdict(study, f"{choice.label}/{choice.replicate}")
+    grown = (study.progress.done, study.choices.count(), choice.at, str(fresh), attacked)
     depends = (str(study.path), *grown, study.plan.decision, now.look.partial)
     found: list[Statement] = now.memo.get("gate", depends, lambda: gate_now(study, choice, now.look.partial))
     return found
@@ -269,10 +271,14 @@ def _board(study: Study, status: DecisionStatus) -> None:
         by = st.text_input("Who approves", key="decide-approve-by")
         number = st.text_input("Approval number", key="decide-approve-number")
         conditions = st.text_area("Conditions, if any", status.conditions, key="decide-approve-conditions", height=80)
+        why = ""
+        assert status.choice is not None
+        if any(each.kind == "not_attacked" for each in standing(study, status.choice)):
+            why = st.text_area("Reason to approve it without an attack", key="decide-approve-why", height=80)
         if st.form_submit_button(
             "Record the approval", key="record-approval", type="primary", icon=":material/verified:"
         ):
-            _step(study, "approved", by, number=number, conditions=conditions)
+            _step(study, "approved", by, number=number, conditions=conditions, why=why)
     with right.form("decide-return", enter_to_submit=False):
         _return_inputs(study, "The board returns it", "Record the return")
 

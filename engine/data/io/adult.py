@@ -15,7 +15,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 from engine.common.errors import EngineError, Remedy, UsageError
-from engine.common.os_support import aside, reason_of
+from engine.common.os_support import aside, writing
 from engine.common.untrusted import kind_of
 
 HEADER = ("Age", "EmpTyp", "Edu", "MS", "Race", "Sex", "AvgHrs", "AnnSal")
@@ -216,12 +216,10 @@ def check(rows: Iterable[Row]) -> None:
 def store(rows: Sequence[Row], path: Path) -> int:
     """Check the records and write them to ``path`` (readable by this user alone); returns their number."""
     check(rows)
-    try:
+    with writing(path):
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        with aside(path) as temporary, temporary.open("w", encoding="utf-8", newline="") as file:
-            writer = csv.writer(file, lineterminator="\n")
-            writer.writerow(HEADER)
-            writer.writerows(rows)
-    except OSError as error:
-        raise EngineError(f"'{path.name}' could not be kept in the private data folder: {reason_of(error)}") from None
+    with aside(path) as temporary, temporary.open("w", encoding="utf-8", newline="") as file:
+        writer = csv.writer(file, lineterminator="\n")
+        writer.writerow(HEADER)
+        writer.writerows(rows)
     return len(rows)

@@ -34,7 +34,7 @@ SAMPLES: dict[str, dict[str, Value]] = {
     "uneven_group": {"group": "Age: 80 or more"},
 }
 """Values that some kinds need; others get numbers, and texts by name."""
-TEXTS = {"measure", "share_of", "state", "group", "text", "origin", "of"}
+TEXTS = {"why", "measure", "share_of", "state", "group", "text", "origin", "of"}
 
 
 def sample(kind: str) -> Statement:

@@ -11,6 +11,8 @@ import pytest
 from engine.common.errors import EngineError, Remedy, UsageError
 from engine.decision.choice import choose
 from engine.decision.states import STATES, DecisionStatus, decide, decision_status, withhold
+from engine.decision.verdict_log import log_verdict
+from engine.measures.verdict import Verdict
 from engine.plan import DecisionPlan
 from engine.release.results import RunStatus
 from engine.study import decision_log
@@ -374,3 +376,32 @@ def test_fewer_fresh_runs_than_can_tell_stop_a_submission(tmp_path, within):
         choose(study, risk_utility_map(study), "safe", by="Ada")
         with pytest.raises(UsageError, match=r"has 50 fresh runs; 100 are needed"):
             decide(study, "submitted", "Ada")
+
+
+def _log_untried(study, why="the records are read by streaming"):
+    choice = decision_status(study).choice
+    assert choice is not None
+    log_verdict(study, f"{choice.label}/{choice.replicate}", Verdict("untried", why=why))
+
+
+def test_a_release_that_could_not_be_attacked_is_submitted_for_a_reason_alone(study):
+    recommend(study)
+    _log_untried(study)
+    with pytest.raises(UsageError, match="read by streaming") as refused:
+        decide(study, "submitted", "Ada")
+    assert refused.value.remedy is Remedy.DESPITE
+    decide(study, "submitted", "Ada", despite="the file is too large")
+    (obstacle,) = decision_log.entries(study)[-1].detail["obstacles"]
+    assert obstacle == {"kind": "not_attacked", "values": {"why": "the records are read by streaming"}}
+    assert decide(study, "approved", "Board", number="1").state == "approved"
+
+
+def test_an_approval_of_what_was_never_said_to_be_unattacked_needs_a_reason(study):
+    recommend(study)
+    decide(study, "submitted", "Ada")
+    _log_untried(study)
+    with pytest.raises(UsageError, match="read by streaming") as refused:
+        decide(study, "approved", "Board", number="1")
+    assert refused.value.remedy is Remedy.REASON
+    decide(study, "approved", "Board", number="1", why="attacked elsewhere")
+    assert decision_log.entries(study)[-1].detail["why"] == "attacked elsewhere"

@@ -80,6 +80,18 @@ def test_a_page_that_changes_nothing_itself_shows_what_the_other_tab_wrote(tabs:
 
 
 @pytest.mark.parametrize("mine", [False, True])
+def test_an_open_question_outlives_its_tab(tabs: tuple[AppTest, AppTest], mine: bool):
+    one, two = tabs
+    _enter(one, "replicates-", 7)
+    _enter(two, "replicates-", 9)
+    _enter(one, "rates-", "3")
+    again = _tab(_at(two), "threat")
+    press(again, "dispute-mine-0" if mine else "dispute-theirs-0")
+    assert _on_disk(again).space.replicates == (9 if mine else 7) and _on_disk(again).space.rates == ("0.03",)
+    assert not any(has_button(tab.run(), "dispute-mine-0") for tab in (one, two, _tab(_at(two), "plan")))
+
+
+@pytest.mark.parametrize("mine", [False, True])
 def test_what_both_changed_is_asked_and_nothing_is_written_for_it_before(tabs: tuple[AppTest, AppTest], mine: bool):
     one, two = tabs
     _enter(one, "replicates-", 7)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import io
 import logging
 from collections.abc import Callable, Iterator
@@ -67,6 +68,22 @@ def test_a_sentence_of_the_engine_stays_a_sentence(swept: Callable[..., Workspac
     monkeypatch.setattr(actions, "the_map", raises(EngineError("the study is being written")))
     made = to(made, "explore")
     assert "The study is being written" in words(made) and "could not be shown" not in words(made)
+
+
+def test_a_full_disk_is_called_one_by_a_page_and_by_a_callback(
+    swept: Callable[..., Workspace], monkeypatch: pytest.MonkeyPatch
+):
+    made = app(swept(), "explore")
+    full = raises(OSError(errno.ENOSPC, SECRET))
+    with monkeypatch.context() as broken:
+        broken.setattr("frontier_app.pages.explore.controls.middle", full)
+        made.toggle(key="bound-on").set_value(True).run()
+    assert not made.exception and any("disk is full" in error.value for error in made.error)
+    monkeypatch.setattr("frontier_app.session.workspace.write_private", full)
+    made = to(made.run(), "plan")
+    box = next(box for box in made.number_input if str(box.key).startswith("replicates-"))
+    box.set_value(int(box.value) + 1).run()
+    assert not made.exception and any("disk is full" in error.value for error in made.error)
 
 
 def test_an_error_from_elsewhere_has_its_type_alone():

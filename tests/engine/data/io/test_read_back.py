@@ -183,9 +183,8 @@ def test_a_failure_keeps_the_file_that_was_there(tmp_path: Path, monkeypatch: py
         raise OSError(28, "No space left on device", "hidden")
 
     monkeypatch.setattr("os.fsync", full)
-    with pytest.raises(OSError, match="No space left") as error:
+    with pytest.raises(EngineError, match=rf"'({path.name}|a_formats.sas)' could not be written: the disk is full"):
         write(path, COLUMNS)
-    assert str(error.value.filename).endswith((path.name, "a_formats.sas"))
     assert path.read_bytes() == b"before"
     assert list(tmp_path.iterdir()) == [path]
 
