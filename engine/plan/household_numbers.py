@@ -187,10 +187,14 @@ def _decided_by(households: Units, columns: Sequence[RawColumn]) -> tuple[str, .
         return _in_file_order(parts, columns)
     able.sort(key=lambda c: (not _PART_NAME.fullmatch(c.name), -len(c.values)))
     for parts in sorted(_choices(able[:_MOST_TRIED]), key=_unlikely):
-        likely = any(_PART_NAME.fullmatch(c.name) or 3 * len(c.values) >= len(households) for c in parts)
-        if likely and _tell_apart(parts, households):
+        if _is_likely(parts, len(households)) and _tell_apart(parts, households):
             return _in_file_order(parts, columns)
     return ()
+
+
+def _is_likely(parts: Sequence[RawColumn], n_households: int) -> bool:
+    """Return whether one of the columns has the name of such a number, or nearly as many values as households."""
+    return any(_PART_NAME.fullmatch(c.name) or 3 * len(c.values) >= n_households for c in parts)
 
 
 def _unlikely(parts: Sequence[RawColumn]) -> tuple[int, bool, int]:
@@ -250,6 +254,8 @@ def _numbered_parts(columns: Sequence[RawColumn], lines: Mapping[str, np.ndarray
         seconds = seconds[:: max(1, len(seconds) // _SECONDS)][:_SECONDS]
         equal = {c.name: c.codes[seconds][:, None] == c.codes[firsts] for c in able}
         for parts in _choices(able):
+            if not (_LINE_NAME.fullmatch(name) or _is_likely(parts, len(firsts))):
+                continue  # no name says that these columns number anything
             with_first = np.logical_and.reduce([equal[part.name] for part in parts]).any(axis=1)
             if 2 * np.count_nonzero(with_first) < len(seconds):
                 continue  # a second member has a first one

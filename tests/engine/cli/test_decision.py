@@ -145,6 +145,10 @@ def test_a_decision_to_release_nothing_has_a_memo_and_others_have_none_here(path
     assert main(["memo", str(path), "--out", str(out)]) == 0
     assert "To note the decision to release nothing" in out.read_text(encoding="utf-8")
     assert main(["memo", str(path), "--out", str(out)]) == 2  # nothing is overwritten
+    out.write_bytes(b"")
+    for unwritable in (tmp_path / "no" / "memo.html", out / "memo.html"):
+        assert main(["memo", str(path), "--out", str(unwritable)]) == 1
+        assert "'memo.html' could not be written" in capsys.readouterr().err
 
 
 def test_what_was_chosen_is_run_again_though_means_leave_it_off_the_frontier(path, capsys):

@@ -118,6 +118,20 @@ def test_numbers_in_several_columns_and_lines_are_found_and_never_become_attribu
     assert aside.isdisjoint(guessed.names) and line in guessed.data.carry
 
 
+@pytest.mark.parametrize(("line", "together"), [("c27", ()), ("lineno", ("c3", "c30", "c36"))])
+def test_columns_of_few_values_are_no_household_number_unless_a_name_says_so(
+    line: str, together: tuple[str, ...]
+) -> None:
+    rng = np.random.default_rng(6)
+    sizes = rng.integers(1, 5, 120)
+    group = np.repeat(np.arange(120), sizes)
+    order = rng.permutation(len(group))
+    made = {"c3": group % 4 + 1, "c30": group // 4 % 5 + 1, "c36": group // 20 + 1}
+    made |= {line: np.concatenate([np.arange(1, size + 1) for size in sizes]), "c9": rng.integers(1, 4, len(group))}
+    numbers = found(table_of({name: values[order] for name, values in made.items()}))
+    assert numbers.together == together
+
+
 def test_line_numbers_are_found_in_any_order_of_the_records() -> None:
     made = acs(np.random.default_rng(4))
     order = np.random.default_rng(5).permutation(len(made["sex"]))

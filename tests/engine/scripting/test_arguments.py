@@ -81,6 +81,7 @@ def test_every_further_argument_has_its_check():
             {"data": people(), "measures": [], "workers": 10**9},
             "workers == 1000000000, must be at most",
         ),
+        ("save", {"path": ""}, "path is '', which is no path of a file"),
         ("save", {"path": "a\0.study"}, "path is 'a.x00.study', which is no path of a file"),
         ("save", {"path": 300 * "a"}, r"path is 'a+\.\.\., which is no path of a file"),
         ("resume", {"data": people()["age"]}, "data is of type Series, must be a pandas DataFrame"),

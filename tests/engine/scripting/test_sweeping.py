@@ -16,7 +16,9 @@ from engine.cli.main import main
 from engine.measures import MEASURES, Measure
 from engine.plan import plan_to_toml
 from engine.scripting.remedies import ARGUMENTS
+from engine.study.decision_log import entries
 from engine.study.keys import key_path
+from tests import needs
 from tests.engine.scripting.people import KEY, SPACE, people
 
 
@@ -235,6 +237,17 @@ def test_it_is_extended_resumed_measured_and_rechecked(swaps):
     assert swaps.measures == ("small_cells", "hellinger", "total_variation")
     fresh = swaps.recheck(df, replicates=3)
     assert set(fresh.index) == set(swaps.frontier().index) and (fresh["replicates"] == 3).all()
+    assert not [entry for entry in entries(swaps.study) if entry.event == "attacked"], "nothing is recommended"
+    chosen = swaps.choose(fresh.index[0], why="so", by="Ada")
+    swaps.recheck(df, [chosen.id], replicates=3)
+    (attacked,) = [entry for entry in entries(swaps.study) if entry.event == "attacked"]
+    assert attacked.detail["candidate"] == f"{chosen.id}/{chosen.replicate}"
+
+
+@needs.PROC
+def test_a_study_that_cannot_be_saved_is_one_sentence(swaps):
+    with pytest.raises(sf.EngineError, match="could not be written"):
+        swaps.save("/proc/x.study")
 
 
 def test_an_error_names_the_argument_that_mends_it(swaps):
