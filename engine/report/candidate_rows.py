@@ -15,7 +15,7 @@ from engine.mechanisms import amount, mechanism
 from engine.release.amount import Amount
 from engine.release.selection import UNIFORM, selection_of
 from engine.report.map_facts import CandidateRow
-from engine.report.shares import optional
+from engine.report.losses import optional
 
 if TYPE_CHECKING:
     from engine.frontier.risk_utility_map import RiskUtilityMap

@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
+from itertools import combinations
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -15,7 +16,7 @@ import numpy as np
 from engine.common.wording import listed, plural
 from engine.plan.rate_range import rate_range
 from engine.report.facts import ROW_ORDER, Claims
-from engine.report.loss_words import flagged_of, flagged_tables
+from engine.report.losses import flagged_of, flagged_tables
 from engine.report.other_keys import altered_in
 from engine.report.public_wording import match_parts
 from engine.report.small_cells import is_none
@@ -23,8 +24,8 @@ from engine.report.small_cells import is_none
 if TYPE_CHECKING:
     from engine.models.record_release import RecordRelease
     from engine.plan import Plan
-    from engine.report.facts import PairRow
     from engine.report.findings import Findings
+    from engine.report.loss_facts import Figure
 
 _STRENGTH = "Cramér's V"
 PROGRAM, AT_EXPORT, METHOD, BOARD = "on the records", "at export", "by the method", "by the board"
@@ -33,12 +34,13 @@ by the board."""
 _MOST_TABLES = 3
 
 
-def claims(release: RecordRelease, plan: Plan, associations: Iterable[PairRow], changed: float) -> Claims:
+def claims(release: RecordRelease, plan: Plan, associations: Iterable[Figure], changed: float) -> Claims:
     """Look at what the paragraph states of a release, of which the share ``changed`` of the records is altered."""
     altered, strongest = altered_in(release), dict[str, tuple[float, float]]()
+    pairs = {f"{a} × {b}": (a, b) for a, b in combinations(release.data.domain.names, 2)}
     for row in associations:
-        own = [name for name in (row.first, row.second) if name in altered]
-        if row.statistic != _STRENGTH or len(own) != 1 or row.before is None or row.after is None:
+        own = [name for name in pairs.get(row.of, ()) if name in altered]
+        if row.what != _STRENGTH or len(own) != 1 or row.before is None or row.after is None:
             continue
         if np.isfinite(row.before) and np.isfinite(row.after):
             strongest[own[0]] = max(strongest.get(own[0], (0.0, 0.0)), (row.before, row.after))

@@ -29,7 +29,7 @@ from engine.report.redaction import (
     unit_of,
 )
 from engine.report.sentences import noted_counts, unaltered_counts
-from engine.report.shares import optional
+from engine.report.losses import optional
 from engine.study.map_reader import risk_bound, risk_utility_map
 
 if TYPE_CHECKING:

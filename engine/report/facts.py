@@ -13,7 +13,7 @@ from engine.decision.states import State
 from engine.measures.base import Kind
 from engine.plan.context import ReleaseType
 from engine.report.ledger_facts import LedgerFacts
-from engine.report.loss_facts import AnalysisRuns, CoefficientRuns, Loss, ModelRow
+from engine.report.loss_facts import AnalysisRuns, CoefficientRuns, Figure, ModelRow
 
 Better = Literal["lower", "higher"]
 """Which figures of a measure are better, as they are shown: of a signed change that is its size."""
@@ -177,93 +177,13 @@ class Exposure:
 
 
 @dataclass(frozen=True)
-class ShareRow:
-    """A percentage before and after: of ``of`` records in ``where`` (0 to 100), its size ``n`` in records before, the
-    relative change, the change in standard errors (with weights, but without strata and clusters), and whether it is
-    flagged."""
-
-    table: str
-    level: str
-    weighted: bool
-    n: int
-    before: float
-    after: float
-    relative: float | None
-    errors: float | None
-    flagged: bool
-
-
-@dataclass(frozen=True)
-class MeanRow:
-    """A mean before and after, overall or in a group, with its number of records and relative change."""
-
-    column: str
-    group: str
-    weighted: bool
-    n: int
-    before: float
-    after: float
-    relative: float | None
-    errors: float | None
-    flagged: bool
-
-
-@dataclass(frozen=True)
-class PairRow:
-    """An association of two attributes or columns before and after; ``statistic`` names it.  Of a correlation
-    ``errors`` is its change in standard errors (None where there is none), and whether it is flagged."""
-
-    first: str
-    second: str
-    statistic: Statistic
-    before: float | None
-    after: float | None
-    errors: float | None = None
-    flagged: bool = False
-
-
-@dataclass(frozen=True)
-class CoefficientRow:
-    """A coefficient of a declared analysis before and after with standard errors; ``shift`` is the size of its change
-    in standard errors of the original, ``ratio`` that of the standard errors; ``lost`` says why there is none after.
-    Where the original has none either, ``before`` is None too.  ``relative`` is the change as a share of the original.
-    """
-
-    analysis: str
-    name: str
-    before: float | None
-    se_before: float | None
-    after: float | None
-    se_after: float | None
-    shift: float | None
-    ratio: float | None
-    flagged: bool
-    lost: str
-    relative: float | None = None
-
-
-@dataclass(frozen=True)
-class CellRow:
-    """A cell of a named table: its levels, its count before and after, the change relative to the original and in
-    standard errors, and whether it is flagged."""
-
-    levels: tuple[str, ...]
-    before: int
-    after: int
-    relative: float | None = None
-    errors: float | None = None
-    flagged: bool = False
-
-
-@dataclass(frozen=True)
 class NamedTable:
-    """A table that users make, before and after; of a large one the cells that changed most."""
+    """A table that users make: its attributes, its cells that hold anybody before or after, and how many change."""
 
     name: str
     attributes: tuple[str, ...]
     cells: int
     changed: int
-    rows: tuple[CellRow, ...]
 
 
 @dataclass(frozen=True)
@@ -286,7 +206,8 @@ class Distance:
 class Tally:
     """Figures of a kind: all that users would compute (``compared``), of these those that the release cannot change
     (``unchangeable``), those that it can change and that rest on enough records (``eligible``), and of these those
-    beyond the tolerances (``flagged``): by their change relative to themselves, by standard errors, or both."""
+    beyond the tolerances (``flagged``): by their change relative to themselves, by standard errors, or both.  ``new``
+    of them are values that did not exist in their group."""
 
     kind: str
     compared: int
@@ -295,6 +216,7 @@ class Tally:
     unchangeable: int = 0
     by_change: int = 0
     by_errors: int = 0
+    new: int = 0
 
 
 @dataclass(frozen=True)
@@ -310,24 +232,20 @@ class Tolerances:
 
 @dataclass(frozen=True)
 class Utility:
-    """What users lose: percentages, means, associations, coefficients, named tables, distances; longest changes first.
+    """What users lose: every figure that changes, the largest change first, and how many there are of each kind.
 
-    ``shares`` are the one-way percentages and the two-way ones that change most; ``tallies`` count all that were
-    compared, and ``losses`` are the worst of all of them, in standard errors.  ``models`` say what the analyses
+    ``figures`` hold all that are beyond the tolerances, and of the others those that change most; ``tallies`` count
+    all.  ``associations`` sum up percentages of two attributes and are not judged.  ``models`` say what the analyses
     predict; ``coefficient_runs`` and ``analysis_runs`` set them side by side for lettered candidates.  ``unused`` are
     attributes that the release alters and that no declared use looks at.
     """
 
     tolerances: Tolerances
     tallies: tuple[Tally, ...]
-    shares: tuple[ShareRow, ...]
-    means: tuple[MeanRow, ...]
-    correlations: tuple[PairRow, ...]
-    associations: tuple[PairRow, ...]
-    coefficients: tuple[CoefficientRow, ...]
+    figures: tuple[Figure, ...]
+    associations: tuple[Figure, ...]
     tables: tuple[NamedTable, ...]
     distance: Distance
-    losses: tuple[Loss, ...] = ()
     models: tuple[ModelRow, ...] = ()
     coefficient_runs: tuple[CoefficientRuns, ...] = ()
     analysis_runs: tuple[AnalysisRuns, ...] = ()

@@ -1,41 +1,79 @@
-"""Facts about what users lose and about models."""
+"""What users lose: each figure that they would compute before and after, and facts about declared models."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import Literal
 
-LossKind = Literal[
+FigureKind = Literal[
     "percentage of one attribute",
     "percentage of two attributes",
     "mean",
     "correlation",
+    "association",
     "coefficient",
     "cell of a declared table",
 ]
-"""What kind of figure users lose."""
+"""Kinds of figures that users compute."""
+Note = Literal["", "new value", "lost", "not estimable"]
+"""``new value``: nobody of the group has this value in the original; ``lost``: the release gives no figure;
+``not estimable``: neither does the original."""
 
 
 @dataclass(frozen=True)
-class Loss:
-    """One figure that users would compute, before and after, ranked by its change in standard errors of the original.
+class Figure:
+    """A figure that users would compute, before and after.
 
-    ``of`` is the table, column or analysis that it belongs to, ``what`` the cell, group or coefficient in it.  ``n`` is
-    the number of records that it rests on (None: those of the whole analysis).  ``relative`` is None where the original
-    is 0; ``lost`` says why there is no figure after, and then ``after``, ``relative`` and ``errors`` are None.
+    ``of`` is its table, column or analysis; ``group`` the area or group that it is within (empty: all records), and
+    ``what`` the value or coefficient.  It rests on ``n`` records before and ``n_after`` after, of the ``within`` of its
+    group in the original and ``within_after`` in the release (None where records are not counted).  Percentages are of
+    all records.  ``errors`` is the size of the change in standard errors ``se`` of the original's figure; a percentage
+    that rests on few records has the release's ``se`` where that is larger, and one of nobody (a ``new value``) has
+    none.  ``flagged`` tells whether it is beyond the tolerances (None: figures of this kind are not judged).  ``why``
+    says why there is no figure.
     """
 
-    kind: LossKind
+    kind: FigureKind
     of: str
+    group: str
     what: str
     weighted: bool
     n: int | None
-    before: float
+    n_after: int | None
+    within: int | None
+    within_after: int | None
+    before: float | None
+    se: float | None
     after: float | None
-    relative: float | None
+    se_after: float | None
     errors: float | None
-    flagged: bool
-    lost: str = ""
+    flagged: bool | None
+    note: Note = ""
+    why: str = ""
+
+    @property
+    def relative(self) -> float | None:
+        """Change of the figure as a share of itself; None where the original is 0 or there is no figure."""
+        if self.before is None or self.after is None or self.before == 0:
+            return None
+        return (self.after - self.before) / abs(self.before)
+
+    @property
+    def is_count(self) -> bool:
+        """Whether the figure counts records, so that it can be shown as ``n`` of ``within``."""
+        return self.kind.startswith(("percentage", "cell"))
+
+
+@dataclass(frozen=True)
+class NewValue:
+    """A value that did not exist in ``groups`` of a table's groups and does in the release: ``records`` have it there,
+    most of them in the group of ``most``."""
+
+    of: str
+    what: str
+    groups: int
+    records: int
+    most: Figure
 
 
 @dataclass(frozen=True)

@@ -1,51 +1,96 @@
-"""Losses of users: all figures of a kind held against the tolerances and counted, and the worst of them by name."""
+"""Every figure of users before and after, held against the tolerances by one rule and counted; the largest losses."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from dataclasses import replace
+from typing import NamedTuple
 
 import numpy as np
 
-from engine.report.facts import Tally, Tolerances
-from engine.report.flags import Flags, flags
-from engine.report.loss_facts import Loss, LossKind
+from engine.report.facts import Tally, Tolerances, Utility
+from engine.report.loss_facts import Figure, FigureKind, NewValue
 
-if TYPE_CHECKING:
-    from engine.report.facts import Utility
-
-MOST_LOSSES = 200
-"""Most losses in the findings; tallies count all."""
+MOST_UNFLAGGED = 5000
+"""Most figures within the tolerances that findings hold, those that change most; all flagged ones are held."""
 
 
-class Figures(NamedTuple):
-    """Figures of one table, column or analysis (``of``), one entry each: their names, the numbers of records that they
-    rest on in the original and in the release (a mean over its tables), values before and after, standard errors."""
+class Flags(NamedTuple):
+    """Changes of figures, one entry each: in standard errors, whether the rule can judge them (``asked``), and beyond
+    which tolerance they are.  ``errors`` is NaN where there is no standard error."""
+
+    errors: np.ndarray
+    asked: np.ndarray
+    by_change: np.ndarray
+    by_errors: np.ndarray
+
+    @property
+    def beyond(self) -> np.ndarray:
+        """Figures beyond either tolerance."""
+        result: np.ndarray = self.by_change | self.by_errors
+        return result
+
+
+def flags(
+    before: np.ndarray, after: np.ndarray, error: np.ndarray, is_large: np.ndarray | bool, tolerances: Tolerances
+) -> Flags:
+    """Hold changes against the tolerances; ``error`` is the standard error that the change is measured in.
+
+    A figure is beyond them where it moves by more than ``tolerances.se`` standard errors, or by more than
+    ``tolerances.change`` of itself.  The second is asked only of figures that rest on many records (``is_large``) and
+    stand out from 0 by more than ``tolerances.se`` standard errors: of others a share of themselves says nothing.
+    """
+    before, after, error = (np.asarray(values, float) for values in (before, after, error))
+    moved = after - before
+    relative = np.divide(moved, np.abs(before), out=np.where(moved == 0, 0.0, np.nan), where=before != 0)
+    has_error = np.isfinite(error) & (error > 0)
+    errors = np.divide(np.abs(moved), error, out=np.where(moved == 0, 0.0, np.nan), where=has_error)
+    stands_out = is_large & ~(has_error & (np.abs(before) <= tolerances.se * error))
+    with np.errstate(invalid="ignore"):
+        by_change = stands_out & (np.abs(relative) > tolerances.change)
+        return Flags(errors, has_error | stands_out, by_change, errors > tolerances.se)
+
+
+class Batch(NamedTuple):
+    """Figures of one table, column or analysis (``of``), one entry each: group and value, records before and after (a
+    mean over released tables), those of the group, the figure before and after, and the standard error of its change.
+    ``se_after`` is that of the release; ``is_new`` marks values that nobody of the group had."""
 
     of: str
+    groups: Sequence[str]
     names: Sequence[str]
     n: np.ndarray
     n_after: np.ndarray
     before: np.ndarray
     after: np.ndarray
     error: np.ndarray
+    within: np.ndarray | None = None
+    within_after: np.ndarray | None = None
+    is_new: np.ndarray | None = None
 
 
 class Collection:
-    """Figures of one kind, weighted or not, as they are compared: counts of all of them, and the worst losses.
+    """Figures of one kind, weighted or not: counts of all, and the figures that change.
 
-    ``ranked`` says whether its losses are to be ranked; figures that another collection holds too are not.
+    ``listed`` is false where another collection lists the same figures.
     """
 
-    def __init__(self, kind: LossKind, tally: str, weighted: bool, tolerances: Tolerances, ranked: bool = True) -> None:
-        self.kind, self.weighted, self.tolerances, self.ranked = kind, weighted, tolerances, ranked
-        self._tally = Tally(f"{'weighted ' if weighted else ''}{tally}", 0, 0, 0)
-        self._losses: list[Loss] = []
+    def __init__(self, kind: FigureKind, tally: str, weighted: bool, tolerances: Tolerances) -> None:
+        self.kind, self.weighted, self.tolerances, self.listed = kind, weighted, tolerances, True
+        self.tally = Tally(f"{'weighted ' if weighted else ''}{tally}", 0, 0, 0)
+        self._flagged: list[Figure] = []
+        self._others: list[Figure] = []
 
-    def add(self, figures: Figures, can_change: bool) -> tuple[Flags, np.ndarray]:
-        """Compare figures, each of which exists before and after; returns their changes, and which are flagged."""
-        is_large = np.maximum(figures.n, figures.n_after) > self.tolerances.min_n
-        changes = flags(figures.before, figures.after, figures.error, is_large, self.tolerances)
+    @property
+    def figures(self) -> list[Figure]:
+        """The figures that change: all that are flagged, and of the others those that change most."""
+        return [*self._flagged, *_largest(self._others)]
+
+    def add(self, batch: Batch, can_change: bool) -> None:
+        """Compare figures, each of which exists before and after, and keep those that change."""
+        is_large = np.maximum(batch.n, batch.n_after) > self.tolerances.min_n
+        changes = flags(batch.before, batch.after, batch.error, is_large, self.tolerances)
+        is_new = np.zeros(len(batch.n), bool) if batch.is_new is None else batch.is_new
         eligible = changes.asked & can_change
         flagged = eligible & changes.beyond
         self.count(
@@ -55,97 +100,124 @@ class Collection:
             flagged=int(flagged.sum()),
             by_change=int((eligible & changes.by_change).sum()),
             by_errors=int((eligible & changes.by_errors).sum()),
+            new=int((flagged & is_new).sum()),
         )
-        if self.ranked:
-            self._rank(figures, changes, flagged, np.flatnonzero(eligible & (changes.errors > 0)))
-        return changes, flagged
+        if self.listed:
+            errors = np.where(is_new, np.nan, changes.errors)
+            at = np.flatnonzero((batch.after != batch.before) & can_change).tolist()
+            self.keep(self._figure(batch, i, errors[i], bool(flagged[i]), bool(is_new[i])) for i in at)
+
+    def _figure(self, batch: Batch, i: int, errors: float, flagged: bool, is_new: bool) -> Figure:
+        return Figure(
+            kind=self.kind,
+            of=batch.of,
+            group=batch.groups[i],
+            what=batch.names[i],
+            weighted=self.weighted,
+            n=int(batch.n[i]),
+            n_after=round(float(batch.n_after[i])),
+            within=None if batch.within is None else int(batch.within[i]),
+            within_after=None if batch.within_after is None else round(float(batch.within_after[i])),
+            before=float(batch.before[i]),
+            se=None if is_new else optional(batch.error[i]),
+            after=float(batch.after[i]),
+            se_after=None,
+            errors=optional(errors),
+            flagged=flagged,
+            note="new value" if is_new else "",
+        )
+
+    def keep(self, figures: Iterable[Figure]) -> None:
+        """Add figures that are made already."""
+        for figure in figures:
+            (self._flagged if figure.flagged else self._others).append(figure)
+        if len(self._others) > 4 * MOST_UNFLAGGED:
+            self._others = _largest(self._others)
 
     def count(self, **further: int) -> None:
         """Add to the numbers of the tally, by their names."""
-        old = self._tally
-        self._tally = Tally(old.kind, **{name: getattr(old, name) + further.get(name, 0) for name in _NUMBERS})
-
-    def _rank(self, figures: Figures, changes: Flags, flagged: np.ndarray, at: np.ndarray) -> None:
-        worst = at[np.argsort(-changes.errors[at], kind="stable")][:MOST_LOSSES]
-        self.append(
-            Loss(
-                kind=self.kind,
-                of=figures.of,
-                what=figures.names[i],
-                weighted=self.weighted,
-                n=int(figures.n[i]),
-                before=float(figures.before[i]),
-                after=float(figures.after[i]),
-                relative=float(changes.relative[i]) if np.isfinite(changes.relative[i]) else None,
-                errors=float(changes.errors[i]),
-                flagged=bool(flagged[i]),
-            )
-            for i in worst.tolist()
-        )
-
-    def append(self, losses: Iterable[Loss]) -> None:
-        """Add losses that are already typed."""
-        self._losses = ranked([*self._losses, *losses])[:MOST_LOSSES]
-
-    @property
-    def losses(self) -> list[Loss]:
-        """The worst losses."""
-        return self._losses
-
-    @property
-    def tally(self) -> Tally:
-        """The counts."""
-        return self._tally
+        added = {name: getattr(self.tally, name) + number for name, number in further.items()}
+        self.tally = replace(self.tally, **added)
 
 
-_NUMBERS = ("compared", "eligible", "flagged", "unchangeable", "by_change", "by_errors")
+def optional(value: float) -> float | None:
+    """A figure, None where it is undefined."""
+    return float(value) if np.isfinite(value) else None
 
 
-def ranked(losses: Iterable[Loss]) -> list[Loss]:
-    """Losses in the order of their weight: figures that can no longer be computed, then by standard errors."""
-    return sorted(losses, key=lambda loss: (not loss.lost, -(loss.errors or 0)))
+def by_size(figure: Figure) -> tuple[int, float, int]:
+    """The key by which losses are sorted: figures that are lost, then by standard errors, then values that did not
+    exist by their records."""
+    if figure.note == "lost":
+        return 0, 0.0, 0
+    if figure.errors is None:
+        return 2, 0.0, -(figure.n_after or 0)
+    return 1, -figure.errors, -(figure.n or 0)
 
 
-def all_ranked(collections: Iterable[Collection]) -> tuple[Loss, ...]:
-    """The worst losses over several collections."""
-    return tuple(ranked(loss for collection in collections for loss in collection.losses)[:MOST_LOSSES])
+def _largest(figures: Iterable[Figure]) -> list[Figure]:
+    return sorted(figures, key=by_size)[:MOST_UNFLAGGED]
 
 
-def tallies_of(collections: Iterable[Collection]) -> list[Tally]:
-    """The counts of several collections that compared anything."""
-    return [collection.tally for collection in collections if collection.tally.compared]
+def collected(collections: Sequence[Collection]) -> tuple[tuple[Tally, ...], tuple[Figure, ...]]:
+    """The counts of collections that compared anything, and their figures: all flagged ones, and of the others those
+    that change most, in the order of their size."""
+    figures = [figure for collection in collections for figure in collection.figures]
+    kept = [figure for figure in figures if figure.flagged or figure.note == "not estimable"]
+    others = [figure for figure in figures if not figure.flagged and figure.note != "not estimable"]
+    tallies = tuple(collection.tally for collection in collections if collection.tally.compared)
+    return tallies, tuple(sorted([*kept, *_largest(others)], key=by_size))
 
 
-def worst(utility: Utility, most: int = 3) -> list[Loss]:
-    """The worst losses by name, of each table, column or analysis its worst figure alone; the first is the worst of
-    all."""
-    chosen: dict[tuple[str, str], Loss] = {}
-    for loss in utility.losses or _of_rows(utility):
-        kind = "table" if "percentage" in loss.kind or "cell" in loss.kind else loss.kind
-        chosen.setdefault((kind, loss.of), loss)
-    return list(chosen.values())[:most]
+def largest(figures: Iterable[Figure], most: int | None = None) -> list[Figure]:
+    """The figures that change, largest first, each once: weighted or not, whichever changes more.
+
+    Values that did not exist and figures that are not judged are left out.
+    """
+    first: dict[tuple[str, ...], Figure] = {}
+    for figure in sorted(figures, key=by_size):
+        if figure.flagged is not None and (figure.errors or figure.note == "lost"):
+            first.setdefault((figure.kind, figure.of, figure.group, figure.what), figure)
+    return list(first.values())[:most]
 
 
-def _of_rows(utility: Utility) -> list[Loss]:
-    """The same of a bundle that earlier versions wrote, which hold the rows that change most and no ranking."""
-    losses = [
-        Loss(
-            kind="percentage of two attributes" if " × " in share.table else "percentage of one attribute",
-            of=share.table,
-            what=share.level,
-            **{name: getattr(share, name) for name in _SHARED},
-        )
-        for share in utility.shares
-        if share.errors
-    ]
-    for mean in utility.means:
-        if mean.errors:
-            losses.append(Loss("mean", mean.column, mean.group, **{name: getattr(mean, name) for name in _SHARED}))
-    for row in utility.coefficients:
-        if row.before is not None and (row.shift or row.lost):
-            figures = (row.before, row.after, row.relative, row.shift, row.flagged, row.lost)
-            losses.append(Loss("coefficient", row.analysis, row.name, False, None, *figures))
-    return ranked(losses)
+def new_values(figures: Iterable[Figure]) -> list[NewValue]:
+    """Values that some groups have in the release and did not have before, those with most records first."""
+    found: dict[tuple[str, str], list[Figure]] = {}
+    for figure in figures:
+        if figure.note == "new value" and figure.group and not figure.weighted:
+            found.setdefault((figure.of, figure.what), []).append(figure)
+    rows = []
+    for (of, what), members in found.items():
+        most = max(members, key=lambda figure: figure.n_after or 0)
+        rows.append(NewValue(of, what, len(members), sum(figure.n_after or 0 for figure in members), most))
+    return sorted(rows, key=lambda row: (-row.records, -row.groups))
 
 
-_SHARED = ("weighted", "n", "before", "after", "relative", "errors", "flagged")
+class TableLosses(NamedTuple):
+    """Figures of one table, column or analysis beyond the tolerances, and how many of these did not exist before."""
+
+    of: str
+    flagged: int
+    new: int
+
+
+def by_table(figures: Iterable[Figure]) -> list[TableLosses]:
+    """The tables, columns and analyses with a flagged figure, those with most first; weighted figures count once."""
+    flagged: dict[str, dict[tuple[str, str], bool]] = {}
+    for figure in figures:
+        if figure.flagged:
+            of = flagged.setdefault(figure.of, {})
+            of[figure.group, figure.what] = figure.note == "new value"
+    rows = [TableLosses(of, len(cells), sum(cells.values())) for of, cells in flagged.items()]
+    return sorted(rows, key=lambda row: -row.flagged)
+
+
+def flagged_of(utility: Utility) -> tuple[int, int]:
+    """How many figures are beyond the tolerances, of how many that the release can change."""
+    return sum(tally.flagged for tally in utility.tallies), sum(tally.eligible for tally in utility.tallies)
+
+
+def flagged_tables(utility: Utility) -> list[str]:
+    """The tables, columns and analyses of which a figure is flagged, those with most first."""
+    return [row.of for row in by_table(utility.figures)]

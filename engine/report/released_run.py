@@ -13,7 +13,7 @@ from engine.frontier.chance import run_quantiles, share_within
 from engine.frontier.risk_utility_map import check_realisation
 from engine.report.map_facts import ReleasedRun
 from engine.report.redaction import title_of, unit_of
-from engine.report.shares import optional
+from engine.report.losses import optional
 from engine.study.decision_log import entries
 from engine.study.map_reader import risk_bound
 

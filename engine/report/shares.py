@@ -1,40 +1,28 @@
-"""Percentages, means, associations and named tables before and after, from records."""
+"""Percentages, means, correlations, associations and named tables before and after, from records."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from heapq import nlargest
 from itertools import combinations
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from engine.data.table import occupied
 from engine.measures.association import STATISTICS, phi_squared, strength
 from engine.models.record_release import numbers_of, numeric_columns
+from engine.plan.places import places_of
 from engine.report.alterable import Alterable
-from engine.report.facts import (
-    CellRow,
-    Distance,
-    MeanRow,
-    NamedTable,
-    PairRow,
-    ShareRow,
-    Statistic,
-    Tolerances,
-)
-from engine.report.loss_facts import LossKind
-from engine.report.losses import Collection, Figures
+from engine.report.facts import Distance, NamedTable, Statistic, Tolerances
+from engine.report.loss_facts import Figure, FigureKind
+from engine.report.losses import Batch, Collection, optional
 
 if TYPE_CHECKING:
     from engine.models.record_release import RecordRelease
     from engine.plan import Plan
     from engine.release.records import ReleasedTable
 
-_Row = TypeVar("_Row", ShareRow, MeanRow)
-MOST = 200
-"""Most rows of a kind in the findings by their relative change; tallies count all."""
 _MOST_CELLS = 1 << 22
 _SMALL = 3  # a cell of fewer records is small, whatever the risk measure says
 _MANY = 20  # attributes from which on pairs that cannot have changed are passed over
@@ -59,16 +47,11 @@ def weights_of(original: ReleasedTable) -> np.ndarray | None:
     return None if original.weights is None else np.nan_to_num(original.weights, nan=0.0)
 
 
-def optional(value: float) -> float | None:
-    """A figure, None where it is undefined."""
-    return float(value) if np.isfinite(value) else None
-
-
 class _Shares:
     """Counts of a coded table before and after (a mean over a release's tables), weighted or not, as percentages.
 
-    ``error`` is the standard error of the original's percentage; where that rests on few records, the release's if it
-    is larger, so that a cell with next to nobody in it does not divide by next to nothing.
+    ``error`` is the standard error of the original's percentage.  Where that rests on few records, it is the larger one
+    of the original's and the release's, so that a cell with next to nobody in it does not divide by next to nothing.
     """
 
     def __init__(
@@ -89,29 +72,16 @@ class _Shares:
             larger = np.maximum(error, _share_error(self.after / 100, squares_after, total))
         self.error = np.where(self.n > min_n, error, larger)
 
-    def figures(self, table: str, names: Sequence[str]) -> tuple[np.ndarray, Figures]:
-        """Places of the cells that hold anybody before or after, and their figures; weighted ones are as many."""
-        at = np.flatnonzero(((self.n > 0) | (self.n_after > 0)) & np.isfinite(self.before))
-        values = (values[at] for values in (self.n, self.n_after, self.before, self.after, self.error))
-        return at, Figures(table, [names[i] for i in at.tolist()], *values)
+    def batch(self, table: str, groups: Sequence[str], names: Sequence[str], group: np.ndarray) -> Batch:
+        """The figures of the cells that hold anybody before or after; weighted ones are as many.
 
-    def rows(self, table: str, names: Sequence[str], collection: Collection, can_change: bool) -> list[ShareRow]:
-        _, figures = self.figures(table, names)
-        changes, flagged = collection.add(figures, can_change)
-        return [
-            ShareRow(
-                table,
-                figures.names[i],
-                collection.weighted,
-                int(figures.n[i]),
-                float(figures.before[i]),
-                float(figures.after[i]),
-                optional(changes.relative[i]),
-                optional(changes.errors[i]),
-                bool(flagged[i]),
-            )
-            for i in range(len(figures.names))
-        ]
+        ``group`` is the number of each cell's group, ``groups`` and ``names`` are its group's and its own name.
+        """
+        at = np.flatnonzero(((self.n > 0) | (self.n_after > 0)) & np.isfinite(self.before))
+        within, within_after = (np.bincount(group, counts)[group] for counts in (self.n, self.n_after))
+        values = (self.n, self.n_after, self.before, self.after, self.error, within, within_after, self.n == 0)
+        chosen = at.tolist()
+        return Batch(table, [groups[i] for i in chosen], [names[i] for i in chosen], *(v[at] for v in values))
 
 
 def _share_error(share: np.ndarray, squares: np.ndarray, total: float) -> np.ndarray:
@@ -121,30 +91,15 @@ def _share_error(share: np.ndarray, squares: np.ndarray, total: float) -> np.nda
     return result
 
 
-def _largest(rows: list[_Row], least: int) -> list[_Row]:
-    """Those that change most; rows on at most ``least`` records, which a handful of records changes much, come last.
-
-    Those that change most in standard errors are always among them: their share of an empty cell is of nothing.
-    """
-
-    def order(k: int) -> tuple[bool, float, int]:
-        row = rows[k]
-        return row.n <= least, -abs(row.relative) if row.relative is not None else -np.inf, -row.n
-
-    places: list[int] = sorted(range(len(rows)), key=order)[:MOST]
-    places += nlargest(MOST // 4, range(len(rows)), key=lambda k: rows[k].errors or 0)
-    return [rows[k] for k in sorted(set(places), key=order)]
-
-
-def _collections(kind: LossKind, tally: str, weights: np.ndarray | None, tolerances: Tolerances) -> list[Collection]:
+def _collections(kind: FigureKind, tally: str, weights: np.ndarray | None, tolerances: Tolerances) -> list[Collection]:
     """A collection without weights, and one with them where there are any."""
     return [Collection(kind, tally, weighted, tolerances) for weighted in (False, True)[: 1 + (weights is not None)]]
 
 
 def percentages(
-    release: RecordRelease, attributes: Sequence[int], tolerances: Tolerances
-) -> tuple[list[ShareRow], list[Collection]]:
-    """One-way percentages of all attributes and two-way ones of some, unweighted and weighted, most changed first."""
+    release: RecordRelease, attributes: Sequence[int], plan: Plan, tolerances: Tolerances
+) -> list[Collection]:
+    """One-way percentages of all attributes and two-way ones of some, unweighted and weighted."""
     data, original = release.data, release.original
     names, shape = data.domain.names, data.domain.shape
     levels = [attribute.levels for attribute in data.domain.attributes]
@@ -152,27 +107,37 @@ def percentages(
     limit = " of which one has changed" if len(attributes) > _MANY else ""
     one_way = _collections("percentage of one attribute", "percentages of one attribute", weights, tolerances)
     two_way = _collections("percentage of two attributes", f"percentages of two attributes{limit}", weights, tolerances)
-    largest: list[ShareRow] = []
     for one, two in zip(one_way, two_way, strict=True):
         by, column = (weights, data.weight) if one.weighted else (None, None)
-        rows = []
         for j, name in enumerate(names):
             after = [table.codes(j) for table in release.tables]
             shares = _Shares(data.codes[j], after, shape[j], by, tolerances.min_n)
-            rows += shares.rows(name, levels[j], one, alterable.can_change((j,), (column,)))
-        largest += _largest(rows, tolerances.min_n)
-        rows = []
+            batch = shares.batch(name, [""] * shape[j], levels[j], np.zeros(shape[j], np.int64))
+            one.add(batch, alterable.can_change((j,), (column,)))
         for i, j in pairs(release, attributes):
             size = shape[i] * shape[j]
             if size > max(_MOST_CELLS, 4 * n):
                 continue
             before = data.codes[i].astype(np.int64) * shape[j] + data.codes[j]
             after = [table.codes(i).astype(np.int64) * shape[j] + table.codes(j) for table in release.tables]
-            cells = [f"{a}, {b}" for a in levels[i] for b in levels[j]]
             shares = _Shares(before, after, size, by, tolerances.min_n)
-            rows += shares.rows(f"{names[i]} × {names[j]}", cells, two, alterable.can_change((i, j), (column,)))
-        largest += _largest(rows, tolerances.min_n)
-    return largest, [collection for pair in zip(one_way, two_way, strict=True) for collection in pair]
+            first, second = np.divmod(np.arange(size), shape[j])
+            of_first = [level for level in levels[i] for _ in levels[j]]
+            of_second = list(levels[j]) * shape[i]
+            table = f"{names[i]} × {names[j]}"
+            if _group_of((names[i], names[j]), plan):
+                batch = shares.batch(table, of_second, of_first, second)
+            else:
+                batch = shares.batch(table, of_first, of_second, first)
+            two.add(batch, alterable.can_change((i, j), (column,)))
+    return [collection for pair in zip(one_way, two_way, strict=True) for collection in pair]
+
+
+def _group_of(names: Sequence[str], plan: Plan) -> int:
+    """The place, among attributes of a table, of the one whose levels are its groups: the finest place, else the
+    first."""
+    places = places_of(plan)
+    return max(range(len(names)), key=lambda k: (places.index(names[k]) if names[k] in places else -1, -k))
 
 
 @dataclass(frozen=True)
@@ -196,32 +161,29 @@ class _Numbers:
     after: Sequence[np.ndarray]
 
 
-def means(release: RecordRelease, plan: Plan, tolerances: Tolerances) -> tuple[list[MeanRow], list[Collection]]:
-    """Means of numeric columns overall and in every level of the analysed attributes, most changed first."""
+def means(release: RecordRelease, plan: Plan, tolerances: Tolerances) -> list[Collection]:
+    """Means of numeric columns overall and in every level of the analysed attributes."""
     data, original = release.data, release.original
     weights, alterable = weights_of(original), Alterable.of(release)
     one_group = np.zeros(data.n_records, np.int64)
-    groupings = [_Grouping("all records", [""], one_group, [one_group] * len(release.tables), None)]
+    groupings = [_Grouping("", [""], one_group, [one_group] * len(release.tables), None)]
     for j in data.domain.indices(plan.analyse):
         attribute, after = data.domain.attributes[j], [table.codes(j) for table in release.tables]
         groupings.append(_Grouping(attribute.name, attribute.levels, data.codes[j], after, j))
     collections = _collections("mean", "means", weights, tolerances)
-    rows: list[list[MeanRow]] = [[] for _ in collections]
     for column in numeric_columns(plan, data):  # one at a time: all of a large file would fill the memory
         before = numbers_of(original, original, column, plan)
         numbers = _Numbers(column, before, [numbers_of(table, original, column, plan) for table in release.tables])
-        for of_kind, collection in zip(rows, collections, strict=True):
+        for collection in collections:
             by, weight = (weights, data.weight) if collection.weighted else (None, None)
             for groups in groupings:
                 group_attributes = () if groups.attribute is None else (groups.attribute,)
                 can_change = alterable.can_change(group_attributes, (column, weight))
-                of_kind += _means(numbers, groups, by, collection, can_change)
-    return [row for of_kind in rows for row in _largest(of_kind, tolerances.min_n)], collections
+                collection.add(_means(numbers, groups, by), can_change)
+    return collections
 
 
-def _means(
-    numbers: _Numbers, groups: _Grouping, weights: np.ndarray | None, collection: Collection, can_change: bool
-) -> list[MeanRow]:
+def _means(numbers: _Numbers, groups: _Grouping, weights: np.ndarray | None) -> Batch:
     """The means of a column in every group, with the standard error of the original's."""
     size, is_known = len(groups.levels), ~np.isnan(numbers.before)
     values, codes = numbers.before[is_known], groups.before[is_known]
@@ -237,24 +199,9 @@ def _means(
         [np.bincount(released[~np.isnan(figures)], minlength=size) for released, figures in pairs], axis=0
     )
     at = np.flatnonzero(np.isfinite(before) & np.isfinite(after))
-    names = [f"{groups.name}: {groups.levels[i]}" if groups.levels[i] else groups.name for i in at.tolist()]
+    of = f"{numbers.column} by {groups.name}" if groups.name else numbers.column
     arrays = (values[at] for values in (counts, counts_after, before, after, error))
-    figures = Figures(numbers.column, names, *arrays)
-    changes, flagged = collection.add(figures, can_change)
-    return [
-        MeanRow(
-            numbers.column,
-            names[i],
-            collection.weighted,
-            int(figures.n[i]),
-            float(figures.before[i]),
-            float(figures.after[i]),
-            optional(changes.relative[i]),
-            optional(changes.errors[i]),
-            bool(flagged[i]),
-        )
-        for i in range(len(names))
-    ]
+    return Batch(of, [groups.levels[i] for i in at.tolist()], ["mean"] * len(at), *arrays)
 
 
 def _mean(codes: np.ndarray, values: np.ndarray, weights: np.ndarray | None, size: int) -> np.ndarray:
@@ -270,15 +217,48 @@ def _mean(codes: np.ndarray, values: np.ndarray, weights: np.ndarray | None, siz
     return result
 
 
-def size_of_change(row: PairRow) -> float:
-    """The key by which associations stand in order, most changed first."""
-    return -abs(row.after - row.before) if row.before is not None and row.after is not None else -np.inf
+def correlations(release: RecordRelease, plan: Plan, tolerances: Tolerances) -> Collection:
+    """Pearson's r of every pair of numeric columns over records that have both, without weights."""
+    original, alterable = release.original, Alterable.of(release)
+    collection = Collection("correlation", "correlations", False, tolerances)
+    for a, b in combinations(numeric_columns(plan, release.data), 2):
+        known, figures = [], []
+        for table in (original, *release.tables):
+            x, y = (numbers_of(table, original, name, plan) for name in (a, b))
+            is_known = ~np.isnan(x) & ~np.isnan(y)
+            known.append(int(is_known.sum()))
+            figures.append(_pearson(x[is_known], y[is_known]))
+        before, after = figures[0], float(np.mean(figures[1:]))
+        if np.isfinite(before) and np.isfinite(after):
+            arrays = (known[0], np.mean(known[1:]), before, after, fisher_error(before, after, known[0]))
+            of_pair = Batch(f"{a} × {b}", [""], ["Pearson's r"], *(np.array([value], float) for value in arrays))
+            collection.add(of_pair, alterable.can_change((), (a, b)))
+    return collection
 
 
-def associations(release: RecordRelease, attributes: Sequence[int]) -> list[PairRow]:
-    """Cramér's V and the contingency coefficient of every pair of attributes, most changed first."""
+def fisher_error(before: float, after: float, n: int) -> float:
+    """The standard error of a correlation from ``n`` records, such that the change from ``before`` to ``after`` is as
+    many of them as the change of ``z = artanh r`` is of its own, ``1 / sqrt(n - 3)`` (Fisher 1921; Bonett and Wright
+    2000); not a number where there is none."""
+    if n <= 3:
+        return float("nan")
+    with np.errstate(divide="ignore"):
+        moved = float(np.arctanh(after) - np.arctanh(before))
+    slope = 1 - before**2 if moved == 0 else (after - before) / moved
+    return abs(slope) / float(np.sqrt(n - 3))
+
+
+def _pearson(x: np.ndarray, y: np.ndarray) -> float:
+    """Pearson's r; not a number where a column is constant."""
+    is_constant = len(x) < 2 or x.std() == 0 or y.std() == 0
+    return float("nan") if is_constant else float(np.clip(np.corrcoef(x, y)[0, 1], -1, 1))
+
+
+def associations(release: RecordRelease, attributes: Sequence[int]) -> list[Figure]:
+    """Cramér's V and the contingency coefficient of every pair of attributes, most changed first; they are not judged,
+    because they sum up percentages of two attributes."""
     data = release.data
-    names, shape = data.domain.names, data.domain.shape
+    names, shape, n = data.domain.names, data.domain.shape, release.data.n_records
     rows = []
     for i, j in pairs(release, attributes):
         size = shape[i] * shape[j]
@@ -290,15 +270,33 @@ def associations(release: RecordRelease, attributes: Sequence[int]) -> list[Pair
         phi2, degrees = phi_squared(np.concatenate(counts), sizes)
         for statistic in STATISTICS:
             figures = strength(phi2, degrees, statistic)
-            after = float(figures[1:].mean())
-            rows.append(PairRow(names[i], names[j], _STATISTIC_TITLES[statistic], float(figures[0]), after))
-    return sorted(rows, key=size_of_change)[: 2 * MOST]
+            before, after, title = float(figures[0]), float(figures[1:].mean()), _STATISTIC_TITLES[statistic]
+            rows.append(
+                Figure(
+                    kind="association",
+                    of=f"{names[i]} × {names[j]}",
+                    group="",
+                    what=_STATISTIC_TITLES[statistic],
+                    weighted=False,
+                    n=n,
+                    n_after=n,
+                    within=None,
+                    within_after=None,
+                    before=float(figures[0]),
+                    se=None,
+                    after=float(figures[1:].mean()),
+                    se_after=None,
+                    errors=None,
+                    flagged=None,
+                )
+            )
+    return sorted(rows, key=lambda row: -abs((row.after or 0) - (row.before or 0)))
 
 
 def named_tables(
     release: RecordRelease, plan: Plan, tolerances: Tolerances
 ) -> tuple[list[NamedTable], list[Collection]]:
-    """The tables that the plan names, before and after; of long ones the cells that changed most."""
+    """The tables that the plan names, before and after."""
     data, n, tables = release.data, release.data.n_records, []
     weights, alterable = weights_of(release.original), Alterable.of(release)
     collections = _collections("cell of a declared table", "cells of declared tables", weights, tolerances)
@@ -312,33 +310,22 @@ def named_tables(
             tuple(data.domain.attributes[j].levels[c] for j, c in zip(attributes, cell, strict=True))
             for cell in cells.tolist()
         ]
-        names = [", ".join(cell) for cell in levels]
+        by_group = len(attributes) > 1
+        at = _group_of(table.attributes, plan)
+        groups = [cell[at] if by_group else "" for cell in levels]
+        names = [", ".join(level for k, level in enumerate(cell) if k != at or not by_group) for cell in levels]
+        group = cells[:, at] if by_group else np.zeros(len(cells), np.int64)
         is_percentage = len(attributes) < 2 or (len(attributes) == 2 and analysed.issuperset(attributes))
-        compared = []
+        changed = 0
         for collection in collections:
             by, column = (weights, data.weight) if collection.weighted else (None, None)
             shares = _Shares(codes[0], codes[1:], len(cells), by, tolerances.min_n)
-            # percentages of one and two attributes rank the same cells already
-            collection.ranked = not is_percentage
-            at, figures = shares.figures(table.name, names)
-            compared.append((shares, at, *collection.add(figures, alterable.can_change(attributes, (column,)))))
-        shares, _, changes, flagged = compared[0]  # without weights every cell is occupied before or after
-        order = np.arange(len(cells))
-        if len(cells) > MOST // 2:
-            order = np.argsort(-np.abs(shares.n_after - shares.n), kind="stable")[: MOST // 2]
-        rows = tuple(
-            CellRow(
-                levels[i],
-                int(shares.n[i]),
-                round(float(shares.n_after[i])),
-                optional(changes.relative[i]),
-                optional(changes.errors[i]),
-                bool(flagged[i]),
-            )
-            for i in order.tolist()
-        )
-        changed = int(np.count_nonzero(np.rint(shares.n_after) != shares.n))
-        tables.append(NamedTable(table.name, table.attributes, len(cells), changed, rows))
+            # percentages of one and two attributes list the same cells already
+            collection.listed = not is_percentage
+            batch = shares.batch(table.name, groups, names, group)
+            collection.add(batch, alterable.can_change(attributes, (column,)))
+            changed = int(np.count_nonzero(np.rint(shares.n_after) != shares.n))
+        tables.append(NamedTable(table.name, table.attributes, len(cells), changed))
     return tables, collections
 
 

@@ -14,15 +14,14 @@ from engine.models.regression import WHY
 from engine.plan.uses import in_no_use
 from engine.report import shares
 from engine.report.alterable import Alterable
-from engine.report.correlations import correlations
-from engine.report.facts import CoefficientRow, Tolerances, Utility
-from engine.report.flags import Flags, flags
-from engine.report.loss_facts import Loss, ModelRow
-from engine.report.losses import Collection, all_ranked, tallies_of
+from engine.report.facts import Tolerances, Utility
+from engine.report.loss_facts import Figure, ModelRow
+from engine.report.losses import Collection, Flags, collected, flags, optional
 
 if TYPE_CHECKING:
     from engine.models.record_release import RecordRelease
     from engine.plan import Plan
+    from engine.plan.analysis import AnalysisPlan
     from engine.release.records import ReleasedTable
 
 
@@ -34,23 +33,23 @@ def utility(release: RecordRelease, plan: Plan, fewest: int) -> Utility:
     """Everything that is compared for users; ``fewest`` is the count from which a cell is large."""
     tolerances = tolerances_of(plan)
     attributes = release.data.domain.indices(plan.analyse)
-    percentages, of_percentages = shares.percentages(release, attributes, tolerances)
-    means, of_means = shares.means(release, plan, tolerances)
-    pearson, of_pearson = correlations(release, plan, tolerances)
-    coefficients, of_coefficients = _coefficients(release, plan, tolerances)
     tables, of_tables = shares.named_tables(release, plan, tolerances)
-    collections = (*of_percentages, *of_means, of_pearson, of_coefficients, *of_tables)
+    tallies, figures = collected(
+        (
+            *shares.percentages(release, attributes, plan, tolerances),
+            *shares.means(release, plan, tolerances),
+            shares.correlations(release, plan, tolerances),
+            coefficients(release, plan, tolerances),
+            *of_tables,
+        )
+    )
     return Utility(
         tolerances=tolerances,
-        tallies=tuple(tallies_of(collections)),
-        shares=tuple(percentages),
-        means=tuple(means),
-        correlations=tuple(pearson),
+        tallies=tallies,
+        figures=figures,
         associations=tuple(shares.associations(release, attributes)),
-        coefficients=tuple(coefficients),
         tables=tuple(tables),
         distance=shares.distance(release, attributes, fewest),
-        losses=all_ranked(collections),
         models=tuple(model_rows(release.original, plan)),
         unused=in_no_use(plan, _altered(release)),
     )
@@ -91,14 +90,10 @@ def coefficient_flags(comparison: Compared, tolerances: Tolerances) -> tuple[Fla
     return changes, comparison.usable & (changes.beyond | is_wide | lost)
 
 
-def _coefficients(
-    release: RecordRelease, plan: Plan, tolerances: Tolerances
-) -> tuple[list[CoefficientRow], Collection]:
-    """Every coefficient of every declared analysis: lost ones first, then the most shifted, and last those that the
-    original does not estimate, which are not counted as losses."""
+def coefficients(release: RecordRelease, plan: Plan, tolerances: Tolerances) -> Collection:
+    """Every coefficient of every declared analysis; those that the original does not estimate are no losses."""
     alterable = Alterable.of(release)
     collection = Collection("coefficient", "regression coefficients", False, tolerances)
-    rows: list[CoefficientRow] = []
     for analysis in plan.analyses:
         comparison = compare(release, analysis, reported=True)
         changes, flagged = coefficient_flags(comparison, tolerances)
@@ -112,27 +107,8 @@ def _coefficients(
             by_change=int((usable & changes.by_change).sum()),
             by_errors=int((usable & changes.by_errors).sum()),
         )
-        of_analysis = [_row(comparison, analysis.name, i, changes, flagged) for i in range(len(usable))]
-        collection.append(
-            Loss(
-                kind="coefficient",
-                of=analysis.name,
-                what=row.name,
-                weighted=analysis.weighted,
-                n=None,
-                before=row.before,
-                after=row.after,
-                relative=row.relative,
-                errors=row.shift,
-                flagged=row.flagged,
-                lost=row.lost,
-            )
-            for row in of_analysis
-            if row.before is not None and (row.lost or row.shift)
-        )
-        rows += of_analysis
-    rows.sort(key=lambda row: (row.before is None, not row.lost, -(row.shift or 0)))
-    return rows, collection
+        collection.keep(_coefficient(comparison, analysis, i, changes, bool(flagged[i])) for i in range(len(usable)))
+    return collection
 
 
 def coefficient_name(comparison: Compared, i: int) -> str:
@@ -140,24 +116,28 @@ def coefficient_name(comparison: Compared, i: int) -> str:
     return _LEVEL.sub(r": \1", comparison.ready.names[i])
 
 
-def _row(comparison: Compared, analysis: str, i: int, changes: Flags, flagged: np.ndarray) -> CoefficientRow:
-    name, before = coefficient_name(comparison, i), comparison.before
-    if not comparison.usable[i]:
-        reason = f"not in the original either: {WHY[int(before.why[i])]}"
-        return CoefficientRow(analysis, name, None, None, None, None, None, None, False, reason)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        shift = np.abs(comparison.after[i] - before.estimate[i]) / before.se[i]
-        ratio = comparison.se_after[i] / before.se[i]
-    return CoefficientRow(
-        analysis=analysis,
-        name=name,
-        before=shares.optional(before.estimate[i]),
-        se_before=shares.optional(before.se[i]),
-        after=shares.optional(comparison.after[i]),
-        se_after=shares.optional(comparison.se_after[i]),
-        shift=shares.optional(shift),
-        ratio=shares.optional(ratio),
-        flagged=bool(flagged[i]),
-        lost="" if np.isfinite(comparison.after[i]) else WHY[int(comparison.why[i])],
-        relative=shares.optional(changes.relative[i]),
+def _coefficient(comparison: Compared, analysis: AnalysisPlan, i: int, changes: Flags, flagged: bool) -> Figure:
+    before, is_usable = comparison.before, bool(comparison.usable[i])
+    is_lost = is_usable and not np.isfinite(comparison.after[i])
+    why = WHY[int(comparison.why[i])] if is_lost else "" if is_usable else WHY[int(before.why[i])]
+    values = (before.estimate[i], before.se[i], comparison.after[i], comparison.se_after[i], changes.errors[i])
+    estimate, se, after, se_after, errors = (optional(value) if is_usable else None for value in values)
+    return Figure(
+        kind="coefficient",
+        of=analysis.name,
+        group="",
+        what=coefficient_name(comparison, i),
+        weighted=analysis.weighted,
+        n=None,
+        n_after=None,
+        within=None,
+        within_after=None,
+        before=estimate,
+        se=se,
+        after=after,
+        se_after=se_after,
+        errors=errors,
+        flagged=flagged,
+        note="lost" if is_lost else "" if is_usable else "not estimable",
+        why=why,
     )

@@ -20,8 +20,7 @@ from engine.models.record_release import RecordRelease, complete_numbers, missin
 from engine.plan import Plan, plan_from_toml
 from engine.plan.recode import code
 from engine.release.records import ReleasedTable
-from engine.report.facts import Tolerances
-from engine.report.shares import means
+from engine.report.shares import _Grouping, _means, _Numbers
 
 N = 60
 PLAN = """
@@ -83,10 +82,11 @@ def test_codes_and_ranges_that_the_file_declares_missing_are_no_numbers(spss: Ra
 def test_memo_measure_and_codebook_give_one_mean(spss: RawTable) -> None:
     plan, data = made(spss)
     original = ReleasedTable(data)
-    release = RecordRelease(original, [ReleasedTable(data, np.roll(np.arange(N), 1), (0,))], plan)
     wanted = {"income": incomes()[incomes() > 0], "hours": np.array([20.0 + i % 7 for i in range(N) if i % 10])}
-    rows, _ = means(release, plan, Tolerances(0.1, 45, 1.96, 1.1))
-    memo = {row.column: row for row in rows if row.group == "all records"}
+    everybody = np.zeros(N, np.int64)
+    grouping = _Grouping("", [""], everybody, [everybody], None)
+    numbers = {name: numbers_of(original, original, name, plan) for name in wanted}
+    memo = {name: _means(_Numbers(name, values, [values]), grouping, None) for name, values in numbers.items()}
     columns = {
         name: pa.DictionaryArray.from_arrays(pa.array(raw.codes, pa.int32(), mask=raw.codes < 0), raw.values)
         for name, raw in data.raw.columns.items()
@@ -95,8 +95,8 @@ def test_memo_measure_and_codebook_give_one_mean(spss: RawTable) -> None:
     book = codebook("", {"release": columns}, labels, (), (), None)
     found = {column.name: column for column in book.tables[0].columns}
     for name, values in wanted.items():
-        assert found[name].valid == memo[name].n == len(values)
-        assert found[name].mean == pytest.approx(values.mean()) == memo[name].before
+        assert found[name].valid == memo[name].n[0] == len(values)
+        assert found[name].mean == pytest.approx(values.mean()) == memo[name].before[0]
 
 
 def test_links_are_not_made_on_codes_for_missing(spss: RawTable) -> None:

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from engine.report.correlations import fisher_error
 from engine.report.facts import Tolerances
-from engine.report.losses import Collection, Figures
+from engine.report.losses import Batch, Collection
+from engine.report.shares import fisher_error
 from tests.engine.report.conftest import Case
 
 TOLERANCES = Tolerances(0.1, 45, 1.96, 1.1)
@@ -29,9 +29,9 @@ def test_a_change_is_counted_in_standard_errors_of_fishers_z(
 ) -> None:
     collection = Collection("correlation", "correlations", False, TOLERANCES)
     arrays = (np.array([value], float) for value in (n, n, before, after, fisher_error(before, after, n)))
-    changes, beyond = collection.add(Figures("x × y", ["Pearson's r"], *arrays), True)
-    assert changes.errors[0] == pytest.approx(errors)
-    assert beyond[0] == flagged and collection.tally.flagged == flagged and collection.tally.eligible == 1
+    collection.add(Batch("x × y", [""], ["Pearson's r"], *arrays), True)
+    assert [figure.errors for figure in collection.figures] == ([pytest.approx(errors)] if errors else [])
+    assert collection.tally.flagged == flagged and collection.tally.eligible == 1
 
 
 def test_three_records_give_no_standard_error() -> None:
@@ -42,5 +42,4 @@ def test_three_records_give_no_standard_error() -> None:
 def test_correlations_of_columns_that_stay_are_counted_and_not_judged(case: Case) -> None:
     (tally,) = (t for t in case.findings.utility.tallies if t.kind == "correlations")
     assert (tally.compared, tally.unchangeable, tally.eligible) == (1, 1, 0)
-    (row,) = case.findings.utility.correlations
-    assert row.errors == 0 and not row.flagged
+    assert not [figure for figure in case.findings.utility.figures if figure.kind == "correlation"]

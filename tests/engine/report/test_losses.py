@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from dataclasses import replace
 from itertools import combinations
@@ -14,20 +13,14 @@ import pytest
 
 from engine.models.record_release import RecordRelease
 from engine.plan import AnalysisPlan, DecisionPlan, Plan, SpacePlan, TablePlan, TolerancePlan
+from engine.plan.mechanism import MechanismPlan
 from engine.release.records import ReleasedTable
-from engine.report import shares
+from engine.report import losses
 from engine.report.alterable import Alterable
-from engine.report.answers import largest_losses, summary
-from engine.report.document import Document, Grid
-from engine.report.facts import ShareRow, Tally, Tolerances
-from engine.report.findings import Findings
-from engine.report.flags import flags
-from engine.report.loss_facts import Loss
-from engine.report.loss_words import flagged_of, flags_words, place_words, worst_losses
-from engine.report.losses import worst
-from engine.report.memo import memo
-from engine.report.page_one import page_one
-from engine.report.tables import sheets
+from engine.report.facts import Tally, Tolerances
+from engine.report.loss_facts import NewValue
+from engine.report.losses import Collection, by_size, by_table, flagged_of, flags, largest, new_values
+from engine.report.shares import _group_of, _Shares
 from engine.report.utility import utility
 from tests.engine.report.conftest import MECHANISMS, Case, N, case_of, plan_of
 from tests.engine.report.recount import codes, column
@@ -61,7 +54,7 @@ def _mean(values: np.ndarray, before: np.ndarray, after: np.ndarray, weights: np
 
 def _tally(kind: str, figures: list[tuple[Figure, bool]], at: Tolerances) -> Tally:
     """The rule in plain words once more: each figure with whether the release can change it."""
-    counts = dict.fromkeys(("eligible", "flagged", "unchangeable", "by_change", "by_errors"), 0)
+    counts = dict.fromkeys(("eligible", "flagged", "unchangeable", "by_change", "by_errors", "new"), 0)
     for (n, n_after, before, after, error), can_change in figures:
         if not can_change:
             counts["unchangeable"] += 1
@@ -74,6 +67,7 @@ def _tally(kind: str, figures: list[tuple[Figure, bool]], at: Tolerances) -> Tal
         counts["by_change"] += by_change
         counts["by_errors"] += by_errors
         counts["flagged"] += by_change or by_errors
+        counts["new"] += (by_change or by_errors) and n == 0
     return Tally(kind, len(figures), **counts)
 
 
@@ -147,7 +141,8 @@ def test_every_tally_counted_again_from_records(which: str, request: pytest.Fixt
     assert set(tallies) - set(recounted) == {"regression coefficients", "correlations"}
     assert tallies["correlations"] == Tally("correlations", 1, 0, 0, unchangeable=1)  # of columns that stay as they are
     assert any(t.unchangeable for t in recounted.values())
-    coefficients, rows = tallies["regression coefficients"], release.findings.utility.coefficients
+    coefficients = tallies["regression coefficients"]
+    rows = [figure for figure in release.findings.utility.figures if figure.kind == "coefficient"]
     assert coefficients.compared == coefficients.eligible == len(rows) and coefficients.unchangeable == 0
     assert coefficients.flagged == sum(row.flagged for row in rows)
     if which == "strict":
@@ -157,19 +152,81 @@ def test_every_tally_counted_again_from_records(which: str, request: pytest.Fixt
         assert 0 < by_change < flagged and 0 < by_errors < flagged
 
 
-def test_a_table_has_as_many_cells_wherever_they_are_counted(case: Case):
-    """Its percentages, weighted and not, its cells as a declared table, and its rows."""
-    use = case.findings.utility
-    tallies = {tally.kind: tally.compared for tally in use.tallies}
-    for kind in ("percentages of one attribute", "percentages of two attributes", "cells of declared tables", "means"):
-        assert tallies[kind] == tallies[f"weighted {kind}"]
-    (table,) = use.tables
-    shown = [row for row in use.shares if row.table == "A × B" and not row.weighted]
-    assert table.cells == len(table.rows) == len(shown) == tallies["cells of declared tables"]
-    for cell in table.rows:
-        row = next(r for r in shown if r.level == ", ".join(cell.levels))
-        assert (cell.before, cell.flagged) == (row.n, row.flagged)
-        assert cell.errors == pytest.approx(row.errors) and cell.relative == pytest.approx(row.relative)
+def test_figures_are_sorted_by_their_size_and_values_that_did_not_exist_are_apart(strict: Case) -> None:
+    figures = strict.findings.utility.figures
+    assert [by_size(figure) for figure in figures] == sorted(by_size(figure) for figure in figures)
+    errors = [figure.errors or 0.0 for figure in largest(figures)]
+    assert errors == sorted(errors, reverse=True) and errors[0] > errors[-1] > 0
+    assert {figure.kind for figure in largest(figures)} >= {"percentage of two attributes", "mean", "coefficient"}
+    names = [(figure.kind, figure.of, figure.group, figure.what) for figure in largest(figures)]
+    assert len(names) == len(set(names)), "a figure stands once, weighted or not"
+
+
+def test_every_flagged_figure_is_held_however_few_others_are(strict: Case, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(losses, "MOST_UNFLAGGED", 3)
+    plan = replace(strict.study.plan, tolerances=TolerancePlan("0.02", 20, "0.2", "1.01"), tables=())
+    use = utility(_release(strict, plan), plan, 3)
+    assert sum(figure.flagged is True for figure in use.figures) == sum(tally.flagged for tally in use.tallies) > 20
+    assert sum(figure.flagged is False for figure in use.figures) <= 3
+
+
+def test_counts_of_a_figure_are_within_its_group(case: Case) -> None:
+    """Counted again from the records, the group of a table without places being its first attribute."""
+    old, new = codes(case)
+    domain = case.realisation.data.domain
+    of_two = [figure for figure in case.findings.utility.figures if figure.kind == "percentage of two attributes"]
+    assert of_two
+    for figure in of_two:
+        first, second = (domain.index(name) for name in figure.of.split(" × "))
+        group = domain.attributes[first].levels.index(figure.group)
+        level = domain.attributes[second].levels.index(figure.what)
+        for table, n, within in ((old, figure.n, figure.within), (new, figure.n_after, figure.within_after)):
+            assert n == ((table[:, first] == group) & (table[:, second] == level)).sum()
+            assert within == (table[:, first] == group).sum()
+
+
+PLACES = MechanismPlan("trs", (("rate", ("0.1",)), ("hierarchy", ("region+town",))))
+
+
+def _towns(before: str, after: str) -> _Shares:
+    """Counts of two towns (letters) by whether a dwelling is a house or a flat (capital), before and after."""
+    old, new = (np.array(["aAbB".index(cell) for cell in text]) for text in (before, after))
+    return _Shares(old, [new], 4, None, DEFAULT.min_n)
+
+
+def test_a_value_that_did_not_exist_has_no_standard_error_and_is_judged_by_the_release() -> None:
+    """0 of 60 becomes 20 of 60: not 4.5 standard errors of an original that has none."""
+    shares = _towns("a" * 60 + "b" * 30 + "B" * 30, "a" * 40 + "A" * 20 + "b" * 50 + "B" * 10)
+    collection = Collection("percentage of two attributes", "percentages", False, DEFAULT)
+    town, dwelling = ["a", "a", "b", "b"], ["house", "flat", "house", "flat"]
+    collection.add(shares.batch("town × dwelling", town, dwelling, np.array([0, 0, 1, 1])), True)
+    new = next(figure for figure in collection.figures if figure.note)
+    assert (new.note, new.group, new.what, new.n, new.n_after, new.within) == ("new value", "a", "flat", 0, 20, 60)
+    assert new.errors is None and new.se is None and new.flagged and new.relative is None
+    assert collection.tally.new == 1 and new not in largest(collection.figures)
+    assert new_values(collection.figures) == [NewValue("town × dwelling", "flat", 1, 20, new)]
+    assert by_table(collection.figures)[0] == ("town × dwelling", 4, 1)
+
+
+@pytest.mark.parametrize(("n_after", "flagged"), [(3, False), (4, True)])
+def test_a_few_records_with_a_new_value_are_chance(n_after: int, flagged: bool) -> None:
+    shares = _towns("a" * 1000, "a" * (1000 - n_after) + "A" * n_after)
+    collection = Collection("percentage of two attributes", "percentages", False, DEFAULT)
+    collection.add(shares.batch("t", ["a"] * 4, list("hfHF"), np.zeros(4, np.int64)), True)
+    assert [figure.flagged for figure in collection.figures if figure.note == "new value"] == [flagged]
+
+
+def test_a_rare_figure_is_measured_in_the_larger_standard_error() -> None:
+    """1 of 100 becomes 20: 1.9 in 4.0 of the release, not 19 in 0.995 of the original."""
+    shares = _towns("a" * 99 + "A", "a" * 80 + "A" * 20)
+    assert shares.error[1] == pytest.approx(100 * np.sqrt(0.2 * 0.8 / 100))
+    assert shares.error[0] == pytest.approx(100 * np.sqrt(0.99 * 0.01 / 100))
+
+
+def test_the_group_of_a_table_is_its_finest_place() -> None:
+    plan = plan_of(mechanisms=(PLACES,))
+    assert _group_of(("age", "town"), plan) == 1 and _group_of(("region", "age", "town"), plan) == 2
+    assert _group_of(("region", "sex"), plan) == 0 and _group_of(("age", "sex"), plan) == 0
 
 
 KINDS: dict[str, dict[str, Any]] = {
@@ -225,61 +282,17 @@ def test_one_rule_for_all_figures():
     assert not few.by_change.any() and (few.by_errors == changes.by_errors).all()
 
 
-def test_a_cell_with_next_to_nobody_does_not_divide_by_next_to_nothing(case: Case):
-    for row in case.findings.utility.shares:
-        if row.n == 0 and not row.weighted:
-            n_after, share = row.after / 100 * N, row.after / 100
-            assert row.errors == pytest.approx(n_after / np.sqrt(N * share * (1 - share)))
-            assert row.relative is None
-
-
-def test_the_worst_loss_is_the_worst_of_the_whole_workbook(case: Case):
-    """Whatever kind it is: of coefficients alone the worst would be another one."""
-    use = case.findings.utility
-    everything = [row.errors or 0 for row in use.shares] + [row.errors or 0 for row in use.means]
-    everything += [row.shift or 0 for row in use.coefficients]
-    assert use.losses[0].errors == pytest.approx(max(everything))
-    errors = [loss.errors or 0 for loss in use.losses]
-    assert errors == sorted(errors, reverse=True)
-    coefficients = max(row.shift or 0 for row in use.coefficients)
-    assert max(everything) > coefficients
-    first = largest_losses(case.findings)[0]
-    assert first.startswith(place_words(use.losses[0].of, use.losses[0].what))
-    assert any(f"The largest loss: {first}" in sentence for sentence in summary(case.findings))
-
-
-def _loss(of: str, errors: float | None, lost: str = "", kind: str = "coefficient") -> Loss:
-    return Loss(kind, of, "a", False, 9, 1.0, 2.0, 1.0, errors, True, lost)  # type: ignore[arg-type]
-
-
-def test_of_each_table_column_and_analysis_the_worst_figure_is_told(case: Case):
-    lost = (_loss("pay", None, "separated"), _loss("A × B", 9.0, kind="percentage of two attributes"))
-    losses = (
-        *lost,
-        _loss("A × B", 8.0, kind="percentage of two attributes"),
-        _loss("x", 7.0, kind="mean"),
-        _loss("x", 6.0),
-    )
-    told = worst(replace(case.findings.utility, losses=losses), 4)
-    assert [(loss.of, loss.errors) for loss in told] == [("pay", None), ("A × B", 9.0), ("x", 7.0), ("x", 6.0)]
-    sentences = largest_losses(replace(case.findings, utility=replace(case.findings.utility, losses=losses)))
-    assert len(sentences) == 3 and "can no longer be estimated (separated)" in sentences[0]
-    nothing = replace(case.findings.utility, losses=(), shares=(), means=(), coefficients=())
-    assert not largest_losses(replace(case.findings, utility=nothing))
-
-
 def test_a_figure_of_the_whole_recommendation_counts_what_can_change(case: Case):
     flagged, eligible = flagged_of(case.findings.utility)
     tallies = case.findings.utility.tallies
     assert flagged == sum(t.flagged for t in tallies) and eligible == sum(t.eligible for t in tallies)
     assert all(t.flagged <= t.eligible <= t.compared - t.unchangeable for t in tallies)
-    assert any(f"Of {eligible:,} figures that users would compute" in sentence for sentence in summary(case.findings))
 
 
 def test_larger_tables_are_ranked_and_smaller_ones_not_twice(case: Case):
     plan = plan_of(tables=(TablePlan("all four", tuple("ABCD")), TablePlan("A by B", ("A", "B"))))
     use = utility(_release(case, plan), plan, 3)
-    of_tables = {loss.of for loss in use.losses if loss.kind == "cell of a declared table"}
+    of_tables = {figure.of for figure in use.figures if figure.kind == "cell of a declared table"}
     assert of_tables == {"all four"}
     (tally,) = (t for t in use.tallies if t.kind == "cells of declared tables")
     assert tally.compared == sum(table.cells for table in use.tables)
@@ -295,76 +308,3 @@ def test_an_analysis_without_a_swapped_attribute_is_not_in_the_denominator(case:
     (tally,) = (t for t in utility(_release(case, plan), plan, 3).tallies if t.kind == "regression coefficients")
     assert tally.unchangeable == len(case.realisation.data.domain.attributes[names.index(others[0])].levels)
     assert tally.eligible == tally.compared - tally.unchangeable > 0
-
-
-def test_what_appears_where_nobody_was_is_in_the_workbook_too():
-    """Its relative change is of nothing, and yet it may be the worst loss: it is not cut off behind the others."""
-    few = [ShareRow("A × B", f"c{k}", False, 500, 1.0, 1.0 + k / 1000, k / 1000, 0.1, False) for k in range(300)]
-    new = ShareRow("A × B", "none before", False, 0, 0.0, 1.13, None, 12.0, True)
-    shown = shares._largest([*few, new], 45)
-    assert new in shown and len(shown) <= shares.MOST + shares.MOST // 4
-    assert [row.level for row in shown[:2]] == ["c299", "c298"]
-
-
-def test_a_bundle_that_holds_no_ranking_is_ranked_by_its_rows(case: Case):
-    """Earlier versions wrote none, and to say that nothing changes would be wrong."""
-    plain = json.loads(case.findings.to_json())
-    for name in ("losses", "models", "coefficient_runs", "analysis_runs"):
-        del plain["utility"][name]
-    for name in ("bound", "within_bound", "share_after"):
-        del plain["exposure"][name]
-    for tally in plain["utility"]["tallies"]:
-        for name in ("unchangeable", "by_change", "by_errors"):
-            del tally[name]
-    old = Findings.from_json(json.dumps(plain))
-    told = worst(old.utility)
-    assert [loss.errors for loss in told] == [loss.errors for loss in worst(case.findings.utility)]
-    assert told[0].what == case.findings.utility.losses[0].what
-    assert memo(old).sections and sheets(old)
-
-
-def test_a_coefficient_is_told_with_what_its_model_predicts(case: Case):
-    """Without it the sign says nothing."""
-    use = case.findings.utility
-    loss = next(loss for loss in use.losses if loss.kind == "coefficient")
-    name = f"pay (of the mean of x), {loss.what}: "
-    (told,) = worst_losses(replace(use, losses=(loss,)))
-    assert told.startswith(name)
-
-
-def test_the_sentence_on_flags_adds_up_as_its_table_does(case: Case) -> None:
-    tallies = (
-        Tally("percentages of one attribute", 12, 0, 0, 12),
-        Tally("percentages of two attributes", 60, 32, 4, 28),
-    )
-    assert flags_words(replace(case.findings.utility, tallies=tallies)) == (
-        "4 of 32 percentages of two attributes are beyond the tolerances. Of 72 figures that users would compute 40 "
-        "cannot change, among them all percentages of one attribute, and 32 are judged."
-    )
-    header, rows = sheets(case.findings)["Flags"]
-    assert header[:6] == ["kind of figure", "all", "cannot change", "no standard error", "judged", "flagged"]
-    assert rows and all(row[1] == sum(row[2:5]) and min(row[1:]) >= 0 for row in rows)
-    assert "flagged" not in sheets(case.findings)["Associations"][0]
-
-
-def test_page_one_tells_how_many_figures_are_beyond_the_tolerances_and_names_those_alone(case: Case) -> None:
-    utility = case.findings.utility
-    flagged, judged = flagged_of(utility)
-    assert 0 < flagged < judged
-    page = dict(page_one(case.findings).rows)["Worst losses"]
-    assert page.startswith(f"Of {judged} figures that users would compute and that the release can change, {flagged} ")
-    assert "within the tolerances" not in page
-    named = [loss for loss in worst(utility, len(utility.losses)) if loss.flagged][:3]
-    assert page.count(" becomes ") == len(named)
-    calm = replace(
-        utility,
-        losses=tuple(replace(loss, flagged=False) for loss in utility.losses),
-        tallies=tuple(replace(tally, flagged=0) for tally in utility.tallies),
-    )
-    page = dict(page_one(replace(case.findings, utility=calm)).rows)["Worst losses"]
-    assert "none changes by more than the tolerances. The largest change: " in page
-    assert page.count(" becomes ") == 1 and "standard errors, within the tolerances. The tolerances are" in page
-
-
-def tables_of(document: Document) -> list[Grid]:
-    return [part for section in document.sections for part in section.elements if isinstance(part, Grid)]

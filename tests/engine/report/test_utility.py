@@ -20,49 +20,42 @@ def test_percentages_weighted_and_not(case: Case):
     weight = column(case, "w")
     domain = case.realisation.data.domain
     for weighted, by in ((False, np.ones(N)), (True, weight)):
-        rows = [r for r in case.findings.utility.shares if r.weighted == weighted and r.table == "A × B"]
-        assert rows
-        for r in rows:
-            level = [domain.attributes[j].levels.index(t) for j, t in enumerate(r.level.split(", "))]
+        figures = [f for f in case.findings.utility.figures if f.weighted == weighted and f.of == "A × B"]
+        assert figures
+        for f in figures:
+            level = [domain.attributes[j].levels.index(t) for j, t in enumerate((f.group, f.what))]
             here, there = ((c[:, :2] == level).all(axis=1) for c in (old, new))
-            assert r.before == pytest.approx(100 * by[here].sum() / by.sum())
-            assert r.after == pytest.approx(100 * by[there].sum() / by.sum())
-            assert r.n == here.sum()
-            if r.before and r.relative is not None:
-                assert r.relative == pytest.approx((r.after - r.before) / r.before)
-                assert r.flagged == (r.n > 45 and abs(r.relative) > 0.1)
-    for weighted in (False, True):
-        two = [r for r in case.findings.utility.shares if r.weighted == weighted and " × " in r.table]
-        for enough in (True, False):
-            sizes = [abs(r.relative) for r in two if r.relative is not None and (r.n > 45) == enough]
-            assert sizes == sorted(sizes, reverse=True)
+            assert f.before == pytest.approx(100 * by[here].sum() / by.sum())
+            assert f.after == pytest.approx(100 * by[there].sum() / by.sum())
+            assert (f.n, f.n_after) == (here.sum(), there.sum())
+            assert f.relative == pytest.approx((f.after - f.before) / f.before)
+            assert f.flagged == (here.sum() > 45 and abs(f.relative) > 0.1)
 
 
-def test_means_and_correlations(case: Case):
+def test_means(case: Case):
     old, new = codes(case)
-    x, y, w = (column(case, name) for name in "xyw")
-    rows = {(r.column, r.group, r.weighted): r for r in case.findings.utility.means}
-    assert rows["x", "all records", False].before == pytest.approx(x.mean())
-    assert rows["x", "all records", True].after == pytest.approx(np.average(x, weights=w))
-    level = case.realisation.data.domain.attributes[0].levels[1]
-    got = rows["x", f"A: {level}", False]
-    assert got.before == pytest.approx(x[old[:, 0] == 1].mean())
-    assert got.after == pytest.approx(x[new[:, 0] == 1].mean())
-    assert got.errors == pytest.approx(abs(got.after - got.before) / (x[old[:, 0] == 1].std(ddof=1) / np.sqrt(got.n)))
-    (pair,) = case.findings.utility.correlations
-    assert pair.before == pytest.approx(np.corrcoef(x, y)[0, 1])
+    x = column(case, "x")
+    figures = {(f.of, f.group): f for f in case.findings.utility.figures if f.kind == "mean" and not f.weighted}
+    assert all(f.of not in ("x", "y") for f in figures.values()), "the mean of all records stays and is not listed"
+    level = next(group for of, group in figures if of == "x by B")
+    code = case.realisation.data.domain.attributes[1].levels.index(level)
+    got = figures["x by B", level]
+    assert got.before == pytest.approx(x[old[:, 1] == code].mean())
+    assert got.after == pytest.approx(x[new[:, 1] == code].mean())
+    assert got.se == pytest.approx(x[old[:, 1] == code].std(ddof=1) / np.sqrt(got.n))
+    assert got.errors == pytest.approx(abs(got.after - got.before) / got.se)
 
 
 def test_associations_against_scipy(case: Case):
     old, new = codes(case)
     names = case.realisation.data.domain.names
     for row in case.findings.utility.associations:
-        i, j = names.index(row.first), names.index(row.second)
+        i, j = (names.index(name) for name in row.of.split(" × "))
         for table, got in ((old, row.before), (new, row.after)):
             counts = np.zeros((table[:, i].max() + 1, table[:, j].max() + 1))
             np.add.at(counts, (table[:, i], table[:, j]), 1)
             phi2 = chi2_contingency(counts, correction=False).statistic / N
-            wanted = np.sqrt(phi2 / (1 + phi2)) if "C" in row.statistic[-1] else np.sqrt(phi2 / (min(counts.shape) - 1))
+            wanted = np.sqrt(phi2 / (1 + phi2)) if row.what[-1] == "C" else np.sqrt(phi2 / (min(counts.shape) - 1))
             assert got == pytest.approx(wanted)
 
 
@@ -78,7 +71,7 @@ def test_hellinger_and_small_share(case: Case):
 
 
 def test_coefficients_by_least_squares(case: Case):
-    rows = case.findings.utility.coefficients
+    rows = [figure for figure in case.findings.utility.figures if figure.kind == "coefficient"]
     old, new = codes(case)
     x = column(case, "x")
 
@@ -86,16 +79,15 @@ def test_coefficients_by_least_squares(case: Case):
         design = [np.ones(N), table[:, 0] == 1, table[:, 0] == 2, table[:, 1] == 1, table[:, 3] == 1]
         return np.linalg.lstsq(np.column_stack(design).astype(float), x, rcond=None)[0]
 
-    by_name = {row.name: row for row in rows}
+    by_name = {row.what: row for row in rows}
     for k, name in enumerate(("Intercept", "A: a1", "A: a2", "B: b1", "D: d1")):
         assert by_name[name].before == pytest.approx(fit(old)[k])
         assert by_name[name].after == pytest.approx(fit(new)[k])
     for row in rows:
-        assert row.shift is not None and row.ratio is not None and row.relative is not None
-        assert row.before is not None and row.se_before is not None and row.after is not None
-        assert row.relative == pytest.approx((row.after - row.before) / abs(row.before))
-        by_change = abs(row.relative) > 0.1 and abs(row.before) > 1.96 * row.se_before
-        assert row.flagged == (row.shift > 1.96 or by_change or not 1 / 1.1 <= row.ratio <= 1.1)
+        assert row.errors is not None and row.se is not None and row.se_after is not None and row.relative is not None
+        assert row.before is not None and row.after is not None
+        by_change = abs(row.relative) > 0.1 and abs(row.before) > 1.96 * row.se
+        assert row.flagged == (row.errors > 1.96 or by_change or not 1 / 1.1 <= row.se_after / row.se <= 1.1)
 
 
 def test_among_many_attributes_only_unchanged_pairs_are_passed_over(case: Case, monkeypatch: pytest.MonkeyPatch):
@@ -105,6 +97,6 @@ def test_among_many_attributes_only_unchanged_pairs_are_passed_over(case: Case, 
     some = shares.associations(release, range(4))
     old, new = codes(case)
     changed = {case.realisation.data.domain.names[j] for j in range(4) if (old[:, j] != new[:, j]).any()}
-    assert set(some) == {row for row in every if changed.intersection((row.first, row.second))}
+    assert set(some) == {row for row in every if changed.intersection(row.of.split(" × "))}
     assert 0 < len(some) < len(every)
     assert all(row.before == row.after for row in every if row not in some)
