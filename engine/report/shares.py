@@ -122,8 +122,8 @@ def percentages(
             after = [table.codes(i).astype(np.int64) * shape[j] + table.codes(j) for table in release.tables]
             shares = _Shares(before, after, size, by, tolerances.min_n)
             first, second = np.divmod(np.arange(size), shape[j])
-            of_first = [level for level in levels[i] for _ in levels[j]]
-            of_second = list(levels[j]) * shape[i]
+            of_first = [f"{names[i]}: {level}" for level in levels[i] for _ in levels[j]]
+            of_second = [f"{names[j]}: {level}" for level in levels[j]] * shape[i]
             table = f"{names[i]} × {names[j]}"
             if _group_of((names[i], names[j]), plan):
                 batch = shares.batch(table, of_second, of_first, second)
@@ -201,7 +201,8 @@ def _means(numbers: _Numbers, groups: _Grouping, weights: np.ndarray | None) -> 
     at = np.flatnonzero(np.isfinite(before) & np.isfinite(after))
     of = f"{numbers.column} by {groups.name}" if groups.name else numbers.column
     arrays = (values[at] for values in (counts, counts_after, before, after, error))
-    return Batch(of, [groups.levels[i] for i in at.tolist()], ["mean"] * len(at), *arrays)
+    labels = [f"{groups.name}: {groups.levels[i]}" if groups.name else "" for i in at.tolist()]
+    return Batch(of, labels, ["mean"] * len(at), *arrays)
 
 
 def _mean(codes: np.ndarray, values: np.ndarray, weights: np.ndarray | None, size: int) -> np.ndarray:
@@ -307,7 +308,10 @@ def named_tables(
         cells, inverse = occupied(columns, [data.domain.shape[j] for j in attributes], n * (1 + len(release.tables)))
         codes = [inverse[k * n : (k + 1) * n] for k in range(1 + len(release.tables))]
         levels = [
-            tuple(data.domain.attributes[j].levels[c] for j, c in zip(attributes, cell, strict=True))
+            tuple(
+                f"{data.domain.names[j]}: {data.domain.attributes[j].levels[c]}"
+                for j, c in zip(attributes, cell, strict=True)
+            )
             for cell in cells.tolist()
         ]
         by_group = len(attributes) > 1

@@ -178,8 +178,8 @@ def test_counts_of_a_figure_are_within_its_group(case: Case) -> None:
     assert of_two
     for figure in of_two:
         first, second = (domain.index(name) for name in figure.of.split(" × "))
-        group = domain.attributes[first].levels.index(figure.group)
-        level = domain.attributes[second].levels.index(figure.what)
+        group = domain.attributes[first].levels.index(figure.group.partition(": ")[2])
+        level = domain.attributes[second].levels.index(figure.what.partition(": ")[2])
         for table, n, within in ((old, figure.n, figure.within), (new, figure.n_after, figure.within_after)):
             assert n == ((table[:, first] == group) & (table[:, second] == level)).sum()
             assert within == (table[:, first] == group).sum()

@@ -23,7 +23,7 @@ def test_percentages_weighted_and_not(case: Case):
         figures = [f for f in case.findings.utility.figures if f.weighted == weighted and f.of == "A × B"]
         assert figures
         for f in figures:
-            level = [domain.attributes[j].levels.index(t) for j, t in enumerate((f.group, f.what))]
+            level = [domain.attributes[j].levels.index(t.partition(": ")[2]) for j, t in enumerate((f.group, f.what))]
             here, there = ((c[:, :2] == level).all(axis=1) for c in (old, new))
             assert f.before == pytest.approx(100 * by[here].sum() / by.sum())
             assert f.after == pytest.approx(100 * by[there].sum() / by.sum())
@@ -38,7 +38,7 @@ def test_means(case: Case):
     figures = {(f.of, f.group): f for f in case.findings.utility.figures if f.kind == "mean" and not f.weighted}
     assert all(f.of not in ("x", "y") for f in figures.values()), "the mean of all records stays and is not listed"
     level = next(group for of, group in figures if of == "x by B")
-    code = case.realisation.data.domain.attributes[1].levels.index(level)
+    code = case.realisation.data.domain.attributes[1].levels.index(level.removeprefix("B: "))
     got = figures["x by B", level]
     assert got.before == pytest.approx(x[old[:, 1] == code].mean())
     assert got.after == pytest.approx(x[new[:, 1] == code].mean())
