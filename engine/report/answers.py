@@ -13,9 +13,9 @@ from engine.report.claims import claims_summary, unsaid_words
 from engine.report.coherence import coherence
 from engine.report.decision_asked import decision_words
 from engine.report.extent_facts import Extent
-from engine.report.facts import ShareRow
 from engine.report.ledger_words import earlier_sentences, ledger_summary
-from engine.report.loss_words import analyses_words, flagged_of, flags_words, moved_words, worst_losses
+from engine.report.loss_words import analyses_words, flags_words, moved_words, worst_losses
+from engine.report.losses import flagged_of
 from engine.report.map_words import FEWER_WORDS, tables_words
 from engine.report.public_wording import match_words, methods_paragraph
 from engine.report.questions import Answer, BoardQuestion
@@ -352,10 +352,3 @@ def summary(findings: Findings) -> list[str]:
     if not row.undominated:
         sentences.append(f"On average another candidate {BEATS}.")
     return sentences
-
-
-def largest_changes(findings: Findings, *, weighted: bool, two_way: bool, most: int) -> list[ShareRow]:
-    """Percentages of one kind, the most changed first."""
-    attributes = {row.name for row in findings.design.attributes}
-    rows = [row for row in findings.utility.shares if row.weighted == weighted]
-    return [row for row in rows if (row.table not in attributes) == two_way][:most]

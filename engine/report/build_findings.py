@@ -52,6 +52,7 @@ from engine.report.parameters import (
 )
 from engine.report.recognised_facts import Recognised
 from engine.report.redaction import is_count_risk
+from engine.report.sheet_counts import sheet
 from engine.report.side_by_side import side_by_side
 from engine.report.utility import utility
 from engine.study.decision_log import entries
@@ -92,6 +93,7 @@ def findings(study: Study, realisation: Remade, order: np.ndarray | None = None)
         publish=_publish(context),
         certificate=_certificate(context, realisation),
         recognised=recognised(release, realisation, plan, fewest),
+        sheet=sheet(context, realisation, release, losses.figures),
         claims=claims(release, plan, losses.associations, float(realisation.changed.mean())),
         extent=extent(realisation, plan),
     )

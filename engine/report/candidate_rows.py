@@ -14,8 +14,8 @@ from engine.frontier.summary import believed_errors, t_thresholds
 from engine.mechanisms import amount, mechanism
 from engine.release.amount import Amount
 from engine.release.selection import UNIFORM, selection_of
-from engine.report.map_facts import CandidateRow
 from engine.report.losses import optional
+from engine.report.map_facts import CandidateRow
 
 if TYPE_CHECKING:
     from engine.frontier.risk_utility_map import RiskUtilityMap

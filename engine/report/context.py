@@ -18,6 +18,7 @@ from engine.release.results import Results, RunStatus
 from engine.report.candidate_rows import as_read, candidate_rows, further_within
 from engine.report.exposed import sizes
 from engine.report.facts import MeasureRow
+from engine.report.losses import optional
 from engine.report.map_facts import Map, Spread
 from engine.report.parameters import bound_words as in_words
 from engine.report.redaction import (
@@ -29,7 +30,6 @@ from engine.report.redaction import (
     unit_of,
 )
 from engine.report.sentences import noted_counts, unaltered_counts
-from engine.report.losses import optional
 from engine.study.map_reader import risk_bound, risk_utility_map
 
 if TYPE_CHECKING:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 from engine.common.printable import printable
 from engine.common.wording import lower_first, plural
@@ -18,13 +18,11 @@ from engine.report.pictures import map_picture
 from engine.report.words import figure
 
 if TYPE_CHECKING:
-    from engine.report.facts import CoefficientRow, ShareRow
     from engine.report.findings import Findings
 
 BLUE, VERMILLION, GREY = "#0072B2", "#D55E00", "#767676"
 _DPI = 150
 _NAME = 30  # letters of a name beside an axis
-Row = TypeVar("Row", "ShareRow", "CoefficientRow")
 
 
 def _canvas(width: float, height: float) -> tuple[Any, Any]:
@@ -88,74 +86,71 @@ def frontier(findings: Findings) -> Picture | None:
     )
 
 
-def _no_change(axes: Any, low: float, high: float) -> None:
-    axes.plot([low, high], [low, high], color="black", linewidth=0.8, linestyle="--", label="no change")
+_OTHERS = "other lettered candidates"  # once in the legend
 
 
-def _by_flag(rows: Sequence[Row], tolerance: str) -> Iterator[tuple[list[Row], str, str, str]]:
-    """Rows within and rows beyond the tolerance, where there are any, with marker, colour and words."""
-    for flagged, marker, colour, side in ((False, "o", BLUE, "within"), (True, "^", VERMILLION, "beyond")):
-        chosen = [r for r in rows if r.flagged == flagged]
-        if chosen:
-            yield chosen, marker, colour, f"{side} the {tolerance}"
-
-
-@lru_cache(maxsize=4)
-def percentages(findings: Findings) -> Picture | None:
-    """Percentages before and after with the 45-degree line; None without any."""
-    rows = [r for r in findings.utility.shares if not r.weighted]
-    if not rows:
-        return None
-    canvas, axes = _canvas(5.2, 4.6)
-    high = max(max(r.before, r.after) for r in rows) * 1.06 or 1
-    _no_change(axes, 0, high)
-    for chosen, marker, colour, label in _by_flag(rows, "tolerance"):
-        axes.scatter([r.before for r in chosen], [r.after for r in chosen], marker=marker, s=30, facecolor="none",
-                     edgecolor=colour, linewidths=1.2, label=label)  # fmt: skip
-    axes.set_xlim(0, high)
-    axes.set_ylim(0, high)
-    axes.set_aspect("equal")
-    axes.set_xlabel("before, percent of records")
-    axes.set_ylabel("after, percent of records")
-    axes.legend(fontsize=9)
-    flagged_n = sum(r.flagged for r in rows)
-    return Picture(
-        _png(canvas),
-        f"Scatter plot of {plural(len(rows), 'percentage')} of one and two attributes before and after the swap, with "
-        f"the line of no change; {flagged_n} are marked as beyond the tolerance, the others lie on or near the line.",
-        f"Percentages before and after: the {len(rows):,} that change most",
-        4.2,
-    )
-
-
-@lru_cache(maxsize=4)
-def coefficients(findings: Findings) -> Picture | None:
-    """Coefficients of declared analyses before and after with 1.96 standard errors; None without any."""
-    rows = [r for r in findings.utility.coefficients if r.before is not None and r.after is not None][:60]
-    if not rows:
-        return None
-    canvas, axes = _canvas(5.2, 4.6)
-    before, after = [r.before or 0.0 for r in rows], [r.after or 0.0 for r in rows]
-    room = max(1.96 * (r.se_before or 0.0) for r in rows)
-    low, high = min(*before, *after, 0.0) - room, max(*before, *after, 0.0) + room
-    _no_change(axes, low, high)
-    for chosen, marker, colour, label in _by_flag(rows, "tolerances"):
+def _candidates(axes: Any, candidates: Sequence[CandidateRow]) -> None:
+    """The recommendation and its lettered neighbours, with the errors of their figures."""
+    others = [row for row in candidates if not row.recommended and row.utility is not None and row.risk is not None]
+    for candidate in candidates:
+        x, y = candidate.utility, candidate.risk
+        if x is None or y is None:
+            continue
+        is_recommended, colour = candidate.recommended, VERMILLION if candidate.recommended else BLUE
         axes.errorbar(
-            [r.before for r in chosen], [r.after for r in chosen], xerr=[1.96 * (r.se_before or 0.0) for r in chosen],
-            yerr=[1.96 * (r.se_after or 0.0) for r in chosen], fmt=marker, markersize=5, color=colour, elinewidth=0.9,
-            label=label,
+            x, y, xerr=bar(x, candidate.utility_se), yerr=bar(y, candidate.risk_se),
+            fmt="*" if is_recommended else "o", markersize=15 if is_recommended else 7, color=colour, ecolor=colour,
+            elinewidth=1, zorder=5 if is_recommended else 4,
+            label=f"{candidate.letter}: recommended" if is_recommended else _OTHERS if candidate is others[0] else None,
         )  # fmt: skip
-    axes.set_xlabel("coefficient before")
-    axes.set_ylabel("coefficient after")
-    axes.legend(fontsize=9)
-    flagged_n = sum(r.flagged for r in rows)
-    return Picture(
-        _png(canvas),
-        f"Scatter plot of {plural(len(rows), 'regression coefficient')} before and after the swap with intervals of "
-        f"1.96 standard errors and the line of no change; {flagged_n} are marked as beyond the tolerances.",
-        "Coefficients of the declared analyses before and after; bars are 1.96 standard errors",
-        4.2,
-    )
+
+
+def _letters(axes: Any, board_map: Map) -> None:
+    """The letters beside their symbols; those whose symbols lie on each other stand together."""
+    ranges = window(board_map, _ROOM)
+    near = [share * (high - low) for share, (low, high) in zip(_NEAR, ranges or (), strict=False)]
+    places: dict[tuple[float, float], list[CandidateRow]] = {}
+    for candidate in sorted(board_map.candidates, key=lambda row: not row.recommended):
+        if candidate.utility is None or candidate.risk is None:
+            continue
+        own = (candidate.utility, candidate.risk)
+        taken = (
+            at for at in places if near and all(abs(a - b) <= most for a, b, most in zip(own, at, near, strict=True))
+        )
+        places.setdefault(next(taken, own), []).append(candidate)
+    for place, rows in places.items():
+        is_recommended = any(row.recommended for row in rows)
+        axes.annotate(
+            ", ".join(row.letter for row in rows), place, xytext=(7, -14), textcoords="offset points",
+            fontsize=13 if is_recommended else 11, fontweight="bold",
+            color=VERMILLION if is_recommended else BLUE, zorder=6,
+        )  # fmt: skip
+
+
+def _bound(axes: Any, board_map: Map, run: ReleasedRun | None) -> None:
+    """The bound as a line across, and how far most runs of the recommended candidate reach."""
+    row = next(row for row in board_map.candidates if row.recommended)
+    if board_map.bound_at is None:
+        return
+    axes.axhline(board_map.bound_at, color="black", linestyle="--", linewidth=1.2, label=bound_title(board_map))
+    if run is not None and run.quantile is not None and run.asked is not None and row.utility is not None:
+        axes.scatter(
+            [row.utility], [run.quantile], marker="_", s=260, linewidths=2.5, color=VERMILLION, zorder=5,
+            label=f"{100 * run.asked:.3g} % of the runs of {row.letter} are no riskier",
+        )  # fmt: skip
+
+
+def _zoom(axes: Any, board_map: Map) -> str:
+    """Look at the lettered candidates and at doing nothing; returns how much of the rest lies outside, in words."""
+    ranges = window(board_map, _ROOM)
+    if ranges is None:
+        return ""
+    axes.set_xlim(*ranges[0])
+    axes.set_ylim(*ranges[1])
+    outside = [len(points) - len(inside(points, ranges)) for points in (board_map.frontier, board_map.others)]
+    parts = [plural(outside[0], "candidate") + " of the frontier"] if outside[0] else []
+    parts += ["other candidates"] if outside[1] else []
+    return " and ".join(parts)
 
 
 @lru_cache(maxsize=4)
@@ -185,7 +180,7 @@ def small_cells(findings: Findings) -> Picture | None:
 @lru_cache(maxsize=4)
 def associations(findings: Findings) -> Picture | None:
     """The associations that change most, before and after, as pairs of marks; None without any."""
-    rows = [r for r in findings.utility.associations if r.statistic == "Cramér's V" and r.before is not None][:12]
+    rows = [r for r in findings.utility.associations if r.what == "Cramér's V" and r.before is not None][:12]
     if not rows:
         return None
     canvas, axes = _canvas(6.6, 0.9 + 0.32 * len(rows))
@@ -194,7 +189,7 @@ def associations(findings: Findings) -> Picture | None:
     axes.hlines(heights, before, after, color=GREY, linewidth=1.4)
     axes.scatter(before, heights, marker="o", s=42, color=BLUE, label="before", zorder=3)
     axes.scatter(after, heights, marker="x", s=46, color=VERMILLION, linewidths=2, label="after", zorder=4)
-    axes.set_yticks(heights, [f"{_cut(r.first)} × {_cut(r.second)}" for r in rows])
+    axes.set_yticks(heights, [_cut(r.of) for r in rows])
     axes.set_xlim(left=0)
     axes.set_xlabel("Cramér's V: 0 no association, 1 one decides the other")
     axes.legend(fontsize=9, loc="best")
@@ -202,6 +197,6 @@ def associations(findings: Findings) -> Picture | None:
     return Picture(
         _png(canvas),
         f"Cramér's V before and after for the {len(rows)} pairs of attributes that change most; the largest change is "
-        f"that of {first.first} and {first.second}, from {figure(first.before)} to {figure(first.after)}.",
+        f"that of {first.of}, from {figure(first.before)} to {figure(first.after)}.",
         "Associations between attributes before and after, most changed first",
     )

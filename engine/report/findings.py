@@ -26,6 +26,7 @@ from engine.report.facts import (
 )
 from engine.report.map_facts import Map, Recommendation
 from engine.report.recognised_facts import Recognised
+from engine.report.sheet_facts import Sheet
 
 FORMAT = 2
 BOARD = "board.json"
@@ -52,6 +53,7 @@ class Findings:
     recognised: Recognised | None = None  # absent from bundles of earlier versions
     claims: Claims | None = None  # the same
     extent: Extent | None = None  # the same
+    sheet: Sheet | None = None  # the same
 
     def to_json(self) -> str:
         """As JSON text, every declared field and nothing else."""

@@ -5,16 +5,16 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from engine.common.wording import listed, plural
-from engine.report.losses import worst
+from engine.report.losses import flagged_of, flagged_tables, largest
 from engine.report.words import figure, percent
 
 if TYPE_CHECKING:
     from engine.report.facts import Distance, Utility
-    from engine.report.loss_facts import Loss, ModelRow
+    from engine.report.loss_facts import Figure, ModelRow
 
 RANKED = (
-    "Ranked by the change in standard errors of the original, over every percentage, mean and coefficient that users "
-    "would compute, weighted or not; of each table, column and analysis its worst figure"
+    "Sorted by the change in standard errors of the original, over every percentage, mean and coefficient that users "
+    "would compute, weighted or not"
 )
 """What the list of the worst losses is."""
 
@@ -23,7 +23,7 @@ def worst_losses(utility: Utility, most: int = 3) -> list[str]:
     """The worst losses that are beyond the tolerances in sentences' ends, worst first; where none is, the largest
     change, which is said to be within them; an empty list where nothing changes."""
     predicted = {model.analysis: model.predicts for model in utility.models}
-    losses = worst(utility, len(utility.losses))
+    losses = largest(utility.figures)
     beyond = [loss for loss in losses if loss.flagged][:most]
     if beyond:
         return [loss_words(loss, predicted.get(loss.of, "")) for loss in beyond]
@@ -33,7 +33,7 @@ def worst_losses(utility: Utility, most: int = 3) -> list[str]:
 def beyond_words(utility: Utility) -> str:
     """How many figures are beyond the tolerances, before the worst of them are named; empty where nothing changes."""
     flagged, judged = flagged_of(utility)
-    if not judged or not utility.losses:
+    if not judged or not utility.figures:
         return ""
     of = f"{plural(judged, 'figure')} that users would compute and that the release can change"
     if not flagged:
@@ -41,46 +41,31 @@ def beyond_words(utility: Utility) -> str:
     return f"Of {of}, {flagged:,} {'changes' if flagged == 1 else 'change'} by more than the tolerances. The worst:"
 
 
-def place_words(table: str, level: str, *, of_mean: bool = False) -> str:
-    """A figure by name: of a percentage of several attributes each with its level, as far as commas in the levels leave
-    that clear."""
-    attributes, levels = table.split(" × "), level.split(", ")
-    if 1 < len(attributes) == len(levels):
-        return " and ".join(f"{name}: {value}" for name, value in zip(attributes, levels, strict=True))
-    return f"{'mean of ' if of_mean else ''}{table}, {level}"
+def place_words(loss: Figure) -> str:
+    """A figure by name: its group and its value, or its table and what it is there."""
+    if loss.is_count:
+        return " · ".join(filter(None, (loss.group, loss.what if ": " in loss.what else f"{loss.of}: {loss.what}")))
+    return ", ".join(filter(None, (f"mean of {loss.of}" if loss.kind == "mean" else loss.of, loss.group, loss.what)))
 
 
-def loss_words(loss: Loss, predicts: str = "") -> str:
+def loss_words(loss: Figure, predicts: str = "") -> str:
     """A loss with its figures before and after; of a coefficient with what its model ``predicts``."""
-    weighting = "weighted, " if loss.weighted else ""
-    of = _analysis(loss.of, predicts) if loss.kind == "coefficient" else loss.of
-    name = place_words(of, loss.what, of_mean=loss.kind == "mean")
-    before, after = (_value(loss, value) for value in (loss.before, loss.after))
-    if loss.lost:
-        return f"{name}: {weighting}can no longer be estimated ({loss.lost})"
-    relative = "" if loss.relative is None else f" ({_size(loss.relative)} of its value)"
-    change = f"{before} becomes {after}{relative}"
-    return f"{name}: {weighting}{change}, a change of {figure(loss.errors, 2)} standard errors"
+    name = place_words(loss) + (f" (of {predicts})" if predicts else "")
+    if loss.note == "lost":
+        return f"{name}: can no longer be estimated ({loss.why})"
+    if loss.is_count and not loss.weighted:
+        change = f"{loss.n:,} of {loss.within:,} become {loss.n_after:,} of {loss.within_after:,}"
+    else:
+        before, after = (_value(loss, value) for value in (loss.before, loss.after))
+        change = f"{'weighted, ' if loss.weighted else ''}{before} becomes {after}"
+    return f"{name}: {change}, {figure(loss.errors, 2)} standard errors"
 
 
-def _analysis(name: str, predicts: str) -> str:
-    return f"{name} (of {predicts})" if predicts else name
-
-
-def _value(loss: Loss, value: float | None) -> str:
+def _value(loss: Figure, value: float | None) -> str:
     """A figure as its kind is written."""
     if loss.kind in ("coefficient", "mean", "correlation"):
         return figure(value, 4 if loss.kind == "mean" else 3)
     return percent(value)
-
-
-def _size(relative: float) -> str:
-    return f"{100 * abs(relative):.3g} %" if abs(relative) < 10 else f"{abs(relative):.0f} times"
-
-
-def flagged_of(utility: Utility) -> tuple[int, int]:
-    """How many figures are beyond the tolerances, of how many that the release can change."""
-    return sum(tally.flagged for tally in utility.tallies), sum(tally.eligible for tally in utility.tallies)
 
 
 def flags_words(utility: Utility) -> str:
@@ -99,11 +84,6 @@ def flags_words(utility: Utility) -> str:
             "judged."
         )
     return " ".join(sentences)
-
-
-def flagged_tables(utility: Utility) -> list[str]:
-    """The tables, columns and analyses of which a figure is flagged, each once."""
-    return list(dict.fromkeys(loss.of for loss in utility.losses if loss.flagged))
 
 
 def flagged_places(utility: Utility, most: int = 6) -> str:

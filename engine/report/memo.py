@@ -15,7 +15,7 @@ from engine.report.coherence import check_rows, coherence, idle_checks
 from engine.report.decision_asked import decision_words
 from engine.report.exposed_words import harm_words, new_words
 from engine.report.ledger_words import earlier_sentences
-from engine.report.losses import worst
+from engine.report.losses import largest
 from engine.report.map_words import bound_line_words, compared_words, counts_words
 from engine.report.page_one import page_one
 from engine.report.parameters import NOTHING, TABLES_TITLE, besides_words, parameter_rows
@@ -46,7 +46,7 @@ _SENTENCES = (
         page_one,
     ),
 )
-_FIGURES = (figures.small_cells, figures.percentages, figures.associations, figures.coefficients, figures.frontier)
+_FIGURES = (figures.small_cells, figures.associations, figures.frontier)
 Pair = tuple[float | None, float | None]
 
 
@@ -70,7 +70,6 @@ def names_of(findings: Findings) -> dict[str, Any]:
         "check_rows": check_rows(findings.checks),
         "idle_checks": idle_checks(findings.checks),
         "earlier_sentences": earlier_sentences(findings.approved.ledger),
-        "largest_changes": partial(answers.largest_changes, findings),
         "besides_words": besides_words(findings.publish.include),
         "standing_words": partial(standing_words, findings),
         "on_frontier": on_frontier,
@@ -88,7 +87,7 @@ def _losses(findings: Findings) -> dict[str, Any]:
         "small_cell_rows": small_cell_rows(findings),
         "share_words": share_words,
         "bound_check_words": bound_check_words(findings),
-        "worst_losses": worst(findings.utility, 10),
+        "worst_losses": largest(findings.utility.figures, 10),
         "numbered_log": [(number, *row) for number, row in enumerate(findings.approved.changes, 1)],
         "new_words": new_words(findings),
         "harm_words": harm_words(findings),
@@ -110,7 +109,7 @@ def pictures_of(findings: Findings) -> dict[str, partial[Any]]:
 def _has_declared(findings: Findings) -> bool:
     """Whether the plan declares analyses or names tables that users make."""
     utility, tables = findings.utility, dict(findings.approved.parameters).get(TABLES_TITLE, NOTHING)
-    return bool(utility.models or utility.coefficients) or tables != NOTHING
+    return bool(utility.models) or tables != NOTHING
 
 
 def _undeclared(findings: Findings) -> list[str]:
@@ -120,7 +119,7 @@ def _undeclared(findings: Findings) -> list[str]:
     has_large = any(len(table.attributes) > 2 for table in utility.tables)
     kinds = (
         ("means and correlations of numeric columns", numeric),
-        ("regressions", utility.models or utility.coefficients),
+        ("regressions", utility.models),
         ("tables of three and more attributes", has_large),
         ("tables that users make", names_tables),
         ("weighted figures", findings.design.has_weight),
@@ -153,6 +152,6 @@ def _association_pairs(findings: Findings) -> list[tuple[str, str, Pair, Pair]]:
     """Pairs of attributes, most changed first, with their contingency coefficient and Cramér's V before and after."""
     pairs: dict[tuple[str, str], dict[str, Pair]] = {}
     for row in findings.utility.associations:
-        pairs.setdefault((row.first, row.second), {})[row.statistic] = (row.before, row.after)
+        pairs.setdefault((row.of, ""), {})[row.what] = (row.before, row.after)
     names, undefined = ("contingency coefficient C", "Cramér's V"), (None, None)
     return [(*pair, *(statistics.get(name, undefined) for name in names)) for pair, statistics in pairs.items()]  # type: ignore[misc]

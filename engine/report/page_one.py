@@ -75,7 +75,7 @@ def _worst_losses(findings: Findings) -> str:
     text, at = _numbered(largest_losses(findings)), findings.utility.tolerances
     if not text:
         return "No figure that users would compute changes."
-    if any(row.flagged for row in findings.utility.losses):
+    if any(row.flagged for row in findings.utility.figures):
         return text
     return (
         f"{text} The tolerances are {at.se:.3g} times what chance alone does to a figure from so many records, or "

@@ -11,9 +11,9 @@ from engine.decision.choice import obstacles_now
 from engine.decision.statements import words
 from engine.frontier.chance import run_quantiles, share_within
 from engine.frontier.risk_utility_map import check_realisation
+from engine.report.losses import optional
 from engine.report.map_facts import ReleasedRun
 from engine.report.redaction import title_of, unit_of
-from engine.report.losses import optional
 from engine.study.decision_log import entries
 from engine.study.map_reader import risk_bound
 

@@ -271,7 +271,6 @@ def associations(release: RecordRelease, attributes: Sequence[int]) -> list[Figu
         phi2, degrees = phi_squared(np.concatenate(counts), sizes)
         for statistic in STATISTICS:
             figures = strength(phi2, degrees, statistic)
-            before, after, title = float(figures[0]), float(figures[1:].mean()), _STATISTIC_TITLES[statistic]
             rows.append(
                 Figure(
                     kind="association",

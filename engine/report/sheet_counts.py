@@ -47,9 +47,7 @@ _CLOSE = 1e-6
 _MOST_COMPARED = 200
 
 
-def sheet(
-    context: ReportContext, realisation: Remade, release: RecordRelease, figures: Sequence[Figure]
-) -> Sheet:
+def sheet(context: ReportContext, realisation: Remade, release: RecordRelease, figures: Sequence[Figure]) -> Sheet:
     """Return what the decision sheet and its pictures show beside the other findings."""
     return Sheet(
         decided_by=_decided_by(context, realisation, release),
@@ -62,7 +60,9 @@ def sheet(
 def _decided_by(context: ReportContext, realisation: Remade, release: RecordRelease) -> DecidedBy:
     call = context.view.measures[context.view.risk]
     measure = call.measure
-    before, after = (optional(float(v)) for v in (context.view.original[context.view.risk], realisation.figures[str(call)]))
+    before, after = (
+        optional(float(v)) for v in (context.view.original[context.view.risk], realisation.figures[str(call)])
+    )
     n, wholes = realisation.data.n_records, None
     attributes = realisation.data.domain.indices(call.attributes or context.study.plan.keys)
     if measure.of_unaltered and len(realisation.tables) == 1:
@@ -71,7 +71,9 @@ def _decided_by(context: ReportContext, realisation: Remade, release: RecordRele
         wholes = units.n_units, units.n_units - units.changed
     elif measure.unit_kind == "share_of_records":
         wholes = n, n
-    counted = [None, None] if wholes is None else [_counted(v, of) for v, of in zip((before, after), wholes, strict=True)]
+    counted = (
+        [None, None] if wholes is None else [_counted(v, of) for v, of in zip((before, after), wholes, strict=True)]
+    )
     return DecidedBy(
         title=title_of(call),
         unit=measure.unit,
@@ -136,9 +138,7 @@ def _candidates(context: ReportContext) -> Candidates:
             Lettered(
                 letter=letter,
                 settings=tuple(settings[letter].get(name, "–") for name in differing),
-                further=tuple(
-                    optional(float(as_read(view.measures[k], view.summary.loss[index, k]))) for k in others
-                ),
+                further=tuple(optional(float(as_read(view.measures[k], view.summary.loss[index, k]))) for k in others),
                 runs=of_runs(index),
             )
             for letter, index in letters.items()
@@ -243,8 +243,12 @@ def _places(context: ReportContext, realisation: Remade, figures: Sequence[Figur
     flagged = Counter(
         figure.what
         for figure in figures
-        if figure.group.startswith(own) and figure.n is not None and not figure.weighted and not figure.note
-        and figure.kind == "percentage of two attributes" and figure.flagged
+        if figure.group.startswith(own)
+        and figure.n is not None
+        and not figure.weighted
+        and not figure.note
+        and figure.kind == "percentage of two attributes"
+        and figure.flagged
     )
     if not flagged:
         return None

@@ -25,7 +25,7 @@ def slides(findings: Findings) -> Document:
 
 def _loss(findings: Findings) -> Picture | None:
     """The picture of what users lose: of their analyses if any are declared."""
-    return figures.coefficients(findings) or figures.associations(findings) or figures.percentages(findings)
+    return figures.associations(findings)
 
 
 def slides_bytes(findings: Findings) -> bytes:

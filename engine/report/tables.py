@@ -3,27 +3,28 @@
 from __future__ import annotations
 
 import io
-from dataclasses import fields, replace
+from dataclasses import fields
 from typing import TYPE_CHECKING, Any
 
 from engine.common.printable import printable
 from engine.common.spreadsheets import may_be_formula
-from engine.report.answers import ten_questions
-from engine.report.loss_facts import CoefficientRuns
+from engine.report.losses import new_values
 from engine.report.office import parts_of_zip, without_traces
-from engine.report.small_cells import small_cell_rows
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from engine.report.facts import GroupRow, Tally
     from engine.report.findings import Findings
-    from engine.report.loss_facts import AnalysisRuns, ModelRow
+    from engine.report.loss_facts import Figure, ModelRow
     from engine.report.places import AreaRow, LevelRow
     from engine.report.unit_counts import UnitsChanged
 
+Table = tuple[list[str], list[list[Any]]]
+"""A header and rows."""
 
-def _rows(values: Sequence[Any], leave: tuple[str, ...] = ()) -> tuple[list[str], list[list[Any]]]:
+
+def _rows(values: Sequence[Any], leave: tuple[str, ...] = ()) -> Table:
     """Fields of frozen values as a header and rows."""
     if not values:
         return [], []
@@ -37,39 +38,55 @@ def _cell(value: Any) -> Any:
     return ", ".join(map(str, value)) if isinstance(value, tuple) else value
 
 
-def _models(models: Sequence[ModelRow]) -> tuple[list[str], list[list[Any]]]:
+_FIGURE = [
+    *("kind", "table", "group", "value", "weighted", "records before", "records after", "of group before"),
+    *("of group after", "before", "after", "change in standard errors", "relative change", "standard error before"),
+    *("standard error after", "beyond tolerances", "note"),
+]
+
+
+def _figures(figures: Sequence[Figure]) -> Table:
+    """Figures before and after in the order in which they come."""
+    rows = [
+        [
+            *(f.kind, f.of, f.group, f.what, _cell(f.weighted), f.n, f.n_after, f.within, f.within_after),
+            *(f.before, f.after, f.errors, f.relative, f.se, f.se_after),
+            None if f.flagged is None else _cell(f.flagged),
+            f.why or f.note,
+        ]
+        for f in figures
+    ]
+    return _FIGURE, rows
+
+
+def _new_values(figures: Sequence[Figure]) -> Table:
+    rows = [
+        [row.of, row.what, row.groups, row.records, row.most.group, row.most.n_after, row.most.within_after]
+        for row in new_values(figures)
+    ]
+    return ["table", "value", "groups that had none", "records", "most in", "records there", "of"], rows
+
+
+def _models(models: Sequence[ModelRow]) -> Table:
     """Models with their reference levels as one text."""
     header, rows = _rows(models, ("references",))
     references = ["; ".join(f"{factor}: {level}" for factor, level in model.references) for model in models]
     return [*header, "reference levels"], [[*row, text] for row, text in zip(rows, references, strict=True)]
 
 
-def _with_nothing(runs: Sequence[AnalysisRuns | CoefficientRuns]) -> tuple[list[str], list[list[Any]]]:
-    """Candidates side by side for each analysis or coefficient, and last doing nothing, which changes none."""
-    compared: dict[tuple[str, str], list[AnalysisRuns | CoefficientRuns]] = {}
-    for row in runs:
-        name = row.name if isinstance(row, CoefficientRuns) else ""
-        compared.setdefault((row.analysis, name), []).append(row)
-    rows: list[AnalysisRuns | CoefficientRuns] = []
-    for of_one in compared.values():
-        unchanged = {name: 0.0 for name in ("mean", "least", "most", "beyond") if hasattr(of_one[0], name)}
-        rows += [*of_one, replace(of_one[0], letter="doing nothing", runs=0, **unchanged)]  # type: ignore[arg-type]
-    return _rows(rows)
-
-
-def _tallies(tallies: Sequence[Tally]) -> tuple[list[str], list[list[Any]]]:
-    """How many figures are flagged, in the columns of the memo's table."""
+def _tallies(tallies: Sequence[Tally]) -> Table:
+    """How many figures are flagged, of how many."""
     header = ["kind of figure", "all", "cannot change", "no standard error", "judged", "flagged", "by % of value"]
     rows = []
     for t in tallies:
         without_error = t.compared - t.unchangeable - t.eligible
-        judged = [t.eligible, t.flagged, t.by_change, t.by_errors]
+        judged = [t.eligible, t.flagged, t.by_change, t.by_errors, t.new]
         rows.append([t.kind, t.compared, t.unchangeable, without_error, *judged])
-    return [*header, "by standard errors"], rows
+    return [*header, "by standard errors", "values that did not exist"], rows
 
 
-def _groups(groups: Sequence[GroupRow]) -> tuple[list[str], list[list[Any]]]:
-    """Groups with the share that the memo shows."""
+def _groups(groups: Sequence[GroupRow]) -> Table:
+    """Groups with the share of them that stays exposed."""
     rows = [[g.group, g.people, g.before, g.after, g.after / g.people] for g in groups]
     return [
         "group",
@@ -80,29 +97,33 @@ def _groups(groups: Sequence[GroupRow]) -> tuple[list[str], list[list[Any]]]:
     ], rows
 
 
-def sheets(findings: Findings) -> dict[str, tuple[list[str], list[list[Any]]]]:
+def _candidates(findings: Findings) -> Table:
+    """The lettered candidates with their settings, further measures and place on the map."""
+    candidates = findings.sheet.candidates if findings.sheet else None
+    header, rows = _rows(findings.map.candidates)
+    if candidates is None:
+        return header, rows
+    own = {row.letter: [*row.settings, *row.further] for row in candidates.rows}
+    further = [*candidates.settings, *(measure.title for measure in candidates.further)]
+    rows = [[*row, *own[c.letter]] for row, c in zip(rows, findings.map.candidates, strict=True)]
+    return [*header, *further], rows
+
+
+def sheets(findings: Findings) -> dict[str, Table]:
     """Name, header and rows of every sheet that has rows."""
-    utility, board_map = findings.utility, findings.map
+    utility = findings.utility
+    of_declared = {table.name: table for table in utility.tables}
     all_sheets = {
-        "Ten questions": (
-            ["question", "answer"],
-            [[a.question, line] for a in ten_questions(findings) for line in a.lines],
-        ),
-        "Losses": _rows(utility.losses),
-        "Small cells": _rows(small_cell_rows(findings)),
-        "Candidates": _rows(board_map.candidates),
-        "Spread": _rows(board_map.spreads),
+        "Losses": _figures([f for f in utility.figures if f.flagged]),
+        "New values": _new_values(utility.figures),
+        "Figures that change": _figures([f for f in utility.figures if f.of not in of_declared]),
+        "Associations": _figures(utility.associations),
+        "Candidates": _candidates(findings),
         "Measures": _rows(findings.measures),
         "Exposed groups": _groups(findings.exposure.groups),
-        "Percentages": _rows([r for r in utility.shares if not r.weighted], ("weighted",)),
-        "Percentages weighted": _rows([r for r in utility.shares if r.weighted], ("weighted",)),
-        "Means": _rows(utility.means),
-        "Correlations": _rows(utility.correlations),
-        "Associations": _rows(utility.associations, ("errors", "flagged")),  # C and V are not judged
         "Models": _models(utility.models),
-        "Coefficients": _rows(utility.coefficients),
-        "Analyses side by side": _with_nothing(utility.analysis_runs),
-        "Coefficients side by side": _with_nothing(utility.coefficient_runs),
+        "Analyses side by side": _rows(utility.analysis_runs),
+        "Coefficients side by side": _rows(utility.coefficient_runs),
         "Flags": _tallies(utility.tallies),
         **_extent(findings),
         "Checks": _rows(findings.checks),
@@ -111,11 +132,7 @@ def sheets(findings: Findings) -> dict[str, tuple[list[str], list[list[Any]]]]:
         "Log": (["when (UTC)", "event"], [list(pair) for pair in findings.approved.changes]),
     }
     for number, table in enumerate(utility.tables, 1):
-        header = [*table.attributes, "before", "after", "relative", "errors", "flagged"]
-        all_sheets[f"Table {number}"] = (
-            header,
-            [[*c.levels, c.before, c.after, c.relative, c.errors, _cell(c.flagged)] for c in table.rows],
-        )
+        all_sheets[f"Table {number}"] = _figures([f for f in utility.figures if f.of == table.name])
     return {name: (header, rows) for name, (header, rows) in all_sheets.items() if rows}
 
 
