@@ -1,0 +1,424 @@
+"""The decision sheet: what is asked, the figures that decide, neighbours, losses, and what to know before signing."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from engine.common.wording import listed, lower_first, plural, upper_first
+from engine.measures.verdict import verdict_words
+from engine.report.ledger_words import ledger_summary
+from engine.report.losses import flagged_of, largest, new_values
+from engine.report.words import figure
+
+if TYPE_CHECKING:
+    from engine.report.facts import MeasureRow
+    from engine.report.findings import Findings
+    from engine.report.loss_facts import Figure
+    from engine.report.map_facts import CandidateRow
+    from engine.report.sheet_facts import Lettered
+
+DASH = "–"
+
+
+@dataclass(frozen=True)
+class Row:
+    """A figure of the unprotected file and of the release; ``limit`` and ``verdict`` are empty without a limit."""
+
+    title: str
+    under: str
+    before: str
+    before_under: str
+    after: str
+    after_under: str
+    limit: str = ""
+    verdict: str = ""
+    met: bool = True
+
+
+@dataclass(frozen=True)
+class Choice:
+    """A candidate beside the proposed one: why it is named, what distinguishes it, its risk and its utility, and a
+    further measure (empty: none is shown)."""
+
+    letter: str
+    kind: str
+    why: str
+    warning: str
+    settings: str
+    risk: str
+    utility: str
+    utility_change: str
+    further: str
+
+
+# -- names and figures -----------------------------------------------------------------------------------------------
+
+
+def percent(share: float | None, digits: int = 2) -> str:
+    """A share in per cent."""
+    return DASH if share is None else f"{figure(100 * share, digits)} %"
+
+
+def risk_figure(findings: Findings, value: float | None) -> str:
+    """A figure of the risk that decides."""
+    is_share = findings.sheet is not None and bool(findings.sheet.decided_by.of)
+    return percent(value, 2) if is_share else figure(value)
+
+
+def places_named(findings: Findings) -> frozenset[str]:
+    """The attributes that are places."""
+    return frozenset(row.level for row in findings.extent.levels) if findings.extent else frozenset()
+
+
+def short_name(label: str, places: Collection[str] = ()) -> str:
+    """A group or value by name: its attribute and level; of a place its level alone."""
+    attribute, colon, level = label.partition(": ")
+    return label if not colon else level if attribute in places else f"{attribute} {level}"
+
+
+def figure_name(row: Figure, places: Collection[str] = ()) -> str:
+    """A figure of users by name."""
+    if row.kind == "coefficient":
+        return f"{row.of}: {row.what}"
+    if row.kind in ("mean", "correlation", "association"):
+        group = f" · {short_name(row.group, places)}" if row.group else ""
+        return f"{row.what} of {row.of.partition(' by ')[0] if row.group else row.of}{group}"
+    what = ", ".join(short_name(part, places) for part in row.what.split(", ")) if ": " in row.what else row.what
+    name = f"{short_name(row.group, places)} · {what}" if row.group else f"{row.of} {what}"
+    return f"{name}, weighted" if row.weighted else name
+
+
+# -- what is asked ---------------------------------------------------------------------------------------------------
+
+
+def title(findings: Findings) -> str:
+    """The survey or the release by name."""
+    cover = findings.cover
+    named = " ".join(part for part in (cover.survey, cover.vintage) if part)
+    release = upper_first(cover.title)
+    return f"{named}: {release}" if named and release else named or release or "Disclosure review"
+
+
+def subject(findings: Findings) -> str:
+    """The data in a line."""
+    design, facts = findings.design, findings.sheet.places if findings.sheet else None
+    parts = [plural(design.n_records, "record")]
+    if design.n_units:
+        parts[0] += f" in {plural(design.n_units, 'household')}"
+    if facts is not None:
+        parts.append(f"{len(facts.areas)} areas ({facts.level})")
+    parts.append(f"{len(design.attributes)} attributes")
+    who = [text for text in (findings.cover.sponsor, findings.cover.authority) if text]
+    return f"{', '.join(parts)}. {', '.join(who)}".strip()
+
+
+def request(findings: Findings) -> tuple[str, str]:
+    """The decision that is asked for, or its record, and what the release does."""
+    cover, letter = findings.cover, findings.recommendation.letter
+    at = f" on {cover.decided}" if cover.decided else ""
+    number = f" as {cover.number}" if cover.number else ""
+    asked = {
+        "approved": f"Decision: release {letter} was approved{at}{number}.",
+        "released": f"Decision: release {letter} was approved{at}{number} and is published.",
+        "returned": f"Decision: the board returned release {letter}{at}.",
+        "withheld": "Decision requested: release nothing.",
+    }.get(cover.state, f"Decision requested: approve release {letter}.")
+    if not findings.recommendation.recorded:
+        asked = f"No decision is requested yet. Candidate {letter} is shown."
+    return asked, what_it_does(findings)
+
+
+def what_it_does(findings: Findings) -> str:
+    """What the release does, with how many records or households."""
+    extent = findings.extent
+    if extent is None:
+        return ""
+    names = listed(row.name for row in extent.attributes if row.records) or "no attribute"
+    method = lower_first(extent.mechanism) if not extent.mechanism[:2].isupper() else extent.mechanism
+    if extent.units is not None and extent.units.changed and places_named(findings):
+        units = extent.units
+        level = extent.levels[-1].level
+        count = f"{units.changed:,} of {plural(units.n_units, 'household')} ({percent(units.changed / units.n_units)})"
+        return f"It moves {count} to another {level} by {method}."
+    count = f"{extent.records:,} of {plural(findings.design.n_records, 'record')} ({percent(extent.share, 3)})"
+    files = f" over {extent.tables} released files" if extent.tables > 1 else ""
+    verb = "exchanges" if findings.design.swap else "alters"
+    return f"It {verb} {names} in {count}{files} by {method}."
+
+
+# -- the figures that decide -----------------------------------------------------------------------------------------
+
+
+def figures(findings: Findings) -> list[Row]:
+    """The figures of page 1: the risk that decides, people in small cells, matches, losses, and what stays."""
+    rows = [_decided(findings)] if findings.sheet else []
+    exposed, utility = findings.exposure, findings.utility
+    alike = f"fewer than {exposed.fewest} alike, unaltered"
+    counts = rows[0].before_under if rows else ""
+    if not counts.startswith(f"{exposed.small_before:,} of {findings.design.n_records:,}"):
+        after = DASH if exposed.unaltered_after is None else f"{exposed.unaltered_after:,}"
+        rows.append(Row("Records in small cells", alike, f"{exposed.small_before:,}", "", after, ""))
+    if exposed.matches_before is not None and exposed.matches_after is not None:
+        before, after = f"{exposed.matches_before:,}", f"{exposed.matches_after:,.0f}"
+        rows.append(Row("Correct matches", "an intruder could expect", before, "", after, ""))
+    flagged, eligible = flagged_of(utility)
+    if eligible:
+        share = f"of {eligible:,} ({percent(flagged / eligible)})"
+        rows.append(Row("Users' figures", "beyond tolerance", DASH, "", f"{flagged:,}", share))
+    rows += [_measure(row) for row in shown_measures(findings)]
+    one_way = next((t for t in utility.tallies if t.kind == "percentages of one attribute"), None)
+    if one_way is not None and one_way.compared == one_way.unchangeable:
+        n = len(findings.design.attributes)
+        rows.append(Row(f"{plural(n, 'one-way table')}", "", DASH, "", "unchanged", ""))
+    return rows
+
+
+def _decided(findings: Findings) -> Row:
+    assert findings.sheet is not None
+    facts, row = findings.sheet.decided_by, next(m for m in findings.measures if m.kind == "risk" and m.chosen_by)
+    before, after = (risk_figure(findings, value) for value in (facts.before, facts.after))
+    counts = [
+        "" if counted is None else f"{counted.part:,} of {counted.of:,}"
+        for counted in (facts.counted_before, facts.counted_after)
+    ]
+    if facts.limit is None or facts.after is None:
+        return Row(row.title, facts.of and f"of {facts.of}", before, counts[0], after, counts[1])
+    is_high = findings.map.risk_better == "higher"
+    met = facts.after >= facts.limit if is_high else facts.after <= facts.limit
+    limit = f"{'≥' if is_high else '≤'} {risk_figure(findings, facts.limit)}"
+    verdict = "met" if met else "not met"
+    return Row(row.title, facts.of and f"of {facts.of}", before, counts[0], after, counts[1], limit, verdict, met)
+
+
+def shown_measures(findings: Findings) -> list[MeasureRow]:
+    """The utility that decides, and the further measure on which a neighbour is better."""
+    rows = [row for row in findings.measures if row.kind == "utility" and row.chosen_by]
+    further = further_shown(findings)
+    return rows + [row for row in findings.measures if row.title == further and row not in rows]
+
+
+def further_shown(findings: Findings) -> str:
+    """The title of the further measure that page 1 shows; empty without one."""
+    candidates = findings.sheet.candidates if findings.sheet else None
+    if candidates is None or candidates.same_by is None:
+        return ""
+    return candidates.further[candidates.same_by].title
+
+
+def _measure(row: MeasureRow) -> Row:
+    name, _, particulars = row.title.partition(" (")
+    return Row(name, particulars.rstrip(")"), _value(row, row.before), "", _value(row, row.released), "")
+
+
+def _value(row: MeasureRow, value: float | None) -> str:
+    return percent(value) if row.unit.startswith("share") else figure(value)
+
+
+def sure(findings: Findings) -> str:
+    """How many runs meet the limit, fresh ones where there are any; empty without a limit."""
+    run = findings.recommendation.run
+    if run is None:
+        return ""
+    asked = "" if run.asked is None else f"; the plan asks for {percent(run.asked)}"
+    if run.fresh and run.fresh_within is not None and run.fresh_low is not None and run.fresh_high is not None:
+        interval = f"95 % interval {_interval(run.fresh_low, run.fresh_high)}"
+        return f"{run.fresh_within} of {run.fresh} fresh runs meet the limit ({interval}{asked})."
+    if run.within is not None and run.low is not None and run.high is not None:
+        interval = f"95 % interval {_interval(run.low, run.high)}"
+        return f"{run.within} of {run.of} runs meet the limit ({interval}{asked}). No fresh runs were made."
+    return ""
+
+
+def _interval(low: float, high: float) -> str:
+    return f"{100 * low:.0f} to {100 * high:.0f} %"
+
+
+# -- neighbours ------------------------------------------------------------------------------------------------------
+
+
+def choices(findings: Findings) -> list[Choice]:
+    """The proposed candidate, one that is as good and better elsewhere, the next safer and the next more useful one."""
+    rows = [row for row in findings.map.candidates if not row.also_within or row.recommended]
+    own = next(row for row in findings.map.candidates if row.recommended)
+    at = rows.index(own)
+    named: dict[str, tuple[CandidateRow, str]] = {own.letter: (own, "proposed")}
+    same = findings.sheet.candidates.same if findings.sheet else ""
+    for row in findings.map.candidates:
+        if row.dominates:
+            named.setdefault(row.letter, (row, "better"))
+    for row in findings.map.candidates:
+        if row.letter == same:
+            named.setdefault(row.letter, (row, "same"))
+    for row in reversed(rows[:at]):
+        if (row.safer_by or 0) > 0:
+            named.setdefault(row.letter, (row, "safer"))
+            break
+    for row in rows[at + 1 :]:
+        if (row.more_useful_by or 0) > 0:
+            named.setdefault(row.letter, (row, "more useful"))
+            break
+    return [_choice(findings, row, own, kind) for row, kind in list(named.values())[:5]]
+
+
+def _choice(findings: Findings, row: CandidateRow, own: CandidateRow, kind: str) -> Choice:
+    candidates = findings.sheet.candidates if findings.sheet else None
+    further, by = "", None if candidates is None else candidates.same_by
+    if candidates is not None and by is not None:
+        value, measure = lettered(findings, row.letter).further[by], candidates.further[by]
+        further = percent(value) if measure.unit.startswith("share") else figure(value)
+    why = {
+        "proposed": _proposed(findings),
+        "better": "at least as good on both axes, better on one",
+        "same": "as good on both axes" + (f", better on {further_name(findings)}" if further else ""),
+        "safer": "safer" + ("" if row.risk_clear else " (within noise)"),
+        "more useful": "more useful" + ("" if row.utility_clear else " (within noise)"),
+    }[kind]
+    over = 0 if row.within is None or row.runs is None else row.runs - row.within
+    change = ""
+    if row is not own and row.utility is not None and own.utility:
+        percents = 100 * (row.utility / own.utility - 1)
+        change = f"{percents:+.0f} %".replace("-", "−") if abs(percents) >= 0.5 else ""
+    return Choice(
+        letter=row.letter,
+        kind=kind,
+        why=why,
+        warning=f"over the limit in {over} of {row.runs} runs" if over else "",
+        settings=settings_words(findings, row.letter),
+        risk=shown_risk(findings, row.risk),
+        utility=figure(row.utility),
+        utility_change=change,
+        further=further,
+    )
+
+
+def further_name(findings: Findings) -> str:
+    """The further measure within a sentence, without its particulars."""
+    return lower_first(further_shown(findings).partition(" (")[0])
+
+
+def shown_risk(findings: Findings, value: float | None) -> str:
+    """A candidate's mean risk as the map has it."""
+    return figure(value) if findings.map.risk_unit == "records" else risk_figure(findings, value)
+
+
+def _proposed(findings: Findings) -> str:
+    within = findings.map.n_within
+    if not findings.recommendation.recorded:
+        return "shown"
+    if findings.recommendation.by_utility and within:
+        return f"most useful of the {within:,} within the limit" if within > 1 else "the only one within the limit"
+    return "proposed"
+
+
+def lettered(findings: Findings, letter: str) -> Lettered:
+    """The settings and runs of a lettered candidate."""
+    assert findings.sheet is not None
+    return next(row for row in findings.sheet.candidates.rows if row.letter == letter)
+
+
+def settings_words(findings: Findings, letter: str) -> str:
+    """What a candidate is made with; of a neighbour only what differs from the proposed one."""
+    if findings.sheet is None:
+        return next(row.words for row in findings.map.candidates if row.letter == letter)
+    names = findings.sheet.candidates.settings
+    own, rows = findings.recommendation.letter, lettered(findings, letter).settings
+    base = lettered(findings, own).settings
+    parts = [
+        f"{lower_first(name)} {value}"
+        for name, value, other in zip(names, rows, base, strict=True)
+        if (letter == own and value != DASH) or value != other
+    ]
+    return upper_first("; ".join(parts))
+
+
+# -- losses, exposure, and what to know ------------------------------------------------------------------------------
+
+
+def worst_losses(findings: Findings, most: int = 3) -> list[Figure]:
+    """The largest changes that are beyond the tolerances; where none is, the largest change."""
+    rows = largest(findings.utility.figures)
+    return [row for row in rows if row.flagged][:most] or rows[:1]
+
+
+def appearing(findings: Findings) -> str:
+    """The value that appears in most places or groups that had none, in a sentence; empty without one."""
+    rows = new_values(findings.utility.figures)
+    if not rows:
+        return ""
+    row, places = rows[0], places_named(findings)
+    groups = "area" if row.most.group.partition(": ")[0] in places else "group"
+    what = short_name(row.what, places)
+    if not row.most.group:
+        return f"{upper_first(what)} appears, which the original does not have: {plural(row.records, 'record')}."
+    most = f"most in {short_name(row.most.group, places)}: {row.most.n_after:,} of {row.most.within_after:,}"
+    return f"{upper_first(what)} appears in {plural(row.groups, groups)} that had none ({most})."
+
+
+def before_signing(findings: Findings) -> Iterator[tuple[str, str]]:
+    """What a member should know before signing: a heading and a sentence each, the weightiest first."""
+    recommendation, plan = findings.recommendation, findings.approved
+    for text in recommendation.obstacles:
+        yield "Against release", text
+    if recommendation.obstacles:
+        yield "Submitted despite this", recommendation.despite or "no reason is recorded"
+    verdict = findings.extent.verdict if findings.extent else None
+    if verdict is not None and verdict.finds:
+        yield "Attack", verdict_words(verdict).partition(": ")[2] or verdict_words(verdict)
+    for text in recommendation.cautions:
+        yield "Note", text
+    facts = findings.recognised
+    if facts is not None and facts.unswapped is not None and facts.unswapped.small:
+        keys, small = listed(facts.unswapped.keys), facts.unswapped.small
+        yield "Unchanged keys", f"{plural(small, 'record')} in small cells of {keys}, before and after."
+    if not plan.number:
+        yield (
+            "Plan",
+            "not locked before results were seen" + ("; the secret key was." if recommendation.key_fixed else "."),
+        )
+    for text in plan.departures:
+        yield "Departs from the approved plan", text
+    for text in ledger_summary(plan.ledger):
+        yield "Earlier studies", text
+    for check in findings.checks:
+        if check.holds is False:
+            yield f"Check failed: {lower_first(check.name)}", check.found
+    if missing := not_stated(findings):
+        yield "Not stated", f"{listed(missing)}."
+
+
+def not_stated(findings: Findings) -> list[str]:
+    """What a board asks for and the plan leaves empty."""
+    cover, design, threat = findings.cover, findings.design, findings.threat
+    entries = (
+        ("survey", cover.survey),
+        ("vintage", cover.vintage),
+        ("sponsor", cover.sponsor),
+        ("contact", cover.contact),
+        ("authority", cover.authority),
+        ("design", design.design),
+        ("smallest geography", design.geography),
+        ("changes since the last release", cover.changes or cover.release_type == "new"),
+        ("other releases of these records", cover.overlaps),
+        ("title", cover.title),
+        ("intruder", threat.intruder),
+        ("overlapping public files", threat.public_files),
+        ("harm", threat.harm),
+    )
+    return [name for name, value in entries if not value]
+
+
+def conditions(findings: Findings) -> list[str]:
+    """The conditions under which the figures of risk hold, and those of the board."""
+    rows = ["The public description is limited to section 5."]
+    if findings.recognised is not None and findings.recognised.tables.published == "no":
+        rows.append("No two-way table of the original is published.")
+    if findings.cover.conditions:
+        rows.append(f"{upper_first(findings.cover.conditions.rstrip('.'))}.")
+    return rows
+
+
+def to_sign(findings: Findings) -> bool:
+    """Whether a decision is still to be signed."""
+    return findings.recommendation.recorded and findings.cover.state not in ("approved", "released", "returned")
