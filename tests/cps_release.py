@@ -54,7 +54,7 @@ def released(folder: Path, wanted: Sequence[tuple[str, int]], analyses: tuple[An
 def largest_by_table(made: Findings) -> dict[str, float]:
     """Return the largest loss in standard errors of each table and analysis."""
     largest: dict[str, float] = {}
-    for loss in made.utility.losses:
+    for loss in made.utility.figures:
         largest[loss.of] = max(largest.get(loss.of, 0.0), loss.errors or 0.0)
     return largest
 

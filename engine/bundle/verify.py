@@ -224,8 +224,7 @@ def _declared_names(bundle: Path) -> frozenset[str]:
     # a level stands after its attribute in the groups of the most exposed
     owners = tuple(f"{a.name}: " for a in findings.design.attributes)
     names += [group.group for group in findings.exposure.groups if group.group.startswith(owners)]
-    names += [row.level for row in findings.utility.shares]
-    names += [level for table in findings.utility.tables for row in table.rows for level in row.levels]
+    names += [label for figure in findings.utility.figures for label in (figure.group, figure.what)]
     names += [group.level for group in findings.extent.groups] if findings.extent else []
     return frozenset(match[0] for name in names for match in LABEL.finditer(name))
 

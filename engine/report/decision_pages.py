@@ -135,10 +135,8 @@ def _still_true(findings: Findings) -> list[str]:
     if facts is not None and facts.rare:
         rows.append(f"{upper_first(facts.rare_of)} that are rare in the release are more often altered than others.")
     if findings.exposure.new_after:
-        rows.append(
-            f"{plural(findings.exposure.new_after, 'altered record')} {'has' if findings.exposure.new_after == 1 else 'have'} "
-            "keys that no original record has."
-        )
+        n = findings.exposure.new_after
+        rows.append(f"{plural(n, 'altered record')} {'has' if n == 1 else 'have'} keys that no original record has.")
     if facts is not None and facts.sensitive:
         rows.append(f"An intruder who finds a record also learns {listed(facts.sensitive)}.")
     if findings.threat.harm:
@@ -156,10 +154,8 @@ def _losses(findings: Findings) -> dict[str, Any]:
         title = f"{flagged:,} of {plural(eligible, 'figure')} change beyond tolerance ({percent(flagged / eligible)})"
         common = _common(findings, [row.of for row in changed])
         title += f"; all involve {common}." if common else "."
-    line = (
-        f"Tolerance: {at.se:g} standard errors, or {100 * at.change:g} % of a figure that rests on more than {at.min_n} "
-        "records."
-    )
+    share = f"{100 * at.change:g} % of a figure that rests on more than {at.min_n} records"
+    line = f"Tolerance: {at.se:g} standard errors, or {share}."
     named = places_named(findings)
     new = new_values(utility.figures)
     declared = [
@@ -215,7 +211,8 @@ def _choice(findings: Findings) -> dict[str, Any]:
     if same:
         title += f" {same} is as good on both axes and better on {sheet.further_name(findings)}."
     better = "Right and down is better" if board.risk_better == "lower" else "Right and up is better"
-    line = f"{plural(board.n_candidates, 'candidate')}, {plural(board.runs, 'run')} of {own}. {better}. Table change: {utility}."
+    tried = f"{plural(board.n_candidates, 'candidate')}, {plural(board.runs, 'run')} of {own}"
+    line = f"{tried}. {better}. Table change: {utility}."
     rows, settings, widths = _letters(findings)
     return {
         "choice_title": title,
@@ -277,9 +274,7 @@ def _how_sure(findings: Findings) -> list[str]:
         missed = 1 - findings.map.recall
         rows.append(f"Chance hides about {percent(missed, 1)} of the true frontier.")
     if findings.map.failed:
-        rows.append(
-            f"{plural(findings.map.failed, 'run')} of {own} failed and {'is' if findings.map.failed == 1 else 'are'} not counted."
-        )
+        rows.append(f"{plural(findings.map.failed, 'run')} of {own} failed; they are not counted.")
     for other in findings.recommendation.alternatives:
         rows.append(f"{other.letter} was considered: {(other.why or other.difference).rstrip('.')}.")
     return rows
@@ -294,9 +289,7 @@ def _history(findings: Findings) -> dict[str, Any]:
     plan, certificate = findings.approved, findings.certificate
     if plan.number:
         title = f"The plan was approved as {plan.number} and locked on {plan.at}"
-        title += (
-            f"; it departs from it in {plural(len(plan.departures), 'entry', 'entries')}." if plan.departures else "."
-        )
+        title += f"; it departs from it in {plural(len(plan.departures), 'change')}." if plan.departures else "."
     else:
         title = "The plan was not locked before results were seen."
     log = list(plan.changes)
@@ -324,11 +317,11 @@ def notes(findings: Findings) -> list[tuple[str, str]]:
     rows = [(row.title.partition(" (")[0], row.meaning) for row in findings.measures if row.chosen_by]
     rows += [
         ("Correct matches", "Expected number of true matches in small cells, of an intruder who picks at random."),
-        ("Standard error", "That of the original's figure as a simple random sample. A figure that rests on few records has "
-         "the larger one of original and release; a value that did not exist has none."),
+        ("Standard error", "That of the original's figure as a simple random sample. A figure that rests on few records "
+         "has the larger one of original and release; a value that did not exist has none."),
         ("Frontier", "Candidates that no other beats on both axes."),
-        ("Limits", "Risk counts exposed records; it is no chance of identification. It leaves out what is learnt without "
-         "finding a record, and intruders who know more than the keys."),
+        ("Limits", "Risk counts exposed records; it is no chance of identification. It leaves out what is learnt "
+         "without finding a record, and intruders who know more than the keys."),
     ]  # fmt: skip
     if extent is not None:
         rows.append(("Method", f"{extent.mechanism}: {extent.asked_amount}. Amount: {lower_first(extent.amount)}."))

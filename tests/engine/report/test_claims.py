@@ -11,12 +11,12 @@ import pytest
 
 from engine.report.answers import ten_questions
 from engine.report.claims import BOARD, PROGRAM, claims, claims_summary, statements, unsaid_words
-from engine.report.facts import PairRow
 from engine.report.findings import Findings
 from engine.report.html_file import html_text
+from engine.report.loss_facts import Figure
 from engine.report.memo import memo
 from engine.report.questions import BoardQuestion
-from tests.engine.report.conftest import Case
+from tests.engine.report.conftest import Case, N
 from tests.engine.report.recount import release_of
 
 
@@ -42,12 +42,18 @@ def test_the_attributes_that_differ_are_those_of_which_some_record_differs(case:
 def test_the_strongest_association_of_an_altered_and_another_attribute_decides(case: Case, after, weaker) -> None:
     """An association next to 0 grows by chance: the strongest one decides."""
     altered = claims(release_of(case), case.study.plan, (), 0.1).differing
-    other = next(name for name in case.study.names if name not in altered)
+    other, far = [name for name in case.study.names if name not in altered][:2]
+
+    def _association(first: str, second: str, what: str, before: float, after: float | None) -> Figure:
+        pair = " × ".join(sorted((first, second), key=case.study.names.index))
+        plain = ("association", pair, "", what, False, N, N, None, None, before, None, after, None, None, None)
+        return Figure(*plain)  # type: ignore[arg-type]
+
     rows = [
-        PairRow(altered[0], other, "Cramér's V", 0.2, after),
-        PairRow(altered[0], "far", "Cramér's V", 0.01, 0.04),
-        PairRow(altered[0], other, "contingency coefficient C", 0.2, 0.2),
-        PairRow(other, other, "Cramér's V", 0.2, 0.9),
+        _association(altered[0], other, "Cramér's V", 0.2, after),
+        _association(altered[0], far, "Cramér's V", 0.01, 0.04),
+        _association(altered[0], other, "contingency coefficient C", 0.2, 0.2),
+        _association(other, far, "Cramér's V", 0.2, 0.9),
     ]
     rows = rows if after is not None else rows[2:]
     assert claims(release_of(case), case.study.plan, rows, 0.1).weaker is weaker

@@ -128,32 +128,21 @@ def _weighted(name: str) -> np.ndarray:
 def test_errors_of_weighted_figures_are_those_of_a_weighted_sample(case: Case):
     """Beside the linearised variance of a ratio, sum (w (y - mean))² / (sum w)²."""
     weights, x, data = _weighted("w"), _weighted("x"), case.realisation.data
-    seen = 0
-    for row in case.findings.utility.shares:
-        if row.weighted and row.table in data.domain.names:
-            j = data.domain.names.index(row.table)
-            is_at_level = data.codes[j] == data.domain.attributes[j].levels.index(row.level)
-            error = 100 * np.sqrt((weights**2 * (is_at_level - row.before / 100) ** 2).sum()) / weights.sum()
-            assert row.errors == pytest.approx(abs(row.after - row.before) / error)
-            seen += row.errors is not None and row.errors > 0
-    for mean in case.findings.utility.means:
-        if mean.weighted and mean.column == "x" and mean.group.startswith("A: "):
-            use = data.codes[0] == data.domain.attributes[0].levels.index(mean.group[3:])
+    seen = set()
+    for f in case.findings.utility.figures:
+        if f.weighted and f.kind == "percentage of one attribute" and f.n > case.study.plan.tolerances.min_n:
+            j = data.domain.names.index(f.of)
+            is_at_level = data.codes[j] == data.domain.attributes[j].levels.index(f.what)
+            error = 100 * np.sqrt((weights**2 * (is_at_level - f.before / 100) ** 2).sum()) / weights.sum()
+        elif f.weighted and f.of == "x by B":
+            use = data.codes[1] == data.domain.attributes[1].levels.index(f.group.removeprefix("B: "))
             residuals = (weights * (x - np.average(x, weights=weights * use)))[use]
-            error = np.sqrt((residuals**2).sum() * mean.n / (mean.n - 1)) / weights[use].sum()
-            assert mean.errors == pytest.approx(abs(mean.after - mean.before) / error)
-            seen += 1
-    assert seen > 2
-
-
-def test_changes_of_a_handful_of_records_come_after_those_that_can_be_flagged(case: Case):
-    for two in (False, True):
-        rows = [r for r in case.findings.utility.shares if not r.weighted and (" × " in r.table) == two]
-        eligible = [r.n > 45 for r in rows]
-        assert eligible == sorted(eligible, reverse=True)
-        first = [abs(r.relative or 0) for r in rows if r.n > 45]
-        assert first == sorted(first, reverse=True) and len(first) > 1
-    assert any(r.n <= 45 for r in case.findings.utility.shares)
+            error = np.sqrt((residuals**2).sum() * f.n / (f.n - 1)) / weights[use].sum()
+        else:
+            continue
+        assert f.errors == pytest.approx(abs(f.after - f.before) / error) and f.se == pytest.approx(error)
+        seen.add(f.kind)
+    assert seen == {"percentage of one attribute", "mean"}
 
 
 @pytest.mark.slow
@@ -169,8 +158,8 @@ def test_coefficients_that_the_original_does_not_estimate_are_named_and_are_no_l
     raw = raw_table()
     same = RawColumn("D", raw.columns["B"].values, raw.columns["B"].codes)  # D is B again: nothing tells them apart
     release = case_of_raw(tmp_path, RawTable({**raw.columns, "D": same}, N, "elsewhere"))
-    rows = [row for row in release.utility.coefficients if row.before is None]
-    assert rows and all(row.lost == "not in the original either: not estimable" for row in rows)
+    rows = [row for row in release.utility.figures if row.note == "not estimable"]
+    assert rows and all(row.before is None and row.why == "not estimable" for row in rows)
     assert not any(row.flagged for row in rows)
     tally = next(t for t in release.utility.tallies if t.kind == "regression coefficients")
     assert tally.compared - tally.eligible == len(rows)

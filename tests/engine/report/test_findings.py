@@ -13,9 +13,6 @@ import pytest
 from engine.common.errors import EngineError
 from engine.report.certainty import certainty
 from engine.report.findings import BOARD, Findings, read_board
-from engine.report.memo import memo
-from engine.report.slides import slides
-from engine.report.tables import tables_bytes
 from engine.study.map_reader import risk_utility_map
 from tests.engine.report.conftest import Case
 
@@ -107,20 +104,6 @@ def test_a_bundle_is_found_by_its_folder(case: Case, tmp_path: Path):
     (tmp_path / BOARD).write_bytes(b"\xff\xfe\x00")
     with pytest.raises(EngineError, match="cannot be read"):
         read_board(tmp_path)
-
-
-def test_a_bundle_of_an_earlier_version_still_makes_every_document(case: Case) -> None:
-    """It lacks what has come since: all fields of the findings that have a default, and those of associations."""
-    plain = json.loads(case.findings.to_json())
-    for name in ("recognised", "extent"):
-        del plain[name]
-    for row in plain["utility"]["correlations"] + plain["utility"]["associations"]:
-        del row["errors"], row["flagged"]
-    old = Findings.from_json(json.dumps(plain))
-    assert old.recognised is None and old.utility.correlations[0].errors is None
-    text = repr(memo(old).sections)
-    assert "on other sets of keys" not in text and "on other sets of keys" in repr(memo(case.findings).sections)
-    assert slides(old).sections and tables_bytes(old)
 
 
 @pytest.mark.slow

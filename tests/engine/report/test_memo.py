@@ -9,7 +9,6 @@ import pytest
 
 from engine.report.findings import Findings
 from engine.report.html_file import html_text
-from engine.report.loss_words import place_words
 from engine.report.memo import memo
 from tests.engine.report.conftest import Case
 
@@ -28,16 +27,6 @@ def test_a_unique_record_of_a_whole_population_is_not_called_harmless(case: Case
     )
 
 
-def test_declared_analyses_are_spoken_of_where_there_are_any(case: Case) -> None:
-    assert "Only the declared analyses and tables show what" in text_of(case.findings)
-    utility = replace(case.findings.utility, models=(), coefficients=())
-    parameters = tuple(row for row in case.findings.approved.parameters if "table" not in row[0].lower())
-    bare = replace(case.findings, utility=utility, approved=replace(case.findings.approved, parameters=parameters))
-    text = text_of(bare)
-    assert "Only the declared analyses" not in text and "No analyses or tables are declared" in text
-    assert "A coefficient is flagged too" in text_of(case.findings) and "A coefficient is flagged too" not in text
-
-
 def test_the_intruder_of_the_plan_is_told_apart_from_that_of_the_figures(case: Case) -> None:
     apart = "Whoever knows fewer of them is covered by the table of other keys in section 4"
     assert apart in text_of(case.findings)
@@ -51,18 +40,6 @@ def test_what_nobody_checked_is_the_statement_of_the_plan(case: Case) -> None:
     text = text_of(replace(case.findings, threat=threat, cover=cover))
     assert "the agency states: none known; the program looks nowhere itself" in text
     assert "Of such releases the agency states: none; the program looks nowhere itself." in text
-
-
-@pytest.mark.parametrize(
-    ("table", "level", "wanted"),
-    [
-        ("B × C", "yes, no", "B: yes and C: no"),
-        ("B × C", "a, b, c", "B × C, a, b, c"),
-        ("B", "yes", "B, yes"),
-    ],
-)
-def test_cells_name_the_level_of_each_attribute(table: str, level: str, wanted: str) -> None:
-    assert place_words(table, level) == wanted
 
 
 def test_the_certificate_names_what_was_computed_again(case: Case) -> None:

@@ -16,7 +16,6 @@ from engine.report.context import report_context
 from engine.report.describe import remade
 from engine.report.loss_words import analyses_words
 from engine.report.side_by_side import RUNS, compared_letters, side_by_side
-from engine.report.tables import sheets
 from engine.report.words import figure
 from tests.engine.report.conftest import Case, raw_table
 
@@ -83,15 +82,3 @@ def test_a_neighbour_is_told_with_what_it_does_to_the_analyses(case: Case):
     candidate = next(row for row in case.findings.map.candidates if row.letter == other.letter)
     assert text in neighbour_sentence(case.findings, candidate, safer=True)
     assert analyses_words(replace(use, analysis_runs=()), other.letter, letter) == ""
-
-
-def test_the_workbook_sets_doing_nothing_beside_the_candidates(case: Case) -> None:
-    for name, changes in (
-        ("Analyses side by side", ("mean", "least", "most", "beyond")),
-        ("Coefficients side by side", ("mean", "least", "most")),
-    ):
-        header, rows = sheets(case.findings)[name]
-        compared = {tuple(row[header.index(part)] for part in ("analysis", "name") if part in header) for row in rows}
-        nothing = [row for row in rows if row[header.index("letter")] == "doing nothing"]
-        assert len(nothing) == len(compared)
-        assert all(row[header.index(part)] == 0 for row in nothing for part in changes)
