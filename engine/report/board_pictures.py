@@ -71,7 +71,7 @@ def the_map(findings: Findings, *, small: bool = False) -> Picture:
     """All candidates by risk and utility, the frontier, the limit, the lettered ones and the unprotected file."""
     board = findings.map
     scale = _risk_scale(findings)
-    canvas, axes = _canvas(3.7 if small else _FULL, 3.5 if small else 3.4)
+    canvas, axes = _canvas(3.5 if small else _FULL, 2.75 if small else 2.7)
     axes.grid(color="#e4e8ec", linewidth=0.6)
     limit = findings.sheet.decided_by.limit if findings.sheet else None
     limit_at = board.bound_at if board.bound_at is not None else None
@@ -122,7 +122,8 @@ def the_map(findings: Findings, *, small: bool = False) -> Picture:
         _place(axes, nothing, "unprotected file", weight="bold", size=8)
     unit = findings.sheet.decided_by if findings.sheet else None
     axes.set_ylabel(f"{board.risk_title}{' (%)' if _as_share(findings) else ''}", fontsize=8, color=GREY)
-    axes.set_xlabel(f"{board.utility_title}; more useful →", fontsize=8, color=GREY, loc="right")
+    utility = board.utility_title.partition(" (")[0] if small else board.utility_title
+    axes.set_xlabel(f"{utility}; more useful →", fontsize=8, color=GREY, loc="right")
     within = "" if board.n_within is None else f"; {board.n_within:,} meet the limit"
     title = f"{plural(board.n_candidates, 'candidate')}, {board.n_frontier:,} on the frontier{within}"
     note = "Filled: meets the limit. Blue: on the frontier. Star: proposed." if unit and unit.limit is not None else (
@@ -136,7 +137,7 @@ def the_map(findings: Findings, *, small: bool = False) -> Picture:
 
 
 def _as_share(findings: Findings) -> bool:
-    return bool(findings.sheet and findings.sheet.decided_by.of) and findings.map.risk_unit != "records"
+    return bool(findings.sheet and findings.sheet.decided_by.of)
 
 
 def _risk_scale(findings: Findings) -> Callable[[float], float]:
@@ -170,14 +171,14 @@ def _place(axes: Any, at: tuple[float, float], text: str, *, weight: str, size: 
     marks = [axes.transData.transform(p) for c in axes.collections for p in np.atleast_2d(c.get_offsets())]
     frame = axes.bbox
     best, least = None, np.inf
-    for distance in (9, 15, 22):
+    for distance in (7, 12, 18, 26):
         for dx, dy in ((1, 0), (-1, 0), (0, 1), (0, -1), (0.8, -0.8), (-0.8, 0.8), (0.8, 0.8), (-0.8, -0.8)):
             cx = x + dx * (distance + wide / 2)
             cy = y + dy * (distance + high / 2)
             box = (cx - wide / 2, cy - high / 2, cx + wide / 2, cy + high / 2)
             cost = distance / 100.0
             cost += 10 * sum(b[0] < box[2] and box[0] < b[2] and b[1] < box[3] and box[1] < b[3] for b in taken)
-            cost += sum(box[0] < px < box[2] and box[1] < py < box[3] for px, py in marks)
+            cost += sum(box[0] - 4 < px < box[2] + 4 and box[1] - 2 < py < box[3] + 2 for px, py in marks)
             cost += 20 * (box[0] < frame.x0 or box[2] > frame.x1 or box[1] < frame.y0 or box[3] > frame.y1)
             if cost < least:
                 best, least = box, cost
@@ -387,7 +388,7 @@ def runs(findings: Findings) -> Picture | None:
         return None
     decided = findings.sheet.decided_by  # type: ignore[union-attr]
     scale = 100 if decided.of else 1
-    canvas, axes = _canvas(_FULL, 0.5 + 0.17 * len(rows))
+    canvas, axes = _canvas(_FULL, 0.45 + 0.13 * len(rows))
     axes.grid(axis="x", color="#e4e8ec", linewidth=0.6)
     for k, row in enumerate(rows):
         values = [scale * value for value in row.runs]

@@ -16,7 +16,6 @@ from engine.frontier.summary import Summary, losses, summarise
 from engine.mechanisms import mechanism
 from engine.release.results import Results, RunStatus
 from engine.report.candidate_rows import as_read, candidate_rows, further_within
-from engine.report.exposed import sizes
 from engine.report.facts import MeasureRow
 from engine.report.losses import optional
 from engine.report.map_facts import Map, Spread
@@ -35,7 +34,6 @@ from engine.study.map_reader import risk_bound, risk_utility_map
 if TYPE_CHECKING:
     from engine.decision.states import DecisionStatus
     from engine.frontier.risk_utility_map import RiskUtilityMap
-    from engine.measures import MeasureCall
     from engine.release.scenarios import Choice, Scenario
     from engine.study.study import Study
     from engine.sweeps.remake import Remade
@@ -91,7 +89,7 @@ def report_context(study: Study, realisation: Remade) -> ReportContext:
     bound = risk_bound(study, view.risk, choice.record.get("bound") if choice else None)
     also_within = further_within(view, bound, letters)
     labels = {view.scenarios[index].label: letter for letter, index in {**letters, **also_within}.items()}
-    results = in_counts(study, view.scenarios, view.results)
+    results = view.results
     figures = [call.measure for call in view.measures]
     summary = summarise(results, figures, len(view.scenarios), view.allow_partial)
     return ReportContext(
@@ -137,8 +135,7 @@ def the_map(context: ReportContext, realisation: Remade) -> Map:
     within = None
     if bound is not None:
         within = int(np.count_nonzero(view.meets(-bound if better == "higher" else bound)[defined]))
-    n = int(context.study.about["n_records"])
-    original_risk = as_read(risk, view.original_losses[view.risk]) * (n if is_count_risk(risk) else 1)
+    original_risk = as_read(risk, view.original_losses[view.risk])
     return Map(
         risk_title=title_of(risk),
         risk_unit=unit_of(risk),
@@ -162,7 +159,7 @@ def the_map(context: ReportContext, realisation: Remade) -> Map:
         rechecked=_fresh(context) is not None,
         recall=optional(round(view.recall, 2)),
         risk_jointly=bool(risk.measure.judges_jointly) if len(realisation.tables) > 1 else None,
-        bound_at=None if bound is None else float(bound * (n if is_count_risk(risk) else 1)),
+        bound_at=None if bound is None else float(bound),
         bound_asked=None if bound is None or asked is None else float(asked),
     )
 
@@ -193,24 +190,7 @@ def _released(context: ReportContext, realisation: Remade, k: int) -> float:
     """The remade run's figure as it is shown."""
     call = context.view.measures[k]
     figure = float(as_read(call, losses(np.array([[realisation.figures[str(call)]]]), [call.measure]))[0, 0])
-    if not is_count_risk(call):
-        return figure
-    return unaltered_small(
-        realisation, realisation.data.domain.indices(call.attributes or context.study.plan.keys), call
-    )
-
-
-def unaltered_small(realisation: Remade, attributes: Sequence[int], call: MeasureCall) -> float:
-    """Records of eq. 6, counted: unaltered on some attributes and in a small cell of them; a mean over tables."""
-
-    data, counts = realisation.data, []
-    shape = [data.domain.shape[j] for j in attributes]
-    for table in realisation.tables:
-        codes = [table.codes(j) for j in attributes]
-        _, cell_sizes = sizes(codes, shape, data.n_records)
-        is_unaltered = np.all([code == data.codes[j] for code, j in zip(codes, attributes, strict=True)], axis=0)
-        counts.append(int(np.count_nonzero((cell_sizes < call.values["n_rule"]) & is_unaltered)))
-    return float(np.mean(counts))
+    return figure
 
 
 def _spread(context: ReportContext, k: int, realisation: Remade) -> Spread:
@@ -227,7 +207,7 @@ def _spread(context: ReportContext, k: int, realisation: Remade) -> Spread:
 def _fresh(context: ReportContext) -> Summary | None:
     """The candidate on fresh runs, a summary of one scenario; None before there are any."""
 
-    runs = in_counts(context.study, context.view.scenarios, context.study.runs.of([context.scenario.index], "fresh"))
+    runs = context.study.runs.of([context.scenario.index], "fresh")
     if not len(runs):
         return None
     measures = [call.measure for call in context.view.measures]
@@ -239,7 +219,7 @@ def measure_rows(context: ReportContext, realisation: Remade) -> tuple[MeasureRo
     """Every measure of the study on the recommended candidate: risks first, those that chose before others."""
     view, index = context.view, context.scenario.index
     fresh = _fresh(context)
-    n, rows = int(context.study.about["n_records"]), []
+    rows = []
     order = [view.risk, view.utility, *(k for k in range(len(view.measures)) if k not in (view.risk, view.utility))]
     for k in order:
         call = view.measures[k]
@@ -253,7 +233,7 @@ def measure_rows(context: ReportContext, realisation: Remade) -> tuple[MeasureRo
                 meaning=meaning_of(call),
                 unit=unit_of(call),
                 better=better_of(call),
-                before=optional(size(float(view.original[k])) * (n if is_count_risk(call) else 1)),
+                before=optional(size(float(view.original[k]))),
                 mean=optional(mean),
                 se=optional(float(context.summary.loss_se[index, k])),
                 released=optional(_released(context, realisation, k)),

@@ -15,7 +15,6 @@ from engine.report.context import ReportContext, bound_words
 from engine.report.logged import Told, history, rechecked_first
 from engine.report.map_facts import Alternative, Recommendation
 from engine.report.parameters import trade_words
-from engine.report.redaction import is_count_risk
 from engine.report.released_run import despite_words, obstacle_sentences, run_facts
 from engine.study.decision_log import entries
 from engine.study.key_commitment import commitment_of
@@ -41,7 +40,6 @@ def recommendation(context: ReportContext) -> Recommendation:
         alternatives.append(Alternative(letter or "?", difference, context.redact(str(alternative.get("why", "")))))
     # as they are today: what was true when the choice was made may have been mended since, by fresh runs for one
     cautions = [
-        *_count_misleads(context, choice),
         *(
             words(each)
             for each in gate_now(context.study, choice)
@@ -64,22 +62,6 @@ def recommendation(context: ReportContext) -> Recommendation:
         bound=_bound_sentence(context, choice),
         takes_first=context.study.plan.decision.realisation in (FIRST_WITHIN, "first"),
     )
-
-
-def _count_misleads(context: ReportContext, choice: Choice) -> list[str]:
-    """That fewer exposed records are counted although the risk by which candidates are compared is no less than doing
-    nothing's; on average or in the run to be released."""
-    view, k, index = context.view, context.view.risk, context.scenario.index
-    if not is_count_risk(view.measures[k]) or not view.risk_loss[index] >= view.original_losses[k]:
-        return []
-    is_released = (context.results.scenario == index) & (context.results.replicate == choice.replicate)
-    least = min(context.summary.mean[index, k], *context.results.values[is_released, k])
-    if not least < view.original[k] * int(context.study.about["n_records"]):
-        return []
-    return [
-        "fewer unaltered records are exposed than if nothing were done, but only because altered ones are not counted "
-        "any more: of those left unaltered, at least as large a share is exposed on average"
-    ]
 
 
 def _difference(context: ReportContext, label: str, together: int) -> str:

@@ -101,7 +101,7 @@ def loss_row(findings: Findings, row: Any) -> tuple[str, str, str]:
 def _intruder(findings: Findings) -> dict[str, Any]:
     exposed, threat = findings.exposure, findings.threat
     after = exposed.unaltered_after
-    title = f"{after:,} records still stand out and were not altered; {exposed.small_before:,} stand out without protection."
+    title = f"{after:,} unaltered records still stand out; {exposed.small_before:,} do without protection."
     line = f"The intruder knows {listed(threat.keys)}. A cell of fewer than {exposed.fewest} records is small."
     if threat.intruder:
         line = f"{upper_first(threat.intruder.rstrip('.'))}. {line}"
@@ -236,19 +236,18 @@ def _letters(findings: Findings) -> tuple[list[_Letter], list[str], list[str]]:
         further = ""
         if by is not None:
             further = _measure_value(candidates.further[by].unit, facts.further[by])
-        over = row.within is not None and row.runs is not None and row.within < row.runs
-        rows.append(
-            _Letter(
-                letter=row.letter,
-                kind="proposed" if row.letter == own else "",
-                warning="over" if over else "",
-                values=facts.settings[:_MOST_SETTINGS],
-                risk=sheet.shown_risk(findings, row.risk),
-                utility=figure(row.utility),
-                further=further,
-                within=DASH if row.within is None else f"{row.within} of {row.runs}",
+            rows.append(
+                _Letter(
+                    letter=row.letter,
+                    kind="proposed" if row.letter == own else "",
+                    warning="over" if row.within_bound is False else "",
+                    values=facts.settings[:_MOST_SETTINGS],
+                    risk=sheet.shown_risk(findings, row.risk),
+                    utility=figure(row.utility),
+                    further=further,
+                    within=DASH if row.within is None else f"{row.within} of {row.runs}",
+                )
             )
-        )
     longest = [
         max(len(name) * 0.8, *(len(row.values[k]) for row in rows)) if rows else 1 for k, name in enumerate(settings)
     ]
@@ -317,7 +316,7 @@ def notes(findings: Findings) -> list[tuple[str, str]]:
     rows = [(row.title.partition(" (")[0], row.meaning) for row in findings.measures if row.chosen_by]
     rows += [
         ("Correct matches", "Expected number of true matches in small cells, of an intruder who picks at random."),
-        ("Standard error", "That of the original's figure as a simple random sample. A figure that rests on few records "
+        ("Standard error", "That of the original's figure as a simple random sample. One that rests on few records "
          "has the larger one of original and release; a value that did not exist has none."),
         ("Frontier", "Candidates that no other beats on both axes."),
         ("Limits", "Risk counts exposed records; it is no chance of identification. It leaves out what is learnt "

@@ -125,7 +125,10 @@ def bound_words(risk: MeasureCall, bound: float, decision: DecisionPlan) -> str:
             f"at most {100 * bound:.3g} % of the unaltered records in cells of fewer than {risk.values['n_rule']}, "
             f"{how_often(decision)}"
         )
-    return f"{lower_first(title_of(risk))} of at most {bound:g} {risk.measure.unit}, {how_often(decision)}"
+    at = (
+        f"{100 * bound:.3g} % of {risk.measure.share_of}" if risk.measure.share_of else f"{bound:g} {risk.measure.unit}"
+    )
+    return f"{lower_first(title_of(risk))} of at most {at}, {how_often(decision)}"
 
 
 def how_often(decision: DecisionPlan) -> str:

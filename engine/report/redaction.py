@@ -78,7 +78,7 @@ def _shown(key: str, value: int | str) -> str | None:
 
 def title_of(call: MeasureCall) -> str:
     """A measure's title with what is particular about it; never a file's name."""
-    title = COUNT_TITLE if is_count_risk(call) else call.measure.title
+    title = call.measure.title
     if call.measure.better == "zero":
         title = f"Size of {lower_first(title)}"
     parameters = [_shown(key, value) for key, value in call.parameters if value != call.measure.parameters[key]]
@@ -112,7 +112,7 @@ def meaning_of(call: MeasureCall) -> str:
 
 def unit_of(call: MeasureCall) -> str:
     """The unit in which reports show a measure."""
-    return RECORDS if is_count_risk(call) else call.measure.unit
+    return call.measure.unit
 
 
 def better_of(call: MeasureCall) -> Better:

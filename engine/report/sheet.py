@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from engine.report.sheet_facts import Lettered
 
 DASH = "–"
+_LONGEST = 26  # letters below the name of a figure
 
 
 @dataclass(frozen=True)
@@ -155,19 +156,19 @@ def figures(findings: Findings) -> list[Row]:
     """The figures of page 1: the risk that decides, people in small cells, matches, losses, and what stays."""
     rows = [_decided(findings)] if findings.sheet else []
     exposed, utility = findings.exposure, findings.utility
-    alike = f"fewer than {exposed.fewest} alike, unaltered"
+    alike = f"unaltered, under {exposed.fewest} alike"
     counts = rows[0].before_under if rows else ""
     if not counts.startswith(f"{exposed.small_before:,} of {findings.design.n_records:,}"):
         after = DASH if exposed.unaltered_after is None else f"{exposed.unaltered_after:,}"
         rows.append(Row("Records in small cells", alike, f"{exposed.small_before:,}", "", after, ""))
     if exposed.matches_before is not None and exposed.matches_after is not None:
         before, after = f"{exposed.matches_before:,}", f"{exposed.matches_after:,.0f}"
-        rows.append(Row("Correct matches", "an intruder could expect", before, "", after, ""))
+        rows.append(Row("Correct matches", "of an intruder", before, "", after, ""))
     flagged, eligible = flagged_of(utility)
     if eligible:
         share = f"of {eligible:,} ({percent(flagged / eligible)})"
         rows.append(Row("Users' figures", "beyond tolerance", DASH, "", f"{flagged:,}", share))
-    rows += [_measure(row) for row in shown_measures(findings)]
+    rows += [_measure(row) for row in findings.measures if row.kind == "utility" and row.chosen_by]
     one_way = next((t for t in utility.tallies if t.kind == "percentages of one attribute"), None)
     if one_way is not None and one_way.compared == one_way.unchangeable:
         n = len(findings.design.attributes)
@@ -192,13 +193,6 @@ def _decided(findings: Findings) -> Row:
     return Row(row.title, facts.of and f"of {facts.of}", before, counts[0], after, counts[1], limit, verdict, met)
 
 
-def shown_measures(findings: Findings) -> list[MeasureRow]:
-    """The utility that decides, and the further measure on which a neighbour is better."""
-    rows = [row for row in findings.measures if row.kind == "utility" and row.chosen_by]
-    further = further_shown(findings)
-    return rows + [row for row in findings.measures if row.title == further and row not in rows]
-
-
 def further_shown(findings: Findings) -> str:
     """The title of the further measure that page 1 shows; empty without one."""
     candidates = findings.sheet.candidates if findings.sheet else None
@@ -209,7 +203,8 @@ def further_shown(findings: Findings) -> str:
 
 def _measure(row: MeasureRow) -> Row:
     name, _, particulars = row.title.partition(" (")
-    return Row(name, particulars.rstrip(")"), _value(row, row.before), "", _value(row, row.released), "")
+    of = particulars.rstrip(")")
+    return Row(name, of if len(of) <= _LONGEST else "", _value(row, row.before), "", _value(row, row.released), "")
 
 
 def _value(row: MeasureRow, value: float | None) -> str:
@@ -275,7 +270,7 @@ def _choice(findings: Findings, row: CandidateRow, own: CandidateRow, kind: str)
         "safer": "safer" + ("" if row.risk_clear else " (within noise)"),
         "more useful": "more useful" + ("" if row.utility_clear else " (within noise)"),
     }[kind]
-    over = 0 if row.within is None or row.runs is None else row.runs - row.within
+    over = row.runs - row.within if row.within_bound is False and row.runs and row.within is not None else 0
     change = ""
     if row is not own and row.utility is not None and own.utility:
         percents = 100 * (row.utility / own.utility - 1)
@@ -300,7 +295,7 @@ def further_name(findings: Findings) -> str:
 
 def shown_risk(findings: Findings, value: float | None) -> str:
     """A candidate's mean risk as the map has it."""
-    return figure(value) if findings.map.risk_unit == "records" else risk_figure(findings, value)
+    return risk_figure(findings, value)
 
 
 def _proposed(findings: Findings) -> str:
@@ -325,6 +320,8 @@ def settings_words(findings: Findings, letter: str) -> str:
     names = findings.sheet.candidates.settings
     own, rows = findings.recommendation.letter, lettered(findings, letter).settings
     base = lettered(findings, own).settings
+    if names == ("Method", "Settings"):
+        return f"{rows[0]}: {lower_first(rows[1])}"
     parts = [
         f"{lower_first(name)} {value}"
         for name, value, other in zip(names, rows, base, strict=True)
@@ -379,11 +376,12 @@ def before_signing(findings: Findings) -> Iterator[tuple[str, str]]:
         )
     for text in plan.departures:
         yield "Departs from the approved plan", text
-    for text in ledger_summary(plan.ledger):
-        yield "Earlier studies", text
+    if plan.ledger is not None and (plan.ledger.earlier or plan.ledger.unrelated or plan.ledger.unread):
+        for text in ledger_summary(plan.ledger):
+            yield "Earlier studies", text
     for check in findings.checks:
         if check.holds is False:
-            yield f"Check failed: {lower_first(check.name)}", check.found
+            yield f"Check failed: {lower_first(check.name)}", f"{check.found.partition('. ')[0].rstrip('.')}."
     if missing := not_stated(findings):
         yield "Not stated", f"{listed(missing)}."
 

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from decimal import Decimal, InvalidOperation
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from engine.common.wording import listed
+from engine.common.wording import listed, lower_first, upper_first
 from engine.decision.comparison import differences
-from engine.mechanisms import mechanism
+from engine.mechanisms import amount, mechanism
 from engine.mechanisms.base import Mechanism
 from engine.plan.places import places_of
 from engine.release.parameter import Parameter
@@ -69,7 +69,7 @@ def _decided_by(context: ReportContext, realisation: Remade, release: RecordRele
         wholes = n, n - int(release.changed(realisation.tables[0], attributes).sum())
     elif measure.share_of == "unmoved households" and (units := units_changed(realisation)) is not None:
         wholes = units.n_units, units.n_units - units.changed
-    elif measure.unit_kind == "share_of_records":
+    elif measure.unit_kind == "share_of_records" and not measure.of_unaltered:
         wholes = n, n
     counted = (
         [None, None] if wholes is None else [_counted(v, of) for v, of in zip((before, after), wholes, strict=True)]
@@ -117,9 +117,7 @@ def _cell_sizes(release: RecordRelease, keys: Sequence[str]) -> tuple[CellSize, 
 def _candidates(context: ReportContext) -> Candidates:
     view = context.view
     letters = {**context.letters, **context.also_within}
-    settings = {letter: dict(settings_of(view.scenarios[index].spec)) for letter, index in letters.items()}
-    names = list(dict.fromkeys(name for own in settings.values() for name in own))
-    differing = [name for name in names if len({own.get(name, "") for own in settings.values()}) > 1]
+    differing, settings = _distinguished({letter: view.scenarios[index].spec for letter, index in letters.items()})
     others = [k for k in range(len(view.measures)) if k not in (view.risk, view.utility)]
     same, by = better_elsewhere(view, context.scenario.index)
     runs = view.results.counted(view.allow_partial)
@@ -129,7 +127,7 @@ def _candidates(context: ReportContext) -> Candidates:
         return tuple(float(value) for value in values if np.isfinite(value))
 
     return Candidates(
-        settings=tuple(differing),
+        settings=differing,
         further=tuple(
             Further(title_of(view.measures[k]), view.measures[k].measure.unit, better_of(view.measures[k]))
             for k in others
@@ -137,7 +135,7 @@ def _candidates(context: ReportContext) -> Candidates:
         rows=tuple(
             Lettered(
                 letter=letter,
-                settings=tuple(settings[letter].get(name, "–") for name in differing),
+                settings=settings[letter],
                 further=tuple(optional(float(as_read(view.measures[k], view.summary.loss[index, k]))) for k in others),
                 runs=of_runs(index),
             )
@@ -146,6 +144,32 @@ def _candidates(context: ReportContext) -> Candidates:
         same=next((letter for letter, index in letters.items() if index == same), ""),
         same_by=None if by is None else others.index(by),
     )
+
+
+def _distinguished(specs: Mapping[str, ReleaseSpec]) -> tuple[tuple[str, ...], dict[str, tuple[str, ...]]]:
+    """The settings in which candidates (by letter) differ, as columns; candidates of several methods have the method
+    and what distinguishes them within it."""
+    settings = {letter: dict(settings_of(spec)) for letter, spec in specs.items()}
+
+    def differing(letters: Iterable[str]) -> list[str]:
+        own = [settings[letter] for letter in letters]
+        names = dict.fromkeys(name for row in own for name in row)
+        return [name for name in names if len({row.get(name, "–") for row in own}) > 1]
+
+    methods: dict[str, list[str]] = {}
+    for letter, spec in specs.items():
+        methods.setdefault(spec.mechanism, []).append(letter)
+    if len(methods) == 1:
+        names = differing(specs)
+        return tuple(names), {letter: tuple(own.get(name, "–") for name in names) for letter, own in settings.items()}
+    rows: dict[str, tuple[str, ...]] = {}
+    for method, letters in methods.items():
+        names = differing(letters) if len(letters) > 1 else []
+        for letter in letters:
+            amount_text = str(amount(specs[letter]))
+            parts = [f"{lower_first(name)} {settings[letter].get(name, '–')}" for name in names] or [amount_text]
+            rows[letter] = mechanism(method).title, upper_first("; ".join(parts))
+    return ("Method", "Settings"), rows
 
 
 def better_elsewhere(view: RiskUtilityMap, index: int) -> tuple[int | None, int | None]:
