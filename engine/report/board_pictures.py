@@ -13,7 +13,7 @@ from engine.common.wording import lower_first, plural
 from engine.report.figures import _png
 from engine.report.losses import by_table, largest
 from engine.report.map_frame import staircase
-from engine.report.sheet import figure_name, places_named, risk_figure, short_name
+from engine.report.sheet import figure_name, named, places_named, risk_figure, short_name
 from engine.report.words import figure
 
 if TYPE_CHECKING:
@@ -71,7 +71,7 @@ def the_map(findings: Findings, *, small: bool = False) -> Picture:
     """All candidates by risk and utility, the frontier, the limit, the lettered ones and the unprotected file."""
     board = findings.map
     scale = _risk_scale(findings)
-    canvas, axes = _canvas(3.5 if small else _FULL, 2.75 if small else 2.7)
+    canvas, axes = _canvas(3.5 if small else _FULL, 2.45 if small else 2.6)
     axes.grid(color="#e4e8ec", linewidth=0.6)
     limit = findings.sheet.decided_by.limit if findings.sheet else None
     limit_at = board.bound_at if board.bound_at is not None else None
@@ -147,10 +147,8 @@ def _risk_scale(findings: Findings) -> Callable[[float], float]:
 def _letters(axes: Any, findings: Findings, scale: Callable[[float], float]) -> None:
     """Letters beside their candidates; those of candidates that lie on each other stand together."""
     groups: list[tuple[tuple[float, float], list[str], bool]] = []
-    for row in sorted(findings.map.candidates, key=lambda row: not row.recommended):
-        if row.risk is None or row.utility is None or (row.also_within and not row.recommended and (
-            not findings.sheet or row.letter != findings.sheet.candidates.same
-        )):  # fmt: skip
+    for row in sorted(named(findings), key=lambda row: not row.recommended):
+        if row.risk is None or row.utility is None:
             continue
         at = (row.utility, scale(row.risk))
         pixels = axes.transData.transform(at)
@@ -215,7 +213,8 @@ def cell_sizes(findings: Findings) -> Picture | None:
     axes.set_xticks(at, [str(row.size) for row in rows])
     axes.set_xlabel("records alike on all keys", fontsize=8, color=GREY, loc="right")
     exposed = findings.exposure
-    title = f"{exposed.unaltered_after:,} unaltered records stay in small cells, of {exposed.small_before:,}"
+    kept_small = plural(exposed.unaltered_after or 0, "unaltered record")
+    title = f"{kept_small} in small cells, {exposed.small_before:,} without protection"
     note = "Records by the size of their cell. Grey: unprotected. Solid: release, unaltered. Pale: release, altered."
     alt = f"{title}. " + " ".join(
         f"Cells of {r.size}: {r.before} before, {r.unaltered} unaltered and {r.altered} altered after." for r in rows
@@ -229,7 +228,7 @@ def known_keys(findings: Findings) -> Picture | None:
     if facts is None:
         return None
     sets = {s.keys: s for s in (*facts.few_keys, *facts.all_but_one, facts.nothing_done)}
-    rows = sorted(sets.values(), key=lambda s: -s.small)[:8]
+    rows = [s for s in sorted(sets.values(), key=lambda s: -s.small) if s.small][:8]
     if len(rows) < 2:
         return None
     canvas, axes = _canvas(_FULL, 0.35 + 0.21 * len(rows))
@@ -241,9 +240,9 @@ def known_keys(findings: Findings) -> Picture | None:
     axes.set_xticks([])
     axes.set_xlim(0, max(s.small for s in rows) * 1.1 or 1)
     fixed = facts.unswapped
-    title = f"An intruder who knows all {len(all_keys)} keys finds {facts.nothing_done.small:,} records in small cells"
-    if fixed is not None:
-        title = f"{fixed.small:,} records are in small cells of keys that the release leaves unchanged"
+    title = f"An intruder who knows all {len(all_keys)} keys finds {plural(facts.nothing_done.small, 'record')} in small cells"
+    if fixed is not None and fixed.small:
+        title = f"{plural(fixed.small, 'record')} in small cells of keys that the release leaves unchanged"
     note = "Unprotected file, by what is known. Orange: the release shows these keys unchanged."
     alt = f"{title}. " + " ".join(f"{', '.join(s.keys)}: {s.small}." for s in rows)
     return Picture(_png(canvas), title, note, alt)
@@ -383,7 +382,10 @@ def forest(findings: Findings, most: int = 14) -> Picture | None:
 def runs(findings: Findings) -> Picture | None:
     """The risk of every run of the lettered candidates, beside the limit."""
     own = findings.recommendation.letter
-    rows = [row for row in findings.sheet.candidates.rows if row.runs][:11] if findings.sheet else []
+    letters = {row.letter for row in named(findings)}
+    rows = (
+        [row for row in findings.sheet.candidates.rows if row.runs and row.letter in letters] if findings.sheet else []
+    )
     if not rows or max(len(row.runs) for row in rows) < 2:
         return None
     decided = findings.sheet.decided_by  # type: ignore[union-attr]

@@ -101,7 +101,10 @@ def loss_row(findings: Findings, row: Any) -> tuple[str, str, str]:
 def _intruder(findings: Findings) -> dict[str, Any]:
     exposed, threat = findings.exposure, findings.threat
     after = exposed.unaltered_after
-    title = f"{after:,} unaltered records still stand out; {exposed.small_before:,} do without protection."
+    stand = "stands" if after == 1 else "stand"
+    title = (
+        f"{plural(after or 0, 'unaltered record')} still {stand} out; {exposed.small_before:,} do without protection."
+    )
     line = f"The intruder knows {listed(threat.keys)}. A cell of fewer than {exposed.fewest} records is small."
     if threat.intruder:
         line = f"{upper_first(threat.intruder.rstrip('.'))}. {line}"
@@ -231,23 +234,21 @@ def _letters(findings: Findings) -> tuple[list[_Letter], list[str], list[str]]:
     candidates, own = findings.sheet.candidates, findings.recommendation.letter
     settings = list(candidates.settings[:_MOST_SETTINGS])
     by, rows = candidates.same_by, []
-    for row in findings.map.candidates:
+    for row in sheet.named(findings):
         facts = sheet.lettered(findings, row.letter)
-        further = ""
-        if by is not None:
-            further = _measure_value(candidates.further[by].unit, facts.further[by])
-            rows.append(
-                _Letter(
-                    letter=row.letter,
-                    kind="proposed" if row.letter == own else "",
-                    warning="over" if row.within_bound is False else "",
-                    values=facts.settings[:_MOST_SETTINGS],
-                    risk=sheet.shown_risk(findings, row.risk),
-                    utility=figure(row.utility),
-                    further=further,
-                    within=DASH if row.within is None else f"{row.within} of {row.runs}",
-                )
+        further = _measure_value(candidates.further[by].unit, facts.further[by]) if by is not None else ""
+        rows.append(
+            _Letter(
+                letter=row.letter,
+                kind="proposed" if row.letter == own else "",
+                warning="over" if row.within_bound is False else "",
+                values=facts.settings[:_MOST_SETTINGS],
+                risk=sheet.shown_risk(findings, row.risk),
+                utility=figure(row.utility),
+                further=further,
+                within=DASH if row.within is None else f"{row.within} of {row.runs}",
             )
+        )
     longest = [
         max(len(name) * 0.8, *(len(row.values[k]) for row in rows)) if rows else 1 for k, name in enumerate(settings)
     ]

@@ -101,12 +101,6 @@ def is_count_title(title: str, *, of_keys: bool = False) -> bool:
 
 def meaning_of(call: MeasureCall) -> str:
     """What a measure says, in words for the board."""
-    if is_count_risk(call):
-        return (
-            f"The number of unaltered records that stand alone or nearly alone (fewer than {call.values['n_rule']} "
-            "together) in the released table of what an intruder knows. It counts exposed records; it is not the "
-            "chance that somebody is identified."
-        )
     return call.meaning
 
 

@@ -257,6 +257,13 @@ def choices(findings: Findings) -> list[Choice]:
     return [_choice(findings, row, own, kind) for row, kind in list(named.values())[:5]]
 
 
+def named(findings: Findings) -> list[CandidateRow]:
+    """The candidates that the sheet names: neighbours along the frontier, and the one that is better elsewhere."""
+    same = findings.sheet.candidates.same if findings.sheet else ""
+    rows = findings.map.candidates
+    return [row for row in rows if not row.also_within or row.recommended or row.dominates or row.letter == same]
+
+
 def _choice(findings: Findings, row: CandidateRow, own: CandidateRow, kind: str) -> Choice:
     candidates = findings.sheet.candidates if findings.sheet else None
     further, by = "", None if candidates is None else candidates.same_by
@@ -365,10 +372,6 @@ def before_signing(findings: Findings) -> Iterator[tuple[str, str]]:
         yield "Attack", verdict_words(verdict).partition(": ")[2] or verdict_words(verdict)
     for text in recommendation.cautions:
         yield "Note", text
-    facts = findings.recognised
-    if facts is not None and facts.unswapped is not None and facts.unswapped.small:
-        keys, small = listed(facts.unswapped.keys), facts.unswapped.small
-        yield "Unchanged keys", f"{plural(small, 'record')} in small cells of {keys}, before and after."
     if not plan.number:
         yield (
             "Plan",
