@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Sequence
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
@@ -84,73 +83,6 @@ def frontier(findings: Findings) -> Picture | None:
         f"{row.letter}); " + bars_words(findings),
         6.2,
     )
-
-
-_OTHERS = "other lettered candidates"  # once in the legend
-
-
-def _candidates(axes: Any, candidates: Sequence[CandidateRow]) -> None:
-    """The recommendation and its lettered neighbours, with the errors of their figures."""
-    others = [row for row in candidates if not row.recommended and row.utility is not None and row.risk is not None]
-    for candidate in candidates:
-        x, y = candidate.utility, candidate.risk
-        if x is None or y is None:
-            continue
-        is_recommended, colour = candidate.recommended, VERMILLION if candidate.recommended else BLUE
-        axes.errorbar(
-            x, y, xerr=bar(x, candidate.utility_se), yerr=bar(y, candidate.risk_se),
-            fmt="*" if is_recommended else "o", markersize=15 if is_recommended else 7, color=colour, ecolor=colour,
-            elinewidth=1, zorder=5 if is_recommended else 4,
-            label=f"{candidate.letter}: recommended" if is_recommended else _OTHERS if candidate is others[0] else None,
-        )  # fmt: skip
-
-
-def _letters(axes: Any, board_map: Map) -> None:
-    """The letters beside their symbols; those whose symbols lie on each other stand together."""
-    ranges = window(board_map, _ROOM)
-    near = [share * (high - low) for share, (low, high) in zip(_NEAR, ranges or (), strict=False)]
-    places: dict[tuple[float, float], list[CandidateRow]] = {}
-    for candidate in sorted(board_map.candidates, key=lambda row: not row.recommended):
-        if candidate.utility is None or candidate.risk is None:
-            continue
-        own = (candidate.utility, candidate.risk)
-        taken = (
-            at for at in places if near and all(abs(a - b) <= most for a, b, most in zip(own, at, near, strict=True))
-        )
-        places.setdefault(next(taken, own), []).append(candidate)
-    for place, rows in places.items():
-        is_recommended = any(row.recommended for row in rows)
-        axes.annotate(
-            ", ".join(row.letter for row in rows), place, xytext=(7, -14), textcoords="offset points",
-            fontsize=13 if is_recommended else 11, fontweight="bold",
-            color=VERMILLION if is_recommended else BLUE, zorder=6,
-        )  # fmt: skip
-
-
-def _bound(axes: Any, board_map: Map, run: ReleasedRun | None) -> None:
-    """The bound as a line across, and how far most runs of the recommended candidate reach."""
-    row = next(row for row in board_map.candidates if row.recommended)
-    if board_map.bound_at is None:
-        return
-    axes.axhline(board_map.bound_at, color="black", linestyle="--", linewidth=1.2, label=bound_title(board_map))
-    if run is not None and run.quantile is not None and run.asked is not None and row.utility is not None:
-        axes.scatter(
-            [row.utility], [run.quantile], marker="_", s=260, linewidths=2.5, color=VERMILLION, zorder=5,
-            label=f"{100 * run.asked:.3g} % of the runs of {row.letter} are no riskier",
-        )  # fmt: skip
-
-
-def _zoom(axes: Any, board_map: Map) -> str:
-    """Look at the lettered candidates and at doing nothing; returns how much of the rest lies outside, in words."""
-    ranges = window(board_map, _ROOM)
-    if ranges is None:
-        return ""
-    axes.set_xlim(*ranges[0])
-    axes.set_ylim(*ranges[1])
-    outside = [len(points) - len(inside(points, ranges)) for points in (board_map.frontier, board_map.others)]
-    parts = [plural(outside[0], "candidate") + " of the frontier"] if outside[0] else []
-    parts += ["other candidates"] if outside[1] else []
-    return " and ".join(parts)
 
 
 @lru_cache(maxsize=4)

@@ -64,8 +64,12 @@ def percent(share: float | None, digits: int = 2) -> str:
 
 def risk_figure(findings: Findings, value: float | None) -> str:
     """A figure of the risk that decides."""
-    is_share = findings.sheet is not None and bool(findings.sheet.decided_by.of)
-    return percent(value, 2) if is_share else figure(value)
+    return percent(value, 2) if is_share(findings) else figure(value)
+
+
+def is_share(findings: Findings) -> bool:
+    """Whether the risk that decides is a share."""
+    return findings.sheet is not None and bool(findings.sheet.decided_by.of)
 
 
 def places_named(findings: Findings) -> frozenset[str]:
