@@ -11,7 +11,7 @@ from engine.report import pictures
 from engine.report.losses import by_table, largest
 from engine.report.map_model import map_model
 from engine.report.pictures import HALF, WIDE, Picture
-from engine.report.sheet import figure_name, is_share, named, places_named, risk_figure, short_name
+from engine.report.sheet import choices, figure_name, is_share, named, places_named, risk_figure, short_name
 from engine.report.words import figure
 
 if TYPE_CHECKING:
@@ -53,7 +53,7 @@ def the_map(findings: Findings, *, small: bool = False) -> Picture | None:
 def _model(findings: Findings, *, small: bool) -> MapModel:
     """The map with letters for the candidates that the sheet names; a share in per cent."""
     scale = 100.0 if is_share(findings) else 1.0
-    letters = {row.letter for row in named(findings)}
+    letters = {row.letter for row in (choices(findings) if small else named(findings))}
     model = map_model(findings.map)
     left = tuple(mark.at for mark in model.marks if mark.letter not in letters)
     up, across = model.up, model.across
