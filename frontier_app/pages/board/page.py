@@ -10,7 +10,8 @@ from engine.report.answers import average_words, count_misleads, risk_sentence, 
 from engine.report.certainty import NOISE_WORDS, recommended
 from engine.report.circulating import page as page_of_copy
 from engine.report.findings import Findings
-from engine.report.loss_words import flagged_of, moved_words
+from engine.report.loss_words import moved_words
+from engine.report.losses import flagged_of
 from engine.report.map_model import map_model
 from engine.report.map_words import bars_words, bound_line_words, counted_words
 from engine.report.memo import BANNER
