@@ -80,9 +80,9 @@ def _model(findings: Findings, *, small: bool) -> MapModel:
 def cell_sizes(findings: Findings) -> Picture | None:
     """People by the size of their cell, before and after; altered people pale."""
     rows, exposed = (findings.sheet.sizes if findings.sheet else ()), findings.exposure
-    if not any(row.before or row.unaltered or row.altered for row in rows):
+    if exposed.unaltered_after is None or not any(row.before or row.unaltered or row.altered for row in rows):
         return None
-    kept = plural(exposed.unaltered_after or 0, "unaltered record")
+    kept = plural(exposed.unaltered_after, "unaltered record")
     title = f"{kept} in small cells, {exposed.small_before:,} without protection"
     alt = f"{title}. " + " ".join(
         f"Cells of {r.size}: {r.before} before, {r.unaltered} unaltered and {r.altered} altered after." for r in rows
@@ -183,7 +183,7 @@ def change_words(row: Figure) -> str:
     """A figure before and after: counts within its group where it counts records."""
     if row.note == "lost":
         return f"{figure(row.before)} → no estimate"
-    if row.is_count and not row.weighted:
+    if row.is_count and not row.weighted and row.n is not None and row.n_after is not None and row.within is not None:
         return f"{row.n:,} → {row.n_after:,} of {row.within:,}"
     unit, digits = (" %", 3) if row.is_count else ("", 4)
     return f"{figure(row.before, digits)}{unit} → {figure(row.after, digits)}{unit}"

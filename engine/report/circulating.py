@@ -29,8 +29,7 @@ ALLOWED = (
     "exposure.fewest", "exposure.*_before", "exposure.bound",
     *(f"exposure.groups.*.{name}" for name in ("group", "people", "before")),
     "utility.tolerances.*", "utility.models.*",
-    *(f"utility.shares.*.{name}" for name in ("table", "level", "weighted", "n", "before")),
-    *(f"utility.coefficients.*.{name}" for name in ("analysis", "name", "before", "se_before")),
+    *(f"utility.figures.*.{name}" for name in ("of", "what", "before", "se")),
     "map.n_candidates", "map.bound", "map.bound_asked", "checks.*.name", "checks.*.holds", "publish.*",
     "certificate.version", "recognised.fewest", "recognised.sensitive.*",
     *(f"recognised.nothing_done.{name}" for name in ("keys.*", "small", "alone", "matches")),
@@ -43,11 +42,8 @@ _ALLOWED = re.compile("|".join(map(translate, ALLOWED)))
 def circulating(findings: Findings) -> dict[str, Any]:
     """Return the allowed fields as plain values; lists that the release chose are left out, others sorted by name."""
     plain = json.loads(findings.to_json())
-    utility, names = plain["utility"], {row["name"] for row in plain["design"]["attributes"]}
-    levels = sum(row["levels"] for row in plain["design"]["attributes"] if row["analysed"])
-    one_way = [row for row in utility["shares"] if row["table"] in names and not row["weighted"]]
-    utility["shares"] = _by_name(one_way, "table", "level") if len(one_way) == levels else []
-    utility["coefficients"] = _by_name(utility["coefficients"], "analysis", "name")
+    coefficients = [row for row in plain["utility"]["figures"] if row["kind"] == "coefficient"]
+    plain["utility"]["figures"] = _by_name(coefficients, "of", "what")  # all of them: others are listed if they change
     groups = [row for row in plain["exposure"]["groups"] if row["before"]]
     plain["exposure"]["groups"] = _by_name(groups, "group")
     plain["measures"] = _by_name(plain["measures"], "title")

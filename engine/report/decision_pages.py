@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING, Any
 from engine.common.wording import listed, lower_first, plural, upper_first
 from engine.plan.uses import no_use_sentence
 from engine.report import board_pictures, sheet
-from engine.report.answers import public_wording
 from engine.report.claims import claims_summary
 from engine.report.coherence import check_rows
 from engine.report.documents import html
 from engine.report.losses import by_table, flagged_of, new_values
 from engine.report.parameters import parameter_rows
+from engine.report.pictures import Picture
+from engine.report.public_wording import public_wording
 from engine.report.sheet import DASH, figure_name, percent, places_named, short_name
 from engine.report.words import figure
 
@@ -55,7 +56,7 @@ def names(findings: Findings) -> dict[str, Any]:
         "runs": findings.map.runs,
         "has_limit": decided is not None and decided.limit is not None,
         "has_within": any(row.within is not None for row in findings.map.candidates),
-        "further": upper_first(sheet.further_name(findings)),
+        "further": further_title(findings),
         **page_one(findings),
         **_intruder(findings),
         **_losses(findings),
@@ -98,13 +99,74 @@ def loss_row(findings: Findings, row: Any) -> tuple[str, str, str]:
     return figure_name(row, places_named(findings)), board_pictures.change_words(row), figure(row.errors, 2)
 
 
+def further_title(findings: Findings) -> str:
+    """The further measure that page 1 shows, as a heading; empty without one."""
+    return upper_first(sheet.further_name(findings))
+
+
+Folded = tuple[str, str, list[Picture], list[str]]
+"""A section: its question, its answer, its pictures and its lines."""
+
+
+def folded(findings: Findings) -> list[Folded]:
+    """Sections 2 to 6 for a screen, in the order and with the words of the documents."""
+    intruder, losses, choice, history = (part(findings) for part in (_intruder, _losses, _choice, _history))
+
+    def drawn(values: dict[str, Any], *names: str) -> list[Picture]:
+        return [values[name] for name in names if values[name] is not None]
+
+    checks = [f"{name}: {holds}. {found}" for name, holds, found in history["checks"]]
+    log = [f"{day}: {text}" for day, text in history["log"]]
+    said = [f"Public description: {history['public_wording']}", *history["claims"], history["repeat"]]
+    return [
+        (
+            "What could an intruder do?",
+            intruder["intruder_title"],
+            drawn(intruder, "cell_sizes", "known_keys", "exposed_groups"),
+            [
+                intruder["intruder_line"],
+                *(
+                    f"{name}: {before} unprotected, {after} released."
+                    for name, before, after in intruder["other_risks"]
+                ),
+                *intruder["still_true"],
+            ],
+        ),
+        (
+            "What do users lose?",
+            losses["losses_title"],
+            drawn(losses, "by_tables", "largest_changes", "forest"),
+            [
+                losses["tolerance_line"],
+                *(f"{row[1]} appears in {row[2]} groups of {row[0]} (most: {row[4]})." for row in losses["new_values"]),
+                *losses["declared"],
+            ],
+        ),
+        (
+            "Why this candidate?",
+            choice["choice_title"],
+            drawn(choice, "runs_picture"),
+            [choice["choice_line"], *choice["how_sure"]],
+        ),
+        (
+            "What happened, and what may be said?",
+            history["happened_title"],
+            drawn(history, "places"),
+            [*log, *checks, *said],
+        ),
+        ("Notes", "Definitions, method and plan", [], [f"{name}: {text}" for name, text in notes(findings)]),
+    ]
+
+
 def _intruder(findings: Findings) -> dict[str, Any]:
     exposed, threat = findings.exposure, findings.threat
     after = exposed.unaltered_after
-    stand = "stands" if after == 1 else "stand"
-    title = (
-        f"{plural(after or 0, 'unaltered record')} still {stand} out; {exposed.small_before:,} do without protection."
-    )
+    title = f"{plural(exposed.small_before, 'record')} stand out without protection."
+    if after is not None:
+        stand = "stands" if after == 1 else "stand"
+        title = (
+            f"{plural(after, 'unaltered record')} still {stand} out; {exposed.small_before:,} do without protection."
+        )
     line = f"The intruder knows {listed(threat.keys)}. A cell of fewer than {exposed.fewest} records is small."
     if threat.intruder:
         line = f"{upper_first(threat.intruder.rstrip('.'))}. {line}"
@@ -266,7 +328,7 @@ def _how_sure(findings: Findings) -> list[str]:
         rows.append(
             f"{place}. Its figure is {_run_figure(findings, run.released)}, the mean {_run_figure(findings, run.mean)}."
         )
-    row = next(row for row in findings.map.candidates if row.recommended)
+    row = sheet.recommended(findings)
     if row.share is not None and row.shared_runs:
         on = round(row.share * row.shared_runs)
         rows.append(f"{own} is on the frontier in {on} of {plural(row.shared_runs, 'run')} that all candidates share.")

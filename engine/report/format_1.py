@@ -112,6 +112,9 @@ def as_format_2(plain: Any, where: str) -> Any:
         "tells_rate": board_map.pop("tells_rate", False),
         "moved": [distance.pop(name, None) for name in ("moved_low", "moved_high")],
     }
+    utility |= {"figures": _figures(utility), "associations": _associations(utility), "tables": _tables(utility)}
+    for name in _OLD_FIGURES:
+        utility.pop(name, None)
     rate = parse(_Left, left, where).members_rate
     told |= {"utility": {**utility, "distance": distance}, "map": board_map, "measures": measures}
     if (rate.step, rate.counts) != ("exact", "exact"):
@@ -119,6 +122,46 @@ def as_format_2(plain: Any, where: str) -> Any:
         recommendation["cautions"] = [*(recommendation.get("cautions") or ()), COARSE]
         told["recommendation"] = recommendation
     return told
+
+
+_OLD_FIGURES = ("shares", "means", "correlations", "coefficients", "losses")
+_PLAIN: dict[str, Any] = {
+    **dict.fromkeys(("group", "what", "of", "why", "note"), ""),
+    **dict.fromkeys(("n", "n_after", "within", "within_after", "before", "se", "after", "se_after", "errors"), None),
+    **{"weighted": False, "flagged": None},
+}
+
+
+def _figures(utility: dict[str, Any]) -> list[dict[str, Any]]:
+    """Return the losses that a members' file ranks, or without a ranking its rows, as figures."""
+    if rows := [_record(row) for row in utility.get("losses") or ()]:
+        return [_figure(row, row.get("kind"), row.get("of"), row.get("what")) for row in rows]
+    figures = []
+    for row in map(_record, utility.get("shares") or ()):
+        kind = "percentage of two attributes" if " × " in str(row.get("table")) else "percentage of one attribute"
+        figures.append(_figure(row, kind, row.get("table"), row.get("level")))
+    figures += [_figure(r, "mean", r.get("column"), r.get("group")) for r in map(_record, utility.get("means") or ())]
+    for row in map(_record, utility.get("coefficients") or ()):
+        row = {**row, "errors": row.get("shift"), "se": row.get("se_before")}
+        figures.append(_figure(row, "coefficient", row.get("analysis"), row.get("name")))
+    return figures
+
+
+def _figure(row: dict[str, Any], kind: Any, of: Any, what: Any) -> dict[str, Any]:
+    kept = {name: value for name, value in row.items() if name in _PLAIN}
+    note = "lost" if row.get("lost") else ""
+    return {**_PLAIN, **kept, "kind": kind, "of": of, "what": what, "note": note, "why": row.get("lost", "")}
+
+
+def _associations(utility: dict[str, Any]) -> list[dict[str, Any]]:
+    pairs = ("associations", "association"), ("correlations", "correlation")
+    rows = [(_record(row), kind) for name, kind in pairs for row in utility.get(name) or ()]
+    return [_figure(r, kind, f"{r.get('first')} × {r.get('second')}", r.get("statistic")) for r, kind in rows]
+
+
+def _tables(utility: dict[str, Any]) -> list[dict[str, Any]]:
+    rows = [_record(row) for row in utility.get("tables") or ()]
+    return [{name: value for name, value in row.items() if name != "rows"} for row in rows]
 
 
 def read_plain(text: str, where: str) -> Any:

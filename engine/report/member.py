@@ -5,10 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from engine.report.document_files import write_document
+from engine.report import documents
+from engine.report.decision_pages import pages
 from engine.report.findings import BOARD
-from engine.report.memo import memo
-from engine.report.slides import slides_bytes
 from engine.report.tables import tables_bytes
 
 if TYPE_CHECKING:
@@ -16,11 +15,12 @@ if TYPE_CHECKING:
 
 
 def write_findings(findings: Findings, folder: Path) -> list[Path]:
-    """Memo, tables, slides and ``board.json`` in an existing folder; returns what was written."""
-    written = write_document(memo(findings), folder, "memo", pdf=True)
+    """Decision sheet, tables, slides and ``board.json`` in an existing folder; returns what was written."""
+    page = pages(findings)
+    written = documents.write(page, folder, "memo", with_pdf=True)
     for name, content in (
         ("tables.xlsx", tables_bytes(findings)),
-        ("slides.pptx", slides_bytes(findings)),
+        ("slides.pptx", documents.pptx(page)),
         (BOARD, findings.to_json().encode()),
     ):
         path = folder / name

@@ -10,9 +10,9 @@ from engine.common.errors import UsageError
 from engine.decision.states import decision_status
 from engine.plan.unstated import unstated
 from engine.report.candidate_rows import candidate_words, extents_tried
+from engine.report.decision_pages import BANNER
 from engine.report.ledger_words import earlier_sentences, ledger_facts, ledger_summary
 from engine.report.logged import history
-from engine.report.memo import BANNER
 from engine.report.parameters import parameters
 from engine.report.redaction import Redactor
 from engine.report.sentences import headline

@@ -17,10 +17,10 @@ from engine.plan.lock import departures
 from engine.release.records import ReleasedTable
 from engine.release.spec import RANDOM_SWAP, percent
 from engine.report import parameters as in_words
+from engine.report.decision_pages import BANNER
 from engine.report.describe import occupancy
 from engine.report.docx_file import docx_bytes
 from engine.report.html_file import html_text
-from engine.report.memo import BANNER
 from engine.report.plan_counts import NO_DATA, at_most, candidates_words
 from engine.report.public_wording import methods_paragraph
 from engine.report.redaction import Redactor, meaning_of, title_of

@@ -9,6 +9,7 @@ from engine.report.template_reader import texts
 
 if TYPE_CHECKING:
     from engine.report.facts import Exposure
+    from engine.report.findings import Findings
 
 
 def methods_paragraph(*, title: str, extent: str, wording: str, swap: bool, n_tables: int, new_ids: bool) -> str:
@@ -54,4 +55,16 @@ def match_parts(exposure: Exposure, is_exactly_none: bool) -> tuple[str, str]:
     return (
         f"{of} {unaltered:,} {are} unaltered: a match with {other} is false.",
         "Users are not told how many these are, since that would tell an intruder how far to trust a match.",
+    )
+
+
+def public_wording(findings: Findings) -> str:
+    """The paragraph that goes with the public file, word for word."""
+    return methods_paragraph(
+        title=findings.publish.title,
+        extent=findings.publish.extent,
+        wording=findings.publish.wording,
+        swap=findings.design.swap,
+        n_tables=findings.design.tables,
+        new_ids=bool({"id", "unit"} & set(findings.publish.include)),
     )

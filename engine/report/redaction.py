@@ -62,12 +62,6 @@ def is_count_risk(call: MeasureCall) -> bool:
     return call.measure.of_unaltered
 
 
-RECORDS = "records"
-"""The unit of counts of records."""
-COUNT_TITLE = "Unaltered records in small cells"
-"""What eq. 6 is called where it is shown as a count of records."""
-
-
 def _shown(key: str, value: int | str) -> str | None:
     """A parameter as a word, or None where it might name a file."""
     text = str(value)
@@ -86,17 +80,6 @@ def title_of(call: MeasureCall) -> str:
     if call.attributes is not None:
         particulars.append("of " + " × ".join(call.attributes))
     return title + (f" ({', '.join(particulars)})" if particulars else "")
-
-
-_PARTICULARS = r"(?: \((?:n rule \d+)?(?:, )?(?P<attributes>of .+)?\))?"  # see :func:`title_of`
-_COUNT_TITLE = re.compile(f"{COUNT_TITLE}{_PARTICULARS}", re.DOTALL)
-
-
-def is_count_title(title: str, *, of_keys: bool = False) -> bool:
-    """Whether a title that a bundle holds is that of eq. 6 as a count; ``of_keys`` if of the keys, not of attributes of
-    its own.  A bundle holds titles and no names of measures."""
-    match = _COUNT_TITLE.fullmatch(title)
-    return match is not None and not (of_keys and match["attributes"])
 
 
 def meaning_of(call: MeasureCall) -> str:

@@ -54,6 +54,11 @@ class Choice:
     further: str
 
 
+def recommended(findings: Findings) -> CandidateRow:
+    """The candidate that the sheet is about."""
+    return next(row for row in findings.map.candidates if row.recommended)
+
+
 # -- names and figures -----------------------------------------------------------------------------------------------
 
 
@@ -240,7 +245,7 @@ def _interval(low: float, high: float) -> str:
 def choices(findings: Findings) -> list[Choice]:
     """The proposed candidate, one that is as good and better elsewhere, the next safer and the next more useful one."""
     rows = [row for row in findings.map.candidates if not row.also_within or row.recommended]
-    own = next(row for row in findings.map.candidates if row.recommended)
+    own = recommended(findings)
     at = rows.index(own)
     named: dict[str, tuple[CandidateRow, str]] = {own.letter: (own, "proposed")}
     same = findings.sheet.candidates.same if findings.sheet else ""

@@ -8,11 +8,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from engine.common.wording import upper_first
-from engine.report.candidate_words import ON_FRONTIER, on_frontier, standing_words
 from engine.report.findings import Findings
 from engine.report.map_model import MapModel, Mark, Point, flags, lines_of, map_model, on_lines, together
 from engine.report.map_words import bound_title
-from engine.report.words import NONE, about, figure
+from engine.report.words import figure
 from frontier_app.charts.style import COLOURS, INK, QUIET
 from frontier_app.wording.figure_text import drawn
 
@@ -172,31 +171,3 @@ def _across(drawing: Figure, points: Sequence[Point]) -> tuple[np.ndarray, np.nd
     values = np.array(points, float)
     (left, right), (low, high) = drawing.layout.xaxis.range, drawing.layout.yaxis.range
     return (values[:, 0] - left) / (right - left), (values[:, 1] - low) / (high - low)
-
-
-def board_table(findings: Findings) -> list[dict[str, str]]:
-    """The same candidates as rows of a table."""
-    map_facts = findings.map
-    rows = []
-    for candidate in map_facts.candidates:
-        rows.append(
-            {
-                "Candidate": candidate.letter,
-                "What it does": upper_first(candidate.words),
-                map_facts.risk_title: about(candidate.risk, candidate.risk_se),
-                map_facts.utility_title: about(candidate.utility, candidate.utility_se),
-                ON_FRONTIER: on_frontier(candidate),
-                "Standing": standing_words(findings, candidate),
-            }
-        )
-    rows.append(
-        {
-            "Candidate": "–",
-            "What it does": "Doing nothing: the original as it is",
-            map_facts.risk_title: figure(map_facts.nothing_risk),
-            map_facts.utility_title: figure(map_facts.nothing_utility),
-            ON_FRONTIER: NONE,
-            "Standing": "the original",
-        }
-    )
-    return rows

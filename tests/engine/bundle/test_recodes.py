@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import re
 from pathlib import Path
 
 import numpy as np
@@ -14,22 +13,17 @@ from engine.bundle.attack import attack
 from engine.bundle.export_source import export_source
 from engine.bundle.refusal import Refused
 from engine.data.microdata import RawTable
-from engine.plan import plan_from_toml
 from engine.plan.recode import code
 from engine.plan.samples import load
 from engine.release.records import ReleasedTable
 from engine.release.results import RunStatus
 from engine.release.spec import AttributeSpec, ReleaseSpec
-from engine.report.answers import ten_questions
-from engine.report.build_findings import findings
-from engine.report.describe import remade
-from engine.report.facts import RECODES
 from engine.study.decision_log import entries
 from engine.study.study import Study
 from engine.sweeps.reader_attacks import released_recodes
 from engine.sweeps.remake import Remade
 from tests.engine.household_survey import approve, few_guesses, label_of, swept
-from tests.engine.recoded import BLOCK, apart, survey
+from tests.engine.recoded import apart, survey
 
 pytestmark = pytest.mark.slow  # whole bundles are made
 
@@ -86,36 +80,6 @@ def test_other_swaps_of_the_same_file_are_not(
     few_guesses(monkeypatch)
     found = attack(export_source(study, ages[1], label_of(study, attribute)))
     assert found["recodes"] == {"tried": 1, "succeeded": False}
-
-
-@pytest.mark.usefixtures("without_pdf")
-def test_a_block_is_exported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    few_guesses(monkeypatch)
-    raw = survey(tmp_path)
-    swept(raw, plan_from_toml(BLOCK), tmp_path / "block.study")
-    with Study.open(tmp_path / "block.study") as study:
-        approve(study, raw, label_of(study, "AGE"))
-        out = export(study, raw, None, tmp_path / "out", tier="all", formats=("csv",))
-        board = findings(study, remade(study, raw, label_of(study, "AGE"), 0))
-    assert (out / "public" / "METHODS.txt").exists()
-    assert next(check.holds for check in board.checks if check.name == RECODES) is True
-    assert "recodes kept" in ten_questions(board)[8].lines[0]
-
-
-def test_the_board_is_told_and_not_how_many(ages: tuple[Path, RawTable], study: Study) -> None:
-    label = label_of(study, "AGEGRP")
-    made = remade(study, ages[1], label, 0)
-    found = findings(study, made)
-    (broken,) = (one.broken for one in released_recodes(made))
-    first, *rest = ten_questions(found)[8].lines
-    assert first.startswith("Not in order: AGE decides AGEGRP in every original record")
-    assert "recomputing AGEGRP undoes the exchange" in first and "No public bundle can be made of it" in first
-    assert not re.search(r"\d", first) and str(broken) not in first, "how many would tell the rate"
-    assert "recodes kept" not in " ".join(rest).lower()
-    finer = findings(study, remade(study, ages[1], label_of(study, "AGE"), 0))
-    assert "this shows which records were altered" in ten_questions(finer)[8].lines[0]
-    kept = findings(study, remade(study, ages[1], label_of(study, "SEX"), 0))
-    assert "recodes kept" in ten_questions(kept)[8].lines[0]
 
 
 @pytest.mark.parametrize("name", ["czech", "fair", "nces", "survey"])

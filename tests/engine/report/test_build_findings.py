@@ -42,12 +42,10 @@ def test_exposure_is_recounted_record_by_record(case: Case):
     assert group.after == int(exposed[old[:, 1] == level].sum())
 
 
-def test_eq_6_is_the_count_of_unaltered_records_beside_its_share(case: Case):
+def test_eq_6_is_a_share_of_the_unaltered_records(case: Case):
     row = case.findings.measures[0]
-    assert row.unit == "records"
-    assert row.released == case.findings.exposure.unaltered_after
-    assert row.before == case.findings.exposure.small_before
-    assert case.findings.exposure.share_after == case.realisation.figures["small_cells"]
+    assert row.unit == "share of unaltered records"
+    assert row.released == case.findings.exposure.share_after == case.realisation.figures["small_cells"]
 
 
 def test_named_table_checks_and_certificate(case: Case):
@@ -92,7 +90,7 @@ def test_the_map_compares_with_the_recommended_one(case: Case):
     (spread, _) = at.spreads
     assert spread.least is not None and spread.mean is not None and spread.most is not None
     assert spread.least <= spread.mean <= spread.most
-    assert spread.released == case.findings.exposure.unaltered_after
+    assert spread.released == case.findings.exposure.share_after
 
 
 def test_measures_of_the_plan_are_all_there(case: Case):

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
-from engine.report.answers import neighbours
 from engine.report.candidate_rows import MOST_FURTHER, candidate_rows, further_within
 from engine.report.context import report_context
 from tests.engine.report.conftest import Case
@@ -31,14 +28,3 @@ def test_no_letters_without_a_bound(case: Case) -> None:
     context = report_context(case.study, case.realisation)
     assert further_within(context.view, None, context.letters) == {}
     assert further_within(context.view, -1.0, context.letters) == {}
-
-
-def test_who_is_only_within_the_bound_is_no_neighbour(case: Case) -> None:
-    own = next(row for row in case.findings.map.candidates if row.recommended)
-    other = replace(
-        own, letter="B", recommended=False, also_within=True, more_useful_by=0.5, utility_clear=True, safer_by=0.0
-    )
-    for also_within in (False, True):
-        rows = (own, replace(other, also_within=also_within))
-        findings = replace(case.findings, map=replace(case.findings.map, candidates=rows))
-        assert (neighbours(findings)[1] is None) == also_within

@@ -9,13 +9,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from engine.report.answers import ten_questions
 from engine.report.claims import BOARD, PROGRAM, claims, claims_summary, statements, unsaid_words
 from engine.report.findings import Findings
-from engine.report.html_file import html_text
 from engine.report.loss_facts import Figure
-from engine.report.memo import memo
-from engine.report.questions import BoardQuestion
 from tests.engine.report.conftest import Case, N
 from tests.engine.report.recount import release_of
 
@@ -79,17 +75,3 @@ def test_the_board_judges_what_no_program_can(case: Case) -> None:
     assert any(row.holds is False and "name A, which was altered" in row.found for row in own)
     text = " ".join(unsaid_words(case.findings))
     assert "harms nobody in the file" in text and "the board does by approving" in text
-
-
-@pytest.mark.slow
-def test_the_memo_and_the_tenth_question_say_what_was_checked(case: Case) -> None:
-    text = html_text(memo(case.findings))
-    assert "What the paragraph states, checked on this file" in text and "leaves unsaid" in text
-    answer = next(a for a in ten_questions(case.findings) if a.question is BoardQuestion.PUBLIC)
-    assert claims_summary(case.findings) in answer.lines and "none of them is untrue" in claims_summary(case.findings)
-
-
-def test_findings_of_an_earlier_version_claim_nothing(case: Case) -> None:
-    earlier = replace(case.findings, claims=None)
-    assert statements(earlier) == [] and unsaid_words(earlier) == [] and claims_summary(earlier) == ""
-    assert "What the paragraph states" not in html_text(memo(earlier))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import numpy as np
@@ -10,19 +9,12 @@ import pytest
 
 from engine.decision.choice import choose
 from engine.decision.comparison import differences
-from engine.plan import DecisionPlan, edit_plan
-from engine.plan.samples import load
-from engine.report.answers import ten_questions
+from engine.plan import DecisionPlan
 from engine.report.build_findings import findings
-from engine.report.certainty import certainty, conclusion
 from engine.report.describe import remade
-from engine.report.findings import Findings
 from engine.report.parameters import run_words
-from engine.report.run_words import expected_words, key_sentences, standing_sentences
-from engine.study.keys import read_key
 from engine.study.map_reader import risk_utility_map
-from engine.sweeps.sweep import recheck, sweep
-from tests.engine.report.conftest import Case, case_of, plan_of, raw_table
+from tests.engine.report.conftest import case_of, plan_of, raw_table
 
 
 def test_alternatives_differ_in_words_and_never_in_the_analysts_figures(tmp_path: Path) -> None:
@@ -79,15 +71,6 @@ def test_what_a_candidate_does_reads_as_a_sentence_for_every_method() -> None:
         assert words[5].islower()
 
 
-def test_a_bound_that_came_after_the_results_is_called_that(tmp_path: Path) -> None:
-    study = case_of(tmp_path, plan_of(decision=DecisionPlan())).study
-    choice = choose(study, risk_utility_map(study), "as agreed", max_risk=0.5)
-    report = findings(study, remade(study, raw_table(), choice.label, choice.replicate))
-    late = "set when the choice was made, after results were seen"
-    assert late in report.approved.rule and late in report.recommendation.rule
-    assert any(late in line for answer in ten_questions(report) for line in answer.lines)
-
-
 @pytest.mark.slow
 def test_a_bound_of_the_plan_is_not_called_late_and_not_mixed_up_with_another(tmp_path: Path) -> None:
     study = case_of(tmp_path, plan_of()).study
@@ -128,25 +111,6 @@ def test_a_bound_is_said_with_how_many_runs_must_meet_it(tmp_path: Path, probabi
     )
 
 
-def test_the_place_of_the_released_run_and_the_key_are_told(case: Case) -> None:
-    run = case.findings.recommendation.run
-    view = risk_utility_map(case.study)
-    choice = case.study.choices.all()[-1]
-    index = case.study.find(choice.label)[0].index
-    risks = view.results.values[view.results.scenario == index, view.risk]
-    replicates = view.results.replicate[view.results.scenario == index]
-    own = risks[replicates == choice.replicate]
-    assert run is not None and (run.place, run.of) == (1 + int((risks < own).sum()), 12)
-    assert run.within == int((risks <= 0.5).sum())
-    place, within = standing_sentences(case.findings)
-    (key,) = key_sentences(case.findings)
-    assert place.startswith("Of 12 runs that differ only in chance, the one to be released is ")
-    assert within.startswith("12 of the 12 runs meet the bound on risk, so 73.5 to 100 % of all such runs do")
-    assert expected_words(case.findings).endswith("The average, not this one run, shows what the method does.")
-    assert key == "The secret key that all chance follows from was fixed before the sweep."
-    assert ten_questions(case.findings)[7].lines[1] == key
-
-
 @pytest.mark.slow
 def test_the_rule_of_the_released_run_has_the_bound_also_where_only_the_choice_has_one(tmp_path: Path) -> None:
     study = case_of(tmp_path, plan_of(decision=DecisionPlan())).study
@@ -161,26 +125,6 @@ def test_the_rule_of_the_released_run_has_the_bound_also_where_only_the_choice_h
     ]
     unchosen = "the first run that is less risky than the data unchanged and meets the bound, where the choice sets one"
     assert run_words(study.plan) == unchosen
-
-
-@pytest.mark.slow
-def test_fresh_runs_that_meet_the_bound_are_counted_beside_what_the_plan_asks(tmp_path: Path) -> None:
-    (tmp_path / "private-study-name.study.key").write_text("0123456789abcdef" * 2)
-    study = case_of(tmp_path, plan_of()).study
-    choice = study.choices.all()[-1]
-    index = study.find(choice.label)[0].index
-    recheck(study, raw_table(), read_key(tmp_path / "private-study-name.study.key"), [index], 15)
-    report = findings(study, remade(study, raw_table(), choice.label, choice.replicate))
-    run, column = report.recommendation.run, risk_utility_map(study).risk
-    met = int((study.runs.of([index], "fresh").values[:, column] <= 0.5).sum())
-    assert run is not None and (run.fresh, run.fresh_within) == (15, met)
-    words = f"Of 15 fresh runs {met} do ("
-    (told,) = [sentence for sentence in conclusion(report) if sentence.startswith(words)]
-    assert told.endswith("; the plan asks for 90 %.")
-    old = json.loads(report.to_json())
-    for name in ("fresh", "fresh_within", "fresh_low", "fresh_high"):
-        del old["recommendation"]["run"][name]
-    assert "fresh runs meet" not in " ".join(certainty(Findings.from_json(json.dumps(old))))
 
 
 @pytest.mark.slow
@@ -216,21 +160,3 @@ def test_a_slope_is_told_in_the_units_of_its_measures(tmp_path: Path) -> None:
     )
     plan = plan_of(decision=DecisionPlan(slope="2.5"))
     assert rule_words(plan, None, use) == "the best candidate on a straight trade-off of slope 2.5"
-
-
-@pytest.mark.slow
-def test_fewer_exposed_records_of_a_larger_share_are_no_gain(tmp_path: Path) -> None:
-    """Swapping nearly everybody leaves few unaltered records, so fewer are counted although more of them stand out."""
-    raw, plan = load("fair")
-    plan = edit_plan(plan, swap_sizes=[1], rates=["0.01", "0.6"], replicates=10)
-    (tmp_path / "s.study.key").write_text("0123456789abcdef" * 2)
-    study = sweep(raw, plan, tmp_path / "s.study", workers=1)
-    view = risk_utility_map(study)
-    many = next(i for i in np.flatnonzero(view.riskier_than_original).tolist() if view.scenarios[i].spec.rate == "0.6")
-    for index, misleads in ((many, True), (int(view.frontier()[0]), False)):
-        choice = choose(study, view, "as agreed", candidate=view.scenarios[index].label)
-        report = findings(study, remade(study, raw, choice.label, choice.replicate))
-        after = report.exposure.unaltered_after
-        assert after is not None and (not misleads or after < report.exposure.small_before)
-        assert misleads == any("only because altered ones" in text for text in report.recommendation.cautions)
-        assert misleads == any("only because altered records" in line for line in ten_questions(report)[1].lines)

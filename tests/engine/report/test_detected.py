@@ -28,9 +28,7 @@ from engine.report.detected import (
     detected_once,
     release_verdict,
     tables_tell,
-    units_words,
 )
-from engine.report.recognised_words import tables_sentence
 from engine.sweeps.evaluator import question_of
 from engine.sweeps.remake import Remade, remake
 from tests.engine.measures.test_moved_units import census
@@ -192,20 +190,6 @@ def of_households(**asked: str) -> tuple[Remade, Plan]:
     params = tuple(TRS.setting(data, asked, range(len(names))).texts)
     spec = ReleaseSpec(AttributeSpec.parse("town:S", names), "", mechanism="trs", params=params)
     return remake(data, question_of(plan, data, (call("small_cells"),)), spec, bytes(range(32))), plan
-
-
-def test_of_households_that_moved_the_attack_on_households_is_the_figure() -> None:
-    realisation, plan = of_households()
-    found = detected(realisation, plan)
-    assert found.units is not None and found.units.of == "households" and found.moved_households
-    assert found.auc == found.units.auc > 0.8 and found.precision == found.units.precision == 1
-    assert found.model == "" and not found.calibration and found.finds_records
-    told = tables_tell(found, plan)
-    assert told.records and told.certain and told.of == "households"
-    words = tables_sentence(told, "altered")
-    assert "altered households better than guessing" in words and "to some for certain" in words
-    words = units_words(found.units)
-    assert f"{found.units.certain:,} of {found.units.altered:,} altered households" in words
 
 
 def test_households_that_few_tables_tell_are_not_called_found() -> None:

@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
-from engine.report.answers import exposed_groups
 from engine.report.exposed import exposure
-from engine.report.html_file import html_text
-from engine.report.memo import memo
 from tests.engine.report.conftest import Case
 from tests.engine.report.recount import codes, release_of
 
@@ -35,15 +31,6 @@ def test_every_group_with_an_exposed_record_is_counted_however_few_there_are(cas
     groups = exposure(release_of(case), case.study.plan, fewest).groups
     assert len(groups) == len(wanted) > 0
     assert all(wanted[row.group] == (row.people, row.before, row.after) for row in groups)
-
-
-def test_without_groups_the_memo_has_no_empty_table(case: Case) -> None:
-    exposed = replace(case.findings.exposure, groups=(), unaltered_after=2)
-    findings = replace(case.findings, exposure=exposed)
-    assert exposed_groups(findings) == []
-    assert "Who stays most exposed" not in html_text(memo(findings))
-    none = replace(findings, exposure=replace(exposed, unaltered_after=0))
-    assert exposed_groups(none) == ["No unaltered record stands in a small cell."]
 
 
 @pytest.mark.parametrize(

@@ -11,9 +11,7 @@ import numpy as np
 import pytest
 
 from engine.common.errors import EngineError
-from engine.report.certainty import certainty
 from engine.report.findings import BOARD, Findings, read_board
-from engine.study.map_reader import risk_utility_map
 from tests.engine.report.conftest import Case
 
 
@@ -46,18 +44,6 @@ def test_json_comes_back_equal_and_nothing_else_is_read(case: Case):
             Findings.from_json(json.dumps(damage))
     with pytest.raises(EngineError, match="no JSON"):
         Findings.from_json("{")
-
-
-def test_how_much_of_the_true_frontier_was_found_stands_in_the_findings(case: Case):
-    """Findings of an earlier version do not say it, and are read all the same."""
-    assert case.findings.map.recall == round(risk_utility_map(case.study).recall, 2)
-    sentence = "probably missed by chance."
-    assert any(sentence in line for line in certainty(case.findings))
-    plain = json.loads(case.findings.to_json())
-    del plain["map"]["recall"]
-    earlier = Findings.from_json(json.dumps(plain))
-    assert earlier.map.recall is None
-    assert not any(sentence in line for line in certainty(earlier))
 
 
 @pytest.mark.parametrize(

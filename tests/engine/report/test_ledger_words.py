@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import replace
 from pathlib import Path
 
@@ -14,18 +13,11 @@ from engine.decision.states import withhold
 from engine.plan import DecisionPlan
 from engine.plan.lock import lock
 from engine.report import ledger_words
-from engine.report.answers import ten_questions
 from engine.report.document import Entries
-from engine.report.findings import Findings
-from engine.report.html_file import html_text
 from engine.report.ledger_facts import EarlierFacts, LedgerFacts
 from engine.report.ledger_words import earlier_sentences, ledger_summary
-from engine.report.memo import memo
 from engine.report.no_release import no_release_memo
-from engine.report.page_one import page_one
-from engine.report.questions import BoardQuestion
 from engine.study.map_reader import risk_utility_map
-from engine.study.study import Study
 from engine.sweeps.sweep import sweep
 from tests.engine.report.conftest import Case, case_of, plan_of, raw_table
 
@@ -43,32 +35,6 @@ def after_another(tmp_path_factory: pytest.TempPathFactory) -> Case:
     return case_of(folder, plan_of())
 
 
-def answer(findings: Findings) -> str:
-    """The answer to what was fixed beforehand."""
-    return " ".join(next(a for a in ten_questions(findings) if a.question is BoardQuestion.PLAN).lines)
-
-
-@pytest.mark.slow
-def test_memo_and_board_tell_what_had_been_seen(after_another: Case) -> None:
-    findings = after_another.findings
-    n = len({spec.attributes for spec in (scenario.spec for scenario in after_another.study.scenarios)})
-    seen = f"Results of {n} candidates had been seen in an earlier study of the same data."
-    page = dict(page_one(findings).rows)["Fixed beforehand"]
-    told = answer(findings)
-    assert seen in page and seen in told and "No later change of the plan is logged in this study." in told
-    assert "1 choice was recorded in it; in the end a candidate was recommended." in told
-    assert "From its plan to this one: " in told and "bound on risk was nothing, is 0.5" in told
-    text = html_text(memo(findings))
-    assert seen in text and "had results of" in text
-
-
-def test_a_bound_set_after_earlier_results_is_not_called_fixed(after_another: Case, case: Case) -> None:
-    for findings, told in ((after_another.findings, True), (case.findings, False)):
-        rule = dict(findings.approved.parameters)["Selection rule"]
-        assert (AFTER in rule, AFTER in findings.approved.rule, AFTER in html_text(memo(findings))) == (told,) * 3
-    assert ledger_words.NONE in answer(case.findings)
-
-
 @pytest.mark.slow
 def test_a_bound_that_the_plan_got_after_the_sweep_is_not_called_fixed(tmp_path: Path) -> None:
     from engine.report.build_findings import findings
@@ -78,18 +44,6 @@ def test_a_bound_that_the_plan_got_after_the_sweep_is_not_called_fixed(tmp_path:
     change_plan(case.study, replace(case.study.plan, decision=DecisionPlan(max_risk="0.5")))
     rule = findings(case.study, case.realisation).approved.rule
     assert rule.endswith("; the bound was set in a change of the plan, after results could be seen")
-
-
-def test_the_board_reads_no_name_and_no_id_of_an_earlier_study(after_another: Case) -> None:
-    text = after_another.findings.to_json()
-    with Study.open(after_another.study.path.with_name("private-first-name.study")) as first:
-        labels = [scenario.label for scenario in first.scenarios]
-    assert not any(secret in text for secret in ("private-first-name", "a first try"))
-    assert not any(label in text for label in labels)
-    assert Findings.from_json(text) == after_another.findings
-    without = json.loads(text)
-    del without["approved"]["ledger"]
-    assert ledger_words.UNKNOWN in answer(Findings.from_json(json.dumps(without))), "a bundle of an earlier version"
 
 
 def test_two_submissions_differ_in_what_came_before(after_another: Case) -> None:

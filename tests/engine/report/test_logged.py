@@ -30,10 +30,8 @@ from engine.report.change_log import (
 from engine.report.context import report_context
 from engine.report.decision_history import log_rows
 from engine.report.describe import remade
-from engine.report.document import Grid
 from engine.report.facts import Approved
 from engine.report.logged import _fresh_text, contact_words, history, rechecked_first
-from engine.report.memo import memo
 from engine.report.redaction import Redactor
 from engine.study.decision_log import entries
 from engine.study.keys import read_key
@@ -184,12 +182,3 @@ def test_a_lock_that_was_made_before_the_study_is_told_with_its_own_time() -> No
     assert "it had been approved and locked on 2026-01-01 at 23:50" in locked_words(
         "2026-01-01T23:50:05Z", "2026-01-02T03:04:59Z"
     )
-
-
-def test_events_are_numbered_in_the_memo(tmp_path: Path) -> None:
-    changes = tuple(("2026-01-02 03:04", f"event {number}") for number in range(1, 16))
-    made = case_of(tmp_path, plan_of(analyses=())).findings
-    text = memo(replace(made, approved=replace(made.approved, changes=changes)))
-    (grid,) = (e for s in text.sections for e in s.elements if isinstance(e, Grid) and "from the log" in e.caption)
-    assert [row[0] for row in grid.rows] == [str(number) for number in range(4, 16)]
-    assert grid.rows[0][2] == "event 4"

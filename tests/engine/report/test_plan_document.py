@@ -134,7 +134,7 @@ def test_every_section_is_there_and_says_something(member: Document) -> None:
         "F, fixed | Not exchanged; the two records agree on it | always D",
         "Candidates: 17",
         "Runs: 102",
-        "Unaltered records in small cells | risk, decides | The number of unaltered records",
+        "Small-cell risk | risk, decides | ",
         "Hellinger distance | utility, decides |",
         "Total variation distance | utility | The share of records",
         "Selection rule: The most useful candidate within the bound: at most 50 % of the unaltered records",

@@ -4,69 +4,11 @@ from __future__ import annotations
 
 import re
 
-import pytest
-
-from engine.common.wording import lower_first
 from engine.measures import MEASURES, call
 from engine.measures.base import MeasureCall
-from engine.report.redaction import Redactor, is_count_risk, is_count_title, meaning_of, title_of
-from engine.report.words import about, figure
+from engine.report.redaction import Redactor, meaning_of
 
 SAFE = Redactor({"x7f3": "B"}, (call("hellinger"),))
-
-
-@pytest.mark.parametrize(
-    ("text", "wanted"),
-    [
-        ("x7f3 is better than x99a", "candidate B is better than another candidate"),
-        ("x7f3/12 is it", "candidate B is it"),
-        ("see /home/ada/plan.toml or C:\\data\\x.csv", "see [withheld] or [withheld]"),
-        ("see ~/a/b and \\\\server\\share\\f", "see [withheld] and [withheld]"),
-        ("and/or at https://agency.example/a/b", "and/or at https://agency.example/a/b"),
-        ("x7f3 Age:S at 10 % loses least", "candidate B Age:S at 10 % loses least"),
-        ("replicate no. 3 was lucky", "one run was lucky"),
-        ("key " + "0f" * 16, "key [withheld]"),
-        ("least hellinger", "least Hellinger distance"),
-    ],
-)
-def test_what_goes_and_what_stays(text: str, wanted: str):
-    assert SAFE(text) == wanted
-
-
-def test_titles():
-    assert title_of(call("small_cells[n_rule=5;attributes=Age+Sex]")) == (
-        "Unaltered records in small cells (n rule 5, of Age × Sex)"
-    )
-    assert "secret" not in title_of(call("external_links[file=/data/secret.csv]"))
-    assert title_of(call("entropy_change")).startswith("Size of ")
-    assert "fewer than 5" in meaning_of(call("small_cells[n_rule=5]"))
-    assert is_count_risk(call("small_cells")) and not is_count_risk(call("r1"))
-    assert [lower_first(t) for t in ("Hellinger distance", "Cramér's V", "Small cells", "")] == [
-        "Hellinger distance",
-        "Cramér's V",
-        "small cells",
-        "",
-    ]
-
-
-def test_figures_that_nobody_rounded_keep_their_digits():
-    assert [figure(x) for x in (0.15161, 0.1501, 1.006, 12.04, 0.25)] == ["0.152", "0.150", "1.01", "12.0", "0.25"]
-    assert about(0.15161, 0.0016) == "0.1516 ± 0.0016" and about(0.15161, 0.01) == "0.152 ± 0.010"
-
-
-@pytest.mark.parametrize(
-    ("name", "counted", "of_keys"),
-    [
-        ("small_cells", True, True),
-        ("small_cells[n_rule=5]", True, True),
-        ("small_cells[attributes=A+B]", True, False),
-        ("small_cells[n_rule=5;attributes=A+B]", True, False),
-        ("sample_uniques", False, False),
-    ],
-)
-def test_the_measure_behind_a_title_in_a_bundle_is_known(name: str, counted: bool, of_keys: bool) -> None:
-    title = title_of(call(name))
-    assert is_count_title(title) == counted and is_count_title(title, of_keys=True) == of_keys
 
 
 def test_what_a_measure_says_holds_numbers_and_no_names_of_parameters():

@@ -11,12 +11,9 @@ from engine.models.analyses import compare
 from engine.models.record_release import RecordRelease
 from engine.release.records import ReleasedTable
 from engine.report import side_by_side as module
-from engine.report.answers import neighbour_sentence
 from engine.report.context import report_context
 from engine.report.describe import remade
-from engine.report.loss_words import analyses_words
 from engine.report.side_by_side import RUNS, compared_letters, side_by_side
-from engine.report.words import figure
 from tests.engine.report.conftest import Case, raw_table
 
 
@@ -70,15 +67,3 @@ def test_neighbours_are_the_next_letters_on_either_side(case: Case):
     order = list(context.letters)
     at = order.index("A")
     assert list(compared_letters(context)) == order[max(0, at - 1) : at + 2]
-
-
-def test_a_neighbour_is_told_with_what_it_does_to_the_analyses(case: Case):
-    use, letter = case.findings.utility, case.findings.recommendation.letter
-    other = next(row for row in use.analysis_runs if row.letter != letter)
-    own = next(row for row in use.analysis_runs if row.letter == letter)
-    text = analyses_words(use, other.letter, letter)
-    assert f"is {figure(other.mean, 2)} standard errors on average" in text and f"over {RUNS} runs" in text
-    assert text.endswith(f"with candidate {letter} it is {figure(own.mean, 2)}.")
-    candidate = next(row for row in case.findings.map.candidates if row.letter == other.letter)
-    assert text in neighbour_sentence(case.findings, candidate, safer=True)
-    assert analyses_words(replace(use, analysis_runs=()), other.letter, letter) == ""

@@ -12,21 +12,10 @@ from jinja2 import meta
 
 from engine.common.errors import EngineError
 from engine.common.printable import printable
-from engine.decision.states import withhold
-from engine.plan.recode import code
 from engine.report import template_reader
-from engine.report.annex import analyst_sections
-from engine.report.answers import public_wording
 from engine.report.document import Bullets, Document, Entries, Grid, Paragraph, Picture, Section
-from engine.report.memo import memo
-from engine.report.no_release import considered, no_release_memo
-from engine.report.plan_counts import count_plan
-from engine.report.plan_document import plan_document
-from engine.report.slides import slides
 from engine.report.template import _environment, _hidden, text_of
 from engine.report.template_reader import FOLDER, document, texts
-from engine.study.map_reader import risk_utility_map
-from tests.engine.report.conftest import Case, case_of, raw_table
 
 FORM = """
 # {{ value }}
@@ -174,52 +163,3 @@ PARTS = {"utility.txt"}
 def names_in(text: str) -> set[str]:
     """Names that a template uses and does not make itself."""
     return meta.find_undeclared_variables(_environment(FOLDER, _hidden).parse(text))
-
-
-@pytest.mark.slow
-def test_every_template_is_filled_in_and_uses_only_names_that_there_are(
-    case: Case, filled: list[tuple[str, Mapping[str, Any]]], tmp_path: Path
-) -> None:
-    """Whether a sample comes by a name or not: what a template uses and does not make itself is looked for."""
-    plan = case.study.plan
-    counts = count_plan(plan, code(raw_table(), plan))
-    documents = (
-        memo(case.findings),
-        slides(case.findings),
-        analyst_sections(case.study, case.realisation),
-        plan_document(plan),
-        plan_document(plan, counts),
-    )
-    assert public_wording(case.findings) and considered(case.study, risk_utility_map(case.study))
-    withheld = case_of(tmp_path, plan).study
-    withhold(withheld, "A. Analyst", "too risky")
-    assert no_release_memo(withheld, risk_utility_map(withheld)).sections
-    assert all(section.elements for made in documents for section in made.sections)
-    assert {name for name, _ in filled} | MACROS | PARTS == {path.name for path in FOLDER.glob("*.txt")}
-    for name, names in filled:
-        text = (FOLDER / name).read_text(encoding="utf-8")
-        assert names_in(text) <= set(names), name
-        if name == "memo.txt":
-            for part in PARTS:
-                text = (FOLDER / part).read_text(encoding="utf-8")
-                assert names_in(text) <= {*names, "rest", *(name.removesuffix(".txt") for name in MACROS)}, part
-
-
-@pytest.mark.slow
-def test_a_name_that_there_is_not_is_refused(case: Case, folder: Path) -> None:
-    path = folder / "memo.txt"
-    path.write_text(path.read_text(encoding="utf-8").replace("certificate.equal", "certificate.equa"), encoding="utf-8")
-    with pytest.raises(EngineError, match=r"'memo.txt', line \d+ cannot be read: .* has no attribute 'equa'"):
-        memo(case.findings)
-
-
-@pytest.mark.slow
-def test_changed_words_of_a_template_change_the_document(case: Case, folder: Path) -> None:
-    old, new = "no access agreement and no secure room", "no contract and no locked room"
-    before = memo(case.findings)
-    path = folder / "memo.txt"
-    assert path.read_text(encoding="utf-8").count(old) == 1
-    path.write_text(path.read_text(encoding="utf-8").replace(old, new), encoding="utf-8")
-    after = memo(case.findings)
-    assert old in str(before) and new not in str(before)
-    assert str(after) == str(before).replace(old, new)

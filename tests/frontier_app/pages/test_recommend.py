@@ -15,9 +15,6 @@ from engine.decision.comparison import differences
 from engine.decision.states import decide, decision_status, withhold
 from engine.plan.lock import lock
 from engine.plan.samples import load
-from engine.report.build_findings import findings
-from engine.report.describe import remade
-from engine.report.run_words import standing_sentences
 from engine.study.decision_log import append, entries
 from engine.study.keys import key_path, read_key
 from engine.study.map_reader import risk_utility_map
@@ -366,14 +363,3 @@ def test_what_stands_against_a_release_is_shown_and_overruled_for_a_reason_alone
     assert not made.exception and "Submitted: now" in words(made)
     assert obstacle in history(made) and "the board asked for it" in history(made)
     assert any("The study key was fixed before the sweep" in one.value for one in made.caption)
-
-
-@pytest.mark.slow
-def test_the_place_of_the_run_to_be_released_is_told_as_in_the_memo(at: Workspace):
-    label = recommend(at, fresh=False)
-    raw, _ = load("czech")
-    with Study.open(at.folder / "study-1.study") as study:
-        choice = decision_status(study).choice
-        assert choice is not None
-        memo = standing_sentences(findings(study, remade(study, raw, label, choice.replicate)))[0]
-    assert "the one to be released is" in memo and memo in words(app(at, "recommend"))

@@ -1,0 +1,122 @@
+"""The decision sheet and its evidence, from findings alone."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+
+import pytest
+
+from engine.report import decision_pages, documents, sheet
+from engine.report.decision_pages import folded, page_one, pages
+from engine.report.findings import Findings
+from engine.report.losses import flagged_of, largest, new_values
+from engine.report.member import write_findings
+from engine.report.tables import sheets
+from tests.engine.report.conftest import Case
+
+
+def text_of(page: str) -> str:
+    return re.sub(r"\s+", " ", re.sub(r"<[^>]+>", " ", re.sub(r"<style>.*?</style>", "", page, flags=re.DOTALL)))
+
+
+@pytest.fixture(scope="module")
+def page(case: Case) -> str:
+    return pages(case.findings)
+
+
+def test_it_has_six_sections_five_pictures_and_at_most_1800_words(page: str) -> None:
+    assert page.count("<section") == 6 and page.count("<img") >= 5
+    assert len(text_of(page).split()) <= 1800
+
+
+def test_its_slides_are_the_first_four_sections(page: str) -> None:
+    assert len(re.findall(r'<section class="[^"]*slide', page)) == 4
+    assert documents.pptx(page) and documents.docx(page)
+
+
+def test_the_risk_that_decides_has_its_counts(case: Case) -> None:
+    """They are those of the records, of the share that the limit is on."""
+    facts, exposed = case.findings.sheet.decided_by, case.findings.exposure
+    assert (facts.counted_before.part, facts.counted_before.of) == (exposed.small_before, 240)
+    assert facts.counted_after.part == exposed.unaltered_after
+    assert facts.counted_after.part / facts.counted_after.of == pytest.approx(facts.after)
+    assert facts.after == case.realisation.figures["small_cells"] and facts.limit == 0.5
+    row = page_one(case.findings)["figures"][0]
+    assert row.met and row.after_under == f"{facts.counted_after.part:,} of {facts.counted_after.of:,}"
+    beyond = replace(case.findings.sheet, decided_by=replace(facts, limit=facts.after / 2))
+    assert not page_one(replace(case.findings, sheet=beyond))["figures"][0].met
+
+
+def test_cells_by_size_add_up_to_the_small_cells(case: Case) -> None:
+    exposed = case.findings.exposure
+    small = [row for row in case.findings.sheet.sizes if row.size < exposed.fewest]
+    assert sum(row.before for row in small) == exposed.small_before
+    assert sum(row.unaltered for row in small) == exposed.unaltered_after
+    assert sum(row.unaltered + row.altered for row in small) == exposed.small_after
+
+
+def test_neighbours_are_told_by_what_differs(case: Case) -> None:
+    own, *others = sheet.choices(case.findings)
+    assert own.kind == "proposed" and own.letter == "A" and others
+    names = case.findings.sheet.candidates.settings
+    for other in others:
+        base, row = (sheet.lettered(case.findings, letter).settings for letter in ("A", other.letter))
+        differing = [name for name, a, b in zip(names, base, row, strict=True) if a != b]
+        assert differing and other.settings.count(";") == len(differing) - 1
+
+
+def test_losses_are_the_largest_and_the_workbook_holds_all_that_are_flagged(case: Case) -> None:
+    figures = case.findings.utility.figures
+    shown = page_one(case.findings)["losses"]
+    wanted = [row for row in largest(figures) if row.flagged][:3]
+    assert [row[0] for row in shown] == [sheet.figure_name(row) for row in wanted]
+    header, rows = sheets(case.findings)["Losses"]
+    assert len(rows) == sum(figure.flagged is True for figure in figures)
+    errors = [row[header.index("change in standard errors")] for row in rows]
+    assert [e for e in errors if e is not None] == sorted((e for e in errors if e is not None), reverse=True)
+    assert ("New values" in sheets(case.findings)) == bool(new_values(figures))
+
+
+def test_hostile_names_stay_text(case: Case) -> None:
+    name = "<b>x</b> & {{ 1 }} \u202e"
+    hostile = replace(case.findings, cover=replace(case.findings.cover, survey=name, contact="<script>"))
+    page = pages(hostile)
+    assert "<b>x" not in page and "<script" not in page and "\u202e" not in page and "&lt;b&gt;x" in page
+
+
+def test_a_sheet_that_is_decided_has_no_line_to_sign(case: Case) -> None:
+    assert sheet.to_sign(case.findings)
+    decided = replace(case.findings, cover=replace(case.findings.cover, state="approved", number="7"))
+    assert not sheet.to_sign(decided) and "approved as 7" in sheet.request(decided)[0]
+    assert 'class="sign"' not in pages(decided)
+
+
+def test_obstacles_come_first_before_signing(case: Case) -> None:
+    against = replace(case.findings.recommendation, obstacles=("It is over the limit.",), despite="urgent")
+    first, second, *_ = sheet.before_signing(replace(case.findings, recommendation=against))
+    assert first[1] == "It is over the limit." and second[1] == "urgent"
+
+
+def test_what_changes_nothing_reads_well(case: Case) -> None:
+    calm = replace(case.findings.utility, figures=(), tallies=(), associations=())
+    page = pages(replace(case.findings, utility=calm))
+    assert "No figure changes" in page and flagged_of(calm) == (0, 0)
+
+
+def test_the_board_page_folds_the_same_answers(case: Case, page: str) -> None:
+    text = text_of(page)
+    for _, answer, pictures, _ in folded(case.findings):
+        assert answer in text or "&#x27;" in text
+        assert all(picture.title in text for picture in pictures)
+
+
+@pytest.mark.slow
+def test_equal_findings_give_equal_files(case: Case, tmp_path) -> None:
+    made = []
+    for name in "ab":
+        (tmp_path / name).mkdir()
+        again = Findings.from_json(case.findings.to_json())
+        made.append({path.name: path.read_bytes() for path in write_findings(again, tmp_path / name)})
+    assert made[0] == made[1] and {"memo.docx", "memo.html", "tables.xlsx", "slides.pptx"} <= made[0].keys()
+    assert decision_pages.BANNER.encode() in made[0]["memo.html"]
