@@ -10,8 +10,7 @@ import pytest
 from engine.bundle import export
 from engine.bundle.export_source import ExportSource, export_source
 from engine.data.microdata import RawTable
-from engine.report import document_files
-from engine.report.pdf_file import pdf_bytes
+from engine.report import documents
 from engine.study.study import Study
 from tests.engine.household_survey import approved
 
@@ -25,14 +24,14 @@ def forked_readers(quick_readers: None) -> None:
 def remembered_pdf() -> Iterator[None]:
     """A memo that was made as a PDF is not made again, which takes a second: many exports are of the same study."""
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(document_files, "pdf_bytes", lru_cache(maxsize=16)(pdf_bytes))
+        patched.setattr(documents, "pdf", lru_cache(maxsize=16)(documents.pdf))
         yield
 
 
 @pytest.fixture
 def without_pdf(monkeypatch: pytest.MonkeyPatch) -> None:
     """Memos are not made as PDFs, for tests that look at other files of a study of their own."""
-    monkeypatch.setattr(document_files, "pdf_bytes", lambda html: None)
+    monkeypatch.setattr(documents, "why_no_pdf", lambda: "left out by a test")
 
 
 @pytest.fixture(scope="session")

@@ -7,18 +7,17 @@ import json
 import re
 import zipfile
 from dataclasses import replace
-from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from engine.report import document_files, html_file
-from engine.report.document import BLANK, Bullets, Document, Entries, Grid, Paragraph, Section
+from engine.report import documents, html_file
+from engine.report.document import Bullets, Document, Entries, Grid, Paragraph, Section
 from engine.report.document_files import write_document
 from engine.report.docx_file import docx_bytes
 from engine.report.findings import Findings
-from engine.report.tables import sheets, tables_bytes
+from engine.report.tables import tables_bytes
 from engine.report.write import write_analyst, write_board
 from tests.engine.report.conftest import Case
 
@@ -40,75 +39,11 @@ def written(case: Case, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The board's files without the PDF, which takes seconds."""
     folder = tmp_path_factory.mktemp("member")
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(document_files, "pdf_bytes", lambda html: None)
+        patch.setattr(documents, "why_no_pdf", lambda: "left out by a test")
         names = [path.name for path in write_board(case.study, case.realisation, folder)]
     assert sorted(names) == sorted(path.name for path in folder.iterdir())
     assert names == ["memo.docx", "memo.html", "tables.xlsx", "slides.pptx", "board.json"]
     return folder
-
-
-class Page(HTMLParser):
-    """Texts of every section, pictures and header cells."""
-
-    def __init__(self, text: str) -> None:
-        super().__init__()
-        self.sections: list[list[str]] = []
-        self.alts: list[str | None] = []
-        self.tags: list[str] = []
-        self.feed(text)
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self.tags.append(tag)
-        if tag == "section":
-            self.sections.append([])
-        if tag == "img":
-            self.alts.append(dict(attrs).get("alt"))
-            assert (dict(attrs)["src"] or "").startswith("data:image/png;base64,")
-        assert tag not in ("script", "link", "iframe")
-
-    def handle_data(self, data: str) -> None:
-        if self.sections and data.strip():
-            self.sections[-1].append(data.strip())
-
-
-@pytest.mark.slow
-def test_the_html_memo_has_every_section_and_describes_every_picture(written: Path):
-    text = (written / "memo.html").read_text(encoding="utf-8")
-    page = Page(text)
-    assert [part[0] for part in page.sections] == list(SECTIONS)
-    assert all(len(" ".join(part[1:])) > 60 for part in page.sections)
-    assert len(page.alts) == 1
-    assert all(alt and len(alt) > 60 for alt in page.alts)
-    assert text.startswith("<!DOCTYPE html>") and '<html lang="en">' in text
-    assert page.tags.count("thead") == page.tags.count("caption")
-    assert not re.search(r"https?://", text)
-    assert not re.search(r"\b(TBD|TODO|lorem|nan|placeholder)\b|>None<", re.sub(r"base64,[^\"]+", "", text))
-
-
-@pytest.mark.slow
-def test_the_docx_memo_has_every_section_header_rows_and_alt_texts(written: Path):
-    import docx
-
-    made = docx.Document(str(written / "memo.docx"))
-    heads = [p.text for p in made.paragraphs if p.style and p.style.name == "Heading 1"]
-    assert heads == list(SECTIONS)
-    body = list(made.element.body)
-    texts = ["".join(t.text or "" for t in e.iter("{*}t")) for e in body]
-    places = [i for i, text in enumerate(texts) if text in SECTIONS]
-    for begin, end in zip(places, [*places[1:], len(body)], strict=True):
-        assert len("".join(texts[begin + 1 : end])) > 60
-    pictures = made.element.xpath("//wp:docPr")
-    assert len(pictures) == 1
-    assert all(len(p.get("descr", "")) > 60 for p in pictures)
-    grids = made.element.xpath("//w:tbl[w:tblPr/w:tblDescription]")
-    assert grids and all(g.xpath("./w:tr[1]/w:trPr/w:tblHeader") for g in grids)
-    blanks = [text for text in texts if BLANK in text]
-    assert len(blanks) == 1 and blanks[0].endswith(f"Signed for the board{BLANK}Date{BLANK}")
-    assert (made.core_properties.author, made.core_properties.comments, made.core_properties.last_modified_by) == (
-        "",
-        "",
-        "",
-    )
 
 
 @pytest.mark.slow
@@ -144,43 +79,6 @@ def test_no_member_file_holds_an_internal_name(written: Path, case: Case):
             assert b"private-study-name" not in content and b"secret-source-name" not in content
 
 
-@pytest.mark.slow
-def test_the_same_findings_give_the_same_bytes(written: Path, case: Case, tmp_path: Path, monkeypatch):
-    monkeypatch.setattr(document_files, "pdf_bytes", lambda html: None)
-    write_board(case.study, case.realisation, tmp_path)
-    for path in written.iterdir():
-        assert path.read_bytes() == (tmp_path / path.name).read_bytes(), path.name
-
-
-@pytest.mark.slow
-def test_slides_hold_pictures_and_no_charts(written: Path):
-    from pptx import Presentation
-
-    made = Presentation(str(written / "slides.pptx"))
-    slides = list(made.slides)
-    assert 5 <= len(slides) <= 7
-    pictures = [shape for slide in slides for shape in slide.shapes if shape.shape_type == 13]
-    assert len(pictures) == 3
-    assert all(p._element.nvPicPr.cNvPr.get("descr") for p in pictures)
-    assert not any(shape.has_chart for slide in slides for shape in slide.shapes)
-    for slide in slides:
-        texts = [shape.text_frame.text for shape in slide.shapes if shape.has_text_frame]
-        assert all(texts) and len(texts) >= 3
-    assert made.core_properties.last_modified_by == made.core_properties.author == ""
-
-
-@pytest.mark.slow
-def test_the_workbook_holds_every_table(written: Path, case: Case):
-    with zipfile.ZipFile(written / "tables.xlsx") as archive:
-        names = re.findall(r'<sheet name="([^"]+)"', archive.read("xl/workbook.xml").decode())
-        assert names == list(sheets(case.findings))
-        for k, (header, rows) in enumerate(sheets(case.findings).values(), 1):
-            sheet = archive.read(f"xl/worksheets/sheet{k}.xml").decode()
-            assert sheet.count("<row ") == len(rows) + 1
-            assert header and rows
-    assert {"Percentages weighted", "Means", "Correlations", "Coefficients", "Table 1"} <= set(names)
-
-
 def test_the_board_sees_the_extent_and_the_analyst_the_names(case: Case, written: Path, tmp_path: Path):
     analyst = [path.name for path in write_analyst(case.study, case.realisation, tmp_path)]
     assert analyst == ["annex-b-analyst.docx", "annex-b-analyst.html"]
@@ -208,7 +106,7 @@ SIGNS = "=1+1 <a href='http://evil.example'>a</a> <img src='http://evil.example/
 def hostile(findings: Findings) -> Findings:
     """The same findings with signs before every name, level and free text of the plan."""
     names = {a.name for a in findings.design.attributes}
-    names |= {level for table in findings.utility.tables for row in table.rows for level in row.levels}
+    names |= {label for figure in findings.utility.figures for label in (figure.group, figure.what) if label}
 
     def changed(value: Any) -> Any:
         if isinstance(value, dict):
