@@ -106,7 +106,7 @@ SIGNS = "=1+1 <a href='http://evil.example'>a</a> <img src='http://evil.example/
 def hostile(findings: Findings) -> Findings:
     """The same findings with signs before every name, level and free text of the plan."""
     names = {a.name for a in findings.design.attributes}
-    names |= {label for figure in findings.utility.figures for label in (figure.group, figure.what) if label}
+    names |= {label for figure in findings.utility.figures for label in (figure.group, figure.what) if ": " in label}
 
     def changed(value: Any) -> Any:
         if isinstance(value, dict):
