@@ -80,17 +80,17 @@ def test_errors_of_weighted_figures_are_those_of_a_weighted_sample(case: Case):
     weights, x, data = _weighted("w"), _weighted("x"), case.realisation.data
     seen = set()
     for f in case.findings.utility.figures:
-        if f.weighted and f.kind == "percentage of one attribute" and f.n > case.study.plan.tolerances.min_n:
+        if f.weighted and f.kind == "percentage of one attribute" and f.n > case.study.plan.tolerances.min_n:  # type: ignore[operator]
             j = data.domain.names.index(f.of)
             is_at_level = data.codes[j] == data.domain.attributes[j].levels.index(f.what)
-            error = 100 * np.sqrt((weights**2 * (is_at_level - f.before / 100) ** 2).sum()) / weights.sum()
+            error = 100 * np.sqrt((weights**2 * (is_at_level - f.before / 100) ** 2).sum()) / weights.sum()  # type: ignore[operator]
         elif f.weighted and f.of == "x by B":
             use = data.codes[1] == data.domain.attributes[1].levels.index(f.group.removeprefix("B: "))
             residuals = (weights * (x - np.average(x, weights=weights * use)))[use]
-            error = np.sqrt((residuals**2).sum() * f.n / (f.n - 1)) / weights[use].sum()
+            error = np.sqrt((residuals**2).sum() * f.n / (f.n - 1)) / weights[use].sum()  # type: ignore[operator]
         else:
             continue
-        assert f.errors == pytest.approx(abs(f.after - f.before) / error) and f.se == pytest.approx(error)
+        assert f.errors == pytest.approx(abs(f.after - f.before) / error) and f.se == pytest.approx(error)  # type: ignore[operator]
         seen.add(f.kind)
     assert seen == {"percentage of one attribute", "mean"}
 

@@ -37,7 +37,9 @@ def test_its_slides_are_the_first_four_sections(page: str) -> None:
 
 def test_the_risk_that_decides_has_its_counts(case: Case) -> None:
     """They are those of the records, of the share that the limit is on."""
+    assert case.findings.sheet is not None
     facts, exposed = case.findings.sheet.decided_by, case.findings.exposure
+    assert facts.counted_before is not None and facts.counted_after is not None and facts.after is not None
     assert (facts.counted_before.part, facts.counted_before.of) == (exposed.small_before, 240)
     assert facts.counted_after.part == exposed.unaltered_after
     assert facts.counted_after.part / facts.counted_after.of == pytest.approx(facts.after)
@@ -50,6 +52,7 @@ def test_the_risk_that_decides_has_its_counts(case: Case) -> None:
 
 def test_cells_by_size_add_up_to_the_small_cells(case: Case) -> None:
     exposed = case.findings.exposure
+    assert case.findings.sheet is not None
     small = [row for row in case.findings.sheet.sizes if row.size < exposed.fewest]
     assert sum(row.before for row in small) == exposed.small_before
     assert sum(row.unaltered for row in small) == exposed.unaltered_after
@@ -59,6 +62,7 @@ def test_cells_by_size_add_up_to_the_small_cells(case: Case) -> None:
 def test_neighbours_are_told_by_what_differs(case: Case) -> None:
     own, *others = sheet.choices(case.findings)
     assert own.kind == "proposed" and own.letter == "A" and others
+    assert case.findings.sheet is not None
     names = case.findings.sheet.candidates.settings
     for other in others:
         base, row = (sheet.lettered(case.findings, letter).settings for letter in ("A", other.letter))

@@ -144,7 +144,7 @@ def test_every_tally_counted_again_from_records(which: str, request: pytest.Fixt
     coefficients = tallies["regression coefficients"]
     rows = [figure for figure in release.findings.utility.figures if figure.kind == "coefficient"]
     assert coefficients.compared == coefficients.eligible == len(rows) and coefficients.unchangeable == 0
-    assert coefficients.flagged == sum(row.flagged for row in rows)
+    assert coefficients.flagged == sum(row.flagged for row in rows)  # type: ignore[misc]
     if which == "strict":
         flagged, by_change, by_errors = (
             sum(getattr(t, name) for t in recounted.values()) for name in ("flagged", "by_change", "by_errors")

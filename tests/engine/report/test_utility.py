@@ -28,8 +28,8 @@ def test_percentages_weighted_and_not(case: Case):
             assert f.before == pytest.approx(100 * by[here].sum() / by.sum())
             assert f.after == pytest.approx(100 * by[there].sum() / by.sum())
             assert (f.n, f.n_after) == (here.sum(), there.sum())
-            assert f.relative == pytest.approx((f.after - f.before) / f.before)
-            assert f.flagged == (here.sum() > 45 and abs(f.relative) > 0.1)
+            assert f.relative == pytest.approx((f.after - f.before) / f.before)  # type: ignore[operator]
+            assert f.flagged == (here.sum() > 45 and abs(f.relative) > 0.1)  # type: ignore[arg-type]
 
 
 def test_means(case: Case):
@@ -42,8 +42,8 @@ def test_means(case: Case):
     got = figures["x by B", level]
     assert got.before == pytest.approx(x[old[:, 1] == code].mean())
     assert got.after == pytest.approx(x[new[:, 1] == code].mean())
-    assert got.se == pytest.approx(x[old[:, 1] == code].std(ddof=1) / np.sqrt(got.n))
-    assert got.errors == pytest.approx(abs(got.after - got.before) / got.se)
+    assert got.se == pytest.approx(x[old[:, 1] == code].std(ddof=1) / np.sqrt(got.n))  # type: ignore[arg-type]
+    assert got.errors == pytest.approx(abs(got.after - got.before) / got.se)  # type: ignore[operator]
 
 
 def test_associations_against_scipy(case: Case):
