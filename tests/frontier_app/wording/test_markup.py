@@ -22,6 +22,7 @@ from tests import sources
 
 SOURCES = sorted(Path(frontier_app.__file__).parent.rglob("*.py"))
 NO_TEXT = {
+    "image": "its title stands above it",
     "columns": "no text",
     "container": "no text",
     "divider": "no text",
