@@ -13,7 +13,6 @@ from engine.data.microdata import RawColumn, RawTable
 from engine.decision.choice import choose
 from engine.models.record_release import RecordRelease
 from engine.plan import AttributePlan, DataPlan, DecisionPlan, Plan, SpacePlan
-from engine.plan.mechanism import MechanismPlan
 from engine.release.records import ReleasedTable
 from engine.report.build_findings import findings
 from engine.report.describe import remade
@@ -22,26 +21,6 @@ from engine.report.findings import Findings
 from engine.study.map_reader import risk_utility_map
 from engine.sweeps.sweep import sweep
 from tests.engine.report.conftest import Case, N, case_of, plan_of, raw_table
-
-
-@pytest.mark.slow
-def test_runs_of_a_method_that_alters_now_more_now_fewer_are_counted_each(tmp_path: Path):
-    mechanisms = (MechanismPlan("rds", (("s", ("10",)), ("rate", ("0.2",)))),)
-    plan = plan_of(
-        mechanisms=mechanisms, keys=("A", "C"), measures=("small_cells[n_rule=20]", "hellinger"), analyses=()
-    )
-    case = case_of(tmp_path, plan)
-    counts = []
-    for replicate in range(1, 13):
-        realisation = remade(case.study, raw_table(), case.study.scenarios[0].label, replicate)
-        release = RecordRelease(ReleasedTable(realisation.data), realisation.tables, plan, realisation.spec)
-        counts.append(exposure(release, plan, 20).unaltered_after or 0)
-    spread = case.findings.map.spreads[0]
-    assert (spread.least, spread.most) == (min(counts), max(counts))
-    assert spread.mean == pytest.approx(float(np.mean(counts)))
-    assert case.findings.measures[0].mean == spread.mean
-    error = float(np.std(counts, ddof=1) / np.sqrt(12))
-    assert case.findings.measures[0].se == pytest.approx(error)
 
 
 def _findings(tmp_path: Path, levels: int) -> tuple[Findings, int]:

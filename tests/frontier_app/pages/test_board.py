@@ -10,7 +10,6 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from streamlit.proto.Metric_pb2 import Metric as MetricProto
 from streamlit.testing.v1 import AppTest
 
 from engine.decision.choice import choose
@@ -240,24 +239,6 @@ def test_hostile_texts_of_a_bundle_stay_text(swept: Callable[..., Workspace], tm
     assert "\n# big" not in said and "\n1. one" not in said
     assert r"1\. see" in words(made)  # no list within a list
     assert "<a " not in board_map.board_map(hostile, dark=False).to_json()
-
-
-@pytest.mark.slow
-def test_a_count_that_falls_while_its_share_rises_is_no_gain_on_the_board(swept: Callable[..., Workspace]):
-    at = swept("fair", rates=["0.01", "0.6"])
-    assert at.study is not None
-    with Study.open(at.study) as study:
-        view = risk_utility_map(study)
-        up = [i for i in range(len(view.scenarios)) if view.riskier_than_original[i]]
-        place = next(i for i in up if view.scenarios[i].spec.rate == "0.6")
-        choose(study, view, "it serves", candidate=view.scenarios[place].label)
-    made = board(at)
-    said = words(made)
-    (shown,) = [m for m in made.metric if m.label == "Unaltered records in small cells"]
-    assert shown.delta.startswith("-") and shown.proto.color == MetricProto.MetricColor.GRAY
-    assert "only because altered ones are not counted any more" in "".join(one.value for one in made.warning)
-    assert "The number is lower only because altered records are not counted any more" in said
-    assert "fewer exposed records alone do not make a release safer" in said
 
 
 @pytest.mark.slow
