@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from engine.common.wording import plural
+from engine.study.ledger import BoundOrigin
 
 if TYPE_CHECKING:
     from engine.report.facts import Approved
@@ -88,28 +89,34 @@ def fresh_result_words(within: int, runs: int) -> str:
 class Recommended:
     """A recommendation in the log: the ``letter`` of the candidate (empty: it has none), whether a bound on risk picked
     it (``by_bound``) or the straight trade-off (``by_slope``), the ``bound`` in words (empty where it is not told),
-    whether it is ``late``, set when results could be seen, whether it ``replaces`` an earlier recommendation and, with
-    the reason ``why``, whether a later one replaces it (``replaced``)."""
+    its ``origin``, whether it ``replaces`` an earlier recommendation and, with the reason ``why``, whether a later one
+    replaces it (``replaced``)."""
 
     letter: str
     by_bound: bool = False
     by_slope: bool = False
     bound: str = ""
-    late: bool = False
+    origin: BoundOrigin = BoundOrigin.FIXED
     replaces: bool = False
     replaced: bool = False
     why: str = ""
+
+
+_WHOSE = {
+    BoundOrigin.FIXED: "the plan's bound on risk",
+    BoundOrigin.CHOSEN: "a bound on risk that was set only then, after results were seen",
+    BoundOrigin.CHANGED: "a bound on risk that was set in a change of the plan, after results could be seen",
+    BoundOrigin.AFTER_EARLIER: "the plan's bound on risk, set after results of an earlier study could be seen",
+}
 
 
 def chosen_words(chosen: Recommended) -> str:
     """A recommendation as the board reads it: of which candidate, by which rule, and what became of it."""
     rule = "by judgement and by no rule"
     if chosen.bound:
-        late = "a bound on risk that was set only then, after results were seen"
-        whose = late if chosen.late else "the plan's bound on risk"
-        rule = f"within {whose}: {chosen.bound}"
+        rule = f"within {_WHOSE[chosen.origin]}: {chosen.bound}"
     elif chosen.by_bound:
-        rule = "within another bound on risk than the last one"
+        rule = "within a bound on another risk measure"
     elif chosen.by_slope:
         rule = "by a straight trade-off between risk and utility"
     candidate = f"candidate {chosen.letter}" if chosen.letter else "a candidate without a letter"

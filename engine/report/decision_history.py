@@ -128,20 +128,18 @@ def log_rows(context: ReportContext) -> tuple[tuple[str, str], ...]:
 def _recommended(context: ReportContext) -> dict[int, str]:
     """The recommendations in the words of the log, by the numbers of their entries."""
     choices, chosen = context.study.choices.all(), [e for e in entries(context.study) if e.event == "chosen"]
-    record = context.choice.record if context.choice else {}
-    last, risk, words = record.get("bound"), record.get("risk"), {}
+    risk, words = context.choice.record.get("risk") if context.choice else None, {}
     for place, entry in enumerate(chosen):
         choice = choices[int(entry.detail["choice"]) - 1]
         bound, is_replaced = choice.record.get("bound"), place < len(chosen) - 1
-        # another bound than the one that counts would say more of the share behind a count than was tried
-        told = float(bound) if bound is not None and bound == last and choice.record.get("risk") == risk else None
+        told = float(bound) if bound is not None and choice.record.get("risk") == risk else None
         words[entry.number] = chosen_words(
             Recommended(
                 letter=context.redact.letters.get(choice.label, ""),
                 by_bound=bound is not None,
                 by_slope=choice.record.get("slope") is not None,
                 bound="" if told is None else bound_words(context, told),
-                late=told is not None and bound_origin(context.study, told) is BoundOrigin.CHOSEN,
+                origin=BoundOrigin.FIXED if told is None else bound_origin(context.study, told),
                 replaces=place > 0,
                 replaced=is_replaced,
                 why=context.redact(choice.why),

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from engine.decision.choice import choose
-from engine.plan import AboutPlan, SpacePlan
+from engine.plan import AboutPlan, DecisionPlan, SpacePlan
 from engine.report.build_findings import findings
 from engine.report.change_log import (
     CHANGE_TEXTS,
@@ -36,6 +36,7 @@ from engine.report.redaction import Redactor
 from engine.study.decision_log import entries
 from engine.study.keys import read_key
 from engine.study.map_reader import risk_utility_map
+from engine.study.plan_changes import change_plan
 from engine.study.study import Study
 from engine.sweeps.remake import Remade
 from engine.sweeps.sweep import recheck
@@ -94,8 +95,18 @@ def test_the_recommendation_in_the_log_names_its_bound_and_when_it_was_set(tmp_p
     texts = [text for _, text in rows[-3:]]
     assert [text.endswith(replaced) for text in texts] == [True, True, False]
     assert [reason in text for text in texts] == [False, True, True]
-    assert texts[1].count("the bound") and "within another bound on risk than the last one." in texts[1]
+    assert "that was set only then, after results were seen: at most 40 %" in texts[1], "told with its figure"
     assert texts[2].endswith(f"{reason}the plan's bound.")
+
+
+@pytest.mark.slow
+def test_a_bound_that_the_plan_did_not_fix_before_results_is_not_called_the_plans_alone(tmp_path: Path) -> None:
+    case = case_of(tmp_path, plan_of(analyses=(), decision=DecisionPlan(max_risk="0.4")))
+    change_plan(case.study, replace(case.study.plan, decision=DecisionPlan(max_risk="0.5")))
+    choose(case.study, risk_utility_map(case.study), "the plan's bound", max_risk=0.5)
+    rows = log_rows(report_context(case.study, remade_of(case.study)))
+    assert "set in a change of the plan, after results could be seen: at most 50 %" in rows[-1][1]
+    assert "the plan's bound on risk" not in rows[-1][1]
 
 
 @pytest.mark.slow
