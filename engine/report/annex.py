@@ -11,15 +11,14 @@ import numpy as np
 from engine.mechanisms import amount
 from engine.release.results import NoteKind, RunStatus
 from engine.report.context import report_context
+from engine.report.documents import html
 from engine.report.extent import extent
-from engine.report.template_reader import document
 from engine.report.unit_counts import units_changed
 from engine.study.decision_log import EVENTS, entries
 from engine.study.ledger import Ledger, ledger_of, ledger_sentences
 
 if TYPE_CHECKING:
     from engine.report.context import ReportContext
-    from engine.report.document import Document
     from engine.study.study import Study
     from engine.sweeps.remake import Remade
 
@@ -27,7 +26,7 @@ _MOST = 200
 _GROUPS = 40
 
 
-def analyst_sections(study: Study, realisation: Remade) -> Document:
+def analyst_sections(study: Study, realisation: Remade) -> str:
     """Annex B: names, specs and figures of the candidates, the runs of the chosen one, notes and the log."""
     context, spec = report_context(study, realisation), realisation.spec
     frontier, facts = context.view.frontier().tolist(), extent(realisation, study.plan)
@@ -61,7 +60,7 @@ def analyst_sections(study: Study, realisation: Remade) -> Document:
         "groups_shown": facts.groups[:_GROUPS],
         "levels": facts.levels,
     }
-    return document("annex_analyst.txt", names)
+    return html("annex_analyst.html", **names)
 
 
 def _candidate(context: ReportContext, index: int) -> tuple[Any, ...]:

@@ -87,7 +87,8 @@ _VOID = re.compile(r"></(?:meta|col|img)>")
 def html(template: str, **values: Any) -> str:
     """Return the self-contained page of a template of ``templates/``.
 
-    A ``<col>`` states its width beside the others (``width="2.5"``) and may have the class ``number``, which its cells
+    Paragraphs and lists without words are left out; a ``<dd>`` without words is a line to be filled in by hand.  A
+    ``<col>`` states its width beside the others (``width="2.5"``) and may have the class ``number``, which its cells
     inherit; an ``<img>`` may state its share of the width (``width="60%"``).
 
     Raises:
@@ -100,13 +101,16 @@ def html(template: str, **values: Any) -> str:
         line = text.strip().split("\n")[error.position[0] - 1].strip()
         raise EngineError(f"the template '{template}' is not well formed: {error} ('{line[:80]}')") from error
     _check(template, root)
+    _without_empty(root)
     for table in root.iter("table"):
         _align(template, table)
     for image in root.iter("img"):
         image.set("style", f"width:{image.attrib.pop('width', '100%')}")
-    for span in root.iter("span"):
-        if "blank" in _classes(span):
-            span.text = BLANK
+    for element in root.iter():
+        if "blank" in _classes(element) or (
+            element.tag == "dd" and not len(element) and not (element.text or "").strip()
+        ):
+            element.text = BLANK
     head, titles = (
         root.find("head"),
         {p.get("class"): "".join(p.itertext()).strip() for p in root.iterfind(".//header/p")},
@@ -120,6 +124,20 @@ def html(template: str, **values: Any) -> str:
         css = css.replace(f"@{name}@", _css_string(titles.get(name, "")))
     page = ElementTree.tostring(root, encoding="unicode", short_empty_elements=False)
     return f"<!DOCTYPE html>\n{_VOID.sub('/>', page).replace('@style@', css.strip())}\n"
+
+
+def lines(template: str, **values: Any) -> list[str]:
+    """Return the paragraphs of a template that has nothing else, as plain text."""
+    root = ElementTree.fromstring(f"<main>{html_of(FOLDER / template, values)}</main>")
+    _check(template, root)
+    return [text for paragraph in root if (text := _words(paragraph))]
+
+
+def _without_empty(element: Element) -> None:
+    for child in list(element):
+        _without_empty(child)
+        if child.tag in ("p", "ul", "ol", "dl", "section") and not len(child) and not (child.text or "").strip():
+            element.remove(child)
 
 
 def _css_string(text: str) -> str:

@@ -11,16 +11,15 @@ from engine.decision.states import decision_status
 from engine.plan.unstated import unstated
 from engine.report.candidate_rows import candidate_words, extents_tried
 from engine.report.decision_pages import BANNER
+from engine.report.documents import html, lines
 from engine.report.ledger_words import earlier_sentences, ledger_facts, ledger_summary
 from engine.report.logged import history
 from engine.report.parameters import parameters
 from engine.report.redaction import Redactor
 from engine.report.sentences import headline
-from engine.report.template_reader import document, texts
 
 if TYPE_CHECKING:
     from engine.frontier.risk_utility_map import RiskUtilityMap
-    from engine.report.document import Document
     from engine.study.study import Study
 
 
@@ -29,7 +28,7 @@ def reason(study: Study, why: str) -> str:
     return Redactor.of(study, {})(why)
 
 
-def no_release_memo(study: Study, view: RiskUtilityMap) -> Document:
+def no_release_memo(study: Study, view: RiskUtilityMap) -> str:
     """The memo of a decision to release nothing, with the first page in the form of every memo.
 
     ``view`` is the map under the plan's measures.  Raises :class:`UsageError` where something else was decided.
@@ -59,7 +58,7 @@ def no_release_memo(study: Study, view: RiskUtilityMap) -> Document:
         ),
         "unstated": [entry.title for entry in unstated(plan)],
     }
-    return document("no_release_memo.txt", names)
+    return html("no_release_memo.html", **names)
 
 
 def considered(study: Study, view: RiskUtilityMap) -> list[str]:
@@ -84,4 +83,4 @@ def considered(study: Study, view: RiskUtilityMap) -> list[str]:
             for spec in (view.scenarios[index].spec for index in indices)
         ],
     }
-    return texts("no_release.txt", names)
+    return lines("no_release.html", **names)

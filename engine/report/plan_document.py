@@ -19,12 +19,10 @@ from engine.release.spec import RANDOM_SWAP, percent
 from engine.report import parameters as in_words
 from engine.report.decision_pages import BANNER
 from engine.report.describe import occupancy
-from engine.report.docx_file import docx_bytes
-from engine.report.html_file import html_text
+from engine.report.documents import docx, html, pdf
 from engine.report.plan_counts import NO_DATA, at_most, candidates_words
 from engine.report.public_wording import methods_paragraph
 from engine.report.redaction import Redactor, meaning_of, title_of
-from engine.report.template_reader import document
 from engine.report.utility import model_rows
 from engine.sweeps.adaptive import most_runs
 from engine.sweeps.warnings import release_warnings, torn_units
@@ -37,18 +35,14 @@ if TYPE_CHECKING:
     from engine.measures.base import Kind
     from engine.plan import AttributePlan, MechanismPlan, Plan
     from engine.release.parameter import Parameter
-    from engine.report.document import Document
     from engine.report.plan_counts import PlanCounts
 
-FORMATS: dict[str, Callable[[Document], bytes]] = {
-    ".docx": docx_bytes,
-    ".html": lambda document: html_text(document).encode(),
-}
-"""What makes the file's content, by its ending."""
+FORMATS: dict[str, Callable[[str], bytes]] = {".docx": docx, ".html": str.encode, ".pdf": pdf}
+"""The writers of a page, by the ending of the file."""
 
 
-def plan_document(plan: Plan, counts: PlanCounts | None = None) -> Document:
-    """The document; ``counts`` are those of the data.
+def plan_document(plan: Plan, counts: PlanCounts | None = None) -> str:
+    """The page; ``counts`` are those of the data.
 
     A damaged lock is an :class:`EngineError`, an unknown measure or mechanism a :class:`UsageError`.
     """
@@ -68,7 +62,7 @@ def plan_document(plan: Plan, counts: PlanCounts | None = None) -> Document:
             if not declared.by_roles or declared.grid  # the random swap as published stands among the candidates
         ],
     }
-    return document("plan.txt", names)
+    return html("plan.html", **names)
 
 
 def judged(plan: Plan, calls: tuple[MeasureCall, ...]) -> tuple[MeasureCall | None, MeasureCall | None]:
@@ -241,13 +235,13 @@ def _public(plan: Plan, redact: Redactor) -> dict[str, Any]:
     }
 
 
-def document_bytes(document: Document, form: str) -> bytes:
-    """The file's content in one of :data:`FORMATS`; equal documents give equal bytes."""
-    return FORMATS[form](document)
+def document_bytes(page: str, form: str) -> bytes:
+    """Return a page in one of :data:`FORMATS`; equal pages give equal bytes."""
+    return FORMATS[form](page)
 
 
-def write_plan_document(document: Document, path: Path) -> None:
-    """Write the document in the format that the file's name ends in.
+def write_plan_document(page: str, path: Path) -> None:
+    """Write a page in the format that the file's name ends in.
 
     It appears whole or not at all; an existing file and another ending are refused.
     """
@@ -256,4 +250,4 @@ def write_plan_document(document: Document, path: Path) -> None:
     if path.exists():
         raise UsageError(f"'{path.name}' exists already; name another file", Remedy.OUTPUT)
     with writing(path):
-        write_private(path, document_bytes(document, path.suffix.lower()))
+        write_private(path, document_bytes(page, path.suffix.lower()))

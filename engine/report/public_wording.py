@@ -1,11 +1,11 @@
-"""The paragraph on methods for the public; its words are in ``templates/methods.txt``."""
+"""The paragraph on methods for the public; its words are in ``templates/methods.html``."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 from engine.common.wording import plural
-from engine.report.template_reader import texts
+from engine.report.documents import lines
 
 if TYPE_CHECKING:
     from engine.report.facts import Exposure
@@ -22,7 +22,7 @@ def methods_paragraph(*, title: str, extent: str, wording: str, swap: bool, n_ta
     """
     names = {"title": title, "extent": extent, "wording": wording, "swap": swap, "n_tables": n_tables}
     names["new_ids"] = new_ids
-    return " ".join(" ".join(texts("methods.txt", names)).split())
+    return " ".join(lines("methods.html", **names))
 
 
 def match_words(exposure: Exposure, is_exactly_none: bool = False) -> str:

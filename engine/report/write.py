@@ -6,10 +6,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from engine.plan.places import places_of
+from engine.report import documents
 from engine.report.annex import analyst_sections
 from engine.report.build_findings import findings
 from engine.report.circulating import write_circulating
-from engine.report.document_files import write_document
 from engine.report.member import write_findings
 from engine.report.places import place_changes
 from engine.report.tables import places_bytes
@@ -45,4 +45,4 @@ def write_copy(study: Study, realisation: Remade, folder: str | Path, order: np.
 
 def write_analyst(study: Study, realisation: Remade, folder: str | Path) -> list[Path]:
     """Annex B, for the analyst: every candidate under its own name, runs, notes and the decision log (DOCX, HTML)."""
-    return write_document(analyst_sections(study, realisation), Path(folder), "annex-b-analyst")
+    return documents.write(analyst_sections(study, realisation), Path(folder), "annex-b-analyst")

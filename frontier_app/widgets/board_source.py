@@ -10,7 +10,7 @@ from pathlib import Path
 from engine.decision.states import decision_status
 from engine.report.build_findings import findings
 from engine.report.describe import remade
-from engine.report.docx_file import docx_bytes
+from engine.report.documents import docx
 from engine.report.findings import Findings, read_board
 from engine.report.no_release import considered, no_release_memo, reason
 from engine.study.map_reader import risk_utility_map
@@ -42,7 +42,7 @@ class NoRelease:
 
 def _memo(path: Path) -> bytes:
     with Study.open(path) as study:
-        return docx_bytes(no_release_memo(study, risk_utility_map(study)))
+        return docx(no_release_memo(study, risk_utility_map(study)))
 
 
 def has_copy() -> bool:

@@ -13,12 +13,12 @@ from engine.measures import call
 from engine.measures.planned import comparable_calls, deciding_column, planned_calls, releases_several_tables
 from engine.mechanisms import mechanism
 from engine.plan import DecisionPlan, MechanismPlan, Plan
-from engine.report.html_file import html_text
 from engine.report.plan_document import plan_document
 from engine.study.map_reader import objective_indices, planned_risk, risk_utility_map
 from engine.sweeps.sweep import sweep
 from tests.engine.report.conftest import plan_of as survey_plan
 from tests.engine.report.conftest import raw_table
+from tests.engine.report.pages import text_of
 from tests.engine.small_studies import keyed, plan_of
 
 TWO = (MechanismPlan("maps", (("w0", ("0.5",)), ("s", ("3",)), ("D", ("2",)))),)
@@ -108,11 +108,11 @@ def test_a_study_without_the_joint_risk_is_read_as_it_was():
 def test_the_plan_document_says_what_judges_the_tables():
     jointly = "judges all of them jointly"
     plan = plan_of(mechanisms=TWO)
-    assert jointly in html_text(plan_document(plan))
+    assert jointly in text_of(plan_document(plan))
     named = replace(plan, decision=DecisionPlan(risk="small_cells"))
-    assert jointly not in html_text(plan_document(named))
-    assert "understates what such an intruder learns" in html_text(plan_document(named))
-    assert "Several tables are released together" not in html_text(plan_document(plan_of()))
+    assert jointly not in text_of(plan_document(named))
+    assert "understates what such an intruder learns" in text_of(plan_document(named))
+    assert "Several tables are released together" not in text_of(plan_document(plan_of()))
 
 
 def test_only_what_the_plan_names_and_the_joint_risk_may_be_compared():

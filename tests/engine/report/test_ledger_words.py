@@ -13,13 +13,13 @@ from engine.decision.states import withhold
 from engine.plan import DecisionPlan
 from engine.plan.lock import lock
 from engine.report import ledger_words
-from engine.report.document import Entries
 from engine.report.ledger_facts import EarlierFacts, LedgerFacts
 from engine.report.ledger_words import earlier_sentences, ledger_summary
 from engine.report.no_release import no_release_memo
 from engine.study.map_reader import risk_utility_map
 from engine.sweeps.sweep import sweep
 from tests.engine.report.conftest import Case, case_of, plan_of, raw_table
+from tests.engine.report.pages import entries_of, tree
 
 AFTER = "the bound was set after results of an earlier study of the same data could be seen"
 
@@ -57,7 +57,7 @@ def test_two_submissions_differ_in_what_came_before(after_another: Case) -> None
 def test_the_memo_of_no_release_tells_it_too(after_another: Case) -> None:
     withhold(after_another.study, "A. Analyst", "too risky")
     made = no_release_memo(after_another.study, risk_utility_map(after_another.study))
-    rows = dict(next(element for element in made.sections[0].elements if isinstance(element, Entries)).rows)
+    rows = entries_of(next(tree(made).iter("dl")))
     assert "had been seen in an earlier study of the same data" in rows["Fixed beforehand"]
 
 

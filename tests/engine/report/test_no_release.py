@@ -9,11 +9,10 @@ import pytest
 
 from engine.common.errors import UsageError
 from engine.decision.states import withhold
-from engine.report.document import Entries
-from engine.report.html_file import html_text
 from engine.report.no_release import considered, no_release_memo, reason
 from engine.study.map_reader import risk_utility_map
 from tests.engine.report.conftest import case_of, plan_of
+from tests.engine.report.pages import entries_of, sections, text_of
 
 pytestmark = pytest.mark.slow
 
@@ -41,10 +40,11 @@ def test_its_memo_has_the_form_of_every_memo_and_only_of_such_a_decision(tmp_pat
         no_release_memo(study, view)
     withhold(study, "A. Analyst", f"{view.scenarios[0].label} is too risky")
     made = no_release_memo(study, view)
-    entries = dict(next(element for element in made.sections[0].elements if isinstance(element, Entries)).rows)
+    first, second = sections(made).values()
+    entries = entries_of(next(first.iter("dl")))
     assert [name for name, text in entries.items() if not text] == ["Signed for the board", "Date"]
     assert {"Why", "Risk", "Left out", "Neighbours", "How sure", "Fixed beforehand", "Not stated"} <= set(entries)
-    assert "too risky" in entries["Why"] and made.sections[1].new_page
-    text = html_text(made)
+    assert "too risky" in entries["Why"] and second.get("class") == "new-page"
+    text = text_of(made)
     assert not any(scenario.label in text for scenario in view.scenarios)
     assert not any(f"{100 * float(rate):g} %" in text for rate in study.plan.space.rates)

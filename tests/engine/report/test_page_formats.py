@@ -3,17 +3,31 @@
 from __future__ import annotations
 
 import base64
+import html
 import io
 import re
 import sys
 import zipfile
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import pytest
+from jinja2 import meta
 
 from engine.common.errors import EngineError
+from engine.decision.states import withhold
+from engine.plan.recode import code
 from engine.report import documents
+from engine.report.annex import analyst_sections
+from engine.report.answers import public_wording
+from engine.report.no_release import considered, no_release_memo
+from engine.report.plan_counts import count_plan
+from engine.report.plan_document import plan_document
+from engine.report.template import _environment, html_of
+from engine.study.map_reader import risk_utility_map
+from tests.engine.report.conftest import Case, case_of, raw_table
+from tests.engine.report.pages import sections, text_of
 
 PNG = base64.b64encode(
     bytes.fromhex(
@@ -244,3 +258,57 @@ def test_without_weasyprint_a_pdf_is_refused_with_the_reason(monkeypatch, page) 
             documents.pdf(made)
     finally:
         documents.why_no_pdf.cache_clear()
+
+
+@pytest.fixture
+def filled(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, Mapping[str, Any]]]:
+    """Every template that is filled in, with the values of its names."""
+    made: list[tuple[str, Mapping[str, Any]]] = []
+    filling = html_of
+
+    def recorded(path: Path, names: Mapping[str, Any]) -> str:
+        made.append((path.name, names))
+        return filling(path, names)
+
+    monkeypatch.setattr(documents, "html_of", recorded)
+    return made
+
+
+FRAMES = {"base.html", "macros.html", "parts.html"}
+"""Templates that others extend or import."""
+
+
+@pytest.mark.slow
+def test_every_template_is_filled_in_and_uses_only_names_that_there_are(
+    case: Case, filled: list[tuple[str, Mapping[str, Any]]], tmp_path: Path
+) -> None:
+    """Whether a sample comes by a name or not: what a template uses and does not make itself is looked for."""
+    plan = case.study.plan
+    counts = count_plan(plan, code(raw_table(), plan))
+    pages = [
+        analyst_sections(case.study, case.realisation),
+        plan_document(plan),
+        plan_document(plan, counts),
+    ]
+    assert public_wording(case.findings) and considered(case.study, risk_utility_map(case.study))
+    withheld = case_of(tmp_path, plan).study
+    withhold(withheld, "A. Analyst", "too risky")
+    pages.append(no_release_memo(withheld, risk_utility_map(withheld)))
+    assert all(len(text_of(section)) > 60 for made in pages for section in sections(made).values())
+    assert {name for name, _ in filled} | FRAMES == {path.name for path in documents.FOLDER.glob("*.html")}
+    environment = _environment(documents.FOLDER, html.escape)
+    for name, names in filled:
+        text = (documents.FOLDER / name).read_text(encoding="utf-8")
+        assert meta.find_undeclared_variables(environment.parse(text)) <= {*names, "self", "parts"}, name
+
+
+def test_paragraphs_without_words_and_lists_without_items_are_left_out(page) -> None:
+    made = page("<p>{{ '' }}</p><ul></ul><dl></dl><p>x</p><dl><dt>Date</dt><dd>{{ '' }}</dd></dl>")
+    body = made.partition("<main>")[2]
+    assert body.count("<p>") == 1 and "<ul" not in body and body.count("<dl>") == 1 and documents.BLANK in body
+
+
+def test_paragraphs_alone_are_plain_text(page, tmp_path: Path) -> None:
+    (tmp_path / "lines.html").write_text("{# x #}\n<p>A {{ v }}\n and</p>\n\n<p></p><p>b</p>", encoding="utf-8")
+    page("<p>x</p>")
+    assert documents.lines("lines.html", v="<b> & c") == ["A <b> & c and", "b"]

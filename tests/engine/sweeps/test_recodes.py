@@ -19,7 +19,6 @@ from engine.plan.samples import load
 from engine.release.records import ReleasedTable
 from engine.release.results import RunStatus
 from engine.release.spec import AttributeSpec, ReleaseSpec
-from engine.report.document import Bullets
 from engine.report.plan_counts import count_plan
 from engine.report.plan_document import plan_document
 from engine.study.keys import key_path
@@ -33,6 +32,7 @@ from engine.sweeps.warnings import (
     release_warnings,
 )
 from tests.engine.recoded import BLOCK, apart, survey
+from tests.engine.report.pages import sections, text_of
 from tests.small_tables import Small
 
 
@@ -199,11 +199,11 @@ def test_a_column_that_tells_records_apart_is_known_from_the_start(tmp_path: Pat
 
 def test_the_board_reads_what_is_wrong_and_not_how_the_analyst_mends_it(tmp_path: Path) -> None:
     raw, plan = survey(tmp_path, 400, more="INCOME"), apart('[data]\ncarry = ["INCOME"]\n')
-    elements = plan_document(plan, count_plan(plan, code(raw, plan))).sections[1].elements
-    (said,) = (element.items for element in elements if isinstance(element, Bullets))
-    assert len(said) == 2 and all(line.endswith("is refused.") or line.endswith("is so.") for line in said)
-    assert said[0].startswith("Column 'INCOME' is carried and differs") and said[1].startswith("'AGE' decides 'AGEGRP'")
-    assert not any("drop" in line or "File" in line for line in said)
+    page = plan_document(plan, count_plan(plan, code(raw, plan)))
+    told = [text_of(item).strip() for item in sections(page)["1 Data and units"].iter("li")]
+    assert len(told) == 2 and all(line.endswith("is refused.") or line.endswith("is so.") for line in told)
+    assert told[0].startswith("Column 'INCOME' is carried and differs") and told[1].startswith("'AGE' decides 'AGEGRP'")
+    assert not any("drop" in line or "File" in line for line in told)
 
 
 @pytest.mark.slow

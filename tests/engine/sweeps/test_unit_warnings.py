@@ -17,6 +17,7 @@ from engine.plan.recode import code
 from engine.report.plan_document import plan_document
 from engine.sweeps.sweep import open_sweep, plan_problems, ready
 from engine.sweeps.warnings import carried_identifiers, torn_units
+from tests.engine.report.pages import text_of
 from tests.households import CENSUS_PLAN, census_files
 
 START, END = CENSUS_PLAN.index("[[mechanism]]"), CENSUS_PLAN.index("[space]")
@@ -80,7 +81,7 @@ def test_the_plan_document_tells_the_board(raw: RawTable) -> None:
     from engine.report.plan_counts import count_plan
 
     plan = plan_from_toml(ONLY_TOWN)
-    text = str(plan_document(plan, count_plan(plan, code(raw, plan))))
+    text = text_of(plan_document(plan, count_plan(plan, code(raw, plan))))
     assert WORDS.partition("; use")[0] in text and "240 households" in text
 
 
