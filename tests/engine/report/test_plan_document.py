@@ -68,7 +68,6 @@ def full(**parts: object) -> Plan:
     return plan_of(**{**given, **parts})
 
 
-SETTINGS = ("0.0537", "5.37", "0.2113", "21.13", "0.0731", "0.0847", "0.9317")
 
 
 @pytest.fixture(scope="module")
