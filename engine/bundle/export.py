@@ -25,7 +25,7 @@ from engine.plan.context import check_include
 from engine.plan.rate_range import rate_range
 from engine.release.results import RunStatus
 from engine.report.detected import release_verdict
-from engine.report.pdf_file import why_no_pdf
+from engine.report.documents import why_no_pdf
 from engine.report.write import write_board, write_copy
 from engine.study.decision_log import append, entries
 from engine.study.log_seal import WHOLE, seal_words

@@ -1,4 +1,4 @@
-"""Templates of text and of HTML, which Jinja2 fills in; whatever is filled in is text and never form.
+"""Templates of HTML, which Jinja2 fills in; a value is text and never form.
 
 An unknown name, a figure without a filter and a fault in a template are an :class:`EngineError` with the line.
 """
@@ -20,30 +20,11 @@ from engine.common.printable import printable
 from engine.common.wording import listed, lower_first, plural, upper_first
 from engine.report import words
 
-_VALUE = "\x01"  # stands before every value, so that none begins a line as a heading or an item does
-_HIDDEN = str.maketrans("\n\t |", "\x02\x03\x04\x05")  # no value holds these signs: printable() writes them out
-_SHOWN = str.maketrans("\x02\x03\x04\x05", "\n\t |", _VALUE)
-
-
-def text_of(template: Path, names: Mapping[str, Any]) -> str:
-    """Return the text of a template, in which signs of values that could be form are hidden until
-    :func:`values_shown`."""
-    return _filled(template, names, _hidden)
-
-
-def values_shown(text: str) -> str:
-    """Return a part of such a text as it reads."""
-    return text.translate(_SHOWN)
-
 
 def html_of(template: Path, names: Mapping[str, Any]) -> str:
     """Return the page of HTML of a template."""
-    return _filled(template, names, html.escape)
-
-
-def _filled(template: Path, names: Mapping[str, Any], written: Callable[[str], str]) -> str:
     try:
-        return _environment(template.parent, written).get_template(template.name).render(names)
+        return _environment(template.parent).get_template(template.name).render(names)
     except TemplateError as error:
         frames = [(Path(f.filename), f.lineno) for f in traceback.extract_tb(error.__traceback__)]
         positions = [f"'{path.name}', line {line}" for path, line in frames if path.parent == template.parent]
@@ -52,12 +33,12 @@ def _filled(template: Path, names: Mapping[str, Any], written: Callable[[str], s
 
 
 @cache
-def _environment(folder: Path, written: Callable[[str], str]) -> Environment:
+def _environment(folder: Path) -> Environment:
     environment = Environment(
         loader=FileSystemLoader(folder),
         undefined=StrictUndefined,
         autoescape=True,
-        finalize=pass_eval_context(lambda _, value: _value(value, written)),  # with a context constants come here too
+        finalize=pass_eval_context(lambda _, value: _value(value)),  # with a context constants come here too
         trim_blocks=True,
         lstrip_blocks=True,
     )
@@ -65,7 +46,7 @@ def _environment(folder: Path, written: Callable[[str], str]) -> Environment:
     return environment
 
 
-def _value(value: Any, written: Callable[[str], str]) -> Markup:
+def _value(value: Any) -> Markup:
     """What a template writes for a value: text, or a whole number; other figures need a filter."""
     if isinstance(value, Markup):  # what a macro wrote, whose values came here before
         return value
@@ -73,11 +54,7 @@ def _value(value: Any, written: Callable[[str], str]) -> Markup:
         str(value)  # raises, with the name
     if isinstance(value, bool) or not isinstance(value, str | int):
         raise TemplateError(f"{value!r} is neither text nor a whole number; give it a filter such as 'figure'")
-    return Markup(written(printable(value) if isinstance(value, str) else f"{value:,}"))
-
-
-def _hidden(text: str) -> str:
-    return _VALUE + text.translate(_HIDDEN)
+    return Markup(html.escape(printable(value) if isinstance(value, str) else f"{value:,}"))
 
 
 def _joined(parts: Iterable[str], between: str) -> str:

@@ -10,8 +10,7 @@ import pytest
 from engine.bundle import export
 from engine.common.messages import Message
 from engine.data.microdata import RawTable
-from engine.report import documents
-from engine.report.pdf_file import why_no_pdf
+from engine.report.documents import why_no_pdf
 from engine.study.study import Study
 
 pytestmark = pytest.mark.slow  # whole bundles are made
@@ -22,8 +21,7 @@ def test_an_export_says_that_the_pdf_is_missing(
     home: tuple[Path, RawTable], monkeypatch: pytest.MonkeyPatch, tmp_path: Path, tier: str, told: int
 ) -> None:
     monkeypatch.setitem(sys.modules, "weasyprint", None)
-    for why in (why_no_pdf, documents.why_no_pdf):
-        why.cache_clear()
+    why_no_pdf.cache_clear()
     messages: list[Message] = []
     try:
         with Study.open(home[0] / "household.study") as study:
@@ -31,6 +29,5 @@ def test_an_export_says_that_the_pdf_is_missing(
         note = Message("note", f"the memo is not made as a PDF: {why_no_pdf()}")
         assert [message for message in messages if message.kind == "note"] == [note] * told
     finally:
-        for why in (why_no_pdf, documents.why_no_pdf):
-            why.cache_clear()
+        why_no_pdf.cache_clear()
     assert (out / "memo.docx").exists() is bool(told) and not (out / "memo.pdf").exists()

@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from engine.report.pdf_file import pdf_bytes, why_no_pdf
+from engine.common.errors import EngineError
+from engine.report.documents import pdf, why_no_pdf
 
 WARNS = """
 import warnings
@@ -52,7 +53,7 @@ def test_what_the_library_warns_of_stops_nothing(
     weasyprint: Callable[[str], None], capfd: pytest.CaptureFixture[str]
 ) -> None:
     weasyprint(WARNS)
-    assert why_no_pdf() == "" and pdf_bytes("<p>") == b"%PDF made"
+    assert why_no_pdf() == "" and pdf("<p>") == b"%PDF made"
     assert capfd.readouterr() == ("", "")
 
 
@@ -61,6 +62,7 @@ def test_what_is_missing_is_said_in_one_sentence(
     weasyprint: Callable[[str], None], capfd: pytest.CaptureFixture[str], lines: str, remedy: str
 ) -> None:
     weasyprint(lines)
-    assert pdf_bytes("<p>") is None
+    with pytest.raises(EngineError, match=f"no PDF can be made: .*{remedy}"):
+        pdf("<p>")
     assert remedy in why_no_pdf() and "\n" not in why_no_pdf()
     assert capfd.readouterr() == ("", "")

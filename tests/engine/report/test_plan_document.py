@@ -68,8 +68,6 @@ def full(**parts: object) -> Plan:
     return plan_of(**{**given, **parts})
 
 
-
-
 @pytest.fixture(scope="module")
 def member() -> str:
     plan = full()
