@@ -123,6 +123,7 @@ def html(template: str, **values: Any) -> str:
     for name in ("banner", "running", "foot"):
         css = css.replace(f"@{name}@", _css_string(titles.get(name, "")))
     page = ElementTree.tostring(root, encoding="unicode", short_empty_elements=False)
+    page = re.sub(r"(?<=\d) %", "\u00a0%", page)
     return f"<!DOCTYPE html>\n{_VOID.sub('/>', page).replace('@style@', css.strip())}\n"
 
 
@@ -326,30 +327,43 @@ def _rgb(kind: Any, colour: str) -> Any:
 def _column_widths(table: Element, width: float, size: float, margin: float) -> tuple[list[float], float]:
     """Widths of columns in inches that split no word, and the size of letters for which they do not.
 
-    Columns have the shares that the table states; those that are too narrow for their longest word grow at the expense
-    of the others.
+    Columns begin with the shares that the table states.  Columns with more room than their text needs give it to those
+    whose text would wrap, and a column too narrow for its longest word takes from all that are wider than theirs.
     """
-    rows = table.findall("*/tr")
-    columns = table.findall("colgroup/col")
+    rows, columns = table.findall("*/tr"), table.findall("colgroup/col")
     shares = [float(re.sub(r"[^\d.]", "", column.get("style", "")) or 1) for column in columns] or [1.0] * len(rows[0])
-    wide = [width * share / sum(shares) for share in shares]
-    longest = [
-        max((word for row in rows for word in re.split(r"[ -]", _words(row[j]))), key=lambda word: _text_width(word, 1))
-        for j in range(len(wide))
-    ]
-    while True:
-        least = [_text_width(word, size) + margin for word in longest]
-        if sum(least) <= width or size <= 6:
-            break
+    body = table.findall("tbody/tr") or rows
+
+    def widest(rows: Sequence[Element], split: str) -> list[float]:
+        texts = [[line for row in rows for line in _cell_lines(row[j])] for j in range(len(shares))]
+        return [
+            max(_text_width(word, size) for line in own for word in re.split(split, line)) + margin for own in texts
+        ]
+
+    while sum(least := widest(rows, "[ -]")) > width and size > 6:
         size -= 0.5
-    lacking = [j for j, own in enumerate(wide) if own < least[j]]
-    if not lacking:
-        return wide, size
-    spare = [max(0.0, own - need) for own, need in zip(wide, least, strict=True)]
-    needed = sum(least[j] - wide[j] for j in lacking)
-    taken = min(1.0, needed / sum(spare)) if sum(spare) else 0.0
-    grown = [max(own, need) - taken * over for own, need, over in zip(wide, least, spare, strict=True)]
-    return [own * width / sum(grown) for own in grown], size
+    whole = [0.85 * need for need in widest(body, "\n")]  # wrapping does no harm: a likely typeface and no header
+    wide = [width * share / sum(shares) for share in shares]
+    wide = _shifted(wide, whole, [max(0.0, own - need) for own, need in zip(wide, whole, strict=True)])
+    return _shifted(wide, least, [max(0.0, own - need) for own, need in zip(wide, least, strict=True)]), size
+
+
+def _cell_lines(cell: Element) -> list[str]:
+    """The text of a cell, a small line below the others by itself."""
+    lines = [""]
+    for run in _runs(cell):
+        if "under" in run.marks and lines[-1]:
+            lines.append("")
+        lines[-1] += run.text
+    return lines
+
+
+def _shifted(wide: Sequence[float], needed: Sequence[float], spare: Sequence[float]) -> list[float]:
+    """Widths of which the ``spare`` goes to those that are less than ``needed``, as far as it reaches."""
+    lacking = [max(0.0, need - own) for own, need in zip(wide, needed, strict=True)]
+    moved = min(sum(lacking), sum(spare))
+    give, take = (moved / sum(part) if sum(part) else 0.0 for part in (spare, lacking))
+    return [own - give * over + take * lack for own, over, lack in zip(wide, spare, lacking, strict=True)]
 
 
 def _png_of(image: Element) -> bytes:
@@ -370,17 +384,18 @@ _W = "http://schemas.openxmlformats.org/wordprocessingml/2006/main"
 _BLOCK_STYLES = {"h1": "Title", "h2": "Heading1", "h3": "Heading2", "caption": "Caption", "figcaption": "Caption"}
 _PARAGRAPH_STYLES = {name: name.capitalize() for name in ("subtitle", "question", "request", "lead", "note", "warning")}
 _STYLES: tuple[tuple[str, float, str, dict[str, Any]], ...] = (
-    ("Normal", 9.5, INK, {"after": 4}),
-    ("Title", 18, INK, {"bold": True, "after": 3}),
-    ("Subtitle", 10, GREY, {"after": 6}),
-    ("Heading 1", 14, INK, {"bold": True, "before": 10, "after": 3, "next": True}),
-    ("Heading 2", 10.5, INK, {"bold": True, "before": 8, "after": 2, "next": True}),
-    ("Caption", 9.5, INK, {"bold": True, "before": 6, "after": 2, "next": True}),
-    ("Question", 9, BLUE, {"bold": True, "before": 2, "after": 0, "next": True}),
-    ("Request", 12, INK, {"before": 4, "after": 8, "next": False}),
-    ("Lead", 11, INK, {"after": 4, "next": True}),
-    ("Note", 8.5, GREY, {"after": 4}),
-    ("Warning", 9.5, INK, {"bold": True, "before": 2, "after": 4}),
+    ("Normal", 9, INK, {"after": 3}),
+    ("Title", 16, INK, {"bold": True, "after": 3}),
+    ("Subtitle", 9, GREY, {"after": 4}),
+    ("Heading 1", 13, INK, {"bold": True, "before": 8, "after": 2, "next": True}),
+    ("Heading 2", 9.5, INK, {"bold": True, "before": 5, "after": 2, "next": True}),
+    ("Caption", 9, INK, {"bold": True, "before": 4, "after": 1, "next": True}),
+    ("Label", 8, GREY, {"bold": True, "before": 3, "after": 1, "next": True}),
+    ("Question", 8, BLUE, {"bold": True, "before": 2, "after": 0, "next": True}),
+    ("Request", 11, INK, {"before": 3, "after": 5, "next": False}),
+    ("Lead", 9.5, INK, {"after": 3, "next": True}),
+    ("Note", 8, GREY, {"after": 3}),
+    ("Warning", 9, INK, {"bold": True, "before": 2, "after": 3}),
 )
 _COLOURS = {"warn": ORANGE, "good": GREEN, "quiet": GREY, "under": GREY}
 
@@ -440,8 +455,8 @@ def _set_page(file: Any, titles: dict[str, str]) -> None:
     section = file.sections[0]
     section.page_width, section.page_height = map(Twips, _PAGE)
     section.left_margin = section.right_margin = Twips(_MARGIN)
-    section.top_margin = section.bottom_margin = Twips(_MARGIN)
-    section.header_distance = section.footer_distance = Twips(_MARGIN // 2)
+    section.top_margin, section.bottom_margin = Twips(_MARGIN), Twips(850)
+    section.header_distance = section.footer_distance = Twips(450)
     tab = f'<w:tabs><w:tab w:val="right" w:pos="{_PAGE[0] - 2 * _MARGIN}"/></w:tabs>'
     above = "".join(
         (
@@ -474,7 +489,8 @@ def _field(name: str) -> str:
 def _run(
     text: str, *, bold: bool = False, italic: bool = False, colour: str = "", size: float = 0, breaks: bool = False
 ) -> str:
-    look = f"{'<w:b/>' * bold}{'<w:i/>' * italic}"
+    look = "<w:b/>" * bold or '<w:b w:val="0"/>' * breaks
+    look += "<w:i/>" * italic
     look += f'<w:color w:val="{colour}"/>' if colour else ""
     look += f'<w:sz w:val="{round(2 * size)}"/>' if size else ""
     return f'<w:r><w:rPr>{look}</w:rPr>{"<w:br/>" * breaks}<w:t xml:space="preserve">{escape(text)}</w:t></w:r>'
@@ -487,14 +503,14 @@ class _Walker:
         self._file = file
         self._numbered = 0
 
-    def blocks(self, elements: Iterable[Element], width: float) -> Iterator[str]:
-        """The elements one below the other, in a room of so many inches."""
+    def blocks(self, elements: Iterable[Element], width: float, *, label: bool = False) -> Iterator[str]:
+        """The elements one below the other, in a room of so many inches; ``label`` makes headings small."""
         all_ = list(elements)
         for element, following in zip(all_, [*all_[1:], None], strict=True):
             leads = following is not None and following.tag in ("figure", "table") and element.tag == "p"
             tag = element.tag
             if tag in ("p", "h1", "h2", "h3"):
-                yield self._paragraph(element, next_too=leads)
+                yield self._paragraph(element, next_too=leads, label=label)
             elif tag in ("ul", "ol"):
                 yield from self._list(element)
             elif tag == "table":
@@ -530,16 +546,16 @@ class _Walker:
                     bold=bold or bool(run.marks & {"strong", "letter", "warn", "good"}),
                     italic="em" in run.marks,
                     colour=colour,
-                    size=(size or 9.5) - 1.5 if smaller else size,
+                    size=(size or 9) - 1.5 if smaller else size,
                     breaks=is_under and not under and bool(runs),
                 )
             )
             under = is_under
         return "".join(runs)
 
-    def _paragraph(self, element: Element, *, next_too: bool = False) -> str:
+    def _paragraph(self, element: Element, *, next_too: bool = False, label: bool = False) -> str:
         style = next((_PARAGRAPH_STYLES[c] for c in _classes(element) if c in _PARAGRAPH_STYLES), "")
-        style = _BLOCK_STYLES.get(element.tag, style)
+        style = "Label" if label and element.tag in ("h2", "h3") else _BLOCK_STYLES.get(element.tag, style)
         properties = f'<w:pStyle w:val="{style}"/>' if style else ""
         properties += "<w:keepNext/>" * next_too
         if style in ("Request", "Warning"):
@@ -570,7 +586,7 @@ class _Walker:
 
     def _table(self, element: Element, width: float, *, next_too: bool) -> str:
         caption = element.find("caption")
-        wide, size = _column_widths(element, width, 9, 2 * _CELL_MARGIN)
+        wide, size = _column_widths(element, width, 8.5, 2 * _CELL_MARGIN)
         rows = [(row, section.tag == "thead") for section in element for row in section.findall("tr")]
         made = []
         for k, (row, heads) in enumerate(rows):
@@ -593,7 +609,7 @@ class _Walker:
 
     def _cell_text(self, cell: Element, width: float, size: float, *, keep: bool, bold: bool) -> str:
         right = '<w:jc w:val="right"/>' * ("number" in _classes(cell))
-        properties = f'{"<w:keepNext/>" * keep}<w:spacing w:before="30" w:after="30"/>{right}'
+        properties = f'{"<w:keepNext/>" * keep}<w:spacing w:before="20" w:after="20"/>{right}'
         runs = self._runs(cell, width=width - 2 * _CELL_MARGIN, bold=bold, size=size)
         return f"<w:p><w:pPr>{properties}</w:pPr>{runs}</w:p>"
 
@@ -610,8 +626,8 @@ class _Walker:
         line = '<w:bottom w:val="single" w:sz="4" w:color="C4CAD2"/>'
         for k, (name, values) in enumerate(rows):
             keep = k < len(rows) - 1 and len(rows) <= LONG
-            left = _cell([self._cell_text(name, wide[0], 9, keep=keep, bold=True)], wide[0], line)
-            texts = [self._cell_text(value, wide[1], 9, keep=keep, bold=False) for value in values]
+            left = _cell([self._cell_text(name, wide[0], 8.5, keep=keep, bold=True)], wide[0], line)
+            texts = [self._cell_text(value, wide[1], 8.5, keep=keep, bold=False) for value in values]
             made.append(f"<w:tr><w:trPr><w:cantSplit/></w:trPr>{left}{_cell(texts, wide[1], line)}</w:tr>")
         return _table(made, wide, "") + _SPACE
 
@@ -641,21 +657,23 @@ class _Walker:
         classes = _classes(element)
         if "columns" in classes:
             wide = [width / 2] * 2
-            cells = [_cell([*self.blocks(cell, width / 2 - 2 * _CELL_MARGIN)], width / 2, "") for cell in element]
+            cells = [
+                _cell([*self.blocks(cell, width / 2 - 2 * _CELL_MARGIN, label=True)], width / 2, "") for cell in element
+            ]
             yield _table([f"<w:tr>{''.join(cells)}</w:tr>"], wide, "") + _SPACE
         elif "sign" in classes:
             own, between = width / len(element) - 0.2, 0.2
             line = f'<w:top w:val="single" w:sz="8" w:color="{INK}"/>'
             cells = [_cell([self._paragraph(p)], own, line) + _cell([_SPACE], between, "") for p in element]
             row = f"<w:tr><w:trPr><w:cantSplit/></w:trPr>{''.join(cells)}</w:tr>"
-            yield _SPACE * 4 + _table([row], [own, between] * len(element), "") + _SPACE
+            yield _SPACE * 3 + _table([row], [own, between] * len(element), "") + _SPACE
         elif "box" in classes:
             severe = {"caution", "obstacle"} & set(classes)
             borders = "".join(
                 f'<w:{side} w:val="single" w:sz="12" w:color="{ORANGE if severe else BLUE}"/>'
                 for side in ("top", "left", "bottom", "right")
             )
-            cell = _cell([*self.blocks(element, width - 0.3)], width, borders)
+            cell = _cell([*self.blocks(element, width - 0.3, label=True)], width, borders)
             yield _table([f"<w:tr><w:trPr><w:cantSplit/></w:trPr>{cell}</w:tr>"], [width], "") + _SPACE
         else:
             yield from self.blocks(element, width)
@@ -720,9 +738,9 @@ def pptx(page: str) -> bytes:
 
 
 def _slide_content(slide: Any, title: str, section: Element) -> None:
+    """Lines and a table to the left of a figure; lines alone above it, so that a wide figure has the slide's width."""
     elements = [e for e in section.iter() if e.tag in _ON_SLIDE]
-    marked = [e for e in elements if "slide" in _classes(e)]
-    chosen = marked or elements
+    chosen = [e for e in elements if "slide" in _classes(e)] or elements
     lines = [_runs(e) for part in chosen for e in ([part] if part.tag == "p" else part.findall("li"))]
     figures, tables = ([e for e in chosen if e.tag == tag] for tag in ("figure", "table"))
     if len(figures) > 1 or len(tables) > 1:
@@ -730,16 +748,18 @@ def _slide_content(slide: Any, title: str, section: Element) -> None:
         raise EngineError(
             f"the slide '{title}' has {found}; it has room for one of each. Mark them with the class 'slide'"
         )
-    left = 4.9 if figures and not tables else 6.2 if figures else 11.9
-    top = 1.35
+    width, top, low = (6.4 if figures and tables else 11.9), 1.35, 6.8
     if lines:
-        height = 5.4 if not tables else min(2.6, 0.45 + 0.4 * len(lines))
-        _lines(slide, lines, (0.7, top, left, height), 18 if figures or tables else 22)
-        top += height + 0.1 if tables else 0.0
+        size = 18 if figures or tables else 22
+        needed = [1.0 + int(_text_width("".join(run.text for run in line), size) / width) for line in lines]
+        height = min(low - top, sum(needed) * size * 1.35 / 72 + 0.15)
+        _lines(slide, lines, (0.7, top, width, height), size)
+        top += height + 0.1
     if tables:
-        _slide_table(slide, tables[0], (0.7, top, left, 6.8 - top))
+        _slide_table(slide, tables[0], (0.7, top, width, low - top))
     if figures:
-        _slide_picture(slide, figures[0], (0.9 + left, 1.35, 11.7 - left, 5.4))
+        box = (7.3, 1.35, 5.4, 5.4) if tables else (0.7, top, 11.9, low - top)
+        _slide_picture(slide, figures[0], box)
 
 
 def _slide_title(slide: Any, text: str) -> None:
@@ -754,7 +774,11 @@ def _slide_title(slide: Any, text: str) -> None:
     paragraph = shape.text_frame.paragraphs[0]
     paragraph.alignment = PP_ALIGN.LEFT
     font = paragraph.runs[0].font
-    font.size, font.bold, font.color.rgb = Pt(30 if len(text) < 55 else 24), True, _rgb(RGBColor, INK)
+    font.size, font.bold, font.color.rgb = (
+        Pt(30 if len(text) < 50 else 24 if len(text) < 90 else 20),
+        True,
+        _rgb(RGBColor, INK),
+    )
 
 
 def _lines(slide: Any, lines: Sequence[Sequence[_Run]], box: tuple[float, float, float, float], size: int) -> None:
@@ -786,7 +810,8 @@ def _slide_runs(paragraph: Any, runs: Iterable[_Run], size: float, *, bold: bool
         run = paragraph.add_run()
         run.text = part.text
         colour = next((_COLOURS[mark] for mark in ("warn", "good", "quiet", "under") if mark in part.marks), INK)
-        run.font.size, run.font.color.rgb = Pt(size), _rgb(RGBColor, colour)
+        run.font.size = Pt(size - 2 if part.marks & {"under", "quiet"} else size)
+        run.font.color.rgb = _rgb(RGBColor, colour)
         run.font.bold = bold or bool(part.marks & {"strong", "letter", "warn", "good"})
         run.font.italic = "em" in part.marks
 
@@ -797,11 +822,15 @@ def _slide_table(slide: Any, table: Element, box: tuple[float, float, float, flo
 
     rows = [(row, section.tag == "thead") for section in table for row in section.findall("tr")]
     left, top, width, height = box
-    size = max(9.0, min(16.0, 72 * height / len(rows) / 2.2))
-    wide, size = _column_widths(table, width, size, 0.22)
-    graphic = slide.shapes.add_table(
-        len(rows), len(wide), *map(Inches, (left, top, width, min(height, 0.4 * len(rows))))
-    )
+    size = 16.5
+    while True:
+        size -= 0.5
+        wide, size = _column_widths(table, width, size, 0.22)
+        lines = [max(_lines_in(cell, own - 0.2, size) for cell, own in zip(row, wide, strict=True)) for row, _ in rows]
+        high = sum(1.2 * size * n / 72 + 0.1 for n in lines)
+        if high <= height or size <= 8:
+            break
+    graphic = slide.shapes.add_table(len(rows), len(wide), *map(Inches, (left, top, width, high)))
     graphic.name = "table"
     if (caption := table.find("caption")) is not None:
         graphic._element.nvGraphicFramePr.cNvPr.set("descr", _words(caption))
@@ -813,10 +842,16 @@ def _slide_table(slide: Any, table: Element, box: tuple[float, float, float, flo
     for i, (row, heads) in enumerate(rows):
         for j, cell in enumerate(row):
             frame = made.cell(i, j).text_frame
+            frame.margin_top = frame.margin_bottom = Inches(0.03)
             paragraph = frame.paragraphs[0]
             _slide_runs(paragraph, [run for run in _runs(cell) if run.image is None], size, bold=heads)
             paragraph.alignment = PP_ALIGN.RIGHT if "number" in _classes(cell) else PP_ALIGN.LEFT
             made.cell(i, j).fill.background()
+
+
+def _lines_in(cell: Element, width: float, size: float) -> int:
+    """How many lines the text of a cell takes."""
+    return sum(1 + int(_text_width(line, size) / width) for line in _cell_lines(cell))
 
 
 def _slide_picture(slide: Any, figure: Element, box: tuple[float, float, float, float]) -> None:

@@ -336,10 +336,12 @@ class _Room:
         return float(np.hypot(max(0, abs(x - self.own[0]) - half), max(0, abs(y - self.own[1]) - high)))
 
 
-def together(points: Sequence[Point], near: float) -> list[list[int]]:
-    """Groups of points, in pixels, that lie closer to the first of their group than ``near``, by their numbers."""
+def together(points: Sequence[Point], near: float, first: Sequence[int] = ()) -> list[list[int]]:
+    """Groups of points, in pixels, that lie closer to the first of their group than ``near``, by their numbers; points
+    of ``first`` begin the first groups."""
     groups: list[list[int]] = []
-    for i, (x, y) in enumerate(points):
+    for i in [*first, *(k for k in range(len(points)) if k not in first)]:
+        x, y = points[i]
         for group in groups:
             if np.hypot(x - points[group[0]][0], y - points[group[0]][1]) < near:
                 group.append(i)

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from engine.common.printable import printable
-from engine.report.map_model import Box, MapModel, Point, flags, lines_of, on_lines, together
+from engine.report.map_model import Box, MapModel, Places, Point, flags, lines_of, on_lines, overlap, together
 from engine.report.words import figure
 
 INK, GREY, BLUE, ORANGE, GREEN = "#1b2430", "#566171", "#0067a3", "#a84300", "#00704f"
@@ -147,6 +147,12 @@ def _png(canvas: Any) -> bytes:
     return out.getvalue()
 
 
+def _say(axes: Any, text: str, at: tuple[float, float], shift: Point = (0, 0), **look: Any) -> None:
+    """Write a text beside a place of the axes, ``shift`` points to the right and up."""
+    form = {"textcoords": "offset points", "fontsize": _SIZE, "color": INK, "va": "center", "annotation_clip": False}
+    axes.annotate(text, at, xytext=shift, **{**form, **look})
+
+
 def text_width(text: str, size: float = _SIZE, weight: str = "normal") -> float:
     """The width of a text in inches; of several lines, of the longest."""
     from matplotlib.font_manager import FontProperties
@@ -191,9 +197,9 @@ def _map(model: MapModel, limit: str, width: float, height: float) -> bytes | No
     titles = _fitted(model.up.title, width - 0.2), _fitted(f"{model.across.title}, more useful →", width - 0.2)
     above, below = (0.14 * (title.count("\n") + 1) for title in titles)
     axes = _axes(canvas, 0.5, 0.36 + below, 0.1, 0.14 + above)
-    small = {"fontsize": _SIZE - 0.5, "color": GREY, "xycoords": "axes fraction", "textcoords": "offset points"}
-    axes.annotate(titles[0], (0, 1), xytext=(-28, 5), ha="left", va="bottom", **small)
-    axes.annotate(titles[1], (1, 0), xytext=(0, -19), ha="right", va="top", **small)
+    small = {"fontsize": _SIZE - 0.5, "color": GREY, "xycoords": "axes fraction"}
+    _say(axes, titles[0], (0, 1), (-28, 5), ha="left", va="bottom", **small)
+    _say(axes, titles[1], (1, 0), (0, -19), ha="right", va="top", **small)
     (left, right), (low, high) = ranges
     if low <= 0 or low < 0.4 * high:  # a range that begins near 0 begins there
         low = min(low, -0.02 * high)
@@ -242,93 +248,66 @@ def _lettered(axes: Any, model: MapModel) -> None:
 def _map_words(axes: Any, model: MapModel, limit: str, size: tuple[float, float]) -> None:
     """Words of the limit and of the unprotected file, and letters; none meets another."""
 
-    def share(point: Point) -> Point:
-        x, y = axes.transAxes.inverted().transform(axes.transData.transform(point))
-        return float(x), float(y)
+    def share(points: Sequence[Point]) -> Places:
+        """Points as shares of the axes."""
+        values = np.array(points, float).reshape(-1, 2)
+        x, y = axes.transAxes.inverted().transform(axes.transData.transform(values)).T
+        return x, y
 
-    marks = np.array(
-        [share(point) for point in (*(m.at for m in model.marks), *model.frontier, *model.others)] or [(9, 9)]
-    )
+    unprotected = [model.unprotected] if model.unprotected else []
     lines = lines_of(model)
-    places = (marks[:, 0], marks[:, 1])
-    if model.unprotected:
-        across, above = share(model.unprotected)
-        places = (np.append(places[0], [across] * 20), np.append(places[1], [above] * 20))
-    if lines:
-        begin, end = (np.array([share(line[k]) for line in lines]) for k in (0, 1))
-        along = on_lines((begin[:, 0], begin[:, 1]), (end[:, 0], end[:, 1]))
-        places = (np.append(places[0], along[0]), np.append(places[1], along[1]))
+    places = [
+        share([*(mark.at for mark in model.marks), *model.frontier, *model.others, *20 * unprotected]),
+        on_lines(share([begin for begin, _ in lines]), share([end for _, end in lines])),
+    ]
     taken: list[Box] = []
     if model.limit is not None:
-        level = share((0.0, model.limit))[1]
-        places = (np.append(places[0], np.linspace(0, 1, 80)), np.append(places[1], np.full(80, level)))
-        words = [(limit, level * size[1] + 8, ORANGE)]
+        level = float(share([(0.0, model.limit)])[1][0])
+        places.append((np.linspace(0, 1, 80), np.full(80, level)))
+        words = [(limit, level * size[1] + 8, ORANGE)] if limit else []
         if model.n_within is not None:
-            words.append(
-                (
-                    f"within the limit: {model.n_within:,} of {model.n:,}",
-                    9.0 if level > 0.2 else level * size[1] - 8,
-                    BLUE,
-                )
-            )
+            low = 9.0 if level > 0.2 else level * size[1] - 8
+            words.append((f"within the limit: {model.n_within:,} of {model.n:,}", low, BLUE))
         for text, height, colour in words:
-            if text:
-                taken.append(_on_a_side(axes, text, height, colour, places, taken, size))
-    labels, anchors = [], []
-    if model.unprotected:
-        labels.append("unprotected file")
-        anchors.append(share(model.unprotected))
-    groups = together([(x * size[0], y * size[1]) for x, y in (share(m.at) for m in model.marks)], 7.0)
-    for group in groups:
-        own = sorted((model.marks[k] for k in group), key=lambda mark: not mark.recommended)
-        labels.append(", ".join(mark.letter for mark in own))
-        anchors.append(share(own[0].at))
-    if not labels:
-        return
-    x, y = (np.array([anchor[k] for anchor in anchors]) for k in (0, 1))
-    bold = {
-        labels.index(label)
-        for label in labels
-        if any(m.recommended and m.letter in label.split(", ") for m in model.marks)
-    }
-    for k, (label, (dx, dy)) in enumerate(
-        zip(labels, flags(x, y, labels, places, size, taken, 11.0, _LETTER), strict=True)
-    ):
+            taken.append(_on_a_side(axes, text, height, colour, _joined(places), taken, size))
+    x, y = share([mark.at for mark in model.marks])
+    proposed = [k for k, mark in enumerate(model.marks) if mark.recommended]
+    groups = together(list(zip(x * size[0], y * size[1], strict=True)), 7.0, proposed)
+    named = [(", ".join(model.marks[k].letter for k in group), model.marks[group[0]].at) for group in groups]
+    named = [("unprotected file", at) for at in unprotected] + named
+    labels, (x, y) = [label for label, _ in named], share([at for _, at in named])
+    bold = {label for label, group in zip(labels[len(unprotected) :], groups, strict=True) if group[0] in proposed}
+    offsets = flags(x, y, labels, _joined(places), size, taken, 11.0, _LETTER)
+    for label, left, low, (dx, dy) in zip(labels, x, y, offsets, strict=True):
         far = np.hypot(max(0, abs(dx) - _LETTER / 2 * len(label)), max(0, abs(dy) - 7.5)) > 12
-        axes.annotate(
-            label, (x[k], y[k]), xycoords="axes fraction", xytext=(dx, dy), textcoords="offset points", ha="center",
-            va="center", fontsize=10 if k in bold else 8.5 if len(label) < 12 else _SIZE, fontweight="bold", color=INK,
-            zorder=7, arrowprops={"arrowstyle": "-", "color": GREY, "linewidth": 0.6, "shrinkB": 4} if far else None,
-        )  # fmt: skip
+        line = {"arrowstyle": "-", "color": GREY, "linewidth": 0.6, "shrinkB": 4} if far else None
+        size_ = 10 if label in bold else 8.5 if len(label) < 12 else _SIZE
+        look = {"ha": "center", "fontsize": size_, "fontweight": "bold", "zorder": 7, "arrowprops": line}
+        _say(axes, label, (left, low), (dx, dy), xycoords="axes fraction", **look)
+
+
+def _joined(places: Sequence[Places]) -> Places:
+    return np.concatenate([x for x, _ in places]), np.concatenate([y for _, y in places])
 
 
 def _on_a_side(
-    axes: Any, text: str, height: float, colour: str, places: Any, taken: Sequence[Box], size: tuple[float, float]
+    axes: Any, text: str, height: float, colour: str, places: Places, taken: Sequence[Box], size: tuple[float, float]
 ) -> Box:
     """Words at that height on the side of the map where they cover less; returns their box."""
     half = 36 * text_width(text, weight="bold") + 2
     height = min(max(height, 7.5), size[1] - 7.5)
 
-    def covered(x: float) -> int:
+    def box(x: float) -> Box:
+        return (x - half, height - 7.5, x + half, height + 7.5)
+
+    def covered(x: float) -> float:
         near = (np.abs(places[0] * size[0] - x) < half) & (np.abs(places[1] * size[1] - height) < 6)
-        return int(np.count_nonzero(near)) + 1000 * sum(
-            box[0] < x + half and x - half < box[2] and abs((box[1] + box[3]) / 2 - height) < 12 for box in taken
-        )
+        return float(np.count_nonzero(near)) + 1000 * sum(overlap(box(x), other) for other in taken)
 
     x = min((size[0] - half - 2, half + 2), key=covered)
-    axes.text(
-        x / size[0],
-        height / size[1],
-        text,
-        transform=axes.transAxes,
-        ha="center",
-        va="center",
-        fontsize=_SIZE,
-        fontweight="bold",
-        color=colour,
-        zorder=6,
-    )
-    return (x - half, height - 7.5, x + half, height + 7.5)
+    at = (x / size[0], height / size[1])
+    _say(axes, text, at, xycoords="axes fraction", ha="center", fontweight="bold", color=colour, zorder=6)
+    return box(x)
 
 
 # Rows
@@ -356,11 +335,24 @@ def _row_axes(
 
 
 def _row_text(axes: Any, k: int, text: str, *, marked: bool = False) -> None:
-    axes.annotate(
-        text, (1, k), xycoords=("axes fraction", "data"), xytext=(6, 0), textcoords="offset points", va="center",
-        fontsize=_SIZE, color=ORANGE if marked else INK, fontweight="bold" if marked else "normal",
-        annotation_clip=False,
-    )  # fmt: skip
+    look = {"color": ORANGE, "fontweight": "bold"} if marked else {}
+    _say(axes, text, (1, k), (6, 0), xycoords=("axes fraction", "data"), **look)
+
+
+_BEFORE = {"marker": "o", "markersize": 6, "markerfacecolor": "white", "markeredgecolor": INK, "markeredgewidth": 1.3}
+_WITHIN = {"marker": "o", "markersize": 6, "color": BLUE}
+_BEYOND = {"marker": "^", "markersize": 6.5, "color": ORANGE}
+_AFTER = {"marker": "o", "markersize": 6, "color": ORANGE}
+_LINE = {"color": "#8a97a6", "zorder": 2}
+
+
+def _marks(axes: Any, marks: Sequence[tuple[str, dict[str, Any]]]) -> None:
+    """A legend above the axes."""
+    from matplotlib.lines import Line2D
+
+    handles = [Line2D([], [], linestyle="none", **look) for _, look in marks]
+    where = {"loc": "lower left", "bbox_to_anchor": (0, 1), "borderaxespad": 0.1, "handletextpad": 0.3}
+    _legend(axes, handles, [name for name, _ in marks], ncols=3, **where)
 
 
 def _legend(axes: Any, handles: Sequence[Any], labels: Sequence[str], **where: Any) -> None:
@@ -378,9 +370,7 @@ def losses_by_table(rows: Sequence[Count], *, title: str, alt: str, note: str = 
         hatch="////", edgecolor="white", linewidth=0,
     )  # fmt: skip
     for k, r in enumerate(rows):
-        axes.annotate(
-            r.text, (r.beyond, k), xytext=(5, 0), textcoords="offset points", va="center", fontsize=_SIZE, color=INK
-        )
+        _say(axes, r.text, (r.beyond, k), (5, 0))
     axes.set_xticks([])
     if any(r.new for r in rows):
         names = ["change beyond tolerance", "value did not exist there"]
@@ -397,14 +387,8 @@ def changes(
     axes.set_xlim(-most, most)
     axes.axvspan(-tolerance, tolerance, color="#ebebeb", zorder=0)
     axes.axvline(0, color=INK, linewidth=1, zorder=3)
-    rises = [r.errors > 0 for r in rows]
-    axes.barh(
-        range(len(rows)),
-        [r.errors for r in rows],
-        height=0.42,
-        color=[ORANGE if up else BLUE for up in rises],
-        zorder=2,
-    )
+    colours = [ORANGE if r.errors > 0 else BLUE for r in rows]
+    axes.barh(range(len(rows)), [r.errors for r in rows], height=0.42, color=colours, zorder=2)
     for k, r in enumerate(rows):
         _row_text(axes, k, r.text)
     _ticks(axes.xaxis, "")
@@ -431,47 +415,21 @@ def small_cells(
     before = axes.bar(at - 0.2, [r.before for r in rows], width=0.36, color=STONE)
     kept = axes.bar(at + 0.2, [r.unmoved for r in rows], width=0.36, color=strong)
     moved = axes.bar(at + 0.2, [r.moved for r in rows], bottom=[r.unmoved for r in rows], width=0.36, color=pale)
-    for k in range(small):
-        for x, y, value, weight in (
-            (k - 0.2, rows[k].before, rows[k].before, "normal"),
-            (k + 0.2, rows[k].unmoved, rows[k].unmoved, "bold"),
-        ):
-            axes.annotate(
-                f"{value:,.0f}",
-                (x, y),
-                xytext=(0, 2),
-                textcoords="offset points",
-                ha="center",
-                fontsize=_SIZE,
-                fontweight=weight,
-                color=INK if weight == "bold" else GREY,
-            )
+    for k, r in enumerate(rows[:small]):
+        _say(axes, f"{r.before:,.0f}", (k - 0.2, r.before), (0, 2), ha="center", va="bottom", color=GREY)
+        _say(axes, f"{r.unmoved:,.0f}", (k + 0.2, r.unmoved), (0, 2), ha="center", va="bottom", fontweight="bold")
     if small < len(rows):
         axes.axvline(small - 0.5, color=INK, linestyle=(0, (3, 3)), linewidth=0.8)
-    axes.text(
-        small - 0.55,
-        1.1 * high,
-        "small cells ",
-        ha="right",
-        va="bottom",
-        fontsize=_SIZE,
-        fontweight="bold",
-        color=ORANGE,
-    )
+    look = {"ha": "right", "va": "bottom", "fontweight": "bold", "color": ORANGE}
+    _say(axes, "small cells", (small - 0.5, 1.1 * high), (-4, 0), **look)
     axes.set_xticks(at, [r.label for r in rows])
     axes.tick_params(axis="x", labelcolor=INK)
     _ticks(axes.yaxis, "")
     axes.set_xlabel(_fitted(axis, 0.7 * width), fontsize=_SIZE - 0.5, color=GREY, loc="right")
-    place = kept[small] if small < len(rows) else kept[0], moved[small] if small < len(rows) else moved[0]
-    _legend(
-        axes,
-        [before[0], *place],
-        ["unprotected", "release, not moved", "release, moved"],
-        loc="lower right",
-        bbox_to_anchor=(1, 1 + 0.18 / (height - 0.93)),
-        ncols=3,
-        borderaxespad=0,
-    )
+    shown = small if small < len(rows) else 0
+    names = ["unprotected", "release, not moved", "release, moved"]
+    where = {"loc": "lower right", "bbox_to_anchor": (1, 1 + 0.18 / (height - 0.93)), "borderaxespad": 0}
+    _legend(axes, [before[0], kept[shown], moved[shown]], names, ncols=3, **where)
     return Picture(_png(canvas), title, alt, note)
 
 
@@ -484,23 +442,13 @@ def forest(
     if axes.get_xlim()[0] < 0 < axes.get_xlim()[1]:
         axes.axvline(0, color=INK, linewidth=0.8)
     for k, r in enumerate(rows):
-        axes.plot([r.low, r.high], [k, k], color="#8a97a6", linewidth=1.6, zorder=2)
-        axes.plot(
-            r.before, k, "o", markersize=6, markerfacecolor="white", markeredgecolor=INK, markeredgewidth=1.3, zorder=3
-        )
+        axes.plot([r.low, r.high], [k, k], linewidth=1.6, **_LINE)
+        axes.plot(r.before, k, zorder=3, **_BEFORE)
         if r.after is not None:
-            axes.plot(
-                r.after,
-                k,
-                "^" if r.beyond else "o",
-                markersize=6.5 if r.beyond else 6,
-                color=ORANGE if r.beyond else BLUE,
-                zorder=4,
-            )
+            axes.plot(r.after, k, zorder=4, **(_BEYOND if r.beyond else _WITHIN))
         _row_text(axes, k, r.text, marked=r.beyond)
-    _marks(
-        axes, "unprotected, 95 % interval", "release, within", "release, beyond" if any(r.beyond for r in rows) else ""
-    )
+    beyond = [("release, beyond", _BEYOND)] if any(r.beyond for r in rows) else []
+    _marks(axes, [("unprotected, 95 % interval", _BEFORE), ("release, within", _WITHIN), *beyond])
     return Picture(_png(canvas), title, alt, note)
 
 
@@ -511,13 +459,11 @@ def before_after(
     canvas, axes = _row_axes([r.label for r in rows], [r.text for r in rows], width=width, top=0.3, bottom=0.25)
     _across(axes, [0.0, *(v for r in rows for v in (r.before, r.after))], unit)
     for k, r in enumerate(rows):
-        axes.plot([r.before, r.after], [k, k], color="#8a97a6", linewidth=1.8, zorder=2)
-        axes.plot(
-            r.before, k, "o", markersize=6, markerfacecolor="white", markeredgecolor=INK, markeredgewidth=1.3, zorder=3
-        )
-        axes.plot(r.after, k, "o", markersize=6, color=ORANGE, zorder=4)
+        axes.plot([r.before, r.after], [k, k], linewidth=1.8, **_LINE)
+        axes.plot(r.before, k, zorder=3, **_BEFORE)
+        axes.plot(r.after, k, zorder=4, **_AFTER)
         _row_text(axes, k, r.text)
-    _marks(axes, "unprotected", "", "", after="release")
+    _marks(axes, [("unprotected", _BEFORE), ("release", _AFTER)])
     return Picture(_png(canvas), title, alt, note)
 
 
@@ -531,32 +477,6 @@ def _across(axes: Any, values: Sequence[float], unit: str) -> None:
     _ticks(axes.xaxis, unit)
 
 
-def _marks(axes: Any, before: str, within: str, beyond: str, *, after: str = "") -> None:
-    from matplotlib.lines import Line2D
-
-    looks = [
-        ("o", "white", INK, before),
-        ("o", BLUE, BLUE, within),
-        ("^", ORANGE, ORANGE, beyond),
-        ("o", ORANGE, ORANGE, after),
-    ]
-    handles = [
-        Line2D([], [], marker=m, markerfacecolor=face, markeredgecolor=edge, linestyle="none", markersize=6)
-        for m, face, edge, name in looks
-        if name
-    ]
-    _legend(
-        axes,
-        handles,
-        [look[3] for look in looks if look[3]],
-        loc="lower left",
-        bbox_to_anchor=(0, 1),
-        ncols=3,
-        borderaxespad=0.1,
-        handletextpad=0.3,
-    )
-
-
 def bars(rows: Sequence[BeforeAfter], *, title: str, alt: str, note: str = "", width: float = WIDE) -> Picture:
     """Draw one figure for each row as a bar (its ``after``), such as risk by the facts that an intruder knows."""
     canvas, axes = _row_axes([r.label for r in rows], [""], width=width, top=0.05, bottom=0.05)
@@ -564,16 +484,7 @@ def bars(rows: Sequence[BeforeAfter], *, title: str, alt: str, note: str = "", w
     axes.set_xlim(0, most * (1 + 1.3 * max(text_width(r.text) for r in rows) / (0.6 * width)))
     axes.barh(range(len(rows)), [r.after for r in rows], height=0.58, color="#a9b3be")
     for k, r in enumerate(rows):
-        axes.annotate(
-            r.text,
-            (r.after, k),
-            xytext=(5, 0),
-            textcoords="offset points",
-            va="center",
-            fontsize=_SIZE,
-            fontweight="bold",
-            color=INK,
-        )
+        _say(axes, r.text, (r.after, k), (5, 0), fontweight="bold")
     axes.set_xticks([])
     return Picture(_png(canvas), title, alt, note)
 
@@ -593,30 +504,17 @@ def strips(
         axes.axvspan(limit, high if better == "higher" else low, color=BAND, zorder=0)
         axes.axvline(limit, color=ORANGE, linestyle=(0, (5, 3)), linewidth=1.2)
         side = "right" if (limit - low) > 0.6 * (high - low) else "left"
-        axes.annotate(
-            limit_words,
-            (limit, 1),
-            xycoords=("data", "axes fraction"),
-            xytext=(0, 2),
-            textcoords="offset points",
-            ha=side,
-            va="bottom",
-            fontsize=_SIZE,
-            fontweight="bold",
-            color=ORANGE,
-        )
+        look = {"ha": side, "va": "bottom", "fontweight": "bold", "color": ORANGE}
+        _say(axes, limit_words, (limit, 1), (0, 2), xycoords=("data", "axes fraction"), **look)
+    sign = -1 if better == "higher" else 1
     for k, r in enumerate(rows):
         colour = STAR if r.recommended else BLUE
-        axes.plot([min(r.runs), max(r.runs)], [k, k], color="#8a97a6", linewidth=1, zorder=2)
-        for within in (True, False):
-            chosen = [
-                v for v in r.runs if bool(limit is None or (v >= limit if better == "higher" else v <= limit)) is within
-            ]
+        axes.plot([min(r.runs), max(r.runs)], [k, k], linewidth=1, **_LINE)
+        for within, face, edge, thick in ((True, colour, "white", 0.5), (False, "white", colour, 1)):
+            chosen = [v for v in r.runs if (limit is None or bool(sign * v <= sign * limit)) is within]
             axes.plot(
                 chosen, [k] * len(chosen), "*" if r.recommended else "o", markersize=8 if r.recommended else 5,
-                linestyle="none",
-                markerfacecolor=colour if within else "white", markeredgecolor="white" if within else colour,
-                markeredgewidth=0.5 if within else 1, zorder=3,
+                markerfacecolor=face, markeredgecolor=edge, markeredgewidth=thick, zorder=3,
             )  # fmt: skip
     axes.set_xlabel(_fitted(axis, 0.7 * width), fontsize=_SIZE - 0.5, color=GREY, loc="right")
     return Picture(_png(canvas), title, alt, note)
@@ -643,44 +541,28 @@ def tiles(
     axes.set_xlim(0, width)
     axes.set_ylim(height, 0)
     axes.axis("off")
-    most = max([abs(t.change) for t in places if t.change is not None] + [beyond])
     top = 0.0
     for k, (name, own) in enumerate(groups.items()):
         if k and k % across == 0:
             top += 0.38 + 0.4 * blocks[k // across - 1]
         left = (k % across) * (wide + 0.15)
-        axes.text(left, top + 0.17, name, fontsize=_SIZE, fontweight="bold", color=INK, va="center")
+        _say(axes, name, (left, top + 0.17), fontweight="bold")
         for row_number, row in enumerate(dict.fromkeys(t.row for t in own)):
             y = top + 0.3 + 0.4 * row_number
-            axes.text(left, y + 0.18, row, fontsize=_SIZE, color=GREY, va="center")
+            _say(axes, row, (left, y + 0.18), color=GREY)
             for j, t in enumerate(place for place in own if place.row == row):
                 x = left + labels + j * tile
-                ground, ink = _tile_colours(t.change, beyond, most)
-                axes.add_patch(
-                    FancyBboxPatch(
-                        (x + 0.02, y + 0.02),
-                        tile - 0.04,
-                        0.34,
-                        boxstyle="round,pad=0,rounding_size=0.03",
-                        color=ground,
-                        linewidth=0,
-                    )
-                )
-                size = min(
-                    _SIZE,
-                    _SIZE * (tile - 0.06) / max(text_width(t.name), text_width(_signed(t.change), weight="bold"), 1e-9),
-                )
-                axes.text(x + tile / 2, y + 0.11, t.name, fontsize=size - 0.5, color=ink, ha="center", va="center")
-                axes.text(
-                    x + tile / 2,
-                    y + 0.26,
-                    _signed(t.change),
-                    fontsize=size,
-                    color=ink,
-                    ha="center",
-                    va="center",
-                    fontweight="bold",
-                )
+                ground, ink = _tile_colours(t.change, beyond)
+                form: dict[str, Any] = {"boxstyle": "round,pad=0,rounding_size=0.03", "color": ground, "linewidth": 0}
+                axes.add_patch(FancyBboxPatch((x + 0.02, y + 0.02), tile - 0.04, 0.34, **form))
+                widest = max(text_width(t.name), text_width(_signed(t.change), weight="bold"), 1e-9)
+                look: dict[str, Any] = {
+                    "ha": "center",
+                    "color": ink,
+                    "fontsize": min(_SIZE, _SIZE * (tile - 0.06) / widest),
+                }
+                _say(axes, t.name, (x + tile / 2, y + 0.11), **look)
+                _say(axes, _signed(t.change), (x + tile / 2, y + 0.26), fontweight="bold", **look)
     return Picture(_png(canvas), title, alt, note)
 
 
@@ -691,7 +573,7 @@ def _signed(change: float | None) -> str:
     return "0" if text in ("+0.0", "−0.0") else text
 
 
-def _tile_colours(change: float | None, beyond: float, most: float) -> tuple[str, str]:
+def _tile_colours(change: float | None, beyond: float) -> tuple[str, str]:
     """The ground and the ink of a tile: pale within the threshold, full beyond it."""
     from matplotlib.colors import to_hex, to_rgb
 

@@ -137,7 +137,7 @@ def _add_letters(drawing: Figure, model: MapModel) -> None:
     points += [model.unprotected] if model.unprotected else []
     x, y = _across(drawing, points)
     at = [(float(x[k]) * _PIXELS[0], float(y[k]) * _PIXELS[1]) for k in range(len(model.marks))]
-    groups = [sorted(group, key=lambda k: not model.marks[k].recommended) for group in together(at, 9.0)]
+    groups = together(at, 9.0, [k for k, mark in enumerate(model.marks) if mark.recommended])
     labels = [", ".join(model.marks[k].letter for k in group) for group in groups]
     others = [(x, y)]
     if model.limit is not None:

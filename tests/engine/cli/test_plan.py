@@ -10,6 +10,7 @@ from engine.cli.main import main
 from engine.plan import plan_to_toml, read_plan
 from engine.plan.lock import departures
 from engine.plan.samples import load
+from tests.engine.report.pages import text_of
 
 
 @pytest.fixture
@@ -62,7 +63,7 @@ def test_a_plan_becomes_a_document(plan: Path, tmp_path: Path, capsys: pytest.Ca
     document = ["plan", "document", str(plan), "--out"]
     assert main([*document, str(out), "--data", "czech"]) == 0
     assert "wrote" in capsys.readouterr().out
-    text = out.read_text(encoding="utf-8")
+    text = text_of(out.read_text(encoding="utf-8"))
     assert "1,841" in text and "1 %, 2 % and 10 %" in text
     assert main([*document, str(tmp_path / "old.html"), "--rates"]) == 0, "an option of old scripts"
     assert "name the data with --data" in capsys.readouterr().out
