@@ -365,7 +365,7 @@ def test_a_copy_circulates_where_the_plan_withholds_the_rate(home: tuple[Path, R
         assert {path.name for path in out.iterdir()} == {"analyst", "board", "circulating", "public"}
         assert not any(one.problems for one in verify(out))
         copy = (out / "circulating" / "circulating.json").read_text()
-        assert "15 %" in (out / "board" / "memo.html").read_text() and '"rate' not in copy
+        assert "15\u00a0%" in (out / "board" / "memo.html").read_text() and '"rate' not in copy
         assert "15 %" not in (out / "circulating" / "memo.html").read_text() and "0.15" not in copy
         about = replace(study.plan.about, design="15 % of the records are exchanged")
         change_plan(study, replace(study.plan, about=about), why="to say more", by="Ada")
