@@ -45,13 +45,7 @@ KERNEL_FILES = (
     "mechanisms/dealing_kernels.py",
     "mechanisms/donor_kernels.py",
     "mechanisms/swap_kernels.py",
-    "mechanisms/donor_kernels.py",
-    "mechanisms/donor_kernels.py",
-    "mechanisms/swap_kernels.py",
-    "mechanisms/swap_kernels.py",
-    "mechanisms/donor_kernels.py",
     "release/exchanges.py",
-    "sweeps/batch_kernels.py",
     "sweeps/batch_kernels.py",
 )
 """Files of the engine that hold kernels."""

@@ -4,7 +4,6 @@ __all__ = [
     "chance",
     "indistinguishable",
     "neighbours",
-    "recall",
     "risk_utility_map",
     "selection",
     "summary",

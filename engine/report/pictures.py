@@ -491,14 +491,14 @@ def bars(rows: Sequence[BeforeAfter], *, title: str, alt: str, note: str = "", w
 
 def strips(
     rows: Sequence[Strip], limit: float | None, *, axis: str, better: str = "lower", title: str, alt: str,
-    note: str = "", limit_words: str = "", unit: str = "", width: float = WIDE,
+    note: str = "", limit_words: str = "",
 ) -> Picture:  # fmt: skip
     """Draw the runs of each candidate as marks on a line, rings beyond the limit, the recommended one's as stars."""
-    canvas, axes = _row_axes([r.letter for r in rows], [""], width=width, top=0.24, bottom=0.45, row=0.2)
+    canvas, axes = _row_axes([r.letter for r in rows], [""], width=WIDE, top=0.24, bottom=0.45, row=0.2)
     axes.tick_params(axis="y", labelsize=_SIZE + 0.5)
     for label in axes.get_yticklabels():
         label.set_fontweight("bold")
-    _across(axes, [v for r in rows for v in r.runs] + ([] if limit is None else [limit]), unit)
+    _across(axes, [v for r in rows for v in r.runs] + ([] if limit is None else [limit]), "")
     low, high = axes.get_xlim()
     if limit is not None:
         axes.axvspan(limit, high if better == "higher" else low, color=BAND, zorder=0)
@@ -516,7 +516,7 @@ def strips(
                 chosen, [k] * len(chosen), "*" if r.recommended else "o", markersize=8 if r.recommended else 5,
                 markerfacecolor=face, markeredgecolor=edge, markeredgewidth=thick, zorder=3,
             )  # fmt: skip
-    axes.set_xlabel(_fitted(axis, 0.7 * width), fontsize=_SIZE - 0.5, color=GREY, loc="right")
+    axes.set_xlabel(_fitted(axis, 0.7 * WIDE), fontsize=_SIZE - 0.5, color=GREY, loc="right")
     return Picture(_png(canvas), title, alt, note)
 
 

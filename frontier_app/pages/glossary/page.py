@@ -21,8 +21,8 @@ def page() -> None:
     st.caption(Markdown(head.partition("\n")[2].strip().replace("\n", " ")))
     word = st.text_input("Find a word or a symbol", placeholder="such as frontier", key="glossary-find").strip()
     terms: list[Entry] = [
-        (Markdown(title), Markdown(" ".join(body.split())))
-        for title, _, body in (entry.partition("**: ") for entry in entries)
+        (Markdown(title), Markdown(" ".join(body.removeprefix(":").split())))
+        for title, _, body in (entry.partition("**") for entry in entries)
     ]
     shown = [
         _listed("Words", terms, word),

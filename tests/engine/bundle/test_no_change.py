@@ -83,7 +83,7 @@ def chosen(study: Study) -> str:
 
 def rechecked(study: Study, raw: RawTable) -> None:
     """Recommend the candidate and run it again, past the gates."""
-    with open_gates("decision.choice.refuse_void", "sweeps.recheck._void"):
+    with open_gates("decision.choice.refuse_void", "sweeps.sweep._void"):
         index = study.find(chosen(study))[0].index
         recheck(study, raw, read_key(key_path(study.path)), [index], 2)
 

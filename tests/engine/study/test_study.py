@@ -329,5 +329,5 @@ def test_a_study_that_nobody_holds_is_closed(study):
 
 @pytest.mark.skipif(not os.path.isdir("/proc/self"), reason="no folder that nothing can be written to; run on Linux")
 def test_a_key_that_cannot_be_written_is_said():
-    with pytest.raises(EngineError, match=r"key file 'zz.key' cannot be written"):
+    with pytest.raises(EngineError, match=r"'zz.key' could not be written"):
         write_key(Path("/proc/zz.key"), b"k" * 16)

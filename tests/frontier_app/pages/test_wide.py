@@ -69,5 +69,5 @@ def test_a_wide_plan_is_counted_and_not_listed(
     assert any("one category in these data" in part.value for part in made.markdown)
     assert ["c7"] in [list(table.value.get("attribute", ())) for table in made.dataframe]
     assert any("from a probe" in part.value for part in made.markdown)
-    document = words_of(offered["plan-document-member"]())
+    document = words_of(offered["plan-document"]())
     assert "22,155 legal, 22,155 feasible, 21,945 distinct" in document and "Candidates65,835" in document

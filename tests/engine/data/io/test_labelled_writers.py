@@ -264,7 +264,7 @@ def test_labels_of_words_on_a_column_of_numbers_are_said(tmp_path: Path) -> None
 
 @pytest.mark.parametrize(("name", "write"), WRITERS)
 def test_a_folder_that_is_not_there(tmp_path: Path, name: str, write: Writer) -> None:
-    with pytest.raises(FileNotFoundError):
+    with pytest.raises(EngineError, match="its folder does not exist"):
         write(tmp_path / "no" / name, {"n": pa.array([1])})
 
 
