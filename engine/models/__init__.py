@@ -4,6 +4,7 @@ __all__ = [
     "adjusted_table",
     "analyses",
     "formulas",
+    "learned_suspicion",
     "level_model",
     "location",
     "loglinear",

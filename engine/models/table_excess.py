@@ -14,6 +14,9 @@ Units are records, or households that move as one.  Scores are formed from the c
   ``z`` of their difference: ``a z - b / z = d``;
 * a unit is ``certain`` to have come where a cell held fewer persons before than the unit has members in it.
 
+Each of them, and the mean excess, mean change and least count of each table, are ``traces`` that
+:mod:`engine.models.learned_suspicion` weighs.
+
 The rate r is that of the tables: the sum of squared changes over the sum of all counts before and after.
 """
 
@@ -28,6 +31,9 @@ from engine.data.units import Units
 
 _MOST = 30.0  # log likelihood ratio that one cell may add
 _RATES = (1e-6, 0.5)
+_MOST_CHANGE = 3.0  # persons in one cell, of either sign, beyond which a change says no more
+MOST_TABLES = 24
+"""Tables with traces of their own, those that changed most; the others are in sums only."""
 
 
 class CellsOfUnits(NamedTuple):
@@ -46,12 +52,14 @@ class CellsOfUnits(NamedTuple):
 
 
 class Suspicion(NamedTuple):
-    """By unit: three scores, higher is more suspect, and whether it is ``certain`` to have come from elsewhere."""
+    """By unit: three scores, higher is more suspect; whether it is ``certain`` to have come from elsewhere; and its
+    ``traces``, shape ``(units, traces)``."""
 
     excess: np.ndarray
     mean_excess: np.ndarray
     likelihood: np.ndarray
     certain: np.ndarray
+    traces: np.ndarray
 
 
 def cells_of_units(
@@ -94,18 +102,62 @@ def suspicion(tables: Sequence[CellsOfUnits], n_units: int) -> Suspicion:
     changes, counts = (sum(table.spread[k] for table in tables) for k in (0, 1))
     rate = float(np.clip(changes / max(counts, 1.0), *_RATES))
     shares, members, likelihood = np.zeros(n_units), np.zeros(n_units), np.zeros(n_units)
-    certain = np.zeros(n_units, bool)
-    for unit, own, before, after, _ in tables:
-        excess = np.divide(np.maximum(after - before, 0), after, out=np.zeros(len(after)), where=after > 0)
-        shares += np.bincount(unit, weights=own * excess, minlength=n_units)
-        members += np.bincount(unit, weights=own, minlength=n_units)
+    certain, extremes, traces = np.zeros(n_units, bool), _Extremes.of(n_units), []
+    traced = sorted(range(len(tables)), key=lambda t: -tables[t].spread[0] / tables[t].spread[1])[:MOST_TABLES]
+    for t, (unit, own, before, after, _) in enumerate(tables):
+        change = after - before
+        excess = np.divide(np.maximum(change, 0), after, out=np.zeros(len(after)), where=after > 0)
+        share, present = (np.bincount(unit, weights=x, minlength=n_units) for x in (own * excess, own))
+        shares, members = shares + share, members + present
         impossible = before < own - 1e-6
         certain[unit[impossible]] = True
-        ratio = own * _log_saddle(after - before - own / 2, rate * np.maximum(after - own, 0), rate * before)
+        ratio = own * _log_saddle(change - own / 2, rate * np.maximum(after - own, 0), rate * before)
         ratio = np.where(impossible, _MOST, np.clip(ratio, -_MOST, _MOST))
         likelihood += np.bincount(unit, weights=ratio, minlength=n_units)
-    mean = np.divide(len(tables) * shares, members, out=np.zeros(n_units), where=members > 0)
-    return Suspicion(shares, mean, likelihood, certain)
+        extremes.add(unit, own, change, excess, impossible)
+        if t in traced:
+            bounded = own * np.clip(change, -_MOST_CHANGE, _MOST_CHANGE)
+            least = np.full(n_units, np.inf)
+            np.minimum.at(least, unit, after)
+            traces += [_per(share, present), _per(np.bincount(unit, weights=bounded, minlength=n_units), present)]
+            traces.append(np.log(np.where((least > 0) & (least < np.inf), least, 1.0)))
+    mean = _per(len(tables) * shares, members)
+    per_member = _per(len(tables) * likelihood, members)
+    size = np.log(np.where(members > 0, members, 1.0))
+    traces += [shares, mean, likelihood, per_member, size, certain.astype(float), *extremes.traces()]
+    return Suspicion(shares, mean, likelihood, certain, np.column_stack(traces))
+
+
+class _Extremes(NamedTuple):
+    """Over the ``cells`` of each unit: how many had no room for its members (``short``), how many gained as many as it
+    has there or more (``full``), and the ``least`` and ``most`` excess."""
+
+    cells: np.ndarray
+    short: np.ndarray
+    full: np.ndarray
+    least: np.ndarray
+    most: np.ndarray
+
+    @classmethod
+    def of(cls, n_units: int) -> _Extremes:
+        cells, short, full, most = (np.zeros(n_units) for _ in range(4))
+        return cls(cells, short, full, np.ones(n_units), most)
+
+    def add(
+        self, unit: np.ndarray, own: np.ndarray, change: np.ndarray, excess: np.ndarray, impossible: np.ndarray
+    ) -> None:
+        """Take in the cells of one table."""
+        for total, part in ((self.cells, None), (self.short, impossible), (self.full, change >= own - 1e-6)):
+            total += np.bincount(unit, weights=part, minlength=len(total))
+        np.minimum.at(self.least, unit, excess)
+        np.maximum.at(self.most, unit, excess)
+
+    def traces(self) -> list[np.ndarray]:
+        return [_per(self.short, self.cells), _per(self.full, self.cells), self.least, self.most]
+
+
+def _per(total: np.ndarray, number: np.ndarray) -> np.ndarray:
+    return np.asarray(np.divide(total, number, out=np.zeros(len(total)), where=number > 0))
 
 
 def _log_saddle(change: np.ndarray, come: np.ndarray, gone: np.ndarray) -> np.ndarray:

@@ -11,6 +11,9 @@ from collections.abc import Sequence
 from math import ceil, log, nan, sqrt
 from typing import NamedTuple
 
+import numpy as np
+from sklearn.linear_model import LogisticRegression
+
 Record = tuple[int, ...]
 
 
@@ -87,7 +90,61 @@ def attack(
     rare = [-float(min(sharing[tuple(after[i][j] for j in known)] for i in unit)) for unit in units]
     altered = [any(before[i][j] != after[i][j] for i in unit for j in moved) for unit in units]
     scores = {"rare": rare, "excess": excess, "mean_excess": mean, "likelihood": likelihood}
+    own_traces = [[traces(unit, table) for table in tables] for unit in units]
+    rows = []
+    for u, unit in enumerate(units):
+        of_cells = [one for found in own_traces[u] for one in found.cells] or [(0.0, False, False)]
+        shares_of = [sum(one[k] for one in of_cells) / len(of_cells) for k in (1, 2)]
+        excesses = [one[0] for one in of_cells] if tables else [1.0]
+        rows.append(
+            [log(-rare[u])]
+            + [figure for found in own_traces[u] for figure in found.figures]
+            + [excess[u], mean[u], likelihood[u], likelihood[u] / len(unit)]
+            + [log(len(unit) * len(tables)) if tables else 0.0, float(certain[u])]
+            + [*shares_of, min(excesses), max(excesses) if tables else 0.0]
+        )
+    if (odds := learned(rows, altered)) is not None:
+        scores["learned"] = odds
     return Found(scores, certain, altered)
+
+
+class Traces(NamedTuple):
+    """Of a unit in one table: mean excess, mean bounded change and log least count; and of each of its cells the
+    excess, whether it was too small before, and whether it gained the members."""
+
+    figures: list[float]
+    cells: list[tuple[float, bool, bool]]
+
+
+def traces(unit: Sequence[int], table: tuple[Counter[Record], Counter[Record], list[Record]]) -> Traces:
+    """The traces of one unit in one table."""
+    was, now, cell = table
+    share = change = 0.0
+    cells = []
+    for c, m in Counter(cell[i] for i in unit).items():
+        gained = now[c] - was[c]
+        excess = max(0, gained) / now[c]
+        share, change = share + m * excess, change + m * min(max(gained, -3), 3)
+        cells.append((excess, was[c] < m, gained >= m))
+    return Traces([share / len(unit), change / len(unit), log(min(now[cell[i]] for i in unit))], cells)
+
+
+def learned(rows: Sequence[Sequence[float]], altered: Sequence[bool]) -> list[float] | None:
+    """The penalised logit of one half on the other, as scikit-learn fits it."""
+    x, y = np.array(rows), np.array(altered)
+    number = [round(float(sum((k + 1) * figure for k, figure in enumerate(row))), 6) for row in rows]
+    distinct = sorted(set(number))
+    half = np.array([distinct.index(one) % 2 for one in number])
+    if any(not (y[half == h] == kind).any() for h in (0, 1) for kind in (False, True)):
+        return None
+    spread = x.std(axis=0)
+    kept = spread > 1e-9 * np.abs(x).max(axis=0, initial=1.0)
+    x = (x[:, kept] - x[:, kept].mean(axis=0)) / spread[kept]
+    odds = np.zeros(len(y))
+    for h in (0, 1):
+        model = LogisticRegression(C=0.1, tol=1e-12, max_iter=10_000, solver="newton-cholesky")
+        odds[half == h] = model.fit(x[half != h], y[half != h]).decision_function(x[half == h])
+    return [float(one) for one in odds]
 
 
 def auc(found: Found) -> float:
