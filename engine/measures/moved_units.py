@@ -2,9 +2,10 @@
 
 The attack (:mod:`engine.models.table_excess`) has the release and two-way tables of the original; here it is carried
 out on a release, and graded by the truth that the agency has.  An intruder who knows the method can also learn which
-traces tell, from swaps of his own (:mod:`engine.models.learned_suspicion`).  It supposes no mechanism: an attribute that was altered
-is a place, and each other one is tabulated by it.  Where altered attributes are the same within all households, before
-and after, households moved and are what is graded, and their places together are one place; else records are.
+traces tell, from swaps of his own (:mod:`engine.models.learned_suspicion`).  It supposes no mechanism: an attribute
+that was altered is a place, and each other one is tabulated by it.  Where altered attributes are the same within all
+households, before and after, households moved and are what is graded, and their places together are one place; else
+records are.
 """
 
 from __future__ import annotations
