@@ -33,8 +33,8 @@ BLANK = "_" * 30
 """The line that stands for an entry to be filled in by hand."""
 LONG = 30
 """Rows of a table that stays on one page where it can; a longer one is parted."""
-INK, GREY, BLUE, ORANGE, GREEN = "1B2430", "566171", "0067A3", "A84300", "00704F"
-"""Colours of text and marks; each has a contrast of 5 or more on white."""
+INK, GREY, BLUE, ORANGE, GREEN, RULE = "1B2430", "566171", "0067A3", "A84300", "00704F", "C4CAD2"
+"""Colours of text, marks and lines; those of text have a contrast of 5 or more on white."""
 
 _INLINE = frozenset(("strong", "em", "span"))
 _BLOCKS = frozenset(("h1", "h2", "h3", "p", "ul", "ol", "table", "dl", "figure", "section", "div"))
@@ -397,6 +397,7 @@ _STYLES: tuple[tuple[str, float, str, dict[str, Any]], ...] = (
     ("Note", 8, GREY, {"after": 3}),
     ("Warning", 9, INK, {"bold": True, "before": 2, "after": 3}),
 )
+_STRONG = frozenset(("strong", "letter", "warn", "good"))
 _COLOURS = {"warn": ORANGE, "good": GREEN, "quiet": GREY, "under": GREY}
 
 
@@ -428,11 +429,8 @@ def _set_styles(file: Any) -> None:
         known = [style.name for style in file.styles]
         style = file.styles[name] if name in known else file.styles.add_style(name, WD_STYLE_TYPE.PARAGRAPH)
         style.element.get_or_add_rPr().clear()
-        style.font.size, style.font.color.rgb, style.font.bold = (
-            Pt(size),
-            _rgb(RGBColor, colour),
-            form.get("bold"),
-        )
+        style.font.size, style.font.color.rgb = Pt(size), _rgb(RGBColor, colour)
+        style.font.bold = form.get("bold")
         style.paragraph_format.space_before = Pt(form.get("before", 0))
         style.paragraph_format.space_after = Pt(form["after"])
         if "next" in form:
@@ -458,18 +456,12 @@ def _set_page(file: Any, titles: dict[str, str]) -> None:
     section.top_margin, section.bottom_margin = Twips(_MARGIN), Twips(850)
     section.header_distance = section.footer_distance = Twips(450)
     tab = f'<w:tabs><w:tab w:val="right" w:pos="{_PAGE[0] - 2 * _MARGIN}"/></w:tabs>'
-    above = "".join(
-        (
-            _run(titles.get("banner", ""), bold=True, colour=ORANGE, size=8.5),
-            "<w:r><w:tab/></w:r>",
-            _run(titles.get("running", ""), colour=GREY, size=8.5),
-        )
-    )
     line = f'<w:pBdr><w:bottom w:val="single" w:sz="12" w:space="3" w:color="{INK}"/></w:pBdr>'
-    number = "".join(
-        _run(text, colour=GREY, size=8) if text == " of " else _field(text) for text in ("PAGE", " of ", "NUMPAGES")
-    )
-    below = _run(titles.get("foot", ""), colour=GREY, size=8) + "<w:r><w:tab/></w:r>" + number
+    banner = _run(titles.get("banner", ""), bold=True, colour=ORANGE, size=8.5)
+    above = f"{banner}<w:r><w:tab/></w:r>{_run(titles.get('running', ''), colour=GREY, size=8.5)}"
+    small: Any = {"colour": GREY, "size": 8}
+    number = _field("PAGE") + _run(" of ", **small) + _field("NUMPAGES")
+    below = f"{_run(titles.get('foot', ''), **small)}<w:r><w:tab/></w:r>{number}"
     for part, properties, runs in ((section.header, line + tab, above), (section.footer, tab, below)):
         paragraph = part.paragraphs[0]._p
         made = parse_xml(f'<w:p xmlns:w="{_W}"><w:pPr>{properties}</w:pPr>{runs}</w:p>')
@@ -478,11 +470,8 @@ def _set_page(file: Any, titles: dict[str, str]) -> None:
 
 def _field(name: str) -> str:
     look = f'<w:rPr><w:color w:val="{GREY}"/><w:sz w:val="16"/></w:rPr>'
-    kinds = (
-        '<w:fldChar w:fldCharType="begin"/>',
-        f"<w:instrText>{name}</w:instrText>",
-        '<w:fldChar w:fldCharType="end"/>',
-    )
+    ends = [f'<w:fldChar w:fldCharType="{end}"/>' for end in ("begin", "end")]
+    kinds = (ends[0], f"<w:instrText>{name}</w:instrText>", ends[1])
     return "".join(f"<w:r>{look}{kind}</w:r>" for kind in kinds)
 
 
@@ -501,7 +490,6 @@ class _Walker:
 
     def __init__(self, file: Any) -> None:
         self._file = file
-        self._numbered = 0
 
     def blocks(self, elements: Iterable[Element], width: float, *, label: bool = False) -> Iterator[str]:
         """The elements one below the other, in a room of so many inches; ``label`` makes headings small."""
@@ -523,7 +511,8 @@ class _Walker:
             elif tag == "section":
                 parts = list(self.blocks(element, width))
                 if parts and "new-page" in _classes(element):
-                    parts[0] = parts[0].replace("<w:pPr>", "<w:pPr><w:pageBreakBefore/>", 1)
+                    opening = r"(<w:pPr>(?:<w:pStyle [^>]*/>)?(?:<w:keepNext/>)?)"
+                    parts[0] = re.sub(opening, r"\1<w:pageBreakBefore/>", parts[0], count=1)
                 yield from parts
             elif tag == "div":
                 yield from self._div(element, width)
@@ -540,16 +529,9 @@ class _Walker:
             is_under = "under" in run.marks
             colour = next((_COLOURS[mark] for mark in ("warn", "good", "quiet", "under") if mark in run.marks), "")
             smaller = is_under or "quiet" in run.marks
-            runs.append(
-                _run(
-                    run.text,
-                    bold=bold or bool(run.marks & {"strong", "letter", "warn", "good"}),
-                    italic="em" in run.marks,
-                    colour=colour,
-                    size=(size or 9) - 1.5 if smaller else size,
-                    breaks=is_under and not under and bool(runs),
-                )
-            )
+            own = (size or 9) - 1.5 if smaller else size
+            strong, new_line = bold or bool(run.marks & _STRONG), is_under and not under and bool(runs)
+            runs.append(_run(run.text, bold=strong, italic="em" in run.marks, colour=colour, size=own, breaks=new_line))
             under = is_under
         return "".join(runs)
 
@@ -591,13 +573,10 @@ class _Walker:
         made = []
         for k, (row, heads) in enumerate(rows):
             keep = k < (len(rows) - 1 if len(rows) <= LONG else 2) or (next_too and k == len(rows) - 1)
+            line = f'<w:bottom w:val="single" w:sz="{8 if heads else 4}" w:color="{INK if heads else RULE}"/>'
             cells = [
-                _cell(
-                    [self._cell_text(cell, wide[j], size, keep=keep, bold=heads)],
-                    wide[j],
-                    f'<w:bottom w:val="single" w:sz="{8 if heads else 4}" w:color="{INK if heads else "C4CAD2"}"/>',
-                )
-                for j, cell in enumerate(row)
+                _cell([self._cell_text(cell, own, size, keep=keep, bold=heads)], own, line)
+                for cell, own in zip(row, wide, strict=True)
             ]
             made.append(f"<w:tr><w:trPr><w:cantSplit/>{'<w:tblHeader/>' * heads}</w:trPr>{''.join(cells)}</w:tr>")
         title = "" if caption is None else self._caption(caption)
@@ -623,7 +602,7 @@ class _Walker:
             elif rows:
                 rows[-1][1].append(child)
         made = []
-        line = '<w:bottom w:val="single" w:sz="4" w:color="C4CAD2"/>'
+        line = f'<w:bottom w:val="single" w:sz="4" w:color="{RULE}"/>'
         for k, (name, values) in enumerate(rows):
             keep = k < len(rows) - 1 and len(rows) <= LONG
             left = _cell([self._cell_text(name, wide[0], 8.5, keep=keep, bold=True)], wide[0], line)
@@ -632,13 +611,10 @@ class _Walker:
         return _table(made, wide, "") + _SPACE
 
     def _figure(self, element: Element, width: float) -> str:
-        made = []
-        for child in element:
-            if child.tag == "figcaption":
-                made.append(self._caption(child))
-            else:
-                made.append(f"<w:p><w:pPr/>{self._picture(child, width)}</w:p>")
-        return "".join(made)
+        return "".join(
+            self._caption(part) if part.tag == "figcaption" else f"<w:p><w:pPr/>{self._picture(part, width)}</w:p>"
+            for part in element
+        )
 
     def _picture(self, image: Element, width: float) -> str:
         from docx.oxml import OxmlElement
@@ -812,7 +788,7 @@ def _slide_runs(paragraph: Any, runs: Iterable[_Run], size: float, *, bold: bool
         colour = next((_COLOURS[mark] for mark in ("warn", "good", "quiet", "under") if mark in part.marks), INK)
         run.font.size = Pt(size - 2 if part.marks & {"under", "quiet"} else size)
         run.font.color.rgb = _rgb(RGBColor, colour)
-        run.font.bold = bold or bool(part.marks & {"strong", "letter", "warn", "good"})
+        run.font.bold = bold or bool(part.marks & _STRONG)
         run.font.italic = "em" in part.marks
 
 

@@ -108,6 +108,15 @@ def test_every_element_is_in_the_docx_as_a_style_or_a_table(page) -> None:
     assert "Confidential" in shown and "Sheet" in shown and "NUMPAGES" in xml
 
 
+def test_properties_of_paragraphs_are_in_the_order_that_the_format_asks_for(page) -> None:
+    xml = parts(documents.docx(page(EVERY)), "document.xml")
+    order = ("pStyle", "keepNext", "pageBreakBefore", "numPr", "pBdr", "shd", "tabs", "spacing", "jc")
+    for properties in re.findall(r"<w:pPr>(.*?)</w:pPr>", re.sub(r"<w:(numPr|pBdr|tabs)>.*?</w:\1>", r"<w:\1/>", xml)):
+        found = [order.index(name) for name in re.findall(r"<w:(\w+)", properties)]
+        assert found == sorted(found), properties
+    assert xml.count("<w:pageBreakBefore/>") == 1
+
+
 def test_each_numbered_list_begins_at_one(page) -> None:
     xml = parts(documents.docx(page(EVERY)))
     used = re.findall(r'<w:ilvl w:val="0"/><w:numId w:val="(\d+)"/>', xml)
