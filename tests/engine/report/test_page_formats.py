@@ -136,6 +136,11 @@ def test_sections_are_slides_with_the_marked_elements(page) -> None:
     assert [p._element.nvPicPr.cNvPr.get("descr") for p in pictures] == ["a dot, alone"]
     table = next(s for s in shapes[1] if s.has_table).table
     assert [[cell.text for cell in row.cells] for row in table.rows] == [["Name", "Figure"], ["row", "17 bad"]]
+    bold = [cell.text_frame.paragraphs[0].runs[0].font.bold for row in table.rows for cell in row.cells]
+    assert table.first_row and bold == [True, True, False, False]
+    for shape in (*shapes[0], *shapes[1]):
+        assert shape.left >= 0 and shape.top >= 0
+        assert shape.left + shape.width <= 13.34 * 914400 and shape.top + shape.height <= 7.5 * 914400
 
 
 STEERING = "a\x1b]0;b\x07c\x9bd\u202ee\ufffef"
@@ -223,6 +228,18 @@ def test_no_word_is_wider_than_its_column(page) -> None:
     first, second = (int(w) / 1440 for w in re.findall(r'<w:gridCol w:w="(\d+)"/>', xml))
     assert first > documents._text_width(long, 9) and second > first
     assert abs(first + second - documents._WIDTH) < 0.01
+
+
+def test_every_table_is_as_wide_as_its_room_and_two_columns_share_the_width(page) -> None:
+    xml = parts(documents.docx(page(EVERY)), "document.xml")
+    grids = [
+        [int(w) for w in re.findall(r'w:w="(\d+)"', grid)] for grid in re.findall(r"<w:tblGrid>.*?</w:tblGrid>", xml)
+    ]
+    whole = round(1440 * documents._WIDTH)
+    assert grids and all(abs(sum(grid) - whole) <= len(grid) for grid in grids)
+    assert grids[0][0] == grids[0][1] == whole // 2
+    picture = int(re.findall(r'<wp:extent cx="(\d+)"', xml)[0]) / 914400
+    assert 0.9 * documents._WIDTH / 2 < picture < documents._WIDTH / 2
 
 
 @pytest.mark.slow

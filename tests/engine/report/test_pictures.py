@@ -150,6 +150,16 @@ def test_a_figure_beyond_its_interval_has_a_shape_of_its_own(canvases: list[Any]
     assert found[7.3] == "^" and found[8.0] == "o" and found[9.0] == found[8.5] == "o"
 
 
+def test_bars_before_and_after_stand_side_by_side_and_the_moved_on_the_others(canvases: list[Any]) -> None:
+    pictures.small_cells([CellSize("1", 548, 42, 436), CellSize("2", 478, 232, 204)], 2, axis="x", **WORDS)
+    boxes = [(p.get_x(), p.get_x() + p.get_width(), p.get_y(), p.get_height()) for p in canvases[0].axes[0].patches]
+    before, kept, moved = boxes[0:2], boxes[2:4], boxes[4:6]
+    for k in (0, 1):
+        assert before[k][1] <= kept[k][0] and kept[k][1] < k + 0.5 < before[k][0] + 1
+        assert moved[k][:2] == kept[k][:2] and moved[k][2] == kept[k][3]
+    assert [box[3] for box in (*before, *kept, *moved)] == [548, 478, 42, 232, 436, 204]
+
+
 def test_new_values_are_hatched(canvases: list[Any]) -> None:
     pictures.losses_by_table([Count("a", 44, 32, "44 of 189")], **WORDS)
     bars = {round(patch.get_width()): patch.get_hatch() for patch in canvases[0].axes[0].patches}
