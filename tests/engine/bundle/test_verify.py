@@ -333,7 +333,7 @@ def test_a_manifest_leads_to_no_file_outside(every: Path, tmp_path: Path) -> Non
 def test_what_is_no_bundle(every: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(EngineError, match="is no bundle"):
         verify(tmp_path)
-    with pytest.raises(EngineError, match="is no folder|does not exist"):
+    with pytest.raises(EngineError, match=r"is no folder|does not exist"):
         verify(tmp_path / "nothing")
     assert main(["verify", str(every / "public")]) == 0
     assert "public   holds  it is a bundle that was exported" in capsys.readouterr().out

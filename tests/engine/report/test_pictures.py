@@ -139,6 +139,26 @@ def test_the_map_tells_within_from_beyond_by_fill_and_the_recommended_by_shape(c
     assert "4 %" in words, "shares are printed in per cent"
 
 
+@pytest.mark.parametrize(("least", "begins"), [(0.009, True), (0.0, True), (0.06, False)])
+def test_a_range_near_zero_begins_there(canvases: list[Any], least: float, begins: bool) -> None:
+    marks = (replace(MODEL.marks[0], at=(0.12, least), bars=(None, None)),)
+    pictures.map_picture(replace(MODEL, marks=marks, frontier=(), others=(), edge=(), limit=None), **WORDS)
+    low, high = canvases[0].axes[0].get_ylim()
+    assert bool(low <= 0) is begins and -0.1 * high < low < least and high > 0.074
+
+
+def test_a_letter_far_from_its_mark_has_a_line_to_it(canvases: list[Any]) -> None:
+    crowd = tuple(
+        replace(MODEL.marks[1], letter=chr(65 + k), at=(0.1 + 0.004 * (k % 4), 0.02 + 0.003 * (k // 4)))
+        for k in range(12)
+    )
+    pictures.map_picture(replace(MODEL, marks=(*crowd, MODEL.marks[3])), **WORDS)
+    lines = {
+        text.get_text(): text.arrow_patch is not None for text in texts(canvases[0]) if hasattr(text, "arrow_patch")
+    }
+    assert lines["F"] is False and any(lines.values())
+
+
 def test_a_map_without_figures_is_not_drawn() -> None:
     assert pictures.map_picture(replace(MODEL, marks=(), frontier=(), unprotected=None), **WORDS) is None
 
