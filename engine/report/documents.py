@@ -33,6 +33,7 @@ BLANK = "_" * 30
 """The line that stands for an entry to be filled in by hand."""
 LONG = 30
 """Rows of a table that stays on one page where it can; a longer one is parted."""
+_LONG_WORD = 30  # signs of a word, such as a digest, that may be broken in a cell
 INK, GREY, BLUE, ORANGE, GREEN, RULE = "1B2430", "566171", "0067A3", "A84300", "00704F", "C4CAD2"
 """Colours of text, marks and lines; those of text have a contrast of 5 or more on white."""
 
@@ -69,7 +70,7 @@ _CLASSES: dict[str, tuple[str, ...]] = {
     **dict.fromkeys(("columns", "sign", "box", "caution", "obstacle"), ("div",)),
     "new-page": ("section",),
     "number": ("col", "th", "td"),
-    "long": ("table",),
+    "long": ("table", "th", "td"),
     "slide": ("section", *_ON_SLIDE),
 }
 """Classes and the elements that may have each."""
@@ -200,6 +201,8 @@ def _align(template: str, table: Element) -> None:
                     cell.set("scope", "col" if section.tag == "thead" else "row")
                 if columns and "number" in _classes(columns[j]):
                     cell.set("class", "number")
+                if any(len(word) > _LONG_WORD for word in _words(cell).split()):
+                    cell.set("class", " ".join([*_classes(cell), "long"]))
 
 
 def _classes(element: Element) -> list[str]:
@@ -334,15 +337,16 @@ def _column_widths(table: Element, width: float, size: float, margin: float) -> 
     shares = [float(re.sub(r"[^\d.]", "", column.get("style", "")) or 1) for column in columns] or [1.0] * len(rows[0])
     body = table.findall("tbody/tr") or rows
 
-    def widest(rows: Sequence[Element], split: str) -> list[float]:
+    def widest(rows: Sequence[Element], split: str, most: int) -> list[float]:
         texts = [[line for row in rows for line in _cell_lines(row[j])] for j in range(len(shares))]
         return [
-            max(_text_width(word, size) for line in own for word in re.split(split, line)) + margin for own in texts
+            max(_text_width(word[:most], size) for line in own for word in re.split(split, line)) + margin
+            for own in texts
         ]
 
-    while sum(least := widest(rows, "[ -]")) > width and size > 6:
+    while sum(least := widest(rows, "[ -]", _LONG_WORD)) > width and size > 6:
         size -= 0.5
-    whole = [0.85 * need for need in widest(body, "\n")]  # wrapping does no harm: a likely typeface and no header
+    whole = [0.85 * need for need in widest(body, "\n", 1000)]  # wrapping does no harm: a likely typeface and no header
     wide = [width * share / sum(shares) for share in shares]
     wide = _shifted(wide, whole, [max(0.0, own - need) for own, need in zip(wide, whole, strict=True)])
     return _shifted(wide, least, [max(0.0, own - need) for own, need in zip(wide, least, strict=True)]), size

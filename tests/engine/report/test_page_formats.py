@@ -242,6 +242,17 @@ def test_every_table_is_as_wide_as_its_room_and_two_columns_share_the_width(page
     assert 0.9 * documents._WIDTH / 2 < picture < documents._WIDTH / 2
 
 
+def test_a_word_longer_than_a_column_is_broken_and_pushes_no_other_off_the_page(page) -> None:
+    digest = "0123456789abcdef" * 8
+    rows = f"<tr><th>1</th><td>{digest} of it</td><td>short words</td></tr>"
+    made = page(f"<table><tbody>{rows}</tbody></table>")
+    assert '<td class="long">0123' in made and '<td class="long">short' not in made
+    xml = parts(documents.docx(made), "document.xml")
+    widths = [int(w) / 1440 for w in re.findall(r'<w:gridCol w:w="(\d+)"/>', xml)]
+    assert abs(sum(widths) - documents._WIDTH) < 0.01 and widths[2] > documents._text_width("words", 8)
+    assert '<w:sz w:val="17"/>' in xml, "letters are not made smaller for it"
+
+
 @pytest.mark.slow
 def test_a_long_table_is_parted_and_a_short_one_is_not(page) -> None:
     def table(n: int) -> str:
