@@ -34,7 +34,8 @@ def the_map(findings: Findings, *, small: bool = False) -> Picture | None:
     title = f"{plural(board.n_candidates, 'candidate')}, {board.n_frontier:,} on the frontier{within}"
     note = "Blue: on the frontier. Star: proposed."
     if board.bound_at is not None:
-        note = f"Filled: meets the limit. {note}"
+        share = f" in {100 * board.bound_asked:.3g} % of runs" if board.bound_asked else ""
+        note = f"Filled: meets the limit{share}. {note}"
     alt = f"Map of {title}. " + " ".join(
         f"{row.letter}: {board.risk_title} {figure(row.risk)}, {board.utility_title} {figure(row.utility)}."
         for row in named(findings)
@@ -55,7 +56,7 @@ def _model(findings: Findings, *, small: bool) -> MapModel:
     scale = 100.0 if is_share(findings) else 1.0
     letters = {row.letter for row in (choices(findings) if small else named(findings))}
     model = map_model(findings.map)
-    left = tuple(mark.at for mark in model.marks if mark.letter not in letters)
+    left = tuple(mark for mark in model.marks if mark.letter not in letters)
     up, across = model.up, model.across
 
     def scaled(at: tuple[float, float]) -> tuple[float, float]:
@@ -67,10 +68,13 @@ def _model(findings: Findings, *, small: bool) -> MapModel:
         across=replace(across, title=across.title.partition(" (")[0]) if small else across,
         marks=tuple(replace(m, at=scaled(m.at), bars=(None, None)) for m in model.marks if m.letter in letters),
         frontier=tuple(map(scaled, model.frontier)),
-        others=tuple(map(scaled, (*model.others, *left))),
+        others=tuple(map(scaled, (*model.others, *(mark.at for mark in left)))),
         edge=tuple(map(scaled, model.edge)),
         unprotected=None if model.unprotected is None else scaled(model.unprotected),
         limit=None if model.limit is None else model.limit * scale,
+        inside=None
+        if model.inside is None
+        else frozenset(map(scaled, (*model.inside, *(mark.at for mark in left if mark.within)))),
     )
 
 

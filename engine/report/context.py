@@ -130,11 +130,10 @@ def the_map(context: ReportContext, realisation: Remade) -> Map:
     all_risk = as_read(risk, summary.loss[defined, view.risk])
     all_utility = as_read(utility, view.utility_loss[defined])
     undominated = view.dominance.undominated[defined]
-    frontier = sorted(zip(all_utility[undominated].tolist(), all_risk[undominated].tolist(), strict=True))
     bound, better, asked = context.bound, risk.measure.better, context.study.plan.decision.run_share
-    within = None
-    if bound is not None:
-        within = int(np.count_nonzero(view.meets(-bound if better == "higher" else bound)[defined]))
+    places = np.column_stack([all_utility, all_risk])
+    places[~undominated] = _rough(places[~undominated], places)
+    within = None if bound is None else view.meets(-bound if better == "higher" else bound)[defined]
     original_risk = as_read(risk, view.original_losses[view.risk])
     return Map(
         risk_title=title_of(risk),
@@ -145,7 +144,7 @@ def the_map(context: ReportContext, realisation: Remade) -> Map:
         utility_better=better_of(utility),
         n_candidates=len(view.scenarios),
         n_frontier=int(view.dominance.undominated.sum()),
-        n_within=within,
+        n_within=None if within is None else int(np.count_nonzero(within)),
         runs=int(summary.counted[context.scenario.index]),
         failed=int(summary.failed[context.scenario.index]),
         bound=bound_words(context),
@@ -153,8 +152,9 @@ def the_map(context: ReportContext, realisation: Remade) -> Map:
         nothing_risk=optional(float(original_risk)),
         nothing_utility=optional(float(as_read(utility, view.original_losses[view.utility]))),
         candidates=candidate_rows(context),
-        frontier=tuple((float(u), float(r)) for u, r in frontier),
-        others=_rough(all_utility[~undominated], all_risk[~undominated], all_utility, all_risk),
+        frontier=tuple(sorted((u, r) for u, r in places[undominated].tolist())),
+        others=_distinct(places[~undominated]),
+        within_at=None if within is None else _distinct(places[within]),
         spreads=tuple(_spread(context, k, realisation) for k in (view.risk, view.utility)),
         rechecked=_fresh(context) is not None,
         recall=optional(round(view.recall, 2)),
@@ -172,18 +172,20 @@ def bound_words(context: ReportContext, bound: float | None = None) -> str:
     return in_words(context.view.measures[context.view.risk], bound, context.study.plan.decision)
 
 
-def _rough(
-    utility: np.ndarray, risk: np.ndarray, all_utility: np.ndarray, all_risk: np.ndarray
-) -> tuple[tuple[float, float], ...]:
-    """Places of other candidates, each once; of very many those on a coarse grid over all candidates."""
-    if len(utility) <= _MOST_PLACES:
-        return tuple(sorted(set(zip(utility.tolist(), risk.tolist(), strict=True))))
-    axes = []
-    for values, all_values in ((utility, all_utility), (risk, all_risk)):
-        low, high = float(all_values.min()), float(all_values.max())
-        step = (high - low) / _GRID or 1.0
-        axes.append(low + step * np.round((values - low) / step))
-    return tuple(sorted(set(zip(*(axis.tolist() for axis in axes), strict=True))))
+def _rough(chosen: np.ndarray, places: np.ndarray) -> np.ndarray:
+    """Places of some candidates, rows of utility and risk; of very many those on a coarse grid over all ``places``."""
+    if len(chosen) <= _MOST_PLACES:
+        return chosen
+    low = places.min(axis=0)
+    step = (places.max(axis=0) - low) / _GRID
+    step[step == 0] = 1.0
+    rough: np.ndarray = low + step * np.round((chosen - low) / step)
+    return rough
+
+
+def _distinct(places: np.ndarray) -> tuple[tuple[float, float], ...]:
+    """Each place once, in order."""
+    return tuple(sorted({(utility, risk) for utility, risk in places.tolist()}))
 
 
 def _released(context: ReportContext, realisation: Remade, k: int) -> float:

@@ -69,7 +69,8 @@ class Map:
     of a release together; None where there is one table.  ``bound_at`` is the bound on the axis of risk: that of a
     count is the number of records if none were altered, the most that can meet it.  ``bound_asked`` is the share of
     single runs that must meet it (None: the bound is on the mean).  Findings of an earlier version have neither.
-    ``adds_runs`` says whether the plan gives some candidates more runs than others.
+    ``adds_runs`` says whether the plan gives some candidates more runs than others.  ``within_at`` are the places among
+    ``frontier`` and ``others`` of candidates that meet the bound; None without a bound, or in earlier findings.
     """
 
     risk_title: str
@@ -96,6 +97,7 @@ class Map:
     bound_at: float | None = None
     bound_asked: float | None = None
     adds_runs: bool = False
+    within_at: tuple[tuple[float, float], ...] | None = None
 
 
 @dataclass(frozen=True)

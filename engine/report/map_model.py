@@ -50,7 +50,8 @@ class Mark:
 class MapModel:
     """The map: each candidate has one mark, lettered, on the frontier, or another.
 
-    ``within`` and ``beyond`` of the limit are told apart by :meth:`meets`; ``n_within`` counts all candidates.
+    :meth:`meets` tells which places are those of a candidate within the limit; ``n_within`` counts these.  ``inside``
+    is None in earlier findings, where a mean within the limit decides.
     """
 
     across: Axis
@@ -63,12 +64,15 @@ class MapModel:
     limit: float | None
     n: int
     n_within: int | None
+    inside: frozenset[Point] | None = None
 
-    def meets(self, risk: float) -> bool:
-        """Whether a figure of risk is within the limit; all are where there is none."""
+    def meets(self, point: Point) -> bool:
+        """Whether the candidate at a place is within the limit; all are where there is none."""
         if self.limit is None:
             return True
-        return bool(risk >= self.limit if self.up.better == "higher" else risk <= self.limit)
+        if self.inside is not None:
+            return point in self.inside
+        return point[1] >= self.limit if self.up.better == "higher" else point[1] <= self.limit
 
     def window(self, room: float) -> tuple[Point, Point] | None:
         """Ranges of utility and of risk with ``room`` around them as a share; None where there is nothing to hold.
@@ -103,7 +107,7 @@ def map_model(board_map: Map) -> MapModel:
         Mark(
             c.letter,
             (c.utility, c.risk),
-            limit is None or (c.risk >= limit if better == "higher" else c.risk <= limit),
+            c.within_bound is not False,
             c.recommended,
             c.undominated,
             (bar(c.utility, c.utility_se), bar(c.risk, c.risk_se)),
@@ -126,6 +130,7 @@ def map_model(board_map: Map) -> MapModel:
         limit=limit,
         n=board_map.n_candidates,
         n_within=board_map.n_within,
+        inside=None if board_map.within_at is None else frozenset(board_map.within_at),
     )
 
 

@@ -226,7 +226,7 @@ def _map(model: MapModel, limit: str, width: float, height: float) -> bytes | No
 def _points(axes: Any, model: MapModel, points: Sequence[Point], colour: str, size: float, order: float) -> None:
     """Filled within the limit, rings beyond it."""
     for within in (True, False):
-        chosen = [point for point in points if model.meets(point[1]) is within]
+        chosen = [point for point in points if model.meets(point) is within]
         axes.scatter(
             [u for u, _ in chosen], [r for _, r in chosen], s=size, facecolor=colour if within else "white",
             edgecolor=colour, linewidths=1.1, zorder=order,

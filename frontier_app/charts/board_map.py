@@ -96,7 +96,7 @@ def _points(model: MapModel, points: Sequence[Point], name: str, colour: str) ->
         cliponaxis=False,  # a mark at an edge is drawn whole
         name=name,
         marker={
-            "symbol": ["circle" if model.meets(risk) else "circle-open" for _, risk in points],
+            "symbol": ["circle" if model.meets(point) else "circle-open" for point in points],
             "size": 8,
             "color": colour,
         },

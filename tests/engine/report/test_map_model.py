@@ -67,13 +67,24 @@ def test_each_candidate_has_one_mark():
     assert made.others == ((1.0, 10.0), (2.0, 20.0)), "two candidates took the two of the frontier"
 
 
-@pytest.mark.parametrize(("better", "inside"), [("lower", (3.0, 2.9)), ("higher", (3.0, 3.1))])
-def test_a_figure_at_the_limit_meets_it(better: str, inside: tuple[float, float]):
-    rows = [row(1.0, None, risk, None) for risk in (*inside, 6.0 - inside[1])]
-    made = map_model(replace(a_map(candidates=rows, risk_better=better), bound_at=3.0))
-    assert [mark.within for mark in made.marks] == [True, True, False]
-    assert [made.meets(mark.at[1]) for mark in made.marks] == [True, True, False]
-    assert map_model(a_map(candidates=rows)).meets(99.0), "without a limit nothing is beyond it"
+@pytest.mark.parametrize("better", ["lower", "higher"])
+def test_filled_is_what_the_limit_counts_not_what_has_a_mean_within_it(better: str):
+    """A limit on a share of the runs is not met by every candidate whose mean is within it."""
+    places = ((1.0, 2.9), (2.0, 3.1), (3.0, 3.0))
+    rows = [
+        replace(row(1.0, None, 2.9, None), within_bound=False),
+        replace(row(2.0, None, 3.1, None), within_bound=False),
+        replace(row(3.0, None, 3.0, None), within_bound=True),
+    ]
+    found = replace(a_map(candidates=rows, risk_better=better), bound_at=3.0, others=places, within_at=(places[2],))
+    made = map_model(found)
+    assert [mark.within for mark in made.marks] == [False, False, True]
+    assert [made.meets(place) for place in places] == [False, False, True]
+    earlier = map_model(replace(found, within_at=None))
+    assert [earlier.meets(place) for place in places] == (
+        [True, False, True] if better == "lower" else [False, True, True]
+    )
+    assert map_model(a_map(candidates=rows)).meets((0.0, 99.0)), "without a limit nothing is beyond it"
 
 
 POINT = st.tuples(st.floats(0, 1), st.floats(0, 1))
