@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import re
 from pathlib import Path
 
 import numpy as np
@@ -13,17 +14,22 @@ from engine.bundle.attack import attack
 from engine.bundle.export_source import export_source
 from engine.bundle.refusal import Refused
 from engine.data.microdata import RawTable
+from engine.plan import plan_from_toml
 from engine.plan.recode import code
 from engine.plan.samples import load
 from engine.release.records import ReleasedTable
 from engine.release.results import RunStatus
 from engine.release.spec import AttributeSpec, ReleaseSpec
+from engine.report.build_findings import findings
+from engine.report.describe import remade
+from engine.report.facts import RECODES, Check
+from engine.report.findings import Findings
 from engine.study.decision_log import entries
 from engine.study.study import Study
 from engine.sweeps.reader_attacks import released_recodes
 from engine.sweeps.remake import Remade
 from tests.engine.household_survey import approve, few_guesses, label_of, swept
-from tests.engine.recoded import apart, survey
+from tests.engine.recoded import BLOCK, apart, survey
 
 pytestmark = pytest.mark.slow  # whole bundles are made
 
@@ -71,6 +77,36 @@ def test_a_swap_that_recomputing_undoes_is_refused(
 def test_a_swap_of_the_finer_side_shows_who_was_altered(ages: tuple[Path, RawTable], study: Study) -> None:
     with pytest.raises(Refused, match="everybody sees by them which records were altered, and 'AGEGRP' tells what was"):
         attack(export_source(study, ages[1], label_of(study, "AGE")))
+
+
+def check_in(found: Findings) -> Check:
+    return next(check for check in found.checks if check.name == RECODES)
+
+
+def test_a_block_is_exported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    few_guesses(monkeypatch)
+    raw = survey(tmp_path)
+    swept(raw, plan_from_toml(BLOCK), tmp_path / "block.study")
+    with Study.open(tmp_path / "block.study") as study:
+        approve(study, raw, label_of(study, "AGE"))
+        out = export(study, raw, None, tmp_path / "out", tier="all", formats=("csv",))
+        assert check_in(findings(study, remade(study, raw, label_of(study, "AGE"), 0))).holds is True
+    with open(next((out / "public").rglob("release.csv")), encoding="utf-8") as file:
+        rows = list(csv.DictReader(file))
+    assert rows and all(int(row["AGE"]) // 10 == int(row["AGEGRP"]) for row in rows)
+    assert (out / "public" / "METHODS.txt").exists()
+
+
+def test_the_board_is_told_and_not_how_many(ages: tuple[Path, RawTable], study: Study) -> None:
+    def told(attribute: str) -> Check:
+        return check_in(findings(study, remade(study, ages[1], label_of(study, attribute), 0)))
+
+    group, age, sex = (told(name) for name in ("AGEGRP", "AGE", "SEX"))
+    assert (group.holds, age.holds, sex.holds) == (False, False, True)
+    assert group.found.startswith("AGE decides AGEGRP in every original record")
+    assert "recomputing AGEGRP undoes the exchange" in group.found and "No public bundle" in group.found
+    assert "this shows which records were altered" in age.found
+    assert not re.search(r"\d", group.found + age.found), "how many would tell how many records were exchanged"
 
 
 @pytest.mark.parametrize("attribute", ["SEX", "TOWN"])

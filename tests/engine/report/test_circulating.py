@@ -11,7 +11,9 @@ import pytest
 
 from engine.plan import DecisionPlan, SpacePlan
 from engine.report.circulating import CIRCULATING, circulating, page, write_circulating
-from tests.engine.report.conftest import Case, case_of, plan_of
+from engine.report.decision_pages import pages
+from tests.engine.report.conftest import Case, N, case_of, plan_of
+from tests.engine.report.pages import text_of
 
 
 def of_rate(folder: Path, rate: str) -> Case:
@@ -34,14 +36,18 @@ def test_two_releases_of_different_rates_have_the_same_copy(tmp_path: Path) -> N
 def test_the_document_says_once_that_fields_are_left_out_and_holds_no_figure_of_the_release(
     case: Case, tmp_path: Path
 ) -> None:
-    text = page(case.findings)
+    text = text_of(page(case.findings))
     assert text.count("in the numbered copy") == 1
     told = circulating(case.findings)
     assert not {"extent", "claims"} & set(told) and not {"losses", "tallies", "distance"} & set(told["utility"])
     names = re.findall(r'"(\w+)": ', json.dumps(told))
     assert not {"after", "letter", "flagged", "released", "mean", "role", "spec"} & set(names)
     assert not any(name.endswith("_after") for name in names)
-    assert case.findings.extent is not None and case.findings.extent.asked_amount not in text
+    whole, extent = text_of(pages(case.findings)), case.findings.extent
+    assert extent is not None
+    secret = (extent.asked_amount.removesuffix(" of records"), f"{extent.records:,} of {N} records")
+    assert all(figure in whole for figure in secret), "so they are written"
+    assert not [figure for figure in secret if figure in text]
     rows = [row["group"] for row in told["exposure"]["groups"]]
     assert rows == sorted(rows) and all(row["before"] for row in told["exposure"]["groups"])
     changed = replace(case.findings, extent=None, claims=None)
