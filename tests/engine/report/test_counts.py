@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -13,6 +14,7 @@ from engine.data.microdata import RawColumn, RawTable
 from engine.decision.choice import choose
 from engine.models.record_release import RecordRelease
 from engine.plan import AttributePlan, DataPlan, DecisionPlan, Plan, SpacePlan
+from engine.plan.mechanism import MechanismPlan
 from engine.release.records import ReleasedTable
 from engine.report.build_findings import findings
 from engine.report.describe import remade
@@ -116,3 +118,45 @@ def test_a_small_group_is_not_rounded_to_everybody_or_nobody(tmp_path: Path):
     unaltered = exposed.unaltered_after
     assert unaltered is not None and unaltered > 1000
     assert next(group.after for group in exposed.groups if group.group == "A: a1") == exact
+
+
+def test_runs_of_a_method_that_alters_now_more_now_fewer_are_counted_each(tmp_path: Path):
+    mechanisms = (MechanismPlan("rds", (("s", ("10",)), ("rate", ("0.2",)))),)
+    measures = ("small_cells[n_rule=20]", "hellinger")
+    case = case_of(tmp_path, plan_of(mechanisms=mechanisms, keys=("A", "C"), measures=measures, analyses=()))
+    shares = []
+    for replicate in range(1, 13):
+        made = remade(case.study, raw_table(), case.study.scenarios[0].label, replicate)
+        release = RecordRelease(ReleasedTable(made.data), made.tables, case.study.plan, made.spec)
+        unaltered = N - int(release.changed(release.tables[0], made.data.domain.indices(("A", "C"))).sum())
+        shares.append(exposure(release, case.study.plan, 20).unaltered_after / unaltered)  # type: ignore[operator]
+    spread, row = case.findings.map.spreads[0], case.findings.measures[0]
+    assert len(set(shares)) > 1
+    assert (spread.least, spread.mean, spread.most) == pytest.approx((min(shares), np.mean(shares), max(shares)))
+    assert (row.mean, row.se) == pytest.approx((spread.mean, np.std(shares, ddof=1) / np.sqrt(12)))
+
+
+def test_counts_of_several_tables_are_means_over_these(tmp_path: Path):
+    mechanisms = (MechanismPlan("maps", (("w0", ("0.2",)), ("s", ("9",)), ("D", ("2",)))),)
+    measures = ("small_cells[n_rule=5]", "hellinger")
+    plan = plan_of(mechanisms=mechanisms, keys=("A", "C", "D"), measures=measures, analyses=())
+    case = case_of(tmp_path, replace(plan, decision=replace(plan.decision, risk="small_cells")))
+    made, extent = case.realisation, case.findings.extent
+    each = []
+    for table in made.tables:
+        release = RecordRelease(ReleasedTable(made.data), [table], plan, made.spec)
+        each.append((int(release.changed(table, range(4)).sum()), exposure(release, plan, 5).unaltered_after))
+    changed, exposed = np.mean(each, axis=0)
+    assert extent is not None and extent.tables == 2 and extent.per_table == changed < extent.records
+    assert extent.changed_in == "Records changed in at least one of 2 tables"
+    assert case.findings.exposure.unaltered_after == round(float(exposed))
+
+
+def test_coefficients_that_the_original_does_not_estimate_are_named_and_are_no_loss(tmp_path: Path):
+    raw = raw_table()
+    same = RawColumn("D", raw.columns["B"].values, raw.columns["B"].codes)  # D is B again: nothing tells them apart
+    use = case_of_raw(tmp_path, RawTable({**raw.columns, "D": same}, N, "elsewhere")).utility
+    rows = [row for row in use.figures if row.kind == "coefficient" and row.before is None]
+    assert rows and all(row.note == "not estimable" and row.flagged is not True for row in rows)
+    tally = next(t for t in use.tallies if t.kind == "regression coefficients")
+    assert tally.compared - tally.unchangeable - tally.eligible == len(rows)

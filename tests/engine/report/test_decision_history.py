@@ -9,12 +9,15 @@ import pytest
 
 from engine.decision.choice import choose
 from engine.decision.comparison import differences
-from engine.plan import DecisionPlan
+from engine.plan import DecisionPlan, SpacePlan
+from engine.plan.lock import lock
 from engine.report.build_findings import findings
 from engine.report.describe import remade
 from engine.report.parameters import run_words
+from engine.study.keys import key_path, read_key
 from engine.study.map_reader import risk_utility_map
-from tests.engine.report.conftest import case_of, plan_of, raw_table
+from engine.sweeps.sweep import recheck, sweep
+from tests.engine.report.conftest import Case, case_of, plan_of, raw_table
 
 
 def test_alternatives_differ_in_words_and_never_in_the_analysts_figures(tmp_path: Path) -> None:
@@ -160,3 +163,65 @@ def test_a_slope_is_told_in_the_units_of_its_measures(tmp_path: Path) -> None:
     )
     plan = plan_of(decision=DecisionPlan(slope="2.5"))
     assert rule_words(plan, None, use) == "the best candidate on a straight trade-off of slope 2.5"
+
+
+def test_the_place_of_the_released_run_among_its_siblings_is_counted(case: Case) -> None:
+    run, view = case.findings.recommendation.run, risk_utility_map(case.study)
+    choice = case.study.choices.all()[-1]
+    mine = view.results.scenario == case.study.find(choice.label)[0].index
+    risks = view.results.values[mine, view.risk]
+    own = risks[view.results.replicate[mine] == choice.replicate]
+    assert run is not None and (run.place, run.of) == (1 + int((risks < own).sum()), 12)
+    assert run.within == int((risks <= 0.5).sum()) and run.as_safe == int((risks == own).sum())
+
+
+@pytest.mark.slow
+def test_fresh_runs_that_meet_the_bound_are_counted(tmp_path: Path) -> None:
+    study = case_of(tmp_path, plan_of(analyses=())).study
+    choice = study.choices.all()[-1]
+    index = study.find(choice.label)[0].index
+    recheck(study, raw_table(), read_key(key_path(study.path)), [index], 15)
+    run = findings(study, remade(study, raw_table(), choice.label, choice.replicate)).recommendation.run
+    met = int((study.runs.of([index], "fresh").values[:, risk_utility_map(study).risk] <= 0.5).sum())
+    assert run is not None and (run.fresh, run.fresh_within) == (15, met)
+    assert run.fresh_low is not None and run.fresh_high is not None
+    assert 0 < run.fresh_low <= met / 15 <= run.fresh_high <= 1
+
+
+@pytest.mark.slow
+def test_a_choice_off_the_approved_rule_departs_and_the_bound_of_the_plan_counts(tmp_path: Path) -> None:
+    space = SpacePlan(swap_sizes=(1,), rates=("0.0537", "0.2113"), replicates=10)
+    plan = lock(plan_of(space=space, decision=DecisionPlan(max_risk="0.074"), analyses=()), "DRB-7", "Board")
+    study = sweep(raw_table(), plan, tmp_path / "s.study", workers=1)
+    view = risk_utility_map(study)
+    picked = view.scenarios[view.under_bound(0.074)].label
+    other = next(s.label for s in view.scenarios if s.label != picked)
+    runs, single = view.results, view.results.values[:, view.risk]
+    for label, off in ((picked, False), (other, True)):
+        choice = choose(study, view, "it serves", candidate=label)
+        report = findings(study, remade(study, raw_table(), choice.label, choice.replicate))
+        assert report.approved.rule.endswith("; it does not pick the recommended candidate") == off
+        assert any("is not the one that it picks" in text for text in report.approved.departures) == off
+    choice = choose(study, view, "it serves", max_risk=float(single.max()))
+    report = findings(study, remade(study, raw_table(), choice.label, choice.replicate))
+    within = sum((single[runs.scenario == i] <= 0.074).mean() >= 0.9 for i in range(len(view.scenarios)))
+    assert 0 < within < len(view.scenarios) and report.map.n_within == within
+    study.close()
+
+
+@pytest.mark.slow
+def test_who_dominates_is_decided_on_exact_averages(tmp_path: Path) -> None:
+    from engine.report.context import report_context
+
+    study = case_of(tmp_path, plan_of(analyses=())).study
+    view = risk_utility_map(study)
+    index = int(np.flatnonzero(~view.dominance.undominated)[0])
+    choice = choose(study, view, "by hand", candidate=view.scenarios[index].label)
+    made = remade(study, raw_table(), choice.label, choice.replicate)
+    report, context = findings(study, made), report_context(study, made)
+    letters = {**context.letters, **context.also_within}
+    for row in report.map.candidates:
+        other = letters[row.letter]
+        gains = [float(loss[index] - loss[other]) for loss in (view.risk_loss, view.utility_loss)]
+        assert row.dominates == (min(gains) >= 0 and max(gains) > 0)
+    assert any(row.dominates for row in report.map.candidates)

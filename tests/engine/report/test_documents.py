@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import re
+import time
 import zipfile
 from dataclasses import replace
 from pathlib import Path
@@ -16,10 +17,10 @@ import pytest
 from engine.report import documents
 from engine.report.decision_pages import pages
 from engine.report.findings import Findings
-from engine.report.tables import tables_bytes
+from engine.report.tables import sheets, tables_bytes
 from engine.report.write import write_analyst, write_board
 from tests.engine.report.conftest import Case
-from tests.engine.report.pages import text_of, tree
+from tests.engine.report.pages import sections, text_of, tree
 
 TRACES = re.compile(rb"python-docx|python-pptx|Steve Canny|xlsxwriter|Microsoft|matplotlib|someuser|/tmp/|/root", re.I)
 
@@ -132,3 +133,59 @@ def test_hostile_names_stay_text_in_every_document(case: Case):
                 if name.endswith((".xml", ".rels")):
                     ElementTree.fromstring(part)
                     assert b'TargetMode="External"' not in part and b"<f>" not in part and b"<hyperlink" not in part
+
+
+@pytest.mark.slow
+def test_the_workbook_holds_every_table(written: Path, case: Case):
+    with zipfile.ZipFile(written / "tables.xlsx") as archive:
+        names = re.findall(r'<sheet name="([^"]+)"', archive.read("xl/workbook.xml").decode())
+        assert names == list(sheets(case.findings))
+        for k, (_, rows) in enumerate(sheets(case.findings).values(), 1):
+            assert archive.read(f"xl/worksheets/sheet{k}.xml").decode().count("<row ") == len(rows) + 1
+    assert {"Losses", "Figures that change", "Extent", "Checks", "Parameters", "Log"} <= set(names)
+
+
+@pytest.mark.slow
+def test_the_docx_has_every_heading_and_describes_its_pictures(written: Path):
+    import docx
+
+    page, made = (written / "memo.html").read_text(encoding="utf-8"), docx.Document(str(written / "memo.docx"))
+    text = "\n".join("".join(t.text or "" for t in p.iter("{*}t")) for p in made.element.body.iter("{*}p"))
+    assert len(sections(page)) == 6 and not [head for head in sections(page) if head not in " ".join(text.split())]
+    alts = [image.get("alt", "") for image in tree(page).iter("img")]
+    assert [picture.get("descr") for picture in made.element.xpath("//wp:docPr")] == alts
+    assert len(alts) >= 5 and all(len(alt) > 25 for alt in alts) and not re.search(r"https?://(?!www\.w3)", page)
+    properties = made.core_properties
+    assert (properties.author, properties.comments, properties.last_modified_by) == ("", "", "")
+
+
+@pytest.mark.slow
+def test_the_pdf_of_the_sheet_is_tagged_and_holds_every_section(case: Case):
+    import pypdf
+
+    if why := documents.why_no_pdf():
+        pytest.skip(f"no PDF: {why}")
+    page = pages(case.findings)
+    made = pypdf.PdfReader(io.BytesIO(documents.pdf(page)))
+    root: Any = made.trailer["/Root"]
+    assert root["/MarkInfo"]["/Marked"] and "/Author" not in (made.metadata or {})
+    text = re.sub(r"\s", "", " ".join(sheet.extract_text() for sheet in made.pages)).lower()
+    assert not [head for head in sections(page) if re.sub(r"\s", "", head).lower() not in text]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("clock", [0.0, 300_000_000.0, 7_260_000_000.0])
+def test_documents_are_the_same_in_years_that_a_zip_cannot_hold(
+    case: Case, monkeypatch: pytest.MonkeyPatch, clock: float
+) -> None:
+    page = pages(case.findings)
+
+    def made() -> list[bytes]:
+        return [documents.docx(page), documents.pptx(page), tables_bytes(case.findings)]
+
+    now = made()
+    monkeypatch.setattr(time, "time", lambda: clock)
+    assert made() == now
+    for content in now:
+        with zipfile.ZipFile(io.BytesIO(content)) as file:
+            assert {info.date_time for info in file.infolist()} == {(1980, 1, 1, 0, 0, 0)}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from types import SimpleNamespace
 
 import numpy as np
@@ -51,3 +52,8 @@ def test_right_matches_have_a_decimal(sizes: tuple[int, ...], right: float) -> N
     release = SimpleNamespace(data=data, tables=(table,), changed=lambda *_: before != after)
     plan = SimpleNamespace(keys=("A",), tolerances=SimpleNamespace(min_n=45))
     assert exposure(release, plan, 3).matches_after == right  # type: ignore[arg-type]
+
+
+def test_records_with_a_new_combination_are_counted_record_by_record(case: Case) -> None:
+    old, new = (Counter(map(tuple, table.tolist())) for table in codes(case))
+    assert case.findings.exposure.new_after == sum(count for cell, count in new.items() if cell not in old) > 0

@@ -13,13 +13,14 @@ from engine.decision.states import withhold
 from engine.plan import DecisionPlan
 from engine.plan.lock import lock
 from engine.report import ledger_words
+from engine.report.decision_pages import pages
 from engine.report.ledger_facts import EarlierFacts, LedgerFacts
 from engine.report.ledger_words import earlier_sentences, ledger_summary
 from engine.report.no_release import no_release_memo
 from engine.study.map_reader import risk_utility_map
 from engine.sweeps.sweep import sweep
 from tests.engine.report.conftest import Case, case_of, plan_of, raw_table
-from tests.engine.report.pages import entries_of, tree
+from tests.engine.report.pages import entries_of, text_of, tree
 
 AFTER = "the bound was set after results of an earlier study of the same data could be seen"
 
@@ -44,6 +45,20 @@ def test_a_bound_that_the_plan_got_after_the_sweep_is_not_called_fixed(tmp_path:
     change_plan(case.study, replace(case.study.plan, decision=DecisionPlan(max_risk="0.5")))
     rule = findings(case.study, case.realisation).approved.rule
     assert rule.endswith("; the bound was set in a change of the plan, after results could be seen")
+
+
+def test_the_sheet_tells_what_had_been_seen_and_calls_no_later_bound_fixed(after_another: Case, case: Case) -> None:
+    n = len({scenario.spec.attributes for scenario in after_another.study.scenarios})
+    seen = f"Results of {n} candidates had been seen in an earlier study of the same data"
+    for findings, told in ((after_another.findings, True), (case.findings, False)):
+        assert (seen in text_of(pages(findings))) is told
+        rules = (dict(findings.approved.parameters)["Selection rule"], findings.approved.rule)
+        assert [AFTER in rule for rule in rules] == [told] * 2
+
+
+def test_the_board_reads_no_name_of_an_earlier_study(after_another: Case) -> None:
+    text = after_another.findings.to_json() + pages(after_another.findings)
+    assert not [secret for secret in ("private-first-name", "a first try", "someuser") if secret in text]
 
 
 def test_two_submissions_differ_in_what_came_before(after_another: Case) -> None:
