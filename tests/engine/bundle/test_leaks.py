@@ -254,6 +254,12 @@ def test_short_items_in_the_boards_file_are_checked(every: Path, reopened: Expor
         (copy / "board.json").write_text(json.dumps(board), encoding="utf-8")
         with pytest.raises(Refused, match="the id of a candidate"):
             check_fields(copy, Tier.BOARD, reopened)
+    board["recommendation"]["why"], name = "", board["checks"][0]["name"]
+    board["checks"][0]["name"] = f"rule for {label}"  # names that people give are read too
+    (copy / "board.json").write_text(json.dumps(board), encoding="utf-8")
+    with pytest.raises(Refused, match="the id of a candidate"):
+        check_fields(copy, Tier.BOARD, reopened)
+    board["checks"][0]["name"] = name
     board["recommendation"]["why"] = "town:S at 15 %, which changes 24 records"
     (copy / "board.json").write_text(json.dumps(board), encoding="utf-8")
     check_fields(copy, Tier.BOARD, reopened)  # the board may read it

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from dataclasses import replace
 from pathlib import Path
@@ -9,16 +10,19 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from engine.plan import DecisionPlan, TolerancePlan
+from engine.decision.states import decide
+from engine.plan import DecisionPlan, SpacePlan, TolerancePlan
 from engine.plan.lock import lock
 from engine.report.build_findings import findings
 from engine.report.describe import remade
 from engine.report.exposed import exposure as exposure_of
+from engine.study.decision_log import entries
 from engine.study.keys import key_path, read_key
 from engine.study.plan_changes import change_plan
 from engine.sweeps.sweep import recheck
-from tests.engine.report.conftest import MEASURES, Case, case_of, plan_of, raw_table
-from tests.engine.report.recount import codes, column, release_of
+from tests.engine.attacks import log_attack
+from tests.engine.report.conftest import MEASURES, MECHANISMS, Case, case_of, plan_of, raw_table
+from tests.engine.report.recount import codes, column, leaves, release_of
 
 
 def test_exposure_is_recounted_record_by_record(case: Case):
@@ -140,3 +144,44 @@ def test_a_caution_that_fresh_runs_have_answered_is_gone(tmp_path):
     )
     assert warned not in findings(case.study, case.realisation).recommendation.cautions
     case.study.close()
+
+
+WHY = (
+    "LABEL beats x0123, see A:S B:F at 5.37 %, replicate 1, /home/someuser/study.study, key "
+    "0123456789abcdef0123456789abcdef"
+)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["random swap", *MECHANISMS])
+def test_the_board_sees_no_label_no_name_no_key_and_no_path(name: str, tmp_path: Path) -> None:
+    parts = {} if name not in MECHANISMS else {"mechanisms": (MECHANISMS[name],), "keys": ("A", "B", "C")}
+    case = case_of(tmp_path, plan_of(space=SpacePlan(swap_sizes=(1,), rates=("0.0719",), replicates=10), **parts), WHY)
+    text = case.findings.to_json()
+    words = " ".join(leaf for leaf in leaves(json.loads(text)) if isinstance(leaf, str))
+    assert not [scenario.label for scenario in case.study.scenarios if scenario.label in text]
+    secrets = (
+        "/home",
+        "someuser",
+        "study.study",
+        "private-study",
+        "0123456789abcdef",
+        "/data/",
+        "secret-source",
+        "x0123",
+    )
+    assert not [secret for secret in (*secrets, "x0123", "replicate 1") if secret in words]
+    assert "voters.csv" in words and "A:S B:F at 5.37 %" in words
+
+
+@pytest.mark.slow
+def test_the_day_of_an_approval_is_that_of_the_log(tmp_path: Path) -> None:
+    made = case_of(tmp_path, plan_of(analyses=()))
+    assert made.findings.cover.decided == ""
+    choice = made.study.choices.all()[-1]
+    recheck(made.study, raw_table(), read_key(key_path(made.study.path)), [made.study.find(choice.label)[0].index])
+    decide(made.study, "submitted", "A. Analyst")
+    log_attack(made.study)
+    decide(made.study, "approved", "Board", number="DRB-7")
+    cover = findings(made.study, made.realisation).cover
+    assert (cover.state, cover.number, cover.decided) == ("approved", "DRB-7", entries(made.study)[-1].at[:10])

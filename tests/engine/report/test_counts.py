@@ -145,7 +145,7 @@ def test_counts_of_several_tables_are_means_over_these(tmp_path: Path):
     each = []
     for table in made.tables:
         release = RecordRelease(ReleasedTable(made.data), [table], plan, made.spec)
-        each.append((int(release.changed(table, range(4)).sum()), exposure(release, plan, 5).unaltered_after))
+        each.append((int(release.changed(table, range(4)).sum()), exposure(release, plan, 5).unaltered_after or 0))
     changed, exposed = np.mean(each, axis=0)
     assert extent is not None and extent.tables == 2 and extent.per_table == changed < extent.records
     assert extent.changed_in == "Records changed in at least one of 2 tables"

@@ -28,6 +28,7 @@ from engine.report.detected import (
     detected_once,
     release_verdict,
     tables_tell,
+    units_words,
 )
 from engine.sweeps.evaluator import question_of
 from engine.sweeps.remake import Remade, remake
@@ -234,3 +235,16 @@ def test_records_of_a_random_swap_in_cells_that_were_empty_are_told_outright() -
     told = release_verdict(realisation, plan).outright
     assert told is not None and told.certain >= new > 50 and told.altered == realisation.n_changed
     assert tables_tell(detected(realisation, plan), plan).certain
+
+
+@pytest.mark.slow
+def test_of_households_that_moved_the_attack_on_households_is_the_figure() -> None:
+    realisation, plan = of_households()
+    found = detected(realisation, plan)
+    assert found.units is not None and found.units.of == "households" and found.moved_households
+    assert found.auc == found.units.auc and found.auc is not None and found.auc > 0.8
+    assert found.precision == found.units.precision == 1
+    assert found.model == "" and not found.calibration and found.finds_records
+    told = tables_tell(found, plan)
+    assert told.records and told.certain and told.of == "households"
+    assert f"{found.units.certain:,} of {found.units.altered:,} altered households" in units_words(found.units)

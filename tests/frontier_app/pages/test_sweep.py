@@ -12,17 +12,22 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from engine.cli.main import main
-from engine.plan import DecisionPlan, MechanismPlan, ThreatPlan
+from engine.decision.choice import choose
+from engine.plan import DecisionPlan, MechanismPlan, ThreatPlan, plan_to_toml
 from engine.plan.differences import _LISTS, _PARTS
 from engine.plan.lock import lock
 from engine.plan.samples import load
+from engine.report.build_findings import findings
+from engine.report.decision_pages import pages
+from engine.report.describe import remade
 from engine.study.decision_log import entries
 from engine.study.ledger import ledger_of
-from engine.study.map_reader import objective_indices
+from engine.study.map_reader import objective_indices, risk_utility_map
 from engine.study.study import Study
 from frontier_app.session import jobs, workspace
 from frontier_app.session.workspace import Workspace
 from frontier_app.wording.plan_words import ENTRIES
+from tests.engine.report.pages import text_of
 from tests.frontier_app.conftest import APP, to_page
 from tests.frontier_app.elements import press
 
@@ -103,6 +108,32 @@ def test_another_study_of_the_workspace_is_opened(swept: Callable[..., Workspace
     assert any("Studies in this workspace" in part.value for part in made.subheader)
     made.button(key="study-study-2.study").click().run()
     assert not made.exception and at.study == at.folder / "study-2.study"
+
+
+@pytest.mark.slow
+def test_a_new_study_with_another_bound_tells_what_was_seen_before(
+    swept: Callable[..., Workspace], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The first study has no bound, and is chosen from; the second one has a bound in its plan."""
+    monkeypatch.setattr(jobs, "launch", lambda arguments, *_: main([*arguments, "--workers", "1"]))
+    at = swept()
+    assert at.study is not None
+    with Study.open(at.study) as study:
+        view = risk_utility_map(study)
+        n = len(view.scenarios)
+        choose(study, view, "a first try", candidate=view.scenarios[int(view.frontier()[0])].label)
+    made = _open(at)
+    _with_plan(made, decision=replace(made.session_state["frontier"].plan.decision, max_risk="0.5"))
+    at.save_plan(plan_to_toml(made.session_state["frontier"].plan))
+    press(made, "begin-new")
+    assert not made.exception and not made.error and at.study == at.folder / "study-2.study"
+    with Study.open(at.study) as study:
+        choice = choose(study, risk_utility_map(study), "within the bound")
+        told = findings(study, remade(study, load("czech")[0], choice.label, choice.replicate))
+    page = text_of(pages(told))
+    assert f"Results of {n} candidates had been seen in an earlier study of the same data" in page
+    assert "after results of an earlier study of the same data could be seen" in told.approved.rule
+    assert "study-1" not in page + told.to_json()
 
 
 def test_a_study_that_lies_elsewhere_came_before_too(
