@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import base64
+import json
 import re
 from dataclasses import replace
 
@@ -94,6 +96,42 @@ def test_a_sheet_that_is_decided_has_no_line_to_sign(case: Case) -> None:
     decided = replace(case.findings, cover=replace(case.findings.cover, state="approved", number="7"))
     assert not sheet.to_sign(decided) and "approved as 7" in sheet.request(decided)[0]
     assert 'class="sign"' not in pages(decided)
+
+
+def test_its_pictures_name_no_program(page: str) -> None:
+    pictures = [base64.b64decode(data) for data in re.findall(r'src="data:image/png;base64,([^"]+)"', page)]
+    assert len(pictures) >= 5 and all(png.startswith(b"\x89PNG") for png in pictures)
+    assert not [png for png in pictures if b"Software" in png or b"tEXt" in png]
+
+
+def test_the_figures_hold_only_where_the_plan_says_that_no_table_is_published(case: Case) -> None:
+    facts = case.findings.recognised
+    assert facts is not None
+    for published in ("yes", "no", "not known"):
+        told = replace(facts, tables=replace(facts.tables, published=published))
+        cover = replace(case.findings.cover, conditions="once only")
+        rows = sheet.conditions(replace(case.findings, recognised=told, cover=cover))
+        assert any("two-way table" in row for row in rows) == (published == "no") and rows[-1] == "Once only."
+
+
+def test_a_candidate_that_is_only_within_the_bound_is_no_neighbour(case: Case) -> None:
+    assert case.findings.sheet is not None
+    own = sheet.recommended(case.findings)
+    letters = [row.letter for row in case.findings.map.candidates if row is not own]
+    for also_within in (False, True):
+        other = replace(own, letter=letters[0], recommended=False, also_within=also_within, more_useful_by=0.5)
+        shown = replace(case.findings, map=replace(case.findings.map, candidates=(own, other)))
+        candidates = replace(case.findings.sheet.candidates, same="")
+        shown = replace(shown, sheet=replace(case.findings.sheet, candidates=candidates))
+        assert [choice.letter for choice in sheet.choices(shown)] == [own.letter, *letters[: not also_within]]
+
+
+def test_what_chance_hides_of_the_frontier_is_told_where_it_is_known(case: Case) -> None:
+    assert case.findings.map.recall is not None
+    plain = json.loads(case.findings.to_json())
+    del plain["map"]["recall"]
+    for found, told in ((case.findings, True), (Findings.from_json(json.dumps(plain)), False)):
+        assert ("of the true frontier" in pages(found)) is told
 
 
 def test_obstacles_come_first_before_signing(case: Case) -> None:

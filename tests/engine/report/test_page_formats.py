@@ -117,6 +117,18 @@ def test_properties_of_paragraphs_are_in_the_order_that_the_format_asks_for(page
     assert xml.count("<w:pageBreakBefore/>") == 1
 
 
+def test_no_row_is_parted_by_a_page_and_a_heading_stays_with_what_follows(page) -> None:
+    made = documents.docx(page(EVERY))
+    xml = parts(made, "document.xml")
+    rows = re.findall(r"<w:tr>.*?</w:tr>", xml)
+    for text in ("Name", "row", "Contact"):
+        (row,) = (row for row in rows if f">{text}<" in row)
+        assert "<w:cantSplit/>" in row, text
+    styled = re.findall(r'w:styleId="(\w+)"[^>]*>(.*?)</w:style>', parts(made, "styles.xml"), re.DOTALL)
+    kept = {name for name, form in styled if "<w:keepNext/>" in form}
+    assert {"Heading1", "Heading2", "Heading3", "Question", "Caption"} <= kept
+
+
 def test_each_numbered_list_begins_at_one(page) -> None:
     xml = parts(documents.docx(page(EVERY)))
     used = re.findall(r'<w:ilvl w:val="0"/><w:numId w:val="(\d+)"/>', xml)

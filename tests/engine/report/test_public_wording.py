@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from engine.report.audit import _row_order
 from engine.report.coherence import check_words
-from engine.report.facts import EDITS, ROW_ORDER, Check, Exposure
-from engine.report.public_wording import match_words, methods_paragraph
+from engine.report.facts import EDITS, ROW_ORDER, Check, Exposure, Publish
+from engine.report.public_wording import match_words, methods_paragraph, public_wording
+from tests.engine.report.conftest import Case
 
 
 def paragraph(*, swap: bool = True, new_ids: bool = False) -> str:
@@ -95,3 +98,10 @@ def test_where_every_match_is_false_none_is_called_unaltered() -> None:
     exposure = Exposure(3, 5, 2, 0, 1, 1, 2, 0, 63, 63, ())
     text = match_words(exposure, is_exactly_none=True)
     assert "none is unaltered: a match with one of them is false" in text and "about 0" not in text
+
+
+def test_the_paragraph_follows_the_policy_of_the_plan(case: Case) -> None:
+    assert "are not published" in public_wording(case.findings)
+    given = replace(case.findings, publish=Publish("Cars", "Own words.", "between 1 and 5 percent", ("id",)))
+    text = public_wording(given)
+    assert "between 1 and 5 percent" in text and text.endswith("Own words.") and "are not published" not in text

@@ -49,6 +49,7 @@ def test_means(case: Case):
 def test_associations_against_scipy(case: Case):
     old, new = codes(case)
     names = case.realisation.data.domain.names
+    assert case.findings.utility.associations
     for row in case.findings.utility.associations:
         i, j = (names.index(name) for name in row.of.split(" × "))
         for table, got in ((old, row.before), (new, row.after)):
