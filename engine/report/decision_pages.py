@@ -12,7 +12,7 @@ from engine.report.claims import claims_summary
 from engine.report.coherence import check_rows
 from engine.report.documents import html
 from engine.report.losses import by_table, flagged_of, new_values
-from engine.report.parameters import parameter_rows
+from engine.report.parameters import besides_words, parameter_rows
 from engine.report.pictures import Picture
 from engine.report.public_wording import public_wording
 from engine.report.sheet import DASH, figure_name, percent, places_named, short_name
@@ -359,8 +359,8 @@ def _history(findings: Findings) -> dict[str, Any]:
         log = [*log[:2], *log[2 - _MOST_LOGGED :]]
     equal = f"{certificate.equal} of {certificate.figures} figures agree."
     repeat = (
-        "The analyst, with the secret key, the original file and version "
-        f"{certificate.version} of the program: frontier replay. The release was remade for this sheet: {equal}"
+        f"The analyst, with the secret key, the original file and version {certificate.version} of the program. "
+        f"The release was remade for this sheet: {equal}"
     )
     return {
         "happened_title": title,
@@ -368,7 +368,7 @@ def _history(findings: Findings) -> dict[str, Any]:
         "log": log,
         "checks": check_rows(findings.checks),
         "public_wording": public_wording(findings),
-        "claims": [text for text in (claims_summary(findings),) if text],
+        "claims": [text for text in (claims_summary(findings), besides_words(findings.publish.include)) if text],
         "repeat": repeat,
     }
 

@@ -185,7 +185,7 @@ def test_an_old_number_planted_in_the_public_bundle_refuses_it(census, tmp_path:
 def test_the_boards_workbook_of_places_verifies_and_is_nobody_elses(census, before: list[Row]) -> None:
     bundles = census[0] / "bundles"
     checks = verify(bundles)
-    assert {check.tier for check in checks} >= set(TIERS)
+    assert {check.tier for check in checks} >= {*TIERS} - {Tier.CIRCULATING}
     assert [check.statement for check in checks if check.problems or check.note] == []
     assert [path.relative_to(bundles).as_posix() for path in bundles.rglob("places*")] == ["board/places.xlsx"]
     with zipfile.ZipFile(bundles / "board" / "places.xlsx") as book:

@@ -181,7 +181,7 @@ def test_refusals_leave_study_and_export_untouched(study: Path, here: Path, caps
     assert run("replay", "out", "--data", "other.csv") == 2
     assert "belongs to other data" in said(capsys)
     (here / "s.study.key").rename(here / "elsewhere")
-    assert run("sweep", "people.csv", "--study", "s.study", "--replicates", "9", "--extend") == 1
+    assert run("sweep", "people.csv", "--study", "s.study", "--replicates", "9", "--extend") == 2
     assert "key file" in said(capsys)
     (here / "elsewhere").rename(here / "s.study.key")
     assert untouched(here) == before

@@ -261,7 +261,8 @@ def test_a_wrong_plan_cannot_be_locked_and_leads_nowhere() -> None:
 def words_of(content: bytes) -> str:
     """All words of a document."""
     made = docx.Document(io.BytesIO(content))
-    return "\n".join("".join(t.text or "" for t in part.iter("{*}t")) for part in made.element.body)
+    said = "\n".join("".join(t.text or "" for t in part.iter("{*}t")) for part in made.element.body)
+    return said.replace("\u00a0", " ")
 
 
 @pytest.mark.slow

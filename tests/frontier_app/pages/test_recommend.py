@@ -68,7 +68,7 @@ def test_the_share_of_runs_within_the_bound_is_told_once(swept: Callable[..., Wo
         recheck(study, load("czech")[0], read_key(key_path(study.path)), [view.under_bound(float(bound))])
         choose(study, view, "the plan's rule", by="Ada")
     made = opened(at)
-    told = re.compile(r"of \d+ runs(?:\*\*)? [^:;]*?meets? the bound")
+    told = re.compile(r"of \d+ (?:fresh )?runs(?:\*\*)? [^:;]*?meets? the (?:bound|limit)")
     in_words = sum(len(told.findall(str(one.value))) for one in made.markdown)
     in_doubts = sum(len(told.findall(str(one.value))) for one in (*made.warning, *made.error))
     assert (in_words, in_doubts) == (int(not doubted), int(doubted))
