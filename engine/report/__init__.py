@@ -4,6 +4,7 @@ What is imported from here costs no more than its own module does: most users wa
 """
 
 __all__ = [
+    "board_pictures",
     "boundaries",
     "build_findings",
     "candidate_table",

@@ -40,8 +40,9 @@ def the_map(findings: Findings, *, small: bool = False) -> Picture | None:
         f"{row.letter}: {board.risk_title} {figure(row.risk)}, {board.utility_title} {figure(row.utility)}."
         for row in named(findings)
     )
+    model = board_model(findings, small=small)
     return pictures.map_picture(
-        _model(findings, small=small),
+        replace(model, marks=tuple(replace(mark, bars=(None, None)) for mark in model.marks)),
         title=title,
         alt=alt,
         note=note,
@@ -51,8 +52,8 @@ def the_map(findings: Findings, *, small: bool = False) -> Picture | None:
     )
 
 
-def _model(findings: Findings, *, small: bool) -> MapModel:
-    """The map with letters for the candidates that the sheet names; a share in per cent."""
+def board_model(findings: Findings, *, small: bool) -> MapModel:
+    """Return the map with letters for the candidates that the sheet names; a share in per cent."""
     scale = 100.0 if is_share(findings) else 1.0
     letters = {row.letter for row in (choices(findings) if small else named(findings))}
     model = map_model(findings.map)
@@ -66,9 +67,13 @@ def _model(findings: Findings, *, small: bool) -> MapModel:
         model,
         up=replace(up, title=f"{up.title} (%)" if scale > 1 else up.title, unit=""),
         across=replace(across, title=across.title.partition(" (")[0]) if small else across,
-        marks=tuple(replace(m, at=scaled(m.at), bars=(None, None)) for m in model.marks if m.letter in letters),
-        frontier=tuple(map(scaled, model.frontier)),
-        others=tuple(map(scaled, (*model.others, *(mark.at for mark in left)))),
+        marks=tuple(
+            replace(m, at=scaled(m.at), bars=(m.bars[0], None if m.bars[1] is None else m.bars[1] * scale))
+            for m in model.marks
+            if m.letter in letters
+        ),
+        frontier=tuple(map(scaled, (*model.frontier, *(mark.at for mark in left if mark.frontier)))),
+        others=tuple(map(scaled, (*model.others, *(mark.at for mark in left if not mark.frontier)))),
         edge=tuple(map(scaled, model.edge)),
         unprotected=None if model.unprotected is None else scaled(model.unprotected),
         limit=None if model.limit is None else model.limit * scale,

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from engine.common.wording import upper_first
+from engine.report.board_pictures import board_model
 from engine.report.findings import Findings
-from engine.report.map_model import MapModel, Mark, Point, flags, lines_of, map_model, on_lines, together
+from engine.report.map_model import MapModel, Mark, Point, flags, lines_of, on_lines, together
 from engine.report.map_words import bound_title
 from engine.report.words import figure
 from frontier_app.charts.style import COLOURS, INK, QUIET
@@ -31,7 +32,7 @@ def board_map(findings: Findings, *, dark: bool) -> Figure:
     """Return the map: filled marks are within the limit, rings beyond it, the recommended candidate is a star."""
     import plotly.graph_objects as go
 
-    model = map_model(findings.map)
+    model = board_model(findings, small=True)
     blue = "#56B4E9" if dark else COLOURS[0]
     parts: list[Any] = [
         _points(model, model.others, "other candidates", QUIET),

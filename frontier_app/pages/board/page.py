@@ -65,6 +65,7 @@ def _sheet(findings: Findings) -> None:
             elements.chart(
                 board_map.board_map(findings, dark=elements.is_dark()), "board-map", page["small_map"].alt, size=15
             )
+            st.caption(page["small_map"].note)
         if page["sure"]:
             st.caption(page["sure"])
         _losses(page)

@@ -18,7 +18,8 @@ from engine.plan import samples
 from engine.report.build_findings import findings
 from engine.report.describe import remade
 from engine.report.findings import BOARD
-from engine.report.map_model import staircase
+from engine.report.map_model import map_model, staircase
+from engine.report.sheet import choices
 from engine.report.words import bar
 from engine.study.map_reader import risk_utility_map
 from engine.study.plan_changes import change_plan
@@ -144,17 +145,21 @@ def test_the_map_holds_the_letters_and_no_names(swept: Callable[..., Workspace])
         names = [trace.name for trace in drawn.data]
         assert {"recommended", "unprotected file", "frontier"} <= set(names)
         edge, points = (trace for trace in drawn.data if trace.name == "frontier")
-        assert list(zip(edge.x, edge.y, strict=True)) == staircase(found.map) and edge.mode == "lines"
-        letters = sum(candidate.undominated for candidate in found.map.candidates)
+        corners = [(utility, 100 * risk) for utility, risk in staircase(found.map)]
+        assert list(zip(edge.x, edge.y, strict=True)) == corners and edge.mode == "lines"
+        letters = sum(candidate.undominated for candidate in choices(found))
         assert len(points.x) == found.map.n_frontier - letters and points.mode == "markers", "one mark a candidate"
         low, high = sorted(drawn.layout.yaxis.range)
-        bars = [(float(c.risk or 0), bar(c.risk, c.risk_se) or 0.0) for c in found.map.candidates]
+        bars = [(100 * float(c.risk or 0), 100 * (bar(c.risk, c.risk_se) or 0.0)) for c in choices(found)]
         assert all(low <= risk - bar <= risk + bar <= high for risk, bar in bars)
 
 
 @pytest.mark.slow
-def test_letters_of_one_place_on_the_map_do_not_cover_each_other(swept: Callable[..., Workspace]):
+def test_letters_of_one_place_on_the_map_do_not_cover_each_other(
+    swept: Callable[..., Workspace], monkeypatch: pytest.MonkeyPatch
+):
     at = swept()
+    monkeypatch.setattr(board_map, "board_model", lambda found, small: map_model(found.map))
     with recommend(at) as study:
         choice = study.choices.all()[-1]
         found = findings(study, remade(study, samples.load("czech")[0], choice.label, choice.replicate))
