@@ -147,10 +147,11 @@ def test_the_map_holds_the_letters_and_no_names(swept: Callable[..., Workspace])
         edge, points = (trace for trace in drawn.data if trace.name == "frontier")
         corners = [(utility, 100 * risk) for utility, risk in staircase(found.map)]
         assert list(zip(edge.x, edge.y, strict=True)) == corners and edge.mode == "lines"
-        letters = sum(candidate.undominated for candidate in choices(found))
+        lettered = [c for c in found.map.candidates if c.letter in {choice.letter for choice in choices(found)}]
+        letters = sum(candidate.undominated for candidate in lettered)
         assert len(points.x) == found.map.n_frontier - letters and points.mode == "markers", "one mark a candidate"
         low, high = sorted(drawn.layout.yaxis.range)
-        bars = [(100 * float(c.risk or 0), 100 * (bar(c.risk, c.risk_se) or 0.0)) for c in choices(found)]
+        bars = [(100 * float(c.risk or 0), 100 * (bar(c.risk, c.risk_se) or 0.0)) for c in lettered]
         assert all(low <= risk - bar <= risk + bar <= high for risk, bar in bars)
 
 
