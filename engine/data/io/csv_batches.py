@@ -77,9 +77,10 @@ class Quotes:
 
     def __init__(self, delimiter: str) -> None:
         ends = re.escape(delimiter.encode()) + rb"\r\n"
-        quoted = rb'(?<![^%s])"(?:[^"]++|"")*+"(?=[%s])' % (ends, ends)
-        self._fine = re.compile(rb'(?:[^"]++|%s|(?<=[^%s])")*+' % (quoted, ends))
-        self._closed = re.compile(rb'"(?:[^"]++|"")*+"(?!")')
+        # No possessive groups: before Python 3.11.5 they match less than they should (gh-106052).
+        quoted = rb'(?<![^%s])"[^"]*(?:""[^"]*)*"(?=[%s])' % (ends, ends)
+        self._fine = re.compile(rb'(?:[^"]+|%s|(?<=[^%s])")*' % (quoted, ends))
+        self._closed = re.compile(rb'"[^"]*(?:""[^"]*)*"(?!")')
         self._beside = np.zeros(256, bool)  # what may stand beside a quote that opens or closes
         self._beside[np.frombuffer(delimiter.encode() + b'\r\n"', np.uint8)] = True
         self._rest, self._before = b"", b"\n"
