@@ -184,13 +184,13 @@ def bare_words(verdict: BareVerdict) -> str:
     return f"{title} by an intruder who {_knowledge(verdict)}."
 
 
-def verdict_words(verdict: Verdict) -> str:
-    """The finding with its figure, for readers who may know how many records were altered."""
-    title = title_words(verdict)
+def verdict_words(verdict: Verdict, *, titled: bool = True) -> str:
+    """The finding with its figure, for readers who may know how many records were altered; after its title."""
+    title = f"{title_words(verdict)}: " if titled else ""
     if verdict.kind == "untried":
-        return f"{title}: {verdict.why}."
+        return f"{title}{verdict.why}."
     words = (
-        f"{title}: of the {verdict.named:,} most suspect of {verdict.n:,} {verdict.of}, {_count(verdict.right)} "
+        f"{title}of the {verdict.named:,} most suspect of {verdict.n:,} {verdict.of}, {_count(verdict.right)} "
         f"({100 * verdict.share:.3g} %) are altered, for an intruder who {_knowledge(verdict)}; "
         f"{_count(verdict.guessed)} by guessing."
     )

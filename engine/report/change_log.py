@@ -12,7 +12,6 @@ from engine.common.wording import plural
 from engine.study.ledger import BoundOrigin
 
 if TYPE_CHECKING:
-    from engine.report.facts import Approved
     from engine.study.decision_log import Event
 
 LOG_TEXTS: dict[Event, str] = {
@@ -51,14 +50,6 @@ def locked_words(locked: str, logged: str) -> str:
     return (
         f"The approval of the plan was recorded; it had been approved and locked on {locked[:10]} at {locked[11:16]}."
     )
-
-
-def plan_change_rows(approved: Approved) -> tuple[tuple[str, str], ...]:
-    """The entries that are changes of the plan, as day and words; those of findings of an earlier version, which hold
-    words alone, are known by how they begin."""
-    if approved.plan_changes is not None:
-        return approved.plan_changes
-    return tuple((day, text) for day, text in approved.changes if text.startswith(tuple(CHANGE_TEXTS.values())))
 
 
 def fresh_words(runs: int, others: int, *, afterwards: bool, again: bool = False) -> str:

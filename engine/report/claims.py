@@ -16,9 +16,9 @@ import numpy as np
 from engine.common.wording import listed, plural
 from engine.plan.rate_range import rate_range
 from engine.report.facts import ROW_ORDER, Claims
-from engine.report.losses import flagged_of, flagged_tables
+from engine.report.losses import flagged_of
 from engine.report.other_keys import altered_in
-from engine.report.public_wording import match_parts
+from engine.report.public_wording import match_words
 from engine.report.small_cells import is_none
 
 if TYPE_CHECKING:
@@ -31,7 +31,6 @@ _STRENGTH = "Cramér's V"
 PROGRAM, AT_EXPORT, METHOD, BOARD = "on the records", "at export", "by the method", "by the board"
 """How a statement is looked at: by the program on the records or when a public file is made, by what the method is, or
 by the board."""
-_MOST_TABLES = 3
 
 
 def claims(release: RecordRelease, plan: Plan, associations: Iterable[Figure], changed: float) -> Claims:
@@ -53,7 +52,7 @@ def claims(release: RecordRelease, plan: Plan, associations: Iterable[Figure], c
 
 
 @dataclass(frozen=True)
-class Statement:
+class Claim:
     """A statement of the paragraph in short, what was found of it in this file, who looked, and whether it holds (None:
     nobody looked at this file)."""
 
@@ -63,7 +62,7 @@ class Statement:
     holds: bool | None = True
 
 
-def statements(findings: Findings) -> list[Statement]:
+def statements(findings: Findings) -> list[Claim]:
     """The statements of the paragraph in its order; empty for findings of an earlier version, which do not say."""
     claimed, publish, n_tables = findings.claims, findings.publish, findings.design.tables
     if claimed is None:
@@ -71,12 +70,12 @@ def statements(findings: Findings) -> list[Statement]:
     rows = [_altered(claimed, "exchanged" if findings.design.swap else "altered")]
     if n_tables > 1:
         found = "Yes: each file is written in the one order that is drawn for all."
-        rows.append(Statement(f"{n_tables} files, the same records in the same order", found, AT_EXPORT))
+        rows.append(Claim(f"{n_tables} files, the same records in the same order", found, AT_EXPORT))
     rows += [
         _extent(findings, claimed),
-        Statement("matches may be false", _matches(findings), PROGRAM),
-        Statement("estimates may differ", _estimates(findings), PROGRAM),
-        Statement("standard errors do not tell", "Yes: they are computed as if all values were true.", METHOD, None),
+        Claim("matches may be false", _matches(findings), PROGRAM),
+        Claim("estimates may differ", _estimates(findings), PROGRAM),
+        Claim("standard errors do not tell", "Yes: they are computed as if all values were true.", METHOD, None),
     ]
     if findings.design.swap:
         rows.append(_associations(findings, claimed))
@@ -84,36 +83,36 @@ def statements(findings: Findings) -> list[Statement]:
     if order is not None:
         by = AT_EXPORT if order.holds is None else PROGRAM
         later = "A public file that keeps anything of the original order is refused."
-        rows.append(Statement("random order", order.found if by == PROGRAM else later, by, order.holds is not False))
+        rows.append(Claim("random order", order.found if by == PROGRAM else later, by, order.holds is not False))
     if {"id", "unit"} & set(publish.include):
-        rows.append(Statement("new identifiers", "Yes: they are drawn when the public file is made.", AT_EXPORT))
+        rows.append(Claim("new identifiers", "Yes: they are drawn when the public file is made.", AT_EXPORT))
     if publish.wording:
         found = "The plan's own words. The program only makes sure that they tell no share of records and no candidate."
-        rows.append(Statement(f"“{publish.wording}”", found, BOARD, None))
+        rows.append(Claim(f"“{publish.wording}”", found, BOARD, None))
     return rows
 
 
-def _altered(claimed: Claims, verb: str) -> Statement:
+def _altered(claimed: Claims, verb: str) -> Claim:
     differ = "differs" if len(claimed.differing) == 1 else "differ"
     found = "No: every record is as in the original."
     if claimed.differing:
         found = f"Yes: in some records {listed(claimed.differing)} {differ} from the original."
-    return Statement(f"{verb} values", found, PROGRAM, bool(claimed.differing))
+    return Claim(f"{verb} values", found, PROGRAM, bool(claimed.differing))
 
 
-def _extent(findings: Findings, claimed: Claims) -> Statement:
+def _extent(findings: Findings, claimed: Claims) -> Claim:
     if extent := findings.publish.extent:
         found = "Yes: the share lies in this range." if claimed.extent else "No: the share lies outside of this range."
-        return Statement(f"the share of records concerned is {extent}", found, PROGRAM, claimed.extent)
+        return Claim(f"the share of records concerned is {extent}", found, PROGRAM, claimed.extent)
     if findings.design.tables > 1:
         found = "No more can be kept back: whoever compares the files sees in which variables and records they differ."
-        return Statement("what is not published", found, METHOD, None)
+        return Claim("what is not published", found, METHOD, None)
     own = f"{findings.publish.title} {findings.publish.wording}".replace("_", " ")
     named = [name for name in claimed.differing if _names(own, name.replace("_", " "))]
     found = "Yes: no file that may be public tells either."
     if named:
         found = f"The share is not told; but the title or the plan's own words name {listed(named)}, which was altered."
-    return Statement("what is not published", found, AT_EXPORT, not named)
+    return Claim("what is not published", found, AT_EXPORT, not named)
 
 
 def _names(text: str, name: str) -> bool:
@@ -122,7 +121,7 @@ def _names(text: str, name: str) -> bool:
 
 def _matches(findings: Findings) -> str:
     """What an apparent match means in this file; why users are told no more follows from what is left unsaid."""
-    return match_parts(findings.exposure, is_none(findings))[0]
+    return match_words(findings.exposure, is_none(findings))
 
 
 def _estimates(findings: Findings) -> str:
@@ -132,37 +131,14 @@ def _estimates(findings: Findings) -> str:
     return f"Yes: {flagged:,} of {plural(judged, 'figure')} that can change do by more than the tolerances."
 
 
-def _associations(findings: Findings, claimed: Claims) -> Statement:
+def _associations(findings: Findings, claimed: Claims) -> Claim:
     found = {
         True: "Yes: the strongest one of each exchanged attribute is weaker (Cramér's V).",
         False: "Not wholly: the strongest of some exchanged attribute is no weaker (Cramér's V). True of the method.",
         None: "No association of an exchanged and another attribute could be compared. True of the method.",
     }[claimed.weaker]
     models = "Coefficients not checked." if findings.utility.models else "Models not checked, as none is declared."
-    return Statement("weaker associations", f"{found} {models}", PROGRAM, claimed.weaker)
-
-
-def unsaid_words(findings: Findings) -> list[str]:
-    """What the paragraph leaves unsaid, whom that harms, and who has to judge it; empty for findings of an earlier
-    version."""
-    if findings.claims is None:
-        return []
-    verb, publish = "exchanged" if findings.design.swap else "altered", findings.publish
-    which = [f"which attributes and records were {verb}", *([] if publish.extent else ["how many"])]
-    unsaid = listed([*which, "which figures changed most", "which matches are false"])
-    tables, more = flagged_tables(findings.utility), ""
-    if len(tables) > _MOST_TABLES:
-        tables, more = tables[:_MOST_TABLES], " and others"
-    named = f"{', '.join(tables)}{more}" if more else listed(tables)
-    users = f"whoever uses figures of {named} is" if tables else "users are"
-    own = (("the title", publish.title), ("the range", publish.extent), ("the plan's own words", publish.wording))
-    apart = f", but for {listed(name for name, text in own if text)}," if any(text for _, text in own) else ""
-    return [
-        f"It leaves unsaid {unsaid}. That harms nobody in the file, as saying it would help to undo the protection; it "
-        f"may harm users: {users} warned in general words alone.",
-        f"What it says{apart} is the same for every file protected in this way. Whether that is harmless beside all "
-        "else that is public, and whether users are warned enough, no program can judge; the board does by approving.",
-    ]
+    return Claim("weaker associations", f"{found} {models}", PROGRAM, claimed.weaker)
 
 
 def claims_summary(findings: Findings) -> str:

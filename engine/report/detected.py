@@ -126,11 +126,6 @@ class Detected:
         return self.by_tables.finds or (self.units is not None and self.units.verdict.finds)
 
     @property
-    def moved_households(self) -> bool:
-        """Whether whole households moved, so that the attack on single records is none on these."""
-        return self.units is not None and self.units.of == "households"
-
-    @property
     def finds_rare(self) -> bool | None:
         """Whether rare records are altered ones, by more than guessing explains; None where that was not looked at."""
         return None if self.rare_auc is None else self.rare_auc >= _BETTER

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from engine.decision.altered_groups import AlteredGroup
-from engine.measures.verdict import Verdict, verdict_words
+from engine.measures.verdict import Verdict
 from engine.report.places import LevelRow
 from engine.report.unit_counts import UnitsChanged
 
@@ -55,10 +55,3 @@ class Extent:
     def changed_in(self) -> str:
         """The name of the count of changed records."""
         return f"Records changed in at least one of {self.tables} tables" if self.tables > 1 else "Records changed"
-
-    @property
-    def verdict_sentence(self) -> str:
-        """The verdict in words."""
-        if self.by_tables and self.verdict.kind == "units":
-            return self.by_tables  # the same, and more
-        return verdict_words(self.verdict)

@@ -16,8 +16,6 @@ from engine.report.unit_counts import UnitsChanged
 FORMAT = 1
 CHAIR = "chair.json"
 """The file of a chair's bundle."""
-FOLDERS = ("member", "chair")
-"""Folders of such bundles, which are the names of their readers in a decision log."""
 COARSE = (
     "An earlier version made this bundle and told some figures coarsely or not at all: these are left out here and "
     "stand in the documents of the bundle."

@@ -216,8 +216,3 @@ def by_table(figures: Iterable[Figure]) -> list[TableLosses]:
 def flagged_of(utility: Utility) -> tuple[int, int]:
     """How many figures are beyond the tolerances, of how many that the release can change."""
     return sum(tally.flagged for tally in utility.tallies), sum(tally.eligible for tally in utility.tallies)
-
-
-def flagged_tables(utility: Utility) -> list[str]:
-    """The tables, columns and analyses of which a figure is flagged, those with most first."""
-    return [row.of for row in by_table(utility.figures)]

@@ -27,35 +27,26 @@ def methods_paragraph(*, title: str, extent: str, wording: str, swap: bool, n_ta
 
 def match_words(exposure: Exposure, is_exactly_none: bool = False) -> str:
     """Return what the sentence on apparent matches means in this file, for the board; users are told no more."""
-    return " ".join(part for part in match_parts(exposure, is_exactly_none) if part)
-
-
-def match_parts(exposure: Exposure, is_exactly_none: bool) -> tuple[str, str]:
-    """The same in two parts: what it means, and why users are told no more (empty where it needs no saying)."""
     after, unaltered = exposure.small_after, exposure.unaltered_after
     if after is None or unaltered is None:
-        return "", ""
+        return ""
     if not after:
         return (
             "No record stands in a small cell of this file, so nobody who knows the keys alone finds an apparent "
             "match. The sentence that such a match may be false is for users who know other things."
-        ), ""
+        )
     if unaltered >= after:
         return (
             f"In this file {plural(after, 'record')} in small cells {'is' if after == 1 else 'are'} unaltered, "
             "and none is altered: a match with one of them is true. That a match may be false holds for the method."
-        ), "Users are told no more, since more would tell an intruder which matches to trust."
+        )
     of = f"Of {plural(after, 'record')} in small cells of this file"
     if not unaltered and is_exactly_none:
         which = "it" if after == 1 else "one of them"
-        why = "Users are not told so, since that would tell an intruder which matches not to trust."
-        return f"{of} none is unaltered: a match with {which} is false.", why
+        return f"{of} none is unaltered: a match with {which} is false."
     other = "the other" if after - unaltered == 1 else "one of the others"
     are = "is" if unaltered == 1 else "are"
-    return (
-        f"{of} {unaltered:,} {are} unaltered: a match with {other} is false.",
-        "Users are not told how many these are, since that would tell an intruder how far to trust a match.",
-    )
+    return f"{of} {unaltered:,} {are} unaltered: a match with {other} is false."
 
 
 def public_wording(findings: Findings) -> str:

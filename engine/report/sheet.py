@@ -378,7 +378,7 @@ def before_signing(findings: Findings) -> Iterator[tuple[str, str]]:
         yield "Submitted despite this", recommendation.despite or "no reason is recorded"
     verdict = findings.extent.verdict if findings.extent else None
     if verdict is not None and verdict.finds:
-        yield "Attack", verdict_words(verdict).partition(": ")[2] or verdict_words(verdict)
+        yield "Attack", verdict_words(verdict, titled=False)
     for text in recommendation.cautions:
         yield "Note", text
     if not plan.number:

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from engine.common.wording import plural
 from engine.mechanisms import mechanism
 from engine.models.analyses import compare
 from engine.models.record_release import RecordRelease
@@ -63,11 +62,6 @@ def compared_letters(context: ReportContext) -> dict[str, int]:
     items = list(context.letters.items())
     at = next(i for i, (_, index) in enumerate(items) if index == context.scenario.index)
     return dict(items[max(0, at - 1) : at + 2])
-
-
-def cost_words(letters: int) -> str:
-    """What the comparison costs to make, for who waits for it."""
-    return f"{plural(RUNS * letters, 'run')} made again, each with every declared analysis"
 
 
 def _spread(values: np.ndarray) -> tuple[float | None, float | None, float | None]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from decimal import Decimal
 
 NONE = "–"
 
@@ -54,20 +53,6 @@ def _decimals(value: float, se: float) -> int:
     return max(0, -math.floor(math.log10(se)) + (1 if se / 10 ** math.floor(math.log10(se)) < 1.95 else 0))
 
 
-def mean_shown(value: float | None, se: float | None) -> Decimal | None:
-    """The mean as :func:`about` shows it; None where it shows none."""
-    return _as_shown(_mean(value, se))
-
-
-def figure_shown(value: float | None, digits: int = 3) -> Decimal | None:
-    """A figure as :func:`figure` shows it; None where it shows none."""
-    return _as_shown(figure(value, digits))
-
-
-def _as_shown(number: str) -> Decimal | None:
-    return None if number == NONE else Decimal(number.replace(",", "").replace("−", "-"))
-
-
 def bar(value: float | None, se: float | None) -> float | None:
     """Two standard errors of a mean, to either side of it; None where no error is known."""
     if value is None or se is None or math.isnan(se):
@@ -81,13 +66,6 @@ def signed(value: float | None, digits: int = 2) -> str:
         return NONE
     text = figure(abs(value), digits)
     return text if text == "0" else ("+" if value > 0 else "−") + text
-
-
-def difference(before: Decimal | None, after: Decimal | None) -> str:
-    """The difference of two figures as they are shown, with its sign: what a reader finds who subtracts them."""
-    if before is None or after is None:
-        return NONE
-    return f"{after - before:+,f}".replace("-", "−")
 
 
 def percent(value: float | None, digits: int = 2) -> str:

@@ -18,7 +18,6 @@ from engine.report.words import figure
 from frontier_app.wording import text
 from frontier_app.wording.markup import Markdown, markdown
 
-UNALTERED = "Unaltered records in small cells"
 UNSWAPPED = "Unswapped keys"
 PUBLISHED = "Two-way tables of the original are published"
 CARRIED = "Who carries the change"

@@ -12,25 +12,19 @@ from engine.decision.choice import choose
 from engine.plan import AboutPlan, DecisionPlan, SpacePlan
 from engine.report.build_findings import findings
 from engine.report.change_log import (
-    CHANGE_TEXTS,
-    DESPITE,
     FRESH_IN_SWEEP,
     KEY_FIXED,
     LOG_TEXTS,
     SWEEP,
     SWEEP_AGAIN,
-    Recommended,
-    chosen_words,
     finalists_words,
     fresh_result_words,
     fresh_words,
     locked_words,
-    plan_change_rows,
 )
 from engine.report.context import report_context
 from engine.report.decision_history import log_rows
 from engine.report.describe import remade
-from engine.report.facts import Approved
 from engine.report.logged import _fresh_text, contact_words, history, rechecked_first
 from engine.report.redaction import Redactor
 from engine.study.decision_log import entries
@@ -146,25 +140,6 @@ def test_fresh_runs_of_a_sweep_itself_stand_before_the_recommendation(tmp_path: 
     texts = told(study)
     assert texts[:2] == [KEY_FIXED, SWEEP] and texts[-1] == LOG_TEXTS["chosen"]
     assert all("on fresh draws" in text for text in texts[2:-1]) and len(texts) > 3 and rechecked_first(study) is True
-
-
-def test_words_of_steps_are_no_changes_of_the_plan() -> None:
-    steps = (
-        FRESH_IN_SWEEP,
-        DESPITE,
-        KEY_FIXED,
-        SWEEP,
-        SWEEP_AGAIN,
-        fresh_words(3, 1, afterwards=True),
-        finalists_words(3, 2),
-    )
-    texts = (*steps, *LOG_TEXTS.values(), chosen_words(Recommended("A", by_bound=True)))
-    changes = tuple(("2026-01-01", f"{opening}: the rates.") for opening in CHANGE_TEXTS.values())
-    rows = (*(("2026-01-01", text) for text in texts), *changes)
-    approved = Approved("", "", "", (), (), rows)
-    assert plan_change_rows(approved) == changes
-    # those of this version are told by the kind of their entry, whatever their words are
-    assert plan_change_rows(replace(approved, plan_changes=rows[:1])) == rows[:1]
 
 
 def test_only_the_contact_of_the_plan_is_named() -> None:
