@@ -93,9 +93,12 @@ def figure_name(row: Figure, places: Collection[str] = ()) -> str:
     if row.kind == "coefficient":
         return f"{row.of}: {row.what}"
     if row.kind in ("mean", "correlation", "association"):
-        group = f" · {short_name(row.group, places)}" if row.group else ""
-        return f"{row.what} of {row.of.partition(' by ')[0] if row.group else row.of}{group}"
-    what = ", ".join(short_name(part, places) for part in row.what.split(", ")) if ": " in row.what else row.what
+        if not row.group:
+            return f"{row.what} of {row.of}"
+        column = row.of.removesuffix(f" by {row.group.partition(': ')[0]}")
+        return f"{row.what} of {column} · {short_name(row.group, places)}"
+    is_cell = row.kind == "cell of a declared table"
+    what = ", ".join(short_name(part, places) for part in (row.what.split(", ") if is_cell else [row.what]))
     name = f"{short_name(row.group, places)} · {what}" if row.group else f"{row.of} {what}"
     return f"{name}, weighted" if row.weighted else name
 

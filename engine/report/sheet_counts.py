@@ -183,16 +183,16 @@ def better_elsewhere(view: RiskUtilityMap, index: int) -> tuple[int | None, int 
     gap = np.abs(view.summary.loss[:, axes] - view.summary.loss[index, axes])
     error = np.hypot(view.summary.loss_se[:, axes], view.summary.loss_se[index, axes])
     near = np.flatnonzero((gap <= 4 * error + _CLOSE).all(axis=1) & (np.arange(len(gap)) != index))
-    found: dict[int, list[tuple[float, int]]] = {}
+    better: dict[int, list[tuple[float, int]]] = {}
     for other in near[:_MOST_COMPARED].tolist():
         rows = differences(view, other, index)
         if any(rows[k].clear for k in axes) or any(rows[k].clear and rows[k].better < 0 for k in others):
             continue
         for k in others:
             if rows[k].clear and rows[k].better > 0:
-                found.setdefault(k, []).append((-abs(rows[k].absolute), other))
-    first = next((k for k in others if k in found), None)
-    return (None, None) if first is None else (min(found[first])[1], first)
+                better.setdefault(k, []).append((-abs(rows[k].absolute), other))
+    first = next((k for k in others if k in better), None)
+    return (None, None) if first is None else (min(better[first])[1], first)
 
 
 def settings_of(spec: ReleaseSpec) -> list[tuple[str, str]]:
@@ -263,11 +263,13 @@ def _places(context: ReportContext, realisation: Remade, figures: Sequence[Figur
     places = places_of(context.study.plan)
     if not places:
         return None
-    own = f"{places[-1]}: "
+    levels_of = {attribute.name: attribute.levels for attribute in realisation.data.domain.attributes}
+    values = {f"{name}: {level}": (name, level) for name, levels in levels_of.items() for level in levels}
+    areas_named = {f"{places[-1]}: {level}" for level in levels_of[places[-1]]}
     flagged = Counter(
         figure.what
         for figure in figures
-        if figure.group.startswith(own)
+        if figure.group in areas_named
         and figure.n is not None
         and not figure.weighted
         and not figure.note
@@ -276,7 +278,7 @@ def _places(context: ReportContext, realisation: Remade, figures: Sequence[Figur
     )
     if not flagged:
         return None
-    attribute, _, value = max(flagged, key=lambda what: flagged[what]).partition(": ")
+    attribute, value = values[max(flagged, key=lambda what: flagged[what])]
     areas = areas_of(realisation, places)
     before, after = persons_with(realisation, areas, attribute, value)
     residents, residents_after = areas.counted()

@@ -12,8 +12,10 @@ import pytest
 from engine.report import decision_pages, documents, sheet
 from engine.report.decision_pages import folded, page_one, pages
 from engine.report.findings import Findings
+from engine.report.loss_facts import Figure
 from engine.report.losses import flagged_of, largest, new_values
 from engine.report.member import write_findings
+from engine.report.sheet import figure_name
 from engine.report.tables import sheets
 from tests.engine.report.conftest import Case
 
@@ -162,3 +164,12 @@ def test_equal_findings_give_equal_files(case: Case, tmp_path) -> None:
         made.append({path.name: path.read_bytes() for path in write_findings(again, tmp_path / name)})
     assert made[0] == made[1] and {"memo.docx", "memo.html", "tables.xlsx", "slides.pptx"} <= made[0].keys()
     assert decision_pages.BANNER.encode() in made[0]["memo.html"]
+
+
+def test_a_figure_is_named_by_its_column_and_a_level_whatever_signs_they_hold() -> None:
+    def name(kind: str, of: str, group: str, what: str) -> str:
+        return figure_name(Figure(kind, of, group, what, False, *[None] * 10))  # type: ignore[arg-type]
+
+    assert name("mean", "pay by hour by region", "region: North", "mean") == "mean of pay by hour · region North"
+    assert name("percentage of two attributes", "a × b", "a: 1", "b: x, y: z") == "a 1 · b x, y: z"
+    assert name("cell of a declared table", "t", "a: 1", "b: 2, c: 3") == "a 1 · b 2, c 3"
