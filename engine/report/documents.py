@@ -11,6 +11,7 @@ import base64
 import importlib
 import io
 import logging
+import os
 import re
 import warnings
 from collections.abc import Iterable, Iterator, Sequence
@@ -240,7 +241,7 @@ def pdf(page: str) -> bytes:
     """
     if why := why_no_pdf():
         raise EngineError(f"no PDF can be made: {why}")
-    with _kept_quiet():
+    with _kept_quiet(), _fixed_day_of_fonts():
         from weasyprint import HTML
         from weasyprint.urls import URLFetcher
 
@@ -270,6 +271,20 @@ def _kept_quiet() -> Iterator[None]:
     with warnings.catch_warnings(), redirect_stdout(io.StringIO()):
         warnings.simplefilter("ignore")
         yield
+
+
+@contextmanager
+def _fixed_day_of_fonts() -> Iterator[None]:
+    """Keep the time out of fonts that fontTools cuts where HarfBuzz's own library is absent."""
+    before = os.environ.get("SOURCE_DATE_EPOCH")
+    os.environ["SOURCE_DATE_EPOCH"] = "0"
+    try:
+        yield
+    finally:
+        if before is None:
+            del os.environ["SOURCE_DATE_EPOCH"]
+        else:
+            os.environ["SOURCE_DATE_EPOCH"] = before
 
 
 # Texts and widths, for DOCX and PPTX

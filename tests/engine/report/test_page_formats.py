@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import io
 import re
+import time
 import zipfile
 from collections.abc import Mapping
 from pathlib import Path
@@ -276,6 +277,16 @@ def test_a_long_table_is_parted_and_a_short_one_is_not(page) -> None:
         kept = sum("<w:keepNext/>" in row for row in re.findall(r"<w:tr>.*?</w:tr>", xml))
         assert kept == (n if n < documents.LONG else 2)
         assert ('<table class="long">' in table(n)) is (n > documents.LONG)
+
+
+@pytest.mark.slow
+def test_a_pdf_has_equal_bytes_at_another_time_without_harfbuzz_subset(page, monkeypatch: pytest.MonkeyPatch) -> None:
+    if why := documents.why_no_pdf():
+        pytest.skip(f"no PDF: {why}")
+    monkeypatch.setattr("weasyprint.pdf.fonts.harfbuzz_subset", None)
+    first = documents.pdf(page(EVERY))
+    time.sleep(1.1)  # fonts hold whole seconds
+    assert documents.pdf(page(EVERY)) == first
 
 
 @pytest.mark.slow
