@@ -1,19 +1,21 @@
-"""The commands on bundles: export, replay, verify, apply."""
+"""The commands on bundles: export, replay, verify, apply, the comparison of two submissions, the selftest."""
 
 from __future__ import annotations
 
 import argparse
+import platform
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from engine.cli.arguments import names
-from engine.cli.parser import DATA_HELP, add_command
-from engine.cli.source_options import add_stream_option, table_of
+from engine.cli.options import DATA_HELP, add_command, add_stream_option, names, table_of
 from engine.common.errors import UsageError
 from engine.common.output import say
+from engine.common.version import __version__
 
 if TYPE_CHECKING:
-    from engine.cli.parser import Commands
+    from engine.cli.options import Commands
+
 
 _FORMATS_HELP = "csv, parquet, sav, dta and xpt, separated by commas (default csv,parquet)"
 _INCLUDE = ("weight", "id", "unit")  # as engine.plan.context names them, which help does not wait for
@@ -186,3 +188,41 @@ def run_apply(args: argparse.Namespace) -> None:
         say(f"note: {note[:-1]}")
     if applied.dropped:
         say(f"left out, since the plan drops them: {', '.join(applied.dropped)}")
+
+
+def add_diff(commands: Commands) -> None:
+    """Add diff."""
+    diff = add_command(commands, "diff", run_diff, "list what changed between two submissions to a board")
+    diff.add_argument("old", metavar="OLD", help="a plan, a study, or the folder of an analyst's or a board bundle")
+    diff.add_argument("new", metavar="NEW", help="the later one")
+
+
+def run_diff(args: argparse.Namespace) -> None:
+    """List what changed between two submissions."""
+    from engine.bundle.submissions import differences, read_submission
+
+    changes = differences(read_submission(args.old), read_submission(args.new))
+    for change in changes:
+        say(change)
+    if not changes:
+        say("nothing has changed")
+
+
+def add_selftest(commands: Commands) -> None:
+    """Add selftest."""
+    add_command(commands, "selftest", run_selftest, "validate this installation: offline, in minutes")
+
+
+def run_selftest(args: argparse.Namespace) -> int:
+    """Run all checks; exit code 1 when one fails."""
+    from engine.bundle.selftest import run_checks
+
+    say(f"swap-frontier {__version__}, Python {platform.python_version()}, {platform.system()} {platform.machine()}")
+    failed, seconds = 0, 0.0
+    for check in run_checks():
+        failed += not check.passed
+        seconds += check.seconds
+        say(f"{'ok    ' if check.passed else 'FAILED'}  {check.subject}: {check.result} ({check.seconds:.1f} s)")
+        sys.stdout.flush()
+    say(f"{f'{failed} failed' if failed else 'all passed'}, {seconds:.0f} s")
+    return 1 if failed else 0

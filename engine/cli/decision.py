@@ -6,14 +6,12 @@ import argparse
 import sys
 from typing import TYPE_CHECKING
 
-from engine.cli.arguments import number
-from engine.cli.objectives import add_objective_options, map_of, unmet_lines
-from engine.cli.parser import add_command
+from engine.cli.options import add_command, add_objective_options, map_of, number, unmet_lines
 from engine.common.errors import UsageError
 from engine.common.output import say
 
 if TYPE_CHECKING:
-    from engine.cli.parser import Commands
+    from engine.cli.options import Commands
     from engine.plan import Plan
 
 

@@ -14,49 +14,31 @@ from functools import cache
 from pathlib import Path
 from typing import NoReturn
 
-from engine.cli import (
-    bundle,
-    catalogue,
-    dashboard,
-    datasets,
-    decision,
-    measure,
-    plan,
-    recheck,
-    selftest,
-    show,
-    space,
-    study,
-    submissions,
-    sweep,
-)
-from engine.cli.arguments import check_texts
-from engine.cli.parser import Parser
-from engine.cli.remedies import error_text
+from engine.cli import bundle, catalogue, decision, plan, show, sweep
+from engine.cli.options import Parser, check_texts, error_text
 from engine.common.errors import EngineError, UsageError
 from engine.common.messages import Message, report_json, report_words
 from engine.common.os_support import external_beside, open_to_others, private_files, reason_of
 from engine.common.output import escape_unknown_signs, open_closed_streams, say
 from engine.common.version import __version__
 
-_TOPICS = (
-    dashboard,
-    datasets,
-    plan,
-    space,
-    sweep,
-    study,
-    measure,
-    recheck,
-    show,
-    catalogue,
-    decision,
-    submissions,
-    bundle,
-    selftest,
+_COMMANDS = (
+    catalogue.add_dashboard,
+    catalogue.add_datasets,
+    plan.add_commands,
+    plan.add_space,
+    sweep.add_sweep,
+    sweep.add_status,
+    sweep.add_measure,
+    sweep.add_recheck,
+    show.add_commands,
+    catalogue.add_commands,
+    decision.add_commands,
+    bundle.add_diff,
+    bundle.add_commands,
+    bundle.add_selftest,
 )
-
-
+"""What adds commands to the parser, in the order of the help."""
 STARTED_BY_PROGRAM = ["-"]
 """The arguments with which another program starts this one; the real ones come on standard input, as JSON."""
 _GARBAGE = 250_000  # new objects after which garbage is looked for: loading what a sweep needs makes 170,000 that stay
@@ -174,8 +156,8 @@ def build_parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--version", action="version", version=f"swap-frontier {__version__}")
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
-    for topic in _TOPICS:
-        topic.add_commands(commands)
+    for add in _COMMANDS:
+        add(commands)
     return parser
 
 

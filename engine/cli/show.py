@@ -6,17 +6,15 @@ import argparse
 import sys
 from typing import TYPE_CHECKING, Any
 
-from engine.cli.arguments import names, number
 from engine.cli.catalogue import BETTER
-from engine.cli.objectives import add_objective_options, map_of, unmet_lines
-from engine.cli.parser import add_command
+from engine.cli.options import add_command, add_objective_options, map_of, names, number, unmet_lines
 from engine.common.errors import UsageError, did_you_mean
 from engine.common.output import say
 from engine.common.terminal import width_of
 from engine.common.wording import listed, plural
 
 if TYPE_CHECKING:
-    from engine.cli.parser import Commands
+    from engine.cli.options import Commands
     from engine.frontier.risk_utility_map import RiskUtilityMap
 
 
@@ -96,7 +94,7 @@ def _print_for_reading(
     args: argparse.Namespace, view: RiskUtilityMap, rows: list[dict[str, Any]], columns: list[str], advice: list[str]
 ) -> None:
     """Print the table, how much of the frontier it can hold, the ``advice`` on a bound, and the plot."""
-    from engine.cli.show_plot import plot_lines
+    from engine.cli.show_table import plot_lines
     from engine.report.sentences import recall_words
 
     if args.columns:

@@ -2,7 +2,7 @@
 
 Every error the engine raises on purpose is an :class:`EngineError`.  Its text names what was got, what was wanted and,
 where there is one, a hint; it names no option or command, since a page or a script may have asked.  What mends it is a
-:class:`Remedy`: the command line adds the option that does so (:mod:`engine.cli.remedies`), prints the text without a
+:class:`Remedy`: the command line adds the option that does so (:mod:`engine.cli.options`), prints the text without a
 traceback and leaves with ``exit_code``; the dashboard shows the same text.
 """
 

@@ -19,7 +19,7 @@ from engine.bundle import export
 from engine.bundle.files import refuse_original
 from engine.bundle.refusal import Refused
 from engine.cli.main import main
-from engine.cli.remedies import error_text
+from engine.cli.options import error_text
 from engine.cli.show_table import standing
 from engine.common.errors import EngineError, UsageError
 from engine.data.microdata import RawTable

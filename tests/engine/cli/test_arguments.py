@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from engine.bundle.tiers import ALL, Tier
-from engine.cli.arguments import names
 from engine.cli.main import build_parser, main
+from engine.cli.options import names
 from engine.common.errors import UsageError
 from engine.common.os_support import expanded
 from engine.measures import call

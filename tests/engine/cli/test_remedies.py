@@ -15,7 +15,7 @@ import pytest
 
 import engine
 from engine.cli.main import main
-from engine.cli.remedies import OPTIONS, error_text
+from engine.cli.options import OPTIONS, error_text
 from engine.common.errors import EngineError, Remedy, UsageError
 from engine.common.messages import Message
 from tests import sources

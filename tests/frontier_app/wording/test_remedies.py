@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 import frontier_app
-from engine.cli.remedies import OPTIONS
+from engine.cli.options import OPTIONS
 from engine.common.errors import EngineError, Remedy, UsageError
 from engine.common.messages import Message
 from frontier_app.session.navigation import PAGES

@@ -1,21 +1,246 @@
-"""Options that make or edit a plan, and the plan that they describe."""
+"""Options that commands share: their values, the plan, data and map that they describe, and remedies of errors."""
 
 from __future__ import annotations
 
 import argparse
+import csv
+import re
+from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from math import isfinite
+from typing import TYPE_CHECKING, NoReturn
 
-from engine.cli.arguments import WHOLE, cut, measures, names, shown, whole_number
-from engine.common.errors import UsageError, did_you_mean
+from engine.common.errors import EngineError, Remedy, UsageError, did_you_mean
+from engine.common.printable import printable
+from engine.common.progress import Ticker, announce
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from engine.data.io.stream import RecordStream
     from engine.data.microdata import RawTable
+    from engine.frontier.risk_utility_map import RiskUtilityMap
     from engine.plan import Plan
     from engine.plan.context import SingleUse
+    from engine.study.study import Study
+    from engine.sweeps.runner import RunOptions
+
+
+if TYPE_CHECKING:
+    Commands = argparse._SubParsersAction[argparse.ArgumentParser]
+
+DATA_HELP = (
+    "a sample's name (see `frontier datasets`) or a CSV, Parquet, SPSS, Stata or SAS file, or a folder of CSV or "
+    "Parquet files"
+)
+
+
+class Parser(argparse.ArgumentParser):
+    """A parser whose errors quote arguments without control codes of a terminal."""
+
+    def error(self, message: str) -> NoReturn:
+        """Print the error and leave with exit code 2."""
+        super().error(printable(message))
+
+
+def add_command(
+    commands: Commands, name: str, run: Callable[[argparse.Namespace], int | None], summary: str
+) -> argparse.ArgumentParser:
+    """Add the command ``name`` that calls ``run`` with its arguments; returns its parser, for its options."""
+    parser = commands.add_parser(name, help=summary, description=summary[0].upper() + summary[1:] + ".")
+    parser.set_defaults(run=run, command=parser)
+    return parser
+
+
+WHOLE = re.compile(r"\s*[+-]?[0-9]{1,9}\s*")
+
+
+def check_texts(argv: Sequence[str]) -> None:
+    """Refuse arguments of bytes that are no text: no file that is written can hold them."""
+    for position, text in enumerate(argv, 1):
+        if any("\ud800" <= sign <= "\udfff" for sign in text):
+            raise UsageError(
+                f"argument {position} holds bytes that are no text; rename the file, or type the name again"
+            )
+
+
+def shown(text: str) -> str:
+    """A text as it was typed, in quotes; of a very long one the beginning."""
+    return repr(text if len(text) <= 60 else text[:57] + "...")
+
+
+def names(text: str) -> list[str]:
+    """``A,B`` as a list; a name that holds a comma stands in double quotes."""
+    try:
+        items = next(csv.reader([text], skipinitialspace=True, strict=True), [])
+    except csv.Error:
+        raise argparse.ArgumentTypeError(
+            f"{shown(text)} is no list of names; write A,B in one line, with both quotes"
+        ) from None
+    return [name.strip() for name in items if name.strip()]
+
+
+def measures(text: str) -> list[str]:
+    """Measures separated by commas outside brackets: ``small_cells[n_rule=5],hellinger``."""
+    return [part.strip() for part in re.split(r",(?![^\[]*\])", text) if part.strip()]
+
+
+def cut(text: str) -> tuple[str, list[float]]:
+    """``Age=25,55`` as a column and its edges."""
+    column, equals, edges = text.rpartition("=")
+    try:
+        if not equals or not column:
+            raise ValueError
+        return column.strip(), [number(edge) for edge in edges.split(",")]
+    except (ValueError, argparse.ArgumentTypeError):
+        raise argparse.ArgumentTypeError(f"{shown(text)} is no cut; write COLUMN=EDGE,EDGE such as Age=25,55") from None
+
+
+def whole_number(text: str) -> int:
+    """A whole number of at most nine digits."""
+    if not WHOLE.fullmatch(text):
+        raise argparse.ArgumentTypeError(f"{shown(text)} is no whole number of at most nine digits")
+    return int(text)
+
+
+def workers(text: str) -> int:
+    """A number of processes."""
+    return _within(text, 1, 1024, "a number of processes is 1 to 1,024")
+
+
+def port(text: str) -> int:
+    """A port of this machine."""
+    return _within(text, 1, 65_535, "a port is 1 to 65,535")
+
+
+def _within(text: str, low: int, high: int, range_text: str) -> int:
+    value = whole_number(text)
+    if not low <= value <= high:
+        raise argparse.ArgumentTypeError(f"{shown(text)}: {range_text}")
+    return value
+
+
+def number(text: str) -> float:
+    """A number such as 0.014."""
+    try:
+        value = float(text)
+    except ValueError:
+        value = float("nan")
+    if not isfinite(value):
+        raise argparse.ArgumentTypeError(f"{shown(text)} is no number; write it such as 0.014")
+    return value
+
+
+_FOR_A_PLAN = 500_000  # records
+
+
+def add_stream_option(parser: argparse.ArgumentParser) -> None:
+    """Add how the data are read."""
+    parser.add_argument(
+        "--stream",
+        action=argparse.BooleanOptionalAction,
+        default=None,
+        help="read the data by streaming: count the records and keep none in memory (default: large files "
+        "and folders, and studies that were made so)",
+    )
+
+
+def source_of(args: argparse.Namespace, study: Study | None = None) -> tuple[RawTable | RecordStream, Plan | None]:
+    """The data that the arguments name, read as they say, else as ``study`` was made: with the plan of a sample."""
+    from engine.plan.sources import open_source
+
+    stream = args.stream
+    if stream is None and study is not None:
+        stream = "streamed" in study.about
+    return open_source(args.data, stream)
+
+
+def first_records_of(args: argparse.Namespace) -> tuple[RawTable, Plan | None]:
+    """The data from which a plan is made, with the plan of a sample: of a source that is read by streaming the first
+    records, which is said."""
+    from engine.common.progress import announce
+    from engine.data.io.stream import first_records
+    from engine.data.microdata import RawTable
+    from engine.plan.sources import open_source
+
+    source, plan = open_source(args.data)
+    if isinstance(source, RawTable):
+        return source, plan
+    records = first_records(source, _FOR_A_PLAN)
+    announce(
+        f"'{source.source}' is read by streaming: this looks at its first {records.n_records:,} records alone, so "
+        "check the plan against all of them"
+    )
+    return records, plan
+
+
+def table_of(args: argparse.Namespace, study: Study) -> RawTable:
+    """The records, or the counts of them, for a study that was made of them."""
+    from engine.sweeps.sweep import table_for
+
+    return table_for(source_of(args, study)[0], study.plan, study.measures, cluster=getattr(args, "cluster", None))
+
+
+def add_run_options(parser: argparse.ArgumentParser) -> None:
+    """Add the number of threads or processes and the address of a cluster."""
+    parser.add_argument(
+        "--workers", type=workers, metavar="N", help="threads or processes (default: as many as pay off)"
+    )
+    parser.add_argument(
+        "--cluster",
+        metavar="ADDRESS",
+        help="work on the Dask cluster whose scheduler is at tls://HOST:PORT (or tcp://127.0.0.1:PORT on this machine)",
+    )
+
+
+def run_options(args: argparse.Namespace) -> RunOptions:
+    """The options that were given, with progress on the screen; :class:`UsageError` where they exclude each other."""
+    from engine.sweeps.runner import RunOptions
+    from engine.sweeps.sweep import check_options
+
+    ticker = Ticker()
+    options = RunOptions(
+        workers=args.workers,
+        cluster=args.cluster,
+        on_progress=ticker,
+        on_time_left=ticker.time_left,
+        announce=announce,
+    )
+    check_options(options)
+    return options
+
+
+def add_objective_options(parser: argparse.ArgumentParser) -> None:
+    """Add the options that :func:`map_of` reads."""
+    parser.add_argument("--risk", metavar="MEASURE", help="risk measure (default: the plan's, else the first)")
+    parser.add_argument("--utility", metavar="MEASURE", help="utility measure (default: the plan's, else the first)")
+    parser.add_argument(
+        "--objectives", type=measures, default=(), metavar="A,B,C", help="measures that define the frontier together"
+    )
+    parser.add_argument("--allow-partial", action="store_true", help="count failed runs too")
+
+
+def map_of(study: Study, args: argparse.Namespace, *, fresh: bool = False) -> RiskUtilityMap:
+    """The map of a study that the options select; with ``fresh``, of the runs of a recheck."""
+    from engine.study.map_reader import risk_utility_map
+
+    return risk_utility_map(
+        study, args.risk, args.utility, objectives=args.objectives, allow_partial=args.allow_partial, fresh=fresh
+    )
+
+
+def unmet_lines(study: Study, view: RiskUtilityMap, bound: float | None, path: str) -> list[str]:
+    """The remedies where no candidate meets a bound, and the commands for them; nothing where one does."""
+    from engine.decision.unmet_bound import unmet_bound, unmet_sentences
+
+    unmet = None if bound is None else unmet_bound(study, view, bound)
+    if unmet is None:
+        return []
+    lines = unmet_sentences(unmet, view)
+    if unmet.trend is not None and unmet.trend.next_rate is not None:
+        lines.append(f"to add a rate: frontier sweep DATA --study {path} --rates {unmet.trend.next_rate} --extend")
+    if unmet.coarse_keys:
+        lines.append("to merge levels: edit the plan, then: frontier sweep DATA --study NEW --plan PLAN")
+    return lines
+
 
 FIRST_PLAN = ("cut", "carry", "drop", "weight", "id", "unit")
 """Options that describe a first plan and change no other."""
@@ -313,3 +538,55 @@ def _exchanging(plan: Plan, raw: RawTable, places: Sequence[str], keep_measures:
             raise UsageError(f"--places names '{name}', which is no attribute.{did_you_mean(name, attributes)}")
     plan_of_households = with_exchange(plan, code(raw, plan), places)
     return replace(plan_of_households, measures=plan.measures) if keep_measures else plan_of_households
+
+
+OPTIONS = {
+    Remedy.ADD_MEASURE: "`frontier measure {study} --data DATA --measures '{measure}'`",
+    Remedy.ADD_SAMPLE: "`frontier datasets add cps8d --from FILE`",
+    Remedy.APPROVAL: "`frontier decide`, or --tier analyst",
+    Remedy.APPROVED_CANDIDATE: "leave --candidate out",
+    Remedy.ATTRIBUTES: "--attributes A,B",
+    Remedy.ATTRIBUTES_AND_CUTS: "--attributes A,B and --cut COLUMN=EDGE,EDGE",
+    Remedy.CANCEL: "`frontier cancel {study}`",
+    Remedy.CANDIDATE: "--candidate ID",
+    Remedy.CANDIDATE_OR_CHOICE: "--candidate ID, or `frontier choose`",
+    Remedy.CUT: '--cut "{column}={edges}"',
+    Remedy.DESPITE: "--despite TEXT",
+    Remedy.DEVIATION: "--deviation TEXT --by NAME",
+    Remedy.DROP: "--drop {column}",
+    Remedy.EARLIER: "--after STUDY, --after-all, or --unrelated WHY",
+    Remedy.EXTEND: "--extend",
+    Remedy.FAILED_RUNS: "--allow-partial",
+    Remedy.FEWER_SWAPS: "--swap A,B or --search",
+    Remedy.FIRST_PLAN: "`frontier plan init DATA`",
+    Remedy.ID_COLUMN: "--id {column}, --carry {column} or --drop {column}",
+    Remedy.IN_MEMORY: "--no-stream",
+    Remedy.KEYS: "--keys A,B",
+    Remedy.KEY_FILE: "--key-file PATH",
+    Remedy.LOCK: "`frontier plan lock`",
+    Remedy.MECHANISMS: "`frontier mechanisms`",
+    Remedy.NAME: "--by NAME",
+    Remedy.NEW_STUDY: "`frontier sweep DATA --study {study}`",
+    Remedy.NO_CLUSTER: "leave --cluster out",
+    Remedy.NUMBER: "--number NO",
+    Remedy.NUMERIC_COLUMN: '--cut "{column}={edges}", --carry {column} or --drop {column}',
+    Remedy.ONE_WORKER: "--workers 1",
+    Remedy.OUTPUT: "--out",
+    Remedy.REASON: "--why TEXT",
+    Remedy.RECHECK: "`frontier recheck {study} --data DATA --candidate {candidate}`",
+    Remedy.RECOMMEND: "`frontier choose`",
+    Remedy.RENAME: "`frontier plan propose DATA --plan PLAN --accept name --out NEW`",
+    Remedy.REPLICATES: "`frontier sweep ... --replicates 20 --extend`",
+    Remedy.RULE: "--candidate ID, --max-risk A or --slope A",
+    Remedy.SETTLE_COLUMNS: "`frontier plan check PLAN --data DATA --fix new=carry --out NEW`",
+    Remedy.SMALLER_SPACE: "--search, --fix, --change, --swap or --swap-sizes",
+    Remedy.SPACE: "--spec, --swap-sizes or --all-specs",
+    Remedy.STREAM: "--stream",
+    Remedy.SWEEP: "`frontier sweep`",
+    Remedy.TAKE_BACK: "`frontier decide --state returned`",
+}
+
+
+def error_text(error: EngineError) -> str:
+    """The sentence of an error, and after it the option or command that remedies it, where there is one."""
+    return str(error) if error.remedy is None else f"{error} ({OPTIONS[error.remedy].format(**error.values)})"
