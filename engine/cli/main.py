@@ -8,11 +8,11 @@ import gc
 import json
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import nullcontext, suppress
 from functools import cache
 from pathlib import Path
-from typing import NoReturn
+from typing import Any, NoReturn
 
 from engine.cli import bundle, catalogue, decision, plan, show, sweep
 from engine.cli.options import Parser, check_texts, error_text
@@ -22,7 +22,7 @@ from engine.common.os_support import external_beside, open_to_others, private_fi
 from engine.common.output import escape_unknown_signs, open_closed_streams, say
 from engine.common.version import __version__
 
-_COMMANDS = (
+_COMMANDS: tuple[Callable[[Any], None], ...] = (
     catalogue.add_dashboard,
     catalogue.add_datasets,
     plan.add_commands,
