@@ -14,7 +14,7 @@ from engine.data.io.readers import read_table
 from engine.data.table import ContingencyTable
 from engine.measures import call
 from engine.plan import AttributePlan, DataPlan, Plan
-from engine.plan.recode import code
+from engine.plan.coding import code
 from engine.plan.samples import load
 from engine.release import space
 from engine.sweeps.evaluator import Question

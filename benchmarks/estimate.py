@@ -21,7 +21,7 @@ from tempfile import TemporaryDirectory
 
 from benchmarks._targets import word
 from engine.plan import AnalysisPlan, Plan, plan_to_toml, read_plan
-from engine.plan.recode import code
+from engine.plan.coding import code
 from engine.plan.samples import load
 from engine.sweeps.evaluator import Question, question_of
 from engine.sweeps.probe import Estimate, estimate

@@ -24,7 +24,7 @@ from benchmarks._tables import seconds
 from benchmarks._targets import word
 from engine.data.io.readers import read_table
 from engine.plan import check_plan, first_plan, plan_from_toml, plan_to_toml
-from engine.plan.recode import code
+from engine.plan.coding import code
 from tests.conftest import find_chromium
 
 HELP, SWEEP = 0.12, 2.0

@@ -29,7 +29,7 @@ from engine.data.microdata import Microdata, RawTable
 from engine.mechanisms.survey_swap import SURVEY_SWAP
 from engine.mechanisms.targeted import TRS, Chances, Prepared, chances
 from engine.plan import edit_plan, samples
-from engine.plan.recode import code
+from engine.plan.coding import code
 from engine.plan.types import MechanismPlan, Plan
 from engine.sweeps.sweep import sweep
 

@@ -28,7 +28,7 @@ from engine.data.microdata import Microdata
 from engine.measures import MEASURES, MeasureCall, call, evaluate
 from engine.mechanisms import random_swap
 from engine.plan import AttributePlan, DataPlan, Plan, samples
-from engine.plan.recode import code
+from engine.plan.coding import code
 from engine.release.batch import CellIndex, ReleaseBatch
 from engine.release.spec import AttributeSpec, ReleaseSpec, multi_kind, pairs_wanted
 from tests.shared import folder

@@ -30,7 +30,7 @@ from engine.mechanisms.maps import MAPS
 from engine.mechanisms.smike import SMIKE
 from engine.models import location, regression, statsmodels_fit
 from engine.models.regression import FAST
-from engine.plan.analysis import FAMILIES
+from engine.plan.entries import FAMILIES
 from tests.location_draws import natural
 from tests.numeric_data import numbered
 from tests.twins import location as model_twin

@@ -33,8 +33,7 @@ from engine.common.streams import derive
 from engine.data.io.stream import open_stream
 from engine.data.io.writers import parquet_file
 from engine.plan import AttributePlan, DataPlan, Plan, plan_to_toml
-from engine.plan.recode import code
-from engine.plan.tabulate import tabulate
+from engine.plan.coding import code, tabulate
 from engine.plan.types import SpacePlan
 from engine.release.spec import AttributeSpec, ReleaseSpec
 from engine.study.study import Study

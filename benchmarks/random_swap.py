@@ -28,7 +28,7 @@ from engine.data.microdata import Microdata
 from engine.measures import call
 from engine.mechanisms import random_swap
 from engine.plan import AttributePlan, DataPlan, Plan
-from engine.plan.recode import code
+from engine.plan.coding import code
 from engine.plan.samples import load
 from engine.release.space import by_swap_sizes
 from engine.release.spec import AttributeSpec, ReleaseSpec, pairs_wanted

@@ -20,7 +20,7 @@ if __name__ == "__main__":
 from engine.data.io.readers import read_table
 from engine.data.microdata import RawTable
 from engine.plan import check_plan, dependencies, first_plan, plan_from_toml, plan_to_toml, propose
-from engine.plan.recode import code
+from engine.plan.coding import code
 from engine.sweeps.candidates import counted
 
 SIZES = (750, 1500, 3000)

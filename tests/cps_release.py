@@ -13,7 +13,7 @@ import numpy as np
 from engine.data.io.readers import read_table
 from engine.data.table import ContingencyTable
 from engine.plan import AttributePlan, DataPlan, DecisionPlan, Plan, SpacePlan
-from engine.plan.analysis import AnalysisPlan
+from engine.plan.entries import AnalysisPlan
 from engine.report.build_findings import findings
 from engine.report.describe import remade
 from engine.report.findings import Findings

@@ -17,7 +17,7 @@ from engine.decision.statements import of_severity
 from engine.frontier.tradeoff import best_under_bound
 from engine.frontier.undominated import undominated
 from engine.measures import call
-from engine.plan.recode import code
+from engine.plan.coding import code
 from engine.plan.samples import load
 from engine.plan.types import DEFAULT_RATES
 from engine.release.space import by_swap_sizes

@@ -10,7 +10,7 @@ from engine.data.io.readers import read_table
 from engine.data.table import ContingencyTable
 from engine.mechanisms import random_swap
 from engine.plan import AttributePlan, DataPlan, Plan
-from engine.plan.recode import code
+from engine.plan.coding import code
 from engine.release.batch import CellIndex, ReleaseBatch
 from engine.release.spec import AttributeSpec, ReleaseSpec, multi_kind, pairs_wanted
 from tests.shared import shared_file

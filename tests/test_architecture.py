@@ -9,9 +9,15 @@ import pytest
 
 from engine.data.edit_rules import EditRule
 from engine.plan import plan_from_toml
-from engine.plan.analysis import AnalysisPlan
-from engine.plan.attribute import AttributePlan
-from engine.plan.context import AboutPlan, PublishPlan, TablePlan, ThreatPlan, TolerancePlan
+from engine.plan.entries import (
+    AboutPlan,
+    AnalysisPlan,
+    AttributePlan,
+    PublishPlan,
+    TablePlan,
+    ThreatPlan,
+    TolerancePlan,
+)
 from engine.plan.types import DataPlan, DecisionPlan, SpacePlan
 from tests.architecture import PAGE, ROOT, layers, module_path, rewritten
 

@@ -79,6 +79,6 @@ def test_a_shuffled_attribute_keeps_its_counts(guide, data: Microdata):
 
 @pytest.fixture
 def data() -> Microdata:
-    from engine.plan.recode import code
+    from engine.plan.coding import code
 
     return code(*load("czech"))

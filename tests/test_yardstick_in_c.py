@@ -12,7 +12,7 @@ from benchmarks import _yardstick
 from benchmarks._tables import KEY, asked
 from benchmarks._yardstick import FIGURES, NoCompiler, Space, Yardstick, apart, numbers_of
 from engine.data.table import ContingencyTable
-from engine.plan.recode import code
+from engine.plan.coding import code
 from engine.plan.samples import load
 from engine.release import space
 from engine.release.spec import pairs_wanted

@@ -11,7 +11,7 @@ from engine.data.io.readers import read_table
 from engine.data.microdata import Microdata
 from engine.models.record_release import RecordRelease
 from engine.plan import AnalysisPlan, AttributePlan, DataPlan, Plan
-from engine.plan.recode import code
+from engine.plan.coding import code
 from engine.release.records import ReleasedTable
 from tests.shared import shared_file
 

@@ -17,8 +17,8 @@ from engine.decision.meant_run import meant_run
 from engine.decision.states import decision_status
 from engine.frontier.risk_utility_map import check_realisation, refuse_void
 from engine.measures import call
-from engine.plan.context import check_include
-from engine.plan.recode import code
+from engine.plan.coding import code
+from engine.plan.entries import check_include
 from engine.release.scenarios import Scenario
 from engine.study.keys import key_path, read_key
 from engine.study.study import Study

@@ -21,8 +21,7 @@ from engine.common.messages import Message, Report
 from engine.data.microdata import RawTable
 from engine.decision.states import altered_since, decision_status
 from engine.decision.verdict_log import VERDICT
-from engine.plan.context import check_include
-from engine.plan.rate_range import rate_range
+from engine.plan.entries import check_include, rate_range
 from engine.release.results import RunStatus
 from engine.report.detected import release_verdict
 from engine.report.documents import why_no_pdf

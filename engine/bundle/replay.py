@@ -24,9 +24,7 @@ from engine.data.labels import ColumnLabels
 from engine.data.microdata import Microdata, RawTable
 from engine.measures import call
 from engine.plan import Plan, plan_from_toml
-from engine.plan.column_assignment import check_assignment
-from engine.plan.recode import code
-from engine.plan.tabulate import tabulate
+from engine.plan.coding import check_assignment, code, tabulate
 from engine.release.results import RunStatus
 from engine.release.spec import AttributeSpec, ReleaseSpec
 from engine.study.key_commitment import check_commitment, commitment_in

@@ -32,7 +32,7 @@ from engine.data.microdata import RawColumn, RawTable
 from engine.frontier.undominated import undominated
 from engine.models.loglinear import CZECH_LITERATURE, Counts, fit, parse
 from engine.plan import plan_from_toml
-from engine.plan.recode import code
+from engine.plan.coding import code
 from engine.plan.samples import load
 from engine.release.space import build, by_swap_sizes, complete, counts
 from engine.report.describe import remade

@@ -22,8 +22,7 @@ from engine.data.io.stream import open_stream
 from engine.data.io.writers import ROW_GROUP, csv_file, parquet_file
 from engine.data.labels import NO_LABELS, ColumnLabels
 from engine.data.table import ContingencyTable
-from engine.plan.recode import code
-from engine.plan.tabulate import tabulate
+from engine.plan.coding import code, tabulate
 from engine.plan.types import DataPlan, Plan
 from engine.sweeps.remake import RemadeCells
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 _FORMATS_HELP = "csv, parquet, sav, dta and xpt, separated by commas (default csv,parquet)"
-_INCLUDE = ("weight", "id", "unit")  # as engine.plan.context names them, which help does not wait for
+_INCLUDE = ("weight", "id", "unit")  # as engine.plan.entries names them, which help does not wait for
 _FORMER = ("chair", "member", "members")  # the board in old scripts
 _MOST_PROBLEMS = 20  # of one check that are listed
 
@@ -137,7 +137,7 @@ def run_replay(args: argparse.Namespace) -> int:
     """Remake an exported release; exit code 1 when it differs."""
     from engine.bundle import replay
     from engine.bundle.replay import is_streamed
-    from engine.plan.sources import open_source
+    from engine.plan.samples import open_source
 
     stream = args.stream if args.stream is not None else is_streamed(args.manifest)
     result = replay(args.manifest, open_source(args.data, stream)[0], args.out, key_file=args.key_file)
@@ -169,7 +169,7 @@ def run_verify(args: argparse.Namespace) -> int:
 def run_apply(args: argparse.Namespace) -> None:
     """Bring another file of the same records in line with a release."""
     from engine.bundle.apply import Matched, apply
-    from engine.plan.sources import open_records
+    from engine.plan.samples import open_records
 
     blocks: dict[str, list[str]] = {}
     for text in args.block:

@@ -136,7 +136,7 @@ def _bound_of(plan: Plan, args: argparse.Namespace) -> float | None:
 
 def _ask_for_unstated(plan: Plan, study: str) -> None:
     """List what the plan of a study leaves unstated although the board asks for it, and how to fill it in."""
-    from engine.plan.unstated import unstated
+    from engine.plan.types import unstated
 
     if missing := unstated(plan):
         say("still to be filled in for the board, in the plan; until then the memo says that they are not stated:")

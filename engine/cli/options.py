@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from engine.data.microdata import RawTable
     from engine.frontier.risk_utility_map import RiskUtilityMap
     from engine.plan import Plan
-    from engine.plan.context import SingleUse
+    from engine.plan.entries import SingleUse
     from engine.study.study import Study
     from engine.sweeps.runner import RunOptions
 
@@ -145,7 +145,7 @@ def add_stream_option(parser: argparse.ArgumentParser) -> None:
 
 def source_of(args: argparse.Namespace, study: Study | None = None) -> tuple[RawTable | RecordStream, Plan | None]:
     """The data that the arguments name, read as they say, else as ``study`` was made: with the plan of a sample."""
-    from engine.plan.sources import open_source
+    from engine.plan.samples import open_source
 
     stream = args.stream
     if stream is None and study is not None:
@@ -159,7 +159,7 @@ def first_records_of(args: argparse.Namespace) -> tuple[RawTable, Plan | None]:
     from engine.common.progress import announce
     from engine.data.io.stream import first_records
     from engine.data.microdata import RawTable
-    from engine.plan.sources import open_source
+    from engine.plan.samples import open_source
 
     source, plan = open_source(args.data)
     if isinstance(source, RawTable):
@@ -397,7 +397,7 @@ def plan_of(
     from engine.measures.planned import check_decision, planned_calls
     from engine.mechanisms import mechanism
     from engine.plan import MechanismPlan, edit_plan, read_plan
-    from engine.plan.column_assignment import check_seen
+    from engine.plan.coding import check_seen
 
     first_plan_options = {name: getattr(args, name) for name in FIRST_PLAN}
     if args.plan:
@@ -458,7 +458,7 @@ def plan_of(
 def with_named_columns(plan: Plan, raw: RawTable | RecordStream, *lists: Sequence[str] | None) -> Plan:
     """The plan whose blocks are named by the columns in ``lists``, which may name some of them."""
     from engine.data.microdata import RawTable
-    from engine.plan.reshape import led_by
+    from engine.plan.edit import led_by
 
     return led_by(raw, plan, [name for names in lists for name in names or ()]) if isinstance(raw, RawTable) else plan
 
@@ -494,8 +494,7 @@ def _in_memory(raw: RawTable | RecordStream) -> RawTable:
 def first_plan_of(args: argparse.Namespace, raw: RawTable) -> Plan:
     """The first plan of a file with the uses of columns that the options name, which are then taken care of."""
     from engine.plan import AttributePlan, first_plan
-    from engine.plan.accept import take_out
-    from engine.plan.reshape import add_attribute, set_unit, set_use
+    from engine.plan.edit import add_attribute, set_unit, set_use, take_out
 
     plan, cuts = first_plan(raw), dict(args.cut or ())
     single: list[tuple[str | None, SingleUse]] = [(args.weight, "weight"), (args.id, "id")]
@@ -527,8 +526,8 @@ def _swap_sizes(texts: Sequence[str] | None) -> list[int] | None:
 
 def _exchanging(plan: Plan, raw: RawTable, places: Sequence[str], keep_measures: bool) -> Plan:
     """The plan that exchanges whole households between places."""
-    from engine.plan.places import with_exchange
-    from engine.plan.recode import code
+    from engine.plan.coding import code
+    from engine.plan.households import with_exchange
 
     if plan.data.unit is None:
         raise UsageError("--places moves whole households; name the column that numbers them with --unit")

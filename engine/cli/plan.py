@@ -72,7 +72,7 @@ def add_commands(commands: Commands) -> None:
 def run_plan_init(args: argparse.Namespace) -> None:
     """Write a first plan."""
     from engine.plan import plan_init_text, plan_to_toml, propose
-    from engine.plan.init import carried_remark
+    from engine.plan.propose import carried_remark
 
     raw, sample_plan = first_records_of(args)
     is_guess = sample_plan is None and args.plan is None
@@ -99,8 +99,8 @@ def run_plan_lock(args: argparse.Namespace) -> None:
     import tomlkit
 
     from engine.plan import read_plan
-    from engine.plan.lock import lock
-    from engine.plan.reading import plan_text
+    from engine.plan.differences import lock
+    from engine.plan.toml import plan_text
 
     path = Path(args.plan)
     for option in ("number", "by"):
@@ -124,8 +124,8 @@ def run_plan_document(args: argparse.Namespace) -> None:
 
     plan, counts = read_plan(Path(args.plan)), None
     if args.data:
-        from engine.plan.recode import code
-        from engine.plan.sources import open_source
+        from engine.plan.coding import code
+        from engine.plan.samples import open_source
         from engine.report.plan_counts import count_plan
         from engine.sweeps.sweep import table_for
 
@@ -163,8 +163,7 @@ def run_plan_check(args: argparse.Namespace) -> int:
     from engine.measures.planned import unmeasured_uses
     from engine.plan import plan_to_toml, read_plan
     from engine.plan.check import mismatches
-    from engine.plan.recode import code
-    from engine.plan.tabulate import tabulate
+    from engine.plan.coding import code, tabulate
     from engine.sweeps.sweep import plan_problems
     from engine.sweeps.warnings import torn_units
 
@@ -296,14 +295,13 @@ def run_plan_propose(args: argparse.Namespace) -> None:
 def _first_plan(args: argparse.Namespace, raw: RawTable) -> tuple[Plan | None, RawTable]:
     """The plan to begin with (None: nothing is to be changed or compared), and the table with a codebook's labels."""
     from engine.plan import edit_plan, first_plan, read_plan
-    from engine.plan.column_labels import labelled_as_far
+    from engine.plan.entries import labelled_as_far
 
     plan = read_plan(args.plan) if args.plan else None
     if plan is not None:
         raw = labelled_as_far(raw, plan.data.columns)
     if args.codebook:
-        from engine.plan.codebook import apply_codebook, with_labels
-        from engine.plan.codebook_file import read_codebook
+        from engine.plan.codebook import apply_codebook, read_codebook, with_labels
 
         codebook = read_codebook(args.codebook)
         plan, raw = apply_codebook(raw, codebook, plan), with_labels(raw, codebook)
@@ -317,8 +315,8 @@ def _first_plan(args: argparse.Namespace, raw: RawTable) -> tuple[Plan | None, R
 def _accept(raw: RawTable, plan: Plan, depending: Dependencies, names: Sequence[str]) -> tuple[Plan, list[Proposal]]:
     """Accept the proposals of these kinds or keys ("all": every one), also those that arise from accepting."""
     from engine.plan import propose
-    from engine.plan.accept_all import accept_all
     from engine.plan.proposal import KINDS
+    from engine.plan.propose import accept_all
 
     proposed = (*propose(raw, None, depending), *propose(raw, plan, depending))
     known = dict.fromkeys((*KINDS, "all", *(proposal.key for proposal in proposed)))
@@ -344,7 +342,7 @@ def add_space(commands: Commands) -> None:
 
 def run_space(args: argparse.Namespace) -> None:
     """Count candidates and estimate the time."""
-    from engine.plan.recode import code
+    from engine.plan.coding import code
     from engine.release.space import Space
     from engine.sweeps.adaptive import most_runs
     from engine.sweeps.candidates import n_complete, per_spec, scenarios_of, space_or_count

@@ -14,8 +14,9 @@ from engine.measures import BY_FILE, MEASURES, MeasureCall, call
 from engine.measures.base import Kind
 from engine.mechanisms import MECHANISMS, mechanism
 from engine.plan import Plan, TablePlan
-from engine.plan.attribute_names import SIGNS, is_writable, writable_names
-from engine.plan.uses import in_no_use
+from engine.plan.edit import writable_names
+from engine.plan.entries import SIGNS, is_writable
+from engine.plan.types import in_no_use
 
 _OF_ANALYSES = frozenset(BY_FILE["reanalysis"])
 _SENSITIVE = "correct_attribution"

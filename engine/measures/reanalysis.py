@@ -18,7 +18,7 @@ from engine.measures.base import Figure, Measure
 from engine.models.analyses import DF, Compared, DegreesOfFreedom, chosen, compare
 from engine.models.record_release import RecordRelease
 from engine.models.regression import WHY
-from engine.plan.analysis import ALL
+from engine.plan.entries import ALL
 
 NO_ANALYSES = "the plan declares no analyses"
 SUMMARIES = ("mean", "max")

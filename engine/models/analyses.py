@@ -22,7 +22,7 @@ from engine.models.formulas import Design, Rows, design
 from engine.models.record_release import RecordRelease, numbers_of, numeric_columns, strata_names
 from engine.models.regression import FAST, OK, Solved, solve
 from engine.models.statsmodels_fit import Model
-from engine.plan.analysis import ALL, AnalysisPlan
+from engine.plan.entries import ALL, AnalysisPlan
 from engine.release.records import ReleasedTable
 
 if TYPE_CHECKING:

@@ -1,7 +1,7 @@
 """A formula prepared once, so that a release's outcome and design matrix are looked up and not parsed.
 
 Formulas are those of R and statsmodels, read by patsy.  Reference levels, dummy columns and centres are fixed from the
-original.  A formula may only name columns, do arithmetic and call the few functions of :mod:`engine.plan.analysis`: a
+original.  A formula may only name columns, do arithmetic and call the few functions of :mod:`engine.plan.entries`: a
 plan is data, and reading one must not run code.
 
 Expressions in a formula, and the outcome on its left side.
@@ -24,7 +24,7 @@ from engine.common.errors import EngineError, UsageError, did_you_mean
 from engine.common.raw_values import is_number
 from engine.models.record_release import numbers_of, variable
 from engine.models.statsmodels_fit import Model
-from engine.plan.analysis import CODINGS, FUNCTIONS, HOW_TO_NAME, MEDIAN, MOST_LEVELS, AnalysisPlan
+from engine.plan.entries import CODINGS, FUNCTIONS, HOW_TO_NAME, MEDIAN, MOST_LEVELS, AnalysisPlan
 
 if TYPE_CHECKING:
     from collections.abc import Callable

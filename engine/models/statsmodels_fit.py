@@ -23,7 +23,7 @@ from engine.models.regression import (
     scaled,
     unsettled,
 )
-from engine.plan.analysis import QUANTILE, Family
+from engine.plan.entries import QUANTILE, Family
 
 _ITERATIONS = 200
 _POLISH = 30

@@ -4,18 +4,23 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from engine.plan.accept import accept
-from engine.plan.analysis import AnalysisPlan
-from engine.plan.attribute import AttributePlan
-from engine.plan.context import AboutPlan, LockPlan, PublishPlan, TablePlan, ThreatPlan, TolerancePlan
 from engine.plan.dependencies import Dependencies, dependencies
 from engine.plan.edit import edit_plan, extended_plan
+from engine.plan.entries import (
+    AboutPlan,
+    AnalysisPlan,
+    AttributePlan,
+    LockPlan,
+    MechanismPlan,
+    PublishPlan,
+    TablePlan,
+    ThreatPlan,
+    TolerancePlan,
+)
 from engine.plan.guess import first_plan, guess_plan
-from engine.plan.init import plan_init_text
-from engine.plan.mechanism import MechanismPlan
 from engine.plan.proposal import Link, Proposal
-from engine.plan.propose import propose
-from engine.plan.toml import plan_from_toml, read_plan
+from engine.plan.propose import accept, plan_init_text, propose
+from engine.plan.toml import plan_from_toml, plan_to_toml, read_plan
 from engine.plan.types import (
     DEFAULT_MISSING,
     DataPlan,
@@ -23,7 +28,6 @@ from engine.plan.types import (
     Plan,
     SpacePlan,
 )
-from engine.plan.writing import plan_to_toml
 
 if TYPE_CHECKING:
     from engine.plan.check import check_plan

@@ -10,13 +10,10 @@ from typing import Literal
 from engine.common.errors import UsageError
 from engine.common.raw_values import is_number
 from engine.data.microdata import RawTable
-from engine.plan.analysis import AnalysisPlan
-from engine.plan.attribute import MISSING_LEVEL, AttributePlan
-from engine.plan.context import SingleUse
-from engine.plan.edit import edit_plan
-from engine.plan.guess import facts
-from engine.plan.level_order import natural_order
-from engine.plan.reshape import viewed_by
+from engine.plan.columns import facts
+from engine.plan.edit import edit_plan, viewed_by
+from engine.plan.entries import MISSING_LEVEL, AnalysisPlan, AttributePlan, SingleUse
+from engine.plan.guess import natural_order
 from engine.plan.types import Plan, is_pattern
 from engine.release.spec import AttributeSpec
 

@@ -11,12 +11,11 @@ from engine.common.notation import readings
 from engine.common.raw_values import texts
 from engine.data.labels import ColumnLabels
 from engine.data.microdata import RawTable
-from engine.plan.attribute import AttributePlan
-from engine.plan.column_assignment import assign_columns
-from engine.plan.column_heuristics import says_missing
-from engine.plan.column_labels import labelled_as_far
+from engine.plan.coding import AttributeView, assign_columns, missing_mask, n_records, view_of
+from engine.plan.columns import says_missing
 from engine.plan.doubtful_numbers import doubtful_numbers
 from engine.plan.doubtful_values import undecided_codes
+from engine.plan.entries import AttributePlan, labelled_as_far
 from engine.plan.mismatches import (
     KINDS,
     AbsentColumn,
@@ -33,7 +32,6 @@ from engine.plan.mismatches import (
     UnusedLevels,
 )
 from engine.plan.types import Plan
-from engine.plan.view import AttributeView, missing_mask, n_records, view_of
 
 
 def check_plan(plan: Plan, table: RawTable) -> list[str]:

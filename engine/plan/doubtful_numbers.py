@@ -10,11 +10,11 @@ from engine.common.errors import EngineError
 from engine.common.raw_values import texts
 from engine.data.microdata import RawColumn, RawTable
 from engine.data.units import Units
-from engine.plan.column_labels import labelled
 from engine.plan.doubtful_values import records_of
+from engine.plan.entries import labelled
+from engine.plan.households import places_of
 from engine.plan.mismatches import DoubtfulNumber
 from engine.plan.missing_codes import code_like, reads_as_missing
-from engine.plan.places import places_of
 from engine.plan.types import Plan
 
 _FAR_LARGER, _CROWD, _FEW = 3, 10, 3  # times the next unit's size; its least size; units that may be so

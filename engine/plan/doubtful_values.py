@@ -14,8 +14,8 @@ from engine.common.notation import PLAIN, readings
 from engine.common.printable import without_hidden_signs
 from engine.common.raw_values import is_number, texts
 from engine.data.microdata import RawColumn, RawTable
-from engine.plan.attribute import AttributePlan
-from engine.plan.column_lists import count
+from engine.plan.coding import counted as count
+from engine.plan.entries import AttributePlan
 from engine.plan.mismatches import UndecidedCode
 from engine.plan.missing_codes import reads_as_missing, says_answer
 from engine.plan.proposal import Proposal

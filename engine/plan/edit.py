@@ -1,16 +1,139 @@
-"""Change a plan: the same plan with some entries replaced."""
+"""Change a plan: the same plan with other entries, roles, uses of columns, levels or names of attributes."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+import re
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
+from fnmatch import fnmatchcase
 from typing import Any, Literal, TypedDict, TypeVar, Unpack
 
-from engine.common.errors import Remedy, UsageError
-from engine.plan.attribute_names import attributes_named
-from engine.plan.mechanism import MechanismPlan
-from engine.plan.types import DataPlan, DecisionPlan, Plan, SpacePlan, unknown_attribute
+from engine.common.errors import Remedy, UsageError, did_you_mean
+from engine.common.raw_values import texts
+from engine.data.microdata import RawTable
+from engine.plan.coding import assign_columns
+from engine.plan.columns import facts
+from engine.plan.entries import (
+    _SIGNS,
+    HOUSEHOLD_SWAP,
+    NAMING,
+    AttributePlan,
+    MechanismPlan,
+    SingleUse,
+    UnitColumns,
+    attributes_named,
+    is_writable,
+    unit_columns,
+)
+from engine.plan.guess import first_part
+from engine.plan.types import DataPlan, DecisionPlan, Plan, SpacePlan, is_pattern, unknown_attribute
 from engine.release.spec import RANDOM_SWAP, AttributeSpec
+
+_OF_OWN_FORM = ("formula", "matrix")  # parameters of a mechanism that name attributes among other words
+
+
+def writable_name(name: str, taken: Collection[str]) -> str:
+    """A name like ``name`` that a measure can be written with and that is not ``taken``."""
+    base = "_".join("".join(" " if sign in _SIGNS else sign for sign in name).split()) or "attribute"
+    number, proposed = 1, base
+    while proposed in taken:
+        number, proposed = number + 1, f"{base}_{number + 1}"
+    return proposed
+
+
+def writable_names(plan: Plan) -> dict[str, str]:
+    """The attributes of a plan that no measure can name, each with a free name like its own."""
+    new_names: dict[str, str] = {}
+    for name in plan.names:
+        if not is_writable(name):
+            new_names[name] = writable_name(name, {*plan.names, *new_names.values()})
+    return new_names
+
+
+def with_attributes_renamed(plan: Plan, new_names: Mapping[str, str]) -> Plan:
+    """``plan`` with attributes renamed from the keys of ``new_names`` to its values, wherever the plan names them.
+
+    Columns keep their names, and attributes their levels and roles.  A formula or matrix of a mechanism that names such
+    an attribute is a :class:`UsageError`: nothing here can read it.
+    """
+
+    def now(name: str) -> str:
+        return new_names.get(name, name)
+
+    def all_now(names: Collection[str]) -> tuple[str, ...]:
+        return tuple(map(now, names))
+
+    attributes = tuple(replace(part, name=now(part.name)) for part in plan.attributes)
+    in_formulas = dict(new_names) | {f"{a.name}_raw": f"{now(a.name)}_raw" for a in plan.attributes if a.cut}
+    specs = []
+    for text in plan.space.specs:
+        spec = AttributeSpec.parse(text, plan.names)
+        specs.append(str(replace(spec, names=all_now(spec.names))))
+    judged = {entry: getattr(plan.decision, entry) for entry in ("risk", "utility")}
+    decided = {entry: text and _in_measure(text, new_names) for entry, text in judged.items()}
+    return replace(
+        plan,
+        data=replace(plan.data, attributes=attributes),
+        keys=all_now(plan.keys),
+        swap=all_now(plan.swap),
+        analyse=all_now(plan.analyse),
+        edits=tuple(
+            replace(
+                rule,
+                forbid=tuple((now(name), levels) for name, levels in rule.forbid),
+                existing=all_now(rule.existing),
+            )
+            for rule in plan.edits
+        ),
+        space=replace(plan.space, fix=all_now(plan.space.fix), change=all_now(plan.space.change), specs=tuple(specs)),
+        measures=tuple(_in_measure(text, new_names) for text in plan.measures),
+        decision=replace(plan.decision, **decided),
+        analyses=tuple(replace(a.with_names(in_formulas), by=all_now(a.by)) for a in plan.analyses),
+        mechanisms=tuple(_in_mechanism(entry, new_names) for entry in plan.mechanisms),
+        tables=tuple(replace(table, attributes=all_now(table.attributes)) for table in plan.tables),
+    )
+
+
+def _in_measure(text: str, new_names: Mapping[str, str]) -> str:
+    """A measure as the plan writes it, with new names in the parameters that name attributes."""
+    name, bracket, inside = text.partition("[")
+    if not bracket:
+        return text
+    parts = re.split("([;,])", inside.rstrip().removesuffix("]"))
+    return f"{name}[{''.join(_in_parameter(part, new_names) for part in parts)}]"
+
+
+def _in_parameter(part: str, new_names: Mapping[str, str]) -> str:
+    key, equals, value = part.partition("=")
+    return f"{key}={_in_list(value, new_names)}" if equals and key.strip() in NAMING else part
+
+
+def _in_list(value: str, new_names: Mapping[str, str]) -> str:
+    """Names joined by + or |, also with a number of steps behind (``Age:2``), with new ones among them."""
+    return "".join(_in_entry(piece, new_names) for piece in re.split(r"([+|])", value))
+
+
+def _in_entry(entry: str, new_names: Mapping[str, str]) -> str:
+    if entry.strip() in new_names:
+        return new_names[entry.strip()]
+    name, colon, steps = entry.rpartition(":")
+    return f"{new_names[name.strip()]}:{steps}" if colon and name.strip() in new_names else entry
+
+
+def _in_mechanism(entry: MechanismPlan, new_names: Mapping[str, str]) -> MechanismPlan:
+    for parameter, values in entry.grid:
+        for name in new_names if parameter in _OF_OWN_FORM else ():
+            if any(re.search(rf"(?<!\w){re.escape(name)}(?!\w)", value) for value in values):
+                raise UsageError(
+                    f"the {parameter} of mechanism '{entry.name}' names '{name}', which would get another name; take "
+                    "it out of there first"
+                )
+    grid = tuple(
+        (parameter, tuple(_in_list(value, new_names) for value in values) if parameter in NAMING else values)
+        for parameter, values in entry.grid
+    )
+    return replace(entry, grid=grid)
+
 
 _ROLES: tuple[Literal["keys"], Literal["swap"], Literal["analyse"]] = ("keys", "swap", "analyse")
 _OUTSIDE: tuple[Literal["fix"], Literal["change"]] = ("fix", "change")
@@ -245,3 +368,296 @@ def _decision(plan: Plan, changes: PlanChanges) -> DecisionPlan:
         decision = replace(decision, max_risk=changes.get("max_risk"), slope=changes.get("slope"))
     names = ("risk", "utility", "probability", "realisation")
     return _replaced(decision, {entry: changes.get(entry) for entry in names})
+
+
+def take_out(
+    plan: Plan,
+    carry: Sequence[str] = (),
+    drop: Sequence[str] = (),
+    *,
+    id: str | None = None,
+    unit: UnitColumns = None,
+    weight: str | None = None,
+) -> Plan:
+    """``plan`` with columns taken out of the attributes; a use that the plan already gives to one of them stays."""
+    single: dict[SingleUse, UnitColumns] = {"weight": weight, "id": id, "unit": unit}
+    named = {name for columns in single.values() for name in unit_columns(columns)}
+    set_aside = {*carry, *drop, *named}
+    data = plan.data
+    in_blocks = {c for a in data.attributes if len(a.columns) > 1 for c in a.columns}
+    free = set_aside - in_blocks
+    gone = {a.name for a in data.attributes if set(a.columns) <= free}
+    attributes = tuple(a for a in data.attributes if a.name not in gone)
+    special = data.single_uses
+    carried = [
+        c for c in carry if c in free and c not in special and not _under(c, data.carry) and not is_dropped(data, c)
+    ]
+    dropped = [c for c in drop if c in free and c not in special and not _under(c, data.drop)]
+    given = {use: columns for use, columns in single.items() if columns and free.issuperset(unit_columns(columns))}
+    changed = replace(
+        data,
+        attributes=attributes,
+        **data.single_after(given),
+        carry=(*(c for c in data.carry if c not in (*named, *dropped)), *carried),
+        drop=(*(c for c in data.drop if c not in named), *dropped),
+        numeric=tuple(c for c in data.numeric if c not in (id, *unit_columns(unit), *dropped)),
+    )
+    return on_data(plan, changed, dict.fromkeys(gone))
+
+
+def _under(column: str, entries: Iterable[str]) -> bool:
+    return any(entry == column or (is_pattern(entry) and fnmatchcase(column, entry)) for entry in entries)
+
+
+def is_dropped(data: DataPlan, column: str) -> bool:
+    """Return whether a plan drops a column that no attribute holds."""
+    return _under(column, data.drop) and not any(column in a.columns for a in data.attributes)
+
+
+def on_data(plan: Plan, data: DataPlan, new_names: dict[str, str | None]) -> Plan:
+    """``plan`` on ``data``, whose attributes in ``new_names`` went into another one, or out of the plan (None)."""
+    if not new_names:
+        return replace(plan, data=data)
+    refuse_uses(plan, new_names)
+    remaining = tuple(a.name for a in data.attributes)
+
+    def role(names: Iterable[str]) -> tuple[str, ...]:
+        if tuple(names) == plan.names:
+            return remaining
+        new = dict.fromkeys(new_names.get(name, name) for name in names)
+        return tuple(name for name in new if name is not None)
+
+    fix = role(plan.space.fix) if plan.space.fix else ()
+    change = tuple(name for name in (role(plan.space.change) if plan.space.change else ()) if name not in fix)
+    swap = role(plan.swap)
+    n_swappable = len([name for name in (swap or remaining) if name not in fix and name not in change])
+    sizes = tuple(
+        size for size in plan.space.swap_sizes if size <= max(1, min(n_swappable, max(1, len(remaining) - 1)))
+    )
+    space: SpacePlan = replace(plan.space, fix=fix, change=change, swap_sizes=sizes)
+    return replace(plan, data=data, keys=role(plan.keys), swap=swap, analyse=role(plan.analyse), space=space)
+
+
+def uses_of_attributes(plan: Plan) -> list[tuple[str, Iterable[str]]]:
+    """The entries of a plan that would mean something else without an attribute, each with those that it names."""
+    uses: list[tuple[str, Iterable[str]]] = [(f"edit rule '{rule.name}'", rule.attributes) for rule in plan.edits]
+    uses += [(f"analysis '{a.name}'", (*a.by, *a.columns)) for a in plan.analyses]
+    uses += [(f"table '{table.name}'", table.attributes) for table in plan.tables]
+    for entry in plan.mechanisms:
+        use = "the exchange of households" if entry.name == HOUSEHOLD_SWAP else f"mechanism '{entry.name}'"
+        uses.append((use, attributes_named(entry)))
+    for spec in plan.space.specs:
+        parsed = AttributeSpec.parse(spec, plan.names)
+        named = [name for name, role in zip(parsed.names, parsed.roles, strict=True) if role != "U"]
+        uses.append((f"the spec '{spec}'", named))
+    return uses
+
+
+def refuse_uses(plan: Plan, new_names: Mapping[str, str | None]) -> None:
+    """Refuse (:class:`UsageError`) to take attributes from under an entry that names them: each would become part of
+    the one that ``new_names`` gives, or go (None)."""
+    for use, names in uses_of_attributes(plan):
+        for name in names:
+            if name in new_names:
+                where = (
+                    f"would become part of '{new_names[name]}'"
+                    if new_names[name]
+                    else "would no longer be an attribute"
+                )
+                raise UsageError(f"{use} uses '{name}', which {where}; change it first")
+
+
+def could_be(raw: RawTable, plan: Plan) -> tuple[str, ...]:
+    """Carried columns that could be attributes as they stand, and columns that could lead the block that holds them
+    (:func:`led_by`), in file order."""
+    known = {*assign_columns(plan.data, raw.names).carried, *(c for a in plan.attributes for c in a.columns)}
+    known -= {*plan.names, *(column for a in plan.attributes for column in a.view)}
+    return tuple(name for name in raw.names if name in known and facts(raw.columns[name], raw.n_records).categorical)
+
+
+def led_by(raw: RawTable, plan: Plan, names: Iterable[str]) -> Plan:
+    """``plan`` in which each column in ``names`` that is only part of a block leads it: the attribute is called after
+    the column and has its levels.
+
+    Names of attributes and other columns change nothing.  Two of ``names`` in one block, and an entry of the plan that
+    names the block's attribute, are a :class:`UsageError`.
+    """
+    chosen = dict.fromkeys(names)
+    for column in chosen:
+        part = next((a for a in plan.attributes if column in a.columns), None)
+        if part is None or column in (*part.view, *plan.names):
+            continue
+        if other := next((name for name in chosen if name != column and name in (part.name, *part.columns)), None):
+            raise UsageError(f"'{other}' and '{column}' move together as one block; choose one of them to name it")
+        _refuse_many_values(raw, column)
+        refuse_uses(plan, {part.name: column})
+        plan = with_attributes_renamed(plan, {part.name: column})
+        led = viewed_by(replace(part, name=column), raw, column)
+        attributes = tuple(led if a.name == column else a for a in plan.attributes)
+        plan = replace(plan, data=replace(plan.data, attributes=attributes))
+    return plan
+
+
+def add_attribute(plan: Plan, attribute: AttributePlan) -> Plan:
+    """``plan`` with one more attribute, which takes part in everything; its columns are carried or dropped no more."""
+    data = plan.data
+    for column in attribute.columns:
+        holder = next((a.name for a in data.attributes if column in a.columns), None)
+        if holder is not None:
+            raise UsageError(f"column '{column}' belongs to the attribute '{holder}' already")
+        if column in data.single_uses:
+            raise UsageError(f"column '{column}' is the plan's {data.single_uses[column]}; give that role up first")
+    columns = set(attribute.columns)
+    data = replace(
+        data,
+        attributes=(*data.attributes, attribute),
+        carry=tuple(c for c in data.carry if c not in columns),
+        drop=tuple(c for c in data.drop if c not in columns),
+    )
+    keys, swap, analyse = ((*names, attribute.name) for names in (plan.keys, plan.swap, plan.analyse))
+    return replace(plan, data=data, keys=keys, swap=swap, analyse=analyse)
+
+
+def set_roles(raw: RawTable, plan: Plan, *, keys: Sequence[str], swap: Sequence[str], analyse: Sequence[str]) -> Plan:
+    """``plan`` with exactly these attributes in each role; those in none are carried with their record.
+
+    A name may also be a column that could be an attribute as it stands (:func:`could_be`): it becomes one, or leads its
+    block.
+    What a rule, an analysis or a table names must stay an attribute, else a :class:`UsageError`.
+    """
+    for role, chosen in (("keys", keys), ("swap", swap), ("analyse", analyse)):
+        if not chosen:
+            raise UsageError(f"no attribute is chosen for {role}; choose at least one")
+    chosen_names = {*keys, *swap, *analyse}
+    plan = led_by(raw, plan, (*keys, *swap, *analyse))
+    for name in raw.names:
+        if name in chosen_names and name not in plan.names:
+            plan = add_attribute(plan, _part(raw, name))
+    attribute_names = set(plan.names)
+    for name in (*keys, *swap, *analyse):
+        if name not in attribute_names:
+            raise UsageError(f"'{name}' is no attribute and no column of the data.{did_you_mean(name, plan.names)}")
+    for table in plan.tables:
+        gone = [name for name in table.attributes if name not in chosen_names]
+        if gone:
+            raise UsageError(
+                f"table '{table.name}' uses '{gone[0]}', which would no longer be an attribute; keep it in one of the "
+                "roles or take the table out of the plan"
+            )
+    remaining = [name for name in plan.names if name in chosen_names]
+    return edit_plan(plan, attributes=remaining, keys=keys, swap=swap, analyse=analyse)
+
+
+def _part(raw: RawTable, name: str) -> AttributePlan:
+    _refuse_many_values(raw, name)
+    return first_part(raw, name)
+
+
+def _refuse_many_values(raw: RawTable, name: str) -> None:
+    if not facts(raw.columns[name], raw.n_records).categorical:
+        raise UsageError(f"column '{name}' has too many values to be an attribute as it stands; cut it into levels")
+
+
+def set_use(plan: Plan, column: str, use: Literal["drop"] | SingleUse) -> Plan:
+    """``plan`` with one column dropped, or as its weight, id or unit; a weight before it is carried then, and an id or
+    a unit before it is dropped.  The column gives up what it was.
+
+    A column leaves the block that it belongs to.  One that makes the levels of a block of several columns, or of an
+    attribute that a rule, an analysis or a table names, is a :class:`UsageError`.
+    """
+    data = plan.data
+    part = next((a for a in data.attributes if column in a.columns), None)
+    if part is not None and len(part.columns) > 1:
+        if column in part.view:
+            raise UsageError(
+                f"column '{column}' makes the levels of '{part.name}'; let another column of the block make them first"
+            )
+        without = replace(part, columns=tuple(name for name in part.columns if name != column))
+        data = replace(data, attributes=tuple(without if a is part else a for a in data.attributes))
+    before = () if use == "drop" else tuple(name for name in unit_columns(getattr(data, use)) if name != column)
+    if use == "weight" and before:
+        data = replace(data, weight=None, carry=(*data.carry, *before))
+    elif use != "drop" and before:
+        data = replace(data, **data.single_after({use: None}), drop=(*data.drop, *before))
+    given_up = data.single_uses.get(column)
+    if given_up is not None and given_up != use:
+        others = tuple(name for name in data.unit_columns if name != column) if given_up == "unit" else ()
+        data = replace(data, **data.single_after({given_up: None}), drop=(*data.drop, *others))
+    if use == "drop":
+        data = replace(data, carry=tuple(name for name in data.carry if name != column))
+        return take_out(replace(plan, data=data), drop=(column,))
+    return take_out(replace(plan, data=data), **{use: column})
+
+
+def set_unit(plan: Plan, columns: Sequence[str]) -> Plan:
+    """``plan`` whose households are numbered by these columns, one or several together; each gives up what it was."""
+    for column in columns:
+        plan = set_use(plan, column, "drop")
+    for column in plan.data.unit_columns:
+        plan = set_use(plan, column, "drop")
+    return take_out(plan, unit=tuple(columns))
+
+
+def merge_levels(attribute: AttributePlan, raw: RawTable, levels: Sequence[str], into: str) -> AttributePlan:
+    """``attribute`` with some of its levels put together under the name ``into``, which may be one of its levels.
+
+    Works on attributes of one column that is not cut; the new level stands where the first of them stood.
+    """
+    into = into.strip()
+    if attribute.cut:
+        raise UsageError(f"attribute '{attribute.name}' is cut; change its edges instead of merging")
+    if len(attribute.view) > 1:
+        raise UsageError(f"attribute '{attribute.name}' views several columns; merge its levels in the plan file")
+    if len(set(levels)) < 2:
+        raise UsageError("choose at least two levels to put together")
+    if not into:
+        raise UsageError("the level that they become needs a name")
+    merged = {value for _, values in attribute.merge for value in values}
+    values_of = dict(attribute.merge)
+    unmerged = {text for text in texts(raw.columns[attribute.view[0]].values) if text not in merged}
+    chosen = list(dict.fromkeys(levels))
+    if into in {*values_of, *unmerged, *attribute.levels} and into not in chosen:
+        chosen.append(into)
+    values: list[str] = []
+    for level in chosen:
+        level_values = [*values_of.get(level, ()), *([level] if level in unmerged else [])]
+        if not level_values and level not in attribute.levels:
+            raise UsageError(f"attribute '{attribute.name}' has no level '{level}'")
+        values += level_values
+    if not values:
+        raise UsageError("no record has one of these levels, so there is nothing to put together")
+    merge = []
+    for level, raw_values in attribute.merge:
+        if level not in chosen:
+            merge.append((level, raw_values))
+    merge.append((into, tuple(dict.fromkeys(values))))
+    declared: list[str] = []
+    for level in attribute.levels:
+        name = into if level in chosen else level
+        if name not in declared:
+            declared.append(name)
+    return replace(attribute, merge=tuple(merge), levels=tuple(declared))
+
+
+def split_levels(attribute: AttributePlan, raw: RawTable) -> AttributePlan:
+    """``attribute`` with the levels that a first plan would give it: nothing cut or put together by hand."""
+    if len(attribute.view) > 1:
+        return replace(attribute, merge=(), levels=())
+    fresh = first_part(raw, attribute.view[0], missing=attribute.missing, skip=attribute.skip)
+    return replace(
+        attribute, cut=(), labels=(), merge=fresh.merge, levels=fresh.levels, on_missing=attribute.on_missing
+    )
+
+
+def viewed_by(attribute: AttributePlan, raw: RawTable, column: str) -> AttributePlan:
+    """``attribute`` with its levels made from another column of its block, as a first plan would make them."""
+    if column not in attribute.columns:
+        raise UsageError(
+            f"column '{column}' is not in the block of '{attribute.name}'.{did_you_mean(column, attribute.columns)}"
+        )
+    if attribute.view == (column,):
+        return attribute
+    if not facts(raw.columns[column], raw.n_records).categorical:
+        return AttributePlan(attribute.name, attribute.columns, (column,), on_missing=attribute.on_missing)
+    fresh = first_part(raw, column)
+    return replace(fresh, name=attribute.name, columns=attribute.columns, view=(column,))

@@ -15,11 +15,11 @@ from engine.common.wording import listed
 from engine.data.microdata import RawTable
 from engine.plan import adapt
 from engine.plan.check import column_mismatches
-from engine.plan.column_heuristics import numbers_units
-from engine.plan.column_labels import ColumnPlan, labelled_as_far, with_missing, with_notation
-from engine.plan.context import SingleUse
+from engine.plan.columns import facts, numbers_units
 from engine.plan.doubtful_numbers import doubtful_numbers
-from engine.plan.guess import facts, first_part, value_levels
+from engine.plan.edit import add_attribute, split_levels
+from engine.plan.entries import ColumnPlan, SingleUse, labelled_as_far, with_missing, with_notation
+from engine.plan.guess import first_part, value_levels
 from engine.plan.mismatches import (
     AbsentColumn,
     Clash,
@@ -37,7 +37,6 @@ from engine.plan.mismatches import (
     UndecidedCode,
     UnusedLevels,
 )
-from engine.plan.reshape import add_attribute, split_levels
 from engine.plan.types import Plan
 
 Verb = Literal[

@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from typing import ClassVar, Literal, get_args
 
 from engine.common.notation import Notation, written_unclearly
-from engine.plan.column_assignment import absent_unit
-from engine.plan.column_lists import count, listed
+from engine.plan.coding import absent_unit
+from engine.plan.coding import column_list as listed
+from engine.plan.coding import counted as count
 
 MismatchKind = Literal[
     "absent", "new", "notation", "code", "level", "missing", "number", "empty", "rule", "unused", "clash"

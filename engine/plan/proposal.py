@@ -7,7 +7,7 @@ from typing import Literal, get_args
 
 from engine.common.errors import EngineError
 from engine.common.notation import Notation
-from engine.plan.mechanism import MechanismPlan
+from engine.plan.entries import MechanismPlan
 
 ProposalKind = Literal[
     "unit",

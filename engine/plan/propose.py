@@ -1,32 +1,45 @@
-"""Make proposals for a plan from the records of a file: few decisions, each with its reason."""
+"""Make proposals for a plan from the records of a file: few decisions, each with its reason; accept them."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from textwrap import wrap
 
 import numpy as np
 
+from engine.common.errors import EngineError, UsageError
+from engine.common.printable import printable
+from engine.common.wording import columns_named
 from engine.data.microdata import RawTable
 from engine.data.units import Units
-from engine.plan.accept import changes
-from engine.plan.attribute import AttributePlan
-from engine.plan.attribute_names import SIGNS, writable_names
-from engine.plan.column_assignment import assign_columns
-from engine.plan.column_heuristics import unnumbered
-from engine.plan.column_lists import count, listed
-from engine.plan.context import UnitColumns, unit_columns
+from engine.plan.coding import assign_columns
+from engine.plan.coding import column_list as listed
+from engine.plan.coding import counted as count
+from engine.plan.columns import unnumbered
 from engine.plan.dependencies import Dependencies, SkipPattern, dependencies
-from engine.plan.places import (
+from engine.plan.edit import is_dropped, on_data, take_out, uses_of_attributes, with_attributes_renamed, writable_names
+from engine.plan.entries import (
     HOUSEHOLD_SWAP,
+    SIGNS,
+    AttributePlan,
+    UnitColumns,
+    is_writable,
+    unit_columns,
+    with_notation,
+)
+from engine.plan.households import (
     can_name_place,
     exchange_of,
     household_columns,
     lacks_exchange,
     places_of,
     suggested_places,
+    with_mechanism,
 )
 from engine.plan.proposal import KINDS, Link, Proposal
+from engine.plan.toml import plan_to_toml
 from engine.plan.types import DataPlan, Plan
 
 _OF_HOUSEHOLD = re.compile(r"(^|_)hh?_?w|w(ei)?gh?t_?(hh|house)|house|^wgtp\d*$", re.IGNORECASE)  # names of weights
@@ -342,3 +355,246 @@ def _names(names: Sequence[str]) -> str:
     if 1 < len(names) <= 5:
         return listed(names[:-1]) + f" and '{names[-1]}'"
     return listed(names)
+
+
+def accept(plan: Plan, proposal: Proposal) -> Plan:
+    """``plan`` with ``proposal`` carried out; an equal plan when it changes nothing.
+
+    Attributes that join another's block hand their roles to it; the block keeps the name and the levels of one that the
+    plan names or cuts.  An analysis, edit rule, table or spec that names an attribute which would go is a
+    :class:`UsageError`: it says something that the proposal would silently change.
+    """
+    if proposal.kind in ("missing", "code"):
+        return _with_missing(plan, proposal)
+    if proposal.kind == "alike":
+        return _alike(plan, proposal)
+    if proposal.kind in ("block", "skip"):
+        return _join(plan, proposal)
+    if proposal.kind == "name":
+        named = (part.name for part in plan.attributes if part.columns == proposal.columns)
+        return with_attributes_renamed(plan, {name: proposal.new_name for name in named if not is_writable(name)})
+    if proposal.notation is not None:
+        columns = with_notation(plan.data.columns, proposal.columns[0], proposal.notation)
+        return replace(plan, data=replace(plan.data, columns=columns))
+    if proposal.kind == "number":
+        return take_out(plan, drop=proposal.columns)
+    if proposal.kind in ("constant", "line"):
+        return take_out(plan, carry=proposal.columns)
+    if proposal.exchange is not None:
+        return with_mechanism(plan, proposal.exchange)
+    if proposal.kind == "unit":
+        return _unit(plan, proposal)
+    leading, *others = proposal.columns
+    declared = getattr(plan.data, proposal.kind)
+    if declared is not None:
+        others = [name for name in proposal.columns if name != declared]
+        leading = declared
+    if proposal.kind == "weight":
+        return take_out(plan, carry=others, weight=leading)
+    # A second number of records or households would be released if it were carried.
+    return take_out(plan, drop=others, **{proposal.kind: leading})
+
+
+def _unit(plan: Plan, proposal: Proposal) -> Plan:
+    """The plan whose unit is the leading column of a proposal, or those that number households together."""
+    leading = plan.data.unit_columns or proposal.together or proposal.columns[:1]
+    if plan.data.unit is None and plan.data.id in leading:
+        plan = replace(plan, data=replace(plan.data, id=None, drop=(*plan.data.drop, str(plan.data.id))))
+    return take_out(plan, drop=[name for name in proposal.columns if name not in leading], unit=leading)
+
+
+def changes(plan: Plan, proposal: Proposal) -> bool:
+    """Return whether :func:`accept` would change ``plan`` (or refuse to); much faster than to try for a block or a
+    skip."""
+    if proposal.kind in ("block", "skip"):
+        columns, affected = _reach(plan.data, proposal)
+        if len(affected) != 1 or not set(columns) <= set(affected[0].columns):
+            return bool(affected)
+        return _coded(affected[0], proposal, plan) != affected[0]
+    try:
+        return accept(plan, proposal) != plan
+    except UsageError:
+        return True  # accepting it says what is in its way
+
+
+def _reach(data: DataPlan, proposal: Proposal) -> tuple[list[str], list[AttributePlan]]:
+    """The columns that a block or skip concerns (what is dropped, id, unit or weight stays that), and the attributes
+    that hold some of them."""
+    columns = [c for c in proposal.columns if c not in data.single_uses and not is_dropped(data, c)]
+    concerned = set(columns)
+    return columns, [a for a in data.attributes if not concerned.isdisjoint(a.columns)]
+
+
+def _join(plan: Plan, proposal: Proposal) -> Plan:
+    """The columns of the proposal as one block, where at least one of them is in an attribute."""
+    data = plan.data
+    columns, affected = _reach(data, proposal)
+    if not affected:
+        return plan
+    # An attribute that somebody chose keeps name and levels; else the one that views the finest column.
+    rank, chosen = {name: i for i, name in enumerate(columns)}, _chosen(plan)
+    target = min(
+        affected,
+        key=lambda a: (a.name not in chosen and not a.cut, min(rank.get(c, len(rank)) for c in a.view)),
+    )
+    joined_columns = dict.fromkeys((*target.columns, *columns, *(c for a in affected for c in a.columns)))
+    joined = _coded(replace(target, columns=tuple(joined_columns)), proposal, plan)
+    attributes = tuple(joined if a is target else a for a in data.attributes if a is target or a not in affected)
+    changed = replace(data, attributes=attributes, carry=tuple(c for c in data.carry if c not in joined_columns))
+    return on_data(plan, changed, {a.name: target.name for a in affected if a is not target})
+
+
+def _coded(attribute: AttributePlan, proposal: Proposal, plan: Plan) -> AttributePlan:
+    """The attribute with the code that says "skipped" in the column it views."""
+    codes = {link.column: link.code for link in proposal.links if link.kind == "skip"}
+    if len(attribute.view) == 1 and attribute.view[0] in codes:
+        return _with_skip(attribute, codes[attribute.view[0]], plan)
+    return attribute
+
+
+def _with_skip(attribute: AttributePlan, code: str | None, plan: Plan) -> AttributePlan:
+    if code is None or code in (*plan.data.missing, *attribute.missing):
+        return replace(attribute, on_missing="level")
+    if code in attribute.skip:
+        return attribute
+    return replace(_without(attribute, {code}), skip=(*attribute.skip, code))
+
+
+def _with_missing(plan: Plan, proposal: Proposal) -> Plan:
+    codes = dict(proposal.codes)
+    attributes = []
+    for attribute in plan.attributes:
+        of_plan = () if proposal.kind == "code" else plan.data.missing
+        new = {c for name in attribute.view for c in codes.get(name, ())} - {
+            *attribute.missing,
+            *attribute.skip,
+            *of_plan,
+        }
+        if new:
+            ordered = tuple(c for name in attribute.view for c in codes.get(name, ()) if c in new)
+            attribute = _without(attribute, new)
+            attribute = replace(attribute, missing=(*attribute.missing, *dict.fromkeys(ordered)), on_missing="level")
+        attributes.append(attribute)
+    return replace(plan, data=replace(plan.data, attributes=tuple(attributes)))
+
+
+def _alike(plan: Plan, proposal: Proposal) -> Plan:
+    """Values that look alike as one level each, called as most of its records are; what the plan merges or declares to
+    be no answer stays."""
+    attributes = []
+    for attribute in plan.attributes:
+        for name, group in proposal.codes:
+            taken = {*attribute.missing, *attribute.skip, *(raw for _, values in attribute.merge for raw in values)}
+            alike = tuple(raw for raw in group if raw not in taken and raw in (attribute.levels or group))
+            if attribute.view == (name,) and not attribute.cut and len(alike) > 1:
+                levels = tuple(level for level in attribute.levels if level not in alike[1:])
+                attribute = replace(attribute, levels=levels, merge=(*attribute.merge, (alike[0], alike)))
+        attributes.append(attribute)
+    return replace(plan, data=replace(plan.data, attributes=tuple(attributes)))
+
+
+def _without(attribute: AttributePlan, codes: set[str]) -> AttributePlan:
+    """The attribute whose value levels no longer hold these raw values."""
+    merge = tuple((level, tuple(raw for raw in values if raw not in codes)) for level, values in attribute.merge)
+    emptied = {level for level, values in merge if not values}
+    levels = tuple(level for level in attribute.levels if level not in emptied and level not in codes)
+    return replace(attribute, merge=tuple((level, raw) for level, raw in merge if raw), levels=levels)
+
+
+def _chosen(plan: Plan) -> set[str]:
+    """The attributes that a list of roles, which is not that of all, or another entry names."""
+    roles = (names for names in (plan.keys, plan.swap, plan.analyse) if names != plan.names)
+    named = (*roles, plan.space.fix, plan.space.change, *(names for _, names in uses_of_attributes(plan)))
+    return {name for names in named for name in names}
+
+
+@dataclass(frozen=True)
+class Acceptance:
+    """The plan with the proposals ``accepted``, in their order; those ``refused`` have the error that kept them from
+    being carried out."""
+
+    plan: Plan
+    accepted: tuple[Proposal, ...]
+    refused: tuple[tuple[Proposal, EngineError], ...]
+
+
+def accept_all(raw: RawTable, plan: Plan, known: Dependencies, is_wanted: Callable[[Proposal], bool]) -> Acceptance:
+    """``plan`` with every wanted proposal accepted, until none is left that arises."""
+    accepted: list[Proposal] = []
+    refused: dict[str, tuple[Proposal, EngineError]] = {}
+    while True:
+        proposals = [p for p in propose(raw, plan, known) if p.key not in refused and is_wanted(p)]
+        if not proposals:
+            return Acceptance(plan, tuple(accepted), tuple(refused.values()))
+        try:
+            plan = accept(plan, proposals[0])
+            accepted.append(proposals[0])
+        except EngineError as error:
+            refused[proposals[0].key] = (proposals[0], error)
+
+
+_HEAD = """\
+# A first plan, guessed from the columns of the data. Check every line before a study.
+#
+# Each column has one use: part of an [[attribute]], or carry (stays with its record), drop (never leaves), weight, id.
+# Weight and id follow their record and are released only where [publish] includes them.
+#
+# An attribute may have
+#   columns = ["age", "age_flag"]               raw columns that move as one block (default: the one of its name)
+#   view = ["age"]                              the column(s) whose values make the levels
+#   cut = [25, 55]                              numeric edges: below 25, from 25 to below 55, 55 and above
+#   labels = ["<25", "25-54", "55+"]            names of the cut levels
+#   merge = { Govt = ["Federal-gov", "State-gov"] }   new level = raw values
+#   levels = ["no", "yes"]                      order of the levels; a value outside them is refused
+#   skip = ["-1"]                               raw values of a question validly skipped
+#   missing = ["-9"]                            further raw values that mean missing
+#   on_missing = "level"                        missing values become a level; the default is "refuse"
+"""
+_BEFORE = {
+    "[space]": (
+        "# [roles]                  # each list defaults to all attributes\n"
+        '# keys = ["Age", "Sex"]    # what an intruder may know: risk measures tabulate these\n'
+        '# swap = ["Age"]           # what may be swapped\n'
+        '# analyse = ["Age", "Sex"] # what users tabulate: utility measures tabulate these\n'
+        "\n"
+        "# [[edit]]                 # a forbidden combination, counted before and after\n"
+        '# name = "no married children"\n'
+        '# forbid = { Age = ["<25"], MS = ["Married"] }\n'
+        "# refuse = true            # and no swap may make it\n"
+        "\n"
+        '# Candidate releases: swap_sizes, or all_specs = true, or specs = ["Age:S Race:F"].\n'
+        "# Rates are shares of records.\n"
+    ),
+    "[decision]": (
+        '# max_risk = "0.014" bounds the risk, or slope = "0.05" trades it against utility.\n'
+        '# probability = "0.9" of single runs must meet max_risk (the default); "mean" holds their mean against it.\n'
+        "# Released is the first run that meets the bound and is safer than the data unchanged (first_within),\n"
+        '# the first of all ("first"), or one by its number.\n'
+    ),
+}
+
+
+def carried_remark(plan: Plan) -> str:
+    """A remark on the columns that a plan carries, in two sentences."""
+    are, them = ("is", "it") if len(plan.data.carry) == 1 else ("are", "them")
+    return (
+        f"The {columns_named(plan.data.carry)} {are} carried, so released as in the file, and no risk figure counts "
+        f"{them}. Whoever knows such a value exactly, as an age in years, may find its record by it: make an attribute "
+        "of the column, put classes of it into the file in its place, or drop it."
+    )
+
+
+def plan_init_text(plan: Plan, suggested: Sequence[Proposal] = ()) -> str:
+    """The text of a first plan with comments on what may be changed, and on what the records suggest
+    (:func:`engine.plan.propose`); it reads back to that plan."""
+    head = _HEAD
+    if suggested:
+        head += "#\n# What the records suggest, each with the name by which it is accepted:\n"
+    for proposal in suggested:
+        head += "".join(f"#   {line}\n" for line in wrap(printable(f"{proposal.key}: {proposal.sentence}"), 112))
+    if plan.data.carry:
+        head += "#\n" + "".join(f"# {line}\n" for line in wrap(printable(carried_remark(plan)), 112))
+    lines = []
+    for line in plan_to_toml(plan).removesuffix("\n").split("\n"):
+        lines.append(_BEFORE.get(line, "") + line)
+    return head + "\n" + "\n".join(lines) + "\n"

@@ -20,14 +20,16 @@ from typing import Annotated, Any
 from msgspec import Meta
 
 from engine.common.errors import Remedy, UsageError, did_you_mean
+from engine.common.wording import listed
 from engine.data.edit_rules import EditRule
-from engine.plan.analysis import AnalysisPlan
-from engine.plan.attribute import AttributePlan
-from engine.plan.column_labels import ColumnPlan
-from engine.plan.context import (
+from engine.plan.entries import (
     SINGLE_USES,
     AboutPlan,
+    AnalysisPlan,
+    AttributePlan,
+    ColumnPlan,
     LockPlan,
+    MechanismPlan,
     PublishPlan,
     SingleColumns,
     SingleUse,
@@ -35,11 +37,14 @@ from engine.plan.context import (
     ThreatPlan,
     TolerancePlan,
     UnitColumns,
+    check_mechanisms,
+    check_types,
+    decimal_text,
+    refuse_repeats,
+    set_fields,
+    typed,
     unit_columns,
 )
-from engine.plan.decimals import decimal_text
-from engine.plan.field_types import check_types, refuse_repeats, set_fields, typed
-from engine.plan.mechanism import MechanismPlan, check_mechanisms
 from engine.release.space import can_list
 from engine.release.spec import MOST_REPLICATES, MOST_SCENARIOS, RULES, AttributeSpec, rate_text
 
@@ -443,3 +448,63 @@ class Plan:
                     f"publish include names the {role}, but the plan declares none; name it as {role} in [data] or "
                     "leave it out"
                 )
+
+
+_TITLES = {
+    "about.survey": "survey",
+    "about.vintage": "vintage",
+    "about.sponsor": "sponsor",
+    "about.contact": "contact",
+    "about.authority": "authority",
+    "about.design": "strata, sampling units and households",
+    "about.geography": "smallest geography released",
+    "about.changes": "what changed since the earlier release",
+    "about.overlaps": "other releases of the same data",
+    "publish.title": "title of the release",
+    "threat.intruder": "intruder",
+    "threat.public_files": "public files that overlap with the keys",
+    "threat.harm": "harm of a disclosure",
+}
+"""Entries that the memo prints, with their titles within a sentence."""
+
+
+@dataclass(frozen=True)
+class Unstated:
+    """An empty entry of a plan, such as ``about.survey``, with its ``title`` within a sentence."""
+
+    entry: str
+    title: str
+
+
+def unstated(plan: Plan) -> tuple[Unstated, ...]:
+    """Return the entries that the memo would call not stated, in its order."""
+    return tuple(
+        Unstated(entry, title)
+        for entry, title in _TITLES.items()
+        if not _value(plan, entry) and not (entry == "about.changes" and plan.about.release_type == "new")
+    )
+
+
+def _value(plan: Plan, entry: str) -> object:
+    section, _, name = entry.partition(".")
+    return getattr(getattr(plan, section), name)
+
+
+def in_no_use(plan: Plan, names: Iterable[str]) -> tuple[str, ...]:
+    """Those of the attributes ``names`` that users do not tabulate and that no declared table or regression uses."""
+    used = {*plan.analyse, *(name for table in plan.tables for name in table.attributes)}
+    columns = {name for analysis in plan.analyses for name in (*analysis.columns, *analysis.by)}
+    parts = {part.name: {part.name, f"{part.name}_raw", *part.columns} for part in plan.attributes}
+    return tuple(name for name in names if name not in used and columns.isdisjoint(parts[name]))
+
+
+def no_use_sentence(names: Iterable[str]) -> str:
+    """A sentence on altered attributes that no measure of a declared use looks at; "" for none."""
+    altered = tuple(names)
+    if not altered:
+        return ""
+    return (
+        f"No declared table or regression uses {listed(altered)}, and users do not tabulate "
+        f"{'it' if len(altered) == 1 else 'them'}: figures of declared uses stay the same however much of "
+        f"{'it' if len(altered) == 1 else 'them'} is exchanged."
+    )

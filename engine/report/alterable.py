@@ -11,7 +11,7 @@ from engine.models.record_release import variable
 if TYPE_CHECKING:
     from engine.models.record_release import RecordRelease
     from engine.plan import Plan
-    from engine.plan.analysis import AnalysisPlan
+    from engine.plan.entries import AnalysisPlan
 
 
 @dataclass(frozen=True)

@@ -10,8 +10,8 @@ from engine.common.wording import listed, plural, upper_first
 from engine.data.domain import KINDS
 from engine.data.table import occupied
 from engine.mechanisms import mechanism
-from engine.plan.places import places_of
-from engine.plan.recode import edit_failures
+from engine.plan.coding import edit_failures
+from engine.plan.households import places_of
 from engine.release.order_trace import order_trace
 from engine.release.results import RunStatus
 from engine.release.spec import pairs_wanted

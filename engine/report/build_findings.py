@@ -17,7 +17,7 @@ from engine.measures.planned import sensitive
 from engine.measures.verdict import BareVerdict
 from engine.mechanisms import mechanism
 from engine.models.record_release import RecordRelease, numeric_columns
-from engine.plan.lock import departures
+from engine.plan.differences import departures
 from engine.release.records import ReleasedTable
 from engine.report.audit import checks
 from engine.report.claims import claims

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from engine.common.wording import listed, plural
-from engine.plan.rate_range import rate_range
+from engine.plan.entries import rate_range
 from engine.report.facts import ROW_ORDER, Claims
 from engine.report.losses import flagged_of
 from engine.report.other_keys import altered_in

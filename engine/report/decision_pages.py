@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from engine.common.wording import listed, lower_first, plural, upper_first
-from engine.plan.uses import no_use_sentence
+from engine.plan.types import no_use_sentence
 from engine.report import board_pictures, sheet
 from engine.report.claims import claims_summary
 from engine.report.coherence import check_rows

@@ -13,7 +13,7 @@ import numpy as np
 from engine.common.raw_values import texts
 from engine.data.microdata import Microdata, RawColumn, RawTable
 from engine.data.table import ContingencyTable, occupied
-from engine.plan.recode import code
+from engine.plan.coding import code
 from engine.study.keys import key_path, read_key
 from engine.sweeps.evaluator import question_of
 from engine.sweeps.remake import remake, stream_of

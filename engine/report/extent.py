@@ -11,7 +11,7 @@ from engine.decision.altered_groups import altered_groups, altered_share, group_
 from engine.decision.statements import words
 from engine.mechanisms import amount, mechanism
 from engine.models.record_release import RecordRelease, numeric_columns
-from engine.plan.places import places_of
+from engine.plan.households import places_of
 from engine.release.records import ReleasedTable
 from engine.report.detected import release_verdict, units_found, units_words
 from engine.report.extent_facts import ChangedRow, Extent

@@ -11,7 +11,7 @@ from typing import Literal
 
 from engine.decision.states import State
 from engine.measures.base import Kind
-from engine.plan.context import ReleaseType
+from engine.plan.entries import ReleaseType
 from engine.report.ledger_facts import LedgerFacts
 from engine.report.loss_facts import AnalysisRuns, CoefficientRuns, Figure, ModelRow
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from engine.common.errors import UsageError
 from engine.decision.states import decision_status
-from engine.plan.unstated import unstated
+from engine.plan.types import unstated
 from engine.report.candidate_rows import candidate_words, extents_tried
 from engine.report.decision_pages import BANNER
 from engine.report.documents import html, lines

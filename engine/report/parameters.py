@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from engine.common.wording import listed, lower_first
 from engine.decision.statements import percent
 from engine.mechanisms import mechanism
-from engine.plan.context import TolerancePlan
+from engine.plan.entries import TolerancePlan
 from engine.plan.types import FIRST_WITHIN
 from engine.release.spec import RANDOM_SWAP
 from engine.report.redaction import is_count_risk, title_of

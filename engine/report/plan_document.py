@@ -13,7 +13,7 @@ from engine.measures import call
 from engine.measures.planned import comparable_calls, deciding_column, releases_several_tables
 from engine.mechanisms import mechanism
 from engine.models.record_release import numeric_columns
-from engine.plan.lock import departures
+from engine.plan.differences import departures
 from engine.release.records import ReleasedTable
 from engine.release.spec import RANDOM_SWAP, percent
 from engine.report import parameters as in_words

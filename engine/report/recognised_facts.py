@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from engine.measures.verdict import BareVerdict, Verdict
-from engine.plan.context import PublishedTables
+from engine.plan.entries import PublishedTables
 
 
 @dataclass(frozen=True)

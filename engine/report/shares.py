@@ -12,7 +12,7 @@ import numpy as np
 from engine.data.table import occupied
 from engine.measures.association import STATISTICS, phi_squared, strength
 from engine.models.record_release import numbers_of, numeric_columns
-from engine.plan.places import places_of
+from engine.plan.households import places_of
 from engine.report.alterable import Alterable
 from engine.report.facts import Distance, NamedTable, Statistic, Tolerances
 from engine.report.loss_facts import Figure, FigureKind

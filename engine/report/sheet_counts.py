@@ -13,7 +13,7 @@ from engine.common.wording import listed, lower_first, upper_first
 from engine.decision.comparison import differences
 from engine.mechanisms import amount, mechanism
 from engine.mechanisms.base import Mechanism
-from engine.plan.places import places_of
+from engine.plan.households import places_of
 from engine.release.parameter import Parameter
 from engine.release.selection import UNIFORM, selection_of
 from engine.release.spec import ReleaseSpec, percent

@@ -11,7 +11,7 @@ from engine.common.wording import listed
 from engine.models.analyses import Compared, compare
 from engine.models.formulas import design, levels_of
 from engine.models.regression import WHY
-from engine.plan.uses import in_no_use
+from engine.plan.types import in_no_use
 from engine.report import shares
 from engine.report.alterable import Alterable
 from engine.report.facts import Tolerances, Utility
@@ -21,7 +21,7 @@ from engine.report.losses import Collection, Flags, collected, flags, optional
 if TYPE_CHECKING:
     from engine.models.record_release import RecordRelease
     from engine.plan import Plan
-    from engine.plan.analysis import AnalysisPlan
+    from engine.plan.entries import AnalysisPlan
     from engine.release.records import ReleasedTable
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from engine.plan.places import places_of
+from engine.plan.households import places_of
 from engine.report import documents
 from engine.report.annex import analyst_sections
 from engine.report.build_findings import findings

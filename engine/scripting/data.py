@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, TypeAlias, Union
 from engine.data.frames import frame_of_table, table_of_frame
 from engine.data.microdata import RawTable
 from engine.plan import Plan
-from engine.plan.samples import describe
-from engine.plan.sources import open_records
+from engine.plan.samples import describe, open_records
 from engine.scripting.arguments import public
 
 if TYPE_CHECKING:

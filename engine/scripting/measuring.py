@@ -14,7 +14,7 @@ from engine.data.microdata import Microdata, RawTable
 from engine.measures.planned import planned_calls
 from engine.models import analyses
 from engine.models.record_release import RecordRelease
-from engine.plan.recode import code
+from engine.plan.coding import code
 from engine.release.records import ReleasedTable
 from engine.scripting.arguments import OPTIONS, public
 from engine.scripting.data import Data, frame_of

@@ -11,11 +11,10 @@ from engine.common.errors import UsageError
 from engine.data.frames import category_order
 from engine.data.microdata import RawColumn, RawTable
 from engine.plan import AttributePlan, MechanismPlan, Plan, edit_plan, guess_plan, plan_from_toml
-from engine.plan.attribute import MISSING_LEVEL
-from engine.plan.column_assignment import sort_columns
-from engine.plan.context import SINGLE_USES, unit_columns
-from engine.plan.guess import default_missing, facts
-from engine.plan.reshape import led_by
+from engine.plan.coding import sort_columns
+from engine.plan.columns import default_missing, facts
+from engine.plan.edit import led_by
+from engine.plan.entries import MISSING_LEVEL, SINGLE_USES, unit_columns
 from engine.plan.toml import read_plan
 from engine.scripting.data import Data
 

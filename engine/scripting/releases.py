@@ -11,8 +11,8 @@ from engine.bundle.chosen_run import check_figures
 from engine.bundle.row_order import Rows, new_secret
 from engine.common.errors import EngineError, UsageError
 from engine.frontier.risk_utility_map import RiskUtilityMap, check_realisation
-from engine.plan.context import check_include
-from engine.plan.recode import code
+from engine.plan.coding import code
+from engine.plan.entries import check_include
 from engine.release.reader_view import columns_beside, is_original
 from engine.release.records import ReleasedTable
 from engine.scripting.data import Data, frame_of, records_of

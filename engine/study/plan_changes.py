@@ -7,8 +7,7 @@ from collections.abc import Mapping
 from engine.common.errors import Remedy, UsageError
 from engine.common.streams import key_commitment
 from engine.plan import Plan
-from engine.plan.differences import CONTEXT, PlanDifference, plan_differences
-from engine.plan.lock import departures
+from engine.plan.differences import CONTEXT, PlanDifference, departures, plan_differences
 from engine.study.decision_log import append, entries
 from engine.study.key_commitment import ENTRY
 from engine.study.ledger import Ledger, opening

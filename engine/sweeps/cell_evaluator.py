@@ -25,7 +25,7 @@ from engine.mechanisms.base import PreparedCells
 from engine.mechanisms.random_swap import exchanged
 from engine.models.record_release import RecordRelease
 from engine.plan import Plan
-from engine.plan.recode import edit_failures
+from engine.plan.coding import edit_failures
 from engine.release.batch import CellIndex, ReleaseBatch, unpack
 from engine.release.records import ReleasedTable
 from engine.release.release_specs import Procedure

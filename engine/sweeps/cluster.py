@@ -52,7 +52,7 @@ from engine.data.io.counting import Counted, UnitCount, count_unit, merge
 from engine.data.io.parts import Unit
 from engine.data.io.stream import RecordStream
 from engine.data.io.value_classes import Classify
-from engine.plan.tabulate import Counter
+from engine.plan.coding import Counter
 from engine.sweeps.evaluator import Evaluator, Outcome, Question, check_travel, stream_keys
 from engine.sweeps.groups import TaskBatch
 from engine.sweeps.workers import NOTHING_YET, Executor

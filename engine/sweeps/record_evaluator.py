@@ -18,7 +18,7 @@ from engine.mechanisms import mechanism
 from engine.mechanisms.base import Drawn
 from engine.models.record_release import RecordRelease
 from engine.plan import Plan
-from engine.plan.recode import edit_failures
+from engine.plan.coding import edit_failures
 from engine.release.batch import Cells, ReleaseBatch, TouchedCells, release_batch
 from engine.release.reader_view import renumbered_records
 from engine.release.records import ReleasedTable

@@ -53,7 +53,7 @@ def start_time() -> StartTime:
 def main() -> None:
     """Fill a tiny study in memory and write processor seconds: until a run was measured, and of everything."""
     from engine.plan import edit_plan
-    from engine.plan.recode import code
+    from engine.plan.coding import code
     from engine.plan.samples import load
     from engine.sweeps.candidates import scenarios_of
     from engine.sweeps.evaluator import Evaluator, question_of

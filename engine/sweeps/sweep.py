@@ -34,12 +34,10 @@ from engine.frontier.chance import fresh_runs_needed
 from engine.measures import MeasureCall, call
 from engine.measures.planned import UnmeasuredUse, check_decision, unmeasured_uses
 from engine.plan import Plan
-from engine.plan.column_assignment import check_assignment, check_seen
+from engine.plan.coding import check_assignment, check_seen, code, tabulate
 from engine.plan.doubtful_numbers import refuse_doubtful
 from engine.plan.doubtful_values import refuse_undecided
 from engine.plan.guess import with_levels_in_order
-from engine.plan.recode import code
-from engine.plan.tabulate import tabulate
 from engine.release.records import ReleasedTable
 from engine.release.release_specs import ReleaseSpecs
 from engine.release.space import Space

@@ -30,9 +30,9 @@ from engine.data.table import ContingencyTable
 from engine.data.units import Units
 from engine.mechanisms import mechanism
 from engine.plan import Dependencies, Link, Plan, Proposal, accept
+from engine.plan.columns import facts
 from engine.plan.dependencies import decided_among
-from engine.plan.guess import facts
-from engine.plan.reshape import set_use, viewed_by
+from engine.plan.edit import set_use, viewed_by
 from engine.release.space import Impossibility, Space, impossibility_text, pair_bound
 from engine.release.spec import AttributeSpec, ReleaseSpec, multi_kind, pairs_wanted
 from engine.release.specs import F, S, Specs

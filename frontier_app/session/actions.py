@@ -19,11 +19,10 @@ from engine.data.microdata import Microdata, RawTable
 from engine.frontier.risk_utility_map import RiskUtilityMap
 from engine.measures import MeasureCall
 from engine.plan import Plan, plan_from_toml, plan_to_toml
-from engine.plan.codebook import apply_codebook, with_labels
-from engine.plan.codebook_file import read_codebook
+from engine.plan.codebook import apply_codebook, read_codebook, with_labels
+from engine.plan.coding import code
+from engine.plan.differences import Merge, merged, with_entries
 from engine.plan.guess import with_levels_in_order
-from engine.plan.merge import Merge, merged, with_entries
-from engine.plan.recode import code
 from engine.release.results import Note
 from engine.study.earlier_studies import is_of_data
 from engine.study.live_frontier import LiveFrontier, live_frontier

@@ -12,11 +12,9 @@ from engine.common.resources import home
 from engine.data.io.stream import RecordStream
 from engine.data.microdata import RawTable
 from engine.plan import Plan, first_plan, plan_to_toml
-from engine.plan.codebook import with_labels
-from engine.plan.codebook_file import read_codebook
-from engine.plan.column_assignment import with_seen
-from engine.plan.samples import open_data
-from engine.plan.sources import open_source
+from engine.plan.codebook import read_codebook, with_labels
+from engine.plan.coding import with_seen
+from engine.plan.samples import open_data, open_source
 from engine.study.keys import key_path, read_key
 from engine.study.study import Study
 from engine.sweeps.sweep import check_same

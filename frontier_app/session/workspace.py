@@ -26,7 +26,7 @@ from typing import Any
 from engine.common.errors import EngineError
 from engine.common.os_support import is_running, process_birth, turn, write_private
 from engine.common.resources import user_folder
-from engine.plan.reading import plan_text
+from engine.plan.toml import plan_text
 
 TOKEN = re.compile(r"[A-Za-z0-9_-]{22}")
 

@@ -10,7 +10,7 @@ import streamlit as st
 from engine.common.wording import upper_first
 from engine.decision.states import DecisionStatus
 from engine.plan import Plan, dependencies
-from engine.plan.recode import code
+from engine.plan.coding import code
 from engine.study.study import Study
 from engine.sweeps.warnings import (
     FinerThanCounted,

@@ -10,10 +10,11 @@ from engine.common.errors import UsageError
 from engine.data.microdata import RawTable
 from engine.data.units import Units
 from engine.plan import Plan
-from engine.plan.column_heuristics import numbers_units, units_first
-from engine.plan.context import UnitColumns, unit_columns
-from engine.plan.guess import facts
-from engine.plan.places import (
+from engine.plan.coding import code
+from engine.plan.columns import facts, numbers_units, units_first
+from engine.plan.edit import set_unit, set_use
+from engine.plan.entries import UnitColumns, unit_columns
+from engine.plan.households import (
     lacks_exchange,
     names_exchange,
     places_of,
@@ -21,8 +22,6 @@ from engine.plan.places import (
     with_exchange,
     with_records_exchanged,
 )
-from engine.plan.recode import code
-from engine.plan.reshape import set_unit, set_use
 from frontier_app.session import actions, state
 from frontier_app.widgets import elements
 from frontier_app.wording import text

@@ -5,7 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from engine.plan import Plan
-from engine.plan.key_table import N_RULE, KeyTable, key_table
+from engine.plan.coding import N_RULE, KeyTable, key_table
 from frontier_app.session import state
 from frontier_app.widgets import elements
 from frontier_app.wording import text

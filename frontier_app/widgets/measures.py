@@ -11,7 +11,7 @@ from streamlit.delta_generator import DeltaGenerator
 from engine.measures import MEASURES, MeasureCall, call
 from engine.measures.distortion import SUMMARIES
 from engine.plan import Plan
-from engine.plan.analysis import ALL
+from engine.plan.entries import ALL
 from frontier_app.widgets.input_errors import InputErrors
 from frontier_app.wording import text
 from frontier_app.wording.markup import markdown

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from engine.data.microdata import Microdata
 from engine.frontier.risk_utility_map import RiskUtilityMap
-from engine.plan.key_table import N_RULE
-from engine.plan.recode import code
+from engine.plan.coding import N_RULE, code
 from engine.report.other_keys import key_set, may_alter, unswapped_keys
 from engine.report.recognised_facts import KeySet
 from engine.study.study import Study

@@ -7,8 +7,7 @@ from dataclasses import replace
 import streamlit as st
 
 from engine.plan import Plan
-from engine.plan.differences import CONTEXT
-from engine.plan.lock import departures
+from engine.plan.differences import CONTEXT, departures
 from engine.study.plan_changes import change_plan
 from engine.study.study import Study
 from frontier_app.session import actions, state

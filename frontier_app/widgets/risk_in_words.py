@@ -5,7 +5,7 @@ from __future__ import annotations
 from engine.decision.bound_words import figure_words
 from engine.frontier.chance import share_within
 from engine.frontier.risk_utility_map import RiskUtilityMap
-from engine.plan.uses import in_no_use, no_use_sentence
+from engine.plan.types import in_no_use, no_use_sentence
 from engine.release.scenarios import Choice
 from engine.report.context import in_counts
 from engine.report.parameters import bound_is_on

@@ -12,7 +12,7 @@ from engine.common.errors import EngineError, UsageError, did_you_mean
 from engine.data.domain import Domain
 from engine.data.edit_rules import EditRule
 from engine.plan import AnalysisPlan, Plan, TablePlan
-from engine.plan.analysis import QUANTILE
+from engine.plan.entries import QUANTILE
 from frontier_app.wording import remedies
 
 _IS = " = "

@@ -6,7 +6,7 @@ import streamlit as st
 
 from engine.common.wording import listed
 from engine.decision.states import DecisionStatus
-from engine.plan.unstated import unstated
+from engine.plan.types import unstated
 from engine.study.study import Study
 from frontier_app.widgets import elements
 from frontier_app.wording.markup import markdown

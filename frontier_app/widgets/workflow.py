@@ -11,7 +11,7 @@ from engine.decision.states import DecisionStatus, decide
 from engine.decision.verdict_log import logged_verdict
 from engine.frontier.neighbours import lettered
 from engine.frontier.risk_utility_map import RiskUtilityMap
-from engine.plan.lock import departures
+from engine.plan.differences import departures
 from engine.release.scenarios import Choice
 from engine.study.decision_log import EVENTS, Entry, entries
 from engine.study.key_commitment import commitment_words

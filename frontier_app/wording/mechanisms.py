@@ -16,7 +16,7 @@ from engine.mechanisms import mechanism, names
 from engine.mechanisms.base import Mechanism
 from engine.mechanisms.targeted import Profiles
 from engine.plan import MechanismPlan, Plan
-from engine.plan.places import HOUSEHOLD_SWAP
+from engine.plan.entries import HOUSEHOLD_SWAP
 from engine.release.parameter import Parameter
 from engine.release.results import Note, NoteKind
 from engine.release.spec import RANDOM_SWAP, ReleaseSpec, percent

@@ -6,9 +6,8 @@ from collections.abc import Sequence
 from dataclasses import fields
 
 from engine.plan import AttributePlan, Plan
-from engine.plan.column_assignment import assign_columns
-from engine.plan.differences import ATTRIBUTE, LABELS, PlanDifference, plan_differences
-from engine.plan.entry_words import entry_words
+from engine.plan.coding import assign_columns
+from engine.plan.differences import ATTRIBUTE, LABELS, PlanDifference, entry_words, plan_differences
 from engine.release.spec import percent
 from frontier_app.wording import mechanisms, recognised, text
 

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from engine.frontier.chance import ShareWithin
-from engine.plan.context import PublishedTables
+from engine.plan.entries import PublishedTables
 from engine.report.detected import TOP, Detected, units_words
 from engine.report.recognised_facts import KeySet
 from engine.report.recognised_words import small_cells_words

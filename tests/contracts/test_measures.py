@@ -286,7 +286,7 @@ def test_small_cell_risk_is_the_same_for_complements(small, data, seed):
 
 
 def test_small_cell_risk_of_the_czech_table_is_5_of_1841():
-    from engine.plan.recode import code
+    from engine.plan.coding import code
     from engine.plan.samples import load
 
     raw, plan = load("czech")

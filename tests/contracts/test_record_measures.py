@@ -13,7 +13,7 @@ from engine.data.microdata import Microdata
 from engine.measures import MEASURES, call, evaluate_records
 from engine.models.record_release import RecordRelease
 from engine.plan import Plan, plan_from_toml
-from engine.plan.recode import code
+from engine.plan.coding import code
 from engine.release.records import ReleasedTable
 from engine.release.spec import AttributeSpec, ReleaseSpec
 

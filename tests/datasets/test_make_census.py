@@ -14,7 +14,7 @@ import pytest
 from engine.common import resources
 from engine.common.errors import UsageError
 from engine.data.microdata import RawTable
-from engine.plan.recode import code
+from engine.plan.coding import code
 from engine.plan.samples import describe, load
 from engine.sweeps.candidates import scenarios_of
 

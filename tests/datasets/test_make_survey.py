@@ -27,7 +27,7 @@ from engine.plan import (
     plan_to_toml,
     propose,
 )
-from engine.plan.recode import code
+from engine.plan.coding import code
 from engine.plan.samples import load
 from engine.study.study import Study
 from engine.sweeps.sweep import sweep

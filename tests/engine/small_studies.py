@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from engine.plan import Plan, SpacePlan
-from engine.plan.recode import code
+from engine.plan.coding import code
 from engine.study.study import Study
 from engine.sweeps.candidates import scenarios_of
 from engine.sweeps.evaluator import Question, question_of

@@ -6,7 +6,7 @@ from __future__ import annotations
 import random
 from collections.abc import Iterator
 
-from engine.plan.analysis import FAMILIES
+from engine.plan.entries import FAMILIES
 from tests.hunt.case import Case, Content, Link, Pipe, Sparse
 
 DATA = "A,B,C,x,w\n" + "".join(

@@ -13,7 +13,7 @@ import numpy as np
 from engine.measures import call
 from engine.measures.inference import MODES
 from engine.models.loglinear import CZECH_LITERATURE, Counts, Fit, Model, _Graphs, fit, parse
-from engine.plan.recode import code
+from engine.plan.coding import code
 from engine.plan.samples import load
 from engine.release.results import RunStatus
 from engine.release.spec import AttributeSpec, ReleaseSpec

@@ -22,7 +22,7 @@ from engine.data.microdata import Microdata
 from engine.frontier.undominated import undominated
 from engine.measures import call
 from engine.plan import AttributePlan, DataPlan, Plan
-from engine.plan.recode import code
+from engine.plan.coding import code
 from engine.release.results import RunStatus
 from engine.release.space import by_swap_sizes, counts, scenarios
 from engine.release.spec import ReleaseSpec

@@ -27,7 +27,7 @@ from engine.mechanisms.group_swap import CGS
 from engine.mechanisms.noise import CGS_NOISE, as_microdata
 from engine.models.record_release import RecordRelease
 from engine.plan import AnalysisPlan, AttributePlan, DataPlan, Plan
-from engine.plan.recode import code
+from engine.plan.coding import code
 from engine.release.records import ReleasedTable
 from tests.papers.row import Row, of_other
 from tests.record_releases import figure

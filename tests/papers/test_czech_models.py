@@ -14,7 +14,7 @@ import pytest
 from engine.measures import call
 from engine.measures.inference import MODES
 from engine.models.loglinear import CZECH_LITERATURE, fit, parse, search
-from engine.plan.recode import code
+from engine.plan.coding import code
 from engine.plan.samples import load
 from engine.release.spec import AttributeSpec, ReleaseSpec
 from engine.sweeps.evaluator import Question

@@ -19,7 +19,7 @@ from engine.cli.main import main
 from engine.data.io.readers import read_table
 from engine.mechanisms import names
 from engine.plan import read_plan
-from engine.plan.recode import code
+from engine.plan.coding import code
 from tests.papers.rows_smike import SIGMA
 from tests.shared import shared_file
 

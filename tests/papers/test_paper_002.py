@@ -12,7 +12,7 @@ import pytest
 from engine.data.microdata import Microdata
 from engine.measures import call
 from engine.plan import Plan, SpacePlan
-from engine.plan.recode import code
+from engine.plan.coding import code
 from engine.plan.samples import load
 from engine.release.results import RunStatus
 from engine.release.space import by_swap_sizes, scenarios

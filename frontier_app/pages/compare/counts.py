@@ -10,7 +10,7 @@ from streamlit.delta_generator import DeltaGenerator
 
 from engine.decision.altered_groups import altered_groups, altered_share, group_caution, groups_to_show
 from engine.decision.statements import words
-from engine.plan.key_table import N_RULE
+from engine.plan.coding import N_RULE
 from engine.report.describe import Changes
 from engine.report.inspection import SIZES, small_cells, weighted_levels
 from engine.report.recognised_words import small_cells_words

@@ -10,7 +10,7 @@ import streamlit as st
 from engine.common.errors import EngineError
 from engine.decision.comparison import differences, starting_points
 from engine.frontier.risk_utility_map import RiskUtilityMap
-from engine.plan.uses import in_no_use
+from engine.plan.types import in_no_use
 from engine.study.pins import LONGEST, Pin, pin, pins, unpin
 from engine.study.study import Study
 from frontier_app.charts import candidate_map, compare

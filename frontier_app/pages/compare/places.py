@@ -9,7 +9,7 @@ import pandas as pd
 import streamlit as st
 
 from engine.data.microdata import Microdata
-from engine.plan.places import places_in
+from engine.plan.households import places_in
 from engine.report.boundaries import MOST_BYTES, Boundaries, read_boundaries
 from engine.report.places import (
     AreaRow,

@@ -9,7 +9,7 @@ import streamlit as st
 
 from engine.data.microdata import RawTable
 from engine.plan import Plan
-from engine.plan.column_search import ColumnFound, Obstacle, find_columns, searchable
+from engine.plan.columns import ColumnFound, Obstacle, find_columns, searchable
 from frontier_app.session import state
 from frontier_app.wording import text
 from frontier_app.wording.markup import markdown

@@ -12,11 +12,11 @@ from engine.common.errors import UsageError
 from engine.common.raw_values import texts
 from engine.data.microdata import RawColumn, RawTable
 from engine.plan import DEFAULT_MISSING, AttributePlan, DataPlan, Plan, SpacePlan
-from engine.plan.attribute import OnMissing
-from engine.plan.attribute_names import with_attributes_renamed
-from engine.plan.column_assignment import assign_columns
-from engine.plan.guess import facts, in_said_order
-from engine.plan.reshape import led_by
+from engine.plan.coding import assign_columns
+from engine.plan.columns import facts
+from engine.plan.edit import led_by, with_attributes_renamed
+from engine.plan.entries import OnMissing
+from engine.plan.guess import in_said_order
 from engine.plan.types import is_pattern
 from engine.release.spec import AttributeSpec
 

@@ -11,11 +11,10 @@ import streamlit as st
 from engine.common.errors import EngineError, UsageError
 from engine.data.microdata import RawColumn, RawTable
 from engine.plan import AttributePlan, Plan
-from engine.plan.column_labels import labelled_as_far
+from engine.plan.coding import key_table, view_of
+from engine.plan.edit import add_attribute, merge_levels, split_levels, viewed_by
+from engine.plan.entries import labelled_as_far
 from engine.plan.guess import example_edges
-from engine.plan.key_table import key_table
-from engine.plan.reshape import add_attribute, merge_levels, split_levels, viewed_by
-from engine.plan.view import view_of
 from frontier_app.pages.file.table import looks
 from frontier_app.session import actions, state
 from frontier_app.widgets import elements

@@ -9,8 +9,8 @@ import streamlit as st
 
 from engine.common.errors import EngineError
 from engine.plan import Plan, Proposal, accept, dependencies, propose
-from engine.plan.accept_all import accept_all
 from engine.plan.proposal import KINDS
+from engine.plan.propose import accept_all
 from frontier_app.session import actions, state
 from frontier_app.widgets import elements
 from frontier_app.wording import remedies, text

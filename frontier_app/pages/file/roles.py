@@ -6,7 +6,7 @@ import streamlit as st
 
 from engine.data.microdata import RawTable
 from engine.plan import Plan
-from engine.plan.reshape import could_be, set_roles
+from engine.plan.edit import could_be, set_roles
 from frontier_app.pages.file import column_finder
 from frontier_app.pages.file.opening import attempt
 from frontier_app.session import actions, state

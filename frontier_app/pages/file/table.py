@@ -10,9 +10,8 @@ import streamlit as st
 
 from engine.common.errors import EngineError, UsageError
 from engine.plan import Plan
-from engine.plan.column_labels import labelled_as_far
-from engine.plan.context import SINGLE_USES, SingleUse
-from engine.plan.reshape import set_unit, set_use
+from engine.plan.edit import set_unit, set_use
+from engine.plan.entries import SINGLE_USES, SingleUse, labelled_as_far
 from frontier_app.pages.file import column_rows
 from frontier_app.session import actions, state
 from frontier_app.widgets import elements

@@ -9,7 +9,8 @@ import streamlit as st
 from engine.data.microdata import Microdata
 from engine.mechanisms import mechanism
 from engine.plan import MechanismPlan
-from engine.plan.places import HOUSEHOLD_SWAP, household_attributes, suggested_places, usual_exchange
+from engine.plan.entries import HOUSEHOLD_SWAP
+from engine.plan.households import household_attributes, suggested_places, usual_exchange
 from engine.plan.types import Plan
 from frontier_app.pages.plan.grid_inputs import Grid, GridInputs
 from frontier_app.widgets.input_errors import InputErrors

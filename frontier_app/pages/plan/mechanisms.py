@@ -10,8 +10,8 @@ from streamlit.delta_generator import DeltaGenerator
 from engine.data.microdata import Microdata
 from engine.mechanisms import mechanism, names
 from engine.plan import MechanismPlan, Plan
-from engine.plan.places import HOUSEHOLD_SWAP
-from engine.plan.survey import SURVEY_SWAP
+from engine.plan.entries import HOUSEHOLD_SWAP
+from engine.plan.households import SURVEY_SWAP
 from engine.release.parameter import Parameter
 from engine.release.spec import RANDOM_SWAP
 from frontier_app.pages.plan import exchange, survey

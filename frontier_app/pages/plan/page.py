@@ -15,7 +15,7 @@ from engine.measures.distortion import LARGEST_TWO_WAY
 from engine.measures.planned import comparable_calls, joint_column, planned_calls, releases_several_tables
 from engine.mechanisms import mechanism
 from engine.plan import Plan, edit_plan
-from engine.plan.uses import in_no_use
+from engine.plan.types import in_no_use
 from frontier_app.pages.plan import declarations, document, space
 from frontier_app.pages.plan import mechanisms as protection
 from frontier_app.session import actions, state

@@ -11,7 +11,7 @@ from engine.common.wording import listed
 from engine.data.microdata import Microdata
 from engine.mechanisms import mechanism
 from engine.plan import MechanismPlan
-from engine.plan.survey import SURVEY_SWAP, personal_attributes, usual_survey_swap
+from engine.plan.households import SURVEY_SWAP, personal_attributes, usual_survey_swap
 from engine.plan.types import Plan
 from engine.release.spec import percent
 from frontier_app.pages.plan.grid_inputs import Grid, GridInputs

@@ -8,7 +8,7 @@ from typing import Any
 import streamlit as st
 
 from engine.plan import AboutPlan, Plan
-from engine.plan.context import RELEASE_TYPES
+from engine.plan.entries import RELEASE_TYPES
 from frontier_app.session import state
 from frontier_app.widgets.input_errors import InputErrors
 

@@ -9,7 +9,7 @@ import streamlit as st
 
 from engine.common.wording import columns_named
 from engine.plan import Plan, PublishPlan
-from engine.plan.context import INCLUDE, MEMBERS_RATES, RATE_POLICIES
+from engine.plan.entries import INCLUDE, MEMBERS_RATES, RATE_POLICIES
 from frontier_app.session import state
 from frontier_app.widgets.input_errors import InputErrors
 

@@ -9,7 +9,7 @@ import streamlit as st
 from engine.decision.meant_run import meant_run
 from engine.decision.states import decision_status
 from engine.plan import Plan
-from engine.plan.context import PUBLISHED_TABLES
+from engine.plan.entries import PUBLISHED_TABLES
 from engine.report.describe import remade
 from engine.study.study import Study
 from frontier_app.session import actions, state

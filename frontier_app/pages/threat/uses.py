@@ -16,8 +16,8 @@ from engine.measures.planned import UnmeasuredUse, measures_of_uses, unmeasured_
 from engine.models.analyses import ready
 from engine.models.regression import OK, WHY
 from engine.plan import AnalysisPlan, Plan, TablePlan
-from engine.plan.analysis import FAMILIES, MEDIAN, QUANTILE
-from engine.plan.attribute_names import with_attributes_renamed, writable_names
+from engine.plan.edit import with_attributes_renamed, writable_names
+from engine.plan.entries import FAMILIES, MEDIAN, QUANTILE
 from engine.release.records import ReleasedTable
 from frontier_app.session import actions, state
 from frontier_app.widgets import elements, rules

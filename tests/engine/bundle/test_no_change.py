@@ -210,7 +210,7 @@ def test_the_tables_that_are_written_are_compared(home: tuple[Path, RawTable], i
     """By what is in the file: carried numbers, missing values and weights count, new ids do not."""
     from engine.bundle.files import tables_of
     from engine.bundle.row_order import Rows, new_secret
-    from engine.plan.recode import code
+    from engine.plan.coding import code
 
     data = code(home[1], plan())
     rows = Rows(new_secret(), data.n_records)

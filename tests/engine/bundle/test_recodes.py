@@ -15,7 +15,7 @@ from engine.bundle.export_source import export_source
 from engine.bundle.refusal import Refused
 from engine.data.microdata import RawTable
 from engine.plan import plan_from_toml
-from engine.plan.recode import code
+from engine.plan.coding import code
 from engine.plan.samples import load
 from engine.release.records import ReleasedTable
 from engine.release.results import RunStatus

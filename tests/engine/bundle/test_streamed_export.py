@@ -22,7 +22,7 @@ from engine.data.io.readers import read_table
 from engine.data.io.stream import open_stream
 from engine.data.microdata import RawTable
 from engine.plan import Plan, plan_from_toml
-from engine.plan.tabulate import tabulate
+from engine.plan.coding import tabulate
 from engine.study.decision_log import entries
 from engine.study.keys import key_path
 from engine.study.study import Study

@@ -13,7 +13,7 @@ import pyarrow.compute as pc
 import pytest
 from pyarrow import parquet
 
-import engine.plan.tabulate
+import engine.plan.coding
 from engine.bundle import streamed_release
 from engine.bundle.external_shuffle import ExternalShuffle
 from engine.bundle.second_pass import SecondPass
@@ -24,8 +24,7 @@ from engine.data.io.readers import read_table
 from engine.data.io.stream import open_stream
 from engine.data.io.writers import write_csv, write_parquet
 from engine.plan import plan_from_toml
-from engine.plan.recode import code
-from engine.plan.tabulate import tabulate
+from engine.plan.coding import code, tabulate
 from engine.release.spec import AttributeSpec, ReleaseSpec
 from engine.sweeps.evaluator import question_of
 from engine.sweeps.remake import RemadeCells, remake_cells
@@ -110,7 +109,7 @@ def test_values_of_columns_that_were_counted_by_intervals_are_those_of_the_partn
     original = records(N)
     path = write_source(tmp_path, form, original, [100, 450], 128)
     plain = released(tmp_path / "plain", remade_of(path))
-    monkeypatch.setattr(engine.plan.tabulate, "MANY_ROWS", 10)
+    monkeypatch.setattr(engine.plan.coding, "MANY_ROWS", 10)
     remade = remade_of(path)
     streamed = remade.data.raw.streamed
     assert streamed is not None and set(streamed.representatives) == {"age"}

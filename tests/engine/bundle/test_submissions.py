@@ -13,10 +13,8 @@ from engine.common.errors import EngineError, UsageError
 from engine.data.edit_rules import EditRule
 from engine.decision.choice import choose
 from engine.plan import AboutPlan, plan_to_toml
-from engine.plan.analysis import AnalysisPlan
-from engine.plan.context import TablePlan
-from engine.plan.lock import lock
-from engine.plan.mechanism import MechanismPlan
+from engine.plan.differences import lock
+from engine.plan.entries import AnalysisPlan, MechanismPlan, TablePlan
 from engine.plan.samples import load
 from engine.study.map_reader import risk_utility_map
 from engine.study.study import Study

@@ -8,7 +8,7 @@ import pytest
 
 from engine.cli.main import main
 from engine.plan import read_plan
-from engine.plan.places import measured_by, places_of
+from engine.plan.households import measured_by, places_of
 from tests.households import census_files
 
 

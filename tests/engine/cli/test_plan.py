@@ -8,7 +8,7 @@ import pytest
 
 from engine.cli.main import main
 from engine.plan import plan_to_toml, read_plan
-from engine.plan.lock import departures
+from engine.plan.differences import departures
 from engine.plan.samples import load
 from tests.engine.report.pages import text_of
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from engine.cli.main import main
-from engine.plan import sources
+from engine.plan import samples as sources
 from engine.study.study import Study
 from tests.engine.small_studies import table_of
 from tests.engine.sweeps.test_streamed_source import PLAN

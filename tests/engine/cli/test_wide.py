@@ -15,10 +15,9 @@ from engine.data.io.chunks import check_names
 from engine.data.labels import ColumnLabels
 from engine.data.microdata import RawColumn, RawTable
 from engine.plan import DataPlan, Plan, dependencies, edit_plan, propose
-from engine.plan.attribute import AttributePlan
 from engine.plan.codebook import Codebook, CodebookRow
-from engine.plan.column_assignment import assign_columns
-from engine.plan.field_types import typed
+from engine.plan.coding import assign_columns
+from engine.plan.entries import AttributePlan, typed
 
 
 class Counted(str):

@@ -21,8 +21,8 @@ from engine.data.io import readers
 from engine.data.labels import ColumnLabels
 from engine.data.microdata import RawColumn, RawTable
 from engine.plan.codebook import Codebook, CodebookRow, with_labels
+from engine.plan.coding import code
 from engine.plan.guess import guess_plan
-from engine.plan.recode import code
 from engine.sweeps.warnings import release_warnings
 
 COLUMNS, RECORDS = 2500, 120

@@ -12,8 +12,8 @@ from engine.data.io.readers import read_table
 from engine.decision.altered_groups import AlteredGroup, altered_groups, altered_share, group_caution, groups_to_show
 from engine.measures import call
 from engine.plan import AttributePlan, DataPlan, Plan
-from engine.plan.mechanism import MechanismPlan
-from engine.plan.recode import code
+from engine.plan.coding import code
+from engine.plan.entries import MechanismPlan
 from engine.release.spec import AttributeSpec, ReleaseSpec
 from engine.sweeps.evaluator import question_of
 from engine.sweeps.remake import Remade, remake

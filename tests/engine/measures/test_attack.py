@@ -17,7 +17,7 @@ from engine.measures import attack, call, evaluate_records
 from engine.measures.attack import Release, undo, wilson
 from engine.mechanisms import random_swap
 from engine.models.record_release import RecordRelease
-from engine.plan.recode import code
+from engine.plan.coding import code
 from engine.plan.samples import load
 from engine.release.records import ReleasedTable
 from engine.release.spec import AttributeSpec, ReleaseSpec, pairs_wanted

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from engine.common.errors import UsageError
 from engine.measures import call, evaluate_records, linkage
 from engine.models.record_release import RecordRelease
-from engine.plan.recode import code
+from engine.plan.coding import code
 from engine.plan.samples import load
 from engine.release.records import ReleasedTable
 from tests.examples import examples

@@ -9,7 +9,7 @@ from engine.data.frames import table_of_frame
 from engine.data.microdata import Microdata
 from engine.measures.several_tables import compared
 from engine.plan import AttributePlan, DataPlan, Plan
-from engine.plan.recode import code
+from engine.plan.coding import code
 from engine.release.records import ReleasedTable
 
 

@@ -15,7 +15,7 @@ from engine.mechanisms import MECHANISMS, register
 from engine.mechanisms.base import Drawn
 from engine.mechanisms.noise import NOISE
 from engine.plan import MechanismPlan
-from engine.plan.recode import code
+from engine.plan.coding import code
 from engine.plan.samples import load
 from engine.release.parameter import Setting
 from engine.release.records import ReleasedTable

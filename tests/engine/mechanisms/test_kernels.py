@@ -142,7 +142,7 @@ def test_the_state_is_never_all_zero():
 
 
 def czech() -> Small:
-    from engine.plan.recode import code
+    from engine.plan.coding import code
     from engine.plan.samples import load
 
     data = code(*load("czech"))

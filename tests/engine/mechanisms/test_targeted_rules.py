@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from engine.data.edit_rules import EditRule
 from engine.data.microdata import Microdata
 from engine.mechanisms.targeted import TRS, chances
-from engine.plan.recode import edit_failures
+from engine.plan.coding import edit_failures
 from engine.release.results import RunStatus
 from tests.edit_rules import breaks_anew, refusing_rules
 from tests.engine.mechanisms.test_targeted import SIMILAR, derived, given_parameters, made, partner_of

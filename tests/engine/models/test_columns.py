@@ -18,7 +18,7 @@ from engine.data.microdata import Microdata, RawTable
 from engine.measures.linkage import link_rows
 from engine.models.record_release import RecordRelease, complete_numbers, missing_values, numbers_of
 from engine.plan import Plan, plan_from_toml
-from engine.plan.recode import code
+from engine.plan.coding import code
 from engine.release.records import ReleasedTable
 from engine.report.shares import _Grouping, _means, _Numbers
 

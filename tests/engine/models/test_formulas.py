@@ -14,7 +14,7 @@ from engine.data.microdata import Microdata, RawColumn, RawTable
 from engine.models.analyses import check
 from engine.models.formulas import design
 from engine.plan import AnalysisPlan, AttributePlan, DataPlan, Plan
-from engine.plan.recode import code
+from engine.plan.coding import code
 from engine.release.records import ReleasedTable
 
 N = 40

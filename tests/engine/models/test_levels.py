@@ -7,8 +7,8 @@ import pytest
 
 from engine.models.analyses import fit, ready
 from engine.models.formulas import MEAN, Levels, design, levels_of
-from engine.plan.analysis import AnalysisPlan
-from engine.plan.recode import code
+from engine.plan.coding import code
+from engine.plan.entries import AnalysisPlan
 from engine.release.records import ReleasedTable
 from tests.engine.report.conftest import plan_of, raw_table
 

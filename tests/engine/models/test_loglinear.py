@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from engine.common.errors import EngineError, UsageError
 from engine.models.loglinear import MOST_CYCLES, TIE, Counts, FitWarning, Model, fit, parse, search
-from engine.plan.recode import code
+from engine.plan.coding import code
 from engine.plan.samples import load
 from tests.examples import examples
 from tests.fit_statistics import deviance, score

@@ -17,7 +17,7 @@ from statsmodels.miscmodels.ordinal_model import OrderedModel
 from engine.models.regression import ALIASED, FAST, FEW, OK, SEPARATED, Solved
 from engine.models.regression import solve as solve_fast
 from engine.models.statsmodels_fit import Model, solve
-from engine.plan.analysis import FAMILIES
+from engine.plan.entries import FAMILIES
 from tests.examples import examples
 
 ROOT = Path(__file__).parents[3]
@@ -275,7 +275,7 @@ def test_a_first_fit_prints_no_warning() -> None:
     code = (
         "import numpy as np\n"
         "from engine.models.statsmodels_fit import Model, solve\n"
-        "from engine.plan.analysis import FAMILIES\n"
+        "from engine.plan.entries import FAMILIES\n"
         "x = np.column_stack([np.ones(40), np.repeat([0.0, 1], 20)])\n"
         "print(solve(Model(FAMILIES['probit'], 0.5, (), ('a', 'b')), x, x[:, 1]).why)\n"
     )

@@ -26,9 +26,9 @@ from engine.plan import (
     edit_plan,
     propose,
 )
-from engine.plan.accept import take_out
-from engine.plan.attribute_names import attributes_named
-from engine.plan.recode import code
+from engine.plan.coding import code
+from engine.plan.edit import take_out
+from engine.plan.entries import attributes_named
 from tests.engine.proposals import first_plan_of, made
 from tests.examples import examples
 

@@ -9,9 +9,9 @@ import pytest
 from datasets.make_survey import survey
 from engine.data.microdata import RawTable
 from engine.plan import TablePlan, dependencies, propose
-from engine.plan.accept_all import accept_all
 from engine.plan.dependencies import Dependencies
 from engine.plan.guess import first_plan
+from engine.plan.propose import accept_all
 
 pytestmark = pytest.mark.slow
 

@@ -23,8 +23,9 @@ from engine.plan import (
     dependencies,
     propose,
 )
-from engine.plan.accept_all import accept_all
-from engine.plan.attribute_names import NAMING, with_attributes_renamed, writable_name, writable_names
+from engine.plan.edit import with_attributes_renamed, writable_name, writable_names
+from engine.plan.entries import NAMING
+from engine.plan.propose import accept_all
 from tests.engine.proposals import table_of
 
 OF_COLUMNS = {"y", "log", "cols"}  # parameters that name columns of numbers

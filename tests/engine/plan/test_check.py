@@ -12,13 +12,12 @@ from engine.data.edit_rules import EditRule
 from engine.data.labels import ColumnLabels
 from engine.data.microdata import RawTable
 from engine.plan import AttributePlan, DataPlan, Plan, check_plan, plan_from_toml, plan_to_toml, samples
-from engine.plan.analysis import AnalysisPlan
 from engine.plan.check import mismatches
-from engine.plan.column_assignment import check_seen, with_seen
+from engine.plan.coding import check_seen, code, with_seen
 from engine.plan.differences import plan_differences
+from engine.plan.entries import AnalysisPlan
 from engine.plan.fixes import settle
 from engine.plan.mismatches import AbsentColumn, Clash, NewLevel, NewMissingCode, NotNumbers, NoValues
-from engine.plan.recode import code
 from tests.engine.plan.test_guess import table_of
 
 

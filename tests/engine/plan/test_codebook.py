@@ -16,11 +16,10 @@ from engine.data.io.writers import write_parquet
 from engine.data.labels import ColumnLabels
 from engine.data.microdata import RawTable
 from engine.plan import AttributePlan, Plan, check_plan, first_plan, plan_from_toml, plan_to_toml
-from engine.plan.codebook import Codebook, CodebookRow, apply_codebook, with_labels
-from engine.plan.codebook_file import read_codebook
-from engine.plan.column_labels import ColumnPlan
+from engine.plan.codebook import Codebook, CodebookRow, apply_codebook, read_codebook, with_labels
+from engine.plan.coding import code
 from engine.plan.differences import CONTEXT, plan_differences
-from engine.plan.recode import code
+from engine.plan.entries import ColumnPlan
 from tests.engine.data.io.labelled import COLUMNS, LABELS, columns_of, labels_of
 
 

@@ -10,7 +10,7 @@ import pytest
 
 from engine.data.microdata import RawTable
 from engine.plan import Plan
-from engine.plan.column_search import ColumnFound, Obstacle, SearchableColumn, find_columns, searchable
+from engine.plan.columns import ColumnFound, Obstacle, SearchableColumn, find_columns, searchable
 from engine.plan.samples import load
 
 

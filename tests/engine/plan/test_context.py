@@ -16,8 +16,7 @@ from engine.plan import (
     plan_from_toml,
     plan_to_toml,
 )
-from engine.plan.differences import PlanDifference
-from engine.plan.lock import approved_plan, departures, lock
+from engine.plan.differences import PlanDifference, approved_plan, departures, lock
 from engine.plan.samples import load
 
 _PLAN = load("czech")[1]

@@ -11,10 +11,10 @@ from engine.data.edit_rules import EditRule
 from engine.data.labels import ColumnLabels
 from engine.data.microdata import RawTable
 from engine.plan import AttributePlan, DataPlan, Plan, PublishPlan, SpacePlan, TablePlan
-from engine.plan.analysis import AnalysisPlan
 from engine.plan.check import mismatches
+from engine.plan.coding import code
+from engine.plan.entries import AnalysisPlan
 from engine.plan.fixes import fixes, settle
-from engine.plan.recode import code
 from tests.engine.plan.test_check import with_labels
 from tests.engine.plan.test_guess import table_of
 

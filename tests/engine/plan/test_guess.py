@@ -21,8 +21,8 @@ from engine.plan import (
     plan_from_toml,
     plan_init_text,
 )
-from engine.plan.init import carried_remark
-from engine.plan.recode import code
+from engine.plan.coding import code
+from engine.plan.propose import carried_remark
 
 
 def table_of(**columns: list[Any]) -> RawTable:

@@ -12,9 +12,9 @@ import pytest
 from engine.data.io.readers import read_table
 from engine.data.microdata import RawColumn, RawTable
 from engine.plan import dependencies, first_plan, guess_plan, plan_from_toml, plan_to_toml, propose
-from engine.plan.accept_all import accept_all
-from engine.plan.guess import facts
-from engine.plan.household_numbers import HouseholdNumbers, household_numbers
+from engine.plan.columns import facts
+from engine.plan.households import HouseholdNumbers, household_numbers
+from engine.plan.propose import accept_all
 from tests.shared import shared_file
 
 Columns = dict[str, np.ndarray]

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from engine.common.errors import UsageError
 from engine.data.microdata import RawColumn, RawTable
 from engine.plan import AttributePlan, DataPlan, Plan
-from engine.plan.key_table import key_table
+from engine.plan.coding import key_table
 
 
 def table_of(**columns: list[object]) -> RawTable:

@@ -12,11 +12,10 @@ import engine as sf
 from engine.data.labels import ColumnLabels
 from engine.plan import AttributePlan, DataPlan, Plan, first_plan, guess_plan, plan_from_toml
 from engine.plan.adapt import with_level
-from engine.plan.guess import with_levels_in_order
-from engine.plan.init import plan_init_text
-from engine.plan.level_order import natural_order
-from engine.plan.lock import lock
-from engine.plan.recode import code
+from engine.plan.coding import code
+from engine.plan.differences import lock
+from engine.plan.guess import natural_order, with_levels_in_order
+from engine.plan.propose import plan_init_text
 from engine.sweeps.sweep import open_sweep
 from tests.engine.plan.test_check import with_labels
 from tests.engine.plan.test_guess import table_of
@@ -74,7 +73,7 @@ def test_levels_stand_in_the_order_that_they_say(levels: list[str]) -> None:
     ],
 )
 def test_other_levels_stand_by_their_text(levels: list[str]) -> None:
-    from engine.plan.view import in_order
+    from engine.plan.coding import in_order
 
     assert natural_order(levels[::-1]) == in_order(levels)
 

@@ -10,9 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from engine.plan import AboutPlan, AttributePlan, DataPlan, DecisionPlan, Plan, SpacePlan, TablePlan, ThreatPlan
-from engine.plan.differences import entry_values
-from engine.plan.lock import departures, lock
-from engine.plan.merge import merged, with_entries
+from engine.plan.differences import departures, entry_values, lock, merged, with_entries
 
 BASE = Plan(
     DataPlan((AttributePlan("age", cut=(25,)), AttributePlan("sex"), AttributePlan("work")), carry=("wt", "note")),

@@ -13,11 +13,11 @@ from engine.common.errors import UsageError
 from engine.data.microdata import RawTable
 from engine.measures import call
 from engine.plan import Plan, plan_from_toml, plan_to_toml
-from engine.plan.accept import accept
-from engine.plan.accept_all import accept_all
+from engine.plan.coding import code
 from engine.plan.dependencies import dependencies
+from engine.plan.edit import set_use
 from engine.plan.guess import first_plan
-from engine.plan.places import (
+from engine.plan.households import (
     household_attributes,
     lacks_exchange,
     measured_by,
@@ -27,9 +27,7 @@ from engine.plan.places import (
     with_exchange,
     with_records_exchanged,
 )
-from engine.plan.propose import propose
-from engine.plan.recode import code
-from engine.plan.reshape import set_use
+from engine.plan.propose import accept, accept_all, propose
 from engine.plan.samples import load
 from engine.sweeps.candidates import scenarios_of
 from tests.engine.proposals import table_of

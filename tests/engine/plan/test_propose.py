@@ -10,7 +10,7 @@ import pytest
 from engine.common.errors import EngineError
 from engine.data.labels import ColumnLabels
 from engine.plan import AttributePlan, DataPlan, Link, Plan, Proposal, accept, dependencies, first_plan, propose
-from engine.plan.recode import code
+from engine.plan.coding import code
 from tests.engine.proposals import blocks, table_of
 
 RNG = np.random.default_rng(5)

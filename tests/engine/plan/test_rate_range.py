@@ -7,7 +7,7 @@ from decimal import Decimal
 import pytest
 
 from engine.common.errors import UsageError
-from engine.plan.rate_range import rate_range
+from engine.plan.entries import rate_range
 
 
 @pytest.mark.parametrize(

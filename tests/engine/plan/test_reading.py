@@ -10,7 +10,7 @@ import pytest
 from engine.common.errors import EngineError, UsageError
 from engine.common.untrusted import MOST_BYTES
 from engine.plan import plan_from_toml, read_plan
-from engine.plan.analysis import AnalysisPlan
+from engine.plan.entries import AnalysisPlan
 
 TEXTS = {
     "lists nested deep": ("[about]\nsurvey = " + "[" * 5000 + "]" * 5000, "line 2 nests lists or tables deeper"),

@@ -14,7 +14,7 @@ from engine.common.errors import EngineError, UsageError
 from engine.data.edit_rules import EditRule
 from engine.data.microdata import Microdata, RawColumn, RawTable
 from engine.plan import AttributePlan, DataPlan, Plan
-from engine.plan.recode import code, edit_failures
+from engine.plan.coding import code, edit_failures
 
 
 def table_of(**columns: list[Any] | pa.Array) -> RawTable:

@@ -14,10 +14,8 @@ from engine.data.edit_rules import EditRule
 from engine.data.labels import ColumnLabels
 from engine.data.microdata import RawColumn, RawTable
 from engine.plan import AttributePlan, DataPlan, DecisionPlan, Plan, TablePlan, dependencies, first_plan
-from engine.plan.accept_all import accept_all
-from engine.plan.key_table import key_table
-from engine.plan.recode import code
-from engine.plan.reshape import (
+from engine.plan.coding import code, key_table
+from engine.plan.edit import (
     add_attribute,
     could_be,
     led_by,
@@ -27,6 +25,7 @@ from engine.plan.reshape import (
     split_levels,
     viewed_by,
 )
+from engine.plan.propose import accept_all
 
 LABELS = {"work": ColumnLabels(values=(("1", "paid"), ("2", "unpaid"), ("3", "none")))}
 

@@ -20,7 +20,7 @@ from engine.common.errors import EngineError, UsageError
 from engine.data.io import adult
 from engine.data.microdata import Microdata
 from engine.plan import samples
-from engine.plan.recode import code
+from engine.plan.coding import code
 from tests.shared import shared_file
 
 

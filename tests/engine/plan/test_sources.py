@@ -9,8 +9,8 @@ import pytest
 from engine.common.errors import UsageError
 from engine.data.io.stream import RecordStream
 from engine.data.microdata import RawTable
-from engine.plan import sources
-from engine.plan.sources import open_records, open_source
+from engine.plan import samples as sources
+from engine.plan.samples import open_records, open_source
 from tests.streamed_sources import records, write_source
 
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from engine.plan import Plan
-from engine.plan.recode import code
+from engine.plan.coding import code
+from engine.plan.households import personal_attributes, usual_survey_swap
 from engine.plan.samples import load
-from engine.plan.survey import personal_attributes, usual_survey_swap
 
 
 @pytest.mark.slow

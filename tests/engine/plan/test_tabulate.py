@@ -20,10 +20,9 @@ from engine.data.io import parts
 from engine.data.io.readers import read_table
 from engine.data.io.stream import open_stream
 from engine.data.microdata import Microdata
+from engine.plan import coding as tabulation
 from engine.plan import plan_from_toml
-from engine.plan import tabulate as tabulation
-from engine.plan.recode import code
-from engine.plan.tabulate import tabulate
+from engine.plan.coding import code, tabulate
 from tests.streamed_sources import FORMS, records, small_pieces, write_source
 
 PLAN = plan_from_toml(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from engine.plan import AttributePlan, DataPlan, Plan
-from engine.plan.unstated import unstated
+from engine.plan.types import unstated
 
 
 def test_only_empty_entries_are_listed_and_changes_only_of_what_was_released_before() -> None:

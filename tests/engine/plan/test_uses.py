@@ -8,8 +8,8 @@ import pytest
 
 from engine.measures.planned import planned_calls
 from engine.plan import AnalysisPlan, AttributePlan, DataPlan, Plan, TablePlan, edit_plan
-from engine.plan.recode import code
-from engine.plan.uses import in_no_use, no_use_sentence
+from engine.plan.coding import code
+from engine.plan.types import in_no_use, no_use_sentence
 from engine.sweeps.candidates import scenarios_of
 from engine.sweeps.evaluator import Evaluator, question_of
 from engine.sweeps.groups import group

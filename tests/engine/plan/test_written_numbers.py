@@ -31,16 +31,13 @@ from engine.plan import (
     plan_to_toml,
     propose,
 )
-from engine.plan import tabulate as tabulating
-from engine.plan.analysis import AnalysisPlan
+from engine.plan import coding as tabulating
 from engine.plan.check import mismatches
-from engine.plan.column_labels import ColumnPlan
+from engine.plan.coding import code, key_table, tabulate
+from engine.plan.columns import facts
 from engine.plan.differences import plan_differences
+from engine.plan.entries import AnalysisPlan, ColumnPlan
 from engine.plan.fixes import fixes, settle
-from engine.plan.guess import facts
-from engine.plan.key_table import key_table
-from engine.plan.recode import code
-from engine.plan.tabulate import tabulate
 from engine.release.records import ReleasedTable
 from engine.sweeps.sweep import ready
 from tests.engine.plan.test_guess import table_of

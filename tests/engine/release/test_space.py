@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from engine.common.errors import UsageError
 from engine.data.domain import Attribute, Domain
 from engine.plan import SpacePlan
-from engine.plan.recode import code
+from engine.plan.coding import code
 from engine.plan.samples import load
 from engine.release.space import (
     build,

@@ -15,7 +15,7 @@ from engine.data.domain import Attribute, Domain
 from engine.data.edit_rules import EditRule
 from engine.data.table import ContingencyTable
 from engine.plan import SpacePlan
-from engine.plan.recode import code
+from engine.plan.coding import code
 from engine.release import equal_roles, space
 from engine.release.space import Merging, Space, build, by_swap_sizes, complete
 from engine.release.spec import AttributeSpec

@@ -14,8 +14,7 @@ from engine.data.edit_rules import EditRule
 from engine.data.microdata import RawColumn, RawTable
 from engine.decision.choice import choose
 from engine.plan import AttributePlan, DataPlan, DecisionPlan, Plan, SpacePlan, TablePlan, ThreatPlan
-from engine.plan.analysis import AnalysisPlan
-from engine.plan.mechanism import MechanismPlan
+from engine.plan.entries import AnalysisPlan, MechanismPlan
 from engine.report.build_findings import findings
 from engine.report.describe import remade
 from engine.report.findings import Findings

@@ -12,7 +12,7 @@ import pytest
 
 from engine.decision.states import decide
 from engine.plan import DecisionPlan, SpacePlan, TolerancePlan
-from engine.plan.lock import lock
+from engine.plan.differences import lock
 from engine.report.build_findings import findings
 from engine.report.describe import remade
 from engine.report.exposed import exposure as exposure_of

@@ -14,7 +14,7 @@ from engine.data.microdata import RawColumn, RawTable
 from engine.decision.choice import choose
 from engine.models.record_release import RecordRelease
 from engine.plan import AttributePlan, DataPlan, DecisionPlan, Plan, SpacePlan
-from engine.plan.mechanism import MechanismPlan
+from engine.plan.entries import MechanismPlan
 from engine.release.records import ReleasedTable
 from engine.report.build_findings import findings
 from engine.report.describe import remade

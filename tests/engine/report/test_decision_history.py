@@ -10,7 +10,7 @@ import pytest
 from engine.decision.choice import choose
 from engine.decision.comparison import differences
 from engine.plan import DecisionPlan, SpacePlan
-from engine.plan.lock import lock
+from engine.plan.differences import lock
 from engine.report.build_findings import findings
 from engine.report.describe import remade
 from engine.report.parameters import run_words

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from engine.plan import edit_plan, samples
-from engine.plan.recode import code
+from engine.plan.coding import code
 from engine.report.describe import changes, level_counts, occupancy, remade, value_counts
 from engine.study.map_reader import realisation_of
 from engine.sweeps.sweep import sweep

@@ -16,7 +16,7 @@ from engine.measures import call
 from engine.measures.verdict import Verdict
 from engine.mechanisms.targeted import TRS
 from engine.plan import AttributePlan, DataPlan, Plan
-from engine.plan.recode import code
+from engine.plan.coding import code
 from engine.plan.samples import load
 from engine.release.records import ReleasedTable
 from engine.release.spec import AttributeSpec, ReleaseSpec

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from engine.data.io.readers import read_table
 from engine.plan import plan_from_toml
-from engine.plan.recode import code
+from engine.plan.coding import code
 from engine.sweeps.warnings import CoarseKey, FinerThanCounted, finer_than_counted
 
 _PLAN = """

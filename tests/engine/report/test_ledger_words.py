@@ -11,7 +11,7 @@ from engine.bundle.submissions import differences, read_submission
 from engine.decision.choice import choose
 from engine.decision.states import withhold
 from engine.plan import DecisionPlan
-from engine.plan.lock import lock
+from engine.plan.differences import lock
 from engine.report import ledger_words
 from engine.report.decision_pages import pages
 from engine.report.ledger_facts import EarlierFacts, LedgerFacts

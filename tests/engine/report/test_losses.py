@@ -13,7 +13,7 @@ import pytest
 
 from engine.models.record_release import RecordRelease
 from engine.plan import AnalysisPlan, DecisionPlan, Plan, SpacePlan, TablePlan, TolerancePlan
-from engine.plan.mechanism import MechanismPlan
+from engine.plan.entries import MechanismPlan
 from engine.release.records import ReleasedTable
 from engine.report import losses
 from engine.report.alterable import Alterable

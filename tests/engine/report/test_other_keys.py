@@ -12,7 +12,7 @@ import pytest
 from engine.mechanisms import mechanism
 from engine.models.record_release import RecordRelease
 from engine.plan import Plan
-from engine.plan.mechanism import MechanismPlan
+from engine.plan.entries import MechanismPlan
 from engine.release.records import ReleasedTable
 from engine.report.other_keys import altered_in, key_set, may_alter, unswapped_keys, worst_few
 from engine.report.recognised_facts import KeySet

@@ -16,7 +16,7 @@ from jinja2 import meta, nodes
 
 from engine.common.errors import EngineError
 from engine.decision.states import withhold
-from engine.plan.recode import code
+from engine.plan.coding import code
 from engine.report import documents
 from engine.report.annex import analyst_sections
 from engine.report.circulating import page as circulating_page

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from engine.plan.context import TolerancePlan
+from engine.plan.entries import TolerancePlan
 from engine.plan.samples import load
 from engine.report.parameters import parameters, tolerance_words
 

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from engine.data.edit_rules import EditRule
-from engine.plan.recode import code
+from engine.plan.coding import code
 from engine.plan.samples import load
 from engine.release.results import RunStatus
 from engine.report.audit import new_to_places

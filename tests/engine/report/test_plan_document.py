@@ -12,8 +12,8 @@ import pytest
 
 from engine.common.errors import EngineError, UsageError
 from engine.plan import AboutPlan, MechanismPlan, Plan, PublishPlan, SpacePlan, ThreatPlan
-from engine.plan.lock import lock
-from engine.plan.recode import code
+from engine.plan.coding import code
+from engine.plan.differences import lock
 from engine.plan.samples import load
 from engine.report import plan_document as written
 from engine.report.plan_counts import at_most, count_plan

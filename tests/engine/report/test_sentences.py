@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from engine.plan import DecisionPlan, SpacePlan
-from engine.plan.mechanism import MechanismPlan
+from engine.plan.entries import MechanismPlan
 from engine.report.describe import remade
 from engine.report.sentences import exposed, headline
 from engine.study.map_reader import risk_utility_map

@@ -14,7 +14,7 @@ from engine.data.io.readers import read_table
 from engine.data.microdata import RawTable
 from engine.decision.choice import choose
 from engine.plan import plan_from_toml
-from engine.plan.recode import code
+from engine.plan.coding import code
 from engine.release.results import NoteKind
 from engine.report.annex import analyst_sections
 from engine.report.build_findings import findings

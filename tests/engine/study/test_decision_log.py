@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from engine.common.errors import EngineError, UsageError
-from engine.plan.recode import code
+from engine.plan.coding import code
 from engine.plan.samples import load
 from engine.study import decision_log
 from engine.study.pins import pin, pins, unpin

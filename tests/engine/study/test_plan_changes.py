@@ -14,7 +14,7 @@ from engine.common.errors import EngineError, UsageError
 from engine.common.os_support import hostname, process_birth
 from engine.measures import call
 from engine.plan import AboutPlan, DecisionPlan, Plan, TablePlan, ThreatPlan
-from engine.plan.lock import lock
+from engine.plan.differences import lock
 from engine.plan.samples import load
 from engine.study.decision_log import entries, verify
 from engine.study.plan_changes import change_plan, record_plan

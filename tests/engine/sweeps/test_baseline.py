@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from engine.plan import edit_plan
-from engine.plan.recode import code
+from engine.plan.coding import code
 from engine.plan.samples import load
 from engine.sweeps.evaluator import original_figure
 from engine.sweeps.sweep import sweep

@@ -14,7 +14,7 @@ import pytest
 from engine.common.errors import EngineError, UsageError
 from engine.data.microdata import RawColumn, RawTable
 from engine.plan import MechanismPlan
-from engine.plan.recode import code
+from engine.plan.coding import code
 from engine.study.study import Study
 from engine.sweeps import cluster as cluster_module
 from engine.sweeps.cluster import (

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from engine.plan import MechanismPlan
-from engine.plan.recode import code
+from engine.plan.coding import code
 from engine.sweeps import cluster as cluster_batches
 from engine.sweeps.candidates import scenarios_of
 from engine.sweeps.cluster import ClusterBatches, candidates

@@ -15,9 +15,9 @@ import pytest
 from engine.common.errors import EngineError
 from engine.data.io.counting import count, count_unit
 from engine.data.io.stream import RecordStream, open_stream
+from engine.plan import coding as tabulation
 from engine.plan import plan_from_toml
-from engine.plan import tabulate as tabulation
-from engine.plan.tabulate import tabulate
+from engine.plan.coding import tabulate
 from engine.sweeps import cluster as cluster_counting
 from engine.sweeps.cluster import UnitMessage, cluster_counter, count_message, versions
 from tests.streamed_sources import records, small_pieces, write_source

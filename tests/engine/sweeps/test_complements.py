@@ -9,7 +9,7 @@ import pytest
 
 from engine.measures import MEASURES
 from engine.plan import Plan, SpacePlan
-from engine.plan.recode import code
+from engine.plan.coding import code
 from engine.sweeps.candidates import merging_of, n_complete, space_of
 from engine.sweeps.sweep import sweep
 from tests.engine.small_studies import keyed

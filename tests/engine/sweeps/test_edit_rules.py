@@ -12,10 +12,9 @@ from engine.common.errors import UsageError
 from engine.data.edit_rules import EditRule
 from engine.data.microdata import RawTable
 from engine.plan import AttributePlan, DataPlan, MechanismPlan, Plan, SpacePlan
+from engine.plan.coding import code
 from engine.plan.differences import plan_differences
-from engine.plan.recode import code
-from engine.plan.toml import plan_from_toml
-from engine.plan.writing import plan_to_toml
+from engine.plan.toml import plan_from_toml, plan_to_toml
 from engine.release.spec import structure_of
 from engine.report.parameters import parameters, true_swap_words
 from engine.sweeps.candidates import scenarios_of

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from engine.data.domain import Attribute, Domain, LevelKind
 from engine.data.edit_rules import EditRule
 from engine.data.table import ContingencyTable
-from engine.plan.recode import code
+from engine.plan.coding import code
 from engine.release.release_specs import ReleaseSpecs
 from engine.release.spec import AttributeSpec, ReleaseSpec, multi_kind
 from engine.release.specs import Specs

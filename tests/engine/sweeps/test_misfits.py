@@ -13,7 +13,7 @@ from engine.bundle.refusal import AttackSucceeded
 from engine.data.io.readers import read_table
 from engine.data.microdata import RawTable
 from engine.plan import Plan, plan_from_toml
-from engine.plan.recode import code
+from engine.plan.coding import code
 from engine.release.spec import AttributeSpec, ReleaseSpec
 from engine.report.build_findings import findings
 from engine.report.facts import MISFITS

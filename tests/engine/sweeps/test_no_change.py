@@ -22,9 +22,9 @@ from engine.mechanisms import names as mechanism_names
 from engine.mechanisms.base import Drawn
 from engine.models.record_release import RecordRelease
 from engine.plan import AttributePlan, DataPlan, DecisionPlan, MechanismPlan, Plan, SpacePlan
-from engine.plan.context import PublishPlan
-from engine.plan.recode import code
-from engine.plan.sources import open_source
+from engine.plan.coding import code
+from engine.plan.entries import PublishPlan
+from engine.plan.samples import open_source
 from engine.release.reader_view import as_seen
 from engine.release.records import ReleasedTable
 from engine.release.results import RunStatus

@@ -17,7 +17,7 @@ from engine.measures import MEASURES, Measure, register
 from engine.measures.base import Figure
 from engine.models.record_release import RecordRelease
 from engine.plan import MechanismPlan, edit_plan
-from engine.plan.recode import code
+from engine.plan.coding import code
 from engine.plan.samples import load
 from engine.release.release_specs import ReleaseSpecs
 from engine.release.spec import AttributeSpec

@@ -19,7 +19,7 @@ from engine.data.io.stream import RecordStream, open_stream
 from engine.data.io.writers import write_csv, write_parquet
 from engine.data.microdata import RawTable
 from engine.plan import plan_from_toml
-from engine.plan.tabulate import tabulate
+from engine.plan.coding import tabulate
 from engine.sweeps.sweep import plan_problems
 from tests.hunt import bad_plans, checked_plans
 

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from engine.data.io.readers import read_table
 from engine.data.microdata import Microdata, RawTable
 from engine.plan import SpacePlan, dependencies, plan_from_toml
+from engine.plan.coding import code
 from engine.plan.dependencies import decided_among
-from engine.plan.recode import code
 from engine.plan.samples import load
 from engine.release.records import ReleasedTable
 from engine.release.results import RunStatus

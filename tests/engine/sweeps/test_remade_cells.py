@@ -11,7 +11,7 @@ from engine.common.streams import derive
 from engine.data.frames import table_of_frame
 from engine.data.table import occupied
 from engine.plan import AttributePlan, DataPlan, Plan
-from engine.plan.recode import code
+from engine.plan.coding import code
 from engine.release.records import ReleasedTable
 from engine.release.spec import AttributeSpec, ReleaseSpec
 from engine.sweeps.evaluator import question_of

@@ -12,7 +12,7 @@ from engine.cli.main import main
 from engine.common.errors import UsageError
 from engine.frontier.tradeoff import hypervolume
 from engine.plan import MechanismPlan, Plan, edit_plan, plan_from_toml, plan_to_toml
-from engine.plan.recode import code
+from engine.plan.coding import code
 from engine.plan.samples import load
 from engine.release.space import canonical
 from engine.release.spec import RANDOM_SWAP, AttributeSpec, ReleaseSpec

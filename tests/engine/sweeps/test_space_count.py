@@ -9,8 +9,8 @@ import pytest
 from engine.common.errors import UsageError
 from engine.data.microdata import Microdata, RawColumn, RawTable
 from engine.plan import DataPlan, Plan, SpacePlan
-from engine.plan.attribute import AttributePlan
-from engine.plan.recode import code
+from engine.plan.coding import code
+from engine.plan.entries import AttributePlan
 from engine.release.space import Space
 from engine.sweeps import candidates as space_count
 from engine.sweeps import probe

@@ -16,11 +16,10 @@ from engine.data.io.readers import read_table
 from engine.data.io.stream import RecordStream, open_stream
 from engine.data.microdata import RawTable
 from engine.plan import Plan, plan_from_toml, plan_to_toml
-from engine.plan import tabulate as tabulation
+from engine.plan import coding as tabulation
 from engine.plan.check import mismatches
+from engine.plan.coding import code, tabulate
 from engine.plan.fixes import fixes
-from engine.plan.recode import code
-from engine.plan.tabulate import tabulate
 from engine.study.earlier_studies import is_of_data
 from engine.study.study import Study
 from engine.sweeps import warnings as warnings_module

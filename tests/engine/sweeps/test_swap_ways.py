@@ -12,8 +12,8 @@ from engine.cli.main import main
 from engine.common.errors import UsageError
 from engine.data.edit_rules import EditRule
 from engine.plan import MechanismPlan, Plan, SpacePlan, plan_to_toml
+from engine.plan.coding import code
 from engine.plan.edit import edit_plan, extended_plan
-from engine.plan.recode import code
 from engine.release.results import NoteKind, RunStatus
 from engine.release.space import impossibility_text
 from engine.study.map_reader import realisation_of

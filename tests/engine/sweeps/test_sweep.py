@@ -20,8 +20,7 @@ from engine.data.microdata import RawColumn, RawTable
 from engine.mechanisms import MECHANISMS
 from engine.mechanisms.key_swaps import RDS
 from engine.plan import DataPlan, MechanismPlan, Plan
-from engine.plan.column_assignment import with_seen
-from engine.plan.recode import code
+from engine.plan.coding import code, with_seen
 from engine.release.results import RunStatus
 from engine.study import aggregate_cache
 from engine.study.keys import key_path, read_key

@@ -13,7 +13,7 @@ from engine.cli.main import main
 from engine.data.io.readers import read_table
 from engine.data.microdata import RawColumn, RawTable
 from engine.plan import Plan, plan_from_toml
-from engine.plan.recode import code
+from engine.plan.coding import code
 from engine.report.plan_document import plan_document
 from engine.sweeps.sweep import open_sweep, plan_problems, ready
 from engine.sweeps.warnings import carried_identifiers, torn_units

@@ -6,7 +6,7 @@ import pytest
 
 from engine.data.microdata import RawTable
 from engine.plan import Plan, plan_from_toml
-from engine.plan.recode import code
+from engine.plan.coding import code
 from engine.sweeps.warnings import ReleaseWarning, one_by_one, release_warnings, remedies
 from tests.engine.proposals import table_of
 

@@ -10,7 +10,8 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from engine.common.resources import user_folder
-from engine.plan import plan_to_toml, sources
+from engine.plan import plan_to_toml
+from engine.plan import samples as sources
 from frontier_app.session.workspace import Workspace
 from tests.frontier_app.conftest import APP, launched, to_page
 from tests.frontier_app.elements import press

@@ -14,7 +14,7 @@ from streamlit.testing.v1 import AppTest
 
 from engine.decision.states import decide
 from engine.plan import plan_from_toml, plan_to_toml
-from engine.plan.lock import lock
+from engine.plan.differences import lock
 from engine.plan.samples import open_data
 from engine.study.study import Study
 from engine.sweeps.sweep import recheck

@@ -14,8 +14,8 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from engine.plan import Plan, read_plan
-from engine.plan.lock import departures, lock
-from engine.plan.recode import code
+from engine.plan.coding import code
+from engine.plan.differences import departures, lock
 from engine.plan.samples import load
 from engine.release.space import Merging, build, complete
 from engine.report.plan_counts import count_plan

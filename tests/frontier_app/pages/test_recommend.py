@@ -13,7 +13,7 @@ from streamlit.testing.v1 import AppTest
 from engine.decision.choice import choose
 from engine.decision.comparison import differences
 from engine.decision.states import decide, decision_status, withhold
-from engine.plan.lock import lock
+from engine.plan.differences import lock
 from engine.plan.samples import load
 from engine.study.decision_log import append, entries
 from engine.study.keys import key_path, read_key

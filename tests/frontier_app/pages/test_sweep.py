@@ -14,8 +14,7 @@ from streamlit.testing.v1 import AppTest
 from engine.cli.main import main
 from engine.decision.choice import choose
 from engine.plan import DecisionPlan, MechanismPlan, ThreatPlan, plan_to_toml
-from engine.plan.differences import _LISTS, _PARTS
-from engine.plan.lock import lock
+from engine.plan.differences import _LISTS, _PARTS, lock
 from engine.plan.samples import load
 from engine.report.build_findings import findings
 from engine.report.decision_pages import pages

@@ -14,8 +14,8 @@ from engine.plan import (
     ThreatPlan,
     edit_plan,
 )
-from engine.plan.analysis import FAMILIES
-from engine.plan.lock import lock
+from engine.plan.differences import lock
+from engine.plan.entries import FAMILIES
 from engine.plan.samples import load
 from engine.study.decision_log import entries
 from engine.study.study import Study

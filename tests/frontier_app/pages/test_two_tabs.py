@@ -10,7 +10,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from engine.plan import AboutPlan, Plan, plan_to_toml, read_plan
-from engine.plan.lock import lock
+from engine.plan.differences import lock
 from frontier_app.session import jobs
 from frontier_app.session.workspace import Workspace
 from tests.frontier_app.conftest import APP, to_page

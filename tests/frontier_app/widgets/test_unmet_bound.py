@@ -7,7 +7,7 @@ from collections.abc import Callable
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from engine.plan.lock import lock
+from engine.plan.differences import lock
 from engine.study.decision_log import entries
 from engine.study.map_reader import risk_utility_map
 from engine.study.plan_changes import change_plan

@@ -12,7 +12,7 @@ from engine.common.errors import UsageError
 from engine.data.edit_rules import EditRule
 from engine.mechanisms import mechanism, names
 from engine.plan import MechanismPlan
-from engine.plan.recode import code
+from engine.plan.coding import code
 from engine.plan.samples import open_data
 from engine.release.parameter import Parameter
 from engine.release.results import Note, NoteKind

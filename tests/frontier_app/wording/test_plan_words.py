@@ -7,8 +7,7 @@ from dataclasses import replace
 import pytest
 
 from engine.plan import AttributePlan, DataPlan, DecisionPlan, Plan, SpacePlan, edit_plan
-from engine.plan.differences import entry_values
-from engine.plan.lock import lock
+from engine.plan.differences import entry_values, lock
 from frontier_app.wording.plan_words import action_words, disputed_words, taken_words
 
 COLUMNS = ("age", "sex", "work", "wt", "note")

@@ -227,7 +227,7 @@ def test_parquet_that_cannot_be_a_table_of_categories(tmp_path: Path) -> None:
 @pytest.mark.slow
 def test_small_csv_is_read_and_coded_without_pandas() -> None:
     code = (
-        "import sys; from engine.plan import recode, samples; recode.code(*samples.load('czech')); "
+        "import sys; from engine.plan import coding as recode, samples; recode.code(*samples.load('czech')); "
         "sys.exit('pandas' in sys.modules)"
     )
     assert subprocess.run([sys.executable, "-c", code], check=False, cwd=Path(__file__).parents[4]).returncode == 0

@@ -14,7 +14,7 @@ from engine.data.edit_rules import EditRule
 from engine.data.io.readers import read_table
 from engine.data.microdata import RawTable
 from engine.plan import AttributePlan, DataPlan, Plan, edit_plan, first_plan, samples
-from engine.plan.reshape import set_roles
+from engine.plan.edit import set_roles
 from frontier_app.pages.file import column_rows
 
 

@@ -11,7 +11,7 @@ from streamlit.testing.v1 import AppTest
 from datasets.make_survey import survey
 from engine.data.io.readers import read_table
 from engine.plan import TablePlan, first_plan
-from engine.plan.column_labels import ColumnPlan
+from engine.plan.entries import ColumnPlan
 from frontier_app.pages.file import column_rows
 from tests.frontier_app.conftest import APP, to_page
 from tests.frontier_app.elements import press

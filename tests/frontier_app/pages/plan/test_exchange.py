@@ -12,7 +12,8 @@ from streamlit.testing.v1 import AppTest
 
 from datasets import make_census
 from engine.plan import MechanismPlan, Plan, plan_from_toml, plan_to_toml, samples
-from engine.plan.places import HOUSEHOLD_SWAP, lacks_exchange, places_of
+from engine.plan.entries import HOUSEHOLD_SWAP
+from engine.plan.households import lacks_exchange, places_of
 from engine.plan.samples import load, write
 from engine.release.spec import RANDOM_SWAP
 from tests.frontier_app.conftest import APP, to_page

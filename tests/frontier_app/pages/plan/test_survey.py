@@ -8,7 +8,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from engine.plan import MechanismPlan, Plan
-from engine.plan.survey import SURVEY_SWAP
+from engine.plan.households import SURVEY_SWAP
 from tests.frontier_app.conftest import APP, to_page
 
 OPTIONS = ("rate", "swap", "boundary", "linked", "stratum", "risk", "k", "size", "certain", "bias")

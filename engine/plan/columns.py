@@ -1,23 +1,111 @@
-"""Heuristics on names, labels and values of single columns: ids, weights, flags, skipped and missing codes."""
+"""Single columns: facts, partitions of the records, heuristics on names and values, and a search by name or value."""
 
 from __future__ import annotations
 
+import hashlib
 import re
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from enum import Enum
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from engine.common.notation import PLAIN
-from engine.common.raw_values import is_number, texts
+from engine.common.raw_values import is_number, smallest, texts
 from engine.data.labels import ColumnLabels
-from engine.data.microdata import RawColumn
+from engine.data.microdata import RawColumn, RawTable
+from engine.plan.coding import assign_columns, missing_mask, n_missing
+from engine.plan.doubtful_values import codes_beside_numbers, possible_answers
 from engine.plan.missing_codes import MISSING_WORDS, code_like
-from engine.plan.partition import Partition
-from engine.plan.types import DEFAULT_MISSING
+from engine.plan.types import DEFAULT_MISSING, Plan
+
+RECORDS_PER_LEVEL = 20
+"""A column with fewer records per value than this is nearly unique: that it decides another says little."""
+
+_RARER = 16
+
+
+@dataclass
+class Partition:
+    """A column's partition of the records.
+
+    ``codes`` are level codes 0..n_levels-1 in order of first appearance (an empty value is a level), the raw column's
+    own where these are so, and ``position`` is the column's position in the file.
+    """
+
+    raw: RawColumn
+    codes: np.ndarray
+    n_levels: int
+    position: int
+
+    @property
+    def name(self) -> str:
+        """The column's name."""
+        return self.raw.name
+
+    @property
+    def nearly_unique(self) -> bool:
+        """Return whether there are few records per value."""
+        return self.n_levels * RECORDS_PER_LEVEL > len(self.codes)
+
+    @property
+    def first(self) -> np.ndarray:
+        """The first record of each level."""
+        # a column of few records per value would take more memory for these than for its codes
+        return firsts(self.codes, self.n_levels) if self.nearly_unique else self._first
+
+    @cached_property
+    def _first(self) -> np.ndarray:
+        return firsts(self.codes, self.n_levels)
+
+    @property
+    def signature(self) -> bytes:
+        """The same for columns that part the records alike."""
+        return hashlib.blake2b(smallest(self.codes, self.n_levels).tobytes(), digest_size=16).digest()
+
+    @cached_property
+    def rarer(self) -> np.ndarray:
+        """A few records whose value is not the one that most have."""
+        records = np.flatnonzero(self.codes != self.support[1])
+        return records[:: -(-len(records) // _RARER)]
+
+    @cached_property
+    def support(self) -> tuple[np.ndarray, int]:
+        """Records per level, and the level that has most."""
+        counts = np.bincount(self.codes, minlength=self.n_levels)
+        return counts, int(counts.argmax())
+
+    def read(self, level: int) -> str:
+        """The raw value of a level as text; an empty one is ""."""
+        code = int(self.raw.codes[np.argmax(self.codes == level)])
+        return "" if code < 0 else texts(self.raw.values.slice(code, 1))[0]
+
+
+def partition(raw: RawColumn, position: int) -> Partition:
+    """The partition that a column makes; linear in its records."""
+    n_values = len(raw.values)
+    # null has code -1, and so the last index
+    first = firsts(raw.codes, n_values + 1)
+    order = np.argsort(first, kind="stable")
+    used = order[first[order] < len(raw.codes)]
+    if len(used) == n_values and (used == np.arange(n_values)).all():
+        return Partition(raw, raw.codes, n_values, position)
+    number = np.zeros(len(first), np.int32)
+    number[used] = np.arange(len(used))
+    return Partition(raw, smallest(number, len(used))[raw.codes], len(used), position)
+
+
+def firsts(codes: np.ndarray, size: int | None = None) -> np.ndarray:
+    """The first record of each code; the number of records for a code that does not occur."""
+    first = np.full(int(codes.max()) + 1 if size is None else size, len(codes), np.int64)
+    first[codes[::-1]] = np.arange(len(codes) - 1, -1, -1)
+    return first
+
 
 if TYPE_CHECKING:
-    from engine.plan.guess import Facts
+    pass
 
 _MOST_VALUES = 5000  # a column of more distinct values is not searched for codes
 _SKIP_WORDS = re.compile(
@@ -255,3 +343,170 @@ def says_missing(about: ColumnLabels, value: str, others: Collection[str]) -> bo
         return True
     negative = [text for text in (value, *others) if is_number(text) and float(text) < 0]
     return negative == [value]
+
+
+MOST_NUMERIC_LEVELS = 30
+"""A numeric column with more distinct values than this is taken for a measurement, not for a category."""
+
+
+MOST_TEXT_LEVELS = 1000
+"""A text column with more distinct values than this looks like an id."""
+
+
+_SAMPLE = 2000  # distinct values that decide whether a long column is numeric
+
+
+@dataclass(frozen=True)
+class Facts:
+    """Facts about a column's values, missing ones aside; ``labelled``: the file names its values one by one.
+    ``numeric`` are also numbers beside some codes for missing, and those that can be read in two ways."""
+
+    n_distinct: int
+    n_missing: int
+    numeric: bool
+    looks_like_id: bool
+    labelled: bool = False
+
+    @property
+    def categorical(self) -> bool:
+        """Return whether the column can be an attribute as it stands."""
+        return (
+            self.n_distinct > 0
+            and not self.looks_like_id
+            and not (self.numeric and self.n_distinct > MOST_NUMERIC_LEVELS and not self.labelled)
+        )
+
+
+def _all_whole(values: np.ndarray) -> bool:
+    return bool(np.isfinite(values).all()) and bool((np.mod(values, 1) == 0).all())
+
+
+def default_missing(column: RawColumn) -> tuple[str, ...]:
+    """Raw values that mean missing in a column of which nobody has decided: all default codes but possible answers."""
+    answers = possible_answers(column)
+    return tuple(code for code in DEFAULT_MISSING if code not in answers)
+
+
+def facts(column: RawColumn, n_records: int, missing: Sequence[str] | None = None) -> Facts:
+    """The :class:`Facts` of one column, with the codes of :func:`default_missing` or these ``missing`` ones; linear in
+    its distinct values."""
+    mask = missing_mask(column, default_missing(column) if missing is None else missing)
+    n_distinct = int(np.count_nonzero(~mask))
+    first = ~mask[:_SAMPLE]
+    sample = RawColumn(column.name, column.values.slice(0, _SAMPLE), column.codes)
+    odd = first & np.isnan(column.notation.numbers(sample.values))
+    # codes for missing do not make texts of numbers
+    numeric = bool(first.any()) and (not odd.any() or not column.notation.clear or bool(codes_beside_numbers(sample)))
+    missing_records = n_missing(column, mask)
+    all_distinct = n_records > 50 and n_distinct == n_records - missing_records and n_distinct > 50
+    # a measurement may be all distinct too, but hardly in whole numbers; an id has no signs between its thousands
+    could_count = numeric and all_distinct and not missing_records and column.notation == PLAIN
+    counts_up = could_count and _all_whole(column.numbers)
+    looks_like_id = counts_up or (not numeric and (n_distinct > MOST_TEXT_LEVELS or all_distinct))
+    label_of = column.about.label_of
+    labelled = len(label_of) >= n_distinct > 0 and all(text in label_of for text in texts(column.values.filter(~mask)))
+    return Facts(n_distinct, missing_records, numeric, looks_like_id and not labelled, labelled)
+
+
+_VALUES_SHOWN = 3  # values named of a column that is found by some of its values
+
+
+class Obstacle(Enum):
+    """An obstacle that keeps a column from being given a role as it stands."""
+
+    WEIGHT = "it is the weight"
+    ID = "it is the id"
+    UNIT = "it numbers households"
+    DROPPED = "it is dropped, so it never leaves"
+    UNDECIDED = "the plan gives it no use yet"
+    EMPTY = "it has no values"
+    NAMES_RECORDS = "its values tell records apart, as ids do"
+    TOO_MANY_VALUES = "it is a number with many values, which has to be cut into levels first"
+
+
+@dataclass(frozen=True)
+class ColumnFound:
+    """A column that fits what was searched for.
+
+    ``values`` are those of its values, or their labels, that fit, a few at most.  ``attribute`` is the name by which it
+    can be given a role: its own, or its block's where it makes the levels of that or could not; None where there is an
+    ``obstacle``.  ``block`` is the attribute that it is a part of.
+    """
+
+    name: str
+    label: str
+    values: tuple[str, ...]
+    attribute: str | None
+    obstacle: Obstacle | None
+    block: str | None = None
+
+
+@dataclass(frozen=True)
+class SearchableColumn:
+    """The parts of a column that are searched: its label, and its values with their labels; no values of what looks
+    like an id, which name records, and none of a number with many."""
+
+    label: str
+    values: tuple[str, ...]
+    facts: Facts
+
+
+def searchable(raw: RawTable) -> dict[str, SearchableColumn]:
+    """The searchable parts of every column, in file order; linear in all distinct values."""
+    return {name: _searchable(column, raw.n_records) for name, column in raw.columns.items()}
+
+
+def _searchable(column: RawColumn, n_records: int) -> SearchableColumn:
+    seen = facts(column, n_records)
+    label_of = column.about.label_of
+    values = [text for text in texts(column.values) if text not in label_of] if _is_searched(seen) else []
+    labels = [f"{value} = {label}" for value, label in column.about.values]
+    return SearchableColumn(column.about.label, (*labels, *values), seen)
+
+
+def _is_searched(seen: Facts) -> bool:
+    return seen.categorical and seen.n_distinct <= MOST_TEXT_LEVELS
+
+
+def find_columns(columns: Mapping[str, SearchableColumn], plan: Plan, typed: str) -> list[ColumnFound]:
+    """The columns whose name, label or values hold ``typed``, in any case: by name first, by value last, each in file
+    order; none where nothing is typed."""
+    wanted = typed.strip().casefold()
+    if not wanted:
+        return []
+    part_of = {column: part for part in plan.attributes for column in part.columns}
+    assigned = assign_columns(plan.data, tuple(columns))
+    carried, dropped = frozenset(assigned.carried), frozenset(assigned.dropped)
+    ranked: list[tuple[int, ColumnFound]] = []
+    for name, column in columns.items():
+        values = tuple(value for value in column.values if wanted in value.casefold())
+        ranks = (name.casefold() == wanted, wanted in name.casefold(), wanted in column.label.casefold(), bool(values))
+        if True not in ranks:
+            continue
+        part = part_of.get(name)
+        obstacle = _obstacle(name, column.facts, plan, carried, dropped) if part is None else None
+        leads = part is None or (name not in part.view and column.facts.categorical)
+        offered = None if obstacle is not None else name if leads or part is None else part.name
+        block = part.name if part is not None else None
+        found = ColumnFound(name, column.label, values[:_VALUES_SHOWN], offered, obstacle, block)
+        ranked.append((ranks.index(True), found))
+    return [found for _, found in sorted(ranked, key=lambda ranked_column: ranked_column[0])]
+
+
+def _obstacle(name: str, seen: Facts, plan: Plan, carried: frozenset[str], dropped: frozenset[str]) -> Obstacle | None:
+    """The obstacle that keeps a column that no attribute has from being given a role."""
+    if name == plan.data.weight:
+        return Obstacle.WEIGHT
+    if name == plan.data.id:
+        return Obstacle.ID
+    if name in plan.data.unit_columns:
+        return Obstacle.UNIT
+    if name in dropped:
+        return Obstacle.DROPPED
+    if name not in carried:
+        return Obstacle.UNDECIDED
+    if not seen.n_distinct:
+        return Obstacle.EMPTY
+    if seen.looks_like_id:
+        return Obstacle.NAMES_RECORDS
+    return None if seen.categorical else Obstacle.TOO_MANY_VALUES
