@@ -65,7 +65,7 @@ def attack(source: ExportSource) -> dict[str, Any]:
     return result
 
 
-_OWN_FORM = {"why", "calibration", "fit", "by_tables", "by_rarity", "by_comparison", "units"}
+_OWN_FORM = {"why", "calibration", "fit", "tables_fit", "by_tables", "by_rarity", "by_comparison", "units"}
 ADVICE: dict[Attack, str] = {
     "keys": "make a study of its own with a new key, which the system draws where no key file is named",
     "undoing": "make a study of its own with a new key, which the system draws where no key file is named",
@@ -243,7 +243,10 @@ def _use_published_tables(source: ExportSource) -> dict[str, Any]:
         "tried": 1,
         "published": source.study.plan.threat.published_tables,
         **{name: value for name, value in vars(found).items() if name not in _OWN_FORM},
-        "fit": None if found.fit is None else {**found.fit._asdict(), "converged": found.fit.converged},
+        **{
+            name: fit and {**fit._asdict(), "converged": fit.converged}
+            for name, fit in (("fit", found.fit), ("tables_fit", found.tables_fit))
+        },
         "top": TOP,
         "calibration": [row._asdict() for row in found.calibration],
         "finds": {

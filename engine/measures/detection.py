@@ -34,10 +34,11 @@ def detection_auc(batch: ReleaseBatch, model: str) -> np.ndarray:
     """Chance that an altered record is more suspect than an unaltered one, ties counted half (area under the ROC
     curve).
 
-    Records are suspected by the probability that they are altered, given the release and two-way tables of the original
-    (:mod:`engine.models.swap_detection`).  The logit that the fit starts from has terms for pairs of the unswapped
-    attributes (``model`` is "two_way"), for each by itself ("main"), or none ("level").  In [0, 1]; lower is better and
-    0.5 is guessing; NaN when no record is altered, or all are.
+    Records are suspected by the probability that they are altered, given the release and two-way tables of the
+    original, or by the chance of their levels in the original as the tables alone give it
+    (:mod:`engine.models.swap_detection`); the better suspicion counts.  The logit that the first fit starts from has
+    terms for pairs of the unswapped attributes (``model`` is "two_way"), for each by itself ("main"), or none
+    ("level").  In [0, 1]; lower is better and 0.5 is guessing; NaN when no record is altered, or all are.
     """
     return np.array([auc(attack) for attack in graded(batch, model)], float)
 
@@ -140,7 +141,8 @@ _FIT = (
     "Bayes' rule with a model of the original: a logit of the swapped attribute on the others in the release, fitted "
     "to two-way tables by iterative proportional fitting (Deming and Stephan 1940, doi:10.1214/aoms/1177731829)"
 )
-_REVISED = "a logit fitted to the release alone, by which records were suspected"
+_REVISED = "suspicion by a logit fitted to the release alone, or by Bayes' rule alone"
+_SUSPECTED = ", or the tables alone so fitted; the better suspicion counts"
 _COST = "ten milliseconds; grows with occupied cells times the square of the model's terms"
 _ALTERED = "no record is altered"
 _SUPPOSED = (
@@ -177,7 +179,9 @@ DETECTION_AUC = Measure(
     least=0.0,
     most=1.0,
     unit="probability",
-    source=_FIT + "; area under the ROC curve (Hanley and McNeil 1982, doi:10.1148/radiology.143.1.7063747)",
+    source=_FIT
+    + _SUSPECTED
+    + "; area under the ROC curve (Hanley and McNeil 1982, doi:10.1148/radiology.143.1.7063747)",
     meaning=(
         "The probability that an altered record is more suspect than an unaltered one to an intruder with published "
         "two-way tables of the original; 0.5 is guessing." + _SUPPOSED
@@ -202,7 +206,7 @@ DETECTION_PRECISION = Measure(
     unit="share of the most suspect records",
     unit_kind="share",
     share_of="the most suspect records",
-    source=_FIT + "; precision among the first",
+    source=_FIT + _SUSPECTED + "; precision among the first",
     meaning=(
         "The share of altered records among those that are most suspect to an intruder with published two-way tables "
         "of the original. Guessing reaches the rate." + _SUPPOSED

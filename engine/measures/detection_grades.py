@@ -120,19 +120,19 @@ def right_among(counts: np.ndarray, altered: np.ndarray, first: int) -> float:
 
 
 def auc(attack: Graded, within: np.ndarray | None = None) -> float:
-    """Area under the ROC curve of the probability of being altered, over the cells where ``within`` is true (default:
-    all); NaN when these hold no altered record, or no other."""
-    groups = _by_suspicion(attack, within)
-    return area_under_curve(groups.counts, groups.altered)
+    """Area under the ROC curve of the better suspicion, by the probability of being altered or by the chance of the own
+    levels, over the cells where ``within`` is true (default: all); NaN when these hold no altered record, or no
+    other."""
+    return max(area_under_curve(*groups) for groups in _by_suspicion(attack, within))
 
 
 def precision(attack: Graded, top: Decimal | float, within: np.ndarray | None = None) -> float:
-    """Share of altered records among the ``top`` share of records that are most probably altered; NaN when no record is
-    altered."""
-    groups = _by_suspicion(attack, within)
-    exact = Decimal(str(top)) * int(groups.counts.sum())
+    """Share of altered records among the ``top`` share of records that are most suspect, by the better suspicion; NaN
+    when no record is altered."""
+    rankings = _by_suspicion(attack, within)
+    exact = Decimal(str(top)) * int(rankings[0].counts.sum())
     cut = max(1, int(exact.to_integral_value(rounding="ROUND_CEILING")))
-    return right_among(groups.counts, groups.altered, cut) / cut
+    return max(right_among(*groups, cut) for groups in rankings) / cut
 
 
 class Calibration(NamedTuple):
@@ -191,10 +191,16 @@ class _Groups(NamedTuple):
     altered: np.ndarray
 
 
-def _by_suspicion(attack: Graded, within: np.ndarray | None) -> _Groups:
+def _by_suspicion(attack: Graded, within: np.ndarray | None) -> tuple[_Groups, ...]:
+    """The records by the probability of being altered, and by the chance of their own levels in the original."""
     inside = np.ones(len(attack.altered), bool) if within is None else within
-    unaltered = np.round(attack.detection.unaltered[inside], _DIGITS)
-    distinct, group = np.unique(unaltered, return_inverse=True)
+    return tuple(
+        _groups(attack, inside, believed) for believed in (attack.detection.unaltered, 1 - attack.detection.unlikely)
+    )
+
+
+def _groups(attack: Graded, inside: np.ndarray, believed: np.ndarray) -> _Groups:
+    distinct, group = np.unique(np.round(believed[inside], _DIGITS), return_inverse=True)
     sums = [
         np.bincount(group, weights=values[inside], minlength=len(distinct))
         for values in (attack.release.counts, attack.altered)

@@ -3,8 +3,9 @@
 The swapped attributes and the rate are inferred from the tables (:mod:`engine.models.margin_inference`).  A model of
 each swapped attribute given all others is fitted to the release (:mod:`engine.models.level_model`), and adjusted to all
 published tables (:mod:`engine.models.adjusted_table`): that is the intruder's model of the original.  Bayes' rule with
-the inferred rate gives the probability that a record is altered, by which records are suspected.  Nothing here sees
-pairs, flags or original records.
+the inferred rate gives the probability that a record is altered, by which records are suspected.  A second intruder
+takes nothing of the release but its patterns, fits the tables alone, and suspects the records with the least probable
+levels.  Nothing here sees pairs, flags or original records.
 """
 
 from __future__ import annotations
@@ -42,13 +43,17 @@ class Detection(NamedTuple):
     """The result of the attack on a release.
 
     By released cell: the ``score`` of its records, one minus the chance of their own levels of the swapped attributes
-    in the model of the release, and the probability that they are ``unaltered`` given release and tables.  ``fit``
-    states how the model of the original fits the tables (None: nothing was swapped).
+    in the model of the release; the probability that they are ``unaltered`` given release and tables; and ``unlikely``,
+    one minus the chance of their own levels in the model of the original that the tables alone give.  ``fit`` and
+    ``tables_fit`` state how the models of the original, with and without the release, fit the tables (None: nothing was
+    swapped).  A model without the release that is too large is replaced by that of the release.
     """
 
     score: np.ndarray
     unaltered: np.ndarray
+    unlikely: np.ndarray
     fit: TablesFit | None = None
+    tables_fit: TablesFit | None = None
 
 
 def infer_from_release(original: Tables, release: Release) -> MarginInference:
@@ -70,7 +75,7 @@ def detect(
     """
     n = len(release.cells)
     if not inference.attributes:
-        return Detection(np.zeros(n), np.ones(n))
+        return Detection(np.zeros(n), np.ones(n), np.zeros(n))
     swapped = [int(str(name)) for name in inference.attributes]
     stayed = _Stayed.of(release, swapped, [int(str(name)) for name in inference.fixed])
     design = _design(stayed, model, Cache() if memory is None else memory)
@@ -81,18 +86,36 @@ def detect(
         fit = _adjusted(original, stayed, moved, chances)
         if fit.converged:
             odds = _log_odds(stayed, moved, fit.chance, inference.k)
-            return Detection(1 - likely, _unaltered(odds), fit.summary)
-    odds, fits = np.zeros(n), []
-    for j in swapped:
-        moved = _Moved.of(release, [j])
+            unlikely, tables_fit = _unlikely(original, stayed, [moved], likely)
+            return Detection(1 - likely, _unaltered(odds), unlikely, fit.summary, tables_fit)
+    odds, fits, one_by_one = np.zeros(n), [], [_Moved.of(release, [j]) for j in swapped]
+    for j, moved in zip(swapped, one_by_one, strict=True):
         fit = _adjusted(original, stayed, moved, chances)
         fits.append(fit.summary)
         chance = fit.chance if fit.converged else chances[j]
         odds += _log_odds(stayed, moved, chance, inference.k, undo=not fit.converged)
     prior = min(max(inference.rate, _SURE), 1 - _SURE)
     odds -= (len(swapped) - 1) * math.log(prior / (1 - prior))
+    unlikely, tables_fit = _unlikely(original, stayed, one_by_one, likely)
+    return Detection(1 - likely, _unaltered(odds), unlikely, _worst(fits), tables_fit)
+
+
+def _worst(fits: Sequence[TablesFit]) -> TablesFit:
     worst = max(fits, key=lambda fit: fit.difference)
-    return Detection(1 - likely, _unaltered(odds), worst._replace(sweeps=max(fit.sweeps for fit in fits)))
+    return worst._replace(sweeps=max(fit.sweeps for fit in fits))
+
+
+def _unlikely(
+    original: Tables, stayed: _Stayed, groups: Sequence[_Moved], likely: np.ndarray
+) -> tuple[np.ndarray, TablesFit]:
+    """One minus the chance of each cell's own levels where the tables alone are fitted, and the worst fit; by the
+    chances in the release, ``likely``, where a table is too large."""
+    fits = [_adjusted(original, stayed, moved) for moved in groups]
+    worst = _worst([fit.summary for fit in fits])
+    if not all(fit.chance.size for fit in fits):
+        return 1 - likely, worst
+    own = [fit.chance[stayed.pattern, moved.own] for fit, moved in zip(fits, groups, strict=True)]
+    return 1 - np.prod(own, axis=0), worst
 
 
 def _unaltered(odds: np.ndarray) -> np.ndarray:
@@ -174,9 +197,12 @@ def _chances(release: Release, stayed: _Stayed, design: Design, attribute: int) 
     return fit_levels(design, counts.reshape(-1, levels)).chance
 
 
-def _adjusted(original: Tables, stayed: _Stayed, moved: _Moved, chances: Mapping[int, np.ndarray]) -> AdjustedTable:
-    """The model of the original: associations as the release shows them, adjusted to all published tables of attributes
-    that moved with those that stayed, and to the tables within either that no exchange changes."""
+def _adjusted(
+    original: Tables, stayed: _Stayed, moved: _Moved, chances: Mapping[int, np.ndarray] | None = None
+) -> AdjustedTable:
+    """The model of the original: associations as the release shows them (without ``chances`` none), adjusted to all
+    published tables of attributes that moved with those that stayed, and to the tables within either that no exchange
+    changes."""
     if len(stayed.patterns) * len(moved.levels) > adjusted_table.MOST_CELLS:
         return AdjustedTable.too_large()
     sizes, margins = moved.in_strata(stayed), []
@@ -184,8 +210,9 @@ def _adjusted(original: Tables, stayed: _Stayed, moved: _Moved, chances: Mapping
     start = np.ones((len(stayed.patterns), len(of_all)))
     together = of_all
     for k, j in enumerate(moved.places):
-        chance, level = chances[j], moved.levels[:, k]
-        start *= np.where(chance > 0, chance, 1 / chance.shape[1])[:, level]
+        level = moved.levels[:, k]
+        if chances is not None:
+            start *= np.where(chances[j] > 0, chances[j], 1 / chances[j].shape[1])[:, level]
         together = together / np.maximum(np.bincount(level, weights=of_all)[level], 1)
         for i, other in enumerate(stayed.places):
             table = original[other, j] if other < j else original[j, other].T

@@ -50,6 +50,7 @@ if TYPE_CHECKING:
 
 TOP = 0.01
 """The share of records, the most suspect first, among which altered ones are counted."""
+_FEW = 50  # of the most suspect, a number that can be looked at one by one
 _MOST_COUNTS = 20_000_000  # of all two-way tables together
 _MOST_ATTRIBUTES = 55  # pairs of more have more terms than a fit can hold
 _FACTOR = 3.0  # width of an interval within which the extent counts as known
@@ -66,11 +67,12 @@ class Detected:
     ``why`` says why it was not tried (empty: it was).  ``attributes`` are the altered ones as inferred, ``altered``
     those in truth; ``inferred`` is the inferred share of altered records with its 95 % interval ``low`` to ``high``,
     ``rate`` the true one.  ``model`` names the terms of the logit (:data:`~engine.models.level_model.MODELS`), ``fit``
-    how the model of the original fits the tables.  Records are suspected by the probability that they are altered:
-    ``auc`` is the area under its ROC curve, ``precision`` the share of altered records among the first :data:`TOP`;
-    both are None where they are undefined.  ``calibration`` holds the probability beside the truth.  ``not_known`` says
-    what the intruder does not know of the way in which records were drawn, which the attack takes to be uniform among
-    partners of the random swap.
+    how the model of the original fits the tables, ``tables_fit`` how that one does which has nothing of the release but
+    its patterns.  Records are suspected by the probability that they are altered and by the chance of their levels in
+    the latter, and the better suspicion counts: ``auc`` is the area under its ROC curve, ``precision`` the share of
+    altered records among the first :data:`TOP`; both are None where they are undefined.  ``calibration`` holds the
+    probability beside the truth.  ``not_known`` says what the intruder does not know of the way in which records were
+    drawn, which the attack takes to be uniform among partners of the random swap.
 
     ``rare_auc`` is the chance that an altered record (``of``: households) is rarer in the release than an unaltered one
     on what the method takes to be known; ``alone`` is how many are alone there, and ``alone_altered`` the altered share
@@ -93,6 +95,7 @@ class Detected:
     precision: float | None
     calibration: tuple[Calibration, ...]
     fit: TablesFit | None = None
+    tables_fit: TablesFit | None = None
     not_known: tuple[str, ...] = ()
     of: str = "records"
     rare_auc: float | None = None
@@ -150,13 +153,14 @@ def detected(realisation: Remade, plan: Plan) -> Detected:
     rows: list[Calibration] = []
     with one_thread():  # threads that wait for each other take thirty times as long on a busy machine
         cells, records, inference = attacked(batch)[0]
-        model, fit, by_tables = "", None, _UNTRIED
+        model, fit, tables_fit, by_tables = "", None, None, _UNTRIED
         if not whole:  # of single records, which whole households are not
             swapped = [shape[int(str(place))] for place in inference.attributes]
             model = next(name for name in MODELS if _fits(cells.cells, shape, name, max(swapped, default=2)))
             grade = graded(batch, model)[0]
             areas, precisions = [auc(grade), *areas], [precision(grade, TOP), *precisions]
-            rows, fit, by_tables = calibration(grade), grade.detection.fit, _named(grade)
+            rows, fit, tables_fit = calibration(grade), grade.detection.fit, grade.detection.tables_fit
+            by_tables = _named(grade)
             by_tables = by_tables if outright is None else replace(by_tables, outright=outright.outright)
     names = realisation.data.domain.names
     return Detected(
@@ -172,6 +176,7 @@ def detected(realisation: Remade, plan: Plan) -> Detected:
         precision=_figure(max(precisions)),
         calibration=tuple(rows),
         fit=fit,
+        tables_fit=tables_fit,
         by_tables=by_tables,
         **_by_method(release, altered),
         units=units,
@@ -180,11 +185,11 @@ def detected(realisation: Remade, plan: Plan) -> Detected:
 
 
 def _named(grade: Graded) -> Verdict:
-    """The verdict on the most suspect thousandth and hundredth, and on as many as are altered: the worst of these."""
+    """The verdict on the most suspect thousandth and hundredth, on 50, and on as many as are altered: the worst."""
     n, altered = int(grade.release.counts.sum()), int(grade.altered.sum())
     shares = [Fraction(1, 1000), Fraction(TOP).limit_denominator(), Fraction(altered, n)]
     verdicts = []
-    for first in sorted({math.ceil(share * n) for share in shares}):
+    for first in sorted({min(_FEW, n), *(math.ceil(share * n) for share in shares)}):
         right = precision(grade, Decimal(first) / n) * first
         verdicts.append(Verdict("tables", n, first, right, first * altered / n))
     return worst(verdicts)

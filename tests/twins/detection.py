@@ -253,12 +253,13 @@ def attack(
     attributes: tuple[int, ...],
     shape: tuple[int, ...],
     model: str,
-) -> tuple[float, ...]:
-    """Probability of being unaltered, by released record."""
+) -> tuple[tuple[float, ...], tuple[float, ...]]:
+    """By released record the probability of being unaltered, and the chance of its own levels in the original as the
+    published tables alone give it."""
     n = len(after)
     swapped, fixed, rate = inference(before, after, attributes)
     if not swapped:
-        return (1.0,) * n
+        return (1.0,) * n, (1.0,) * n
     others = [j for j in attributes if j not in swapped]
     chances = {s: fitted(after, s, others, model, shape[s]) for s in swapped}
     moved = moved_tables(before, after, attributes)
@@ -304,10 +305,19 @@ def attack(
         return lambda i: {level: table[seen(after[i], others), level] for level in levels}
 
     odds: list[float] | None = None
+    alike = {s: [[1 / shape[s]] * shape[s]] * n for s in swapped}
+    own = [1.0] * n
+
+    def expect(some: Places) -> None:
+        table, _ = adjusted(before, after, some, others, fixed, alike)
+        for i, record in enumerate(after):
+            own[i] *= table[seen(record, others), seen(record, some)]
+
     if len(swapped) > 1 and not any(set(pair) <= set(swapped) for pair in moved):
         table, fits = adjusted(before, after, swapped, others, fixed, chances)
         if fits:
             odds = log_odds(swapped, of_table(table), False)
+            expect(swapped)
     if odds is None:
         odds = [-(len(swapped) - 1) * log(prior / (1 - prior))] * n
         for s in swapped:
@@ -315,7 +325,8 @@ def attack(
             of_release = partial(_released, chances[s])
             each = log_odds((s,), of_table(table) if fits else of_release, not fits)
             odds = [a + b for a, b in zip(odds, each, strict=True)]
-    return tuple(1 / (1 + exp(min(max(each, -50), 50))) for each in odds)
+            expect((s,))
+    return tuple(1 / (1 + exp(min(max(each, -50), 50))) for each in odds), tuple(own)
 
 
 def _released(chance: Sequence[Sequence[float]], i: int) -> dict[Record, float]:
@@ -338,39 +349,43 @@ def rate_error(before: Records, after: Records, attributes: Places, shape: Place
 
 
 def detection_auc(before: Records, after: Records, attributes: Places, shape: Places, model: str = "two_way") -> float:
-    unaltered = attack(tuple(before), tuple(after), tuple(attributes), tuple(shape), model)
     altered = _altered(before, after, attributes)
-    hit = [-round(u, 7) for u, a in zip(unaltered, altered, strict=True) if a]
-    miss = [-round(u, 7) for u, a in zip(unaltered, altered, strict=True) if not a]
-    if not hit or not miss:
+    if len(set(altered)) < 2:
         return nan
-    return sum((a > b) + (a == b) / 2 for a in hit for b in miss) / (len(hit) * len(miss))
+    areas = []
+    for believed in attack(tuple(before), tuple(after), tuple(attributes), tuple(shape), model):
+        hit = [-round(u, 7) for u, a in zip(believed, altered, strict=True) if a]
+        miss = [-round(u, 7) for u, a in zip(believed, altered, strict=True) if not a]
+        areas.append(sum((a > b) + (a == b) / 2 for a in hit for b in miss) / (len(hit) * len(miss)))
+    return max(areas)
 
 
 def detection_precision(
     before: Records, after: Records, attributes: Places, shape: Places, top: str = "0.01", model: str = "two_way"
 ) -> float:
-    unaltered = attack(tuple(before), tuple(after), tuple(attributes), tuple(shape), model)
     altered = _altered(before, after, attributes)
     if not any(altered):
         return nan
     wanted = max(1, ceil(Fraction(top) * len(after)))
-    groups: dict[float, list[bool]] = {}
-    for u, a in zip(unaltered, altered, strict=True):
-        groups.setdefault(round(u, 7), []).append(a)
-    left, hits = wanted, 0.0
-    for u in sorted(groups):
-        taken = min(left, len(groups[u]))
-        hits += taken * sum(groups[u]) / len(groups[u])
-        left -= taken
-    return hits / wanted
+    found = []
+    for believed in attack(tuple(before), tuple(after), tuple(attributes), tuple(shape), model):
+        groups: dict[float, list[bool]] = {}
+        for u, a in zip(believed, altered, strict=True):
+            groups.setdefault(round(u, 7), []).append(a)
+        left, hits = wanted, 0.0
+        for u in sorted(groups):
+            taken = min(left, len(groups[u]))
+            hits += taken * sum(groups[u]) / len(groups[u])
+            left -= taken
+        found.append(hits / wanted)
+    return max(found)
 
 
 def small_cells_recognised(
     before: Records, after: Records, attributes: Places, shape: Places, n_rule: int = 3
 ) -> float:
     """Eq. 6 with P(unaltered | release) in place of "unaltered"; the attack sees all attributes."""
-    unaltered = attack(tuple(before), tuple(after), tuple(range(len(shape))), tuple(shape), "two_way")
+    unaltered = attack(tuple(before), tuple(after), tuple(range(len(shape))), tuple(shape), "two_way")[0]
     counts = Counter(seen(r, attributes) for r in after)
     small = [p for p, r in zip(unaltered, after, strict=True) if counts[seen(r, attributes)] < n_rule]
     return sum(small) / len(small) if small else nan

@@ -80,6 +80,7 @@ def test_the_attack_sees_neither_pairs_nor_flags(small, data, seed):
         assert repr(one.inference) == repr(other.inference)
         assert one.detection.score.tobytes() == other.detection.score.tobytes()
         assert one.detection.unaltered.tobytes() == other.detection.unaltered.tobytes()
+        assert one.detection.unlikely.tobytes() == other.detection.unlikely.tobytes()
 
 
 def test_of_the_original_it_sees_two_way_tables_only():
@@ -119,7 +120,9 @@ def areas(n: int, releases: int, *, hang_together: bool) -> list[float]:
             columns[0] = (rng.random(n) < 0.05 + 0.45 * columns[1]).astype(int)
         records = Small(tuple(zip(*(column.tolist() for column in columns), strict=True)), (2, 3, 3))
         (one,) = graded(swaps(records.coded()[0], "A:S", "0.1", 1))
-        figures += [auc(one, one.release.cells[:, 0] == level) for level in (0, 1)]
+        for believed in (one.detection.unaltered, 1 - one.detection.unlikely):  # the better of two is above a half
+            alone = one._replace(detection=one.detection._replace(unaltered=believed, unlikely=1 - believed))
+            figures += [auc(alone, one.release.cells[:, 0] == level) for level in (0, 1)]
     return figures
 
 
@@ -159,7 +162,7 @@ def by_hand() -> Graded:
     """Three cells of an attribute: probabilities of being altered .8, .1 and .1."""
     public = Release(np.array([[0], [1], [2]]), np.array([2, 4, 4]), (3,))
     inference = swap_detection.infer_from_release({}, public)
-    detection_ = Detection(np.array([0.5, 0.9, 0.7]), np.array([0.2, 0.9, 0.9]))
+    detection_ = Detection(np.array([0.5, 0.9, 0.7]), np.array([0.2, 0.9, 0.9]), np.zeros(3))
     return Graded(public, inference, detection_, np.array([1, 1, 0]))
 
 
@@ -259,8 +262,8 @@ MUTANTS = {
     "the least suspect first": (
         detection_grades,
         "_by_suspicion",
-        lambda one, within: _by_suspicion(
-            one._replace(detection=one.detection._replace(unaltered=-one.detection.unaltered)), within
+        lambda one, within: tuple(
+            type(groups)(*(sums[::-1] for sums in groups)) for groups in _by_suspicion(one, within)
         ),
     ),
     "the score of the release alone is graded": (
@@ -269,6 +272,16 @@ MUTANTS = {
         lambda one, within: _by_suspicion(
             one._replace(detection=one.detection._replace(unaltered=1 - one.detection.score)), within
         ),
+    ),
+    "the tables alone are not graded": (
+        detection_grades,
+        "_by_suspicion",
+        lambda one, within: _by_suspicion(one, within)[:1],
+    ),
+    "the tables alone are graded": (
+        detection_grades,
+        "_by_suspicion",
+        lambda one, within: _by_suspicion(one, within)[1:],
     ),
     "one table less": (
         swap_detection,
@@ -284,7 +297,7 @@ MUTANTS = {
     "attributes that moved together are taken one by one": (
         swap_detection,
         "_adjusted",
-        lambda tables, stayed, moved, chances: (
+        lambda tables, stayed, moved, chances=None: (
             AdjustedTable(np.ones(1), TablesFit(0, 0, math.inf))
             if len(moved.places) > 1
             else _model(tables, stayed, moved, chances)

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from engine.measures.detection_grades import Graded, altered_by_level, attacked, auc, calibration, graded, precision
+from engine.models.margin_inference import two_way_tables
 from tests.swapped_batches import cps, swaps
 
 pytestmark = pytest.mark.slow
@@ -29,7 +30,8 @@ def attacks() -> dict[tuple[str, str], list[Graded]]:
 
 def by_score(attack: Graded) -> Graded:
     """The attack with records suspected by the model of the release alone, as the published figures have it."""
-    return attack._replace(detection=attack.detection._replace(unaltered=1 - attack.detection.score))
+    score = attack.detection.score
+    return attack._replace(detection=attack.detection._replace(unaltered=1 - score, unlikely=score))
 
 
 def near(published: float, figures: list[float], digits: int) -> bool:
@@ -171,3 +173,30 @@ def test_attributes_that_moved_together_are_found_together(roles):
     believed, truth = (np.mean([getattr(row, name) for row in rows]) for name in ("probability", "altered"))
     assert abs(believed - truth) < 0.05
     assert np.mean([auc(one) for one in runs]) > np.mean([auc(by_score(one)) for one in runs]) + 0.02
+
+
+@pytest.mark.parametrize(("roles", "rate"), [("Race:S", "0.1"), ("Sex:S", "0.1"), ("Age:S", "0.05")])
+def test_a_fit_of_the_tables_alone_is_not_above_the_grade(roles: str, rate: str) -> None:
+    """Iterative proportional fitting of all two-way tables in the whole space of the attributes; records suspected by
+    one minus the chance of their own level.  Twelve releases, first 50."""
+    table = cps()
+    shape, n = table.domain.shape, int(table.counts.sum())
+    tables = two_way_tables(table.cells, table.counts, shape)
+    fitted = np.ones(shape)
+    for _ in range(40):
+        for pair, counts in tables.items():
+            axes = tuple(j for j in range(len(shape)) if j not in pair)
+            sums = fitted.sum(axis=axes)
+            fitted *= np.expand_dims(np.divide(counts, sums, out=np.zeros_like(sums), where=sums > 0), axes)
+    swapped = table.domain.index(roles.split(":")[0])
+    chance = fitted / np.maximum(fitted.sum(axis=swapped, keepdims=True), 1e-12)
+    runs = graded(swaps(table, roles, rate, 12))
+    simple = [1 - chance[tuple(one.release.cells.T)] for one in runs]
+    alone = [
+        one._replace(detection=one.detection._replace(unaltered=1 - s, unlikely=s))
+        for one, s in zip(runs, simple, strict=True)
+    ]
+    top = 50 / n
+    assert np.mean([precision(one, top) for one in runs]) > np.mean([precision(one, top) for one in alone]) - 0.02
+    fits = [one.detection.tables_fit for one in runs]
+    assert all(fit is not None and fit.converged and fit.margins == 7 for fit in fits)
