@@ -26,9 +26,7 @@ if __name__ == "__main__":
 
 from benchmarks._tables import CALLS, KEY, first_table
 from benchmarks._targets import word
-from engine.bundle.external_shuffle import ExternalShuffle, buckets_for
-from engine.bundle.second_pass import SecondPass
-from engine.bundle.streamed_release import check_written, write_files
+from engine.bundle.streamed_release import ExternalShuffle, SecondPass, buckets_for, check_written, write_files
 from engine.common.streams import derive
 from engine.data.io.stream import open_stream
 from engine.data.io.writers import parquet_file

@@ -9,7 +9,7 @@ from __future__ import annotations
 from engine.bundle.export import export
 from engine.bundle.files import FORMATS, sha256
 from engine.bundle.manifest import MANIFEST, read_manifest
+from engine.bundle.readers import ALL, TIERS
 from engine.bundle.replay import Replay, replay
-from engine.bundle.tiers import ALL, TIERS
 
 __all__ = ["ALL", "FORMATS", "MANIFEST", "TIERS", "Replay", "export", "read_manifest", "replay", "sha256"]

@@ -3,32 +3,201 @@
 The intruder is given more than a real one has: the records put back into their original order, the original table, the
 spec and the number of the replicate.  What is left to guess is the study key and the rate; the true pair restores the
 associations that the swap has weakened and so stands out from all wrong guesses.
+
+Keys that can be guessed are small numbers, repeated digits, and the output of programs for small seeds.  Mechanisms
+declare whether their exchanges can be drawn again (``redrawable``); the guesser has their parameters, except the rate.
 """
 
 from __future__ import annotations
 
+import hashlib
 import math
+import random
+import threading
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict
-from typing import Any
+from functools import lru_cache
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from engine.bundle.export_source import ExportSource
-from engine.bundle.guesses import guesses, old_generator, weakness
-from engine.bundle.redrawing import redrawn_exchanges
-from engine.bundle.refusal import Attack, AttackSucceeded
+from engine.bundle.readers import Attack, AttackSucceeded
+from engine.bundle.source import ExportSource
 from engine.common.streams import KEY_BYTES
 from engine.data.table import occupied
 from engine.measures.several_tables import compared
 from engine.measures.verdict import Verdict, verdict_values, verdict_words
+from engine.mechanisms import mechanism
 from engine.models.record_release import RecordRelease
 from engine.release.order_trace import order_trace
 from engine.release.records import ReleasedTable
+from engine.release.spec import ReleaseSpec, pairs_wanted, structure_of
 from engine.report.detected import TOP, detected_once, release_verdict, units_found, units_words
+from engine.sweeps.candidates import setting_of
 from engine.sweeps.reader_attacks import misfits, released_recodes
 from engine.sweeps.warnings import MEND_IDENTIFIER, tells_apart, tells_units_apart
+
+FAMILIES = (
+    "number",
+    "number, low byte first",
+    "digits",
+    "repeated digits",
+    "repeated byte",
+    "SHA-256",
+    "MD5",
+    "BLAKE2",
+    "Python's random",
+    "NumPy's generator",
+    "NumPy's old generator",
+)
+"""Ways in which a small seed becomes bytes."""
+SMALL = 1 << 40
+"""A key that reads as a number below this is small."""
+
+
+class _OldGenerator(threading.local):
+    """One old generator in each thread: making one takes ten times as long as giving it another seed."""
+
+    def __init__(self) -> None:
+        self.generator = np.random.RandomState(0)
+
+
+_old = _OldGenerator()
+
+
+def old_generator(seed: int) -> np.random.RandomState:
+    """A generator equal to ``numpy.random.RandomState(seed)``, until the next call in the same thread."""
+    _old.generator.seed(seed)
+    return _old.generator
+
+
+def spread(family: str, seed: int, size: int) -> bytes:
+    """The bytes that one family makes of a seed."""
+    text = str(seed)
+    if family == "number":
+        return seed.to_bytes(size, "big")
+    if family == "number, low byte first":
+        return seed.to_bytes(size, "little")
+    if family == "digits":  # as a person types it into a key file: 000...042 as hexadecimal digits
+        return bytes.fromhex(text.zfill(2 * size)[-2 * size :])
+    if family == "repeated digits":
+        return bytes.fromhex((text * (2 * size))[: 2 * size])
+    if family == "repeated byte":
+        return bytes([seed % 256]) * size
+    if family in ("SHA-256", "MD5", "BLAKE2"):
+        name = {"SHA-256": "sha256", "MD5": "md5", "BLAKE2": "blake2b"}[family]
+        digest = hashlib.new(name, text.encode()).digest()
+        return (digest * (size // len(digest) + 1))[:size]
+    if family == "Python's random":
+        return random.Random(seed).randbytes(size)
+    if family == "NumPy's generator":
+        return np.random.default_rng(seed).bytes(size)
+    return old_generator(seed).bytes(size)
+
+
+def guesses(size: int, n_seeds: int) -> Iterator[tuple[str, int, bytes]]:
+    """Family, seed and bytes of every guess with a seed below ``n_seeds``, each byte string once."""
+    seen: set[bytes] = set()
+    for seed in range(n_seeds):
+        for family in FAMILIES:
+            guess = spread(family, seed, size)
+            if guess not in seen:
+                seen.add(guess)
+                yield family, seed, guess
+
+
+def weakness(secret: bytes, n_seeds: int) -> str:
+    """The way in which a secret could be guessed, in words; empty for one that none of the families makes."""
+    if min(int.from_bytes(secret, "big"), int.from_bytes(secret, "little")) < SMALL:
+        return "it is a small number"
+    text = secret.hex()
+    for length in range(1, 9):
+        if text == (text[:length] * len(text))[: len(text)]:
+            return "it repeats a few digits"
+    if text.lstrip("0").isdecimal() and len(text.lstrip("0")) <= 14:
+        return "it is a small number"
+    if len(set(secret)) <= len(secret) // 2:
+        return "it holds few different bytes"
+    family = _families_by_bytes(len(secret), n_seeds).get(secret)
+    return f"it comes of a small seed ({family})" if family else ""
+
+
+@lru_cache(maxsize=4)
+def _families_by_bytes(size: int, n_seeds: int) -> dict[bytes, str]:
+    """The family by the bytes that it makes of a small seed, of the families that are slow to compute."""
+    return {spread(family, seed, size): family for family in FAMILIES[5:] for seed in range(n_seeds)}
+
+
+_RATES = ("0.01", "0.02", "0.05", "0.1")
+
+
+class Redrawn(NamedTuple):
+    """The exchanged attributes (by position), how many rates are tried, and ``donors_of(key)``: for each rate and
+    record the one from which it gets its values back, were that the key."""
+
+    moved: tuple[int, ...]
+    n_rates: int
+    donors_of: Callable[[bytes], list[np.ndarray]]
+
+
+def redrawn_exchanges(source: ExportSource) -> Redrawn | str:
+    """The parts that draw the exchanges of a release again; the reason in words where that is no use."""
+    spec, names = source.scenario.spec, source.data.domain.names
+    swap = mechanism(spec.mechanism)
+    moved = source.data.domain.indices(swap.altered(spec))
+    if not swap.redrawable or len(moved) == len(names):
+        return "the mechanism cannot be undone by drawing its pairs again"
+    return _random_swap(source, moved) if swap.batched is not None else _of_records(source, moved)
+
+
+def _random_swap(source: ExportSource, moved: tuple[int, ...]) -> Redrawn | str:
+    """Pairs of cells, of which a smaller rate takes the first ones."""
+    spec, data = source.scenario.spec, source.data
+    swap, n = mechanism(spec.mechanism), data.n_records
+    rates = sorted({*_RATES, *source.study.plan.space.rates, spec.rate}, key=float)
+    stops = sorted({pairs_wanted(rate, n)[1] for rate in rates} - {0})
+    if not stops or swap.batched is None:
+        return "nothing was swapped"
+    drawn, prepared = swap.batched, swap.batched.preparing(data.table)(structure_of(spec, data.table))
+
+    def donors_of(key: bytes) -> list[np.ndarray]:
+        derived = swap.stream(key, spec, data.table, source.replicate)
+        pairs = drawn.records(derived, prepared.draw(derived, stops[-1]), data.cell_of_record)
+        return [_traded(pairs[:stop], n) for stop in stops]
+
+    return Redrawn(moved, len(stops), donors_of)
+
+
+def _traded(pairs: np.ndarray, n_records: int) -> np.ndarray:
+    """For each record, the one from which it gets its values when pairs trade them."""
+    donors = np.arange(n_records)
+    donors[pairs[:, 0]], donors[pairs[:, 1]] = pairs[:, 1], pairs[:, 0]
+    return donors
+
+
+def _of_records(source: ExportSource, moved: tuple[int, ...]) -> Redrawn:
+    """Exchanges that are drawn over records, with each rate that the study has with the same other parameters."""
+    spec, data, plan = source.scenario.spec, source.data, source.study.plan
+    swap = mechanism(spec.mechanism)
+    specs = [s.spec for s in source.study.scenarios if _but_rate(s.spec) == _but_rate(spec)]
+    settings = [setting_of(one, plan, data) for one in specs]
+    prepared = swap.prepare(settings[0])
+
+    def donors_of(key: bytes) -> list[np.ndarray]:
+        streams = (swap.stream(key, one, data.table, source.replicate) for one in specs)
+        drawn = (
+            swap.draw_replicate(prepared, setting, derived).tables[0]
+            for setting, derived in zip(settings, streams, strict=True)
+        )
+        return [np.arange(data.n_records) if table.source is None else table.source for table in drawn]
+
+    return Redrawn(moved, len(specs), donors_of)
+
+
+def _but_rate(spec: ReleaseSpec) -> tuple[str, tuple[tuple[str, str], ...]]:
+    return spec.mechanism, tuple((name, text) for name, text in spec.params if name != "rate")
+
 
 _SEEDS_COMPARED = 1 << 13  # seeds of every family that are compared with the key itself
 _SEEDS_TRIED = 75  # seeds of every family with which the swap is undone: about 800 guesses
@@ -41,7 +210,7 @@ _SAME = 0.95
 def attack(source: ExportSource) -> dict[str, Any]:
     """Attack a release and return the attempts and their results, as plain values for the analyst's bundle.
 
-    An attack that succeeds is an error (:class:`~engine.bundle.refusal.AttackSucceeded`) that says what to change.
+    An attack that succeeds is an error (:class:`~engine.bundle.readers.AttackSucceeded`) that says what to change.
     """
     begin = time.monotonic()
     result: dict[str, Any] = {

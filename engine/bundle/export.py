@@ -7,15 +7,20 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any, Unpack
 
-from engine.bundle import analyst, leaks, public, streamed_analyst
-from engine.bundle.allow_list import check_files
+from engine.bundle import leaks
 from engine.bundle.attack import attack, compare_tables, name_units, told_words
-from engine.bundle.export_source import ExportOptions, ExportSource, export_source
-from engine.bundle.files import SUMS, refuse_original, sha256, write_sums
+from engine.bundle.files import refuse_original, sha256, write_sums
 from engine.bundle.folder import check_new, new_folder
-from engine.bundle.refusal import Refused
-from engine.bundle.streamed_source import StreamedSource, refuse_original_cells, streamed_source
-from engine.bundle.tiers import ALL, Tier, tiers_of
+from engine.bundle.readers import ALL, SUMS, Refused, Tier, check_files, tiers_of
+from engine.bundle.source import (
+    ExportOptions,
+    ExportSource,
+    StreamedSource,
+    export_source,
+    refuse_original_cells,
+    streamed_source,
+)
+from engine.bundle.writers import write_for_analyst, write_for_public, write_streamed_for_analyst
 from engine.common.errors import EngineError, Remedy, UsageError
 from engine.common.messages import Message, Report
 from engine.data.microdata import RawTable
@@ -49,7 +54,7 @@ def export(
     recorded choice.  ``tier`` is the reader, or ``all`` for a folder with one bundle for each.  What is released
     besides the attributes and carried columns is what the plan says (``publish.include``); an export without a public
     bundle may release more with ``include`` (weight, id).  ``tell`` gets messages on progress, notes and warnings;
-    ``options`` are those of :func:`engine.bundle.export_source.export_source`.
+    ``options`` are those of :func:`engine.bundle.source.export_source`.
 
     A public bundle needs an approved recommendation (:class:`UsageError` without).  The release is attacked before it
     or a board bundle is written, whichever others are.  One that holds what its reader must not see, whose swap an
@@ -248,7 +253,7 @@ def _write(source: ExportSource | StreamedSource, out: Path, tier: str, tiers: t
             folder = hidden / reader if tier == ALL else hidden
             folder.mkdir(exist_ok=True)
             if isinstance(source, StreamedSource):
-                digests[reader] = streamed_analyst.write(source, folder, say)
+                digests[reader] = write_streamed_for_analyst(source, folder, say)
             else:
                 digests[reader] = _WRITERS[reader](source, folder, attack_result, sums) or {}
             write_sums(folder)
@@ -291,11 +296,11 @@ def _write_copy(source: ExportSource, folder: Path, attack_result: _Attack, sums
 
 
 def _write_public(source: ExportSource, folder: Path, attack_result: _Attack, sums: _Sums) -> dict[str, str]:
-    return public.write(source, folder)
+    return write_for_public(source, folder)
 
 
 _WRITERS: dict[Tier, Callable[[ExportSource, Path, _Attack, _Sums], dict[str, str] | None]] = {
-    Tier.ANALYST: analyst.write,
+    Tier.ANALYST: write_for_analyst,
     Tier.BOARD: _write_board,
     Tier.CIRCULATING: _write_copy,
     Tier.PUBLIC: _write_public,

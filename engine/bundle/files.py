@@ -1,19 +1,27 @@
-"""The released tables as files, and the digests of files."""
+"""The released tables as files, their order and new numbers, and the digests of files.
+
+The secret of the order comes from the operating system and stays in the analyst's bundle.  The same secret gives the
+same order and the same numbers, so all tables of a release and the files that are linked to it agree.  Records stand in
+an order in which each is as likely as any other, members of a household apart from each other: since neither the order
+nor a number depends on what was swapped, nobody can read from them who moved.
+"""
 
 from __future__ import annotations
 
 import hashlib
+import secrets
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from engine.bundle.refusal import Refused
-from engine.bundle.row_order import Rows
+from engine.bundle.readers import SUMS, Refused
 from engine.common.errors import EngineError, UsageError
 from engine.common.raw_values import text_mask, texts
+from engine.common.streams import derive, generator
 from engine.common.untrusted import open_plain, read_text
 from engine.common.wording import listed
 from engine.data.io.labelled_writers import write_dta, write_sav, write_xpt
@@ -29,10 +37,60 @@ from engine.sweeps.remake import Remade, released_columns
 if TYPE_CHECKING:
     import pyarrow as pa
 
+
+SECRET_BYTES = 32
+
+
+def new_secret() -> bytes:
+    """A fresh secret of the row order: 256 bits from the operating system's secure source."""
+    return secrets.token_bytes(SECRET_BYTES)
+
+
+@dataclass(frozen=True)
+class Rows:
+    """The order of ``n_records`` records in every released table, and their new ids."""
+
+    secret: bytes
+    n_records: int
+
+    @cached_property
+    def order(self) -> np.ndarray:
+        """The original record that stands in each row of the release, shape ``(n_records,)``."""
+        return generator(derive(self.secret, "rows")).permutation(self.n_records)
+
+    @cached_property
+    def row_of(self) -> np.ndarray:
+        """The row of the release in which each original record stands, shape ``(n_records,)``."""
+        row = np.empty(self.n_records, np.int64)
+        row[self.order] = np.arange(self.n_records)
+        return row
+
+    @cached_property
+    def ids(self) -> np.ndarray:
+        """The new id of each original record: 1 to ``n_records`` in an order of its own, so that it tells nothing of
+        either order."""
+        return generator(derive(self.secret, "ids")).permutation(self.n_records).astype(np.int64) + 1
+
+    def unit_numbers(self, units: Units) -> np.ndarray:
+        """The new number of each original record's unit, the same for all its members, shape ``(n_records,)``: 1 to
+        the number of units in an order of its own."""
+        new = generator(derive(self.secret, "units")).permutation(len(units)).astype(np.int64) + 1
+        numbers: np.ndarray = new[units.of_record]
+        return numbers
+
+    def new_numbers(self, data: Microdata) -> dict[str, np.ndarray]:
+        """New numbers in place of those of the id and of the unit, by column, one per original record; of a unit of
+        several columns they stand in the first one's place."""
+        numbers = {} if data.id is None else {data.id: self.ids}
+        if data.unit is not None and data.units is not None:
+            numbers[data.unit_columns[0]] = self.unit_numbers(data.units)
+        return numbers
+
+
 FORMATS = ("csv", "parquet", "sav", "dta", "xpt")
 """The formats of a release: CSV, Parquet, SPSS, Stata and SAS transport."""
 _LABELLED = {"sav": write_sav, "dta": write_dta, "xpt": write_xpt}
-SUMS = "SHA256SUMS"
+
 
 Tables = dict[str, "dict[str, pa.Array]"]
 

@@ -3,36 +3,283 @@
 Long secrets (keys, fingerprints, paths, long names) are searched everywhere, as they are and in the encodings in which
 programs write them.  Names of fewer than eight letters could be words of the data, so they are searched only in fields
 that describe a file.
+
+A column that holds original ids or numbers of households record by record is found whatever they look like: in most
+records, or in more of them than chance explains.  So is a column of which each value goes with one of them in the same
+order, as numbers do to which something was added.  Elsewhere they are searched as words: those of eight signs and more,
+one of which is enough where it holds a letter; numbers alone, which might be any others, are found by several in one
+file.  Those with blanks or letters beyond A to Z are searched as whole fields.
+
+Secrets too short for a search of bytes (ids of candidates, rate, spec) are checked field by field.
 """
 
 from __future__ import annotations
 
 import base64
+import csv
 import getpass
+import json
 import os
 import re
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import cached_property
 from html import escape
 from json import dumps
 from pathlib import Path
+from typing import TYPE_CHECKING, Any, NoReturn
 from urllib.parse import quote
 
-from engine.bundle.byte_pairs import possible_forms
-from engine.bundle.contents import files_below
-from engine.bundle.export_source import ExportSource
-from engine.bundle.fields import check_fields
+import numpy as np
+
 from engine.bundle.manifest import RELEASE
-from engine.bundle.old_numbers import OldNumbers, old_numbers_of
-from engine.bundle.refusal import Refused
-from engine.bundle.streamed_source import StreamedSource
-from engine.bundle.tiers import Tier
-from engine.bundle.unpack import Part, parts_of
-from engine.common.os_support import hostname
-from engine.common.raw_values import texts
+from engine.bundle.readers import Refused, Tier, files_below
+from engine.bundle.source import ExportSource, StreamedSource
+from engine.bundle.unpack import Part, parts_of, possible_forms, prose
+from engine.bundle.writers import METHODS, methods_of
+from engine.common.os_support import arrow_file, hostname
+from engine.common.raw_values import numbers, texts
 from engine.common.resources import home
 from engine.common.streams import key_commitment
+from engine.data.io.writers import LABELS, labels_json
+from engine.data.microdata import RawColumn
+from engine.decision.disclosure_text import (
+    EXPOSED,
+    EXTENT,
+    exposed_shares,
+    label_in,
+    names_candidate,
+    says_extent,
+    says_rate,
+    says_share,
+)
+from engine.mechanisms import amount
+from engine.report.circulating import CIRCULATING
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+
+_LONG_NUMBER = 8
+"""The fewest signs of a number that is searched as a word."""
+_WORD = re.compile(rb"[0-9A-Za-z_.:-]{8,}")
+_BETWEEN_FIELDS = b",;\"'<>\t\r\n"
+_FEWEST = 20  # records or numbers from which agreement is no accident
+_ERRORS = 6.0  # standard errors beyond what unrelated columns agree on
+_ALIKE = 0.95
+_SEVERAL = 3  # numbers without a letter in one file, from which they are no accident
+_WHAT = {"id": "the original ids of records", "unit": "the original numbers of households"}
+
+
+@dataclass(frozen=True)
+class OldNumbers:
+    """The original numbers of one kind (``what``, in words) of an export."""
+
+    source: ExportSource
+    column: str
+    what: str
+
+    @cached_property
+    def words(self) -> frozenset[bytes]:
+        """Those that are long enough to be searched as words, and are no value of a released column."""
+        own = self.source.columns
+        long = {text for text in texts(self.source.raw.columns[self.column].values) if len(text) >= _LONG_NUMBER}
+        long -= {
+            str(number) for number in range(10 ** (_LONG_NUMBER - 1), self.source.data.n_records + 1)
+        }  # may be new ones
+        for name in own if long else ():
+            if name not in self.source.data.single_uses:
+                long -= set(texts(self.source.raw.columns[name].values))
+        return frozenset(text.encode() for text in long)
+
+    def column_with(self) -> str | None:
+        """A released column that shows them in more than half of the records that have one, or in more than chance
+        explains; if there is one."""
+        original = self.source.raw.columns[self.column]
+        code_of = {text: code for code, text in enumerate(texts(original.values))}
+        known = original.codes >= 0  # no number is shown where there is none
+        number, n_known = original.codes[known], int(known.sum())
+        for name, column in self._released():
+            shown = np.array([code_of.get(text, -1) for text in texts(column.values)] + [-1])[column.codes][known]
+            agree = shown == number
+            if 2 * np.count_nonzero(agree) > n_known or _beyond_chance(shown, number, agree):
+                return name
+        return None
+
+    def column_in_order(self) -> str | None:
+        """A released column whose values stand in the order of the numbers, each with a value of its own, up to one in
+        twenty; if there is one."""
+        original = self.source.raw.columns[self.column]
+        numbers_seen, first = np.unique(original.codes, return_index=True)
+        first = first[numbers_seen >= 0]
+        first = first[np.argsort(_ranks(original.values)[original.codes[first]])]
+        for name, column in self._released():
+            if len(first) <= _FEWEST or len(column.values) < _ALIKE * len(first):
+                continue
+            codes = column.codes[first]
+            steps = np.diff(_ranks(column.values)[codes[codes >= 0]])
+            if max(np.count_nonzero(steps > 0), np.count_nonzero(steps < 0)) > _ALIKE * (len(first) - 1):
+                return name
+        return None
+
+    def _released(self) -> Iterator[tuple[str, RawColumn]]:
+        """The released columns that are not renumbered."""
+        for name in self.source.columns:
+            if name not in self.source.data.single_uses:
+                yield name, self.source.raw.columns[name]
+
+    @cached_property
+    def _forms(self) -> tuple[re.Pattern[bytes], ...]:
+        """Their forms in a file: words, and fields of the signs that those which are no words hold."""
+        others = [word for word in self.words if not _WORD.fullmatch(word)]
+        signs = {sign for word in others for sign in word} - set(_BETWEEN_FIELDS)
+        forms = [_WORD] if len(others) < len(self.words) else []
+        if signs:
+            forms.append(re.compile(b"[" + b"".join(re.escape(bytes([sign])) for sign in sorted(signs)) + b"]{8,}"))
+        return tuple(forms)
+
+    def found_in(self, content: bytes) -> bool:
+        """Return whether a piece of a file holds some of them as words or fields."""
+        found = {word for form in self._forms for word in form.findall(content)} & self.words
+        return len(found) >= _SEVERAL or any(not word.isdigit() for word in found)
+
+
+def _beyond_chance(shown: np.ndarray, number: np.ndarray, agree: np.ndarray) -> bool:
+    """Return whether two columns of numbers agree in more records than unrelated ones with their values would, and not
+    by a few of their values alone."""
+    n = np.count_nonzero(agree)
+    if n < _FEWEST or len(np.unique(number[agree])) < _FEWEST:
+        return False
+    known = shown[shown >= 0]
+    size = int(max(number.max(), known.max())) + 1
+    of_number, of_shown = np.bincount(number, minlength=size), np.bincount(known, minlength=size)
+    expected = float(of_number @ of_shown) / len(number)
+    return bool(n > expected + _ERRORS * (expected + 1) ** 0.5)
+
+
+def _ranks(values: pa.Array) -> np.ndarray:
+    """The rank of each value: of numbers as such, else of their texts."""
+    as_numbers = numbers(values)
+    order = np.argsort(np.array(texts(values)) if np.isnan(as_numbers).any() else as_numbers, kind="stable")
+    rank = np.empty(len(order), np.int64)
+    rank[order] = np.arange(len(order))
+    return rank
+
+
+def old_numbers_of(source: ExportSource) -> tuple[OldNumbers, ...]:
+    """The original ids and numbers of households of an export."""
+    data = source.data
+    # of a number that several columns make together, a part that many households share names none of them
+    return tuple(
+        OldNumbers(source, column, _WHAT[use])
+        for column, use in data.single_uses.items()
+        if use in _WHAT
+        if data.units is None or column not in data.unit_columns or 2 * source.raw.n_values(column) > len(data.units)
+    )
+
+
+_FREE_TEXTS = re.compile(
+    r"cover\..*|design\.(design|geography)|threat\.(intruder|harm|public_files\..*)|recommendation\.why|publish\..*"
+    r"|checks\.\d+\.name|utility\.coefficients\.\d+\.analysis"
+)
+"""Fields of a circulating copy with texts that people write, in which a rate may stand by mistake."""
+
+
+def check_fields(folder: Path, tier: Tier, source: ExportSource | StreamedSource) -> None:
+    """Refuse (:class:`Refused`) fields of a bundle of ``source`` that a tier's reader must not see."""
+    if tier is Tier.ANALYST:  # sees every field
+        return
+    assert isinstance(source, ExportSource), "of streamed records the analyst's bundle alone is made"
+    match tier:
+        case Tier.PUBLIC:
+            _check_public(folder, source)
+        case Tier.BOARD:
+            _check_ids(folder, tier, source)
+        case Tier.CIRCULATING:
+            _check_ids(folder, tier, source)
+            _check_copy(folder, source)
+
+
+def _refuse(tier: Tier, where: str, what: str) -> NoReturn:
+    raise Refused(f"the {tier} bundle was refused: '{where}' holds {what}; nothing was written", f"{tier}: {what}")
+
+
+def _check_public(folder: Path, source: ExportSource) -> None:
+    from pyarrow import parquet
+
+    released = list(source.columns)
+    for path in sorted(folder.iterdir()):
+        if path.suffix == ".csv":
+            with path.open(encoding="utf-8", newline="") as file:
+                columns = next(csv.reader(file))
+        elif path.suffix == ".parquet":
+            schema = parquet.read_schema(arrow_file(path))
+            columns = schema.names
+        else:
+            continue
+        if columns != released:
+            unknown = next((name for name in columns if name not in released), "an order of its own")
+            _refuse(Tier.PUBLIC, path.name, f"a column that is not released ({unknown})")
+        if path.suffix == ".parquet":
+            labels = {LABELS.encode(): text.encode()} if (text := labels_json(released, source.labels)) else {}
+            if (schema.metadata or {}) != labels or any(field.metadata for field in schema):
+                _refuse(Tier.PUBLIC, path.name, "a description beside its columns")
+    text = (folder / METHODS).read_text(encoding="utf-8")
+    if text != methods_of(source) + "\n":
+        _refuse(Tier.PUBLIC, METHODS, "other words than those on the methods")
+    publish = source.study.plan.publish
+    for text in (publish.title, publish.wording, publish.rate_range):
+        _check_text(Tier.PUBLIC, METHODS, text, source)
+
+
+def _check_copy(folder: Path, source: ExportSource) -> None:
+    """Refuse a circulating copy with a text by hand that tells the rate, or with the share of records changed."""
+    copy = json.loads((folder / CIRCULATING).read_text(encoding="utf-8"))
+    share_changed = float(source.remade.changed.mean())
+    is_long = len(str(share_changed).rstrip("0")) >= 8  # as a short decimal it could be any other figure
+    for where, value in _leaves(copy):
+        if isinstance(value, str) and _FREE_TEXTS.fullmatch(where):
+            _check_text(Tier.CIRCULATING, f"{CIRCULATING}: {where}", value, source)
+        if is_long and isinstance(value, float) and value == share_changed:
+            _refuse(Tier.CIRCULATING, f"{CIRCULATING}: {where}", EXTENT)
+
+
+def _leaves(value: Any, where: str = "") -> Iterator[tuple[str, Any]]:
+    if isinstance(value, dict):
+        for name, inner in value.items():
+            yield from _leaves(inner, f"{where}.{name}" if where else name)
+    elif isinstance(value, list):
+        for index, inner in enumerate(value):
+            yield from _leaves(inner, f"{where}.{index}")
+    else:
+        yield where, value
+
+
+def _check_ids(folder: Path, tier: Tier, source: ExportSource) -> None:
+    """Refuse a candidate's id: readers of board papers know letters."""
+    for where, text in prose(folder, files_below(folder)):
+        if label_in(source.study, text):
+            _refuse(tier, where, "the id of a candidate")
+
+
+def _check_text(tier: Tier, where: str, text: str, source: ExportSource) -> None:
+    """Refuse words that name a candidate, the rate, or what gives it."""
+    if disclosed := names_candidate(source.study, text):
+        _refuse(tier, where, disclosed)
+    if says_rate(text, amount(source.scenario.spec).share):
+        _refuse(tier, where, "the rate")
+    if says_extent(text, int(source.remade.changed.sum()), source.data.n_records):
+        _refuse(tier, where, EXTENT)
+    if any(says_share(text, share) for share in _exposed_shares(source)):
+        _refuse(tier, where, EXPOSED)
+
+
+def _exposed_shares(source: ExportSource) -> list[float]:
+    """Eq. 6 of the release as a share: of the run itself, and the recorded one of its candidate."""
+    calls = [str(call) for call in source.study.measures if call.measure.of_unaltered]
+    return [source.remade.figures[name] for name in calls] + exposed_shares(source.study, source.scenario)
+
 
 Source = ExportSource | StreamedSource
 """The source of an export."""

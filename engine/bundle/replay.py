@@ -8,14 +8,21 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from engine.bundle.chosen_run import CLOSE
-from engine.bundle.contents import why_unopened
-from engine.bundle.files import Tables, labels_of, sha256, tables_of, write_tables
+from engine.bundle.files import Rows, Tables, labels_of, sha256, tables_of, write_tables
 from engine.bundle.folder import new_folder, scratch_folder
-from engine.bundle.integrity import analyst_in, read_intact
-from engine.bundle.manifest import BUCKETS, INTERNAL, RELEASE, made_with, read_manifest
-from engine.bundle.provenance import LOG, read_log
-from engine.bundle.row_order import Rows
+from engine.bundle.manifest import (
+    BUCKETS,
+    INTERNAL,
+    LOG,
+    RELEASE,
+    analyst_in,
+    made_with,
+    read_intact,
+    read_log,
+    read_manifest,
+)
+from engine.bundle.readers import why_unopened
+from engine.bundle.source import CLOSE
 from engine.bundle.streamed_release import write_streamed
 from engine.common.errors import Remedy, UsageError
 from engine.common.untrusted import is_plain

@@ -1,33 +1,302 @@
 """Write the release of data that are read by streaming: a second pass, an external shuffle, files, and reading them
-back."""
+back.
+
+Which records take part in the pairs is dealt while they come by (:mod:`engine.mechanisms.dealing`), so that memory
+follows the pairs and the distinct raw rows.  These tell what each partner shows; of columns that were counted by
+intervals a pass between the two notes it.
+"""
 
 from __future__ import annotations
 
 import shutil
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from engine.bundle.external_shuffle import ExternalShuffle, buckets_for
 from engine.bundle.files import sha256
-from engine.bundle.second_pass import SecondPass
+from engine.bundle.source import coded_names, released_names
 from engine.common.errors import EngineError
 from engine.common.messages import Message, Report
+from engine.common.os_support import arrow_file
+from engine.common.raw_values import as_text, smallest
+from engine.common.streams import derive, generator
+from engine.data.cell_lookup import CellLookup
+from engine.data.io.arrow_columns import plain_values
 from engine.data.io.stream import open_stream
 from engine.data.io.writers import ROW_GROUP, csv_file, parquet_file
 from engine.data.labels import NO_LABELS, ColumnLabels
 from engine.data.table import ContingencyTable
+from engine.mechanisms.dealing import deal_rows
 from engine.plan.coding import code, tabulate
 from engine.plan.types import DataPlan, Plan
 from engine.sweeps.remake import RemadeCells
 
 if TYPE_CHECKING:
     import pyarrow as pa
+
+
+_SHOWN = 1e-3  # share of records of which a column shows the id; of unrelated numbers far fewer agree
+_FEWEST = 20
+_IN_ORDER = 0.95
+
+
+@dataclass
+class _Seen:
+    known: int = 0
+    equal: int = 0
+    steps: int = 0
+    alike: int = 0
+    reverse: int = 0
+
+
+@dataclass
+class IdWatch:
+    """Counts of agreement between original ids and other columns, by the name of the column."""
+
+    _columns: dict[str, _Seen] = field(default_factory=dict)
+
+    def compare(self, ids: pa.Array, columns: Mapping[str, pa.Array]) -> None:
+        """Compare the ids of some records, in file order, with other columns of theirs."""
+        import pyarrow.compute as pc
+
+        texts, rises, falls = as_text(ids), _steps(ids, pc.greater), _steps(ids, pc.less)
+        for name, values in columns.items():
+            seen = self._columns.setdefault(name, _Seen())
+            equal = pc.equal(texts, as_text(values))
+            seen.known += len(equal) - equal.null_count
+            seen.equal += _count(equal)
+            up, down = _steps(values, pc.greater), _steps(values, pc.less)
+            seen.steps += len(up) - up.null_count
+            seen.alike += _count(pc.and_(rises, up)) + _count(pc.and_(falls, down))
+            seen.reverse += _count(pc.and_(rises, down)) + _count(pc.and_(falls, up))
+
+    def found(self) -> tuple[str, str] | None:
+        """A column that shows the original ids, or stands in their order from record to record, and which of the two
+        in words; None where no column does."""
+        for name, seen in self._columns.items():
+            if seen.equal >= max(_FEWEST, _SHOWN * seen.known):
+                return name, "the original ids of records"
+            if seen.steps > _FEWEST and max(seen.alike, seen.reverse) > _IN_ORDER * seen.steps:
+                return name, "values in the order of the original ids of records"
+        return None
+
+
+def _steps(values: pa.Array, compare: object) -> pa.Array:
+    """Return whether each record compares so with the one before it; null where one of them is."""
+    import pyarrow as pa
+
+    if pa.types.is_float16(values.type):  # which Arrow does not compare
+        values = values.cast(pa.float32())
+    result: pa.Array = compare(values.slice(1), values.slice(0, max(0, len(values) - 1)))  # type: ignore[operator]
+    return result
+
+
+def _count(truths: pa.Array) -> int:
+    import pyarrow.compute as pc
+
+    return int(pc.sum(truths).as_py() or 0)
+
+
+MOST_BUCKETS = 128
+"""The most buckets: their files are open at the same time, and some systems allow a process 256."""
+_BUCKET_BYTES = 1 << 26
+_BLOCK = 1 << 16  # rows whose buckets are drawn together; part of the order
+
+
+def buckets_for(n_rows: int, row_bytes: int) -> int:
+    """The number of buckets for so many rows of so many bytes: 1 to :data:`MOST_BUCKETS`, of 64 MB where that is
+    enough."""
+    return min(MOST_BUCKETS, 1 + n_rows * row_bytes // _BUCKET_BYTES)
+
+
+class ExternalShuffle:
+    """Rows in a uniformly random order that follows from a secret, in memory of one bucket.
+
+    Each row goes to one of ``B`` buckets on disk, drawn uniformly and independently of everything else; at the end
+    every bucket is read, put in a uniformly random order, and the buckets follow each other.
+
+    Each of the ``N!`` orders of ``N`` rows is equally likely.  Take one order of the rows and sizes of buckets
+    ``k_1 + ... + k_B = N``.  The rows come out in this order with buckets of these sizes just where the first ``k_1``
+    of them went to the first bucket, the next ``k_2`` to the second, and so on, which has the chance ``B ** -N``; and
+    where each bucket was put in the one order that is asked, which has the chance ``1 / (k_1! ... k_B!)``.  Neither
+    depends on the order that was taken, and so neither does their sum over all sizes.
+
+    Numbers of buckets are drawn in blocks of rows, so that the order follows from the secret, the rows and the number
+    of buckets alone, and not from the batches in which the rows come.
+
+    ``folder`` is an existing private folder for the buckets, which its owner removes.  :meth:`add` all rows, of one
+    schema without dictionary-coded columns, then go once through :meth:`shuffled`.
+    """
+
+    def __init__(self, folder: Path, secret: bytes, n_buckets: int) -> None:
+        if not 1 <= n_buckets <= MOST_BUCKETS:
+            raise ValueError(f"{n_buckets} buckets, must be 1 to {MOST_BUCKETS}")
+        self._secret = secret
+        self._paths = [folder / f"{bucket}.rows" for bucket in range(n_buckets)]
+        self._files: list[Any] = []
+        self._writers: list[Any] = []
+        self._n_rows = 0
+        self._block = np.empty(0, np.uint8)
+
+    def __len__(self) -> int:
+        """The number of buckets."""
+        return len(self._paths)
+
+    @property
+    def n_rows(self) -> int:
+        """The number of rows that were added."""
+        return self._n_rows
+
+    def add(self, rows: pa.RecordBatch) -> None:
+        """Take the next rows."""
+        import pyarrow as pa
+        from pyarrow import ipc
+
+        if not self._n_rows:
+            self._files = [arrow_file(path, "wb") for path in self._paths]
+            self._writers = [ipc.new_stream(file, rows.schema) for file in self._files]
+        bucket = self._buckets(rows.num_rows)
+        order = np.argsort(bucket, kind="stable")
+        partitioned, first = rows.take(pa.array(order)), 0
+        for number, size in enumerate(np.bincount(bucket, minlength=len(self._paths)).tolist()):
+            if size:
+                self._writers[number].write_batch(partitioned.slice(first, size))
+            first += size
+
+    def shuffled(self) -> Iterator[pa.Table]:
+        """The rows in their new order, a bucket at a time, whose file is removed."""
+        import pyarrow as pa
+        from pyarrow import ipc
+
+        self.close()
+        for number, path in enumerate(self._paths if self._n_rows else ()):
+            with arrow_file(path) as file, ipc.open_stream(file) as stored:
+                rows = stored.read_all().combine_chunks()
+            path.unlink()
+            order = generator(derive(self._secret, "rows in a bucket", (number,))).permutation(rows.num_rows)
+            if rows.num_rows:
+                yield rows.take(pa.array(order))
+
+    def close(self) -> None:
+        """Close the files of the buckets, all of them even where a full disk makes one fail: some systems keep a file
+        that is open."""
+        with ExitStack() as closing:
+            for file in (*self._files, *self._writers):  # writers are closed first
+                closing.callback(file.close)
+            self._files, self._writers = [], []
+
+    def _buckets(self, n_rows: int) -> np.ndarray:
+        """The bucket of each of the next rows."""
+        parts, needed = [], n_rows
+        while needed:
+            if not len(self._block):
+                rng = generator(derive(self._secret, "bucket of a row", (self._n_rows // _BLOCK,)))
+                self._block = rng.integers(0, len(self._paths), _BLOCK, dtype=np.uint8)
+            part, self._block = self._block[:needed], self._block[needed:]
+            parts.append(part)
+            needed -= len(part)
+            self._n_rows += len(part)
+        return np.concatenate(parts) if parts else np.empty(0, np.uint8)
+
+
+class SecondPass:
+    """The released records of one realisation, and after :meth:`rows` was gone through their pairs.
+
+    ``names`` are the released columns in file order.  ``pairs`` are the two original records of each pair, counted from
+    0 in file order, shape ``(pairs, 2)``; ``ids`` has compared the original ids, where there are some, with the columns
+    that stay with their records.
+    """
+
+    def __init__(self, remade: RemadeCells, include: tuple[str, ...]) -> None:
+        data, streamed = remade.data, remade.data.raw.streamed
+        assert streamed is not None and data.streamed is not None, "the records are in memory"
+        self._stream, self._lookup = streamed.stream, CellLookup(data)
+        self._deal = deal_rows(remade.derived, remade.pairs, data.streamed.cell_of_row, streamed.counts)
+        attributes = [data.domain.attributes[j] for j in remade.swapped]
+        columns = [*dict.fromkeys(name for attribute in attributes for name in attribute.columns)]
+        rows = streamed.rows.columns
+        self._unknown = [name for name in columns if name in streamed.representatives]
+        self._shown = {
+            name: rows[name].codes[self._deal.cell_of_place] for name in columns if name not in self._unknown
+        }
+        self._values: dict[str, pa.Array] = {name: data.raw.columns[name].values for name in coded_names(data)}
+        self._id = data.id
+        self.names = released_names(data, include)
+        self._carried = [name for name in self.names if name not in self._values and name != data.id]
+        # half the memory, where records are few enough
+        self.pairs = np.empty((len(remade.pairs), 2), np.uint32 if data.n_records <= 1 << 32 else np.int64)
+        self.ids = IdWatch()
+
+    @property
+    def row_bytes(self) -> int:
+        """About how many bytes the row of a record takes: codes, and of a carried column a word."""
+        coded = [name for name in self.names if name in self._values]
+        sizes = [smallest(np.zeros(0, np.int32), len(self._values[name])).itemsize for name in coded]
+        return sum(sizes) + 16 * len(self._carried)
+
+    def rows(self) -> Iterator[pa.RecordBatch]:
+        """The records in the file order of the original, batch after batch: codes (-1: null) of attributes' columns,
+        and carried ones as they are; no column of new ids."""
+        import pyarrow as pa
+
+        if self._unknown:
+            self._collect()
+        self._deal.restart()
+        begun, record_of_place = 0, self.pairs.reshape(-1)
+        plain = [*self._carried, *([] if self._id is None else [self._id])]
+        for batch in self._stream.batches(self._lookup.columns, plain, known=self._lookup.values):
+            places = self._deal.places(self._lookup.rows_of(batch))
+            paired = np.flatnonzero(places >= 0)
+            place = places[paired]
+            record_of_place[place] = begun + paired
+            begun += batch.n_records
+            carried = {name: plain_values(batch.plain[name]) for name in self._carried}
+            if self._id is not None:
+                self.ids.compare(plain_values(batch.plain[self._id]), carried)
+            columns = {}
+            for name in self.names:
+                if name in self._values:
+                    codes = batch.coded[name].codes
+                    if name in self._shown:
+                        codes[paired] = self._shown[name][place ^ 1]
+                    columns[name] = pa.array(smallest(codes, len(self._values[name])))
+                elif name in carried:
+                    columns[name] = carried[name]
+            yield pa.RecordBatch.from_pydict(columns)
+        self._deal.check_complete()
+
+    def _collect(self) -> None:
+        """Note the values at all places, in a pass of its own, of columns of which the first pass counted intervals."""
+        self._shown |= {name: np.empty(self.pairs.size, np.int32) for name in self._unknown}
+        self._deal.restart()
+        for batch in self._stream.batches(self._lookup.columns, known=self._lookup.values):
+            places = self._deal.places(self._lookup.rows_of(batch))
+            paired = np.flatnonzero(places >= 0)
+            for name in self._unknown:
+                self._shown[name][places[paired]] = batch.coded[name].codes[paired]
+        self._deal.check_complete()
+
+    def columns(self, rows: pa.Table, first: int) -> dict[str, pa.Array]:
+        """Some rows in their released order as released columns, ``first`` being the number of those before them."""
+        import pyarrow as pa
+
+        columns = {}
+        for name in self.names:
+            if name in self._values:
+                codes = rows[name].combine_chunks().to_numpy(zero_copy_only=False)
+                indices = pa.array(codes.astype(np.int32), mask=codes < 0)
+                columns[name] = pa.DictionaryArray.from_arrays(indices, self._values[name])
+            elif name in self._carried:
+                columns[name] = rows[name].combine_chunks()
+            else:
+                columns[name] = pa.array(np.arange(first + 1, first + rows.num_rows + 1))
+        return columns
+
 
 _LINES = 1 << 18  # records turned into lines of CSV at a time
 _Write = Callable[["Sequence[pa.Array]"], None]

@@ -8,10 +8,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from engine.bundle.allow_list import bundles_in
-from engine.bundle.manifest import read_manifest
-from engine.bundle.provenance import read_log
-from engine.bundle.tiers import Tier
+from engine.bundle.manifest import read_log, read_manifest
+from engine.bundle.readers import Tier, bundles_in
 from engine.common.errors import EngineError, UsageError
 from engine.decision.states import decision_status
 from engine.plan import Plan, plan_from_toml, read_plan

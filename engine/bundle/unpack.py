@@ -1,4 +1,6 @@
-"""Unpack the contents of a file, since a search of its bytes misses what is compressed or encoded."""
+"""Look into any file of a bundle within bounds: what is packed or encoded in it, and whether it has the format that its
+name says.
+"""
 
 from __future__ import annotations
 
@@ -7,27 +9,210 @@ import binascii
 import gzip
 import io
 import re
+import tomllib
 import zipfile
 import zlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from html import unescape
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, BinaryIO
+from typing import IO, TYPE_CHECKING, Any, BinaryIO
+from xml.parsers import expat
+from xml.parsers.expat import ExpatError
 
 import numpy as np
 
-from engine.bundle.byte_pairs import pairs_in
-from engine.bundle.parquet_pages import DamagedPage, unpacked_size
 from engine.common.errors import EngineError
 from engine.common.os_support import arrow_file
 from engine.common.raw_values import as_text, texts
-from engine.common.untrusted import in_words, open_plain, read_plain
+from engine.common.untrusted import MOST_ENTRIES, in_words, open_plain, read_json, read_plain, read_text
 from engine.data.io.readers import read_table
 
 if TYPE_CHECKING:
     import pyarrow as pa
+    from pyarrow.parquet import ColumnChunkMetaData, FileMetaData
+
+
+_CHUNK_OF_PAIRS = 1 << 20  # bytes at a time: a large file needs no memory of its size
+_DISTANCES = (1, 2)  # neighbours, and neighbours in UTF-16, half of whose bytes are zero
+
+
+def pairs_in(content: bytes) -> np.ndarray:
+    """Return whether ``content`` holds each pair of bytes: 65,536 truth values for neighbours, as many for pairs with
+    one byte between them, each at 256 times the first byte plus the second, and a last one that is always true."""
+    present = np.zeros((len(_DISTANCES) << 16) + 1, bool)
+    present[-1] = True
+    for start in range(0, len(content), _CHUNK_OF_PAIRS):
+        present[_pair_indices(content[start : start + _CHUNK_OF_PAIRS + max(_DISTANCES)])] = True
+    return present
+
+
+def possible_forms(forms: tuple[bytes, ...], pairs: np.ndarray) -> list[bytes]:
+    """The ``forms`` that a content with these ``pairs`` (see :func:`pairs_in`) may hold; it holds no other."""
+    if not forms:
+        return []
+    indices, starts = _indices_of_forms(forms)
+    is_possible = np.logical_and.reduceat(pairs[indices], starts)
+    return [form for form, possible in zip(forms, is_possible, strict=True) if possible]
+
+
+@lru_cache(maxsize=1024)
+def _indices_of_forms(forms: tuple[bytes, ...]) -> tuple[np.ndarray, np.ndarray]:
+    """The indices of the pairs of all forms, one form after the other, and where those of each begin; every form has at
+    least the last index, which is always true."""
+    indices = [np.append(_pair_indices(form), -1) for form in forms]
+    return np.concatenate(indices), np.cumsum([0, *(len(of_form) for of_form in indices[:-1])])
+
+
+def _pair_indices(content: bytes) -> np.ndarray:
+    codes = np.frombuffer(content, np.uint8).astype(np.int32)
+    pairs = [(codes[:-distance] << 8 | codes[distance:]) + (i << 16) for i, distance in enumerate(_DISTANCES)]
+    return np.concatenate(pairs)
+
+
+_WIDEST = 16  # bytes of a value of fixed width: a decimal figure's
+_MOST_PAGES = 1 << 18
+_ENCODINGS = (0, 2, 3, 8)  # plain, runs and dictionaries; others say by themselves how much memory they need
+_TRUE, _FALSE, _BYTE, _I16, _I32, _I64, _DOUBLE, _BINARY, _STRUCT = (1, 2, 3, 4, 5, 6, 7, 8, 12)
+_DEEPEST_STRUCT = 4
+_DATA, _DICTIONARY, _DATA_2 = 0, 2, 3  # kinds of pages
+_HEADERS = {_DATA: (5, 2), _DICTIONARY: (7, 2), _DATA_2: (8, 4)}  # fields: the header of a kind, its encoding therein
+
+
+class DamagedPage(ValueError):
+    """A page is of no kind that this program writes."""
+
+
+def unpacked_size(file: IO[bytes], footer: FileMetaData) -> int:
+    """The sum of the unpacked sizes, in bytes, that the pages of a Parquet file state."""
+    import pyarrow as pa
+
+    schema = footer.schema
+    for kind in schema.to_arrow_schema().types:
+        if pa.types.is_nested(kind) or isinstance(kind, pa.BaseExtensionType):
+            raise DamagedPage("a column of lists, or of values of no plain kind")
+    for j in range(footer.num_columns):
+        column = schema.column(j)
+        if column.physical_type == "FIXED_LEN_BYTE_ARRAY" and column.length > _WIDEST:
+            raise DamagedPage("a column of wide values")
+    total = n_pages = 0
+    for g in range(footer.num_row_groups):
+        group = footer.row_group(g)
+        for j in range(footer.num_columns):
+            for size in _sizes(file, group.column(j)):
+                total, n_pages = total + size, n_pages + 1
+                if n_pages > _MOST_PAGES:
+                    raise DamagedPage("more pages than any table has")
+    return total
+
+
+def _sizes(file: IO[bytes], chunk: ColumnChunkMetaData) -> Iterator[int]:
+    """The unpacked size of each page of a column chunk, up to the page with the last of its values."""
+    start, n_unread = chunk.data_page_offset, chunk.num_values
+    if chunk.dictionary_page_offset:
+        start = min(start, chunk.dictionary_page_offset)
+    file.seek(start)
+    while n_unread > 0:
+        page = _struct(file)
+        kind, unpacked, packed = (_size(page, i) for i in (1, 2, 3))
+        if kind in _HEADERS:
+            field, encoding = _HEADERS[kind]
+            header = page.get((field, _STRUCT), {})
+            n_values = _size(header, 1)
+            if _size(header, encoding) not in _ENCODINGS or (kind == _DICTIONARY and n_values > unpacked):
+                raise DamagedPage("a page that says itself how much memory it needs")
+            n_unread -= n_values if kind != _DICTIONARY else 0
+        file.seek(packed, 1)
+        yield unpacked
+
+
+def _size(fields: dict[tuple[int, int], Any], number: int) -> int:
+    size: int = fields.get((number, _I32), -1)
+    if not 0 <= size < 1 << 31:
+        raise DamagedPage("a page without sizes")
+    return size
+
+
+def _struct(file: IO[bytes], depth: int = 0) -> dict[tuple[int, int], Any]:
+    """The integers and structs in a struct, by the number and the kind of their fields."""
+    fields: dict[tuple[int, int], Any] = {}
+    number = 0
+    while head := _byte(file):
+        kind = head & 15
+        number = number + (head >> 4) if head >> 4 else _zigzag(file)
+        if kind in (_I16, _I32, _I64):
+            fields[number, kind] = _zigzag(file)
+        elif kind == _STRUCT and depth < _DEEPEST_STRUCT:
+            fields[number, kind] = _struct(file, depth + 1)
+        elif kind in (_BYTE, _DOUBLE, _BINARY):
+            file.seek({_BYTE: 1, _DOUBLE: 8}.get(kind) or _varint(file), 1)
+        elif kind not in (_TRUE, _FALSE):
+            raise DamagedPage("a page with fields of no known kind")
+    return fields
+
+
+def _byte(file: IO[bytes]) -> int:
+    content = file.read(1)
+    if not content:
+        raise DamagedPage("a page beyond the end")
+    return content[0]
+
+
+def _varint(file: IO[bytes]) -> int:
+    value = 0
+    for shift in range(0, 70, 7):
+        byte = _byte(file)
+        value |= (byte & 127) << shift
+        if byte < 128:
+            return value
+    raise DamagedPage("a number without end")
+
+
+def _zigzag(file: IO[bytes]) -> int:
+    value = _varint(file)
+    return (value >> 1) ^ -(value & 1)
+
+
+_LONGEST = 1_000_000  # bytes of a tag, or of a text: expat hands over a tag's attributes only when it has read them all
+
+
+def read_elements(path: Path, on_element: Callable[[str, dict[str, str]], None]) -> None:
+    """Call ``on_element`` with the name (its namespace, a space, its own) and the attributes of every element.
+
+    Declarations of a document's type are refused: a codebook has none, and they can define texts that unfold without
+    end.  More elements and attributes than a file of a bundle has, and longer tags, are refused too.  A file that is no
+    XML is an ``ExpatError``.
+    """
+    n_entries = 0
+
+    def refuse(*_: Any) -> None:
+        raise EngineError(f"'{path.name}' declares a type of document, as no codebook of a bundle does")
+
+    def counted(name: str, attributes: dict[str, str]) -> None:
+        nonlocal n_entries
+        n_entries += 1 + len(attributes)
+        if n_entries > MOST_ENTRIES:
+            raise EngineError(f"'{path.name}' holds more than {MOST_ENTRIES:,} elements and attributes")
+        on_element(name, attributes)
+
+    content = read_plain(path)
+    _refuse_long_tags(path, content)
+    parser = expat.ParserCreate(namespace_separator=" ")
+    parser.StartDoctypeDeclHandler = refuse
+    parser.StartElementHandler = counted
+    parser.Parse(content, True)
+
+
+def _refuse_long_tags(path: Path, content: bytes) -> None:
+    """Refuse two signs ``<`` that are far apart: no tag or text holds one, so each ends before the next."""
+    start = 0
+    while len(content) - start > _LONGEST:
+        after = content.rfind(b"<", start, start + _LONGEST) + 1
+        if not after:
+            raise EngineError(f"'{path.name}' holds a tag or a text of more than {_LONGEST:,} bytes")
+        start = after
+
 
 _DEEPEST = 6
 _UNPACKED, _TIMES = 1 << 25, 4
@@ -55,7 +240,7 @@ class Part:
 
     @cached_property
     def pairs(self) -> np.ndarray:
-        """The pairs of bytes that stand in it (see :func:`engine.bundle.byte_pairs.pairs_in`)."""
+        """The pairs of bytes that stand in it (see :func:`engine.bundle.unpack.pairs_in`)."""
         return pairs_in(self.content)
 
 
@@ -326,3 +511,104 @@ def plain_text(part: Part) -> str:
     except UnicodeDecodeError:
         return ""
     return unescape(_TAG.sub(" ", text)) if "<" in text[:4096] else text
+
+
+_DAMAGED = "cannot be opened as what it is"
+_TAIL = 1024
+_SIGNATURES = {".sav": b"$FL2", ".dta": b"<stata_dta>", ".xpt": b"HEADER RECORD*******LIBRARY HEADER RECORD"}
+_PIECE = 1 << 20
+
+
+def fault(path: Path) -> str:
+    """The reason why a file does not have the format of its ending; empty where it does.
+
+    Archives are unpacked and their check sums compared, and structured texts are read.  Of a data file the beginning
+    and the end are checked, and any other file must be text.
+    """
+    try:
+        return "" if _FORMAT_CHECKS.get(path.suffix.lower(), _is_text)(path) else _DAMAGED
+    except TooLarge as error:
+        return error.why
+    except (EngineError, OSError, ValueError, RecursionError, zipfile.BadZipFile, zlib.error, ExpatError):
+        return _DAMAGED
+    except (RuntimeError, NotImplementedError, EOFError):  # what archives of unknown kinds raise
+        return _DAMAGED
+
+
+def _is_office(path: Path) -> bool:
+    with open_plain(path) as file, Archive(file) as archive:
+        budget = Budget(path.name, file.seek(0, 2))
+        for info in archive.infolist():
+            with archive.open(info) as part:
+                while chunk := part.read(_PIECE):
+                    budget.take(len(chunk))
+        return "[Content_Types].xml" in archive.namelist()
+
+
+def _is_pdf(path: Path) -> bool:
+    head, tail = _ends(path)
+    return head.startswith(b"%PDF-") and b"startxref" in tail and tail.rstrip().endswith(b"%%EOF")
+
+
+def _is_parquet(path: Path) -> bool:
+    from pyarrow import ArrowException
+
+    try:
+        check_parquet(path)
+    except ArrowException:
+        return False
+    return True
+
+
+def _is_labelled(path: Path) -> bool:
+    return _ends(path)[0].startswith(_SIGNATURES[path.suffix.lower()])
+
+
+def _is_json(path: Path) -> bool:
+    read_json(path)
+    return True
+
+
+def _is_toml(path: Path) -> bool:
+    return bool(tomllib.loads(read_text(path)))
+
+
+def _is_xml(path: Path) -> bool:
+    read_elements(path, lambda name, attributes: None)
+    return True
+
+
+def _is_html(path: Path) -> bool:
+    head, tail = _ends(path)
+    return head.lower().startswith(b"<!doctype html") and tail.rstrip().lower().endswith(b"</html>") and _is_text(path)
+
+
+def _is_text(path: Path) -> bool:
+    """Return whether a file is not empty and holds no NUL."""
+    size = 0
+    with open_plain(path) as file:
+        while chunk := file.read(_PIECE):
+            if b"\0" in chunk:
+                return False
+            size += len(chunk)
+    return size > 0
+
+
+def _ends(path: Path) -> tuple[bytes, bytes]:
+    """The first and the last bytes of a file."""
+    with open_plain(path) as file:
+        head = file.read(_TAIL)
+        file.seek(max(0, file.seek(0, 2) - _TAIL))
+        return head, file.read()
+
+
+_FORMAT_CHECKS: dict[str, Callable[[Path], bool]] = {
+    **dict.fromkeys((".docx", ".xlsx", ".pptx"), _is_office),
+    **dict.fromkeys(_SIGNATURES, _is_labelled),
+    ".pdf": _is_pdf,
+    ".parquet": _is_parquet,
+    ".json": _is_json,
+    ".toml": _is_toml,
+    ".xml": _is_xml,
+    ".html": _is_html,
+}

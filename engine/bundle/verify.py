@@ -12,18 +12,12 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from engine.bundle.allow_list import bundles_in, contents_of, is_folder
-from engine.bundle.contents import Contents, why_unopened
-from engine.bundle.file_validity import fault
-from engine.bundle.files import SUMS, read_sums, sha256
-from engine.bundle.integrity import changed_internal_files
+from engine.bundle.files import read_sums, sha256
 from engine.bundle.leaks import local_names
-from engine.bundle.manifest import RELEASE, read_manifest
-from engine.bundle.provenance import compare, read_log
-from engine.bundle.public import METHODS
-from engine.bundle.tiers import ALL, TIERS, Tier
-from engine.bundle.unpack import parts_of, prose
-from engine.bundle.xml_names import read_elements
+from engine.bundle.manifest import RELEASE, changed_internal_files, compare, read_log, read_manifest
+from engine.bundle.readers import ALL, SUMS, TIERS, Contents, Tier, bundles_in, contents_of, is_folder, why_unopened
+from engine.bundle.unpack import fault, parts_of, prose, read_elements
+from engine.bundle.writers import METHODS
 from engine.common.errors import EngineError, UsageError
 from engine.common.os_support import arrow_file
 from engine.common.untrusted import is_plain, open_plain, read_text, spelt

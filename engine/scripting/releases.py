@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from engine.bundle.chosen_run import check_figures
-from engine.bundle.row_order import Rows, new_secret
+from engine.bundle.files import Rows, new_secret
+from engine.bundle.source import check_figures
 from engine.common.errors import EngineError, UsageError
 from engine.frontier.risk_utility_map import RiskUtilityMap, check_realisation
 from engine.plan.coding import code

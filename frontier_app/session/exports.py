@@ -10,8 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-from engine.bundle.allow_list import bundles_in
-from engine.bundle.tiers import Tier
+from engine.bundle.readers import Tier, bundles_in
 from engine.common.errors import EngineError
 from engine.common.messages import Message, read_messages
 from engine.common.os_support import aside

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import streamlit as st
 
-from engine.bundle.refusal import Attack
+from engine.bundle.readers import Attack
 from engine.common.errors import EngineError
 from engine.common.messages import Message
 from engine.common.wording import columns_named, upper_first

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from engine.bundle import export
-from engine.bundle.export_source import ExportSource, export_source
+from engine.bundle.source import ExportSource, export_source
 from engine.data.microdata import RawTable
 from engine.report import documents
 from engine.study.study import Study

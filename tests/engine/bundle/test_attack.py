@@ -12,18 +12,22 @@ import pytest
 
 from engine.bundle import export
 from engine.bundle.attack import (
+    FAMILIES,
     _find_identifiers,
     _guess_keys,
     _guess_order,
     _undo_swap,
     attack,
+    guesses,
+    old_generator,
+    spread,
     stands_out,
     told_words,
+    weakness,
 )
-from engine.bundle.export_source import ExportSource, export_source
-from engine.bundle.guesses import FAMILIES, guesses, old_generator, spread, weakness
-from engine.bundle.refusal import Refused
-from engine.bundle.row_order import Rows
+from engine.bundle.files import Rows
+from engine.bundle.readers import Refused
+from engine.bundle.source import ExportSource, export_source
 from engine.measures.verdict import Verdict, verdict_words
 from engine.study.decision_log import entries
 from engine.study.study import Study

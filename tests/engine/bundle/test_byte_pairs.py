@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.bundle import byte_pairs
-from engine.bundle.byte_pairs import pairs_in, possible_forms
+from engine.bundle import unpack as byte_pairs
+from engine.bundle.unpack import pairs_in, possible_forms
 from tests.examples import examples
 
 few_letters = st.lists(st.sampled_from([b"a", b"b", b"\0", b"\xff"]), max_size=12).map(b"".join)

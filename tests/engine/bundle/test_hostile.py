@@ -13,8 +13,8 @@ from pathlib import Path
 import pytest
 
 from engine.bundle.apply import apply
-from engine.bundle.contents import files_below
 from engine.bundle.files import write_sums
+from engine.bundle.readers import files_below
 from engine.bundle.replay import replay
 from engine.bundle.submissions import read_submission
 from engine.bundle.unpack import TooLarge, parts_of
@@ -193,7 +193,7 @@ def test_a_large_honest_table_is_not_refused(tmp_path: Path) -> None:
     import numpy as np
     import pyarrow as pa
 
-    from engine.bundle.file_validity import fault
+    from engine.bundle.unpack import fault
     from engine.data.io.writers import write_parquet
 
     draw = np.random.default_rng(7).integers(0, 8, (5, 1_000_000), np.int8)

@@ -18,11 +18,10 @@ from pyarrow import parquet
 
 from engine.bundle import export
 from engine.bundle.apply import apply
-from engine.bundle.export_source import export_source
 from engine.bundle.leaks import scan, search_of
-from engine.bundle.refusal import AttackSucceeded, Refused
+from engine.bundle.readers import TIERS, AttackSucceeded, Refused, Tier
 from engine.bundle.replay import replay
-from engine.bundle.tiers import TIERS, Tier
+from engine.bundle.source import export_source
 from engine.bundle.verify import verify
 from engine.cli.main import main
 from engine.common.errors import UsageError

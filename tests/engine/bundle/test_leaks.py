@@ -16,11 +16,9 @@ from urllib.parse import quote
 import pytest
 
 from engine.bundle import leaks
-from engine.bundle.export_source import ExportSource
-from engine.bundle.fields import check_fields
-from engine.bundle.leaks import Secret, forms_of_bytes, forms_of_text, scan, search_of
-from engine.bundle.refusal import Refused
-from engine.bundle.tiers import Tier
+from engine.bundle.leaks import Secret, check_fields, forms_of_bytes, forms_of_text, scan, search_of
+from engine.bundle.readers import Refused, Tier
+from engine.bundle.source import ExportSource
 from engine.bundle.unpack import Part, parts_of, plain_text
 
 KEY = bytes(range(100, 116))
@@ -272,7 +270,8 @@ def test_text_is_read_without_tags_and_pictures() -> None:
 
 
 def test_a_leak_leaves_nothing_and_is_logged(home, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from engine.bundle import export, public
+    from engine.bundle import export
+    from engine.bundle import writers as public
     from engine.study.decision_log import entries
     from engine.study.study import Study
 

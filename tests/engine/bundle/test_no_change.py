@@ -17,7 +17,7 @@ import pytest
 import engine as sf
 from engine.bundle import export
 from engine.bundle.files import refuse_original
-from engine.bundle.refusal import Refused
+from engine.bundle.readers import Refused
 from engine.cli.main import main
 from engine.cli.options import error_text
 from engine.cli.show_table import standing
@@ -146,13 +146,13 @@ def test_it_is_not_exported(study: Study, home: tuple[Path, RawTable], tmp_path:
     with pytest.raises(UsageError, match="changes nothing"):
         export(study, home[1], None, tmp_path / "out", tier=tier)
     with (
-        open_gates("bundle.chosen_run.refuse_void"),
+        open_gates("bundle.source.refuse_void"),
         pytest.raises(Refused, match="rows of 'release' are those of the original"),
     ):
         export(study, home[1], None, tmp_path / "out", tier=tier)
     assert entries(study)[-1].event == "blocked" and entries(study)[-1].detail["why"] == "no change"
     assert not (tmp_path / "out").exists()
-    with open_gates("bundle.chosen_run.refuse_void", "bundle.export.refuse_original"):
+    with open_gates("bundle.source.refuse_void", "bundle.export.refuse_original"):
         released = export(study, home[1], None, tmp_path / "out", tier=tier)  # so that is what the gates stop
     (path,) = released.rglob("release.csv")
     names, *rows = (line.split(",") for line in path.read_text().splitlines())
@@ -208,8 +208,7 @@ def test_a_carried_column_tells_records_apart(tmp_path: Path) -> None:
 @pytest.mark.parametrize("include", [(), ("weight", "id")])
 def test_the_tables_that_are_written_are_compared(home: tuple[Path, RawTable], include: tuple[str, ...]) -> None:
     """By what is in the file: carried numbers, missing values and weights count, new ids do not."""
-    from engine.bundle.files import tables_of
-    from engine.bundle.row_order import Rows, new_secret
+    from engine.bundle.files import Rows, new_secret, tables_of
     from engine.plan.coding import code
 
     data = code(home[1], plan())

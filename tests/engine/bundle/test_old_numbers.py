@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from engine.bundle.old_numbers import OldNumbers
+from engine.bundle.leaks import OldNumbers
 from engine.data.microdata import RawColumn, RawTable
 
 N = 200

@@ -6,7 +6,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from engine.bundle.original_ids import IdWatch
+from engine.bundle.streamed_release import IdWatch
 
 N = 3_000
 RNG = np.random.default_rng(4)

@@ -9,8 +9,7 @@ import pyarrow as pa
 import pytest
 from pyarrow import parquet
 
-from engine.bundle.file_validity import fault
-from engine.bundle.unpack import TooLarge, check_parquet, parts_of
+from engine.bundle.unpack import TooLarge, check_parquet, fault, parts_of
 from engine.data.io.writers import write_parquet
 from tests.engine.bundle import hostile
 

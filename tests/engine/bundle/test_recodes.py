@@ -11,8 +11,8 @@ import pytest
 
 from engine.bundle import export
 from engine.bundle.attack import attack
-from engine.bundle.export_source import export_source
-from engine.bundle.refusal import Refused
+from engine.bundle.readers import Refused
+from engine.bundle.source import export_source
 from engine.data.microdata import RawTable
 from engine.plan import plan_from_toml
 from engine.plan.coding import code

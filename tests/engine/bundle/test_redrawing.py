@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from engine.bundle.attack import _undo_swap, _use_published_tables
-from engine.bundle.export_source import ExportSource, export_source
+from engine.bundle.source import ExportSource, export_source
 from engine.data.io.readers import read_table
 from engine.measures import call, evaluate_records
 from engine.models.record_release import RecordRelease

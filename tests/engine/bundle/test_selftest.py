@@ -6,8 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from engine.bundle import selftest, selftest_households
-from engine.bundle.selftest_households import PLAN
+from engine.bundle import selftest
+from engine.bundle import selftest as selftest_households
+from engine.bundle.selftest import PLAN
 from engine.cli.main import main
 from engine.common.errors import EngineError
 

@@ -13,8 +13,8 @@ from pyarrow import parquet
 
 from engine.bundle import export, replay
 from engine.bundle.apply import apply
-from engine.bundle.refusal import Refused
-from engine.bundle.second_pass import SecondPass
+from engine.bundle.readers import Refused
+from engine.bundle.streamed_release import SecondPass
 from engine.bundle.verify import verify
 from engine.common.errors import EngineError, UsageError
 from engine.common.streams import derive

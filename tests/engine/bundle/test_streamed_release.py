@@ -15,9 +15,7 @@ from pyarrow import parquet
 
 import engine.plan.coding
 from engine.bundle import streamed_release
-from engine.bundle.external_shuffle import ExternalShuffle
-from engine.bundle.second_pass import SecondPass
-from engine.bundle.streamed_release import StreamedRelease, write_streamed
+from engine.bundle.streamed_release import ExternalShuffle, SecondPass, StreamedRelease, write_streamed
 from engine.common.errors import EngineError
 from engine.common.streams import derive
 from engine.data.io.readers import read_table

@@ -14,10 +14,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from engine.bundle import export, read_manifest, replay
-from engine.bundle.allow_list import check_files, contents_of
-from engine.bundle.contents import files_below
-from engine.bundle.refusal import Refused
-from engine.bundle.tiers import TIERS, Tier, tiers_of
+from engine.bundle.readers import TIERS, Refused, Tier, check_files, contents_of, files_below, tiers_of
 from engine.common.errors import EngineError, UsageError
 from engine.data.microdata import RawTable
 from engine.decision.choice import choose
@@ -195,7 +192,7 @@ def test_the_log_says_that_a_bundle_is_there_only_when_it_is(
 
 def test_another_release_of_the_same_data_is_warned_of(home: tuple[Path, RawTable], tmp_path: Path) -> None:
     from engine.bundle.export import _warnings
-    from engine.bundle.export_source import export_source
+    from engine.bundle.source import export_source
     from engine.study.decision_log import append
 
     with Study.open(copied(home, tmp_path)) as study:

@@ -11,12 +11,11 @@ from pathlib import Path
 import pytest
 
 from engine.bundle import verify as verify_module
-from engine.bundle.contents import Contents
 from engine.bundle.export import export
-from engine.bundle.file_validity import fault
 from engine.bundle.files import write_sums
 from engine.bundle.manifest import read_manifest
-from engine.bundle.tiers import Tier
+from engine.bundle.readers import Contents, Tier
+from engine.bundle.unpack import fault
 from engine.bundle.verify import verify
 from engine.cli.main import main
 from engine.common.errors import EngineError
@@ -271,7 +270,8 @@ def test_the_analysts_bundle_says_which_others_were_written_with_it(every: Path,
 def test_a_log_that_was_rewritten_vouches_for_nothing(home: tuple[Path, RawTable], every: Path, tmp_path: Path) -> None:
     import sqlite3
 
-    from engine.bundle.files import SUMS, sha256
+    from engine.bundle.files import sha256
+    from engine.bundle.readers import SUMS
 
     shutil.copytree(every / "board", tmp_path / "board")
     old = sha256(tmp_path / "board" / SUMS)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from engine.bundle.tiers import ALL, Tier
+from engine.bundle.readers import ALL, Tier
 from engine.cli.main import build_parser, main
 from engine.cli.options import names
 from engine.common.errors import UsageError

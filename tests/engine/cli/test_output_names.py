@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 import engine
-from engine.bundle.analyst import _write_candidates
+from engine.bundle.writers import _write_candidates
 from engine.cli.main import main
 from engine.common.printable import printable
 from engine.study.study import Study

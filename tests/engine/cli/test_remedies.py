@@ -24,7 +24,7 @@ ROOT = Path(engine.__file__).parent
 OPTION_OR_COMMAND = re.compile(
     r"(?<![\w-])--[a-z]|frontier (?:app|apply|choose|decide|export|plan|recheck|replay|show|sweep|verify)\b"
 )
-PAPERS = {"bundle/analyst.py", "report/annex.py"}
+PAPERS = {"bundle/writers.py", "report/annex.py"}
 """They tell whoever replays a release the command for it."""
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from engine.bundle.allow_list import _ALLOWED
+from engine.bundle.readers import _ALLOWED
 from engine.decision.choice import choose
 from engine.plan import DecisionPlan, MechanismPlan
 from engine.plan.samples import load

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from engine.bundle import export
-from engine.bundle.export_source import export_source
-from engine.bundle.refusal import AttackSucceeded
+from engine.bundle.readers import AttackSucceeded
+from engine.bundle.source import export_source
 from engine.data.io.readers import read_table
 from engine.data.microdata import RawTable
 from engine.plan import Plan, plan_from_toml

@@ -13,8 +13,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from engine.bundle.attack import ADVICE
-from engine.bundle.refusal import Attack, AttackSucceeded
-from engine.bundle.tiers import Tier
+from engine.bundle.readers import Attack, AttackSucceeded, Tier
 from engine.common.errors import EngineError
 from engine.common.messages import Message
 from engine.decision.choice import choose

@@ -1,4 +1,6 @@
-"""The analyst's bundle: the release, and in an internal folder everything that explains, remakes and undoes it."""
+"""The analyst's and the public bundle: the release with its codebook and programs, and in an internal folder everything
+that explains, remakes and undoes it.
+"""
 
 from __future__ import annotations
 
@@ -9,21 +11,27 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from engine.bundle.export_source import ExportSource
+from engine.bundle.codebook import codebook, codebook_html, codebook_xml
 from engine.bundle.files import sha256, table_names, write_tables
-from engine.bundle.manifest import BUCKETS, INTERNAL, RELEASE, iso, made_with, write_manifest
-from engine.bundle.provenance import LOG
-from engine.bundle.streamed_source import StreamedSource
+from engine.bundle.manifest import BUCKETS, INTERNAL, LOG, RELEASE, iso, made_with, write_manifest
+from engine.bundle.readers import Refused, Tier
+from engine.bundle.source import ExportSource, StreamedSource
+from engine.bundle.streamed_release import write_streamed
+from engine.common.messages import Report
+from engine.common.printable import printable
 from engine.common.raw_values import as_text
 from engine.common.spreadsheets import as_cells
 from engine.common.streams import STREAM_VERSION
+from engine.data.io.scripts import load_scripts
 from engine.data.io.writers import write_csv, write_parquet
 from engine.data.microdata import RawTable
 from engine.frontier.summary import summarise
 from engine.mechanisms import amount, mechanism
+from engine.models.record_release import numeric_columns
 from engine.plan import plan_to_toml
 from engine.release.results import NoteKind, RunStatus
 from engine.release.spec import pairs_wanted
+from engine.report.public_wording import methods_paragraph
 from engine.report.unit_counts import unit_columns, units_changed, with_units
 from engine.report.write import write_analyst
 from engine.study.decision_log import START, entries
@@ -32,6 +40,52 @@ from engine.sweeps.remake import carriers_of, released_columns
 
 if TYPE_CHECKING:
     import pyarrow as pa
+
+
+METHODS = "METHODS.txt"
+
+
+def write_for_public(source: ExportSource, folder: Path) -> dict[str, str]:
+    """Write the bundle into an existing folder and return the digests of the released files."""
+    plan = source.study.plan
+    digests, notes = write_tables(folder, source.tables, source.formats, source.labels)
+    source.notes.update(dict.fromkeys(notes))
+    weight = source.data.weight if "weight" in source.include else None
+    unit = source.data.unit_column if "unit" in source.include else None
+    codes = _code_columns(source)
+    book = codebook(plan.publish.title, source.tables, source.labels, sorted(digests), notes, weight, codes, unit)
+    (folder / "codebook.html").write_text(codebook_html(book), encoding="utf-8", newline="\n")
+    (folder / "codebook.xml").write_text(codebook_xml(book), encoding="utf-8", newline="\n")
+    if "csv" in source.formats:
+        for name, columns in source.tables.items():
+            number = name.removeprefix("release")  # "-01" and so on, of several tables
+            for file, text in load_scripts(f"{name}.csv", columns, source.labels).items():
+                path = folder / file
+                path.with_stem(path.stem + number).write_text(text, encoding="utf-8", newline="\n")
+    (folder / METHODS).write_text(methods_of(source) + "\n", encoding="utf-8", newline="\n")
+    return digests
+
+
+def _code_columns(source: ExportSource) -> set[str]:
+    """Columns of attributes whose values are taken as they are, and not as numbers that are cut or calculated with."""
+    plan = source.study.plan
+    coded = {column for attribute in plan.attributes for column in attribute.columns}
+    cut = {column for attribute in plan.attributes if attribute.cut for column in attribute.view}
+    return coded - cut - set(numeric_columns(plan, source.data))
+
+
+def methods_of(source: ExportSource) -> str:
+    """The paragraph on methods of one release, under its plan's rate policy."""
+    publish, spec = source.study.plan.publish, source.scenario.spec
+    return methods_paragraph(
+        title=printable(publish.title),
+        extent=publish.rate_range if publish.rate_policy == "range" else "",
+        wording=printable(publish.wording),
+        swap=spec.by_roles,
+        n_tables=len(source.remade.tables),
+        new_ids=bool({*source.data.renumbered} & set(source.columns)),
+    )
+
 
 ATTACK = "self-attack.json"
 NEW_ID, ROW, RECORD, OLD_ID, OLD_UNIT, NEW_UNIT = "new_id", "row", "record", "id", "unit", "new_unit"
@@ -43,7 +97,7 @@ FROM = "from:"
 """Before the name of a raw column: the record of the original whose value is shown."""
 
 
-def write(
+def write_for_analyst(
     source: ExportSource, folder: Path, attack: dict[str, Any], bundles: Mapping[str, str] | None = None
 ) -> dict[str, str]:
     """Write the bundle into an empty folder and return the digests of the released files.
@@ -72,7 +126,7 @@ def write_internal(
     bundles: Mapping[str, str] | None,
 ) -> None:
     """Write what every internal folder holds of its study, and the manifest with this ``content`` and the digests of
-    all files in the folder; other arguments are those of :func:`write`."""
+    all files in the folder; other arguments are those of :func:`write_for_analyst`."""
     log = [entry.to_dict() for entry in entries(source.study)]
     _write_candidates(source.study, folder)
     _write_json(folder / LOG, log)
@@ -262,3 +316,54 @@ def _write_candidates(study: Study, folder: Path) -> None:
 
 def _write_json(path: Path, content: Any) -> None:
     path.write_text(json.dumps(content, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+
+
+FIRST, SECOND = "first", "second"
+"""Columns of the pair map: the two original records of each pair, counted from 0 in file order."""
+_UNATTACKED = "attacks need all records in memory, and these are read by streaming"
+
+
+def write_streamed_for_analyst(source: StreamedSource, folder: Path, tell: Report | None = None) -> dict[str, str]:
+    """Write the bundle into an empty folder and return the digests of the released files, as
+    :func:`engine.bundle.writers.write_for_analyst` does of data in memory.
+
+    The pair map has a row for each pair and none for records that stayed.  Change flags, the release in the order of
+    the original and the annex, which follow all records, are not made.  Original ids in a column that stays with its
+    record are refused (:class:`Refused`).  ``tell`` gets messages on progress.
+    """
+    import pyarrow as pa
+
+    internal = folder / INTERNAL
+    (folder / RELEASE).mkdir()
+    internal.mkdir(mode=0o700)
+    remade = source.remade
+    release = write_streamed(
+        folder / RELEASE,
+        remade,
+        source.study.plan,
+        source.include,
+        source.formats,
+        source.rows.secret,
+        tell=tell,
+    )
+    if release.ids is not None:
+        column, what = release.ids
+        raise Refused(
+            f"the {Tier.ANALYST} bundle was refused: column '{column}' holds {what}; nothing was written. Drop the "
+            "column in the plan",
+            f"{Tier.ANALYST}: {what}",
+        )
+    records: dict[str, np.ndarray] = dict(zip((FIRST, SECOND), release.pairs.T, strict=True))
+    write_parquet(
+        internal / "pairs.parquet", {name: pa.array(numbers, pa.int64()) for name, numbers in records.items()}
+    )
+    content = {
+        **manifest_fields(source, remade.n_without_partner),
+        "tables": 1,
+        "drawn_anew": [],
+        BUCKETS: release.n_buckets,
+        "sha256": release.digests,
+        "notes": [],
+    }
+    write_internal(source, internal, content, {"made": False, "why": _UNATTACKED}, None)
+    return release.digests

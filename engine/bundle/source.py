@@ -1,0 +1,277 @@
+"""One remade realisation, in memory or streamed, with everything that an export writes its bundles from."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import NamedTuple, TypedDict
+
+import numpy as np
+
+from engine.bundle.files import Rows, Tables, check_formats, labels_of, new_secret, tables_of
+from engine.bundle.manifest import read_intact
+from engine.bundle.readers import Refused
+from engine.common.errors import EngineError, Remedy, UsageError
+from engine.common.streams import fingerprint
+from engine.data.labels import ColumnLabels
+from engine.data.microdata import Microdata, RawColumn, RawTable
+from engine.decision.meant_run import meant_run
+from engine.decision.states import decision_status
+from engine.frontier.risk_utility_map import check_realisation, refuse_void
+from engine.measures import call
+from engine.plan.coding import code
+from engine.plan.entries import check_include
+from engine.release.reader_view import columns_beside
+from engine.release.scenarios import Scenario
+from engine.study.keys import key_path, read_key
+from engine.study.study import Study
+from engine.sweeps.evaluator import question_of
+from engine.sweeps.remake import Remade, RemadeCells, remake, remake_cells, stream_of
+from engine.sweeps.sweep import check_same
+
+CLOSE = 1e-9
+"""Up to which relative difference a figure of another platform counts as the same."""
+
+
+class ChosenRun(NamedTuple):
+    """One realisation of a study: its data, the study key, what is released beside the attributes, and the figures that
+    the study holds."""
+
+    data: Microdata
+    scenario: Scenario
+    replicate: int
+    key: bytes
+    include: tuple[str, ...]
+    stored: dict[str, float]
+
+
+@dataclass(frozen=True)
+class RemadeRun:
+    """A realisation of a study, ``remade`` down to records or to pairs of cells; ``rows`` holds the released order and
+    ``key`` is the study key."""
+
+    study: Study
+    raw: RawTable
+    data: Microdata
+    scenario: Scenario
+    replicate: int
+    remade: Remade | RemadeCells
+    rows: Rows
+    key: bytes
+    include: tuple[str, ...]
+    formats: tuple[str, ...]
+
+    @property
+    def candidate(self) -> str:
+        """The realisation's name in the study."""
+        return f"{self.scenario.label}/{self.replicate}"
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """Keyed fingerprint (HMAC) of the original, under the key of this realisation."""
+        return fingerprint(self.remade.derived, self.raw.content_digest())
+
+
+def chosen_run(
+    study: Study,
+    raw: RawTable,
+    candidate: str | None,
+    include: Iterable[str],
+    key_file: str | Path | None,
+    allow_partial: bool,
+) -> ChosenRun:
+    """The realisation of the candidate named, else of the recorded choice; arguments are those of
+    :func:`engine.bundle.source.export_source`."""
+    include = check_include(include)
+    if candidate is None:
+        choice = decision_status(study).choice
+        if choice is None:
+            raise UsageError(
+                "nothing is recommended yet; name a candidate, or record a choice first",
+                Remedy.CANDIDATE_OR_CHOICE,
+            )
+        candidate = f"{choice.label}/{choice.replicate}"
+    key = read_key(key_path(study.path, key_file))
+    check_same(study, raw, key)
+    data = code(raw, study.plan)
+    for role in include:
+        if getattr(data, role) is None:
+            raise UsageError(f"the plan declares no {role}, so it cannot be included")
+    scenario, replicate = study.find(candidate)
+    runs = study.runs.of([scenario.index])
+    if replicate is None:
+        replicate = meant_run(study, scenario.index, runs=runs, allow_partial=allow_partial)
+    row = check_realisation(runs, scenario.index, replicate, scenario.label, allow_partial)
+    refuse_void(runs, row, scenario.label)
+    stored = {str(c): float(v) for c, v in zip(study.measures, runs.values[row], strict=True)}
+    return ChosenRun(data, scenario, replicate, key, include, stored)
+
+
+def secret_of(bundle: str | Path, data: Microdata) -> bytes:
+    """The secret of the row order of an analyst's bundle of the same data."""
+    manifest = read_intact(bundle)
+    if manifest.get("n_records") != data.n_records:
+        raise UsageError(
+            f"the bundle whose row order is to be used holds {manifest.get('n_records')} records, and the data hold "
+            f"{data.n_records}; it belongs to other data"
+        )
+    return bytes.fromhex(manifest["row_order_secret"])
+
+
+def check_figures(figures: dict[str, float], stored: dict[str, float]) -> None:
+    """Refuse (:class:`EngineError`) a release whose figures are not those that its study holds.
+
+    A figure of a measure that earlier versions computed otherwise may differ.
+    """
+    for name, value in stored.items():
+        figure = figures[name]
+        both_undefined = figure != figure and value != value
+        same = figure == value or both_undefined or abs(figure - value) <= CLOSE * max(1.0, abs(value))
+        if not same and not call(name).measure.revised:
+            raise EngineError(
+                f"the remade release has {name} {figure!r}, the study holds {value!r}; nothing was written. Was the "
+                "study made by another version?"
+            )
+
+
+@dataclass(frozen=True)
+class ExportSource(RemadeRun):
+    """A realisation of a study, remade; ``rows`` is its order in the released files, ``key`` the study key and
+    ``notes`` are what the formats could not hold, as far as files were written."""
+
+    remade: Remade
+    notes: dict[str, None] = field(default_factory=dict, compare=False)
+
+    @cached_property
+    def tables(self) -> Tables:
+        """The released tables, their records in the released order."""
+        return tables_of(self.remade, self.rows, self.include)
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Names of the released columns."""
+        return tuple(next(iter(self.tables.values())))
+
+    @property
+    def known_columns(self) -> list[RawColumn]:
+        """The released columns of the original."""
+        return [self.raw.columns[name] for name in self.columns]
+
+    @property
+    def labels(self) -> dict[str, ColumnLabels]:
+        """Labels of the released columns."""
+        return labels_of(self.remade, self.columns, self.study.plan)
+
+
+class ExportOptions(TypedDict, total=False):
+    """The options of :func:`export_source` besides ``include``, which are explained there."""
+
+    key_file: str | Path | None
+    formats: Iterable[str]
+    allow_partial: bool
+    same_order_as: str | Path | None
+
+
+def export_source(
+    study: Study,
+    raw: RawTable,
+    candidate: str | None,
+    *,
+    key_file: str | Path | None = None,
+    include: Iterable[str] = (),
+    formats: Iterable[str] = ("csv", "parquet"),
+    allow_partial: bool = False,
+    same_order_as: str | Path | None = None,
+) -> ExportSource:
+    """Remake one realisation: of the candidate named, else the recorded choice.
+
+    The remade figures must equal the stored ones.  ``key_file`` is the study's key where it does not lie beside the
+    study, ``formats`` are those of the tables, ``allow_partial`` takes a failed run all the same, and ``same_order_as``
+    is an analyst's bundle of the same data whose row order and ids are used again.
+    """
+    run = chosen_run(study, raw, candidate, include, key_file, allow_partial)
+    formats, spec = check_formats(formats), run.scenario.spec
+    question = question_of(study.plan, run.data, study.measures)
+    remade = remake(run.data, question, spec, stream_of(run.key, spec, run.data, run.replicate))
+    check_figures(remade.figures, run.stored)
+    rows = Rows(new_secret() if same_order_as is None else secret_of(same_order_as, run.data), run.data.n_records)
+    return ExportSource(study, raw, run.data, run.scenario, run.replicate, remade, rows, run.key, run.include, formats)
+
+
+STREAMED_FORMATS = ("csv", "parquet")
+"""The formats that are written by streaming."""
+
+
+@dataclass(frozen=True)
+class StreamedSource(RemadeRun):
+    """A realisation of a study, remade down to pairs of cells; ``rows`` holds the secret of the released order, ``key``
+    is the study key."""
+
+    remade: RemadeCells
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Names of the released columns, in file order."""
+        return released_names(self.data, self.include)
+
+    @property
+    def known_columns(self) -> list[RawColumn]:
+        """The released columns whose distinct values are in memory: those of attributes."""
+        return [self.raw.columns[name] for name in self.columns if name in coded_names(self.data)]
+
+
+def coded_names(data: Microdata) -> tuple[str, ...]:
+    """The raw columns that attributes need, which streaming codes by their distinct values."""
+    assert data.raw.streamed is not None, "the records are in memory"
+    return data.raw.streamed.rows.names
+
+
+def released_names(data: Microdata, include: tuple[str, ...]) -> tuple[str, ...]:
+    """The columns of a release in file order: dropped ones never, weight and id where they are included."""
+    unreleased = {*data.dropped, *(name for name, use in data.single_uses.items() if use not in include)}
+    return tuple(name for name in data.raw.names if name not in unreleased)
+
+
+def refuse_original_cells(source: StreamedSource) -> None:
+    """Refuse (:class:`Refused`) a release without a changed record, and one whose table is that of the original where
+    nothing else leaves.  Carried columns that stream by are not looked at: partners are taken to differ on them."""
+    data, made = source.data, source.remade
+    same = np.array_equal(made.table.cells, data.table.cells) and np.array_equal(made.table.counts, data.table.counts)
+    if not made.n_changed or (same and not columns_beside(data, source.include)):
+        raise Refused(
+            "the release was refused: its rows are those of the original, so nothing is protected; choose another "
+            "candidate. Nothing was written",
+            "no change",
+        )
+
+
+def streamed_source(
+    study: Study,
+    raw: RawTable,
+    candidate: str | None,
+    *,
+    key_file: str | Path | None = None,
+    include: Iterable[str] = (),
+    formats: Iterable[str] = STREAMED_FORMATS,
+    allow_partial: bool = False,
+    same_order_as: str | Path | None = None,
+) -> StreamedSource:
+    """Remake one realisation of data that are read by streaming, as :func:`engine.bundle.source.export_source`
+    does of data in memory."""
+    formats = check_formats(formats)
+    for name in formats:
+        if name not in STREAMED_FORMATS:
+            raise UsageError(
+                f"format == '{name}', must be one of {', '.join(STREAMED_FORMATS)} for data that are read by "
+                "streaming: it is written from all records in memory"
+            )
+    run = chosen_run(study, raw, candidate, include, key_file, allow_partial)
+    spec, question = run.scenario.spec, question_of(study.plan, run.data, study.measures)
+    remade = remake_cells(run.data, question, spec, stream_of(run.key, spec, run.data, run.replicate))
+    check_figures(remade.figures, run.stored)
+    rows = Rows(new_secret() if same_order_as is None else secret_of(same_order_as, run.data), run.data.n_records)
+    return StreamedSource(
+        study, raw, run.data, run.scenario, run.replicate, remade, rows, run.key, run.include, formats
+    )
