@@ -350,7 +350,7 @@ def run_space(args: argparse.Namespace) -> None:
     from engine.sweeps.probe import estimate, probed
     from engine.sweeps.sweep import check_single_columns, table_for
 
-    loaded, began = time.process_time(), time.perf_counter()
+    began = time.perf_counter()
     source, sample_plan = source_of(args)
     plan = plan_of(args, source, sample_plan)
     raw = table_for(source, plan, announce=announce)
@@ -382,7 +382,7 @@ def run_space(args: argparse.Namespace) -> None:
         n_scenarios += n_searched * per_spec(plan)
     parts += [f"{n:,} of {name}" for name, n in Counter(spec.mechanism for spec in others).items()]
     say(f"scenarios: {n_scenarios:,} ({'; '.join(parts)})")
-    estimated = estimate(plan, data, specs=specs, total=n_listed, read=read, started=loaded)
+    estimated = estimate(plan, data, specs=specs, total=n_listed, read=read)
     at_most = "at most " if asked.adaptive or asked.search else ""
     replicates = f"{asked.screen} to {asked.replicates}" if at_most else f"{asked.replicates}"
     say(f"runs: {at_most}{estimated.runs:,} ({replicates} replicates of each scenario)")

@@ -22,14 +22,13 @@ from engine.sweeps.adaptive import search_of
 from engine.sweeps.candidates import Counted, scenarios_of, space_or_count, swap_ways
 from engine.sweeps.evaluator import Evaluator, Question, question_of
 from engine.sweeps.groups import Groups, TaskBatch, even_order, group
-from engine.sweeps.listing_time import listing_time
-from engine.sweeps.start_time import StartTime, start_time
 from engine.sweeps.workers import THREADS, default_workers, task_batches, threads_pay
 
 _SPENT = 0.1  # seconds, shared by the mechanisms, after which a probe looks at no further group
 _SPENT_ON_RECORDS = 3.0  # where a measure looks at records: candidates differ much in what that takes
-# Seconds to store a run, and to put it on the map at the end: `benchmarks/space.py` holds them against sweeps.
-_STORED, _MAPPED = 1.7e-6, 2.3e-6
+# Processor seconds to start a process with its libraries and kernels, to list a scenario, to store a run, and to put it
+# on the map at the end: `benchmarks/estimate.py` and `benchmarks/space.py` hold them against sweeps.
+_STARTED, _LISTED, _STORED, _MAPPED = 1.8, 5e-6, 1.7e-6, 2.3e-6
 _PROBED = 500  # swaps of given numbers of attributes that an estimate chooses from
 _PROBES = 24  # groups of each mechanism that an estimate looks at, at most
 _PASSES = 3  # times that quick groups are run, at most: hundreds of candidates take milliseconds
@@ -48,19 +47,12 @@ class Estimate(NamedTuple):
 
 
 def estimate(
-    plan: Plan,
-    data: Microdata,
-    specs: Sequence[ReleaseSpec] | None = None,
-    total: int | None = None,
-    read: float = 0.0,
-    started: float | None = None,
+    plan: Plan, data: Microdata, specs: Sequence[ReleaseSpec] | None = None, total: int | None = None, read: float = 0.0
 ) -> Estimate:
-    """The time of a sweep, from a probe of a few groups of each mechanism and the start of a process.
+    """The time of a sweep, from a probe of a few groups of each mechanism.
 
     ``specs`` are some of the plan's ``total`` scenarios over these data, as :func:`probed` chooses them; the sweep is
     taken to be like them.  ``read`` are the seconds that reading and coding the records took, which a sweep does anew.
-    ``started`` are the processor seconds in which this process was started and loaded its modules, where it was started
-    in order to estimate; else another one is started to measure that.
     """
     question = question_of(plan, data)
     if specs is None:
@@ -73,53 +65,38 @@ def estimate(
             [*specs, *ReleaseSpecs.product(search.start(), plan.space.rates, plan.space.rule, search.ways)]
         )
         total += search.budget * len(plan.space.rates) * len(search.ways)
-    # records bring libraries of their own, which were loaded elsewhere
-    own_start = started is not None and question.data is None
-    start = None if own_start else start_time()
     stopwatch = _Stopwatch()
-    work, compiled = _work(question, specs, total, stopwatch)
-    runs = total * plan.space.replicates
+    work = _work(question, specs, total, stopwatch)
+    runs, slow = total * plan.space.replicates, stopwatch.slowdown
     workers = default_workers(runs, question)
-    slow = stopwatch.slowdown
-    if start is None:
-        loaded = (started or 0.0) + work.loaded
-        start = start_time() if compiled else StartTime(loaded, loaded, slow)
-    alone = start.sweep * start.slowdown + read + (work.once + _MAPPED * runs) * slow
+    alone = _STARTED + work.once + _MAPPED * runs
     # scenarios are listed, and results stored, while workers draw
-    shared = work.drawn + work.listing + _STORED * runs
-    processor = start.sweep + read / start.slowdown + work.once + _MAPPED * runs + shared
+    shared = work.drawn + _LISTED * total + _STORED * runs
+    seconds, processor = read + alone * slow, read / slow + alone + shared
     crowd = _crowded(slow, workers)
     if workers == 1 or threads_pay(runs, question, workers):
-        seconds = alone + crowd * (work.again + work.fits + shared / min(workers, THREADS))
+        seconds += crowd * (work.again + work.fits + shared / min(workers, THREADS))
         return Estimate(runs, seconds, processor + work.again + work.fits, crowd)
-    # each worker makes every fit of which it runs a part, and loads numerical libraries where it looks at records
-    apart = (start.sweep if question.on_records else start.worker) + work.once + work.fits
-    return Estimate(runs, alone + crowd * (apart + shared / workers**0.8), processor + workers * apart, crowd)
+    apart = _STARTED + work.once + work.fits  # each worker makes every fit of which it runs a part
+    return Estimate(runs, seconds + crowd * (apart + shared / workers**0.8), processor + workers * apart, crowd)
 
 
 class _Work(NamedTuple):
-    """Processor seconds of a sweep's parts: what is done ``once`` and made ``again`` by each process, ``fits``, runs
-    ``drawn``, scenarios listed, and kernels ``loaded`` by each process."""
+    """Processor seconds of a sweep's parts: what is done ``once`` and made ``again`` by each process, ``fits``, and
+    runs ``drawn``."""
 
     once: float
     again: float
     fits: float
     drawn: float
-    listing: float
-    loaded: float
 
 
-def _work(question: Question, specs: Sequence[ReleaseSpec], total: int, stopwatch: _Stopwatch) -> tuple[_Work, bool]:
-    """The parts of a sweep of ``total`` scenarios such as these, and whether kernels were compiled for that, which no
-    later process does."""
-    began = time.thread_time()
+def _work(question: Question, specs: Sequence[ReleaseSpec], total: int, stopwatch: _Stopwatch) -> _Work:
+    """The parts of a sweep of ``total`` scenarios such as these."""
     evaluator = Evaluator(question, bytes(16))
-    from engine.common.compiled import compiled_here  # loaded by now
-
-    loaded = time.thread_time() - began
     once = stopwatch(question.original)  # which a sweep computes too
-    if compiled_here() and not question.on_records:
-        once = stopwatch(question.original)
+    if not question.on_records:  # without the kernels that the first call loads
+        once = min(once, stopwatch(question.original))
     again = stopwatch(evaluator.prepare)  # what each process makes for itself, without what it loads for that
     spent = _SPENT_ON_RECORDS if question.on_records else _SPENT
     groups, replicates = group(specs, question.table), question.plan.space.replicates
@@ -132,12 +109,10 @@ def _work(question: Question, specs: Sequence[ReleaseSpec], total: int, stopwatc
         meant = known + (total - len(specs) if mechanism(name).by_roles else 0)  # no other mechanism is known in part
         indices = np.unique(np.linspace(0, len(places) - 1, _PROBES).astype(int))
         chosen = groups.take(np.array(places)[indices[even_order(len(indices))]])
-        fit, run, first = _each(evaluator, chosen, replicates, spent / len(kinds), stopwatch)
+        fit, run = _each(evaluator, chosen, replicates, spent / len(kinds), stopwatch)
         fits += meant * fit
         drawn += meant * replicates * run
-        loaded += first
-    listing = total * listing_time(question, specs, stopwatch)
-    return _Work(once, again, fits, drawn, listing, loaded), compiled_here()
+    return _Work(once, again, fits, drawn)
 
 
 def _crowded(slow: float, workers: int) -> float:
@@ -197,20 +172,17 @@ def _even_structures(specs: Specs, data: Microdata) -> Specs:
 
 def _each(
     evaluator: Evaluator, chosen: Groups, replicates: int, spent: float, stopwatch: _Stopwatch
-) -> tuple[float, float, float]:
-    """Processor seconds of the fit per scenario, of a run, and of what is loaded before the first, of some groups that
-    are run as a sweep runs them until so many seconds are ``spent``.
+) -> tuple[float, float]:
+    """Processor seconds of the fit per scenario and of a run, of some groups that are run as a sweep runs them until
+    so many seconds are ``spent``.
 
     Replicates of a group share its preparation, and many candidates measured together take far less than one at a time.
     """
-    began = time.thread_time()
     together = chosen[0].structure is not None and not evaluator.question.on_records
     for shared in chosen if together else chosen[:1]:
         evaluator.run(shared, [1])  # loads or compiles the kernels, which is not part of the rate
-    loading = time.thread_time() - began
     each = stopwatch(partial(evaluator.run, chosen[0], [1]))
     few = int(spent / len(chosen) / max(1e-9, each))
-    loaded = max(0.0, loading - each * len(chosen))
     done, scenarios, fits, runs = 0, 0, 0.0, 0.0
     began = time.perf_counter()
     for batch in _batches(chosen, replicates, few, together):
@@ -227,7 +199,7 @@ def _each(
         scenarios += len(shared)
         if time.perf_counter() - began > spent:
             break
-    return fits / scenarios, runs / done, loaded
+    return fits / scenarios, runs / done
 
 
 def _batches(chosen: Groups, replicates: int, few: int, together: bool) -> Iterator[TaskBatch]:

@@ -13,7 +13,6 @@ from streamlit.util import calc_hash
 
 from engine.plan import edit_plan, samples
 from engine.sweeps import probe
-from engine.sweeps.start_time import StartTime
 from frontier_app.session import access, workspace
 from frontier_app.session.navigation import PAGES, script
 from frontier_app.session.workspace import Workspace
@@ -58,11 +57,9 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.fixture(autouse=True)
 def short_probe(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Estimates of time look at fewer candidates and start no process, for no test of pages is about how good they
-    are."""
+    """Estimates of time look at fewer candidates, for no test of pages is about how good they are."""
     monkeypatch.setattr(probe, "_SPENT", 0.005)
     monkeypatch.setattr(probe, "_SPENT_ON_RECORDS", 0.02)
-    monkeypatch.setattr(probe, "start_time", lambda: StartTime(1.0, 1.0, 1.0))
 
 
 def to_page(made: AppTest, name: str) -> AppTest:

@@ -31,7 +31,6 @@ from engine.sweeps import runner as results_writer
 from engine.sweeps.candidates import scenarios_of
 from engine.sweeps.evaluator import Evaluator, question_of
 from engine.sweeps.probe import estimate
-from engine.sweeps.start_time import StartTime
 from engine.sweeps.sweep import sweep
 from tests.engine.small_studies import RAW, SHAPE, SMALL, keyed, plan_of, swept
 from tests.small_tables import Small, rows
@@ -179,9 +178,9 @@ def test_an_estimate_counts_the_candidates(path):
 
 def test_an_estimate_adds_up_over_mechanisms_and_parts(monkeypatch):
     """With a second for each candidate of a swap and ten for each of another mechanism."""
-    monkeypatch.setattr(probe, "_each", lambda _, chosen, *__: (0.0, 1.0 if chosen[0].structure else 10.0, 0.0))
+    monkeypatch.setattr(probe, "_each", lambda _, chosen, *__: (0.0, 1.0 if chosen[0].structure else 10.0))
     monkeypatch.setattr(probe, "default_workers", lambda *_: 1)
-    monkeypatch.setattr(probe, "start_time", lambda: StartTime(0.0, 0.0, 1.0))
+    monkeypatch.setattr(probe, "_STARTED", 0.0)
     monkeypatch.setattr(probe._Stopwatch, "slowdown", 1.0)
     data = code(RAW, plan_of())
     assert estimate(plan_of(), data)[1] == pytest.approx(80, rel=1e-3)
