@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from engine.cli.options import DATA_HELP, add_command, add_stream_option, names, table_of
+from engine.cli.options import DATA_HELP, add_command, add_names_option, add_stream_option, names, table_of
 from engine.common.errors import UsageError
 from engine.common.output import say
 from engine.common.version import __version__
@@ -83,6 +83,7 @@ def _add_apply(commands: Commands) -> None:
         metavar="OTHER",
         help="another file of the same records or of their households, derived or child",
     )
+    add_names_option(applying)
     matched = applying.add_mutually_exclusive_group(required=True)
     matched.add_argument("--id", metavar="COLUMN", help="its column with the original ids")
     matched.add_argument(
@@ -140,7 +141,9 @@ def run_replay(args: argparse.Namespace) -> int:
     from engine.plan.samples import open_source
 
     stream = args.stream if args.stream is not None else is_streamed(args.manifest)
-    result = replay(args.manifest, open_source(args.data, stream)[0], args.out, key_file=args.key_file)
+    result = replay(
+        args.manifest, open_source(args.data, stream, args.clean_names)[0], args.out, key_file=args.key_file
+    )
     for name in result.same:
         say(f"{name}: the same, bit for bit")
     if args.key_file is not None:
@@ -177,7 +180,7 @@ def run_apply(args: argparse.Namespace) -> None:
         if not equals or not listed.strip():
             raise UsageError(f"--block '{text}' must read ATTRIBUTE=COLUMN,COLUMN")
         blocks.setdefault(attribute.strip(), []).extend(name.strip() for name in listed.split(","))
-    raw, _ = open_records(args.data)
+    raw, _ = open_records(args.data, args.clean_names)
     out = Path(args.out) if args.out else Path(args.bundle).absolute().parent / "linked"
     by: Matched = "id" if args.id else "unit"
     applied = apply(args.bundle, raw, args.id or args.unit, out, by=by, blocks=blocks, formats=_formats(args.formats))

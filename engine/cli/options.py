@@ -132,8 +132,18 @@ def number(text: str) -> float:
 _FOR_A_PLAN = 500_000  # records
 
 
+def add_names_option(parser: argparse.ArgumentParser) -> None:
+    """Add how names of columns are read."""
+    parser.add_argument(
+        "--clean-names",
+        action="store_true",
+        help="read columns under clean names where theirs are empty or hold signs that cannot be seen",
+    )
+
+
 def add_stream_option(parser: argparse.ArgumentParser) -> None:
     """Add how the data are read."""
+    add_names_option(parser)
     parser.add_argument(
         "--stream",
         action=argparse.BooleanOptionalAction,
@@ -150,7 +160,7 @@ def source_of(args: argparse.Namespace, study: Study | None = None) -> tuple[Raw
     stream = args.stream
     if stream is None and study is not None:
         stream = "streamed" in study.about
-    return open_source(args.data, stream)
+    return open_source(args.data, stream, args.clean_names)
 
 
 def first_records_of(args: argparse.Namespace) -> tuple[RawTable, Plan | None]:
@@ -161,7 +171,7 @@ def first_records_of(args: argparse.Namespace) -> tuple[RawTable, Plan | None]:
     from engine.data.microdata import RawTable
     from engine.plan.samples import open_source
 
-    source, plan = open_source(args.data)
+    source, plan = open_source(args.data, clean_names=args.clean_names)
     if isinstance(source, RawTable):
         return source, plan
     records = first_records(source, _FOR_A_PLAN)
@@ -549,6 +559,7 @@ OPTIONS = {
     Remedy.CANCEL: "`frontier cancel {study}`",
     Remedy.CANDIDATE: "--candidate ID",
     Remedy.CANDIDATE_OR_CHOICE: "--candidate ID, or `frontier choose`",
+    Remedy.CLEAN_NAMES: "--clean-names",
     Remedy.CUT: '--cut "{column}={edges}"',
     Remedy.DESPITE: "--despite TEXT",
     Remedy.DEVIATION: "--deviation TEXT --by NAME",

@@ -14,6 +14,7 @@ from engine.cli.options import (
     DATA_HELP,
     OPTIONS,
     add_command,
+    add_names_option,
     add_plan_options,
     add_stream_option,
     first_plan_of,
@@ -48,6 +49,7 @@ def add_commands(commands: Commands) -> None:
     init.add_argument(
         "--out", default="plan.toml", metavar="FILE", help="the file to write (default plan.toml; - prints the plan)"
     )
+    add_names_option(init)
     add_plan_options(init)
     init.add_argument("--replicates", type=whole_number, metavar="N", help="runs per scenario (default 20)")
     add_propose_command(plans)
@@ -65,6 +67,7 @@ def add_commands(commands: Commands) -> None:
     )
     document.add_argument("plan", metavar="PLAN")
     document.add_argument("--data", metavar="DATA", help="adds counts of these data: " + DATA_HELP)
+    add_names_option(document)
     document.add_argument("--out", required=True, metavar="FILE", help="a new file that ends in .docx or .html")
     document.add_argument("--rates", action="store_true", help=argparse.SUPPRESS)  # old scripts; it always has them
 
@@ -129,7 +132,10 @@ def run_plan_document(args: argparse.Namespace) -> None:
         from engine.report.plan_counts import count_plan
         from engine.sweeps.sweep import table_for
 
-        counts = count_plan(plan, code(table_for(open_source(args.data)[0], plan, announce=announce), plan))
+        counts = count_plan(
+            plan,
+            code(table_for(open_source(args.data, clean_names=args.clean_names)[0], plan, announce=announce), plan),
+        )
     out = Path(args.out)
     write_plan_document(plan_document(plan, counts), out)
     say(f"wrote {out}")
@@ -248,6 +254,7 @@ def add_propose_command(plans: Commands) -> None:
         "list the blocks, skips, ids, weights, missing codes, households and places that a file shows",
     )
     parser.add_argument("data", metavar="DATA", help=DATA_HELP)
+    add_names_option(parser)
     parser.add_argument("--plan", metavar="PLAN", help="list only what would change this plan")
     parser.add_argument(
         "--codebook", metavar="FILE", help="a CSV table with the columns name, label, role, block, missing ..."

@@ -25,6 +25,7 @@ class Remedy(Enum):
     CANCEL = "stop who is at work on a study"
     CANDIDATE = "name one candidate"
     CANDIDATE_OR_CHOICE = "name a candidate, or record a choice"
+    CLEAN_NAMES = "read columns under clean names"
     CUT = "give the edges of a numeric column"
     DESPITE = "submit a release despite obstacles"
     DEVIATION = "record why a plan departs from its approval"

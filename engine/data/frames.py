@@ -10,7 +10,7 @@ from engine.common.errors import EngineError, UsageError
 from engine.common.printable import is_blank
 from engine.common.raw_values import smallest, texts
 from engine.common.wording import first_twice
-from engine.data.io.chunks import refuse_steering
+from engine.data.io.chunks import names_in_file
 from engine.data.microdata import RawColumn, RawTable
 
 if TYPE_CHECKING:
@@ -48,7 +48,13 @@ def check_frame(frame: pd.DataFrame) -> None:
                 f"a column of the DataFrame is called {name!r}, must be a text that is not empty; "
                 "df.columns = df.columns.map(str) makes texts of other names"
             )
-    refuse_steering("the DataFrame", names, UsageError)
+    try:
+        names_in_file("the DataFrame", names, clean=False)
+    except EngineError as error:
+        clean = list(names_in_file("the DataFrame", names, clean=True))
+        number = next(i for i, (name, free) in enumerate(zip(names, clean, strict=True)) if name != free)
+        way = f"df = df.rename(columns={{df.columns[{number}]: {clean[number]!r}}})"
+        raise UsageError(f"{error}: {way}") from None
     repeated = first_twice(names)
     if repeated is not None:
         raise UsageError(f"the DataFrame has two columns called '{repeated}'; give each column a name of its own")

@@ -6,6 +6,7 @@ import pickle
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from threading import RLock
 from typing import TYPE_CHECKING, Any
 
@@ -92,6 +93,11 @@ class GroupedColumns(Mapping[str, "RawColumn"]):
         """The same columns with other labels of some."""
         return GroupedColumns(self._names, self._read, {**self._about, **about})
 
+    def renamed(self, stored: Mapping[str, str]) -> GroupedColumns:
+        """The same columns under other names, each given with the one that it has."""
+        about = {name: self._about[old] for name, old in stored.items() if old in self._about}
+        return GroupedColumns(tuple(stored), partial(_read_renamed, self._read, stored), about)
+
     def _unpacked(self, start: int) -> dict[str, RawColumn]:
         packed = self._packed.get(start)
         if packed is not None:
@@ -115,3 +121,10 @@ class GroupedColumns(Mapping[str, "RawColumn"]):
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
         self._lock = RLock()
+
+
+def _read_renamed(
+    read: Callable[[Sequence[str]], list[RawColumn]], stored: Mapping[str, str], names: Sequence[str]
+) -> list[RawColumn]:
+    columns = read([stored[name] for name in names])
+    return [replace(column, name=name) for name, column in zip(names, columns, strict=True)]

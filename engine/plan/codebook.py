@@ -39,7 +39,7 @@ from engine.plan.types import Plan, is_pattern
 
 def read_codebook(path: str | Path) -> Codebook:
     """The codebook in a .csv file; a wrong entry is a :class:`UsageError` that names the file."""
-    table = read_table(path)
+    table = read_table(path, clean_names=True)
     file = table.source
     column_of = {name.strip().casefold(): column for name, column in table.columns.items()}
     if "name" not in column_of:

@@ -72,13 +72,13 @@ def load(name: str) -> tuple[RawTable, Plan]:
     return replace(table, source=name), replace(plan, data=with_seen(plan.data, table.names))
 
 
-def open_data(text: str) -> tuple[RawTable, Plan | None]:
+def open_data(text: str, clean_names: bool = False) -> tuple[RawTable, Plan | None]:
     """Records of a sample by its name, with its plan, or of a file by its path, without one."""
     if text in _SAMPLES:
         return load(text)
     path = expanded(text)
     if path.suffix.lower() in EXTENSIONS or path.exists():
-        return read_table(path), None
+        return read_table(path, clean_names), None
     raise UsageError(
         f"'{path.name}' is neither a sample nor a file.{did_you_mean(text, names())} "
         f"Files end in {', '.join(EXTENSIONS[:-1])} or {EXTENSIONS[-1]}"
@@ -220,27 +220,32 @@ MOST_VALUES = 1_000_000_000
 """Their values, and the bytes of a CSV file or of a folder of such files, beyond which they are."""
 
 
-def open_source(text: str, stream: bool | None = None) -> tuple[RawTable | RecordStream, Plan | None]:
+def open_source(
+    text: str, stream: bool | None = None, clean_names: bool = False
+) -> tuple[RawTable | RecordStream, Plan | None]:
     """Records of a sample by its name, with its plan, or of a file or a folder by its path, without one.
 
     ``stream`` says whether to read by streaming, None that large ones are (:data:`MOST_RECORDS`,
-    :data:`MOST_VALUES`).  What cannot be read so is a :class:`UsageError`.
+    :data:`MOST_VALUES`); ``clean_names`` replaces names of columns that no format holds.  What cannot be read so is a
+    :class:`UsageError`.
     """
     if text in names() or not (path := expanded(text)).exists():
         if stream:
             raise UsageError(f"'{text}' is no file or folder, so it cannot be read by streaming")
-        return open_data(text)
+        return open_data(text, clean_names)
     if path.is_dir():
-        source = open_stream(path)
+        source = open_stream(path, clean_names)
         return (source if stream or (stream is None and _is_large_source(source)) else read_folder(source)), None
     if stream and path.suffix.lower() not in STREAMED:
         raise UsageError(f"file '{path.name}' cannot be read by streaming; export it as {STREAMED[0]} or {STREAMED[2]}")
-    return (open_stream(path), None) if stream or (stream is None and is_large(path)) else open_data(text)
+    if stream or (stream is None and is_large(path)):
+        return open_stream(path, clean_names), None
+    return open_data(text, clean_names)
 
 
-def open_records(text: str) -> tuple[RawTable, Plan | None]:
+def open_records(text: str, clean_names: bool = False) -> tuple[RawTable, Plan | None]:
     """The same, all records in memory whatever their number."""
-    source, plan = open_source(text, False)
+    source, plan = open_source(text, False, clean_names)
     assert isinstance(source, RawTable)
     return source, plan
 

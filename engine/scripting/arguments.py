@@ -235,6 +235,7 @@ def _values(values: Any) -> Any:
 
 ARGUMENTS: dict[str, Check] = {
     "allow_partial": switch,
+    "clean_names": switch,
     "attributes": texts,
     "by": text,
     "candidate": text,

@@ -19,10 +19,10 @@ Data: TypeAlias = Union["pd.DataFrame", str, Path]
 """A DataFrame, the path of a file or of a folder of parts, or the name of a sample."""
 
 
-def records_of(data: Data) -> tuple[RawTable, Plan | None]:
+def records_of(data: Data, clean_names: bool = False) -> tuple[RawTable, Plan | None]:
     """Return the records, and the plan that a sample brings along."""
     if isinstance(data, str | Path):
-        return open_records(str(data))
+        return open_records(str(data), clean_names)
     return table_of_frame(data), None
 
 
@@ -32,12 +32,12 @@ def frame_of(data: Data) -> pd.DataFrame:
 
 
 @public()
-def load(name_or_path: str | Path) -> pd.DataFrame:
+def load(name_or_path: str | Path, clean_names: bool = False) -> pd.DataFrame:
     """Return the records of a sample or of a file as a DataFrame.
 
     Parameters: ``name_or_path`` is the name of a sample (:func:`list_samples`) or the path of a CSV, Parquet, SPSS,
     Stata or SAS file, or of a folder of CSV or Parquet files.  Values are those of the file: all values of a CSV file
-    are texts.
+    are texts.  ``clean_names`` replaces names of columns that no format holds, such as those with hidden signs.
 
     Errors: :class:`UsageError` for a name that is neither, :class:`EngineError` for a file that cannot be read.
 
@@ -45,7 +45,7 @@ def load(name_or_path: str | Path) -> pd.DataFrame:
 
         df = sf.load("czech")
     """
-    return frame_of_table(records_of(name_or_path)[0])
+    return frame_of_table(records_of(name_or_path, clean_names)[0])
 
 
 def list_samples() -> pd.DataFrame:

@@ -10,6 +10,7 @@ from engine.common.errors import EngineError, Remedy
 ARGUMENTS = {
     Remedy.ATTRIBUTES: "attributes=['a', 'b']",
     Remedy.ATTRIBUTES_AND_CUTS: "attributes=['a', 'b'] and cut={{'a': [25, 55]}}",
+    Remedy.CLEAN_NAMES: "load(PATH, clean_names=True) gives a DataFrame with such names",
     Remedy.CUT: "cut={{'{column}': [{edges}]}}",
     Remedy.DROP: "drop=['{column}']",
     Remedy.FIRST_PLAN: "without plan=, attributes=['a', 'b'] make one",

@@ -100,7 +100,7 @@ def start(at: Workspace, label: str, tier: str, formats: Iterable[str], include:
     if study is None or data is None:
         raise EngineError("an export needs the data of the study; open the study with its data")
     out = at.new_export(label)
-    arguments = ["export", str(study), "--data", data, "--out", str(out)]
+    arguments = ["export", str(study), "--data", data, *at.reading, "--out", str(out)]
     arguments += ["--for", tier, "--formats", ",".join(formats)]
     for role in include:
         arguments += ["--include", role]

@@ -93,7 +93,7 @@ def start(
     study, data = workspace.study, workspace.about["data"]
     if study is None or data is None:
         raise EngineError("there is nothing to sweep yet; open data and settle a plan first")
-    arguments = ["sweep", data, "--study", str(study)]
+    arguments = ["sweep", data, *workspace.reading, "--study", str(study)]
     arguments += ["--plan", str(workspace.plan_path)] + (["--extend"] if extend else [])
     arguments += ["--after-all", *(f"--after={path}" for path in after)]
     # Typed words may begin with a hyphen, which would make an option of them.
@@ -136,7 +136,7 @@ def start_recheck(workspace: Workspace, labels: Sequence[str], replicates: int, 
     study, data = workspace.study, workspace.about["data"]
     if study is None or data is None or not labels:
         raise EngineError("there is nothing to run again; open the data of the study and choose finalists")
-    arguments = ["recheck", str(study), "--data", data]
+    arguments = ["recheck", str(study), "--data", data, *workspace.reading]
     arguments += ["--replicates", str(replicates), "--risk", risk, "--utility", utility]
     for label in labels:
         arguments += ["--candidate", label]

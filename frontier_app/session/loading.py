@@ -33,35 +33,35 @@ def open_sample(name: str) -> None:
     _begin(at, raw, plan)
 
 
-def open_upload(name: str, content: Any, size: int) -> None:
+def open_upload(name: str, content: Any, size: int, clean_names: bool = False) -> None:
     """Work on an uploaded file with a first plan guessed from its columns, in a new workspace."""
     _check_size(size)
     at = workspace.create()
     try:
         path = at.save_upload(name, content)
-        raw, _ = _records(str(path))
+        raw, _ = _records(str(path), clean_names)
     except BaseException:
         at.delete()
         raise
-    at.note(data=str(path), study=None)
+    at.note(data=str(path), study=None, clean_names=clean_names)
     _begin_first(at, raw)
 
 
-def open_path(text: str) -> None:
+def open_path(text: str, clean_names: bool = False) -> None:
     """Work on a file of this machine where it lies, with a first plan guessed from its columns, in a new workspace.
 
     Only for who started the server: it reads with that person's rights.
     """
     path = _own_path(text)
-    raw, _ = _records(str(path))
+    raw, _ = _records(str(path), clean_names)
     at = workspace.create()
-    at.note(data=str(path), study=None)
+    at.note(data=str(path), study=None, clean_names=clean_names)
     _begin_first(at, raw)
 
 
-def _records(text: str) -> tuple[RawTable, Plan | None]:
+def _records(text: str, clean_names: bool = False) -> tuple[RawTable, Plan | None]:
     """Records in memory, with the plan of a sample; refuses what is only read by streaming."""
-    source, plan = open_source(text)
+    source, plan = open_source(text, clean_names=clean_names)
     if isinstance(source, RecordStream):
         raise UsageError(
             f"'{source.source}' is larger than a page can hold in memory; the command frontier sweep makes its study, "
@@ -119,7 +119,7 @@ def open_workspace(at: Workspace) -> None:
     error = ""
     if about["data"]:
         try:
-            raw, sample_plan = _records(about["data"])
+            raw, sample_plan = _records(about["data"], about["clean_names"])
             raw = _labelled(at, raw)
         except EngineError as problem:
             error, sample_plan = remedies.error_text(problem), None
@@ -175,30 +175,30 @@ def add_sample(name: str) -> None:
     _add_data(name)
 
 
-def add_upload(name: str, content: Any, size: int) -> None:
+def add_upload(name: str, content: Any, size: int, clean_names: bool = False) -> None:
     """Open an uploaded copy of the data that the study at work was made on."""
     _check_size(size)
     at = state.get().workspace
     assert at is not None
     path = at.save_upload(name, content)
     try:
-        _add_data(str(path))
+        _add_data(str(path), clean_names)
     except BaseException:
         at.delete_upload()
         raise
 
 
-def add_path(text: str) -> None:
+def add_path(text: str, clean_names: bool = False) -> None:
     """Open, where they lie, the data that the study at work was made on."""
-    _add_data(str(_own_path(text)))
+    _add_data(str(_own_path(text)), clean_names)
 
 
-def _add_data(data: str) -> None:
+def _add_data(data: str, clean_names: bool = False) -> None:
     """Open data for the study at work; refuses data that it was not made on."""
     at, path = state.get().workspace, own_study()
     assert at is not None and path is not None
-    raw, _ = _records(data)
+    raw, _ = _records(data, clean_names)
     with Study.open(path) as study:
         check_same(study, raw, read_key(key_path(path)))
-    at.note(data=data)
+    at.note(data=data, clean_names=clean_names)
     open_workspace(at)

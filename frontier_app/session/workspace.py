@@ -43,12 +43,18 @@ class Workspace:
 
     @property
     def about(self) -> dict[str, Any]:
-        """``data`` is what :func:`engine.plan.samples.open_data` opens, ``study`` a path; each may be None."""
+        """``data`` is what :func:`engine.plan.samples.open_data` opens, ``study`` a path; each may be None,
+        ``clean_names`` how names of columns are read."""
         try:
             about = json.loads((self.folder / "about.json").read_text(encoding="utf-8"))
         except (OSError, ValueError):
             about = {}
-        return {"data": None, "study": None, **about}
+        return {"data": None, "study": None, "clean_names": False, **about}
+
+    @property
+    def reading(self) -> list[str]:
+        """Arguments that say to a command how the data are read."""
+        return ["--clean-names"] if self.about["clean_names"] else []
 
     def note(self, **changes: Any) -> None:
         """Replace entries of :attr:`about`."""

@@ -21,6 +21,7 @@ STEPS = {
     Remedy.CANCEL: "On the page Sweep or Recommend, wait for the runs or click “Stop”.",
     Remedy.CANDIDATE: "On the page Recommend, choose “A candidate that I name” and pick one of them.",
     Remedy.CANDIDATE_OR_CHOICE: "On the page Recommend, click “Record the recommendation”.",
+    Remedy.CLEAN_NAMES: "On the page File, open the file and click “Open it with clean names”.",
     Remedy.CUT: "On the page File, under “Levels”, choose {column} and type {edges} as “Edges of the levels”.",
     Remedy.DESPITE: "On the page Recommend, fill in “Why it is submitted all the same”.",
     Remedy.DEVIATION: "On the page Sweep, fill in “Why the plan departs from its approval” and “Your name”; or on the "

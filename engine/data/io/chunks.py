@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from engine.common.errors import EngineError
+from engine.common.errors import EngineError, Remedy
 from engine.common.printable import has_hidden_signs, is_blank, with_hidden_signs_written, without_hidden_signs
 from engine.common.raw_values import index_codes, smallest
 from engine.common.wording import first_twice
@@ -41,42 +41,51 @@ def join_chunks(name: str, chunks: list[tuple[pa.Array, np.ndarray]]) -> RawColu
     return RawColumn(name, coded.dictionary, codes)
 
 
-def check_names(file: str, names: list[str]) -> None:
-    """Refuse a column name that is empty, repeated or that no format holds (:func:`refuse_steering`)."""
-    for number, name in enumerate(names, 1):
-        if is_blank(name):
-            raise EngineError(
-                f"file '{file}': column {number} of {len(names)} has no name; name every column in the header line"
-            )
-    refuse_steering(f"file '{file}'", names)
-    repeated = first_twice(names)
-    if repeated is not None:
-        raise EngineError(f"file '{file}' has two columns called '{repeated}'; give each column a name of its own")
-
-
-def refuse_steering(source: str, names: Sequence[str], kind: type[EngineError] = EngineError) -> None:
-    """Refuse a column name with a control sign, a sign of format (one that turns the direction of writing, a soft
-    hyphen), a letter without ink, a line separator of Unicode or half a surrogate pair: codebooks cannot hold it, or
-    programs and pages show another name than it is.
-
-    The sentence, of an error of this ``kind``, offers the name without such signs.
-    """
-    for number, name in enumerate(names, 1):
-        if not has_hidden_signs(name):
-            continue
-        plain = without_hidden_signs(name).strip()
-        free = _apart(plain, names) if not is_blank(plain) else f"column_{number}"
-        raise kind(
-            f"{source}: the name of column {number} of {len(names)}, '{with_hidden_signs_written(name)}', holds a sign "
-            "that cannot be seen and that a codebook cannot hold or a page cannot show (a control sign, a mark of the "
-            f"direction of writing, a sign of format or an empty letter); rename the column, for example to '{free}'"
+def check_names(file: str, names: Sequence[str]) -> None:
+    """Refuse a column name that is repeated."""
+    repeated = first_twice(list(names))
+    if repeated is None:
+        return
+    if is_blank(repeated):
+        raise EngineError(
+            f"file '{file}': columns {names.index(repeated) + 1} and more of {len(names)} have no name; name every "
+            "column in the header line"
         )
+    raise EngineError(f"file '{file}' has two columns called '{repeated}'; give each column a name of its own")
 
 
-def _apart(name: str, others: Collection[str]) -> str:
-    """``name``, with a number at its end where one of the ``others`` is called so."""
-    taken, number = set(others), 2
-    free = name
+def names_in_file(source: str, names: Sequence[str], clean: bool) -> dict[str, str]:
+    """The names under which columns are read, each with its name in the file.
+
+    A name is empty or holds a control sign, a sign of format (one that turns the direction of writing, a soft hyphen),
+    a letter without ink, a line separator of Unicode or half a surrogate pair: codebooks cannot hold it, or programs
+    and pages show another name than it is.  Such a name is replaced by one without such signs where ``clean``, else
+    refused (:class:`EngineError`) with that name.
+    """
+    found: dict[str, str] = {}
+    taken = set(names)
+    for number, name in enumerate(names, 1):
+        free, blank = name, is_blank(name)
+        if blank or has_hidden_signs(name):
+            plain = without_hidden_signs(name).strip()
+            free = _apart(f"column_{number}" if is_blank(plain) else plain, taken)
+            taken.add(free)
+        if free != name and not clean:
+            said = (
+                f"column {number} of {len(names)} has no name; name every column in the header line"
+                if blank
+                else f"the name of column {number} of {len(names)}, '{with_hidden_signs_written(name)}', holds a sign "
+                "that cannot be seen and that a codebook cannot hold or a page cannot show (a control sign, a mark of "
+                "the direction of writing, a sign of format or an empty letter); rename the column"
+            )
+            raise EngineError(f"{source}: {said}, for example '{free}'", Remedy.CLEAN_NAMES)
+        found[free] = name
+    return found
+
+
+def _apart(name: str, taken: Collection[str]) -> str:
+    """``name``, with a number at its end where one is called so."""
+    free, number = name, 2
     while free in taken:
         free, number = f"{name}_{number}", number + 1
     return free

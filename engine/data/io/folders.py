@@ -24,7 +24,7 @@ def read_folder(stream: RecordStream) -> RawTable:
     Raises :class:`EngineError` for damaged files, for those that change meanwhile and for a source without records.
     """
     chunks: dict[str, list[tuple[pa.Array, np.ndarray]]] = {name: [] for name in stream.names}
-    types = dict(zip(stream.parts[0].names, stream.parts[0].types, strict=False))  # none of CSV
+    types = dict(zip(stream.names, stream.parts[0].types, strict=False))  # none of CSV
     n_records = 0
     for arrays, n in stream.arrays(stream.names):
         n_records += n

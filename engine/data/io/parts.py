@@ -15,7 +15,7 @@ from engine.common.printable import is_blank
 from engine.common.wording import first_twice
 from engine.data.io import sniff
 from engine.data.io.arrow_columns import without_views
-from engine.data.io.chunks import check_names, refuse_steering
+from engine.data.io.chunks import check_names
 from engine.data.io.csv_batches import csv_batches
 from engine.data.io.readers import ends_in_quotes, holds_nul, parquet_errors, refuse_type
 
@@ -112,7 +112,6 @@ def _added(folder: Path, step: str) -> tuple[str, str | None]:
     name, value = map(unquote, step.split("=", 1))
     if is_blank(name):
         raise EngineError(f"folder '{folder.name}' holds '{step}', a folder without a column's name before the '='")
-    refuse_steering(f"folder '{folder.name}'", [name])
     return name, None if value == _NO_VALUE else value
 
 

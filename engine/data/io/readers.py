@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import time
 from collections import deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
@@ -26,7 +26,7 @@ from engine.common.raw_values import index_codes, smallest
 from engine.common.untrusted import kind_of
 from engine.data.grouped_columns import GroupedColumns
 from engine.data.io import sniff
-from engine.data.io.chunks import check_names, join_chunks
+from engine.data.io.chunks import check_names, join_chunks, names_in_file
 from engine.data.io.csv_batches import csv_batches
 from engine.data.io.reader_process import read_apart
 from engine.data.io.reread import Reread, file_state
@@ -49,8 +49,8 @@ LARGE = 1 << 24
 """Bytes of such a CSV file, or cells of such a Parquet file."""
 
 
-def read_table(path_or_name: str | Path) -> RawTable:
-    """The records of a file ending in one of :data:`EXTENSIONS`.
+def read_table(path_or_name: str | Path, clean_names: bool = False) -> RawTable:
+    """The records of a file ending in one of :data:`EXTENSIONS`; ``clean_names`` replaces names that no format holds.
 
     A path of nothing is a :class:`UsageError`; a file of another kind, or one that is empty, ragged, not UTF-8 or
     corrupt, is an :class:`EngineError` that names the line where it can.
@@ -75,11 +75,21 @@ def read_table(path_or_name: str | Path) -> RawTable:
             table = read_apart(path)
         else:
             table = _read_parquet(path) if extension == ".parquet" else _read_csv(path)
-        return replace(table, read_seconds=time.perf_counter() - began)
+        stored = names_in_file(f"file '{path.name}'", table.names, clean_names)
+        return replace(with_names(table, stored), read_seconds=time.perf_counter() - began)
     except OSError as error:
         raise EngineError(
             f"file '{path.name}' could not be read: {error.strerror or 'input or output failed'}"
         ) from None
+
+
+def with_names(table: RawTable, stored: Mapping[str, str]) -> RawTable:
+    """The table with other names of columns, each given with the one that it has."""
+    if all(name == old for name, old in stored.items()):
+        return table
+    if isinstance(table.columns, GroupedColumns):
+        return replace(table, columns=table.columns.renamed(stored))
+    return replace(table, columns={name: replace(table.columns[old], name=name) for name, old in stored.items()})
 
 
 def _alternatives(options: tuple[str, ...]) -> str:

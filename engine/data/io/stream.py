@@ -20,6 +20,7 @@ from engine.common.errors import NoRecords
 from engine.common.raw_values import smallest
 from engine.data.io import parts
 from engine.data.io.arrow_columns import typed_values, with_type
+from engine.data.io.chunks import names_in_file
 from engine.data.io.growing_values import GrowingValues, local_codes
 from engine.data.io.parts import Part, Unit, check_alike, files_of, open_part
 from engine.data.io.reread import FileState, check_unchanged, file_state
@@ -72,8 +73,8 @@ class RecordStream:
     """The records of a file or of a folder's files, read when they are asked for.
 
     ``names`` are all columns in file order, those that folders' names add at the end; ``source`` is a short label,
-    never a path.  ``states`` say whether a file was changed since it was opened.  ``types`` are those that columns are
-    coded with where a file has others: a format may lack a type.
+    never a path; ``stored`` are their names in the files.  ``states`` say whether a file was changed since it was
+    opened.  ``types`` are those that columns are coded with where a file has others: a format may lack a type.
     """
 
     path: Path
@@ -81,6 +82,7 @@ class RecordStream:
     parts: tuple[Part, ...]
     states: tuple[FileState, ...]
     source: str
+    stored: Mapping[str, str] = field(default_factory=dict)
     types: Mapping[str, pa.DataType] = field(default_factory=dict)
 
     def units(self) -> list[Unit]:
@@ -143,9 +145,11 @@ class RecordStream:
     def arrays(self, names: Sequence[str], units: Sequence[Unit] | None = None) -> Iterator[tuple[dict[str, Any], int]]:
         """The columns of all records as the files' readers give them, batch after batch, and how many records each
         batch has; ``units`` and errors are those of :meth:`batches`."""
+        stored = {name: self.stored.get(name, name) for name in names}
         for unit in self.units() if units is None else units:
             self._check(unit.part)
-            yield from parts.read_unit(self.parts[unit.part], unit, names, BATCH)
+            for arrays, n_records in parts.read_unit(self.parts[unit.part], unit, [*stored.values()], BATCH):
+                yield {name: arrays[old] for name, old in stored.items()}, n_records
             self._check(unit.part)
 
     def _check(self, part: int) -> None:
@@ -178,8 +182,9 @@ def _whole_column(name: str, values: pa.Array, codes: np.ndarray) -> RawColumn:
     return RawColumn(name, values.slice(0, n_values), smallest(codes, n_values))
 
 
-def open_stream(path: str | Path) -> RecordStream:
-    """Open a file ending in ``.csv``, ``.tsv`` or ``.parquet``, or a folder of such files, to be read by streaming.
+def open_stream(path: str | Path, clean_names: bool = False) -> RecordStream:
+    """Open a file ending in ``.csv``, ``.tsv`` or ``.parquet``, or a folder of such files, to be read by streaming;
+    ``clean_names`` replaces names that no format holds.
 
     Looks at the header of each file alone.  A folder that holds anything else is a :class:`UsageError`; parts whose
     columns differ are an :class:`EngineError`.
@@ -189,4 +194,6 @@ def open_stream(path: str | Path) -> RecordStream:
     states = tuple(file_state(file) for file, _ in files)
     opened = [open_part(file, added) for file, added in files]
     check_alike(opened)
-    return RecordStream(path, opened[0].all_names, tuple(opened), states, path.name)
+    kind = "folder" if path.is_dir() else "file"
+    stored = names_in_file(f"{kind} '{path.name}'", opened[0].all_names, clean_names)
+    return RecordStream(path, tuple(stored), tuple(opened), states, path.name, stored)

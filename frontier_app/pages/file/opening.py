@@ -10,6 +10,7 @@ from typing import Any
 
 import streamlit as st
 
+from engine.common.errors import EngineError, Remedy
 from engine.common.wording import upper_first
 from engine.data.io.readers import EXTENSIONS
 from engine.plan.samples import Sample, describe, names
@@ -112,7 +113,7 @@ def data_of_study() -> None:
     st.caption("The study takes no other data: the same records, in the same order, with all their columns.")
 
 
-def _upload(take: Callable[[str, Any, int], None]) -> None:
+def _upload(take: Callable[[str, Any, int, bool], None]) -> None:
     upload = st.file_uploader(
         "A copy of a file, by choosing or dropping it",
         type=[extension.removeprefix(".") for extension in EXTENSIONS],
@@ -122,10 +123,10 @@ def _upload(take: Callable[[str, Any, int], None]) -> None:
     )
     if upload is not None:
         with st.spinner("Reading the file…"):
-            attempt(lambda: take(upload.name, upload.getbuffer(), upload.size))
+            _open("upload", partial(take, upload.name, upload.getbuffer(), upload.size))
 
 
-def _path(take: Callable[[str], None]) -> None:
+def _path(take: Callable[[str, bool], None]) -> None:
     if not state.get().owner:
         st.markdown(markdown("**A file where it lies**"))
         st.caption(
@@ -143,9 +144,27 @@ def _path(take: Callable[[str], None]) -> None:
             help="The whole path. The file is read where it is, of any size, and no copy is made. The path is in no"
             " address, study or export.",
         )
-        if st.form_submit_button("Open this file", key="open-path", icon=":material/folder_open:"):
-            with st.spinner("Reading the file…"):
-                attempt(lambda: take(typed))
+        asked = st.form_submit_button("Open this file", key="open-path", icon=":material/folder_open:")
+    if asked:
+        with st.spinner("Reading the file…"):
+            _open("path", partial(take, typed))
+
+
+def _open(key: str, take: Callable[[bool], None]) -> None:
+    """Open a file and draw the page anew, or say what is wrong; names that no format holds are replaced on a click."""
+    try:
+        take(False)
+    except EngineError as error:
+        elements.show_error(error)
+        if error.remedy is Remedy.CLEAN_NAMES:
+            st.button("Open it with clean names", key=f"clean-{key}", type="primary", on_click=partial(_clean, take))
+        return
+    st.rerun()
+
+
+def _clean(take: Callable[[bool], None]) -> None:
+    with elements.errors_shown():
+        take(True)
 
 
 def attempt(action: Callable[[], object]) -> None:

@@ -52,6 +52,12 @@ def asked_for(parser: argparse.ArgumentParser, named: str) -> list[str]:
     return words
 
 
+def test_every_command_that_reads_records_can_read_clean_names() -> None:
+    reading = {words for words, parser in COMMANDS.items() if any(a.dest == "data" for a in parser._actions)}
+    able = {words for words, parser in COMMANDS.items() if any(a.dest == "clean_names" for a in parser._actions)}
+    assert reading - able == {("app",)}  # the page File offers it by a button
+
+
 @pytest.mark.parametrize("words", COMMANDS, ids=" ".join)
 def test_a_wrong_option_is_wrong_usage(words: tuple[str, ...], capsys: pytest.CaptureFixture[str]):
     assert code_of(*words, *asked_for(COMMANDS[words], "1"), "--no-such-option") == 2

@@ -9,7 +9,9 @@ from xml.etree import ElementTree
 import numpy as np
 import pytest
 
+import engine as sf
 from engine.cli.main import main
+from engine.common.errors import EngineError
 from engine.plan import read_plan
 
 NAMES = ("a[b]", "c;d", "e,f", "g+h", "i=j", "k|l", "m:n", "o'p", 'q"r', "s] t")
@@ -111,3 +113,18 @@ def test_attributes_are_renamed_by_the_command_that_the_check_names_and_the_code
     (book,) = (here / "out").rglob("codebook.xml")
     told = [element.get("name") for element in ElementTree.parse(book).iter("{ddi:codebook:2_5}var")]
     assert told == list(NAMES)
+
+
+def test_a_file_with_a_hidden_sign_in_a_name_is_read_under_clean_names_as_the_error_says(
+    here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    lines = [f"{i % 3},{i % 2},{i % 5}" for i in range(60)]
+    (here / "turned.csv").write_text("\n".join(["a\u202eb,c,\u200b", *lines]), encoding="utf-8")
+    assert main(["plan", "init", "turned.csv"]) == 1
+    assert "--clean-names" in capsys.readouterr().err
+    assert main(["plan", "init", "turned.csv", "--clean-names", "--drop", "column_3"]) == 0
+    assert read_plan(here / "plan.toml").names == ("ab", "c")
+    assert main(["plan", "check", "plan.toml", "--data", "turned.csv", "--clean-names"]) == 0
+    assert list(sf.load("turned.csv", clean_names=True).columns) == ["ab", "c", "column_3"]
+    with pytest.raises(EngineError, match=r"clean_names=True"):
+        sf.load("turned.csv")

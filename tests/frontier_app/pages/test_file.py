@@ -45,6 +45,20 @@ def test_a_path_is_opened_and_stands_in_no_address(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
+def test_a_file_with_a_name_that_no_format_holds_is_opened_under_a_clean_one_by_a_click(tmp_path: Path) -> None:
+    path = people(tmp_path)
+    path.write_text(path.read_text().replace("age,", "a\u202ege,", 1), encoding="utf-8")
+    made = open_file(path)
+    assert "'age'" in made.error[0].value
+    click(made, "Open it with clean names")
+    assert not made.exception and not made.error
+    assert made.session_state["frontier"].raw.names[1] == "age" and "age" in plan_of(made).names
+    again = AppTest.from_file(str(APP), default_timeout=60)
+    again.query_params["w"] = workspace_of(made).token
+    assert again.run().title[0].value == "people.csv" and "--clean-names" in workspace_of(made).reading
+
+
+@pytest.mark.slow
 def test_a_small_folder_of_parts_is_opened_as_a_file(tmp_path: Path) -> None:
     folder = write_source(tmp_path, "parquet folder", records(100).drop_columns(["note"]), [10])
     made = open_file(folder)

@@ -12,10 +12,15 @@ import pyreadstat
 import pytest
 from pyarrow import parquet
 
-from engine.common.errors import EngineError
+from engine.common.errors import EngineError, UsageError
+from engine.common.raw_values import texts
 from engine.data.frames import table_of_frame
+from engine.data.grouped_columns import GroupedColumns
+from engine.data.io import readers
 from engine.data.io.readers import read_table
-from engine.data.io.stream import open_stream
+from engine.data.io.stream import RecordStream, first_records, open_stream
+from engine.data.microdata import RawTable
+from engine.plan.samples import open_source
 
 ESCAPE, TURNED, DELETE, C1, LINE, MARK = "a\x1b[2J", "a\u202eb", "a\x7f", "a\x9bb", "a\u2028b", "\u200ea"
 
@@ -105,3 +110,45 @@ def test_a_name_that_cannot_be_seen_is_none(reader: str, name: str, tmp_path: Pa
 @pytest.mark.parametrize("reader", ["CSV", "Parquet", "DataFrame"])
 def test_names_of_real_files_are_taken(reader: str, name: str, tmp_path: Path) -> None:
     READERS[reader](tmp_path, name)
+
+
+@pytest.mark.parametrize(("name", "clean"), [(TURNED, "ab"), ("\u200bx", "x"), ("b\u00ad", "b_2")], ids=ascii)
+@pytest.mark.parametrize("make", [_csv, _parquet, _partition])
+@pytest.mark.parametrize("streamed", [False, True])
+def test_an_impossible_name_is_replaced_where_that_is_asked_for(
+    make: Callable[[Path, str], Path], streamed: bool, name: str, clean: str, tmp_path: Path
+) -> None:
+    (tmp_path / "plain").mkdir()
+    path, plain = make(tmp_path, name), make(tmp_path / "plain", "c" if make is not _partition else "d")
+    read, known = (open_source(str(p), streamed or None, clean_names=p is path)[0] for p in (path, plain))
+    assert read.names == (("c", "b", clean) if make is _partition else (clean, "b"))
+    if isinstance(read, RecordStream) and isinstance(known, RecordStream):
+        read, known = first_records(read, 9), first_records(known, 9)
+    assert isinstance(read, RawTable) and isinstance(known, RawTable)
+    for column, same in zip(read.columns.values(), known.columns.values(), strict=True):
+        assert texts(column.values) == texts(same.values) and (column.codes == same.codes).all()
+
+
+def test_a_name_that_cannot_be_seen_is_replaced_by_the_number_of_its_column(tmp_path: Path) -> None:
+    assert read_table(_csv(tmp_path, "\u200b"), clean_names=True).names == ("column_1", "b")
+    assert open_stream(_parquet(tmp_path, ""), clean_names=True).names == ("column_1", "b")
+
+
+def test_names_of_a_file_whose_columns_are_read_on_demand_are_replaced(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(readers, "WIDE", 1)
+    monkeypatch.setattr(readers, "LARGE", 1)
+    for make in (_csv, _parquet):
+        table = read_table(make(tmp_path, TURNED), clean_names=True)
+        assert isinstance(table.columns, GroupedColumns)
+        assert table.columns["ab"].name == "ab" and len(table.columns["ab"].codes) == table.n_records
+
+
+@pytest.mark.parametrize("name", [TURNED, ESCAPE])
+def test_a_frame_is_told_how_to_rename_its_column(name: str) -> None:
+    df = pd.DataFrame({"b": ["1"], name: ["x"]})
+    with pytest.raises(UsageError) as refused:
+        table_of_frame(df)
+    way = str(refused.value).rpartition("df = ")[2]
+    assert table_of_frame(eval(way, {"df": df})).names[0] == "b"

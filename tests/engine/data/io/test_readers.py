@@ -92,7 +92,10 @@ def test_a_record_longer_than_a_block(tmp_path: Path, monkeypatch: pytest.Monkey
         ("a,b", "file 'a.csv' has a header but no records; it needs at least one line below the header"),
         ("\n1,2\n", "file 'a.csv' begins with an empty line; the first line must name the columns"),
         ("a,b,a\n1,2,3\n", "file 'a.csv' has two columns called 'a'; give each column a name of its own"),
-        ("a,,c\n1,2,3\n", "file 'a.csv': column 2 of 3 has no name; name every column in the header line"),
+        (
+            "a,,c\n1,2,3\n",
+            "file 'a.csv': column 2 of 3 has no name; name every column in the header line, for example 'column_2'",
+        ),
         (
             "a,b,c\n" + "1,2,3\n" * 15 + "4,secret\n",
             "file 'a.csv': line 17 has 2 fields, 3 were expected; a value that holds ',' must stand in quotes",
