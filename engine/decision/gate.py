@@ -102,6 +102,8 @@ def gate(study: Study, view: RiskUtilityMap, runs: Results, row: int, record: Ma
     if verdict is not None and verdict.kind == "untried":
         standing.append(statement("not_attacked", why=verdict.why))
     collected = []
+    if bound is not None and view.original_losses[view.risk] <= bound:
+        collected.append(_unaltered_within(view, bound))
     if record.get("bound") is not None:
         origin = bound_origin(study, float(record["bound"]))
         collected += [] if origin is BoundOrigin.FIXED else [statement("limit_set_late", origin=origin.name.lower())]
@@ -216,6 +218,13 @@ def _near_limit(view: RiskUtilityMap, index: int, bound: float) -> list[Statemen
     about = _compared(view, "over_limit", "mean", mean, limit=bound).values
     figures = {name: about[name] for name in ("measure", "value", "limit", "share_of")}
     return [statement("near_limit", **figures, runs=runs, noise_known=known)]
+
+
+def _unaltered_within(view: RiskUtilityMap, bound: float) -> Statement:
+    """Return a caution that no swap is needed to meet the limit."""
+    about = _compared(view, "not_safer", "run", bound, original=float(view.original_losses[view.risk])).values
+    named = {name: about[name] for name in ("measure", "original", "share_of")}
+    return statement("limit_met_unaltered", **named, limit=about["value"])
 
 
 def _title(view: RiskUtilityMap) -> str:

@@ -71,6 +71,7 @@ KINDS: dict[str, Kind] = {
         "gate",
         "caution",
         limit_set_late="origin",
+        limit_met_unaltered="measure original limit share_of",
         off_plan="",
         beaten_by_original="candidate original utility_only",
         partial_run="changed",

@@ -368,6 +368,15 @@ def test_equal_sums_in_other_last_bits_are_no_reason_to_do_nothing(tmp_path):
         assert view.beaten_by_original(0, 0.1) is None
 
 
+def test_a_limit_that_the_unaltered_file_meets_calls_for_no_protection(study):
+    """Doing nothing has risk 0.3."""
+    view = risk_utility_map(study)
+    loose, just, strict = (choose(study, view, "loose", max_risk=limit) for limit in (0.35, 0.3, 0.29))
+    (said,) = (each["values"] for each in loose.record["cautions"] if each["kind"] == "limit_met_unaltered")
+    assert (said["original"], said["limit"]) == (0.3, 0.35)
+    assert "limit_met_unaltered" in cautioned(just) and "limit_met_unaltered" not in cautioned(strict)
+
+
 def test_a_choice_says_what_to_bear_in_mind(tmp_path):
     """Enough single runs meet the bound, the released one too; what is not settled and fresh figures are told."""
     raw, plan = load("czech")
