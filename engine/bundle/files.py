@@ -24,7 +24,7 @@ from engine.common.raw_values import text_mask, texts
 from engine.common.streams import derive, generator
 from engine.common.untrusted import open_plain, read_text
 from engine.common.wording import listed
-from engine.data.io.labelled_writers import write_dta, write_sav, write_xpt
+from engine.data.io.labelled_writers import write_dta, write_sav
 from engine.data.io.writers import write_csv, write_parquet
 from engine.data.labels import NO_LABELS, ColumnLabels
 from engine.data.microdata import Microdata
@@ -87,9 +87,9 @@ class Rows:
         return numbers
 
 
-FORMATS = ("csv", "parquet", "sav", "dta", "xpt")
-"""The formats of a release: CSV, Parquet, SPSS, Stata and SAS transport."""
-_LABELLED = {"sav": write_sav, "dta": write_dta, "xpt": write_xpt}
+FORMATS = ("csv", "parquet", "sav", "dta")
+"""The formats of a release: CSV, Parquet, SPSS and Stata."""
+_LABELLED = {"sav": write_sav, "dta": write_dta}
 
 
 Tables = dict[str, "dict[str, pa.Array]"]

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from engine.cli.options import Commands
 
 
-_FORMATS_HELP = "csv, parquet, sav, dta and xpt, separated by commas (default csv,parquet)"
+_FORMATS_HELP = "csv, parquet, sav and dta, separated by commas (default csv,parquet)"
 _INCLUDE = ("weight", "id", "unit")  # as engine.plan.entries names them, which help does not wait for
 _FORMER = ("chair", "member", "members")  # the board in old scripts
 _MOST_PROBLEMS = 20  # of one check that are listed

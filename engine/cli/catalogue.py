@@ -90,7 +90,7 @@ def add_datasets(commands: Commands) -> None:
 
     write = add_command(adding, "write", run_datasets_write, "write a sample's records as a file, with its labels")
     write.add_argument("name", metavar="NAME")
-    write.add_argument("--to", required=True, metavar="FILE", help="ends in .csv, .parquet, .sav, .dta or .xpt")
+    write.add_argument("--to", required=True, metavar="FILE", help="ends in .csv, .parquet, .sav or .dta")
 
 
 def run_datasets(args: argparse.Namespace) -> None:

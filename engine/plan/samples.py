@@ -105,7 +105,7 @@ def add(name: str, from_files: str | Path | Sequence[str | Path] | None = None) 
 
 
 def write(name: str, to: str | Path) -> tuple[str, ...]:
-    """Write the records of a sample, with its labels where the format has such: .csv, .parquet, .sav, .dta or .xpt.
+    """Write the records of a sample, with its labels where the format has such: .csv, .parquet, .sav or .dta.
 
     Returns notes on what the format could not hold; an existing file is not overwritten.
     """
@@ -114,11 +114,7 @@ def write(name: str, to: str | Path) -> tuple[str, ...]:
     from engine.data.io import labelled_writers
 
     path = expanded(to)
-    labelled = {
-        ".sav": labelled_writers.write_sav,
-        ".dta": labelled_writers.write_dta,
-        ".xpt": labelled_writers.write_xpt,
-    }
+    labelled = {".sav": labelled_writers.write_sav, ".dta": labelled_writers.write_dta}
     plain = {".csv": writers.write_csv, ".parquet": writers.write_parquet}
     form = path.suffix.lower()
     if form not in labelled and form not in plain:

@@ -98,7 +98,7 @@ FITTING: dict[str, list[str]] = {
     "manifest": ["out/analyst", "out/analyst/internal/manifest.json"],
     "same_order_as": ["out/analyst", "out/public"],
     "out": ["written", "plan.toml", "-", "new.html", "new.docx"],
-    "to": ["new.csv", "new.sav", "new.dta", "new.xpt", "new.parquet", "d.csv"],
+    "to": ["new.csv", "new.sav", "new.dta", "new.parquet", "d.csv"],
     "key_file": [f"{stock.STUDY}.key", "new.key", "d.csv", "bytes"],
     "name": [stock.DATA, "fair", "cps8d", "nothing"],
     "replicates": ["1", "2", "3"],

@@ -48,6 +48,7 @@ def good_file(form: str) -> bytes:
     import pyreadstat
 
     from engine.data.io import labelled_writers, writers
+    from tests.engine.data.io.labelled import write_xpt
 
     if form == "sas7bdat":
         return (SAS / "people.sas7bdat").read_bytes()
@@ -58,7 +59,9 @@ def good_file(form: str) -> bytes:
             writers.write_csv(path, columns)
         elif form == "parquet":
             writers.write_parquet(path, columns)
-        elif form in ("sav", "dta", "xpt"):
+        elif form == "xpt":
+            write_xpt(path, columns)
+        elif form in ("sav", "dta"):
             getattr(labelled_writers, f"write_{form}")(path, columns, labels)
         else:
             frame = pd.DataFrame({name: values.to_pylist() for name, values in columns.items()})

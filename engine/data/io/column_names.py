@@ -1,4 +1,4 @@
-"""Column names as SPSS, Stata and SAS transport files take them, and the list of renamed columns."""
+"""Column names as SPSS and Stata files take them, and the list of renamed columns."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ class _Rule:
     cased: bool
 
 
-Form = Literal["sav", "dta", "xpt"]
-"""Formats of SPSS, Stata and SAS transport files."""
+Form = Literal["sav", "dta"]
+"""Formats of SPSS and Stata files."""
 _STATA_WORDS = (
     "_all _b byte _coef _cons double float if in int long _n _N _pi _pred _rc _skip strL using with "
     + " ".join(f"str{i}" for i in range(1, 2046))
@@ -34,12 +34,11 @@ _RULES: dict[str, _Rule] = {
         cased=False,
     ),
     "dta": _Rule(32, r"[A-Za-z_]", r"[A-Za-z0-9_]", frozenset(_STATA_WORDS), cased=True),
-    "xpt": _Rule(8, r"[A-Za-z_]", r"[A-Za-z0-9_]", frozenset(), cased=False),
 }
 
 
 def short_names(names: Sequence[str], form: Form) -> dict[str, str]:
-    """The name of each column in a file of the form "sav", "dta" or "xpt": its own where the format takes it.
+    """The name of each column in a file of the form "sav" or "dta": its own where the format takes it.
 
     A name that is too long, holds other signs or differs from an earlier one only in capitals is made anew: foreign
     signs become ``_``, and a number at the end keeps it apart.  The same names always give the same answer.

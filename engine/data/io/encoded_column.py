@@ -1,4 +1,4 @@
-"""A column as SPSS, Stata or a SAS transport file holds it: numbers or text, labels that fit, a format."""
+"""A column as an SPSS or a Stata file holds it: numbers or text, labels that fit, a format."""
 
 from __future__ import annotations
 
@@ -21,22 +21,20 @@ if TYPE_CHECKING:
 
 _SPSS_DAYS, _DAYS_1960 = 141_428, 3_653
 TAG = re.compile(r"\.[a-z]")
-_LABEL_BYTES = {"sav": (256, 120), "dta": (80, 32_000), "xpt": (40, 0)}  # of a column, of a value
-_TEXT_BYTES = {"sav": 32_767, "dta": 2_045, "xpt": 200}
+_LABEL_BYTES = {"sav": (256, 120), "dta": (80, 32_000)}  # of a column, of a value
+_TEXT_BYTES = {"sav": 32_767, "dta": 2_045}
 _DATES = {
     "sav": ("DATE11", "DATETIME20"),
     "dta": ("%td", "%tc"),
-    "xpt": ("DATE9", "DATETIME20"),
 }
-_FIRST_SHOWN = {"sav": date(1582, 10, 15), "dta": date(100, 1, 1), "xpt": date(1582, 1, 1)}
+_FIRST_SHOWN = {"sav": date(1582, 10, 15), "dta": date(100, 1, 1)}
 _EPOCH = date(1970, 1, 1)
 _YEAR_1, _YEAR_10000 = -719_162, 2_932_897  # days from 1970
-_RANGES = {"sav": (5e-324, 1.79e308), "dta": (5e-324, 8.98e307), "xpt": (5.4e-79, 7.2e75)}
+_RANGES = {"sav": (5e-324, 1.79e308), "dta": (5e-324, 8.98e307)}
 _TIME_FORMAT = re.compile(r"[AEJS]?DATE|YMDHMS|MOYR|QYR|WKYR|%-?[td]", re.IGNORECASE)
 _FORMATS = {
     "sav": re.compile(r"(F|COMMA|DOT|DOLLAR|PCT|E|N|TIME|DTIME|A)\d+(\.\d+)?"),
     "dta": re.compile(r"%-?0?\d+(\.\d+)?(g|f|e)c?"),
-    "xpt": re.compile(r"(F|COMMA|DOLLAR|BEST|TIME|E)?\d+(\.\d+)?", re.IGNORECASE),
 }
 
 
@@ -68,7 +66,7 @@ def fitting(about: ColumnLabels, form: Form) -> tuple[ColumnLabels, bool]:
     """Labels no longer than the form can hold, and whether some were cut."""
     label_bytes, value_bytes = _LABEL_BYTES[form]
     label = _cut(about.label, label_bytes)
-    values = tuple((raw, _cut(text, value_bytes)) for raw, text in about.values) if value_bytes else about.values
+    values = tuple((raw, _cut(text, value_bytes)) for raw, text in about.values)
     fitted = replace(about, label=label, values=values)
     return fitted, fitted != about
 
@@ -80,7 +78,7 @@ def _cut(text: str, limit: int) -> str:
 
 
 def encode(column: str, name: str, values: Any, about: ColumnLabels, form: Form, file: str) -> EncodedColumn:
-    """The column called ``column`` in the plan and ``name`` in a file of the form "sav", "dta" or "xpt".
+    """The column called ``column`` in the plan and ``name`` in a file of the form "sav" or "dta".
 
     Values are never altered to fit: what the form cannot hold is an :class:`EngineError` that names ``file``.  Text
     that is written exactly as numbers are (as all columns of a CSV file are text) becomes numbers.
@@ -93,8 +91,7 @@ def encode(column: str, name: str, values: Any, about: ColumnLabels, form: Form,
     if pa.types.is_null(arrow_type):
         return EncodedColumn(column, name, np.full(len(values), np.nan), about, False, "")
     if pa.types.is_boolean(arrow_type):
-        said = () if form != "xpt" else (f"'{column}' is 1 where it is true and 0 where it is false in {file}.",)
-        return EncodedColumn(column, name, _floats(values.cast(pa.int8())), _of_truths(about), False, "", notes=said)
+        return EncodedColumn(column, name, _floats(values.cast(pa.int8())), _of_truths(about), False, "")
     if pa.types.is_date(arrow_type) or pa.types.is_timestamp(arrow_type):
         encoded = _time(column, name, values, about, form, file)
     elif pa.types.is_integer(arrow_type) or pa.types.is_floating(arrow_type) or pa.types.is_decimal(arrow_type):
@@ -240,7 +237,7 @@ def _floats(values: pa.Array) -> np.ndarray:
     import pyarrow as pa
 
     result: np.ndarray = values.cast(pa.float64(), safe=False).fill_null(np.nan).to_numpy(zero_copy_only=False)
-    return result + 0.0  # one nought, not two: readers of transport files take the other one for a number
+    return result + 0.0  # one nought, not two
 
 
 def _time(column: str, name: str, values: pa.Array, about: ColumnLabels, form: Form, file: str) -> EncodedColumn:

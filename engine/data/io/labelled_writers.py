@@ -1,9 +1,9 @@
-"""Write released columns as SPSS, Stata and SAS transport files with labels and missing codes, without traces.
+"""Write released columns as SPSS and Stata files with labels and missing codes, without traces.
 
 Values are never altered to fit: what a format cannot hold is refused in one sentence.  What it can hold only in part
 (a column's name, an over-long label, a declaration of missing codes) is done as far as it goes and said in a note,
 which belongs into the codebook.  Times of writing and the library's name are overwritten in the headers, so that equal
-columns give equal bytes.  SPSS, Stata and SAS have no empty value of text beside "": a null becomes "".
+columns give equal bytes.  SPSS and Stata have no empty value of text beside "": a null becomes "".
 
 A file is written aside, read back value by value and only then given its name: the library does not notice a full disk.
 """
@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from math import isfinite
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -25,10 +24,9 @@ from engine.data.io.column_names import Form, short_names
 from engine.data.io.encoded_column import TAG, EncodedColumn, encode, fitting
 from engine.data.io.missing_codes import spss_missing, stata_labels
 from engine.data.io.read_back import check_labelled
-from engine.data.io.sas_formats import formats_program, sas_number
 from engine.data.labels import NO_LABELS, ColumnLabels
 
-MOST_COLUMNS = {"sav": 2**31 - 1, "dta": 32_767, "xpt": 9_999}
+MOST_COLUMNS = {"sav": 2**31 - 1, "dta": 32_767}
 """Columns of a file, of the form."""
 _MOST_STATA_LABELS = 65_536
 
@@ -81,7 +79,7 @@ def write_dta(path: str | Path, columns: Columns, labels: Mapping[str, ColumnLab
     """Write Stata 14 and later (.dta); returns notes as :func:`write_sav` does.
 
     Special missings ``.a`` to ``.z`` stay what they are.  Stata has no list of other missing codes: they stay values
-    with their labels, and the load script turns them into special missings where that is wanted.
+    with their labels.
     """
     import pyreadstat
 
@@ -109,7 +107,7 @@ def write_dta(path: str | Path, columns: Columns, labels: Mapping[str, ColumnLab
         elif pairs:
             value_labels[h.name] = pairs
         if any(not TAG.fullmatch(code) for code in h.about.missing) or h.about.missing_ranges:
-            limits.append(f"'{h.column}': its missing codes are plain values in Stata; the load script can mark them.")
+            limits.append(f"'{h.column}': its missing codes are plain values in Stata; the codebook lists them.")
     with aside(path) as temporary:
         _write(
             temporary,
@@ -126,41 +124,6 @@ def write_dta(path: str | Path, columns: Columns, labels: Mapping[str, ColumnLab
         _overwrite(temporary, Path(path).name, stamp, rb"\g<1>01 Jan 1970 00:00")
         check_labelled(temporary, Path(path).name, "dta", encoded, columns)
     return (*notes, *limits)
-
-
-def write_xpt(path: str | Path, columns: Columns, labels: Mapping[str, ColumnLabels] | None = None) -> tuple[str, ...]:
-    """Write a SAS transport file of version 5 (.xpt) and beside it ``NAME_formats.sas``; returns notes.
-
-    The format has names of eight signs and no value labels.  The program beside it gives the columns their names,
-    labels and formats back; :func:`engine.data.io.column_names.short_names` says which name became which.
-    """
-    import pyreadstat
-
-    path = Path(path)
-    frame, encoded, notes = _frame(path, columns, labels or {}, "xpt")
-    short = short_names(list(columns), "xpt")
-    about = {h.column: (labels or {}).get(h.column, NO_LABELS) for h in encoded}
-    for h in encoded:
-        about[h.column] = replace(about[h.column], values=h.about.values)  # those of truth values are its own
-        if not h.is_text and not all(sas_number(raw) for raw, _ in h.about.values):
-            notes += (f"'{h.column}' is a number: labels of values that are none are in the codebook.",)
-    program = formats_program(path.name, short, about, {h.name for h in encoded if h.is_text})
-    with aside(path) as temporary, aside(path.with_name(f"{path.stem}_formats.sas")) as beside:
-        _write(
-            temporary,
-            path.name,
-            pyreadstat.write_xport,
-            frame,
-            file_format_version=5,
-            table_name="RELEASE",
-            column_labels=_column_labels(encoded),
-            variable_format={h.name: h.format for h in encoded if h.format},
-        )
-        _overwrite(temporary, path.name, rb"\d\d[A-Z]{3}\d\d:\d\d:\d\d:\d\d", b"01JAN70:00:00:00")
-        _overwrite(temporary, path.name, rb"bsd4\.2", b"SAS   ")
-        check_labelled(temporary, path.name, "xpt", encoded, columns)
-        beside.write_text(program, encoding="utf-8", newline="\n")
-    return notes
 
 
 def _frame(

@@ -98,17 +98,15 @@ def check_labelled(
     encoded: Sequence[EncodedColumn],
     originals: Mapping[str, pa.Array | pa.ChunkedArray],
 ) -> None:
-    """Refuse a file of the form "sav", "dta" or "xpt" that does not hold ``encoded``, or says other values than the
+    """Refuse a file of the form "sav" or "dta" that does not hold ``encoded``, or says other values than the
     ``originals`` do as text.
 
-    Blanks at the end of a text are no part of it in SPSS and SAS.
+    Blanks at the end of a text are no part of it in SPSS.
     """
     import pyreadstat
 
-    read: Any = {"sav": pyreadstat.read_sav, "dta": pyreadstat.read_dta, "xpt": pyreadstat.read_xport}[form]
-    options: dict[str, Any] = {"output_format": "dict", "disable_datetime_conversion": True}
-    if form != "xpt":
-        options["user_missing"] = True
+    read: Any = {"sav": pyreadstat.read_sav, "dta": pyreadstat.read_dta}[form]
+    options: dict[str, Any] = {"output_format": "dict", "disable_datetime_conversion": True, "user_missing": True}
     columns = {h.name: h.values for h in encoded}
     n_records = len(encoded[0].values)
     rows = max(1000, _CELLS // len(columns))
@@ -123,12 +121,6 @@ def check_labelled(
         for h in encoded:
             written, got = h.values[start : start + rows], chunk[h.name]
             if len(got) != len(written):
-                if form == "xpt" and _all_blank(columns, start + len(got)):
-                    raise EngineError(
-                        f"{file} would end with {n_records - start - len(got):,} records that are blank in all "
-                        "columns, which a SAS transport file cannot tell from its filling; release a column of numbers "
-                        "too, or another format"
-                    )
                 raise not_whole(temporary, file, f"it holds {start + len(got):,} of {n_records:,} records")
             original = one_array(plain_values(originals[h.column].slice(start, rows)))
             if not (_same_values(written, got, form) and _same_text(original, got, h, form)):
@@ -136,12 +128,6 @@ def check_labelled(
                     f"column '{h.column}' reads back from {file} with other values than were written, so the format "
                     "cannot hold it; leave the column out or release it as CSV or Parquet"
                 )
-
-
-def _all_blank(columns: Mapping[str, Any], start: int) -> bool:
-    """Return whether all records from ``start`` on are blank texts."""
-    ends = [values[start:] for values in columns.values()]
-    return all(values.dtype == object and not any(text.strip(" ") for text in values) for values in ends)
 
 
 def _same_values(written: np.ndarray, read: list[Any], form: Form) -> bool:

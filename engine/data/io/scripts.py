@@ -1,10 +1,10 @@
-"""Programs that read a released CSV file with its labels and missing codes, one for each statistical package."""
+"""Short programs that read a released CSV file with its labels and missing codes, one for each statistical package."""
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from decimal import Decimal
 from math import isfinite
@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from engine.common.errors import UsageError, did_you_mean
 from engine.common.notation import PLAIN, Notation
 from engine.common.printable import printable
 from engine.common.raw_values import as_text, is_number, numbers
@@ -20,27 +19,23 @@ from engine.data.io.arrow_columns import one_array, plain_values
 from engine.data.io.column_names import short_names
 from engine.data.io.encoded_column import exact_decimals
 from engine.data.io.missing_codes import spss_missing, stata_labels
-from engine.data.io.sas_formats import comment, quoted
 from engine.data.labels import NO_LABELS, ColumnLabels
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-SCRIPTS = {"R": "load.R", "SAS": "load.sas", "Stata": "load.do", "SPSS": "load.sps", "Python": "load.py"}
-"""Names of the programs by package."""
 _MOST_WIDTH = 32_767  # bytes of a text in SAS and SPSS
 
 
 @dataclass(frozen=True)
 class _Column:
-    """One column of the CSV file: whether all its values are numbers, the bytes of its longest text, its labels, and
-    the numbers that occur in its ranges of missing codes, ascending; numbers in another ``notation`` are text."""
+    """One column of the CSV file: whether all its values are numbers, the bytes of its longest text, and its labels;
+    numbers in another ``notation`` are text."""
 
     name: str
     numeric: bool
     width: int
     about: ColumnLabels
-    in_ranges: tuple[str, ...] = ()
     notation: Notation = PLAIN
 
     @property
@@ -49,9 +44,13 @@ class _Column:
         return [(raw, label) for raw, label in self.about.values if not self.numeric or _is_finite(raw)]
 
     @property
-    def missing(self) -> list[str]:
-        """Missing codes that a column of its kind can have."""
-        return [code for code in self.about.missing if not self.numeric or _is_finite(code)]
+    def remark(self) -> str:
+        """Missing codes, and the notation of numbers that are read as text, in words on one line."""
+        codes = [code for code in self.about.missing if not self.numeric or _is_finite(code)]
+        codes += [f"{low:.15g} to {high:.15g}" for low, high in self.about.missing_ranges if self.numeric]
+        words = [f"missing codes {', '.join(codes)}"] if codes else []
+        words += [] if self.notation.is_plain else [f"numbers with {self.notation.signs}, read as text"]
+        return _one_line("; ".join(words))
 
 
 def _is_finite(text: str) -> bool:
@@ -65,25 +64,12 @@ def load_scripts(
 ) -> dict[str, str]:
     """Programs for the CSV file that :func:`engine.data.io.writers.write_csv` makes of ``columns``, by file name.
 
-    Each reads ``csv_name`` from its own folder, sets variable and value labels, and declares missing codes as far as
-    the package knows such a thing.  They say nothing that is not in the columns and their labels.
+    Each reads ``csv_name`` from its own folder and sets variable and value labels.  SPSS and R are told the missing
+    codes, SAS and Stata programs list them in comments.  They say nothing that is not in the columns and their labels.
     """
     described = [_described(name, values, (labels or {}).get(name, NO_LABELS)) for name, values in columns.items()]
-    return {file: load_script(package, csv_name, described) for package, file in SCRIPTS.items()}
-
-
-def load_script(package: str, csv_name: str, columns: list[_Column]) -> str:
-    """The program of one package."""
-    makers: dict[str, Callable[[str, list[_Column]], list[str]]] = {
-        "R": _r,
-        "SAS": _sas,
-        "Stata": _stata,
-        "SPSS": _spss,
-        "Python": _python,
-    }
-    if package not in makers:
-        raise UsageError(f"unknown package '{package}'.{did_you_mean(package, makers)}")
-    return "\n".join([*makers[package](csv_name, columns), ""])
+    makers = {"load.R": _r, "load.sas": _sas, "load.do": _stata, "load.sps": _spss}
+    return {file: "\n".join([*make(csv_name, described), ""]) for file, make in makers.items()}
 
 
 def _described(name: str, values: pa.Array | pa.ChunkedArray, about: ColumnLabels) -> _Column:
@@ -97,7 +83,7 @@ def _described(name: str, values: pa.Array | pa.ChunkedArray, about: ColumnLabel
         or (pa.types.is_integer(arrow_type) and np.abs(numbers(distinct)).max(initial=0) < 2**53)
         or (pa.types.is_decimal(arrow_type) and exact_decimals(distinct))
     ):
-        return _Column(name, True, 8, about, _in_ranges(distinct, about))
+        return _Column(name, True, 8, about)
     texts = [text for text in as_text(distinct).to_pylist() if text]
     # A leading nought is part of a code, not of a number; no package calculates with more digits than a number holds.
     notation = about.notation_of(distinct)
@@ -107,123 +93,97 @@ def _described(name: str, values: pa.Array | pa.ChunkedArray, about: ColumnLabel
         and all(is_number(text) and not re.match(r"[+-]?0\d|\s", text) for text in texts)
     )
     numeric = numeric and all(len(text) <= 15 or Decimal(text.strip()) == Decimal(repr(float(text))) for text in texts)
-    width = max((len(text.encode()) for text in texts), default=1)
-    return _Column(name, numeric, width, about, _in_ranges(distinct, about) if numeric else (), notation)
-
-
-def _texts_of_numbers(columns: list[_Column]) -> list[tuple[str, str]]:
-    """Columns whose numbers the package reads as text, each with the words on it."""
-    return [(c.name, f"numbers with {c.notation.signs}, read as text") for c in columns if not c.notation.is_plain]
-
-
-def _in_ranges(distinct: pa.Array, about: ColumnLabels) -> tuple[str, ...]:
-    ranges = about.missing_ranges
-    figures = sorted({float(x) for x in numbers(distinct) if any(low <= x <= high for low, high in ranges)})
-    return tuple(f"{figure:.15g}" for figure in figures)
+    return _Column(name, numeric, max((len(text.encode()) for text in texts), default=1), about, notation)
 
 
 def _one_line(text: str) -> str:
+    """A text on one line, with signs that steer written out."""
     return printable(re.sub(r"[\r\n]+", " ", text))
 
 
-def _json(text: str) -> str:
+def _quoted(text: str) -> str:
+    """A text in single quotes, which SAS and SPSS programs take literally."""
+    return "'" + _one_line(text).replace("'", "''") + "'"
+
+
+def _in_json(text: str) -> str:
     return printable(json.dumps(text, ensure_ascii=False))  # R reads the same escapes
 
 
 def _r(csv_name: str, columns: list[_Column]) -> list[str]:
-    classes = ", ".join(f"{_json(c.name)} = {_json('numeric' if c.numeric else 'character')}" for c in columns)
+    classes = ", ".join(f"{_in_json(c.name)} = {_in_json('numeric' if c.numeric else 'character')}" for c in columns)
     lines = [
         f"# Reads {csv_name}; run it in the folder of that file. Base R alone is needed.",
-        f'data <- read.csv({_json(csv_name)}, check.names = FALSE, na.strings = "", encoding = "UTF-8",',
+        f'data <- read.csv({_in_json(csv_name)}, check.names = FALSE, na.strings = "", encoding = "UTF-8",',
         f"  colClasses = c({classes}))",
     ]
     for c in columns:
-        where = f"data[[{_json(c.name)}]]"
+        where = f"data[[{_in_json(c.name)}]]"
+
+        def value(raw: str, numeric: bool = c.numeric) -> str:
+            return raw if numeric else _in_json(raw)
+
         if c.about.label:
-            lines.append(f'attr({where}, "label") <- {_json(c.about.label)}')
+            lines.append(f'attr({where}, "label") <- {_in_json(c.about.label)}')
         if c.labelled:
-            pairs = ", ".join(f"{_json(label)} = {raw if c.numeric else _json(raw)}" for raw, label in c.labelled)
+            pairs = ", ".join(f"{_in_json(label)} = {value(raw)}" for raw, label in c.labelled)
             lines.append(f'attr({where}, "labels") <- c({pairs})')
-        if c.missing:
-            codes = ", ".join(raw if c.numeric else _json(raw) for raw in c.missing)
-            lines.append(f'attr({where}, "na_values") <- c({codes})')
+        if codes := [value(raw) for raw in c.about.missing if not c.numeric or _is_finite(raw)]:
+            lines.append(f'attr({where}, "na_values") <- c({", ".join(codes)})')
         if c.numeric and c.about.missing_ranges:
             low, high = c.about.missing_ranges[0]
             lines.append(f'attr({where}, "na_range") <- c({low:.15g}, {high:.15g})')
-    lines += [f"# {_one_line(name)}: {words}" for name, words in _texts_of_numbers(columns)]
-    return [*lines, "# To make all of them NA: data[[name]][data[[name]] %in% attr(data[[name]], 'na_values')] <- NA"]
+    return [*lines, *(f"# {_one_line(c.name)}: {c.remark}" for c in columns if c.remark)]
 
 
 def _sas(csv_name: str, columns: list[_Column]) -> list[str]:
     short = short_names([c.name for c in columns], "dta")  # 32 letters, digits and _, as SAS has it
-    formats = {c.name: f"{'' if c.numeric else '$'}f{i}_" for i, c in enumerate(columns, 1)}
+    formats = {c.name: f"{'' if c.numeric else '$'}f{i}_" for i, c in enumerate(columns, 1) if c.labelled}
     lines = [f"/* Reads {csv_name}; run it in the folder of that file. */"]
-    labelled = [c for c in columns if c.labelled]
-    if labelled:
+    if formats:
         lines.append("proc format;")
-        for c in labelled:
-            lines.append(f"  value {formats[c.name]}")
-            lines += [f"    {raw if c.numeric else quoted(raw)} = {quoted(label)}" for raw, label in c.labelled]
-            lines.append("  ;")
+        for c in (c for c in columns if c.labelled):
+            pairs = (f"{raw if c.numeric else _quoted(raw)} = {_quoted(label)}" for raw, label in c.labelled)
+            lines += [f"  value {formats[c.name]}", *(f"    {pair}" for pair in pairs), "  ;"]
         lines.append("run;")
     lines += [
         "data work.release;",
-        f"  infile {quoted(csv_name)} dsd dlm=',' firstobs=2 lrecl=1000000 truncover encoding='utf-8';",
-        "  length",
-        *(f"    {short[c.name]} {'8' if c.numeric else f'${min(_MOST_WIDTH, max(1, c.width))}'}" for c in columns),
-        "  ;",
+        f"  infile {_quoted(csv_name)} dsd dlm=',' firstobs=2 lrecl=1000000 truncover encoding='utf-8';",
+        *(f"  length {short[c.name]} {'8' if c.numeric else f'${min(_MOST_WIDTH, c.width)}'};" for c in columns),
         "  input",
         *(f"    {short[c.name]}{'' if c.numeric else ' $'}" for c in columns),
         "  ;",
     ]
-    lines += [f"  label {short[c.name]} = {quoted(c.about.label)};" for c in columns if c.about.label]
-    lines += [f"  format {short[c.name]} {formats[c.name]}.;" for c in labelled]
-    lines += [comment(f"missing codes of {short[c.name]}: {_codes(c)}") for c in columns if _codes(c)]
-    lines += [comment(f"{short[name]}: {words}") for name, words in _texts_of_numbers(columns)]
-    return [*lines, "run;"]
-
-
-def _codes(c: _Column) -> str:
-    ranges = [f"{low:.15g} to {high:.15g}" for low, high in c.about.missing_ranges if c.numeric]
-    return _one_line(", ".join([*c.missing, *ranges]))
+    lines += [f"  label {short[c.name]} = {_quoted(c.about.label)};" for c in columns if c.about.label]
+    lines += [f"  format {short[name]} {form}.;" for name, form in formats.items()]
+    remarks = [f"{short[c.name]}: {c.remark}".replace("*/", "* /") for c in columns if c.remark]
+    return [*lines, *(f"  /* {remark} */" for remark in remarks), "run;"]
 
 
 def _stata(csv_name: str, columns: list[_Column]) -> list[str]:
     short = short_names([c.name for c in columns], "dta")
-    texts = [i for i, c in enumerate(columns, 1) if not c.numeric]
-    figures = [i for i, c in enumerate(columns, 1) if c.numeric]
-    options = f"stringcols({' '.join(map(str, texts))}) " if texts else ""
-    options += f"numericcols({' '.join(map(str, figures))}) asdouble " if figures else ""
+    texts = " ".join(str(i) for i, c in enumerate(columns, 1) if not c.numeric)
+    figures = " ".join(str(i) for i, c in enumerate(columns, 1) if c.numeric)
+    options = f"stringcols({texts}) " * bool(texts) + f"numericcols({figures}) asdouble " * bool(figures)
     lines = [
         f"* Reads {csv_name}; run it in the folder of that file.",
         f"import delimited using {_compound(csv_name)}, clear varnames(nonames) rowrange(2) encoding(utf-8) ///",
         f"    bindquotes(strict) {options}",
     ]
-    lines += [f"rename v{i} {short[c.name]}" for i, c in enumerate(columns, 1)]
-    for c in columns:
+    for i, c in enumerate(columns, 1):
         name = short[c.name]
+        lines.append(f"rename v{i} {name}")
         if c.about.label:
             lines.append(f"label variable {name} {_compound(c.about.label)}")
         integers = [(raw, label) for raw, label in c.labelled if c.numeric and stata_labels(float(raw))]
         if integers:
             pairs = " ".join(f"{int(float(raw))} {_compound(label)}" for raw, label in integers)
-            labels = f"{name}_l" if len(name) <= 30 else f"l{columns.index(c) + 1}_"
-            lines += [f"label define {labels} {pairs}", f"label values {name} {labels}"]
-        if c.numeric and len(integers) < len(c.about.values):
+            lines += [f"label define l{i}_ {pairs}", f"label values {name} l{i}_"]
+        if len(integers) < len(c.about.values):
             lines.append(f"* {name}: Stata cannot label some of its values; the codebook lists them")
-        coded = list(dict.fromkeys([*c.missing, *c.in_ranges])) if c.numeric else []
-        if 0 < len(coded) <= 26:
-            codes = " \\ ".join(f"{raw}=.{chr(97 + i)}" for i, raw in enumerate(coded))
-            lines.append(f"* missing codes; to make them missing: mvdecode {name}, mv({codes})")
-        elif coded:  # Stata tells 26 kinds of missing values apart, so these become one
-            which = [f"inrange({name}, {low:.15g}, {high:.15g})" for low, high in c.about.missing_ranges]
-            which += [f"{name} == {raw}" for raw in c.missing]
-            lines.append(f"* missing codes; to make them missing: replace {name} = . if {' | '.join(which)}")
-        elif c.numeric and _codes(c):
-            lines.append(f"* missing codes of {name}, of which none occurs: {_codes(c)}")
-        elif _codes(c):
-            lines.append(f"* missing codes of {name}: {_codes(c)}")
-    return [*lines, *(f"* {short[name]}: {words}" for name, words in _texts_of_numbers(columns))]
+        if c.remark:
+            lines.append(f"* {name}: {c.remark}")
+    return lines
 
 
 def _compound(text: str) -> str:
@@ -237,71 +197,38 @@ def _spss(csv_name: str, columns: list[_Column]) -> list[str]:
     lines = [
         f"* Reads {csv_name}; run it in the folder of that file.",
         "SET UNICODE=ON.",
-        f"GET DATA /TYPE=TXT /FILE={quoted(csv_name)} /ENCODING='UTF8' /DELIMITERS=',' /QUALIFIER='\"'",
+        f"GET DATA /TYPE=TXT /FILE={_quoted(csv_name)} /ENCODING='UTF8' /DELIMITERS=',' /QUALIFIER='\"'",
         "  /ARRANGEMENT=DELIMITED /FIRSTCASE=2 /VARIABLES=",
-        *(f"  {short[c.name]} {'F16.0' if c.numeric else f'A{min(_MOST_WIDTH, max(1, c.width))}'}" for c in columns),
+        *(f"  {short[c.name]} {'F16.0' if c.numeric else f'A{min(_MOST_WIDTH, c.width)}'}" for c in columns),
         "  .",
     ]
-    # Reading with decimals would shift numbers written without a point, so these are for showing only.
-    broken = [short[c.name] for c in columns if c.numeric and not _shows_whole_numbers(c)]
-    if broken:
-        lines += ["FORMATS", *(f"  {name} (F16.6)" for name in broken), "  ."]
-    labelled = [c for c in columns if c.about.label]
-    if labelled:
-        lines += ["VARIABLE LABELS", *(f"  {short[c.name]} {quoted(c.about.label)}" for c in labelled), "  ."]
     for c in columns:
         name = short[c.name]
+        # Reading with decimals would shift numbers written without a point, so these are for showing only.
+        if c.numeric and c.about.format and not c.about.format.endswith(".0"):
+            lines.append(f"FORMATS {name} (F16.6).")
+        if c.about.label:
+            lines.append(f"VARIABLE LABELS {name} {_quoted(c.about.label)}.")
         if c.labelled:
-            lines.append(f"VALUE LABELS {name}")
-            lines += [f"  {raw if c.numeric else quoted(raw)} {quoted(label)}" for raw, label in c.labelled]
-            lines.append("  .")
+            pairs = (f"  {raw if c.numeric else _quoted(raw)} {_quoted(label)}" for raw, label in c.labelled)
+            lines += [f"VALUE LABELS {name}", *pairs, "  ."]
         present = np.array([float(raw) for raw, _ in c.labelled] if c.numeric else [])
         declared, n_left = spss_missing(c.about, present, not c.numeric, c.width)
         if declared:
             lines.append(f"MISSING VALUES {name} ({', '.join(map(_spss_code, declared))}).")
         if n_left:
             lines.append(f"* {name}: SPSS cannot declare {n_left} of its missing codes; the codebook lists all.")
-    levels = {"nominal": "NOMINAL", "ordinal": "ORDINAL", "scale": "SCALE"}
-    lines += [f"VARIABLE LEVEL {short[c.name]} ({levels[c.about.measure]})." for c in columns if c.about.measure]
-    lines += [f"* {short[name]}: {words}." for name, words in _texts_of_numbers(columns)]
+        if not c.notation.is_plain:
+            lines.append(f"* {name}: numbers with {c.notation.signs}, read as text.")
+        if c.about.measure:
+            lines.append(f"VARIABLE LEVEL {name} ({c.about.measure.upper()}).")
     return [*lines, "EXECUTE."]
 
 
 def _spss_code(code: Any) -> str:
     if isinstance(code, str):
-        return quoted(code)
+        return _quoted(code)
     if isinstance(code, dict):
         low, high = (f"{code[end]:.15g}" for end in ("lo", "hi"))
         return f"{low.replace('-inf', 'LOWEST')} THRU {high.replace('inf', 'HIGHEST')}"
     return f"{code:.15g}"
-
-
-def _shows_whole_numbers(c: _Column) -> bool:
-    return not c.about.format or c.about.format.endswith(".0")
-
-
-def _python(csv_name: str, columns: list[_Column]) -> list[str]:
-    def table(pairs: Mapping[str, object]) -> list[str]:
-        return ["{", *(f"    {name!r}: {value!r}," for name, value in pairs.items()), "}"]
-
-    def read(c: _Column, raw: str) -> object:
-        return (int(float(raw)) if float(raw).is_integer() else float(raw)) if c.numeric else raw
-
-    labels = {c.name: c.about.label for c in columns if c.about.label}
-    values = {c.name: {read(c, raw): label for raw, label in c.labelled} for c in columns if c.labelled}
-    missing = {c.name: [read(c, raw) for raw in c.missing] for c in columns if c.missing}
-    ranges = {c.name: list(c.about.missing_ranges) for c in columns if c.numeric and c.about.missing_ranges}
-    types = {c.name: "float64" if c.numeric else "str" for c in columns}
-    return [
-        f'"""Reads {csv_name} as pandas DataFrame `data`; run it in the folder of that file."""',
-        "import pandas as pd",
-        "",
-        *(f"# {_one_line(name)}: {words}" for name, words in _texts_of_numbers(columns)),
-        "TYPES = " + "\n".join(table(types)),
-        "LABELS = " + "\n".join(table(labels)),
-        "VALUE_LABELS = " + "\n".join(table(values)),
-        "MISSING = " + "\n".join(table(missing)),
-        "MISSING_RANGES = " + "\n".join(table(ranges)),
-        f"data = pd.read_csv({csv_name!r}, dtype=TYPES, keep_default_na=False, na_values={{"
-        "name: [''] for name, kind in TYPES.items() if kind == 'float64'})",
-    ]

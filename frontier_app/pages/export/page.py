@@ -55,7 +55,6 @@ _FORMATS = {
     "parquet": "Parquet",
     "sav": "SPSS (.sav)",
     "dta": "Stata (.dta)",
-    "xpt": "SAS (.xpt)",
 }
 _MENDED_IN_FILE: tuple[Attack, ...] = ("identifiers", "recodes", "misfits")
 _EVERY = 1.0

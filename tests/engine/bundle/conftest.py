@@ -45,7 +45,7 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, RawTable]:
 def every(home: tuple[Path, RawTable]) -> Path:
     """A folder with a bundle for each reader, data in all formats, weights and new ids included."""
     folder, raw = home
-    formats = ("csv", "parquet", "sav", "dta", "xpt")
+    formats = ("csv", "parquet", "sav", "dta")
     with Study.open(folder / "household.study") as study:
         return export(study, raw, None, folder / "every", tier="all", formats=formats, include=("weight", "id"))
 

@@ -117,8 +117,9 @@ def test_values_names_and_labels_of_data_files_are_read(tmp_path: Path) -> None:
     import pyarrow as pa
     from pyarrow import parquet
 
-    from engine.data.io.labelled_writers import write_dta, write_sav, write_xpt
+    from engine.data.io.labelled_writers import write_dta, write_sav
     from engine.data.labels import ColumnLabels
+    from tests.engine.data.io.labelled import write_xpt
 
     name = "quarterly_staff_file"
     secret = Secret("a name", forms_of_text(name), word=True)
@@ -128,7 +129,7 @@ def test_values_names_and_labels_of_data_files_are_read(tmp_path: Path) -> None:
         about = {"a": ColumnLabels(name if where == "label" else "a column")}
         write_sav(tmp_path / "a.sav", {"a": values}, about)
         write_dta(tmp_path / "a.dta", {"a": values}, about)
-        write_xpt(tmp_path / "a.xpt", {"a": values}, about)
+        write_xpt(tmp_path / "a.xpt", {"a": values})
         meta = {"why": name} if where == "label" else None
         parquet.write_table(pa.table({"a": values}).replace_schema_metadata(meta), tmp_path / "a.parquet")
         for file in ("a.sav", "a.dta", "a.xpt", "a.parquet"):

@@ -47,7 +47,6 @@ COMMANDS = {
     "plan lock": ("plan", "lock", "plan.toml", "--number", "DRB-1", "--by", "the board"),
     "plan document": ("plan", "document", "plan.toml", "--out", "new.docx"),
     "datasets write": ("datasets", "write", "fair", "--to", "new.csv"),
-    "datasets write xpt": ("datasets", "write", "fair", "--to", "new.xpt"),
 }
 
 

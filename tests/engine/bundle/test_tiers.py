@@ -39,8 +39,7 @@ def test_each_reader_has_a_folder_with_files_of_its_own(every: Path) -> None:
         "codebook.html",
         "codebook.xml",
         *(f"load.{end}" for end in ("R", "py", "sas", "do", "sps")),
-        *(f"release.{end}" for end in ("csv", "parquet", "sav", "dta", "xpt")),
-        "release_formats.sas",
+        *(f"release.{end}" for end in ("csv", "parquet", "sav", "dta")),
     }
     assert {"board.json", "memo.docx", "memo.html", "tables.xlsx", "slides.pptx"} <= {*files_below(every / "board")}
     inside = {name.removeprefix("internal/") for name in files_below(every / "analyst") if name.startswith("internal/")}
@@ -59,7 +58,7 @@ def test_each_reader_has_a_folder_with_files_of_its_own(every: Path) -> None:
 
 
 def test_the_release_is_the_same_for_analyst_and_public(every: Path, home: tuple[Path, RawTable]) -> None:
-    for name in ("release.csv", "release.parquet", "release.sav", "release.dta", "release.xpt"):
+    for name in ("release.csv", "release.parquet", "release.sav", "release.dta"):
         assert (every / "public" / name).read_bytes() == (every / "analyst" / "release" / name).read_bytes()
     found = replay(every, home[1])
     assert found.differs == () and len(found.same) == 6

@@ -48,7 +48,7 @@ def test_what_a_codebook_says_is_in_every_released_format(here: Path, capsys: py
     run("show", "s.study", "--format", "json")
     label = json.loads(capsys.readouterr().out)[0]["id"]
     run("choose", "s.study", "--candidate", label, "--why", "a try")
-    run("export", "s.study", "--data", "d.csv", "--out", "out", "--formats", "csv,parquet,sav,dta,xpt")
+    run("export", "s.study", "--data", "d.csv", "--out", "out", "--formats", "csv,parquet,sav,dta")
     said = capsys.readouterr()
     assert "'src': 1 of its missing codes and ranges are not declared in release.sav" in said.out + said.err
     release = here / "out" / "release"
@@ -60,6 +60,4 @@ def test_what_a_codebook_says_is_in_every_released_format(here: Path, capsys: py
     described = json.loads(parquet.read_schema(release / "release.parquet").metadata[b"column_labels"])
     assert {name: entries["values"] for name, entries in described.items()} == VALUES
     assert {name: entries["missing"] for name, entries in described.items() if "missing" in entries} == MISSING
-    program = (release / "release_formats.sas").read_text(encoding="utf-8")
-    assert all(text in program for texts in VALUES.values() for text in texts.values())
     assert not [problem for check in verify(here / "out") for problem in check.problems]

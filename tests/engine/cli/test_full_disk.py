@@ -52,10 +52,7 @@ def is_said(capsys: pytest.CaptureFixture[str], *words: str) -> None:
 
 
 WRITERS = {
-    **{
-        form: ("datasets", "write", "czech", "--to", f"DISK/a.{form}")
-        for form in ("csv", "parquet", "sav", "dta", "xpt")
-    },
+    **{form: ("datasets", "write", "czech", "--to", f"DISK/a.{form}") for form in ("csv", "parquet", "sav", "dta")},
     "plan": ("plan", "init", "czech", "--out", "DISK/b.toml"),
     "accepted plan": ("plan", "propose", "czech", "--accept", "all", "--out", "DISK/b.toml"),
     "lock": ("plan", "lock", "DISK/p.toml", "--number", "1", "--by", "A"),

@@ -13,7 +13,7 @@ import pytest
 from engine.bundle.codebook import codebook
 from engine.common.errors import EngineError, UsageError
 from engine.common.notation import Notation
-from engine.data.io.labelled_writers import write_dta, write_sav, write_xpt
+from engine.data.io.labelled_writers import write_dta, write_sav
 from engine.data.io.readers import read_table
 from engine.data.io.scripts import load_scripts
 from engine.data.io.stream import open_stream
@@ -198,7 +198,7 @@ def test_an_answer_on_a_column_that_went_is_a_mismatch() -> None:
 def test_released_texts_stay_texts_and_say_so(tmp_path: Path) -> None:
     about = ColumnLabels(notation=Notation(",", "."))
     columns = {"pay": pa.array(["1.234", "12.345"]), "clear": pa.array(["1,5", "2,25"]), "id": pa.array(["1", "2"])}
-    for write in (write_sav, write_dta, write_xpt):
+    for write in (write_sav, write_dta):
         notes = write(tmp_path / "a", columns, {"pay": about})
         assert [note.split(":")[0] for note in notes if "numbers are texts" in note] == ["'pay'", "'clear'"]
     for text in load_scripts("a.csv", columns, {"pay": about}).values():

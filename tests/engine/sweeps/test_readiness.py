@@ -13,7 +13,7 @@ import pytest
 
 from engine.cli.main import main
 from engine.data.frames import table_of_frame
-from engine.data.io.labelled_writers import write_dta, write_sav, write_xpt
+from engine.data.io.labelled_writers import write_dta, write_sav
 from engine.data.io.readers import read_table
 from engine.data.io.stream import RecordStream, open_stream
 from engine.data.io.writers import write_csv, write_parquet
@@ -21,6 +21,7 @@ from engine.data.microdata import RawTable
 from engine.plan import plan_from_toml
 from engine.plan.coding import tabulate
 from engine.sweeps.sweep import plan_problems
+from tests.engine.data.io.labelled import write_xpt
 from tests.hunt import bad_plans, checked_plans
 
 BAD = {

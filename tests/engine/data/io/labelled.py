@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 from datetime import date, datetime
+from pathlib import Path
 
+import pandas as pd
 import pyarrow as pa
+import pyreadstat
 
 from engine.data.labels import ColumnLabels
 from engine.data.microdata import RawTable
@@ -30,6 +33,12 @@ LABELS = {
     "income": ColumnLabels("Income", (("-99", "Don't know"),), ("-1",), ((-99.0, -90.0),), measure="scale"),
     "region": ColumnLabels("Region", (("N", "North"), ("S", "South"), ("X", "Unknown")), ("X",)),
 }
+
+
+def write_xpt(path: Path, columns: dict[str, pa.Array], labels: dict[str, ColumnLabels] | None = None) -> None:
+    """A SAS transport file, which the project reads and does not write."""
+    frame = pd.DataFrame({name[:8]: values.to_pandas() for name, values in columns.items()})
+    pyreadstat.write_xport(frame, str(path), file_format_version=5, table_name="RELEASE")
 
 
 def columns_of(table: RawTable) -> dict[str, list[object]]:

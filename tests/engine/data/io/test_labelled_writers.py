@@ -1,4 +1,4 @@
-"""Writing SPSS, Stata and SAS: what was labelled reads back equal, equal columns give equal bytes without traces."""
+"""Writing SPSS and Stata: what was labelled reads back equal, equal columns give equal bytes without traces."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from engine.common.errors import EngineError
 from engine.data.io.column_names import Form, short_names
-from engine.data.io.labelled_writers import write_dta, write_sav, write_xpt
+from engine.data.io.labelled_writers import write_dta, write_sav
 from engine.data.io.readers import read_table
 from engine.data.io.statistical import read_statistical
 from engine.data.labels import ColumnLabels
@@ -24,7 +24,7 @@ from tests.engine.data.io.labelled import COLUMNS, LABELS, arrays_of, columns_of
 from tests.examples import examples
 
 Writer = Callable[..., tuple[str, ...]]
-WRITERS = [("a.sav", write_sav), ("a.dta", write_dta), ("a.xpt", write_xpt)]
+WRITERS = [("a.sav", write_sav), ("a.dta", write_dta)]
 PLAIN = {name: values.to_pylist() for name, values in COLUMNS.items()}
 
 
@@ -81,32 +81,6 @@ def test_stata_says_what_it_cannot_declare(tmp_path: Path) -> None:
     assert back["sex"].label == "Sex of the person"
 
 
-def test_transport_files_bring_a_program_with_their_formats(tmp_path: Path) -> None:
-    long = {"a_long_name_1": pa.array([1, 2]), "a_long_name_2": pa.array(["x", "it's"])}
-    labels = {
-        "a_long_name_1": ColumnLabels("L" * 60, (("1", "One"), (".a", "Gone"))),
-        "a_long_name_2": ColumnLabels("", (("it's", "It's"),)),
-    }
-    notes = write_xpt(tmp_path / "a.xpt", long, labels)
-    assert "'a_long_name_1' is called 'a_long_n' in a.xpt." in notes
-    table = read_table(tmp_path / "a.xpt")
-    assert columns_of(table) == {"a_long_n": [1, 2], "a_long_2": ["x", "it's"]}
-    assert table.columns["a_long_n"].about.label.endswith("…"), "40 bytes are what the format holds"
-    program = (tmp_path / "a_formats.sas").read_text()
-    for line in (
-        "  value f1_",
-        "    1 = 'One'",
-        "    .A = 'Gone'",
-        "  value $f2_",
-        "    'it''s' = 'It''s'",
-        "libname release xport 'a.xpt';",
-        f"  label a_long_n = '{'L' * 60}';",
-        "  format a_long_2 $f2_.;",
-        "  rename a_long_2 = a_long_name_2;",
-    ):
-        assert line in program.splitlines()
-
-
 @pytest.mark.slow
 def test_equal_columns_give_equal_bytes_without_traces(tmp_path: Path) -> None:
     first = {}
@@ -133,7 +107,7 @@ def test_any_whole_numbers_and_texts_survive(
     folder = tmp_path_factory.mktemp("w")
     n = min(len(whole), len(words))
     columns = {"i": pa.array(whole[:n], pa.int64()), "t": pa.array(words[:n])}
-    for name, write in WRITERS[:2]:
+    for name, write in WRITERS:
         write(folder / name, columns)
         found = columns_of(read_statistical(folder / name))
         assert found["i"] == whole[:n]
@@ -167,7 +141,6 @@ def test_truth_values_get_labels(tmp_path: Path) -> None:
     ("write", "columns", "about", "message"),
     [
         (write_sav, {"x": pa.array(["t" * 40_000])}, None, "column 'x' has a text of 40,000 bytes, and a.f can hold"),
-        (write_xpt, {"x": pa.array(["t" * 201])}, None, "can hold 200"),
         (write_dta, {"x": pa.array([2**53 + 1])}, None, "whole numbers of more than 15 digits"),
         (write_sav, {"x": pa.array([np.inf])}, None, "has infinite numbers"),
         (write_sav, {"x": pa.array([1]), "y": pa.array([1, 2])}, None, "all must be equally long"),
@@ -225,7 +198,6 @@ def test_neighbouring_missing_codes_become_a_range(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("form", "names", "wanted"),
     [
-        ("xpt", ["age", "AGE", "income_total", "income_t"], ["age", "AGE2", "income_2", "income_t"]),
         ("dta", ["age", "AGE", "int", "2nd wave", "ä"], ["age", "AGE", "int2", "v2nd_wave", "_"]),
         ("sav", ["age", "AGE", "by", "my name", "x."], ["age", "AGE2", "by2", "my_name", "x"]),
     ],
@@ -237,14 +209,14 @@ def test_names_that_a_format_refuses_are_made_anew(form: Form, names: list[str],
 @pytest.mark.slow
 @given(
     st.lists(st.text(min_size=1, max_size=40), min_size=1, max_size=8, unique=True),
-    st.sampled_from(["sav", "dta", "xpt"]),
+    st.sampled_from(["sav", "dta"]),
 )
 def test_new_names_are_apart_and_short(names: list[str], form: Form) -> None:
     short = short_names(names, form)
     assert list(short) == names
     folded = [name if form == "dta" else name.upper() for name in short.values()]
     assert len(set(folded)) == len(names)
-    assert all(len(name.encode()) <= {"sav": 64, "dta": 32, "xpt": 8}[form] for name in short.values())
+    assert all(len(name.encode()) <= {"sav": 64, "dta": 32}[form] for name in short.values())
 
 
 @pytest.mark.slow
