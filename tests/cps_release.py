@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from itertools import combinations
-from math import floor
 from pathlib import Path
 
 import numpy as np
@@ -75,10 +73,3 @@ def pair_counts(table: ContingencyTable) -> np.ndarray:
         np.add.at(counts, (table.cells[:, i], table.cells[:, j]), table.counts)
         cells.append(counts.reshape(-1))
     return np.concatenate(cells)
-
-
-def beyond_bound(made: Findings) -> Findings:
-    """Return the findings as they would be under the next bound of four digits that the release misses at 10 %."""
-    assert made.exposure.unaltered_after is not None
-    share = made.exposure.unaltered_after / (0.9 * made.design.n_records)
-    return replace(made, exposure=replace(made.exposure, bound=floor(1e4 * share) / 1e4, within_bound=False))

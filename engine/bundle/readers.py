@@ -13,7 +13,7 @@ from typing import Literal
 from engine.common.errors import EngineError, UsageError
 from engine.common.untrusted import MOST_BYTES, in_words, kind_of, spelt
 from engine.report.circulating import CIRCULATING
-from engine.report.format_1 import CHAIR
+from engine.report.earlier_formats import CHAIR
 
 
 class Tier(StrEnum):

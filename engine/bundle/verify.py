@@ -24,8 +24,8 @@ from engine.common.untrusted import is_plain, open_plain, read_text, spelt
 from engine.data.io.writers import LABELS
 from engine.decision.disclosure_text import DRAWN, LABEL
 from engine.report.circulating import CIRCULATING, read_copy
+from engine.report.earlier_formats import CHAIR, read_chair
 from engine.report.findings import read_board
-from engine.report.format_1 import CHAIR, read_chair
 from engine.study.decision_log import START
 
 _MOST_HEADER = 1 << 24

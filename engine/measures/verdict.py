@@ -98,26 +98,6 @@ class Verdict:
         return self.named * sum(a * math.log(a / b) for a, b in parts if a > 0)
 
 
-@dataclass(frozen=True)
-class BareVerdict:
-    """A verdict without its figure and without more than two degrees of severity: what readers may see from whom the
-    number of altered records is withheld."""
-
-    kind: AttackKind
-    severity: Severity
-    of: str = "records"
-
-    @classmethod
-    def of_verdict(cls, verdict: Verdict) -> BareVerdict:
-        """Return a verdict without its figure."""
-        return cls(verdict.kind, "caution" if verdict.finds else verdict.severity, verdict.of)
-
-    @property
-    def finds(self) -> bool:
-        """Return whether the names are better than guesses."""
-        return self.severity == "caution"
-
-
 def worst(verdicts: Iterable[Verdict]) -> Verdict:
     """The most severe of some verdicts, of equally severe ones that with the most skill; with the most that are told
     outright by any of them."""
@@ -169,19 +149,9 @@ _OUTRIGHT = {
 }
 
 
-def title_words(verdict: Verdict | BareVerdict) -> str:
+def title_words(verdict: Verdict) -> str:
     """The finding in a few words."""
     return _TITLES[verdict.severity].format(of=verdict.of)
-
-
-def bare_words(verdict: BareVerdict) -> str:
-    """The finding without its figure."""
-    title = title_words(verdict)
-    if verdict.severity == "untried":
-        return f"{title}: whether altered {verdict.of} can be recognised was not worked out."
-    if not verdict.finds:
-        return f"{title}: the attacks that were tried name them no better than guessing does."
-    return f"{title} by an intruder who {_knowledge(verdict)}."
 
 
 def verdict_words(verdict: Verdict, *, titled: bool = True) -> str:
@@ -199,7 +169,7 @@ def verdict_words(verdict: Verdict, *, titled: bool = True) -> str:
     return f"{words} {told.certain:,} of {told.altered:,} altered {told.of} are told outright: {_OUTRIGHT[told.by]}."
 
 
-def _knowledge(verdict: Verdict | BareVerdict) -> str:
+def _knowledge(verdict: Verdict) -> str:
     by_place = " by place" if verdict.kind == "units" and verdict.of == "households" else ""
     return _KNOWLEDGE[verdict.kind] + by_place
 

@@ -14,7 +14,6 @@ from engine.common.version import __version__
 from engine.decision.meant_run import meant_run
 from engine.decision.states import STATES, State
 from engine.measures.planned import sensitive
-from engine.measures.verdict import BareVerdict
 from engine.mechanisms import mechanism
 from engine.models.record_release import RecordRelease, numeric_columns
 from engine.plan.differences import departures
@@ -24,7 +23,7 @@ from engine.report.claims import claims
 from engine.report.context import ReportContext, measure_rows, report_context, the_map
 from engine.report.decision_history import late_rule_words, log_rows, recommendation
 from engine.report.describe import occupancy
-from engine.report.detected import detected_once, release_verdict, tables_tell
+from engine.report.detected import detected_once
 from engine.report.exposed import exposure
 from engine.report.extent import extent
 from engine.report.facts import (
@@ -33,7 +32,6 @@ from engine.report.facts import (
     Certificate,
     Cover,
     Design,
-    Exposure,
     Publish,
     Threat,
 )
@@ -51,7 +49,6 @@ from engine.report.parameters import (
     run_words,
 )
 from engine.report.recognised_facts import Recognised
-from engine.report.redaction import is_count_risk
 from engine.report.sheet_counts import sheet
 from engine.report.side_by_side import side_by_side
 from engine.report.utility import utility
@@ -75,9 +72,8 @@ def findings(study: Study, realisation: Remade, order: np.ndarray | None = None)
     release = RecordRelease(ReleasedTable(realisation.data), realisation.tables, plan, realisation.spec)
     risk = context.view.measures[context.view.risk]
     fewest = int(risk.values.get("n_rule", 3))
-    exposed_records = exposure(release, plan, fewest)
     coefficient_runs, analysis_runs = side_by_side(context, release)
-    losses = utility(release, plan, fewest)
+    losses = utility(release, plan)
     return Findings(
         format=FORMAT,
         cover=_cover(context),
@@ -86,9 +82,9 @@ def findings(study: Study, realisation: Remade, order: np.ndarray | None = None)
         approved=_approved(context),
         recommendation=recommendation(context),
         measures=measure_rows(context, realisation),
-        exposure=_with_bound(exposed_records, context, realisation),
+        exposure=exposure(release, plan, fewest),
         utility=replace(losses, coefficient_runs=coefficient_runs, analysis_runs=analysis_runs),
-        map=the_map(context, realisation),
+        map=the_map(context),
         checks=checks(realisation, release, plan, order),
         publish=_publish(context),
         certificate=_certificate(context, realisation),
@@ -102,31 +98,18 @@ def findings(study: Study, realisation: Remade, order: np.ndarray | None = None)
 def recognised(release: RecordRelease, realisation: Remade, plan: Plan, fewest: int) -> Recognised:
     """What an intruder would recognise in a release; a cell of fewer than ``fewest`` records is small."""
     table, altered = realisation.data.table, altered_in(release)
-    found, verdict = detected_once(realisation, plan), release_verdict(realisation, plan)
+    found = detected_once(realisation, plan)
     return Recognised(
         fewest=fewest,
         nothing_done=key_set(table, plan.keys, altered, fewest),
         unswapped=unswapped_keys(table, plan.keys, altered, fewest),
         few_keys=worst_few(release, plan.keys, fewest),
-        tables=tables_tell(found, plan),
+        published=plan.threat.published_tables,
         rare=found.finds_rare,
         rare_of=found.of,
         all_but_one=all_but_one(table, plan.keys, altered, fewest),
         sensitive=sensitive(plan),
-        finding=BareVerdict.of_verdict(verdict),
-        verdict=verdict,
     )
-
-
-def _with_bound(exposed: Exposure, context: ReportContext, realisation: Remade) -> Exposure:
-    """The small cells of the keys with their share and the bound on it, where the risk is on just these."""
-    call, bound, keys = context.view.measures[context.view.risk], context.bound, context.study.plan.keys
-    if not is_count_risk(call) or (call.attributes or keys) != keys:
-        return exposed
-    exposed = replace(exposed, share_after=realisation.figures[str(call)])
-    if bound is None:
-        return exposed
-    return replace(exposed, bound=bound, within_bound=realisation.figures[str(call)] <= bound)
 
 
 def _cover(context: ReportContext) -> Cover:
@@ -190,8 +173,6 @@ def _design(context: ReportContext, realisation: Remade) -> Design:
         attributes=tuple(rows),
         carried=data.carried,
         dropped=len(data.dropped),
-        has_weight=data.weight is not None,
-        has_id=data.id is not None,
         numeric=numeric_columns(plan, data),
         design=context.redact(plan.about.design),
         geography=plan.about.geography,

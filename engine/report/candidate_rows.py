@@ -123,11 +123,10 @@ def candidate_rows(context: ReportContext) -> tuple[CandidateRow, ...]:
     rows = []
     for i, (letter, index) in enumerate(letters.items()):
         spec = view.scenarios[index].spec
-        extents = extents_tried(context.study, spec)
         rows.append(
             CandidateRow(
                 letter=letter,
-                words=candidate_words(spec, extents),
+                words=candidate_words(spec, extents_tried(context.study, spec)),
                 risk=optional(risk[0][i]),
                 risk_se=optional(risk[1][i]),
                 utility=optional(utility[0][i]),
@@ -136,7 +135,6 @@ def candidate_rows(context: ReportContext) -> tuple[CandidateRow, ...]:
                 clear=bool(view.dominance.clear[index]),
                 share=optional(view.dominance.share[index]),
                 within_bound=None if loss_bound is None else bool(view.meets(loss_bound)[index]),
-                riskier_than_nothing=bool(view.riskier_than_original[index]),
                 recommended=i == recommended,
                 safer_by=None if i == recommended else optional(risk[2][i]),
                 more_useful_by=None if i == recommended else optional(utility[2][i]),
@@ -144,9 +142,7 @@ def candidate_rows(context: ReportContext) -> tuple[CandidateRow, ...]:
                 utility_clear=bool(utility[3][i]),
                 dominates=_dominates(view, index, context.scenario.index),
                 also_within=letter in context.also_within,
-                too_few_runs=bound is not None and bool(np.isnan(view.bounded_risk[index])),
                 shared_runs=int(view.shared_runs[index]),
-                at_most_tried=spec.by_roles and len(extents) > 1 and amount(spec) == extents[-1],
                 **_runs(view, index, loss_bound),
             )
         )

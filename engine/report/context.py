@@ -18,7 +18,7 @@ from engine.release.results import Results, RunStatus
 from engine.report.candidate_rows import as_read, candidate_rows, further_within
 from engine.report.facts import MeasureRow
 from engine.report.losses import optional
-from engine.report.map_facts import Map, Spread
+from engine.report.map_facts import Map
 from engine.report.parameters import bound_words as in_words
 from engine.report.redaction import (
     Redactor,
@@ -122,7 +122,7 @@ def in_counts(study: Study, scenarios: Sequence[Scenario], results: Results) -> 
     return Results(results.scenario, results.replicate, results.status, results.changed, values)
 
 
-def the_map(context: ReportContext, realisation: Remade) -> Map:
+def the_map(context: ReportContext) -> Map:
     """The frontier as the board sees it."""
     view, summary = context.view, context.summary
     risk, utility = view.measures[view.risk], view.measures[view.utility]
@@ -148,17 +148,13 @@ def the_map(context: ReportContext, realisation: Remade) -> Map:
         runs=int(summary.counted[context.scenario.index]),
         failed=int(summary.failed[context.scenario.index]),
         bound=bound_words(context),
-        adds_runs=context.study.plan.space.adaptive or context.study.plan.space.search,
         nothing_risk=optional(float(original_risk)),
         nothing_utility=optional(float(as_read(utility, view.original_losses[view.utility]))),
         candidates=candidate_rows(context),
         frontier=tuple(sorted((u, r) for u, r in places[undominated].tolist())),
         others=_distinct(places[~undominated]),
         within_at=None if within is None else _distinct(places[within]),
-        spreads=tuple(_spread(context, k, realisation) for k in (view.risk, view.utility)),
-        rechecked=_fresh(context) is not None,
         recall=optional(round(view.recall, 2)),
-        risk_jointly=bool(risk.measure.judges_jointly) if len(realisation.tables) > 1 else None,
         bound_at=None if bound is None else float(bound),
         bound_asked=None if bound is None or asked is None else float(asked),
     )
@@ -195,17 +191,6 @@ def _released(context: ReportContext, realisation: Remade, k: int) -> float:
     return figure
 
 
-def _spread(context: ReportContext, k: int, realisation: Remade) -> Spread:
-    view = context.view
-    is_own_run = (view.results.scenario == context.scenario.index) & view.results.counted(view.allow_partial)
-    call = view.measures[k]
-    runs = as_read(call, losses(context.results.values[is_own_run][:, [k]], [call.measure])[:, 0])
-    runs = runs[np.isfinite(runs)]
-    least, mean, most = (runs.min(), runs.mean(), runs.max()) if len(runs) else (np.nan,) * 3
-    shown = [optional(float(value)) for value in (least, mean, most, _released(context, realisation, k))]
-    return Spread(title_of(call), shown[0], shown[1], shown[2], shown[3], of_utility=k == view.utility)
-
-
 def _fresh(context: ReportContext) -> Summary | None:
     """The candidate on fresh runs, a summary of one scenario; None before there are any."""
 
@@ -240,7 +225,6 @@ def measure_rows(context: ReportContext, realisation: Remade) -> tuple[MeasureRo
                 se=optional(float(context.summary.loss_se[index, k])),
                 released=optional(_released(context, realisation, k)),
                 fresh=None if fresh_mean is None else optional(fresh_mean),
-                fresh_se=None if fresh is None else optional(float(fresh.loss_se[0, k])),
                 chosen_by=k in (view.risk, view.utility),
             )
         )

@@ -9,10 +9,9 @@ from engine.common.wording import lower_first, upper_first
 from engine.decision.choice import NAMED_BY_HAND, gate_now
 from engine.decision.comparison import differences
 from engine.decision.statements import words
-from engine.plan.types import FIRST_WITHIN
 from engine.report.change_log import Recommended, chosen_words, fresh_result_words
 from engine.report.context import ReportContext, bound_words
-from engine.report.logged import Told, history, rechecked_first
+from engine.report.logged import Told, history
 from engine.report.map_facts import Alternative, Recommendation
 from engine.report.parameters import trade_words
 from engine.report.released_run import despite_words, obstacle_sentences, run_facts
@@ -57,10 +56,7 @@ def recommendation(context: ReportContext) -> Recommendation:
         obstacles=obstacle_sentences(context, choice),
         despite=despite_words(context),
         key_fixed=commitment_of(context.study) is not None,
-        rechecked_first=rechecked_first(context.study),
         by_utility=choice.record.get("bound") is not None,
-        bound=_bound_sentence(context, choice),
-        takes_first=context.study.plan.decision.realisation in (FIRST_WITHIN, "first"),
     )
 
 

@@ -36,7 +36,6 @@ from engine.release.records import ReleasedTable
 from engine.release.spec import beyond_roles
 from engine.report.describe import remade
 from engine.report.other_keys import altered_in
-from engine.report.recognised_facts import TablesTell
 from engine.sweeps.reader_attacks import released_misfits
 from engine.sweeps.record_evaluator import batch_of
 
@@ -288,25 +287,6 @@ def _prefers_rare(parameters: Mapping[str, str]) -> bool:
     certain = parameters.get("certain", "0") != "0"
     mandatory = "hierarchy" in parameters and parameters["k"] not in ("0", "1")
     return leans or certain or mandatory
-
-
-def tables_tell(found: Detected, plan: Plan) -> TablesTell:
-    """The same in short: whether something is found, without a figure.
-
-    How many records were altered, and which, is either found or was not looked for where there is something that the
-    attack does not know.
-    """
-    published, units = plan.threat.published_tables, found.units
-    if found.why:
-        return TablesTell(published, None, None, None)
-    extent, records = (
-        finds or (None if found.not_known else False) for finds in (found.finds_extent, found.finds_records)
-    )
-    if units is None:
-        certain = found.by_tables.outright is not None
-        return TablesTell(published, found.finds_attributes, extent, records, certain=certain or None)
-    # which ones was looked for without supposing a method
-    return TablesTell(published, found.finds_attributes, extent, bool(records), units.of, units.certain > 0)
 
 
 def _too_large(shape: Sequence[int]) -> str:

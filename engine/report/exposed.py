@@ -32,10 +32,9 @@ def exposure(release: RecordRelease, plan: Plan, fewest: int) -> Exposure:
     shape = [data.domain.shape[j] for j in attributes]
     cells, cell_sizes = sizes([data.codes[j] for j in attributes], shape, n)
     small = cell_sizes < fewest
-    after, masks, small_after, matches, new = [], [], [], [], []
+    masks, small_after, matches, new = [], [], [], []
     for table in release.tables:
-        counts, released = sizes([table.codes(j) for j in attributes], shape, n)
-        after.append(counts)
+        _, released = sizes([table.codes(j) for j in attributes], shape, n)
         small_after.append(int(np.count_nonzero(released < fewest)))
         masks.append((released < fewest) & ~release.changed(table, attributes))
         matches.append(float((1 / released[masks[-1]]).sum()))
@@ -44,20 +43,11 @@ def exposure(release: RecordRelease, plan: Plan, fewest: int) -> Exposure:
     # the share of a group decides, where the group is large enough for a share to mean something
     groups.sort(key=lambda g: (g.people <= plan.tolerances.min_n, -g.after / g.people, -g.after))
 
-    def mean(size: int) -> int:
-        return round(float(np.mean([np.count_nonzero(counts == size) for counts in after])))
-
     return Exposure(
         fewest=fewest,
         small_before=int(small.sum()),
         small_after=round(float(np.mean(small_after))),
         unaltered_after=round(float(np.mean([mask.sum() for mask in masks]))),
-        ones_before=int(np.count_nonzero(cells == 1)),
-        ones_after=mean(1),
-        twos_before=int(np.count_nonzero(cells == 2)),
-        twos_after=mean(2),
-        cells_before=len(cells),
-        cells_after=round(float(np.mean([len(counts) for counts in after]))),
         groups=tuple(groups),
         matches_before=int(np.count_nonzero(cells < fewest)),
         matches_after=round(float(np.mean(matches)), 1),

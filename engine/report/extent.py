@@ -6,18 +6,16 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from engine.common.wording import upper_first
 from engine.decision.altered_groups import altered_groups, altered_share, group_caution, groups_to_show
 from engine.decision.statements import words
 from engine.mechanisms import amount, mechanism
 from engine.models.record_release import RecordRelease, numeric_columns
 from engine.plan.households import places_of
 from engine.release.records import ReleasedTable
-from engine.report.detected import release_verdict, units_found, units_words
+from engine.report.detected import release_verdict
 from engine.report.extent_facts import ChangedRow, Extent
 from engine.report.places import place_changes
 from engine.report.unit_counts import units_changed
-from engine.sweeps.reader_attacks import released_misfits
 
 if TYPE_CHECKING:
     from engine.plan import Plan
@@ -32,7 +30,6 @@ def extent(realisation: Remade, plan: Plan) -> Extent:
     original, spec = ReleasedTable(data), realisation.spec
     release = RecordRelease(original, realisation.tables, plan, spec)
     groups, min_n = altered_groups(realisation), plan.tolerances.min_n
-    found, by_tables = released_misfits(realisation, plan), units_found(release)
     caution, places = group_caution(groups, altered_share(realisation), min_n), places_of(plan)
     changed = [release.changed(table, range(len(data.domain))).sum() for table in realisation.tables]
     return Extent(
@@ -50,8 +47,6 @@ def extent(realisation: Remade, plan: Plan) -> Extent:
         caution=words(caution) if caution else "",
         units=units_changed(realisation),
         levels=place_changes(realisation, places, plan.analyse)[0] if places else (),
-        told=f"{upper_first(found[0].words)}." if found and found[0].is_telling else "",
-        by_tables=units_words(by_tables) if by_tables is not None and by_tables.finds else "",
         verdict=release_verdict(realisation, plan),
     )
 

@@ -29,8 +29,7 @@ class Extent:
     one table, as by attribute.  ``groups`` are the levels of all attributes (of very many those most altered) with the
     share of their records that is altered, ``caution`` says where that is far above the share of all (empty: nowhere).
     ``units`` are the households that changed (None: records belong to none), ``levels`` the places of the plan.
-    ``told`` says how surely columns that stayed tell which records were altered, ``by_tables`` how surely published
-    tables of places tell which records or households (both empty: they do not).  ``verdict`` is that of all attacks.
+    ``verdict`` is that of all attacks.
     """
 
     mechanism: str
@@ -47,8 +46,6 @@ class Extent:
     caution: str
     units: UnitsChanged | None
     levels: tuple[LevelRow, ...]
-    told: str
-    by_tables: str
     verdict: Verdict
 
     @property

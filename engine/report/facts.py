@@ -70,8 +70,6 @@ class Design:
     attributes: tuple[AttributeRow, ...]
     carried: tuple[str, ...]
     dropped: int
-    has_weight: bool
-    has_id: bool
     numeric: tuple[str, ...]
     design: str
     geography: str
@@ -127,7 +125,6 @@ class MeasureRow:
     se: float | None
     released: float | None
     fresh: float | None
-    fresh_se: float | None
     chosen_by: bool
 
 
@@ -149,8 +146,6 @@ class Exposure:
 
     ``small_before`` people stand in small cells of the original; ``unaltered_after`` of those whose keys were not
     altered stand in small cells of the release; ``small_after`` counts everybody there, altered or not.
-    ``share_after`` is the share of unaltered records in small cells, ``bound`` a bound on it (None: there is none),
-    ``within_bound`` says whether the run to be released meets it.
     ``matches_before`` and ``matches_after`` are the right matches to expect in small cells of somebody who knows the
     keys of everybody and guesses at random among equal records (None in findings of an earlier version).
     ``new_after`` altered records have a combination of keys that no original one has.  Counts after are None in a
@@ -161,16 +156,7 @@ class Exposure:
     small_before: int
     small_after: int | None
     unaltered_after: int | None
-    ones_before: int
-    ones_after: int | None
-    twos_before: int
-    twos_after: int | None
-    cells_before: int
-    cells_after: int | None
     groups: tuple[GroupRow, ...]
-    bound: float | None = None
-    within_bound: bool | None = None
-    share_after: float | None = None
     matches_before: int | None = None
     matches_after: float | None = None
     new_after: int | None = None
@@ -184,22 +170,6 @@ class NamedTable:
     attributes: tuple[str, ...]
     cells: int
     changed: int
-
-
-@dataclass(frozen=True)
-class Distance:
-    """The Hellinger distance of the analysed table, with and without small cells, and the share of its cells that are
-    small.
-
-    ``moved`` is the total variation: the least share of records that would need other values to turn one table into
-    the other (None in a bundle of an earlier version).
-    """
-
-    hellinger: float | None
-    hellinger_large: float | None
-    fewest: int
-    small_cells: float
-    moved: float | None = None
 
 
 @dataclass(frozen=True)
@@ -245,7 +215,6 @@ class Utility:
     figures: tuple[Figure, ...]
     associations: tuple[Figure, ...]
     tables: tuple[NamedTable, ...]
-    distance: Distance
     models: tuple[ModelRow, ...] = ()
     coefficient_runs: tuple[CoefficientRuns, ...] = ()
     analysis_runs: tuple[AnalysisRuns, ...] = ()

@@ -9,7 +9,7 @@ from pathlib import Path
 from engine.common.errors import EngineError
 from engine.common.parsing import parse
 from engine.common.untrusted import read_text
-from engine.report import codec, format_1
+from engine.report import codec, earlier_formats
 from engine.report.extent_facts import Extent
 from engine.report.facts import (
     Approved,
@@ -28,7 +28,7 @@ from engine.report.map_facts import Map, Recommendation
 from engine.report.recognised_facts import Recognised
 from engine.report.sheet_facts import Sheet
 
-FORMAT = 2
+FORMAT = 3
 BOARD = "board.json"
 """The file of a board bundle that holds the findings."""
 
@@ -61,9 +61,9 @@ class Findings:
 
     @classmethod
     def from_json(cls, text: str) -> Findings:
-        """The findings in a JSON text of this format or of the first; refuses anything that is not declared."""
+        """The findings in a JSON text of this format or an earlier one; refuses anything that is not declared."""
         where = "the board's file"
-        return _checked(parse(cls, format_1.read_plain(text, where), where))
+        return _checked(parse(cls, earlier_formats.read_plain(text, where), where))
 
     def as_read(self) -> Findings:
         """What a reader of these findings' own JSON text has."""

@@ -130,17 +130,6 @@ def _utc(seconds: float) -> str:
     return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(seconds))
 
 
-def rechecked_first(study: Study) -> bool | None:
-    """Whether fresh runs of the recommended candidate were made before it was recommended; None where none were."""
-    log = entries(study)
-    chosen = next((entry for entry in reversed(log) if entry.event == "chosen"), None)
-    if chosen is None:
-        return None
-    if chosen.detail.get("fresh"):
-        return True
-    return False if _rechecks(log[chosen.number :], chosen) else None
-
-
 def _rechecks(log: Sequence[Entry], chosen: Entry) -> bool:
     """Whether some entries say that the candidate of a choice was run on fresh draws."""
     label = chosen.detail.get("candidate")

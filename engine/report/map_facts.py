@@ -16,8 +16,7 @@ class CandidateRow:
     which it is on the frontier; ``within`` of its ``runs`` meet the bound (None: no bound, or an earlier version's
     findings). One that ``dominates`` the recommended one is, on average, at least as safe and as useful, and
     better in one of the two. One that is ``also_within`` is no neighbour on the frontier and
-    has a letter because it meets the bound; one with ``too_few_runs`` cannot show that it does.  One ``at_most_tried``
-    exchanges the largest share of records of several that the plan tries.
+    has a letter because it meets the bound.
     """
 
     letter: str
@@ -30,7 +29,6 @@ class CandidateRow:
     clear: bool
     share: float | None
     within_bound: bool | None
-    riskier_than_nothing: bool
     recommended: bool
     safer_by: float | None
     more_useful_by: float | None
@@ -38,24 +36,9 @@ class CandidateRow:
     utility_clear: bool
     dominates: bool = False
     also_within: bool = False
-    too_few_runs: bool = False
     shared_runs: int | None = None
     runs: int | None = None
     within: int | None = None
-    at_most_tried: bool = False
-
-
-@dataclass(frozen=True)
-class Spread:
-    """The recommended candidate's runs under one measure: least, mean, most, and the one to be released; ``of_utility``
-    if the map shows it as utility."""
-
-    title: str
-    least: float | None
-    mean: float | None
-    most: float | None
-    released: float | None
-    of_utility: bool = False
 
 
 @dataclass(frozen=True)
@@ -65,12 +48,11 @@ class Map:
     ``frontier`` has the (utility, risk) of all candidates on it, ``others`` the places of the rest, of very many on a
     coarse grid.  ``bound`` is in words; ``n_within`` counts candidates within the bound.
     ``recall`` is the share of the true frontier that the runs are expected to find, rather too high than too low; None
-    where it is unknown, or in findings of an earlier version.  ``risk_jointly`` says whether the risk judges all tables
-    of a release together; None where there is one table.  ``bound_at`` is the bound on the axis of risk: that of a
+    where it is unknown, or in findings of an earlier version.  ``bound_at`` is the bound on the axis of risk: that of a
     count is the number of records if none were altered, the most that can meet it.  ``bound_asked`` is the share of
     single runs that must meet it (None: the bound is on the mean).  Findings of an earlier version have neither.
-    ``adds_runs`` says whether the plan gives some candidates more runs than others.  ``within_at`` are the places among
-    ``frontier`` and ``others`` of candidates that meet the bound; None without a bound, or in earlier findings.
+    ``within_at`` are the places among ``frontier`` and ``others`` of candidates that meet the bound; None without a
+    bound, or in earlier findings.
     """
 
     risk_title: str
@@ -90,13 +72,9 @@ class Map:
     candidates: tuple[CandidateRow, ...]
     frontier: tuple[tuple[float, float], ...]
     others: tuple[tuple[float, float], ...]
-    spreads: tuple[Spread, ...]
-    rechecked: bool
     recall: float | None = None
-    risk_jointly: bool | None = None
     bound_at: float | None = None
     bound_asked: float | None = None
-    adds_runs: bool = False
     within_at: tuple[tuple[float, float], ...] | None = None
 
 
@@ -145,10 +123,7 @@ class Recommendation:
 
     ``obstacles`` say what stands against releasing the ``run``; ``despite`` is the reason for which it was submitted
     all the same, empty where it was not.  ``key_fixed`` tells whether the log shows that the secret key was fixed
-    before the sweep, ``by_utility`` whether the rule took the most useful candidate within a bound, ``takes_first``
-    whether the plan takes the first run that qualifies, ``rechecked_first`` whether the fresh runs were made before the
-    recommendation (None: there are none).  ``bound`` names the bound of the choice and when it was set (empty without
-    one, and in findings of an earlier version).
+    before the sweep, ``by_utility`` whether the rule took the most useful candidate within a bound.
     """
 
     letter: str
@@ -161,7 +136,4 @@ class Recommendation:
     obstacles: tuple[str, ...] = ()
     despite: str = ""
     key_fixed: bool = False
-    rechecked_first: bool | None = None
     by_utility: bool = False
-    takes_first: bool = False
-    bound: str = ""

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from engine.measures.verdict import BareVerdict, Verdict
 from engine.plan.entries import PublishedTables
 
 
@@ -27,21 +26,6 @@ class KeySet:
 
 
 @dataclass(frozen=True)
-class TablesTell:
-    """What two-way tables of the original, beside the release, tell: whether they are ``published``, and whether they
-    tell which ``attributes`` were exchanged, the ``extent`` to within a factor of three, and better than guessing which
-    ``records`` are altered (``of``: or households), and some of these for ``certain``.  None: it was not tried, or not
-    found by an attack on another method."""
-
-    published: PublishedTables
-    attributes: bool | None
-    extent: bool | None
-    records: bool | None
-    of: str = "records"
-    certain: bool | None = None
-
-
-@dataclass(frozen=True)
 class Recognised:
     """What an intruder would recognise.  A cell of fewer than ``fewest`` records is small.
 
@@ -51,18 +35,15 @@ class Recognised:
     among the rare better than by guessing (None: the method does not, or it was not worked out), ``rare_of`` whether
     these are records or households.  ``all_but_one`` are the sets of all keys but one, in the order of the key left out
     (empty where there are few keys or very many, and in findings of an earlier version); ``sensitive`` are the
-    attributes that the plan declares sensitive.  ``finding`` is the verdict of all attacks without its figure, and
-    ``verdict`` the whole of it (both None in findings of an earlier version).
+    attributes that the plan declares sensitive.  ``published`` says whether two-way tables of the original are.
     """
 
     fewest: int
     nothing_done: KeySet
     unswapped: KeySet | None
     few_keys: tuple[KeySet, ...]
-    tables: TablesTell
+    published: PublishedTables
     rare: bool | None = None
     rare_of: str = "records"
     all_but_one: tuple[KeySet, ...] = ()
     sensitive: tuple[str, ...] = ()
-    finding: BareVerdict | None = None
-    verdict: Verdict | None = None

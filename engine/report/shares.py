@@ -14,9 +14,9 @@ from engine.measures.association import STATISTICS, phi_squared, strength
 from engine.models.record_release import numbers_of, numeric_columns
 from engine.plan.households import places_of
 from engine.report.alterable import Alterable
-from engine.report.facts import Distance, NamedTable, Statistic, Tolerances
+from engine.report.facts import NamedTable, Statistic, Tolerances
 from engine.report.loss_facts import Figure, FigureKind
-from engine.report.losses import Batch, Collection, optional
+from engine.report.losses import Batch, Collection
 
 if TYPE_CHECKING:
     from engine.models.record_release import RecordRelease
@@ -330,23 +330,3 @@ def named_tables(
             changed = int(np.count_nonzero(np.rint(shares.n_after) != shares.n))
         tables.append(NamedTable(table.name, table.attributes, len(cells), changed))
     return tables, collections
-
-
-def distance(release: RecordRelease, attributes: Sequence[int], fewest: int) -> Distance:
-    """The Hellinger distance over some attributes, with and without cells of fewer than ``fewest`` records."""
-    data, n = release.data, release.data.n_records
-    all_cells, large_cells, moved = [], [], []
-    share = float("nan")
-    for table in release.tables:
-        columns = [np.concatenate([data.codes[j], table.codes(j)]) for j in attributes]
-        cells, inverse = occupied(columns, [data.domain.shape[j] for j in attributes], 2 * n)
-        before = np.bincount(inverse[:n], minlength=len(cells))
-        after = np.bincount(inverse[n:], minlength=len(cells))
-        roots = (np.sqrt(after) - np.sqrt(before)) ** 2
-        all_cells.append(np.sqrt(roots.sum() / (2 * n)))
-        moved.append(np.abs(after - before).sum() / (2 * n))
-        large_cells.append(np.sqrt(roots[before >= fewest].sum() / (2 * n)) if (before >= fewest).any() else np.nan)
-        occupied_before = before > 0
-        share = float(np.count_nonzero(occupied_before & (before < fewest)) / np.count_nonzero(occupied_before))
-    large = optional(float(np.mean(large_cells)))
-    return Distance(float(np.mean(all_cells)), large, fewest, share, float(np.mean(moved)))

@@ -425,7 +425,7 @@ def not_stated(findings: Findings) -> list[str]:
 def conditions(findings: Findings) -> list[str]:
     """The conditions under which the figures of risk hold, and those of the board."""
     rows = ["The public description is limited to section 5."]
-    if findings.recognised is not None and findings.recognised.tables.published == "no":
+    if findings.recognised is not None and findings.recognised.published == "no":
         rows.append("No two-way table of the original is published.")
     if findings.cover.conditions:
         rows.append(f"{upper_first(findings.cover.conditions.rstrip('.'))}.")

@@ -29,8 +29,8 @@ _LEVEL = re.compile(r"\[(?:T\.)?([^\]]*)\]")
 """A level within a coefficient's name, such as ``Race[T.White]``."""
 
 
-def utility(release: RecordRelease, plan: Plan, fewest: int) -> Utility:
-    """Everything that is compared for users; ``fewest`` is the count from which a cell is large."""
+def utility(release: RecordRelease, plan: Plan) -> Utility:
+    """Everything that is compared for users."""
     tolerances = tolerances_of(plan)
     attributes = release.data.domain.indices(plan.analyse)
     tables, of_tables = shares.named_tables(release, plan, tolerances)
@@ -49,7 +49,6 @@ def utility(release: RecordRelease, plan: Plan, fewest: int) -> Utility:
         figures=figures,
         associations=tuple(shares.associations(release, attributes)),
         tables=tuple(tables),
-        distance=shares.distance(release, attributes, fewest),
         models=tuple(model_rows(release.original, plan)),
         unused=in_no_use(plan, _altered(release)),
     )

@@ -6,7 +6,7 @@ import streamlit as st
 
 from engine.decision.states import decision_status
 from engine.decision.verdict_log import log_verdict, logged_verdict
-from engine.measures.verdict import BareVerdict, Severity, Verdict, bare_words, verdict_words
+from engine.measures.verdict import Severity, Verdict, verdict_words
 from engine.release.scenarios import Choice
 from engine.report.describe import remade
 from engine.report.detected import release_verdict
@@ -25,10 +25,9 @@ _BOXES = {
 }
 
 
-def show(verdict: Verdict | BareVerdict) -> None:
+def show(verdict: Verdict) -> None:
     """Show a verdict in its colour."""
-    words = verdict_words(verdict) if isinstance(verdict, Verdict) else bare_words(verdict)
-    box(verdict.severity, words)
+    box(verdict.severity, verdict_words(verdict))
 
 
 def box(severity: Severity, words: str) -> None:

@@ -15,8 +15,6 @@ from engine.measures import call, evaluate_records
 from engine.models.record_release import RecordRelease
 from engine.plan import plan_from_toml
 from engine.release.records import ReleasedTable
-from engine.report.build_findings import recognised
-from engine.report.recognised_facts import Recognised
 from engine.study.study import Study
 from tests.engine.household_survey import approve, few_guesses, swept
 from tests.households import CENSUS_PLAN, census_files
@@ -87,20 +85,6 @@ def test_published_tables_say_what_they_do_not_know_and_rarity_is_looked_at(sour
     assert 0.3 < found["rare_auc"] < 1
     assert (found["alone_altered"] is None) == (found["alone"] == 0)
     assert not trs or 0 < found["alone_altered"] <= 1
-
-
-def test_the_board_never_reads_that_something_was_not_found_by_an_attack_on_another_method(
-    source: ExportSource,
-) -> None:
-    facts = findings(source)
-    assert facts.tables.extent is not False and facts.tables.records is not False
-    assert facts.rare is not None
-
-
-def findings(source: ExportSource) -> Recognised:
-
-    release = RecordRelease(ReleasedTable(source.data), source.remade.tables, source.study.plan, source.scenario.spec)
-    return recognised(release, source.remade, source.study.plan, 3)
 
 
 def test_the_attack_by_bayes_rule_says_that_it_is_on_another_method(source: ExportSource) -> None:

@@ -110,7 +110,7 @@ def test_the_figures_hold_only_where_the_plan_says_that_no_table_is_published(ca
     facts = case.findings.recognised
     assert facts is not None
     for published in ("yes", "no", "not known"):
-        told = replace(facts, tables=replace(facts.tables, published=published))
+        told = replace(facts, published=published)
         cover = replace(case.findings.cover, conditions="once only")
         rows = sheet.conditions(replace(case.findings, recognised=told, cover=cover))
         assert any("two-way table" in row for row in rows) == (published == "no") and rows[-1] == "Once only."

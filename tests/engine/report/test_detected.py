@@ -27,7 +27,6 @@ from engine.report.detected import (
     detected,
     detected_once,
     release_verdict,
-    tables_tell,
     units_words,
 )
 from engine.sweeps.evaluator import question_of
@@ -97,7 +96,6 @@ def test_a_release_that_changes_nothing_and_one_that_is_too_large_are_not_attack
     monkeypatch.setattr(module, "_MOST_COUNTS", 10)
     found = detected(realisation, plan)
     assert "two-way tables of 4 attributes" in found.why and found.auc is None and not found.finds_attributes
-    assert tables_tell(found, plan).records is None
 
 
 def test_a_model_that_is_too_large_makes_room_for_a_smaller_one(case: Case, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -200,7 +198,7 @@ def test_households_that_few_tables_tell_are_not_called_found() -> None:
     nothing = found.units._replace(auc=0.55, named=((12, 1.0), (50, 3.0)), certain=0)
     assert not nothing.finds and nothing.verdict.severity == "none"
     unknown = replace(found, units=nothing, auc=0.7)
-    assert not unknown.finds_records and tables_tell(unknown, plan).records is False
+    assert not unknown.finds_records
     few = nothing._replace(altered=6, auc=0.7)  # of so few by chance
     assert not few.finds and few._replace(auc=0.99).finds
 
@@ -234,7 +232,6 @@ def test_records_of_a_random_swap_in_cells_that_were_empty_are_told_outright() -
     new = sum(cell not in there for cell in zip(release.codes(0).tolist(), release.codes(1).tolist(), strict=True))
     told = release_verdict(realisation, plan).outright
     assert told is not None and told.certain >= new > 50 and told.altered == realisation.n_changed
-    assert tables_tell(detected(realisation, plan), plan).certain
 
 
 @pytest.mark.slow
@@ -245,6 +242,4 @@ def test_of_households_that_moved_the_attack_on_households_is_the_figure() -> No
     assert found.auc == found.units.auc and found.auc is not None and found.auc > 0.8
     assert found.precision == found.units.precision == 1
     assert found.model == "" and not found.calibration and found.finds_records
-    told = tables_tell(found, plan)
-    assert told.records and told.certain and told.of == "households"
     assert f"{found.units.certain:,} of {found.units.altered:,} altered households" in units_words(found.units)

@@ -23,7 +23,7 @@ from engine.report.findings import Findings
 from engine.study.keys import key_path
 from engine.study.map_reader import risk_utility_map
 from engine.sweeps.sweep import sweep
-from tests.engine.report.test_format_1 import old
+from tests.engine.report.test_earlier_formats import old
 
 GOLDENS = Path(__file__).parents[2] / "goldens"
 KEY = "7d1f0c2b9a8e4635b1c2d3e4f5a60718"

@@ -25,7 +25,7 @@ from engine.report.change_log import (
 from engine.report.context import report_context
 from engine.report.decision_history import log_rows
 from engine.report.describe import remade
-from engine.report.logged import _fresh_text, contact_words, history, rechecked_first
+from engine.report.logged import _fresh_text, contact_words, history
 from engine.report.redaction import Redactor
 from engine.study.decision_log import entries
 from engine.study.keys import read_key
@@ -45,14 +45,14 @@ def told(study: Study) -> list[str]:
 def test_fresh_runs_stand_before_or_after_the_recommendation_as_they_were(tmp_path: Path) -> None:
     study = case_of(tmp_path, plan_of(analyses=())).study
     begun = [KEY_FIXED, SWEEP, LOG_TEXTS["chosen"]]
-    assert told(study) == begun and rechecked_first(study) is None
+    assert told(study) == begun
     choice = study.choices.all()[-1]
     key = read_key(study.path.with_name(study.path.name + ".key"))
     place = study.find(choice.label)[0].index
     recheck(study, raw_table(), key, [place], 3)
-    assert told(study) == [*begun, fresh_words(3, 0, afterwards=True)] and rechecked_first(study) is False
+    assert told(study) == [*begun, fresh_words(3, 0, afterwards=True)]
     choose(study, risk_utility_map(study), "again", candidate=choice.label)
-    assert told(study)[-1] == LOG_TEXTS["chosen"] and rechecked_first(study) is True
+    assert told(study)[-1] == LOG_TEXTS["chosen"]
     recheck(study, raw_table(), key, [place, (place + 1) % len(study.scenarios)], 4)
     again = "After it had been recommended, the candidate was run again 4 times on fresh draws"
     assert told(study)[-1] == f"{again}, and so was 1 other candidate."
@@ -139,7 +139,7 @@ def test_fresh_runs_of_a_sweep_itself_stand_before_the_recommendation(tmp_path: 
     study = case_of(tmp_path, plan_of(space=space, analyses=())).study
     texts = told(study)
     assert texts[:2] == [KEY_FIXED, SWEEP] and texts[-1] == LOG_TEXTS["chosen"]
-    assert all("on fresh draws" in text for text in texts[2:-1]) and len(texts) > 3 and rechecked_first(study) is True
+    assert all("on fresh draws" in text for text in texts[2:-1]) and len(texts) > 3
 
 
 def test_only_the_contact_of_the_plan_is_named() -> None:

@@ -121,7 +121,7 @@ def _recounted(case: Case, swapped: frozenset[int]) -> dict[str, Tally]:
 def strict(case: Case) -> Case:
     """The same release under tolerances that few figures meet."""
     plan = replace(case.study.plan, tolerances=TolerancePlan("0.02", 20, "0.2", "1.01"))
-    use = utility(_release(case, plan), plan, 3)
+    use = utility(_release(case, plan), plan)
     return Case(case.study, case.realisation, replace(case.findings, utility=use))
 
 
@@ -165,7 +165,7 @@ def test_figures_are_sorted_by_their_size_and_values_that_did_not_exist_are_apar
 def test_every_flagged_figure_is_held_however_few_others_are(strict: Case, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(losses, "MOST_UNFLAGGED", 3)
     plan = replace(strict.study.plan, tolerances=TolerancePlan("0.02", 20, "0.2", "1.01"), tables=())
-    use = utility(_release(strict, plan), plan, 3)
+    use = utility(_release(strict, plan), plan)
     assert sum(figure.flagged is True for figure in use.figures) == sum(tally.flagged for tally in use.tallies) > 20
     assert sum(figure.flagged is False for figure in use.figures) <= 3
 
@@ -291,7 +291,7 @@ def test_a_figure_of_the_whole_recommendation_counts_what_can_change(case: Case)
 
 def test_larger_tables_are_ranked_and_smaller_ones_not_twice(case: Case):
     plan = plan_of(tables=(TablePlan("all four", tuple("ABCD")), TablePlan("A by B", ("A", "B"))))
-    use = utility(_release(case, plan), plan, 3)
+    use = utility(_release(case, plan), plan)
     of_tables = {figure.of for figure in use.figures if figure.kind == "cell of a declared table"}
     assert of_tables == {"all four"}
     (tally,) = (t for t in use.tallies if t.kind == "cells of declared tables")
@@ -305,6 +305,6 @@ def test_an_analysis_without_a_swapped_attribute_is_not_in_the_denominator(case:
     plan = plan_of(
         analyses=(AnalysisPlan("untouched", f"x ~ {others[0]}"), AnalysisPlan("touched", "x ~ A + B + C + D"))
     )
-    (tally,) = (t for t in utility(_release(case, plan), plan, 3).tallies if t.kind == "regression coefficients")
+    (tally,) = (t for t in utility(_release(case, plan), plan).tallies if t.kind == "regression coefficients")
     assert tally.unchangeable == len(case.realisation.data.domain.attributes[names.index(others[0])].levels)
     assert tally.eligible == tally.compared - tally.unchangeable > 0

@@ -18,13 +18,13 @@ from engine.report.words import about, bar
 def a_map(frontier=(), utility_better="lower", risk_better="lower", candidates=(), nothing=(None, None)) -> Map:
     return Map(
         "risk", "", risk_better, "use", "", utility_better, 9, len(frontier), None, 5, 0, "",
-        nothing[1], nothing[0], tuple(candidates), tuple(sorted(frontier)), (), (), False,
+        nothing[1], nothing[0], tuple(candidates), tuple(sorted(frontier)), (),
     )  # fmt: skip
 
 
 def row(utility: float | None, utility_se: float | None, risk: float | None, risk_se: float | None) -> CandidateRow:
     return CandidateRow(
-        "A", "", risk, risk_se, utility, utility_se, True, True, None, None, False, True, None, None, True, True
+        "A", "", risk, risk_se, utility, utility_se, True, True, None, None, True, None, None, True, True
     )
 
 

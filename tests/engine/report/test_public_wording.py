@@ -80,7 +80,7 @@ def test_no_promise_of_a_random_order_stands_beside_a_check_that_is_yet_to_come(
 def test_the_board_reads_what_the_sentence_on_matches_means_in_this_file(
     small: int, unaltered: int, wanted: str
 ) -> None:
-    exposure = Exposure(3, 5, small, unaltered, 1, 1, 2, 0, 63, 63, ())
+    exposure = Exposure(3, 5, small, unaltered, ())
     assert match_words(exposure).startswith(wanted)
 
 
@@ -95,7 +95,7 @@ def test_a_title_that_names_no_people_fits_the_paragraph() -> None:
 
 
 def test_where_every_match_is_false_none_is_called_unaltered() -> None:
-    exposure = Exposure(3, 5, 2, 0, 1, 1, 2, 0, 63, 63, ())
+    exposure = Exposure(3, 5, 2, 0, ())
     text = match_words(exposure, is_exactly_none=True)
     assert "none is unaltered: a match with one of them is false" in text and "about 0" not in text
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
-
 import numpy as np
 import pytest
 from scipy.stats import chi2_contingency
@@ -58,17 +56,6 @@ def test_associations_against_scipy(case: Case):
             phi2 = chi2_contingency(counts, correction=False).statistic / N
             wanted = np.sqrt(phi2 / (1 + phi2)) if row.what[-1] == "C" else np.sqrt(phi2 / (min(counts.shape) - 1))
             assert got == pytest.approx(wanted)
-
-
-def test_hellinger_and_small_share(case: Case):
-    old, new = codes(case)
-    before, after = Counter(map(tuple, old.tolist())), Counter(map(tuple, new.tolist()))
-    distance = case.findings.utility.distance
-    total = sum((np.sqrt(after[c]) - np.sqrt(before[c])) ** 2 for c in {*before, *after})
-    large = sum((np.sqrt(after[c]) - np.sqrt(before[c])) ** 2 for c in before if before[c] >= 3)
-    assert distance.hellinger == pytest.approx(np.sqrt(total / 2 / N)) == case.realisation.figures["hellinger"]
-    assert distance.hellinger_large == pytest.approx(np.sqrt(large / 2 / N))
-    assert distance.small_cells == pytest.approx(sum(n < 3 for n in before.values()) / len(before))
 
 
 def test_coefficients_by_least_squares(case: Case):

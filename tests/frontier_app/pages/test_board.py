@@ -27,7 +27,7 @@ from engine.study.study import Study
 from frontier_app.charts import board_map
 from frontier_app.session import workspace
 from frontier_app.session.workspace import Workspace
-from tests.engine.report.test_format_1 import old
+from tests.engine.report.test_earlier_formats import old
 from tests.frontier_app.conftest import APP, launched, to_page
 
 

@@ -1,4 +1,4 @@
-"""Board bundles of format 1, as an earlier version wrote them, verify and make every document of today."""
+"""Board bundles of earlier formats, as they were written, verify and make every document of today."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from engine.bundle.verify import verify
 from engine.common.errors import EngineError
 from engine.report import documents
 from engine.report.decision_pages import pages
+from engine.report.earlier_formats import CHAIR, COARSE, read_chair
 from engine.report.findings import BOARD, FORMAT, Findings, read_board
-from engine.report.format_1 import CHAIR, COARSE, read_chair
 from engine.report.losses import largest
 from engine.report.sheet import recommended
 from engine.report.tables import tables_bytes
 
-HERE = Path(__file__).parent / "format_1"
+HERE = Path(__file__).parent / "earlier_formats"
 BOARDS = {"fair-withhold": True, "fair-tell": False, "census-withhold": True, "census-tell": False}
 """Exports of the samples, and whether their figures were coarse."""
 
@@ -48,6 +48,16 @@ def test_it_makes_every_document(name: str) -> None:
     page = pages(found)
     assert ">None<" not in page and "None " not in page
     assert documents.docx(page) and documents.pptx(page) and tables_bytes(found)
+
+
+def test_a_bundle_of_the_second_format_opens_without_the_fields_that_nothing_read() -> None:
+    plain, found = json.loads(old("czech")), Findings.from_json(old("czech"))
+    assert plain["format"] == 2 and found.format == FORMAT and "spreads" in plain["map"]
+    assert found.recognised is not None and found.recognised.published == plain["recognised"]["tables"]["published"]
+    assert pages(found) and Findings.from_json(found.to_json()) == found
+    plain["utility"]["distance"]["seed"] = 1
+    with pytest.raises(EngineError, match="'distance' holds unknown fields"):
+        Findings.from_json(json.dumps(plain))
 
 
 @pytest.mark.parametrize("folder", ["member", "."])

@@ -1,19 +1,20 @@
-"""Board bundles of format 1: the file of members, of coarse or withheld figures, and the file of the chair."""
+"""Board bundles of earlier formats: 1 with a file of members and one of the chair, 2 with more fields."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from engine.common.errors import EngineError
 from engine.common.parsing import parse
 from engine.common.untrusted import plain_json
+from engine.common.wording import listed
 from engine.decision.altered_groups import AlteredGroup
 from engine.measures.verdict import Verdict
 from engine.report import codec
 from engine.report.extent_facts import ChangedRow
 from engine.report.unit_counts import UnitsChanged
 
-FORMAT = 1
 CHAIR = "chair.json"
 """The file of a chair's bundle."""
 COARSE = (
@@ -97,9 +98,9 @@ def as_format_2(plain: Any, where: str) -> Any:
 
     Coarse changes have no place in format 2: a caution says that they are left out.
     """
-    if not isinstance(plain, dict) or plain.get("format") != FORMAT:
+    if not isinstance(plain, dict) or plain.get("format") != 1:
         return plain
-    told = {**plain, "format": FORMAT + 1}
+    told = {**plain, "format": 2}
     utility, board_map = ({**_record(told.get(name))} for name in ("utility", "map"))
     distance = {**_record(utility.get("distance"))}
     measures = [{**_record(row)} for row in told.get("measures") or ()]
@@ -162,9 +163,75 @@ def _tables(utility: dict[str, Any]) -> list[dict[str, Any]]:
     return [{name: value for name, value in row.items() if name != "rows"} for row in rows]
 
 
+_GONE = {
+    "design": ("has_weight", "has_id"),
+    "measures.*": ("fresh_se",),
+    "exposure": (
+        *(f"{name}_{when}" for name in ("ones", "twos", "cells") for when in ("before", "after")),
+        *("bound", "within_bound", "share_after"),
+    ),
+    "utility": ("distance",),
+    "map": ("spreads", "rechecked", "risk_jointly", "adds_runs"),
+    "map.candidates.*": ("riskier_than_nothing", "at_most_tried", "too_few_runs"),
+    "recommendation": ("rechecked_first", "takes_first", "bound"),
+    "recognised": ("finding", "verdict", "tables"),
+    "extent": ("told", "by_tables"),
+}
+"""Fields of format 2 that nothing reads, by the place of their record."""
+
+
+def as_format_3(plain: Any, where: str) -> Any:
+    """Return the plain values of a file of format 2 in format 3, a file of another format as it is."""
+    if not isinstance(plain, dict) or plain.get("format") != 2:
+        return plain
+    told: dict[str, Any] = {**plain, "format": 3}
+    published = _record(_record(told.get("recognised")).get("tables")).get("published")
+    for place, names in _GONE.items():
+        _without(told, place.split("."), names, where)
+    if told.get("recognised"):
+        told["recognised"] |= {"published": published}
+    return told
+
+
+def _without(record: dict[str, Any], place: list[str], names: tuple[str, ...], where: str) -> None:
+    """Leave fields out of the records at a place, which are copied; one that holds what it never held is refused."""
+    name, *inner = place
+    value = record.get(name)
+    if isinstance(value, list) and inner[:1] == ["*"]:
+        record[name] = [_left(row, names, where) for row in value]
+    elif isinstance(value, dict) and not inner:
+        record[name] = _left(value, names, where)
+    elif isinstance(value, dict):
+        record[name] = {**value}
+        _without(record[name], inner, names, where)
+
+
+_PARTS = {
+    "hellinger", "hellinger_large", "fewest", "small_cells", "moved", "title", "least", "mean", "most", "released",
+    "of_utility", "published", "attributes", "extent", "records", "of", "certain", "kind", "severity", "n", "named",
+    "right", "guessed", "why", "outright", "altered", "by",
+}  # fmt: skip
+"""Names of the parts of these fields."""
+
+
+def _left(row: Any, names: tuple[str, ...], where: str) -> Any:
+    if not isinstance(row, dict):
+        return row
+    for name in names:
+        _check_parts(row.get(name), name, where)
+    return {name: value for name, value in row.items() if name not in names}
+
+
+def _check_parts(value: Any, name: str, where: str) -> None:
+    if isinstance(value, dict) and (unknown := value.keys() - _PARTS):
+        raise EngineError(f"{where} cannot be read: '{name}' holds unknown fields ({listed(sorted(unknown))})")
+    for part in value.values() if isinstance(value, dict) else value if isinstance(value, list) else ():
+        _check_parts(part, name, where)
+
+
 def read_plain(text: str, where: str) -> Any:
     """Return the plain values of a board's file in the format of today, whichever wrote it."""
-    return as_format_2(plain_json(text, where), where)
+    return as_format_3(as_format_2(plain_json(text, where), where), where)
 
 
 def _record(value: Any) -> dict[str, Any]:
