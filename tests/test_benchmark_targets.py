@@ -107,7 +107,7 @@ def stack(*calls):
         ([("engine.sweeps.cell_evaluator", "run"), ("engine.measures.hellinger", "value")], "figures from sums"),
         ([("engine.measures.hellinger", "value"), ("importlib", "import_module")], "start of processes"),
         ([("engine.study.runs", "add"), ("json", "dumps")], "storing"),
-        ([("engine.study.scenario_table", "add"), ("engine.common.text", "join")], "listing"),
+        ([("engine.study.runs", "add"), ("engine.common.text", "join")], "listing"),
         ([("engine.cli.main", "main")], "the rest"),
     ],
 )

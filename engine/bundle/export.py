@@ -31,8 +31,7 @@ from engine.release.results import RunStatus
 from engine.report.detected import release_verdict
 from engine.report.documents import why_no_pdf
 from engine.report.write import write_board, write_copy
-from engine.study.decision_log import append, entries
-from engine.study.log_seal import WHOLE, seal_words
+from engine.study.decision_log import WHOLE, append, entries, seal_words
 from engine.study.study import Study
 from engine.sweeps.warnings import torn_by
 

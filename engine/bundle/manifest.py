@@ -30,9 +30,8 @@ from engine.common.parsing import fits
 from engine.common.streams import STREAM_VERSION
 from engine.common.untrusted import is_plain, read_json, read_plain
 from engine.common.version import __version__
-from engine.study.decision_log import Entry, entries
+from engine.study.decision_log import Entry, check_seal, entries
 from engine.study.decision_log import verify as verify_chain
-from engine.study.log_seal import check_seal
 from engine.study.study import Study
 
 FORMAT = 3

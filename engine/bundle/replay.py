@@ -34,7 +34,7 @@ from engine.plan import Plan, plan_from_toml
 from engine.plan.coding import check_assignment, code, tabulate
 from engine.release.results import RunStatus
 from engine.release.spec import AttributeSpec, ReleaseSpec
-from engine.study.key_commitment import check_commitment, commitment_in
+from engine.study.decision_log import check_commitment, commitment_in
 from engine.study.keys import read_key
 from engine.sweeps.evaluator import question_of
 from engine.sweeps.remake import Remade, RemadeCells, remake, remake_cells, stream_of

@@ -152,10 +152,8 @@ def run_decide(args: argparse.Namespace) -> None:
     from engine.decision.states import NOT_TO_RETURN, ONLY_SUBMITTED, DecisionStatus, decide, decision_status, withhold
     from engine.decision.verdict_log import logged_verdict
     from engine.measures.verdict import verdict_words
-    from engine.study.decision_log import EVENTS, entries
-    from engine.study.key_commitment import commitment_words
+    from engine.study.decision_log import EVENTS, commitment_words, entries, seal_words
     from engine.study.ledger import Ledger, ledger_of, ledger_sentences
-    from engine.study.log_seal import seal_words
     from engine.study.study import Study
 
     status: DecisionStatus

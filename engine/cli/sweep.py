@@ -75,7 +75,7 @@ def run_sweep(args: argparse.Namespace) -> None:
     """Run a sweep, or resume it."""
     from engine.plan import extended_plan
     from engine.release.results import RunStatus
-    from engine.study.earlier_studies import Predecessors
+    from engine.study.ledger import Predecessors
     from engine.study.study import Study
     from engine.sweeps.sweep import open_sweep, table_for
 

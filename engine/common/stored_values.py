@@ -1,7 +1,7 @@
 """Read back values of a study file: check sums of rows, and values of the kind that was written.
 
 A sum is the CRC-32 of a row's content, stored beside it.  It shows a bit that a disk or a copy has turned; against
-people there is the seal (:mod:`engine.study.log_seal`).
+people there is the seal (:mod:`engine.study.decision_log`).
 """
 
 from __future__ import annotations

@@ -20,8 +20,7 @@ from engine.measures import MeasureCall
 from engine.measures.planned import check_bounded
 from engine.release.results import Results
 from engine.release.scenarios import Choice
-from engine.study.decision_log import append
-from engine.study.log_seal import check_seal
+from engine.study.decision_log import append, check_seal
 from engine.study.map_reader import objective_indices, realisation_of, risk_bound, risk_utility_map
 from engine.study.study import Study
 

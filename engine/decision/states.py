@@ -17,8 +17,7 @@ from engine.decision.disclosure_text import check_public
 from engine.decision.statements import Statement, of_severity, words
 from engine.decision.verdict_log import logged_verdict
 from engine.release.scenarios import Choice, Scenario
-from engine.study.decision_log import START, Entry, Event, append, entries, verify
-from engine.study.log_seal import check_seal
+from engine.study.decision_log import START, Entry, Event, append, check_seal, entries, verify
 from engine.study.study import Study
 
 State = Literal["none", "draft", "submitted", "returned", "approved", "released", "withheld"]

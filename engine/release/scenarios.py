@@ -63,21 +63,15 @@ class Scenarios(Sequence[Scenario]):
         return scenarios
 
     @classmethod
-    def of_rows(
-        cls,
-        names: tuple[str, ...],
-        rows: Iterable[tuple[Any, ...]],
-        *,
-        sums: bool = False,
-    ) -> Scenarios:
-        """Return those of the rows (index, label, mechanism, rate, rule, roles, params), in the order of their indices;
-        with ``sums`` each ends with its check sum.  :class:`ValueError` says what in them cannot be."""
+    def of_rows(cls, names: tuple[str, ...], rows: Iterable[tuple[Any, ...]]) -> Scenarios:
+        """Return those of the rows (index, label, mechanism, rate, rule, roles, params, check sum), in the order of
+        their indices.  :class:`ValueError` says what in them cannot be."""
         labels: list[bytes] = []
         where: dict[str, dict[str, int]] = {name: {} for name in CODED}
         parts: dict[str, list[np.ndarray]] = {name: [np.zeros(0, np.int32)] for name in CODED}
         left = iter(rows)
         while chunk := list(islice(left, _CHUNK)):
-            if sums and any(sum_of(row[:7]) != row[7] for row in chunk):
+            if any(sum_of(row[:7]) != row[7] for row in chunk):
                 raise ValueError("a candidate does not fit its check sum")
             if [row[0] for row in chunk] != list(range(len(labels), len(labels) + len(chunk))):
                 raise ValueError("a candidate is missing")

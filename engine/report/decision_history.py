@@ -15,8 +15,7 @@ from engine.report.logged import Told, history
 from engine.report.map_facts import Alternative, Recommendation
 from engine.report.parameters import trade_words
 from engine.report.released_run import despite_words, obstacle_sentences, run_facts
-from engine.study.decision_log import entries
-from engine.study.key_commitment import commitment_of
+from engine.study.decision_log import commitment_of, entries
 from engine.study.ledger import BoundOrigin, bound_origin
 
 if TYPE_CHECKING:

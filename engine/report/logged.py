@@ -20,8 +20,7 @@ from engine.report.change_log import (
     fresh_words,
     locked_words,
 )
-from engine.study.decision_log import entries
-from engine.study.key_commitment import ENTRY
+from engine.study.decision_log import ENTRY, entries
 
 if TYPE_CHECKING:
     from engine.report.redaction import Redactor

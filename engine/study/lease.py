@@ -75,14 +75,6 @@ class Lease:
         progress: ``done`` of ``total`` runs.  For :meth:`engine.study.study.Study.acquire_lease`, which then reads anew
         what others have changed."""
         with self.change() as db:
-            columns = self._database.columns_of("run")
-            for name, declared in (
-                ("born", "text default ''"),
-                ("task", "text default ''"),
-                ("ends", "real default 0"),
-            ):
-                if name not in columns:  # a study of an earlier version
-                    db.execute(f"alter table run add column {name} {declared}")
             now = time.time()
             db.execute(
                 "update run set pid=?, host=?, born=?, beat=?, task=?, cancel=0",
@@ -127,9 +119,7 @@ class Lease:
                 return
             if state is not None:
                 db.execute("update run set state=?, message=?", (state, message))
-            db.execute("update run set beat=?", (time.time(),))
-            if "task" in self._database.columns_of("run"):
-                db.execute("update run set task='', born=''")
+            db.execute("update run set beat=?, task='', born=''", (time.time(),))
 
     def cancel(self) -> None:
         """Ask the writer to stop after what it is doing; what is done stays."""
@@ -154,21 +144,20 @@ class Lease:
         state = row["state"]
         if state == "running" and not _is_mine(row) and _other_writer(row) is None:
             state = "cancelled"
-        return Progress(state, row["done"], row["total"], row["started"], row["message"], row.get("ends", 0.0))
+        return Progress(state, row["done"], row["total"], row["started"], row["message"], row["ends"])
 
     def _row(self) -> dict[str, Any]:
         """The one row on writer and progress, by column."""
         names = self._database.columns_of("run")
         rows = self._database.rows("select * from run")
         row = dict(zip(names, rows[0], strict=True)) if len(rows) == 1 else {}
-        texts = ("state", "host", "message", *(name for name in ("born", "task") if name in row))
+        texts = ("state", "host", "message", "born", "task")
         sound = (
             all(isinstance(row.get(name), str) for name in texts)
             and all(is_whole(row.get(name)) for name in ("pid", "done", "total", "cancel"))
-            and all(is_number(row.get(name)) for name in ("beat", "started"))
-            and is_number(row.get("ends", 0.0))
+            and all(is_number(row.get(name)) for name in ("beat", "started", "ends"))
             and row["state"] in _STATES
-            and row.get("task", "") in ("", *WriterTask)
+            and row["task"] in ("", *WriterTask)
         )
         if not sound:
             raise self._database.damaged("its progress holds values that no sweep writes")
@@ -178,7 +167,7 @@ class Lease:
 def _is_mine(row: dict[str, Any]) -> bool:
     """Return whether this process wrote last."""
     here = row["pid"] == os.getpid() and row["host"] == hostname()
-    return here and row.get("born", "") in ("", _own_birth(os.getpid()))
+    return here and row["born"] in ("", _own_birth(os.getpid()))
 
 
 def _other_writer(row: dict[str, Any]) -> Writer | None:
@@ -186,7 +175,7 @@ def _other_writer(row: dict[str, Any]) -> Writer | None:
     writer = _writer_in(row)
     if writer is None or _is_mine(row):
         return None
-    born, silent = row.get("born", ""), time.time() - row["beat"]
+    born, silent = row["born"], time.time() - row["beat"]
     here = row["host"] == hostname()
     if here and born and _system(born) == _system(_own_birth(os.getpid())):
         alive = is_running(row["pid"], born)
@@ -199,7 +188,7 @@ def _other_writer(row: dict[str, Any]) -> Writer | None:
 
 def _writer_in(row: dict[str, Any]) -> Writer | None:
     """The writer that the row names, dead or alive; None once it has ended its work."""
-    task = row.get("task") or (WriterTask.SWEEP if row["state"] == "running" else "")
+    task = row["task"] or (WriterTask.SWEEP if row["state"] == "running" else "")
     if not task:
         return None
     return Writer(WriterTask(task), row["pid"], row["host"], row["beat"], bool(row["cancel"]))

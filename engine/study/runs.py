@@ -1,27 +1,240 @@
-"""The runs of a study, one row each with a check sum."""
+"""The runs and scenarios of a study as rows, each with a check sum, and arrays computed from all of them.
+
+Such arrays lie in the table ``aggregate``, so that opening a study computes none of them again.  A name begins with the
+table that the arrays rest on (``scenario``, ``realisation`` or ``fresh``), and :func:`invalidate` drops them in the
+transaction that changes that table, so nothing stored is ever stale.  The key also tells of which measures the columns
+are, so arrays of fewer are never taken for those of all.
+"""
 
 from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
+from hashlib import blake2b
+from io import BytesIO
 from typing import Any, Literal
+from zipfile import BadZipFile
+from zlib import error
 
 import numpy as np
 
-from engine.common.errors import EngineError, Remedy
-from engine.common.stored_values import is_whole, sums_of
+from engine.common.errors import EngineError, UsageError, did_you_mean
+from engine.common.stored_values import is_whole, sum_of, sums_of
+from engine.common.version import __version__
 from engine.common.wording import plural
 from engine.measures import MeasureCall
+from engine.release.ids import short_ids
+from engine.release.release_specs import ReleaseSpecs
 from engine.release.results import Note, Results, RunStatus
-from engine.study import aggregate_cache
-from engine.study.aggregate_cache import AggregateCache
+from engine.release.scenarios import Scenario, Scenarios, params_text
+from engine.release.spec import ReleaseSpec
 from engine.study.database import Database
 from engine.study.lease import Lease
-from engine.study.notes import drop_notes, put_notes
-from engine.study.scenario_table import count_scenarios
-from engine.study.subject import Subject
-from engine.study.written_runs import WrittenRuns
+from engine.study.subject import Subject, drop_notes, put_notes
+
+AGGREGATE = "create table if not exists aggregate (name text primary key, value blob) without rowid"
+_MOST = 900_000_000  # bytes of a value of the table; what takes more is computed each time
+
+
+class AggregateCache:
+    """The arrays that a study stores because all its runs are needed to compute them."""
+
+    def __init__(self, database: Database, subject: Subject, lease: Lease) -> None:
+        self._database, self._subject, self._lease = database, subject, lease
+
+    def get(
+        self, name: str, compute: Callable[[], dict[str, np.ndarray]], since: int, *, as_writer: bool = False
+    ) -> dict[str, np.ndarray]:
+        """Arrays that ``compute`` makes of the scenarios and of the table that ``name`` begins with: stored in the
+        study from the first time on, until these change.
+
+        ``since`` is the :attr:`~engine.study.database.Database.data_version` when what ``compute`` rests on was read,
+        or before; nothing is stored when it has changed.  While a process writes nothing is stored; the writer itself
+        stores what it computed last.
+        """
+        stored = self.load(name)
+        if stored is not None:
+            return stored
+        arrays = compute()
+        if as_writer or self._lease.writer is None:
+            # a study that may not be written to, or is being written to, is as good without: a reader waits for nobody
+            with suppress(EngineError), self._database.transaction(wait=as_writer) as db:
+                if self._database.data_version == since:
+                    store(db, name, arrays, self._measure_texts())
+        return arrays
+
+    def load(self, name: str) -> dict[str, np.ndarray] | None:
+        """The arrays that are stored under a name; None where none are, or no longer."""
+        with self._database.errors_in_words():
+            return load(self._database.connection, name, self._measure_texts())
+
+    def _measure_texts(self) -> list[str]:
+        return [str(measure) for measure in self._subject.measures]
+
+
+def _key(name: str, measures: Sequence[str]) -> str:
+    """The key under which this version of the program stores arrays of these measures: another version might compute
+    them otherwise."""
+    table, _, content = name.partition(" ")
+    digest = "" if table == "scenario" else " " + blake2b("\n".join(measures).encode(), digest_size=6).hexdigest()
+    return f"{table} {__version__} npz{digest} {content}".rstrip()
+
+
+def load(db: sqlite3.Connection, name: str, measures: Sequence[str] = ()) -> dict[str, np.ndarray] | None:
+    """Return the arrays stored under a name for these measures, by their own names (read-only); None where nothing is
+    stored, or where it is not what was stored."""
+    if not db.execute("select 1 from sqlite_master where name = 'aggregate'").fetchone():
+        return None
+    row = db.execute("select value from aggregate where name = ?", (_key(name, measures),)).fetchone()
+    try:
+        with np.load(BytesIO(row[0])) as file:
+            arrays = {name: file[name] for name in file.files}  # each with the check sum of its part
+    except (TypeError, ValueError, KeyError, OSError, EOFError, NotImplementedError, RuntimeError, BadZipFile, error):
+        return None
+    for array in arrays.values():
+        array.flags.writeable = False
+    return arrays
+
+
+def store(db: sqlite3.Connection, name: str, arrays: dict[str, np.ndarray], measures: Sequence[str] = ()) -> None:
+    """Store arrays under a name, within a transaction of the caller's."""
+    db.execute(AGGREGATE)
+    if sum(array.nbytes for array in arrays.values()) < _MOST:
+        file = BytesIO()
+        np.savez(file, **arrays)  # type: ignore[arg-type]
+        db.execute("insert or replace into aggregate values (?, ?)", (_key(name, measures), file.getbuffer()))
+
+
+def invalidate(db: sqlite3.Connection, changed: str) -> None:
+    """Drop the arrays that rest on the table ``changed``, in the transaction that changes it; all rest on the
+    scenarios."""
+    db.execute(AGGREGATE)
+    if changed == "scenario":
+        db.execute("delete from aggregate")
+    else:
+        db.execute("delete from aggregate where name >= ? and name < ?", (f"{changed} ", f"{changed}!"))
+
+
+_AT_A_TIME = 50_000  # rows of scenarios made at once
+
+
+def insert_scenarios(db: sqlite3.Connection, start: int, labels: np.ndarray, specs: ReleaseSpecs) -> None:
+    """Add rows to the table from an index on, in a transaction of the caller's; labels are texts of dtype S."""
+    for part in specs.parts(_AT_A_TIME):
+        procedures = [(one.mechanism, one.rate, one.rule, params_text(one.params)) for one in part.procedures]
+        roles = np.ascontiguousarray(part.specs.roles[part.spec_codes])
+        columns = (
+            range(start, start + len(part)),
+            labels[: len(part)].astype(str).tolist(),
+            *zip(*(procedures[code] for code in part.procedure_codes.tolist()), strict=True),
+        )
+        *heads, params = columns
+        rows = zip(*heads, roles.view(f"S{roles.shape[1]}").ravel().astype(str).tolist(), params, strict=True)
+        db.executemany("insert into scenario values (?, ?, ?, ?, ?, ?, ?, ?)", ((*row, sum_of(row)) for row in rows))
+        start, labels = start + len(part), labels[len(part) :]
+
+
+SCENARIOS = (
+    "create table scenario (id integer primary key, label text, mechanism text, rate text, rule text,"
+    " roles text, params text, crc integer)"
+)
+
+# Made after the first rows: to sort their labels once takes a third of what it takes to find the place of each.
+_INDEX = "create unique index scenario_label on scenario (label)"
+_MEMORY = 64_000  # KiB while rows are added, since labels of later ones go all over the index
+
+
+def count_scenarios(database: Database) -> int:
+    """Number of scenarios, without reading them."""
+    last = database.rows("select max(id) from scenario")[0][0]
+    if last is not None and not is_whole(last):
+        raise database.damaged("a candidate has no number")
+    return 0 if last is None else last + 1
+
+
+class ScenarioTable:
+    """The scenarios of a study, which are read once."""
+
+    def __init__(self, database: Database, subject: Subject, lease: Lease, cache: AggregateCache) -> None:
+        self._database, self._subject, self._lease, self._cache = database, subject, lease, cache
+        self._scenarios: Scenarios | None = None
+
+    def count(self) -> int:
+        """Number of scenarios, without reading them."""
+        return count_scenarios(self._database)
+
+    def all(self) -> Scenarios:
+        """All scenarios, by index."""
+        if self._scenarios is None:
+            arrays = self._cache.get("scenario", lambda: self.read().arrays(), self._database.data_version)
+            self._scenarios = Scenarios(self._subject.names, arrays)
+        return self._scenarios
+
+    def read(self) -> Scenarios:
+        """All scenarios, read from their rows rather than from the arrays stored of them."""
+        with self._database.errors_in_words():
+            rows = self._database.connection.execute("select * from scenario order by id")
+            try:
+                return Scenarios.of_rows(self._subject.names, rows)
+            except ValueError as error:
+                raise self._database.damaged(str(error)) from None
+
+    def refresh(self) -> None:
+        """Read the scenarios again when they are next asked for, if there are others by now."""
+        if self._scenarios is not None and len(self._scenarios) != self.count():
+            self._scenarios = None
+
+    def reuse(self, scenarios: Scenarios) -> None:
+        """Use scenarios that were read from this study before, unless it has grown since: they may be a million."""
+        if len(scenarios) == self.count():
+            self._scenarios = scenarios
+
+    def add(self, specs: Sequence[ReleaseSpec]) -> np.ndarray:
+        """Add those specs that the study does not hold yet; labels given once never change.  Returns the index of each
+        spec in the study."""
+        asked = ReleaseSpecs.of(specs, self._subject.names)
+        with self._lease.change() as db:
+            self.refresh()
+            known = self._scenarios
+            if known is None:
+                known = self._scenarios = self.read()
+            start = len(known)
+            first = known.specs.joined(asked).first_equal()[start:]
+            is_new = first == np.arange(start, start + len(asked))
+            numbers = np.concatenate([np.arange(start), start + np.cumsum(is_new) - 1])
+            new, indices = asked.take(is_new).compact(), np.asarray(numbers[first])
+            if not len(new):
+                return indices
+            labels = short_ids(new.digests(), known.label_texts)
+            invalidate(db, "scenario")
+            (usual,) = db.execute("pragma cache_size").fetchone()
+            db.execute(f"pragma cache_size = {-_MEMORY}")
+            insert_scenarios(db, start, labels, new)
+            if not start:
+                db.execute(_INDEX)
+            db.execute(f"pragma cache_size = {usual}")
+        self._scenarios = Scenarios.of_specs(np.concatenate([known.label_texts, labels]), known.specs.joined(new))
+        return indices
+
+    def find(self, text: str) -> tuple[Scenario, int | None]:
+        """Return the scenario, and the replicate if one is named, of an id such as ``x7f3`` or ``x7f3/12``;
+        :class:`UsageError` where there is none."""
+        if not isinstance(text, str):
+            raise UsageError(f"a candidate is of type {type(text).__name__}, must be an id such as 'x7f3'")
+        label, slash, replicate = text.strip().partition("/")
+        scenarios = self.all()
+        index = scenarios.index_of(label)
+        if index is None:
+            near = did_you_mean(label, scenarios.labels())
+            raise UsageError(f"the study has no candidate '{text}'.{near}")
+        if not slash:
+            return scenarios[index], None
+        if replicate.isdecimal():
+            return scenarios[index], int(replicate)
+        raise UsageError(f"candidate '{text}': the replicate '{replicate}' must be a whole number, such as {label}/1.")
+
 
 RunTable = Literal["realisation", "fresh"]
 """Runs of the sweep, or re-evaluations on fresh replicates."""
@@ -54,7 +267,6 @@ class Runs:
 
     def __init__(self, database: Database, subject: Subject, lease: Lease, cache: AggregateCache) -> None:
         self._database, self._subject, self._lease, self._cache = database, subject, lease, cache
-        self._written = {table: WrittenRuns() for table in TABLES}
         self._in_order: dict[str, int] = {}  # the version of the study in which a table was found to be so
 
     # -- writing -----------------------------------------------------------------------------------------------------
@@ -73,22 +285,14 @@ class Runs:
         sums = self._groups()
         names = [*_HEAD, *(f"m{k}" for k in range(len(self._subject.measures))), *(f"crc{first}" for first, _ in sums)]
         with self._lease.change() as db:
-            aggregate_cache.invalidate(db, table)
-            is_empty = db.execute(f"select 1 from {table} limit 1").fetchone() is None
+            invalidate(db, table)
             before = db.total_changes
             statement = f"insert or ignore into {table} ({', '.join(names)})"
             at_once = _AT_ONCE * max(1, _VALUES // len(names))
             for part in (data[start : start + at_once] for start in range(0, len(data), at_once)):
                 _insert(db, statement, _plain(part, [sums_of(_of_group(part, first, end)) for first, end in sums]))
             added = db.total_changes - before
-            put_notes(db, notes, replace=False, sums=self._subject.has_sums)
-        written = self._written[table]
-        if is_empty:
-            written.begin()
-        if added == len(data):
-            written.add(data)
-        else:
-            written.forget()
+            put_notes(db, notes, replace=False)
         return added
 
     def _matrix(self, rows: np.ndarray | Iterable[Sequence[Any]], width: int) -> np.ndarray:
@@ -109,7 +313,7 @@ class Runs:
                 have = self._database.columns_of(table)
                 for name in [f"m{k}" for k in columns if f"m{k}" not in have]:
                     db.execute(f"alter table {table} add column {name} real")
-                if self._subject.has_sums and f"crc{first}" not in have:
+                if f"crc{first}" not in have:
                     db.execute(f"alter table {table} add column crc{first} integer")
             drop_notes(db, first)
         return columns
@@ -118,14 +322,13 @@ class Runs:
         """Fill columns of runs that the study holds: rows are ``(scenario, replicate, status, changed, values...)``, of
         which the first two say which run it is."""
         keyed = rows[:, [0, 1, *range(4, rows.shape[1])]]
-        setting = [f"m{k} = ?" for k in columns] + ([f"crc{columns[0]} = ?"] if self._subject.has_sums else [])
-        scenario, replicate, _, _, *figures = _plain(rows, [sums_of(keyed)] if self._subject.has_sums else [])
+        setting = [f"{name} = ?" for name in (*(f"m{k}" for k in columns), f"crc{columns[0]}")]
+        scenario, replicate, _, _, *figures = _plain(rows, [sums_of(keyed)])
         values = zip(*figures, scenario, replicate, strict=True)
-        self._written[table].forget()
         with self._lease.change() as db:
-            aggregate_cache.invalidate(db, table)
+            invalidate(db, table)
             db.executemany(f"update {table} set {', '.join(setting)} where scenario = ? and replicate = ?", values)
-            put_notes(db, notes, replace=True, sums=self._subject.has_sums)
+            put_notes(db, notes, replace=True)
 
     # -- reading -----------------------------------------------------------------------------------------------------
 
@@ -133,23 +336,13 @@ class Runs:
         """All runs, ordered by scenario and replicate; undefined figures are NaN.
 
         Cached as columns, since reading a million rows takes seconds; ``as_writer`` as in
-        :meth:`~engine.study.aggregate_cache.AggregateCache.get`.
+        :meth:`~engine.study.runs.AggregateCache.get`.
         """
-        arrays = self._cache.get(
-            f"{table} runs", lambda: self._all(table), self._database.data_version, as_writer=as_writer
+        return Results(
+            **self._cache.get(
+                f"{table} runs", lambda: self._read(table), self._database.data_version, as_writer=as_writer
+            )
         )
-        if as_writer:
-            self._written[table].forget()  # from now on they are cached
-        return Results(**arrays)
-
-    def _all(self, table: RunTable) -> dict[str, np.ndarray]:
-        """All runs: as this process has written them, if it is the one that did, else read."""
-        written = self._written[table]
-        columns = written.columns(len(self._subject.measures)) if len(written) == self.count(table) else None
-        if columns is None:
-            return self._read(table)
-        heads, values = columns
-        return {**dict(zip(_HEAD, heads, strict=True)), "values": values}
 
     def of(self, scenarios: Sequence[int], table: RunTable = "realisation") -> Results:
         """The runs of some scenarios (by index), ordered as in :meth:`results`: a study may hold millions of others."""
@@ -183,7 +376,6 @@ class Runs:
         if scenarios is not None:
             asked = np.isin(heads[0], scenarios)
             heads, figures = heads[:, asked], np.asfortranarray(figures[asked])
-        self._refuse_gaps(table, figures)
         return {**dict(zip(_HEAD, heads, strict=True)), "values": figures}
 
     def _refuse_errors(self) -> None:
@@ -230,9 +422,7 @@ class Runs:
         return data
 
     def _groups(self, table: RunTable = "realisation") -> list[tuple[int, int]]:
-        """Columns of measures that share a check sum, as (first, end); none in a study without sums."""
-        if not self._subject.has_sums:
-            return []
+        """Columns of measures that share a check sum, as (first, end)."""
         m, have = len(self._subject.measures), self._database.columns_of(table)
         firsts = [k for k in range(max(1, m)) if f"crc{k}" in have]
         if firsts[:1] != [0]:
@@ -243,30 +433,6 @@ class Runs:
         """Scenario and replicate of every run, shape ``(runs, 2)``; a study whose runs are damaged is refused."""
         runs = self._read(table)
         return np.stack([runs[name] for name in _HEAD[:2]], axis=1)
-
-    def gaps(self, table: RunTable, k: int) -> list[tuple[int, int]]:
-        """Runs (scenario, replicate) that lack a measure although it was added: it has no figure there, nobody noted
-        why, and other runs of the scenario have one.  Earlier versions let fresh runs be made meanwhile."""
-        if self._subject.has_sums:
-            return []  # nobody else writes meanwhile
-        return self._database.rows(
-            f"select scenario, replicate from {table} as run where m{k} is null and not exists (select 1 from note"
-            f" where scenario = run.scenario and replicate = run.replicate and measure = {k}) and exists (select 1 from"
-            f" realisation as other where other.scenario = run.scenario and m{k} is not null)"
-        )
-
-    def _refuse_gaps(self, table: RunTable, values: np.ndarray) -> None:
-        for k in np.flatnonzero(np.isnan(values).any(axis=0)).tolist():
-            if missing := self.gaps(table, k):
-                name, kind = self._subject.measures[k], "fresh runs" if table == "fresh" else "runs"
-                study = self._database.name
-                raise EngineError(
-                    f"{len(missing):,} {kind} of study '{study}' lack {name}: they were made while it was being added; "
-                    "adding it again fills the gap",
-                    Remedy.ADD_MEASURE,
-                    study=study,
-                    measure=str(name),
-                )
 
     def count(
         self,

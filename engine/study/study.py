@@ -5,8 +5,7 @@ Tables (open to any SQLite reader): ``about`` (name, value), ``scenario`` (one r
 fresh replicates), ``note`` (what a run's measures said), ``run`` (the one writer's lease and progress), ``decision``,
 ``aggregate`` (what was worked out from all realisations, so that it need not be worked out again; emptied in the
 transaction that changes any of them).  Every change is one transaction, so a study killed at any moment is whole and
-can be resumed.  Rows carry their check sums in a column ``crc`` (:mod:`engine.common.stored_values`); studies of format
-1, made by earlier versions, have none and stay as they are.
+can be resumed.  Rows carry their check sums in a column ``crc`` (:mod:`engine.common.stored_values`).
 """
 
 from __future__ import annotations
@@ -14,7 +13,7 @@ from __future__ import annotations
 import sqlite3
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Self
 
@@ -24,24 +23,20 @@ from engine.common.version import __version__
 from engine.measures import MeasureCall
 from engine.plan import Plan, plan_from_toml, plan_to_toml
 from engine.release.scenarios import Progress, Scenario, Scenarios
-from engine.study import aggregate_cache, choices, lease, notes, runs, scenario_table, subject
-from engine.study.aggregate_cache import AggregateCache
-from engine.study.choices import Choices
+from engine.study import lease, runs, subject
 from engine.study.database import Connection, Database, new_in_memory, write_new
 from engine.study.keys import key_path, write_key
 from engine.study.lease import Lease, WriterTask
-from engine.study.notes import Notes
-from engine.study.runs import Runs
-from engine.study.scenario_table import ScenarioTable
-from engine.study.subject import Subject
+from engine.study.runs import AggregateCache, Runs, ScenarioTable
+from engine.study.subject import Choices, Notes, Subject
 
 _SCHEMA = (
     subject.SCHEMA,
-    scenario_table.SCHEMA,
+    runs.SCENARIOS,
     *lease.SCHEMA,
-    notes.SCHEMA,
-    choices.SCHEMA,
-    aggregate_cache.SCHEMA,
+    subject.NOTES,
+    subject.CHOICES,
+    runs.AGGREGATE,
 )
 
 
@@ -56,7 +51,7 @@ class Study:
 
     def __init__(self, path: Path | None, connection: Connection) -> None:
         self.key: bytes | None = None
-        """The study key, in memory only, where this process was given it (:mod:`engine.study.log_seal`)."""
+        """The study key, in memory only, where this process was given it (:mod:`engine.study.decision_log`)."""
         self.database = Database(path, connection)
         self.subject = Subject(self.database)
         self.lease = Lease(self.database)
@@ -220,7 +215,7 @@ class Study:
         meanwhile stay."""
         with self.lease.change() as db:
             for table in runs.TABLES:
-                aggregate_cache.invalidate(db, table)
+                runs.invalidate(db, table)
             about, plan = self.about, plan_from_toml(self.about["plan"])
             values = {
                 "measures": [*about["measures"], *map(str, calls)],
@@ -235,7 +230,7 @@ def _contents(plan: Plan, about: dict[str, Any], original: dict[str, float]) -> 
     """Return the function that fills the database of a new study."""
     values = {
         **about,
-        "format": subject.FORMATS[-1],
+        "format": subject.FORMAT,
         "stream_version": STREAM_VERSION,
         "version": __version__,
         "created": time.time(),
@@ -251,3 +246,53 @@ def _contents(plan: Plan, about: dict[str, Any], original: dict[str, float]) -> 
             db.execute(runs.table_of_runs(table, len(about["measures"])))
 
     return fill
+
+
+_TABLE = "create table if not exists pin (label text primary key, name text, note text, at real) without rowid"
+LONGEST = 60
+"""Most characters of a pin's name."""
+
+
+@dataclass(frozen=True)
+class Pin:
+    """A pinned scenario: its label in the study, a name given by a person (may be empty), and a note."""
+
+    label: str
+    name: str
+    note: str
+
+
+def pins(study: Study) -> list[Pin]:
+    """All pins in the order in which they were set."""
+    if not study.database.has_table("pin"):
+        return []
+    rows = study.database.rows("select label, name, note from pin order by at, label")
+    if not all(isinstance(text, str) for row in rows for text in row):
+        raise study.database.damaged("a pin cannot be read")
+    return [Pin(*row) for row in rows]
+
+
+def pin(study: Study, label: str, name: str = "", note: str = "") -> Pin:
+    """Pin a scenario, or rename and annotate one that is pinned."""
+    scenario, _ = study.find(label)
+    name, note = name.strip(), note.strip()
+    if len(name) > LONGEST:
+        raise UsageError(f"the name of a pin has {len(name)} characters, must have at most {LONGEST}")
+    same = [p.label for p in pins(study) if name and p.name == name and p.label != scenario.label]
+    if same:
+        raise UsageError(f"{same[0]} is already called '{name}'; choose another name")
+    with study.database.transaction() as db:
+        db.execute(_TABLE)
+        db.execute(
+            "insert into pin values (?, ?, ?, ?) on conflict (label) do update set name = excluded.name,"
+            " note = excluded.note",
+            (scenario.label, name, note, time.time()),
+        )
+    return Pin(scenario.label, name, note)
+
+
+def unpin(study: Study, label: str) -> None:
+    """Take a pin away; nothing happens when there is none."""
+    with study.database.transaction() as db:
+        db.execute(_TABLE)
+        db.execute("delete from pin where label = ?", (label,))

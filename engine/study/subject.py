@@ -1,10 +1,11 @@
-"""The subject of a study: its plan, attributes, measures and the figures of the unaltered data."""
+"""The subject of a study (plan, measures, figures of the unaltered data), its recorded choices, and notes on runs."""
 
 from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Callable, Mapping
+import time
+from collections.abc import Callable, Iterable, Mapping
 from functools import cached_property
 from typing import Any
 
@@ -12,10 +13,12 @@ from engine.common.errors import EngineError, UsageError, did_you_mean
 from engine.common.stored_values import from_json, is_number, is_texts, is_whole, sum_of
 from engine.measures import MeasureCall, call
 from engine.plan import Plan, plan_from_toml
+from engine.release.results import Note, NoteKind
+from engine.release.scenarios import Choice, Scenario
 from engine.study.database import Database
 
-FORMATS = (1, 2)
-"""Formats that are read; 2 has check sums."""
+FORMAT = 2
+"""The format that is read and written."""
 SCHEMA = "create table about (name text primary key, value text, crc integer) without rowid"
 _TABLES = ("about", "scenario", "realisation", "fresh", "run", "note", "decision")
 _KINDS: dict[str, tuple[Callable[[Any], bool], str]] = {
@@ -63,11 +66,6 @@ class Subject:
         """Parse plan and measures again when they are next asked for."""
         self._plan = self._measures = None
 
-    @cached_property
-    def has_sums(self) -> bool:
-        """True where rows carry check sums: those of format 1 do not."""
-        return self._format() > 1
-
     def _format(self) -> int:
         rows = self._database.rows("select value from about where name = 'format'")
         try:
@@ -79,9 +77,8 @@ class Subject:
         """Refuse (:class:`EngineError`) a file of another format, one without its tables, and one whose values about
         itself are not of their kind."""
         version = self._format()
-        if version not in FORMATS:
-            read = " and ".join(map(str, FORMATS))
-            raise EngineError(f"study '{self._database.name}' has format {version}, this version reads format {read}")
+        if version != FORMAT:
+            raise EngineError(f"study '{self._database.name}' has format {version}, this version reads format {FORMAT}")
         for table in _TABLES:
             if not self._database.has_table(table):
                 raise self._database.damaged(f"its table '{table}' is missing")
@@ -91,10 +88,9 @@ class Subject:
     def about(self) -> dict[str, Any]:
         """Facts on data, key check and version, by name; each value fits its check sum and is of its
         kind."""
-        sums = self.has_sums
         about = _About(self._database)
-        for name, value, *crc in self._database.rows(f"select name, value{', crc' if sums else ''} from about"):
-            if sums and crc != [sum_of([name, value])]:
+        for name, value, crc in self._database.rows("select name, value, crc from about"):
+            if crc != sum_of([name, value]):
                 raise self._database.damaged(f"its '{name}' does not fit its check sum")
             try:
                 about[name] = from_json(value)
@@ -107,7 +103,7 @@ class Subject:
 
     def put(self, db: sqlite3.Connection, values: Mapping[str, Any]) -> None:
         """Replace values of :attr:`about`, in a transaction of the caller's."""
-        put_about(db, values, self.has_sums)
+        put_about(db, values)
 
     @property
     def plan(self) -> Plan:
@@ -151,15 +147,12 @@ class Subject:
         raise UsageError(f"the study has no measure '{text}'.{did_you_mean(text, texts)}")
 
 
-def put_about(db: sqlite3.Connection, values: Mapping[str, Any], sums: bool = True) -> None:
+def put_about(db: sqlite3.Connection, values: Mapping[str, Any]) -> None:
     """Write what a study tells about itself, in a transaction of the caller's."""
     rows = [(name, _json(value)) for name, value in values.items()]
-    if sums:
-        db.executemany(
-            "insert or replace into about (name, value, crc) values (?, ?, ?)", [(*r, sum_of(list(r))) for r in rows]
-        )
-    else:
-        db.executemany("insert or replace into about (name, value) values (?, ?)", rows)
+    db.executemany(
+        "insert or replace into about (name, value, crc) values (?, ?, ?)", [(*row, sum_of(row)) for row in rows]
+    )
 
 
 def _json(value: Any) -> str:
@@ -167,3 +160,125 @@ def _json(value: Any) -> str:
     if isinstance(value, dict):
         value = {k: None if isinstance(v, float) and v != v else v for k, v in value.items()}
     return json.dumps(value)
+
+
+CHOICES = (
+    "create table decision (id integer primary key, at real, scenario integer, replicate integer, rule text, why text,"
+    " state text, record text, crc integer)"
+)
+
+
+class Choices:
+    """The recorded choices of a study; none is ever overwritten."""
+
+    def __init__(self, database: Database, subject: Subject) -> None:
+        self._database, self._subject = database, subject
+
+    def record(self, scenario: Scenario, replicate: int, rule: str, why: str, record: dict[str, Any]) -> Choice:
+        """Record the choice of a scenario's ``replicate`` by a ``rule`` (in words), with the reason ``why``; earlier
+        ones stay."""
+        at, text = time.time(), json.dumps(record)
+        row = {"at": at, "scenario": scenario.index, "replicate": replicate, "rule": rule, "why": why, "state": "draft"}
+        row |= {"record": text, "crc": sum_of([at, text])}
+        with self._database.transaction() as db:
+            db.execute(
+                f"insert into decision ({', '.join(row)}) values ({', '.join('?' * len(row))})", tuple(row.values())
+            )
+        return Choice(at, scenario.label, replicate, rule, why, "draft", record)
+
+    def count(self) -> int:
+        """Number of recorded choices, without reading them."""
+        return int(self._database.rows("select count(*) from decision")[0][0])
+
+    def all(self) -> list[Choice]:
+        """All recorded choices, oldest first."""
+        rows = self._database.rows(
+            "select at, label, replicate, decision.rule, why, state, record, decision.crc"
+            " from decision left join scenario on scenario.id = decision.scenario order by decision.id"
+        )
+        for at, *_, record, crc in rows:
+            if crc != sum_of([at, record]):  # the decision log covers all else
+                raise self._database.damaged("the figures of a recorded choice do not fit their check sum")
+        return [self._read(*row[:7]) for row in rows]
+
+    def _read(self, at: Any, label: Any, replicate: Any, *texts: Any) -> Choice:
+        """A stored choice, if it is one."""
+        try:
+            record = from_json(texts[3])
+        except ValueError:
+            record = None
+        sound = all(isinstance(text, str) for text in (label, *texts)) and isinstance(record, dict)
+        if not (sound and is_number(at) and is_whole(replicate)):
+            raise self._database.damaged("a recorded choice cannot be read")
+        rule, why, state, _ = texts
+        return Choice(float(at), label, replicate, rule, why, state, record)
+
+
+NOTES = (
+    "create table note (scenario integer, replicate integer, measure integer, text text, crc integer,"
+    " primary key (scenario, replicate, measure)) without rowid"
+)
+_DIAGNOSTICS = -1  # what stands in the column ``measure`` of diagnostics; of a count it is -2 less the measure's column
+
+
+class Notes:
+    """The notes on a study's runs."""
+
+    def __init__(self, database: Database, subject: Subject) -> None:
+        self._database, self._subject = database, subject
+
+    def of(self, scenario: int) -> list[Note]:
+        """The notes on the runs of a scenario (its index), by replicate."""
+        return self._read("scenario = ? order by replicate, measure", scenario)
+
+    def on(self, k: int | None, kind: NoteKind = NoteKind.FIGURE) -> list[Note]:
+        """The notes of a kind on a measure (its column; None: on the run), of all runs."""
+        return self._read("measure = ?", stored_measure(kind, k))
+
+    def warning_on(self, scenario: int) -> str:
+        """The first warning of the mechanism on a run of a scenario (its index); empty where there is none."""
+        told = (json.loads(note.text) for note in self.of(scenario) if note.kind is NoteKind.DIAGNOSTICS)
+        return next((str(run["warning"]) for run in told if run.get("warning")), "")
+
+    def _read(self, where: str, value: int) -> list[Note]:
+        notes = []
+        for row in self._database.rows(f"select * from note where {where}", (value,)):
+            note = note_of(row)
+            if note is None:
+                raise self._database.damaged("a note on a run does not fit its check sum")
+            notes.append(note)
+        return notes
+
+
+def stored_measure(kind: NoteKind, measure: int | None) -> int:
+    """The value of the column ``measure`` for a note of this kind on this measure."""
+    if measure is None:
+        return _DIAGNOSTICS
+    return measure if kind is NoteKind.FIGURE else _DIAGNOSTICS - 1 - measure
+
+
+def put_notes(db: sqlite3.Connection, notes: Iterable[Note], *, replace: bool) -> None:
+    """Write notes, in a transaction of the caller's; ``replace`` says which of two on the same figure stays."""
+    rows: list[tuple[Any, ...]] = [
+        (int(note.scenario), int(note.replicate), stored_measure(note.kind, note.measure), note.text) for note in notes
+    ]
+    rows = [(*row, sum_of(row)) for row in rows]
+    db.executemany(f"insert or {'replace' if replace else 'ignore'} into note values (?, ?, ?, ?, ?)", rows)
+
+
+def drop_notes(db: sqlite3.Connection, first: int) -> None:
+    """Drop the notes on measures from column ``first`` on, in a transaction of the caller's."""
+    db.execute("delete from note where measure >= ? or measure <= ?", (first, stored_measure(NoteKind.COUNT, first)))
+
+
+def note_of(row: tuple[Any, ...]) -> Note | None:
+    """The note that a row of the table holds; None where it holds none."""
+    scenario, replicate, stored, text, crc = row
+    sound = is_whole(scenario) and is_whole(replicate) and is_whole(stored, -(2**31)) and isinstance(text, str)
+    if not sound or crc != sum_of([scenario, replicate, stored, text]):
+        return None
+    if stored == _DIAGNOSTICS:
+        return Note(scenario, replicate, NoteKind.DIAGNOSTICS, None, text)
+    if stored < _DIAGNOSTICS:
+        return Note(scenario, replicate, NoteKind.COUNT, _DIAGNOSTICS - 1 - stored, text)
+    return Note(scenario, replicate, NoteKind.FIGURE, stored, text)

@@ -43,14 +43,20 @@ from engine.release.release_specs import ReleaseSpecs
 from engine.release.space import Space
 from engine.release.spec import MOST_REPLICATES, ReleaseSpec
 from engine.study import keys
-from engine.study.decision_log import append, entries
-from engine.study.earlier_studies import ALL_COUNT, Predecessors, earlier_studies
-from engine.study.key_commitment import check_key
+from engine.study.decision_log import append, check_key, entries
 from engine.study.keys import key_path, read_key, read_or_make_key, write_key
 from engine.study.lease import WriterTask
-from engine.study.ledger import Ledger
+from engine.study.ledger import (
+    ALL_COUNT,
+    Ledger,
+    Predecessors,
+    change_plan,
+    check_change,
+    check_departures,
+    earlier_studies,
+    record_plan,
+)
 from engine.study.map_reader import risk_utility_map
-from engine.study.plan_changes import change_plan, check_change, check_departures, record_plan
 from engine.study.runs import TABLES, RunTable
 from engine.study.study import Study
 from engine.sweeps.adaptive import NONE_TO_START, Search, most_runs, most_to_do, run_adaptively, run_search, search_of
@@ -527,7 +533,7 @@ def fill(
                     messages += [] if settlement is None else [str(settlement)]
                 else:
                     runner.bring(None, replicates, unlisted=unlisted)
-        with suppress(UsageError), study.cache.storing_beside():  # without a risk and a utility measure: no map
+        with suppress(UsageError):  # without a risk and a utility measure: no map
             risk_utility_map(study, as_writer=True)
         study.lease.release("finished", "; ".join(messages))
     except Cancelled:
@@ -638,8 +644,7 @@ def add_measures(
 ) -> list[str]:
     """Add measures to a study by remaking its runs from the same streams; returns the names of those added.
 
-    Figures stored before stay as they are.  Killed or cancelled half-way, the study is as it was.  Of measures that the
-    study has already, those runs are remade that lack them (:meth:`engine.study.runs.Runs.gaps`).
+    Figures stored before stay as they are.  Killed or cancelled half-way, the study is as it was.
     """
     check_options(options)
     check_same(study, raw, key)
@@ -648,20 +653,12 @@ def add_measures(
         known = [str(c) for c in study.measures]
         calls = [call(text) for text in dict.fromkeys(str(call(text)) for text in texts)]
         new = [c for c in calls if str(c) not in known]
-        old = [c for c in calls if str(c) in known]
-        added = []
-        for c in old:
-            k = known.index(str(c))
-            runs = {table: np.array(study.runs.gaps(table, k), np.int64).reshape(-1, 2) for table in TABLES}
-            if any(map(len, runs.values())):
-                _fill(study, _question(study, raw, [c]), key, [k], runs, **options)
-                added.append(str(c))
         if new:
             runs = {table: study.runs.keys(table) for table in TABLES}
             question = _question(study, raw, new)
             _fill(study, question, key, study.runs.begin_measures(new), runs, **options)
             study.finish_measures(new, question.original())
-        return added + [str(c) for c in new]
+        return [str(c) for c in new]
     finally:
         study.lease.release()
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from engine.study.live_frontier import LiveFrontier
+from engine.study.map_reader import LiveFrontier
 from frontier_app.charts import density
 from frontier_app.charts.style import COLOURS, MARGIN, QUIET, WEBGL, sent
 

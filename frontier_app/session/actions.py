@@ -24,9 +24,8 @@ from engine.plan.coding import code
 from engine.plan.differences import Merge, merged, with_entries
 from engine.plan.guess import with_levels_in_order
 from engine.release.results import Note
-from engine.study.earlier_studies import is_of_data
-from engine.study.live_frontier import LiveFrontier, live_frontier
-from engine.study.map_reader import objective_indices, remapped, risk_utility_map
+from engine.study.ledger import is_of_data
+from engine.study.map_reader import LiveFrontier, live_frontier, objective_indices, remapped, risk_utility_map
 from engine.study.study import Study
 from engine.sweeps.runner import FRESH_FROM
 from engine.sweeps.sweep import check_single_columns

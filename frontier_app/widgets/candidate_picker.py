@@ -8,8 +8,7 @@ import streamlit as st
 
 from engine.common.errors import EngineError
 from engine.frontier.risk_utility_map import RiskUtilityMap
-from engine.study.pins import pins
-from engine.study.study import Study
+from engine.study.study import Study, pins
 from frontier_app.widgets import elements, recommendation
 from frontier_app.wording import text
 

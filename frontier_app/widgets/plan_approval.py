@@ -9,7 +9,7 @@ import streamlit as st
 from engine.common.errors import EngineError, UsageError
 from engine.plan import Plan
 from engine.plan.differences import approved_plan, lock, plan_differences
-from engine.study.plan_changes import change_plan
+from engine.study.ledger import change_plan
 from engine.study.study import Study
 from frontier_app.session import actions, state
 from frontier_app.session.workspace import Workspace

@@ -8,7 +8,7 @@ import streamlit as st
 
 from engine.plan import Plan
 from engine.plan.differences import CONTEXT, departures
-from engine.study.plan_changes import change_plan
+from engine.study.ledger import change_plan
 from engine.study.study import Study
 from frontier_app.session import actions, state
 from frontier_app.widgets import elements

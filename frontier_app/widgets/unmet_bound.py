@@ -11,8 +11,8 @@ from engine.decision.unmet_bound import UnmetBound, unmet_bound, unmet_sentences
 from engine.frontier.risk_utility_map import RiskUtilityMap
 from engine.plan import edit_plan
 from engine.release.spec import percent
+from engine.study.ledger import change_plan
 from engine.study.map_reader import planned_risk
-from engine.study.plan_changes import change_plan
 from engine.study.study import Study
 from frontier_app.session import actions, navigation, state
 from frontier_app.widgets import elements

@@ -13,10 +13,8 @@ from engine.frontier.neighbours import lettered
 from engine.frontier.risk_utility_map import RiskUtilityMap
 from engine.plan.differences import departures
 from engine.release.scenarios import Choice
-from engine.study.decision_log import EVENTS, Entry, entries
-from engine.study.key_commitment import commitment_words
+from engine.study.decision_log import EVENTS, Entry, commitment_words, entries, seal_words
 from engine.study.ledger import Ledger, ledger_in, ledger_sentences
-from engine.study.log_seal import seal_words
 from engine.study.study import Study
 from frontier_app.session import actions, exports, jobs, state
 from frontier_app.widgets import candidate_card, compare_table, elements

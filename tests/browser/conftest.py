@@ -65,8 +65,7 @@ def decided(home: Path) -> Workspace:
     """A finished study with pins and a recommendation, so that no page is empty."""
     from engine.decision.choice import choose
     from engine.study.map_reader import risk_utility_map
-    from engine.study.pins import pin
-    from engine.study.study import Study
+    from engine.study.study import Study, pin
 
     at = workspace_with(home, swap_sizes=[1, 2], replicates=12, max_risk="0.0022")
     with Study.open(at.folder / "study-1.study") as study:

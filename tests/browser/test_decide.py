@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from engine.decision.states import decision_status
-from engine.study.pins import pins
-from engine.study.study import Study
+from engine.study.study import Study, pins
 from tests.browser.steps import (
     at_hand,
     button,

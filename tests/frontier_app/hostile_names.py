@@ -12,8 +12,7 @@ from engine.decision.choice import choose
 from engine.plan import Plan, plan_from_toml
 from engine.plan.samples import open_data
 from engine.study.map_reader import risk_utility_map
-from engine.study.pins import pin
-from engine.study.study import Study
+from engine.study.study import Study, pin
 from frontier_app.session.workspace import Workspace
 from tests.frontier_app.finished_studies import FinishedStudies
 

@@ -11,8 +11,7 @@ from engine.common.errors import EngineError
 from engine.decision.comparison import differences, starting_points
 from engine.frontier.risk_utility_map import RiskUtilityMap
 from engine.plan.types import in_no_use
-from engine.study.pins import LONGEST, Pin, pin, pins, unpin
-from engine.study.study import Study
+from engine.study.study import LONGEST, Pin, Study, pin, pins, unpin
 from frontier_app.charts import candidate_map, compare
 from frontier_app.pages.compare import before_after
 from frontier_app.session import actions, state

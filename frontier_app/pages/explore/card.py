@@ -11,8 +11,7 @@ from engine.frontier.indistinguishable import indistinguishable_groups
 from engine.frontier.risk_utility_map import RiskUtilityMap
 from engine.mechanisms import mechanism
 from engine.report.sentences import spread
-from engine.study.pins import Pin, pin, unpin
-from engine.study.study import Study
+from engine.study.study import Pin, Study, pin, unpin
 from frontier_app.charts import candidate_map
 from frontier_app.session import actions, navigation, state
 from frontier_app.widgets import candidate_card, elements, recommendation, risk_in_words

@@ -15,8 +15,7 @@ from engine.frontier.indistinguishable import indistinguishable_groups
 from engine.frontier.risk_utility_map import RiskUtilityMap
 from engine.plan.differences import CONTEXT, plan_differences
 from engine.report.sentences import headline, recall_words
-from engine.study.pins import Pin, pins
-from engine.study.study import Study
+from engine.study.study import Pin, Study, pins
 from frontier_app.charts import candidate_labels, candidate_map
 from frontier_app.charts.density import MANY
 from frontier_app.pages.explore.card import at_hand, card

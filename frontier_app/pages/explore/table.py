@@ -14,7 +14,7 @@ from engine.frontier.risk_utility_map import RiskUtilityMap
 from engine.frontier.selection import inside, safest
 from engine.mechanisms import amount
 from engine.release.spec import ReleaseSpec
-from engine.study.pins import Pin
+from engine.study.study import Pin
 from frontier_app.charts import candidate_labels, candidate_map
 from frontier_app.session import state
 from frontier_app.widgets.recommendation import Rule

@@ -11,7 +11,7 @@ from engine.common.errors import UsageError
 from engine.common.wording import upper_first
 from engine.plan import Plan
 from engine.plan.differences import CONTEXT
-from engine.study.plan_changes import MAY_GROW, change_plan
+from engine.study.ledger import MAY_GROW, change_plan
 from engine.study.study import Study
 from engine.sweeps.adaptive import most_runs
 from frontier_app.charts import live_map

@@ -221,7 +221,7 @@ def test_what_the_board_did_not_see_is_not_published(
 
     from engine.decision.states import decide
     from engine.study.decision_log import append
-    from engine.study.plan_changes import change_plan
+    from engine.study.ledger import change_plan
 
     shutil.copytree(home[0], tmp_path / "home", ignore=shutil.ignore_patterns("every"))
     with Study.open(tmp_path / "home" / "household.study") as study:
@@ -242,7 +242,7 @@ def test_what_the_board_did_not_see_is_not_published(
 
 
 def test_a_range_that_does_not_hold_the_rate_is_told_to_nobody(home: tuple[Path, RawTable], tmp_path: Path) -> None:
-    from engine.study.plan_changes import change_plan
+    from engine.study.ledger import change_plan
 
     with Study.open(copied(home, tmp_path)) as study:
         publish = replace(study.plan.publish, rate_policy="range", rate_range="between 1 and 5 percent")
@@ -290,7 +290,7 @@ def test_a_public_bundle_holds_what_the_approved_plan_says_and_no_more(every: Pa
 
 
 def test_another_set_of_released_columns_needs_another_approval(home: tuple[Path, RawTable], tmp_path: Path) -> None:
-    from engine.study.plan_changes import change_plan
+    from engine.study.ledger import change_plan
 
     with Study.open(copied(home, tmp_path)) as study:
         publish = replace(study.plan.publish, include=())
@@ -346,7 +346,7 @@ def test_tiers_by_name() -> None:
 @pytest.mark.usefixtures("without_pdf")
 def test_a_copy_circulates_where_the_plan_withholds_the_rate(home: tuple[Path, RawTable], tmp_path: Path) -> None:
     from engine.bundle.verify import verify
-    from engine.study.plan_changes import change_plan
+    from engine.study.ledger import change_plan
 
     with Study.open(copied(home, tmp_path)) as study:
         with pytest.raises(UsageError, match="there is no circulating copy; set members_rate"):

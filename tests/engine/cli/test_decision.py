@@ -15,8 +15,8 @@ from engine.measures.verdict import verdict_words
 from engine.plan import edit_plan, read_plan
 from engine.plan.samples import load
 from engine.study.decision_log import entries
+from engine.study.ledger import change_plan
 from engine.study.map_reader import risk_utility_map
-from engine.study.plan_changes import change_plan
 from engine.study.study import Study
 from engine.sweeps.sweep import sweep
 

@@ -19,7 +19,7 @@ from engine.decision.disclosure_text import (
 )
 from engine.decision.states import decide
 from engine.release.scenarios import Scenario
-from engine.study.plan_changes import change_plan
+from engine.study.ledger import change_plan
 from engine.study.study import Study
 from tests.engine.attacks import log_attack
 from tests.engine.frontier.test_risk_utility_map import ENOUGH, study_of

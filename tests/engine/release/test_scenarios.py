@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from engine.common.stored_values import sum_of
 from engine.release.ids import short_ids
 from engine.release.release_specs import ReleaseSpecs
 from engine.release.scenarios import Scenario, Scenarios, params_text
@@ -25,7 +26,7 @@ def test_scenarios_of_specs_are_those_of_their_rows(listed, data):
         (index, label.decode(), s.mechanism, s.rate, s.rule, s.attributes.roles, params_text(s.params))
         for index, (label, s) in enumerate(zip(labels.tolist(), specs, strict=True))
     ]
-    made, read = Scenarios.of_specs(labels, specs), Scenarios.of_rows(NAMES, rows)
+    made, read = Scenarios.of_specs(labels, specs), Scenarios.of_rows(NAMES, [(*row, sum_of(row)) for row in rows])
     assert made == read == Scenarios(NAMES, made.arrays())
     assert list(read) == [
         Scenario(index, row[1], spec) for index, (row, spec) in enumerate(zip(rows, specs, strict=True))

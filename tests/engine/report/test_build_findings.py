@@ -18,7 +18,7 @@ from engine.report.describe import remade
 from engine.report.exposed import exposure as exposure_of
 from engine.study.decision_log import entries
 from engine.study.keys import key_path, read_key
-from engine.study.plan_changes import change_plan
+from engine.study.ledger import change_plan
 from engine.sweeps.sweep import recheck
 from tests.engine.attacks import log_attack
 from tests.engine.report.conftest import MEASURES, MECHANISMS, Case, case_of, plan_of, raw_table

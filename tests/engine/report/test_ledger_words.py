@@ -39,7 +39,7 @@ def after_another(tmp_path_factory: pytest.TempPathFactory) -> Case:
 @pytest.mark.slow
 def test_a_bound_that_the_plan_got_after_the_sweep_is_not_called_fixed(tmp_path: Path) -> None:
     from engine.report.build_findings import findings
-    from engine.study.plan_changes import change_plan
+    from engine.study.ledger import change_plan
 
     case = case_of(tmp_path, plan_of(decision=DecisionPlan()))
     change_plan(case.study, replace(case.study.plan, decision=DecisionPlan(max_risk="0.5")))

@@ -29,8 +29,8 @@ from engine.report.logged import _fresh_text, contact_words, history
 from engine.report.redaction import Redactor
 from engine.study.decision_log import entries
 from engine.study.keys import read_key
+from engine.study.ledger import change_plan
 from engine.study.map_reader import risk_utility_map
-from engine.study.plan_changes import change_plan
 from engine.study.study import Study
 from engine.sweeps.remake import Remade
 from engine.sweeps.sweep import recheck

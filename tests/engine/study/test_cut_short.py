@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from engine.common.errors import EngineError
-from engine.study.cut_short import is_cut_short
+from engine.study.database import is_cut_short
 from engine.study.study import Study
 from engine.sweeps.sweep import sweep
 from tests.engine.small_studies import RAW, keyed, plan_of

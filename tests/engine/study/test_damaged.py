@@ -17,11 +17,10 @@ from engine.common.stored_values import from_json
 from engine.decision.choice import choose
 from engine.decision.states import decision_status
 from engine.report.sentences import counted_runs
-from engine.study import aggregate_cache
+from engine.study import runs as aggregate_cache
 from engine.study.decision_log import entries
 from engine.study.map_reader import risk_utility_map
-from engine.study.pins import pin, pins
-from engine.study.study import Study
+from engine.study.study import Study, pin, pins
 from engine.sweeps.sweep import add_measures, recheck, sweep
 from tests.engine.small_studies import RAW, keyed, plan_of, table_of
 from tests.small_tables import KEY

@@ -12,8 +12,7 @@ from engine.common.errors import EngineError, UsageError
 from engine.plan.coding import code
 from engine.plan.samples import load
 from engine.study import decision_log
-from engine.study.pins import pin, pins, unpin
-from engine.study.study import Study
+from engine.study.study import Study, pin, pins, unpin
 from engine.sweeps.candidates import scenarios_of
 
 

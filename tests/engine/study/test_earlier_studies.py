@@ -16,10 +16,20 @@ from engine.common.errors import UsageError
 from engine.data.microdata import RawTable
 from engine.decision.choice import choose
 from engine.plan import DecisionPlan, Plan
-from engine.study import plan_changes
+from engine.study import ledger as plan_changes
 from engine.study.decision_log import entries
-from engine.study.earlier_studies import ALL_COUNT, Predecessors, _Found, _ledger, is_of_data
-from engine.study.ledger import BoundOrigin, EarlierStudy, Ledger, bound_origin, ledger_of
+from engine.study.ledger import (
+    ALL_COUNT,
+    BoundOrigin,
+    EarlierStudy,
+    Ledger,
+    Predecessors,
+    _Found,
+    _ledger,
+    bound_origin,
+    is_of_data,
+    ledger_of,
+)
 from engine.study.map_reader import risk_utility_map
 from engine.study.study import Study
 from engine.sweeps import sweep as sweeping

@@ -5,12 +5,10 @@ from __future__ import annotations
 import pytest
 
 from engine.common.errors import EngineError, UsageError
-from engine.study.decision_log import entries, verify
+from engine.study.decision_log import WHOLE, entries, seal_words, verify
 from engine.study.keys import key_path, read_key
-from engine.study.log_seal import WHOLE, seal_words
 from engine.study.map_reader import risk_utility_map
-from engine.study.pins import pin, pins
-from engine.study.study import Study
+from engine.study.study import Study, pin, pins
 from engine.sweeps.sweep import open_sweep, sweep
 from tests.engine.small_studies import RAW, keyed, plan_of, swept, table_of
 from tests.small_tables import KEY

@@ -20,10 +20,11 @@ from engine.study.ledger import (
     Ledger,
     Unrelated,
     bound_origin,
+    change_plan,
     ledger_of,
     ledger_sentences,
+    record_plan,
 )
-from engine.study.plan_changes import change_plan, record_plan
 from engine.study.study import Study
 
 PLAN = load("czech")[1]

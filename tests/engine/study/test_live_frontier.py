@@ -18,9 +18,8 @@ from engine.common.errors import UsageError
 from engine.frontier.tradeoff import hypervolume
 from engine.measures import MEASURES as MEASURES_BY_NAME
 from engine.release.results import RunStatus
-from engine.study.live_frontier import _loss as loss_of
-from engine.study.live_frontier import live_frontier
-from engine.study.map_reader import risk_utility_map
+from engine.study.map_reader import _loss as loss_of
+from engine.study.map_reader import live_frontier, risk_utility_map
 from engine.study.study import Study
 from tests.engine.frontier.test_risk_utility_map import ROWS, study_of
 

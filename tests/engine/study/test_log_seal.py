@@ -16,8 +16,7 @@ from engine.common.messages import Message
 from engine.data.microdata import RawTable
 from engine.decision.choice import choose
 from engine.decision.states import decide, decision_status, withhold
-from engine.study.decision_log import append, entries, entry_digest, verify
-from engine.study.log_seal import WHOLE, check_seal, key_at_hand, seal_words
+from engine.study.decision_log import WHOLE, append, check_seal, entries, entry_digest, key_at_hand, seal_words, verify
 from engine.study.map_reader import risk_utility_map
 from engine.study.study import Study
 from engine.sweeps.sweep import recheck, sweep

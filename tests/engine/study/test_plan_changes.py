@@ -17,7 +17,7 @@ from engine.plan import AboutPlan, DecisionPlan, Plan, TablePlan, ThreatPlan
 from engine.plan.differences import lock
 from engine.plan.samples import load
 from engine.study.decision_log import entries, verify
-from engine.study.plan_changes import change_plan, record_plan
+from engine.study.ledger import change_plan, record_plan
 from engine.study.study import Study
 
 _PLAN = load("czech")[1]

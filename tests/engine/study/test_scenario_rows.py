@@ -12,7 +12,8 @@ from engine.release.release_specs import ReleaseSpecs
 from engine.release.scenarios import params_text
 from engine.release.space import complete
 from engine.release.spec import AttributeSpec, ReleaseSpec
-from engine.study import scenario_rows, scenario_table
+from engine.study import runs as scenario_rows
+from engine.study import runs as scenario_table
 
 NAMES = tuple("abcde")
 SWAPS = ReleaseSpecs.product(complete(NAMES, NAMES), ["0.01", "0.02", "0.1"], ways=[(), (("lean", "1"),)])
@@ -25,7 +26,7 @@ OTHER = ReleaseSpecs.of(
 @pytest.fixture
 def db():
     connection = sqlite3.connect(":memory:", isolation_level=None)
-    connection.execute(scenario_table.SCHEMA)
+    connection.execute(scenario_table.SCENARIOS)
     yield connection
     connection.close()
 
@@ -33,7 +34,7 @@ def db():
 def written(db: sqlite3.Connection, start: int, specs: ReleaseSpecs) -> tuple[list, list]:
     """Rows as they are written, and as they would be made one by one."""
     labels = np.array([f"x{k:04x}{'0123456789abcde'[: k % 16]}".encode() for k in range(len(specs))])
-    scenario_rows.insert_scenarios(db, start, labels, specs, True)
+    scenario_rows.insert_scenarios(db, start, labels, specs)
     rows = [
         (start + k, labels[k].decode(), s.mechanism, s.rate, s.rule, s.attributes.roles, params_text(s.params))
         for k, s in enumerate(specs)
@@ -42,19 +43,10 @@ def written(db: sqlite3.Connection, start: int, specs: ReleaseSpecs) -> tuple[li
 
 
 @pytest.mark.parametrize("start", [0, 8, 95, 999_990])
-@pytest.mark.parametrize("bytes_at_once", [1, 64, 2**24])
-def test_rows_are_those_made_one_by_one(db, monkeypatch, start, bytes_at_once):
-    monkeypatch.setattr(scenario_rows, "_BYTES", bytes_at_once)
+@pytest.mark.parametrize("rows_at_once", [1, 7, 50_000])
+def test_rows_are_those_made_one_by_one(db, monkeypatch, start, rows_at_once):
+    monkeypatch.setattr(scenario_rows, "_AT_A_TIME", rows_at_once)
     specs = SWAPS[:40].joined(OTHER)
     stored, made = written(db, start, specs)
     assert stored == made
     assert [list(map(type, row)) for row in stored] == [list(map(type, row)) for row in made]
-
-
-@pytest.mark.slow
-def test_thousands_take_one_statement(db):
-    statements: list[str] = []
-    db.set_trace_callback(statements.append)
-    stored, made = written(db, 0, SWAPS)
-    assert stored == made and len(stored) > 4000
-    assert sum(text.startswith("insert into scenario") for text in statements) == 1

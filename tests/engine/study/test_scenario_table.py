@@ -13,7 +13,8 @@ from engine.plan import SpacePlan
 from engine.release.release_specs import ReleaseSpecs
 from engine.release.scenarios import params_text
 from engine.release.spec import AttributeSpec, ReleaseSpec
-from engine.study import scenario_rows, scenario_table
+from engine.study import runs as scenario_rows
+from engine.study import runs as scenario_table
 from engine.study.study import Study
 from tests.examples import examples
 from tests.small_tables import Small

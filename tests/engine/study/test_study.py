@@ -87,7 +87,7 @@ def newer(path):
         (folder, "'x' is a folder, not a study"),
         (database, "'x' is a database but no study; a study is made by a sweep"),
         (damaged, "'x' is no study, or a damaged one"),
-        (newer, "study 'x' has format 99, this version reads format 1"),
+        (newer, "study 'x' has format 99, this version reads format 2"),
     ],
 )
 def test_what_is_no_study_is_refused_in_one_sentence(tmp_path, made, words):

@@ -20,10 +20,8 @@ from engine.release import space
 from engine.release.batch import CellIndex, unpack
 from engine.release.results import StoredResults
 from engine.release.spec import AttributeSpec, pairs_wanted
-from engine.study.aggregate_cache import invalidate
-from engine.study.live_frontier import live_frontier
-from engine.study.map_reader import risk_utility_map
-from engine.study.runs import Runs
+from engine.study.map_reader import live_frontier, risk_utility_map
+from engine.study.runs import Runs, invalidate
 from engine.study.study import Study
 from engine.sweeps import cell_evaluator
 from engine.sweeps.evaluator import Evaluator, Question

@@ -20,7 +20,7 @@ from engine.plan import coding as tabulation
 from engine.plan.check import mismatches
 from engine.plan.coding import code, tabulate
 from engine.plan.fixes import fixes
-from engine.study.earlier_studies import is_of_data
+from engine.study.ledger import is_of_data
 from engine.study.study import Study
 from engine.sweeps import warnings as warnings_module
 from engine.sweeps.sweep import add_measures, check_same, open_sweep, plan_problems, sweep, table_for

@@ -22,9 +22,9 @@ from engine.mechanisms.key_swaps import RDS
 from engine.plan import DataPlan, MechanismPlan, Plan
 from engine.plan.coding import code, with_seen
 from engine.release.results import RunStatus
-from engine.study import aggregate_cache
+from engine.study import runs as aggregate_cache
 from engine.study.keys import key_path, read_key
-from engine.study.scenario_table import ScenarioTable
+from engine.study.runs import ScenarioTable
 from engine.study.study import Study
 from engine.sweeps import probe
 from engine.sweeps import runner as results_writer

@@ -15,7 +15,7 @@ import pytest
 from engine.common import compiled
 from engine.common.errors import EngineError
 from engine.measures import compiled_sums
-from engine.study.scenario_table import ScenarioTable
+from engine.study.runs import ScenarioTable
 from engine.sweeps import cell_evaluator, evaluator, workers
 from engine.sweeps import runner as results_writer
 from engine.sweeps.evaluator import Evaluator, Outcome

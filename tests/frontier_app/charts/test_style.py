@@ -11,7 +11,7 @@ import pytest
 
 from engine.measures import call
 from engine.report import map_model
-from engine.study.live_frontier import LiveFrontier
+from engine.study.map_reader import LiveFrontier
 from frontier_app.charts import density, live_map, map_figure, map_layers, splom, style
 from frontier_app.charts.map_data import Cloud, Marks
 from frontier_app.charts.style import COLOURS, QUIET, SHAPES, TOOLBAR

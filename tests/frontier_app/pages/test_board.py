@@ -21,8 +21,8 @@ from engine.report.findings import BOARD
 from engine.report.map_model import map_model, staircase
 from engine.report.sheet import choices
 from engine.report.words import bar
+from engine.study.ledger import change_plan
 from engine.study.map_reader import risk_utility_map
-from engine.study.plan_changes import change_plan
 from engine.study.study import Study
 from frontier_app.charts import board_map
 from frontier_app.session import workspace

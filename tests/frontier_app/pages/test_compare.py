@@ -13,8 +13,7 @@ from streamlit.testing.v1 import AppTest
 from engine.decision.comparison import Difference, differences
 from engine.plan import plan_from_toml, plan_to_toml
 from engine.study.map_reader import realisation_of, risk_utility_map
-from engine.study.pins import pin, pins
-from engine.study.study import Study
+from engine.study.study import Study, pin, pins
 from engine.sweeps.sweep import sweep
 from frontier_app.charts import compare
 from frontier_app.session import workspace

@@ -16,8 +16,7 @@ from engine.frontier.risk_utility_map import RiskUtilityMap
 from engine.frontier.selection import inside
 from engine.plan import edit_plan
 from engine.study.map_reader import risk_utility_map
-from engine.study.pins import pin, pins
-from engine.study.study import Study
+from engine.study.study import Study, pin, pins
 from frontier_app.charts import candidate_labels
 from frontier_app.charts import candidate_map as drawing
 from frontier_app.pages.explore.table import rows

@@ -9,8 +9,8 @@ from streamlit.testing.v1 import AppTest
 
 from engine.plan.differences import lock
 from engine.study.decision_log import entries
+from engine.study.ledger import change_plan
 from engine.study.map_reader import risk_utility_map
-from engine.study.plan_changes import change_plan
 from engine.study.study import Study
 from frontier_app.session.workspace import Workspace
 from tests.frontier_app.elements import has_button, press
