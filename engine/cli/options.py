@@ -550,7 +550,6 @@ def _exchanging(plan: Plan, raw: RawTable, places: Sequence[str], keep_measures:
 
 
 OPTIONS = {
-    Remedy.ADD_MEASURE: "`frontier measure {study} --data DATA --measures '{measure}'`",
     Remedy.ADD_SAMPLE: "`frontier datasets add cps8d --from FILE`",
     Remedy.APPROVAL: "`frontier decide`, or --tier analyst",
     Remedy.APPROVED_CANDIDATE: "leave --candidate out",

@@ -16,7 +16,6 @@ from enum import Enum
 class Remedy(Enum):
     """The way out of an error: each reader has words for it, with ``values`` of the error in them."""
 
-    ADD_MEASURE = "add a measure to a study"
     ADD_SAMPLE = "add a sample from its original file"
     APPROVAL = "have a recommendation approved, or write for the analyst"
     APPROVED_CANDIDATE = "name no candidate, so that the approved one counts"

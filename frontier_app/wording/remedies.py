@@ -11,7 +11,6 @@ _COMMAND_LINE = "Only the command line can do that: ask the person who started t
 _COLUMNS = "On the page File, under “Columns”,"
 
 STEPS = {
-    Remedy.ADD_MEASURE: _COMMAND_LINE,
     Remedy.ADD_SAMPLE: _COMMAND_LINE,
     Remedy.APPROVAL: "On the page Recommend, submit the recommendation and record the approval; or on the page Export, "
     "choose “Analyst”.",
