@@ -15,7 +15,7 @@ from math import log, sqrt
 import numpy as np
 
 from engine.common import compiled
-from engine.common.random_words import below
+from engine.common.compiled import below
 from engine.data.table import ContingencyTable
 
 _U, _S, _F, _C = range(4)

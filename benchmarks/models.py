@@ -22,7 +22,7 @@ if __name__ == "__main__":
     sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from benchmarks._targets import word
-from engine.common.blas_threads import one_thread
+from engine.common.processes import one_thread
 from engine.common.streams import derive
 from engine.data.microdata import Microdata
 from engine.mechanisms.base import Mechanism

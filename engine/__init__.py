@@ -16,7 +16,7 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from engine.common.version import __version__
+from engine.common import __version__
 
 if TYPE_CHECKING:
     from engine.common.errors import (

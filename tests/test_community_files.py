@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from engine.common.version import __version__
+from engine.common import __version__
 
 ROOT = Path(__file__).parents[1]
 yaml: Any = pytest.importorskip("yaml", reason="no PyYAML; install the extra `test`")

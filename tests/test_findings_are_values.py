@@ -26,8 +26,8 @@ _TEXTS = re.compile(r"(^|_)(texts?|titles?|meaning|words|sentences?|group|found|
 """Names of what holds words in findings, where a word or a name may be looked for as well as a sentence."""
 
 ALLOWED = {
-    "engine/common/parsing.py": "msgspec says what is wrong in sentences alone",
-    "engine/common/parsing.py:_refusal": "msgspec says what is wrong in sentences alone",
+    "engine/common/untrusted.py": "msgspec says what is wrong in sentences alone",
+    "engine/common/untrusted.py:_refusal": "msgspec says what is wrong in sentences alone",
     "engine/data/io/csv_batches.py:csv_batches": "Arrow tells a record across two blocks from other faults in words",
     "engine/data/io/csv_batches.py:_batches": "Arrow tells an empty file from other faults in words alone",
     "engine/decision/disclosure_text.py": "the analyst's own words are searched for rates",

@@ -22,7 +22,7 @@ from engine.bundle.source import (
 )
 from engine.bundle.writers import write_for_analyst, write_for_public, write_streamed_for_analyst
 from engine.common.errors import EngineError, Remedy, UsageError
-from engine.common.messages import Message, Report
+from engine.common.output import Message, Report
 from engine.data.microdata import RawTable
 from engine.decision.states import altered_since, decision_status
 from engine.decision.verdict_log import VERDICT

@@ -16,7 +16,8 @@ from pathlib import Path
 
 from engine.bundle import cleanup_process
 from engine.common.errors import EngineError, Remedy, UsageError
-from engine.common.os_support import FULL, Unwritten, is_full, keep_private, machine, publish, reason_of, was_left
+from engine.common.os_support import FULL, Unwritten, is_full, keep_private, publish, reason_of
+from engine.common.processes import machine, was_left
 
 _HIDDEN_NAME = re.compile(r"\..+\.([0-9a-f]{8})\.([0-9]{1,9})\.[0-9a-f]{8}\.part")
 """Name of a folder that is being written: of what, on which machine (a digest), by which process."""

@@ -38,9 +38,9 @@ from engine.bundle.readers import Refused, Tier, files_below
 from engine.bundle.source import ExportSource, StreamedSource
 from engine.bundle.unpack import Part, parts_of, possible_forms, prose
 from engine.bundle.writers import METHODS, methods_of
-from engine.common.os_support import arrow_file, hostname
+from engine.common.os_support import arrow_file, home
+from engine.common.processes import hostname
 from engine.common.raw_values import numbers, texts
-from engine.common.resources import home
 from engine.common.streams import key_commitment
 from engine.data.io.writers import LABELS, labels_json
 from engine.data.microdata import RawColumn

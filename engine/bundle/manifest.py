@@ -24,12 +24,11 @@ import msgspec
 
 from engine.bundle.files import read_sums, sha256
 from engine.bundle.readers import SUMS, Tier, files_below, why_unopened
+from engine.common import __version__
 from engine.common.errors import EngineError, UsageError
 from engine.common.os_support import write_private
-from engine.common.parsing import fits
 from engine.common.streams import STREAM_VERSION
-from engine.common.untrusted import is_plain, read_json, read_plain
-from engine.common.version import __version__
+from engine.common.untrusted import fits, is_plain, read_json, read_plain
 from engine.study.decision_log import Entry, check_seal, entries
 from engine.study.decision_log import verify as verify_chain
 from engine.study.study import Study

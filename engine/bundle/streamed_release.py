@@ -21,8 +21,8 @@ import numpy as np
 from engine.bundle.files import sha256
 from engine.bundle.source import coded_names, released_names
 from engine.common.errors import EngineError
-from engine.common.messages import Message, Report
 from engine.common.os_support import arrow_file
+from engine.common.output import Message, Report
 from engine.common.raw_values import as_text, smallest
 from engine.common.streams import derive, generator
 from engine.data.cell_lookup import CellLookup

@@ -17,11 +17,10 @@ from engine.bundle.manifest import BUCKETS, INTERNAL, LOG, RELEASE, iso, made_wi
 from engine.bundle.readers import Refused, Tier
 from engine.bundle.source import ExportSource, StreamedSource
 from engine.bundle.streamed_release import write_streamed
-from engine.common.messages import Report
-from engine.common.printable import printable
+from engine.common.output import Report
 from engine.common.raw_values import as_text
-from engine.common.spreadsheets import as_cells
 from engine.common.streams import STREAM_VERSION
+from engine.common.wording import as_cells, printable
 from engine.data.io.scripts import load_scripts
 from engine.data.io.writers import write_csv, write_parquet
 from engine.data.microdata import RawTable

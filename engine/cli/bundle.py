@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from engine.cli.options import DATA_HELP, add_command, add_names_option, add_stream_option, names, table_of
+from engine.common import __version__
 from engine.common.errors import UsageError
 from engine.common.output import say
-from engine.common.version import __version__
 
 if TYPE_CHECKING:
     from engine.cli.options import Commands

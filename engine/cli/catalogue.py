@@ -10,10 +10,8 @@ from typing import TYPE_CHECKING
 
 from engine.cli.options import DATA_HELP, add_command, port
 from engine.common.errors import UsageError
-from engine.common.output import say
-from engine.common.progress import Ticker, announce
-from engine.common.resources import user_folder
-from engine.common.terminal import width_of
+from engine.common.os_support import user_folder
+from engine.common.output import Ticker, announce, say, width_of
 
 if TYPE_CHECKING:
     from engine.cli.options import Commands

@@ -16,11 +16,10 @@ from typing import Any, NoReturn
 
 from engine.cli import bundle, catalogue, decision, plan, show, sweep
 from engine.cli.options import Parser, check_texts, error_text
+from engine.common import __version__
 from engine.common.errors import EngineError, UsageError
-from engine.common.messages import Message, report_json, report_words
 from engine.common.os_support import external_beside, open_to_others, private_files, reason_of
-from engine.common.output import escape_unknown_signs, open_closed_streams, say
-from engine.common.version import __version__
+from engine.common.output import Message, escape_unknown_signs, open_closed_streams, report_json, report_words, say
 
 _COMMANDS: tuple[Callable[[Any], None], ...] = (
     catalogue.add_dashboard,
@@ -47,7 +46,7 @@ _GARBAGE = 250_000  # new objects after which garbage is looked for: loading wha
 def command() -> NoReturn:
     """Run the command of this process and end it: what ``frontier`` and ``python -m engine`` do."""
     # Threads that NumPy's linear algebra starts look for work for a twentieth of a second before they sleep, and slow
-    # down what starts meanwhile; a sweep gives them none (engine.common.blas_threads).
+    # down what starts meanwhile; a sweep gives them none (engine.common.processes).
     os.environ.setdefault("OPENBLAS_THREAD_TIMEOUT", "4")
     # To search all objects for garbage every few hundred new ones takes a twentieth of the time of a sweep.
     gc.set_threshold(_GARBAGE)
@@ -74,7 +73,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
     The one argument ``-`` stands for arguments on standard input, as a JSON list of texts: for a program that starts
     this one, since command lines can be read by every user of the machine.  That program reads messages as JSON lines
-    (:mod:`engine.common.messages`).
+    (:mod:`engine.common.output`).
     """
     return _run(sys.argv[1:] if argv is None else list(argv))
 

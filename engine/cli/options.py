@@ -11,8 +11,8 @@ from math import isfinite
 from typing import TYPE_CHECKING, NoReturn
 
 from engine.common.errors import EngineError, Remedy, UsageError, did_you_mean
-from engine.common.printable import printable
-from engine.common.progress import Ticker, announce
+from engine.common.output import Ticker, announce
+from engine.common.wording import printable, quoted
 
 if TYPE_CHECKING:
     from engine.data.io.stream import RecordStream
@@ -62,18 +62,13 @@ def check_texts(argv: Sequence[str]) -> None:
             )
 
 
-def shown(text: str) -> str:
-    """A text as it was typed, in quotes; of a very long one the beginning."""
-    return repr(text if len(text) <= 60 else text[:57] + "...")
-
-
 def names(text: str) -> list[str]:
     """``A,B`` as a list; a name that holds a comma stands in double quotes."""
     try:
         items = next(csv.reader([text], skipinitialspace=True, strict=True), [])
     except csv.Error:
         raise argparse.ArgumentTypeError(
-            f"{shown(text)} is no list of names; write A,B in one line, with both quotes"
+            f"{quoted(text)} is no list of names; write A,B in one line, with both quotes"
         ) from None
     return [name.strip() for name in items if name.strip()]
 
@@ -91,13 +86,15 @@ def cut(text: str) -> tuple[str, list[float]]:
             raise ValueError
         return column.strip(), [number(edge) for edge in edges.split(",")]
     except (ValueError, argparse.ArgumentTypeError):
-        raise argparse.ArgumentTypeError(f"{shown(text)} is no cut; write COLUMN=EDGE,EDGE such as Age=25,55") from None
+        raise argparse.ArgumentTypeError(
+            f"{quoted(text)} is no cut; write COLUMN=EDGE,EDGE such as Age=25,55"
+        ) from None
 
 
 def whole_number(text: str) -> int:
     """A whole number of at most nine digits."""
     if not WHOLE.fullmatch(text):
-        raise argparse.ArgumentTypeError(f"{shown(text)} is no whole number of at most nine digits")
+        raise argparse.ArgumentTypeError(f"{quoted(text)} is no whole number of at most nine digits")
     return int(text)
 
 
@@ -114,7 +111,7 @@ def port(text: str) -> int:
 def _within(text: str, low: int, high: int, range_text: str) -> int:
     value = whole_number(text)
     if not low <= value <= high:
-        raise argparse.ArgumentTypeError(f"{shown(text)}: {range_text}")
+        raise argparse.ArgumentTypeError(f"{quoted(text)}: {range_text}")
     return value
 
 
@@ -125,7 +122,7 @@ def number(text: str) -> float:
     except ValueError:
         value = float("nan")
     if not isfinite(value):
-        raise argparse.ArgumentTypeError(f"{shown(text)} is no number; write it such as 0.014")
+        raise argparse.ArgumentTypeError(f"{quoted(text)} is no number; write it such as 0.014")
     return value
 
 
@@ -166,7 +163,7 @@ def source_of(args: argparse.Namespace, study: Study | None = None) -> tuple[Raw
 def first_records_of(args: argparse.Namespace) -> tuple[RawTable, Plan | None]:
     """The data from which a plan is made, with the plan of a sample: of a source that is read by streaming the first
     records, which is said."""
-    from engine.common.progress import announce
+    from engine.common.output import announce
     from engine.data.io.stream import first_records
     from engine.data.microdata import RawTable
     from engine.plan.samples import open_source
@@ -530,7 +527,7 @@ def _swap_sizes(texts: Sequence[str] | None) -> list[int] | None:
     if texts is None:
         return None
     if not all(WHOLE.fullmatch(size) for size in texts):
-        raise UsageError(f"swap sizes == {shown(','.join(texts))}, must be whole numbers such as 1,2.")
+        raise UsageError(f"swap sizes == {quoted(','.join(texts))}, must be whole numbers such as 1,2.")
     return [int(size) for size in texts]
 
 

@@ -27,8 +27,7 @@ from engine.cli.options import (
 )
 from engine.common.errors import Remedy, UsageError, did_you_mean
 from engine.common.os_support import write_private
-from engine.common.output import say, write_file_text
-from engine.common.progress import announce
+from engine.common.output import announce, say, write_file_text
 from engine.common.wording import listed, rough_duration
 
 if TYPE_CHECKING:

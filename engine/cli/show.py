@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any
 from engine.cli.catalogue import BETTER
 from engine.cli.options import add_command, add_objective_options, map_of, names, number, unmet_lines
 from engine.common.errors import UsageError, did_you_mean
-from engine.common.output import say
-from engine.common.terminal import width_of
+from engine.common.output import say, width_of
 from engine.common.wording import listed, plural
 
 if TYPE_CHECKING:

@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from engine.common.printable import printable
-from engine.common.terminal import padded, shortened, text_width
+from engine.common.output import padded, shortened, text_width
+from engine.common.wording import printable
 from engine.frontier.risk_utility_map import RiskUtilityMap
 from engine.frontier.summary import losses
 from engine.mechanisms import amount, mechanism

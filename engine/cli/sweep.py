@@ -23,9 +23,8 @@ from engine.cli.options import (
     whole_number,
 )
 from engine.cli.show import print_table
-from engine.common.beside import load_beside
-from engine.common.output import say
-from engine.common.progress import announce
+from engine.common.output import announce, say
+from engine.common.processes import load_beside
 from engine.common.wording import plural
 
 if TYPE_CHECKING:

@@ -1,28 +1,17 @@
 """Foundations that every package uses: errors, raw values, the operating system, compiled kernels, keyed streams."""
 
 __all__ = [
-    "beside",
-    "blas_threads",
-    "cache",
     "compiled",
-    "equal_numbers",
     "errors",
-    "messages",
-    "notation",
     "os_support",
     "output",
-    "parsing",
-    "printable",
-    "progress",
-    "random_words",
+    "processes",
     "raw_values",
     "registry",
-    "resources",
-    "spreadsheets",
-    "stored_values",
     "streams",
-    "terminal",
     "untrusted",
-    "version",
     "wording",
 ]
+
+__version__ = "0.1.0"
+"""The version of the program, as studies, manifests and certificates state it."""

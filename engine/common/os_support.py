@@ -1,27 +1,26 @@
-"""Files, folders and processes as the operating system sees them: private modes, atomic writes, free memory."""
+"""Files and folders: private modes, atomic writes, free space; where shipped files and a user's own lie."""
 
 from __future__ import annotations
 
 import errno
-import hashlib
 import os
 import re
 import secrets
 import shutil
-import socket
 import stat
 import subprocess
 import sys
-import time
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from engine.common.errors import EngineError
+from engine.common.processes import machine, was_left
 
 if TYPE_CHECKING:
     import pyarrow as pa
+
 
 _NETWORK = {
     "nfs",
@@ -41,93 +40,8 @@ _NETWORK = {
 }
 
 
-_FORGOTTEN = 2 * 86_400.0  # seconds after which nobody is writing any more
 _PART = re.compile(r"\.([0-9a-f]{8})\.([0-9]{1,9})\.[0-9a-f]{16}\.part")
 """Name of a file that is being written: on which machine, by which process."""
-
-
-def hostname() -> str:
-    """This machine's name."""
-    return socket.gethostname()
-
-
-def machine() -> str:
-    """A mark that tells this machine from others that write to the same place, without its name.  Containers of one
-    name count as machines of their own, since each numbers its own processes."""
-    space = ""
-    with suppress(OSError):
-        space = f" {os.stat('/proc/self/ns/pid').st_ino}"
-    return hashlib.sha256(f"{hostname()}{space}".encode()).hexdigest()[:8]
-
-
-def process_is_alive(pid: int) -> bool:
-    """Return whether a process of this machine is running."""
-    if pid <= 0:
-        return False
-    if os.name == "nt":
-        import ctypes
-
-        kernel32 = ctypes.windll.kernel32  # type: ignore[attr-defined,unused-ignore]
-        handle = kernel32.OpenProcess(0x1000, False, pid)
-        if not handle:
-            return bool(kernel32.GetLastError() == 5)  # it runs, and is another user's
-        code = ctypes.c_ulong()
-        kernel32.GetExitCodeProcess(handle, ctypes.byref(code))
-        kernel32.CloseHandle(handle)
-        return code.value == 259
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return False
-    except PermissionError:
-        return True
-    with suppress(OSError):  # a killed child that nobody has waited for is a zombie: it will never write again
-        return Path(f"/proc/{pid}/stat").read_bytes().rpartition(b")")[2].split()[0] != b"Z"
-    return True
-
-
-def process_birth(pid: int) -> str:
-    """The origin of a process, which tells it from later ones of its number: the running system (on Linux also the
-    space in which numbers count) and when it was started, as this system tells it; empty where it tells nothing, or of
-    a process that has ended."""
-    if not process_is_alive(pid):
-        return ""
-    if os.name == "nt":
-        return _windows_birth(pid)
-    with suppress(OSError, IndexError):
-        if sys.platform == "linux":
-            started = Path(f"/proc/{pid}/stat").read_bytes().rpartition(b")")[2].split()[19].decode()
-            system = Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii").strip()
-            return f"{system}/{os.stat('/proc/self/ns/pid').st_ino} {started}"
-        output = subprocess.run(
-            ["ps", "-o", "lstart=", "-p", str(pid)],
-            capture_output=True,
-            encoding="ascii",
-            errors="replace",
-            env={**os.environ, "LC_ALL": "C"},
-        )
-        return " ".join(output.stdout.split()).replace(" ", "_")
-    return ""
-
-
-def is_running(pid: int, born: str) -> bool:
-    """Return whether the process that had this number is running still. ``born`` is its :func:`process_birth`; where
-    that was not told, any process of the number counts."""
-    return process_birth(pid) == born if born else process_is_alive(pid)
-
-
-def _windows_birth(pid: int) -> str:
-    import ctypes
-    from ctypes import wintypes
-
-    kernel32 = ctypes.windll.kernel32  # type: ignore[attr-defined,unused-ignore]
-    handle = kernel32.OpenProcess(0x1000, False, pid)
-    if not handle:
-        return ""
-    times = [wintypes.FILETIME() for _ in range(4)]
-    succeeded = kernel32.GetProcessTimes(handle, *map(ctypes.byref, times))
-    kernel32.CloseHandle(handle)
-    return f"{times[0].dwHighDateTime}:{times[0].dwLowDateTime}" if succeeded else ""
 
 
 def is_network_path(path: Path, mounts: str | None = None) -> bool:
@@ -250,16 +164,6 @@ def _remove_left_over(folder: Path) -> None:
             match = _PART.fullmatch(entry.name)
             if match and entry.is_file(follow_symlinks=False) and was_left(entry.path, match[1], int(match[2])):
                 os.unlink(entry)
-
-
-def was_left(path: str | Path, of: str, pid: int) -> bool:
-    """Return whether what a process wrote on a machine (:func:`machine`) was left by it: it was this machine and the
-    process has ended, or nothing was written for days, as by a container that was started anew."""
-    if of == machine():
-        return not process_is_alive(pid)
-    with suppress(OSError):
-        return time.time() - os.lstat(path).st_mtime > _FORGOTTEN
-    return False
 
 
 def arrow_file(path: Path, mode: Literal["rb", "wb"] = "rb") -> pa.NativeFile:
@@ -391,3 +295,66 @@ def others_of(folder: Path) -> str:
     if status.st_uid not in (os.geteuid(), 0):
         return "belongs to another user"
     return f"can be changed by others (mode {stat.S_IMODE(status.st_mode):03o})" if status.st_mode & 0o022 else ""
+
+
+_PACKAGE = Path(__file__).resolve().parents[1]
+_SHIPPED = _PACKAGE / "_shipped"
+_PLACES = {"win32": ("LOCALAPPDATA", "AppData/Local"), "darwin": ("", "Library/Application Support")}
+
+
+def datasets_folder() -> Path:
+    """The folder of the sample data: inside an installed package, or at the top of a checkout."""
+    return _shipped_or_checkout("datasets", "datasets")
+
+
+def glossary_path() -> Path:
+    """The glossary: inside an installed package, or under ``docs`` in a checkout."""
+    return _shipped_or_checkout("GLOSSARY.md", "docs/GLOSSARY.md")
+
+
+def user_folder() -> Path:
+    """A private folder for this user's data, made when it is not there (mode 0700).
+
+    ``FRONTIER_HOME`` wins; otherwise the platform's own place for application data.
+    """
+    folder = user_folder_place()
+    shown = f"the private data folder '{folder.name}'"
+    try:
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        folder.mkdir(mode=0o700, exist_ok=True)
+    except OSError as error:
+        raise EngineError(
+            f"{shown} could not be made ({reason_of(error)}); set FRONTIER_HOME to a folder you may write to"
+        ) from None
+    if others := others_of(folder):
+        raise EngineError(f"{shown} {others}; set FRONTIER_HOME to a folder that you alone can change (mode 700)")
+    return folder
+
+
+def home() -> Path | None:
+    """This user's home folder; None where the system knows none: HOME is not set, and no account has the number."""
+    try:
+        return Path.home()
+    except RuntimeError:
+        return None
+
+
+def user_folder_place() -> Path:
+    """The path that :func:`user_folder` has or would have, without making it."""
+    return _user_folder(os.environ, sys.platform, home())
+
+
+def _user_folder(environment: os._Environ[str] | dict[str, str], platform: str, home: Path | None) -> Path:
+    if environment.get("FRONTIER_HOME"):
+        return expanded(environment["FRONTIER_HOME"])
+    variable, inside = _PLACES.get(platform, ("XDG_DATA_HOME", ".local/share"))
+    if environment.get(variable):
+        return Path(environment[variable]) / "swap-frontier"
+    if home is None:
+        raise EngineError("this user has no home folder, in which private data is kept; set FRONTIER_HOME to one")
+    return home / inside / "swap-frontier"
+
+
+def _shipped_or_checkout(shipped: str, checkout: str) -> Path:
+    inside = _SHIPPED / shipped
+    return inside if inside.exists() else _PACKAGE.parent / checkout

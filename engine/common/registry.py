@@ -1,4 +1,4 @@
-"""Things by name: those of the package, and those that a script adds for as long as its process runs."""
+"""Things by name: those of the package, those that a script adds while its process runs; results computed once."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from dataclasses import fields
 from typing import Any, Protocol, TypeVar
 
 from engine.common.errors import EngineError, UsageError, did_you_mean
+from engine.common.wording import quoted
 
 _NAME = re.compile(r"[A-Za-z_]\w*")
 
@@ -145,6 +146,26 @@ def described(value: Any) -> str:
     if getattr(value, "shape", ()) and hasattr(value, "dtype"):
         return f"an array of {value.dtype}, shape {value.shape}"
     if value is None or isinstance(value, str | float | int):
-        text = repr(value)
-        return text if len(text) <= 60 else text[:57] + "..."
+        return quoted(value)
     return f"an object of type {type(value).__name__}"
+
+
+_T = TypeVar("_T")
+
+
+class Cache:
+    """Results by name, each computed the first time it is asked for."""
+
+    def __init__(self) -> None:
+        self._results: dict[Any, Any] = {}
+
+    def cached(self, name: Any, compute: Callable[[], _T]) -> _T:
+        """Return the result of ``compute`` under ``name``."""
+        if name not in self._results:
+            self._results[name] = compute()
+        result: _T = self._results[name]
+        return result
+
+    def forget(self) -> None:
+        """Let go of all results: some refer back to what holds them, and would stay in memory for long."""
+        self._results.clear()

@@ -1,20 +1,30 @@
-"""Read files that somebody else may have written: plain files of a bounded size, JSON of plain values.
+"""Read content that somebody else may have written: plain files of a bounded size, JSON, typed and stored values.
 
 Whoever sends a bundle chooses what lies in it: a link to a file without end, a named pipe that nobody writes to, lists
-a hundred thousand deep.  What is looked at here is opened only when it is a plain file, and read only up to a size.
+a hundred thousand deep.  Content is read only from a plain file, and only up to a size.  msgspec makes typed values of
+plain ones, and a value that does not fit is refused by its place.  Rows of a study file have a check sum, the CRC-32 of
+their content: it shows a bit that a disk or a copy has turned; against people there is the seal
+(:mod:`engine.study.log_seal`).
 """
 
 from __future__ import annotations
 
 import json
 import os
+import re
 import stat
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import is_dataclass
 from io import BufferedReader
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn, TypeVar, get_args, get_type_hints
+from zlib import crc32
 
-from engine.common.errors import EngineError
+from engine.common.errors import EngineError, did_you_mean
+from engine.common.wording import quoted
+
+if TYPE_CHECKING:
+    import numpy as np
 
 MOST_BYTES = 1 << 26
 """Most bytes of a file that is read as a whole."""
@@ -176,3 +186,135 @@ def in_words(n_bytes: int) -> str:
         if n_bytes >= size:
             return f"{n_bytes / size:,.0f} {unit}"
     return f"{n_bytes} bytes"
+
+
+T = TypeVar("T")
+LARGEST = 1 << 53
+"""Whole numbers above have no exact figure."""
+
+_WORDS = {
+    "str": "a text",
+    "int": "a whole number",
+    "float": "a number",
+    "bool": "true or false",
+    "array": "a list",
+    "object": "a record",
+}
+_FIELD = re.compile(r"Object missing required field `(.*?)`")
+_PATH = re.compile(r" - at `\$(.*)`$")
+_STEP = re.compile(r"\.(\w+)|\[(\d+|\.\.\.)\]")
+
+
+def shown(value: object) -> str:
+    """A plain value as a sentence quotes it."""
+    return str(value).lower() if isinstance(value, bool) else quoted(value)
+
+
+def fits(value: object, kind: Any) -> bool:
+    """Return whether a plain value is of a kind: a type, or lists and dicts of one."""
+    import msgspec
+
+    try:
+        msgspec.convert(value, kind)
+    except (msgspec.ValidationError, UnicodeError):  # the latter of half a character
+        return False
+    return True
+
+
+def parse(kind: type[T], plain: Any, where: str) -> T:
+    """The value of a dataclass that plain dicts, lists, texts and numbers describe.
+
+    ``where`` names the source in the :class:`EngineError` for unknown, missing or mistyped entries and for whole
+    numbers beyond :data:`LARGEST`.
+    """
+    import msgspec
+
+    try:
+        value = msgspec.convert(plain, kind)
+    except msgspec.ValidationError as error:
+        raise EngineError(_refusal(str(error), kind, plain, where)) from None
+    _check_entries(value, plain, where)
+    return value
+
+
+def _refusal(message: str, kind: type, plain: Any, where: str) -> str:
+    """The sentence for an error of msgspec, whose path becomes the names of the entries on the way."""
+    path = _PATH.search(message)
+    steps = _STEP.findall(path[1] if path else "")
+    for name, place in steps:
+        if place == "...":  # some value of a dict
+            break
+        plain = plain[name] if name else plain[int(place)]
+        where += f": {name}" if name else f" {int(place) + 1}"
+    if missing := _FIELD.match(message):
+        return f"{where} lacks '{missing[1]}'"
+    if message.startswith("Number out of range"):
+        return f"{where} is too large a number"
+    if message.startswith("Invalid enum value"):
+        choices = " or ".join(f"'{choice}'" for choice in get_args(_type_at(kind, steps)))
+        return f"{where} is {shown(plain)}, must be {choices}"
+    wanted = message.removeprefix("Expected ").partition(", got ")[0]
+    wanted = re.sub(r"`(.*?)`", lambda kinds: " or ".join(_WORDS.get(k, "null") for k in kinds[1].split(" | ")), wanted)
+    return f"{where} is {shown(plain)}, must be {wanted}"
+
+
+def _type_at(kind: Any, steps: Iterable[tuple[str, str]]) -> Any:
+    """The type of an entry: of a field by its name, of an item of a list, or of a value of a dict (``...``)."""
+    for name, place in steps:
+        kind = get_type_hints(kind)[name] if name else get_args(kind)[-1 if place == "..." else 0]
+    return kind
+
+
+def _check_entries(value: Any, plain: Any, where: str) -> None:
+    """msgspec passes over the unknown entries of dataclasses, and takes numbers of any size."""
+    if is_dataclass(value):
+        names = value.__dataclass_fields__
+        for name, inner in plain.items():
+            if name not in names:
+                raise EngineError(f"{where} holds '{name}', which does not belong there.{did_you_mean(name, names)}")
+            _check_entries(getattr(value, name), inner, f"{where}: {name}")
+    elif isinstance(value, tuple):
+        for i, (item, inner) in enumerate(zip(value, plain, strict=True), 1):
+            _check_entries(item, inner, f"{where} {i}")
+    elif isinstance(plain, int) and not -LARGEST <= plain <= LARGEST:
+        raise EngineError(f"{where} is too large a number")
+
+
+def sums_of(rows: np.ndarray) -> list[int]:
+    """The sum of every row of a matrix of figures, as a database gives them back: it knows one zero and no NaN's
+    bits."""
+    import numpy as np
+
+    figures = np.ascontiguousarray(rows, "<f8") + 0.0
+    figures[np.isnan(figures)] = np.nan
+    return list(map(crc32, figures.view(f"V{8 * figures.shape[1]}").ravel().tolist()))
+
+
+def sum_of(values: Sequence[Any]) -> int:
+    """The sum of a row of texts and numbers."""
+    return crc32("\0".join(map(str, values)).encode("utf-8", "surrogatepass"))
+
+
+def is_whole(value: object, least: int = 0, most: int = 2**53) -> bool:
+    """Return whether a stored value is a whole number within bounds."""
+    return isinstance(value, int) and least <= value <= most
+
+
+def is_number(value: object) -> bool:
+    """Return whether a stored value is a finite number."""
+    return isinstance(value, int | float) and not isinstance(value, bool) and abs(value) <= 1e308
+
+
+def is_texts(value: object) -> bool:
+    """Return whether a stored value is a list of texts."""
+    return isinstance(value, list) and all(isinstance(text, str) for text in value)
+
+
+def from_json(text: object) -> Any:
+    """The value of a stored JSON text; :class:`ValueError` for anything that is none, or that is nested too deep."""
+    if not isinstance(text, str):
+        raise ValueError("no text")
+    try:
+        return json.loads(text)
+    except RecursionError:
+        raise ValueError("nested too deep") from None

@@ -1,8 +1,14 @@
-"""Wordings that all readers share: titles, lists and numbers in a sentence, times, the name that occurs twice."""
+"""Words, lists and numbers in sentences; text from elsewhere quoted, printed and put into cells."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING
+from unicodedata import category
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 
 def first_twice(names: Iterable[str]) -> str | None:
@@ -13,6 +19,12 @@ def first_twice(names: Iterable[str]) -> str | None:
             return name
         seen.add(name)
     return None
+
+
+def quoted(value: object) -> str:
+    """A value as a sentence quotes it, cut where it is long."""
+    text = repr(value)
+    return text if len(text) <= 60 else text[:57] + "..."
 
 
 def upper_first(text: str) -> str:
@@ -72,3 +84,91 @@ def in_digits(number: int) -> str:
     if abs(number) < 10**15:
         return f"{number:,}"
     return f"about 10^{int(abs(number).bit_length() * 0.30103)}"
+
+
+_UNSEEN = ("Cc", "Cf", "Cs", "Zs", "Zl", "Zp")
+_BLANK_LETTERS = "\u034f\u115f\u1160\u17b4\u17b5\u180b\u180c\u180d\u180f\u2800\u3164\uffa0"  # of other categories
+# C0 and C1 controls but for line ends and tabs, marks and overrides of the direction of writing, line separators of
+# Unicode, halves of surrogate pairs, and the two that are no signs and that no XML can hold.
+_STEERING = re.compile(
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff\ufffe\uffff]"
+)
+
+_JOINER = re.compile("(?<=[\u0590-\u1dff\u2600-\U0010ffff])[\u200c\u200d](?=[\u0590-\u1dff\u2600-\U0010ffff])")
+
+
+def printable(text: str) -> str:
+    """``text`` with every sign that steers a terminal, or turns the direction of writing, written as ``\\u001b`` or
+    ``\\u202e``, as JSON and TOML write it; line ends and tabs stay."""
+    return _STEERING.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
+
+
+def has_hidden_signs(text: str) -> bool:
+    """Return whether ``text`` holds signs that steer a page (:func:`printable`) or take no room on it; the joiners of
+    Arabic and Indic letters and of pictures are none."""
+    return any(hidden for _, hidden in _signs(text))
+
+
+def without_hidden_signs(text: str) -> str:
+    """``text`` without the signs of :func:`has_hidden_signs`."""
+    return "".join(sign for sign, hidden in _signs(text) if not hidden)
+
+
+def with_hidden_signs_written(text: str) -> str:
+    """``text`` with the signs of :func:`has_hidden_signs` written as ``\\u200b`` or ``\\U000e0041``."""
+    return "".join(_escape(sign) if hidden else sign for sign, hidden in _signs(text))
+
+
+def _escape(sign: str) -> str:
+    return f"\\U{ord(sign):08x}" if ord(sign) > 0xFFFF else f"\\u{ord(sign):04x}"
+
+
+def _signs(text: str) -> Iterator[tuple[str, bool]]:
+    """Each sign of a text, and whether it is hidden."""
+    if text.isascii() and text.isprintable():
+        yield from ((sign, False) for sign in text)
+        return
+    joiners = {match.start() for match in _JOINER.finditer(text)}
+    for at, sign in enumerate(text):
+        unseen = category(sign) == "Cf" or sign in _BLANK_LETTERS or _STEERING.match(sign) is not None
+        yield sign, unseen and at not in joiners
+
+
+def is_blank(text: str) -> bool:
+    """Return whether nothing of ``text`` can be seen: it is empty, or all blanks, controls and signs of format."""
+    return not any(category(sign) not in _UNSEEN and sign not in _BLANK_LETTERS for sign in text)
+
+
+_BEGINS = tuple("=+-@\t\r\uff1d\uff0b\uff0d\uff20")  # the last four are the signs' wide forms
+
+
+def may_be_formula(text: str) -> bool:
+    """Return whether a spreadsheet program may take a cell for a formula: it begins with one of ``= + - @``, a tab or a
+    carriage return, and is no number."""
+    return text.startswith(_BEGINS) and not _is_a_number(text)
+
+
+def as_cell(text: str) -> str:
+    """A text as a cell of CSV that no spreadsheet program computes: an apostrophe before what may be a formula, and
+    what would steer a terminal or turn the direction of writing written out."""
+    return f"'{printable(text)}" if may_be_formula(text) else printable(text)
+
+
+def as_cells(columns: Mapping[str, pa.Array]) -> dict[str, pa.Array]:
+    """Columns whose names and texts are :func:`as_cell`; numbers stay as they are."""
+    import pyarrow as pa
+
+    return {
+        as_cell(name): pa.array([None if text is None else as_cell(text) for text in values.to_pylist()], values.type)
+        if pa.types.is_string(values.type)
+        else values
+        for name, values in columns.items()
+    }
+
+
+def _is_a_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return text.strip() == text

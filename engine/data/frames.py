@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from engine.common.errors import EngineError, UsageError
-from engine.common.printable import is_blank
 from engine.common.raw_values import smallest, texts
-from engine.common.wording import first_twice
+from engine.common.wording import first_twice, is_blank
 from engine.data.io.chunks import names_in_file
 from engine.data.microdata import RawColumn, RawTable
 

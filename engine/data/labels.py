@@ -9,8 +9,7 @@ from math import isfinite
 from typing import TYPE_CHECKING
 
 from engine.common.errors import EngineError
-from engine.common.notation import Notation, notation_of
-from engine.common.raw_values import nan_mask, text_mask, without_blanks
+from engine.common.raw_values import Notation, nan_mask, notation_of, text_mask, without_blanks
 from engine.common.wording import first_twice
 
 if TYPE_CHECKING:

@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from engine.common.errors import EngineError
-from engine.common.notation import Notation
-from engine.common.raw_values import as_text
+from engine.common.raw_values import Notation, as_text
 from engine.common.streams import fingerprint
 from engine.data.domain import Domain
 from engine.data.grouped_columns import GroupedColumns

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from engine.common.errors import EngineError, UsageError
-from engine.common.notation import written_unclearly
+from engine.common.raw_values import written_unclearly
 from engine.common.wording import listed, plural
 from engine.data.labels import NO_LABELS, ColumnLabels
 

@@ -16,8 +16,7 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
 
 from engine.common.errors import EngineError
-from engine.common.printable import printable
-from engine.common.wording import listed, lower_first, plural, upper_first
+from engine.common.wording import listed, lower_first, plural, printable, upper_first
 
 if TYPE_CHECKING:
     from jinja2.environment import TemplateModule

@@ -14,8 +14,8 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from engine.common.cache import Cache
 from engine.common.errors import UsageError
+from engine.common.registry import Cache
 from engine.measures.base import Measure
 from engine.measures.compiled_sums import distance_sums, x_log_x
 from engine.measures.pairs import largest_over_pairs, mean_over_pairs, pair_margins

@@ -14,8 +14,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from engine.common.blas_threads import one_thread
 from engine.common.errors import EngineError, UsageError
+from engine.common.processes import one_thread
 from engine.measures.base import Figure, Measure
 from engine.models.record_release import RecordRelease, numbers_of, numeric_columns, strata_names
 from engine.release.records import ReleasedTable

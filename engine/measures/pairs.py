@@ -12,7 +12,7 @@ from math import prod
 
 import numpy as np
 
-from engine.common.cache import Cache
+from engine.common.registry import Cache
 from engine.release.batch import ReleaseBatch, unpack
 
 _DENSE = 1 << 22  # most cells that are tabulated at once

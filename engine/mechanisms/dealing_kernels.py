@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from engine.common.compiled import kernel
-from engine.common.random_words import below
+from engine.common.compiled import below, kernel
 
 
 @kernel

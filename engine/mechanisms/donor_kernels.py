@@ -32,8 +32,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from engine.common.compiled import Integer, kernel
-from engine.common.random_words import below
+from engine.common.compiled import Integer, below, kernel
 
 
 @kernel

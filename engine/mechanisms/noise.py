@@ -25,8 +25,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from engine.common.blas_threads import one_thread
 from engine.common.errors import EngineError, UsageError
+from engine.common.processes import one_thread
 from engine.common.streams import derive
 from engine.common.wording import first_twice
 from engine.data.microdata import Microdata, RawColumn

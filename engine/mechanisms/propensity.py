@@ -19,8 +19,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from engine.common.blas_threads import one_thread
 from engine.common.errors import EngineError, UsageError, did_you_mean
+from engine.common.processes import one_thread
 from engine.data.microdata import Microdata
 from engine.data.table import occupied
 from engine.models.record_release import complete_numbers

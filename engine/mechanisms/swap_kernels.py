@@ -43,8 +43,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from engine.common.compiled import COMPILED, Integer, kernel
-from engine.common.random_words import next_word, step_below
+from engine.common.compiled import COMPILED, Integer, kernel, next_word, step_below
 
 GUIDE_STEP = 8 if COMPILED else 1
 """Entries of the guide table that are written at once: compiled code does that in one instruction, and a jump that the

@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Literal, NamedTuple, get_args
 
 import numpy as np
 
-from engine.common.blas_threads import one_thread
 from engine.common.errors import EngineError, UsageError, did_you_mean
+from engine.common.processes import one_thread
 from engine.models import statsmodels_fit
 from engine.models.formulas import Design, Rows, design
 from engine.models.record_release import RecordRelease, numbers_of, numeric_columns, strata_names

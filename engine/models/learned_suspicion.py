@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from engine.common.blas_threads import one_thread
+from engine.common.processes import one_thread
 
 RIDGE = 10.0
 """Penalty: half the sum of squares of the coefficients of standardised features."""

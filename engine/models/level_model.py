@@ -15,8 +15,8 @@ from itertools import combinations
 
 import numpy as np
 
-from engine.common.blas_threads import one_thread
 from engine.common.errors import EngineError, UsageError
+from engine.common.processes import one_thread
 from engine.data.table import occupied
 
 MODELS = ("two_way", "main", "level")

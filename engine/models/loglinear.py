@@ -28,8 +28,8 @@ from itertools import combinations
 
 import numpy as np
 
-from engine.common.cache import Cache
 from engine.common.errors import EngineError, UsageError, did_you_mean
+from engine.common.registry import Cache
 from engine.data.table import occupied
 
 MOST_CELLS = 5_000_000

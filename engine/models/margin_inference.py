@@ -14,8 +14,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from engine.common.cache import Cache
 from engine.common.errors import UsageError
+from engine.common.registry import Cache
 
 Name = Hashable
 Tables = Mapping[tuple[Name, Name], np.ndarray]

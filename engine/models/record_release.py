@@ -12,10 +12,9 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from engine.common.cache import Cache
 from engine.common.errors import EngineError, UsageError, did_you_mean
-from engine.common.notation import written_unclearly
-from engine.common.raw_values import is_number
+from engine.common.raw_values import is_number, written_unclearly
+from engine.common.registry import Cache
 from engine.data.microdata import Microdata
 from engine.plan import Plan
 from engine.release.records import ReleasedTable

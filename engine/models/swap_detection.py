@@ -18,8 +18,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from engine.common.cache import Cache
 from engine.common.errors import UsageError
+from engine.common.registry import Cache
 from engine.data.table import occupied
 from engine.models import adjusted_table
 from engine.models.adjusted_table import AdjustedTable, Margin, TablesFit, adjusted

@@ -7,8 +7,7 @@ from collections.abc import Container, Iterable, Iterator
 import numpy as np
 
 from engine.common.errors import EngineError
-from engine.common.notation import readings
-from engine.common.raw_values import texts
+from engine.common.raw_values import readings, texts
 from engine.data.labels import ColumnLabels
 from engine.data.microdata import RawTable
 from engine.plan.coding import AttributeView, assign_columns, missing_mask, n_records, view_of

@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from engine.common.errors import EngineError, Remedy, UsageError, did_you_mean
-from engine.common.notation import PLAIN, Notation, written_unclearly
-from engine.common.raw_values import is_number, nan_mask, text_mask, texts
+from engine.common.raw_values import PLAIN, Notation, is_number, nan_mask, text_mask, texts, written_unclearly
 from engine.data.domain import KINDS, Attribute, Domain, LevelKind
 from engine.data.edit_rules import EditRule
 from engine.data.io.counting import Counted, count, first_rows

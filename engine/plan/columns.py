@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from engine.common.notation import PLAIN
-from engine.common.raw_values import is_number, smallest, texts
+from engine.common.raw_values import PLAIN, is_number, smallest, texts
 from engine.data.labels import ColumnLabels
 from engine.data.microdata import RawColumn, RawTable
 from engine.plan.coding import assign_columns, missing_mask, n_missing

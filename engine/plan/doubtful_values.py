@@ -10,9 +10,8 @@ from unicodedata import normalize
 import numpy as np
 
 from engine.common.errors import EngineError
-from engine.common.notation import PLAIN, readings
-from engine.common.printable import without_hidden_signs
-from engine.common.raw_values import is_number, texts
+from engine.common.raw_values import PLAIN, is_number, readings, texts
+from engine.common.wording import without_hidden_signs
 from engine.data.microdata import RawColumn, RawTable
 from engine.plan.coding import counted as count
 from engine.plan.entries import AttributePlan

@@ -18,9 +18,8 @@ from typing import Annotated, Any, Literal, TypedDict, get_args, get_origin, get
 from msgspec import Meta, ValidationError, convert
 
 from engine.common.errors import Remedy, UsageError, did_you_mean
-from engine.common.notation import Notation
-from engine.common.parsing import fits
-from engine.common.raw_values import is_number
+from engine.common.raw_values import Notation, is_number
+from engine.common.untrusted import fits
 from engine.common.wording import first_twice
 from engine.data.grouped_columns import GroupedColumns
 from engine.data.labels import MEASURES, NO_LABELS, ColumnLabels

@@ -9,8 +9,7 @@ from functools import partial
 from typing import Literal
 
 from engine.common.errors import UsageError, did_you_mean
-from engine.common.notation import Notation
-from engine.common.raw_values import texts
+from engine.common.raw_values import Notation, texts
 from engine.common.wording import listed
 from engine.data.microdata import RawTable
 from engine.plan import adapt

@@ -11,8 +11,7 @@ from math import inf, isnan
 import numpy as np
 
 from engine.common.errors import EngineError, Remedy, UsageError, did_you_mean
-from engine.common.notation import numbers_of_texts, written_unclearly
-from engine.common.raw_values import as_text, is_number
+from engine.common.raw_values import as_text, is_number, numbers_of_texts, written_unclearly
 from engine.data.microdata import RawColumn, RawTable
 from engine.plan.coding import JOIN, in_order, sort_columns, view_of, with_seen
 from engine.plan.columns import MOST_NUMERIC_LEVELS, Facts, default_missing, facts, is_weight

@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import ClassVar, Literal, get_args
 
-from engine.common.notation import Notation, written_unclearly
+from engine.common.raw_values import Notation, written_unclearly
 from engine.plan.coding import absent_unit
 from engine.plan.coding import column_list as listed
 from engine.plan.coding import counted as count

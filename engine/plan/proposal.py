@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Literal, get_args
 
 from engine.common.errors import EngineError
-from engine.common.notation import Notation
+from engine.common.raw_values import Notation
 from engine.plan.entries import MechanismPlan
 
 ProposalKind = Literal[

@@ -10,8 +10,7 @@ from textwrap import wrap
 import numpy as np
 
 from engine.common.errors import EngineError, UsageError
-from engine.common.printable import printable
-from engine.common.wording import columns_named
+from engine.common.wording import columns_named, printable
 from engine.data.microdata import RawTable
 from engine.data.units import Units
 from engine.plan.coding import assign_columns

@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from engine.common import resources
+from engine.common import os_support as resources
 from engine.common.errors import EngineError, Remedy, UsageError, did_you_mean
 from engine.common.os_support import arrow_file, expanded
 from engine.common.raw_values import texts

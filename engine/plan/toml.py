@@ -16,8 +16,7 @@ from pathlib import Path
 from typing import Any, Literal, get_origin, get_type_hints
 
 from engine.common.errors import EngineError, Remedy, UsageError, did_you_mean
-from engine.common.parsing import fits, shown
-from engine.common.untrusted import MOST_BYTES, kind_of, read_plain
+from engine.common.untrusted import MOST_BYTES, fits, kind_of, read_plain, shown
 from engine.data.edit_rules import EditRule
 from engine.plan.entries import (
     SINGLE_USES,

@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from engine.common.cache import Cache
+from engine.common.registry import Cache
 from engine.data.table import ContingencyTable, occupied
 
 _DIRECT_BITS = 20  # cells packed in so few bits are looked up in an array of that many entries, without a hash

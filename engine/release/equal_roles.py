@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from engine.common.equal_numbers import first_places
+from engine.common.raw_values import first_places
 from engine.release.specs import C, F, S, Specs, U
 
 _DIGITS = np.zeros(128, np.int64)

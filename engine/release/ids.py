@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from engine.common.equal_numbers import first_places
 from engine.common.errors import UsageError
+from engine.common.raw_values import first_places
 from engine.release.spec import DIGEST_BYTES
 
 NO_IDS = np.zeros(0, "S1")

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from engine.common.cache import Cache
 from engine.common.errors import UsageError, did_you_mean
+from engine.common.registry import Cache
 from engine.data.microdata import Microdata
 
 if TYPE_CHECKING:

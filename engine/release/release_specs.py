@@ -10,7 +10,7 @@ from typing import Any, NamedTuple, overload
 
 import numpy as np
 
-from engine.common.equal_numbers import first_places, in_use
+from engine.common.raw_values import first_places, in_use
 from engine.release.equal_roles import as_numbers, first_equal
 from engine.release.spec import DIGEST_BYTES, RANDOM_SWAP, AttributeSpec, ReleaseSpec, procedure_text
 from engine.release.specs import Specs

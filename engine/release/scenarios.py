@@ -12,9 +12,9 @@ from typing import Any, Literal, overload
 
 import numpy as np
 
-from engine.common.equal_numbers import first_places
 from engine.common.errors import UsageError
-from engine.common.stored_values import from_json, sum_of
+from engine.common.raw_values import first_places
+from engine.common.untrusted import from_json, sum_of
 from engine.release.release_specs import Procedure, ReleaseSpecs
 from engine.release.spec import ROLES, RULES, ReleaseSpec, rate_text
 from engine.release.specs import Specs

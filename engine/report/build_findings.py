@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from engine.common.version import __version__
+from engine.common import __version__
 from engine.decision.meant_run import meant_run
 from engine.decision.states import STATES, State
 from engine.measures.planned import sensitive

@@ -10,7 +10,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from engine.common.spreadsheets import as_cell
+from engine.common.wording import as_cell
 from engine.decision.choice import figure_or_none
 from engine.frontier.risk_utility_map import RiskUtilityMap
 from engine.frontier.summary import losses

@@ -7,8 +7,7 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from engine.common.parsing import parse
-from engine.common.untrusted import plain_json
+from engine.common.untrusted import parse, plain_json
 
 T = TypeVar("T")
 

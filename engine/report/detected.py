@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, TypedDict
 
 import numpy as np
 
-from engine.common.blas_threads import one_thread
+from engine.common.processes import one_thread
 from engine.common.wording import lower_first
 from engine.decision.states import decision_status
 from engine.decision.verdict_log import log_verdict

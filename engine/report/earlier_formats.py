@@ -6,8 +6,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from engine.common.errors import EngineError
-from engine.common.parsing import parse
-from engine.common.untrusted import plain_json
+from engine.common.untrusted import parse, plain_json
 from engine.common.wording import listed
 from engine.decision.altered_groups import AlteredGroup
 from engine.measures.verdict import Verdict

@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from engine.common.errors import EngineError
-from engine.common.parsing import parse
-from engine.common.untrusted import read_text
+from engine.common.untrusted import parse, read_text
 from engine.report import codec, earlier_formats
 from engine.report.extent_facts import Extent
 from engine.report.facts import (

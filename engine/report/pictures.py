@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from engine.common.printable import printable
+from engine.common.wording import printable
 from engine.report.map_model import Box, MapModel, Places, Point, flags, lines_of, on_lines, overlap, together
 from engine.report.words import figure
 

@@ -6,8 +6,7 @@ import io
 from dataclasses import fields
 from typing import TYPE_CHECKING, Any
 
-from engine.common.printable import printable
-from engine.common.spreadsheets import may_be_formula
+from engine.common.wording import may_be_formula, printable
 from engine.report.losses import new_values
 from engine.report.office import parts_of_zip, without_traces
 

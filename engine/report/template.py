@@ -16,8 +16,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined, TemplateError
 from markupsafe import Markup
 
 from engine.common.errors import EngineError
-from engine.common.printable import printable
-from engine.common.wording import listed, lower_first, plural, upper_first
+from engine.common.wording import listed, lower_first, plural, printable, upper_first
 from engine.report import words
 
 

@@ -22,6 +22,7 @@ import numpy as np
 
 from engine.common.errors import UsageError, did_you_mean
 from engine.common.streams import KEY_BYTES
+from engine.common.wording import quoted
 from engine.plan import Plan
 from engine.scripting.remedies import naming_arguments
 from engine.sweeps.workers import check_workers
@@ -33,7 +34,6 @@ P = ParamSpec("P")
 T = TypeVar("T")
 
 _QUOTED = (str, bytes, bool, int, float, Decimal, np.generic, list, tuple, dict, type(None))
-_LONGEST = 60
 _LONGEST_NAME = 255  # of one file, in every system
 
 
@@ -42,10 +42,9 @@ def _got(value: object) -> str:
     if not isinstance(value, _QUOTED):
         return f"of type {type(value).__name__}"
     try:
-        text = repr(value)
+        return quoted(value)
     except Exception:  # of an object of somebody else within a list
         return f"of type {type(value).__name__}"
-    return text if len(text) <= _LONGEST else text[: _LONGEST - 3] + "..."
 
 
 def _refused(name: str, value: object, wanted: str) -> UsageError:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 
 from engine.common.errors import SweepInterruptedWarning, UndefinedFigureWarning
-from engine.common.progress import Ticker, announce
+from engine.common.output import Ticker, announce
 from engine.release.results import NoteKind
 from engine.study.runs import RunTable
 from engine.study.study import Study

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Unpack
 
 from engine.common.errors import DisclosureWarning
-from engine.common.progress import announce
+from engine.common.output import announce
 from engine.scripting.arguments import OPTIONS, public
 from engine.scripting.data import Data, records_of
 from engine.scripting.options import PlanSource, SweepOptions, described_plan, plan_of

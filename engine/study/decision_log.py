@@ -26,8 +26,8 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from engine.common.errors import EngineError, Remedy, UsageError
-from engine.common.stored_values import from_json, is_whole
 from engine.common.streams import derive, key_check, key_commitment
+from engine.common.untrusted import from_json, is_whole
 from engine.study.keys import key_path, read_key
 from engine.study.study import Study
 

@@ -17,8 +17,8 @@ from functools import lru_cache
 from typing import Any, get_args
 
 from engine.common.errors import EngineError, Remedy
-from engine.common.os_support import hostname, is_running, process_birth
-from engine.common.stored_values import is_number, is_whole
+from engine.common.processes import hostname, is_running, process_birth
+from engine.common.untrusted import is_number, is_whole
 from engine.release.scenarios import Progress, SweepState
 from engine.study.database import Database
 

@@ -20,9 +20,8 @@ from typing import Any
 import msgspec
 
 from engine.common.errors import EngineError, Remedy, UsageError
-from engine.common.parsing import parse
 from engine.common.streams import key_check, key_commitment
-from engine.common.untrusted import is_plain
+from engine.common.untrusted import is_plain, parse
 from engine.common.wording import listed, plural
 from engine.data.microdata import RawTable
 from engine.plan import Plan

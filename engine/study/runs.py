@@ -20,9 +20,9 @@ from zlib import error
 
 import numpy as np
 
+from engine.common import __version__
 from engine.common.errors import EngineError, UsageError, did_you_mean
-from engine.common.stored_values import is_whole, sum_of, sums_of
-from engine.common.version import __version__
+from engine.common.untrusted import is_whole, sum_of, sums_of
 from engine.common.wording import plural
 from engine.measures import MeasureCall
 from engine.release.ids import short_ids

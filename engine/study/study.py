@@ -5,7 +5,7 @@ Tables (open to any SQLite reader): ``about`` (name, value), ``scenario`` (one r
 fresh replicates), ``note`` (what a run's measures said), ``run`` (the one writer's lease and progress), ``decision``,
 ``aggregate`` (what was worked out from all realisations, so that it need not be worked out again; emptied in the
 transaction that changes any of them).  Every change is one transaction, so a study killed at any moment is whole and
-can be resumed.  Rows carry their check sums in a column ``crc`` (:mod:`engine.common.stored_values`).
+can be resumed.  Rows carry their check sums in a column ``crc`` (:mod:`engine.common.untrusted`).
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Self
 
+from engine.common import __version__
 from engine.common.errors import EngineError, UsageError
 from engine.common.streams import STREAM_VERSION
-from engine.common.version import __version__
 from engine.measures import MeasureCall
 from engine.plan import Plan, plan_from_toml, plan_to_toml
 from engine.release.scenarios import Progress, Scenario, Scenarios

@@ -10,7 +10,7 @@ from functools import cached_property
 from typing import Any
 
 from engine.common.errors import EngineError, UsageError, did_you_mean
-from engine.common.stored_values import from_json, is_number, is_texts, is_whole, sum_of
+from engine.common.untrusted import from_json, is_number, is_texts, is_whole, sum_of
 from engine.measures import MeasureCall, call
 from engine.plan import Plan, plan_from_toml
 from engine.release.results import Note, NoteKind

@@ -45,9 +45,9 @@ from urllib.parse import urlsplit
 
 import numpy as np
 
+from engine.common import __version__
 from engine.common.errors import EngineError, Remedy, UsageError
 from engine.common.streams import STREAM_VERSION
-from engine.common.version import __version__
 from engine.data.io.counting import Counted, UnitCount, count_unit, merge
 from engine.data.io.parts import Unit
 from engine.data.io.stream import RecordStream

@@ -23,8 +23,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from engine import measures, mechanisms
-from engine.common.blas_threads import one_thread
 from engine.common.errors import EngineError, Remedy, UsageError
+from engine.common.processes import one_thread
 from engine.common.wording import listed
 from engine.data.microdata import Microdata
 from engine.data.table import ContingencyTable, occupied

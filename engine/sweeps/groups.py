@@ -8,7 +8,7 @@ from typing import Any, NamedTuple, overload
 
 import numpy as np
 
-from engine.common.equal_numbers import first_places, in_use
+from engine.common.raw_values import first_places, in_use
 from engine.data.table import ContingencyTable
 from engine.mechanisms import mechanism
 from engine.mechanisms.base import Mechanism

@@ -9,8 +9,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from engine.common.blas_threads import one_thread
-from engine.common.cache import Cache
+from engine.common.processes import one_thread
+from engine.common.registry import Cache
 from engine.data.table import occupied
 from engine.measures import MeasureCall, evaluate_records
 from engine.measures.base import attribute_indices, evaluate_counts

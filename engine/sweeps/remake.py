@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from engine.common.cache import Cache
 from engine.common.errors import EngineError, UsageError
+from engine.common.registry import Cache
 from engine.common.streams import derive, generator
 from engine.data.microdata import Microdata
 from engine.data.table import ContingencyTable

@@ -21,7 +21,7 @@ from typing import TypedDict
 
 import numpy as np
 
-from engine.common.beside import join_loading
+from engine.common.processes import join_loading
 from engine.common.wording import duration
 from engine.release.release_specs import ReleaseSpecs
 from engine.release.results import Note

@@ -19,8 +19,8 @@ from typing import Protocol
 
 import numpy as np
 
-from engine.common.beside import join_loading
 from engine.common.errors import EngineError, Remedy, UsageError
+from engine.common.processes import join_loading
 from engine.measures.compiled_sums import COMPILED_MEASURES
 from engine.measures.exchange_sums import rule_of_sums
 from engine.mechanisms import mechanism

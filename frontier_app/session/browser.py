@@ -16,8 +16,7 @@ from contextlib import contextmanager, suppress
 from html import escape
 from pathlib import Path
 
-from engine.common.os_support import write_private
-from engine.common.resources import user_folder
+from engine.common.os_support import user_folder, write_private
 
 KEPT = 60.0  # seconds that the page stays: a browser that has to start first takes some of them
 _PAGE = """<!doctype html>

@@ -12,8 +12,8 @@ from typing import Any, Literal
 
 from engine.bundle.readers import Tier, bundles_in
 from engine.common.errors import EngineError
-from engine.common.messages import Message, read_messages
 from engine.common.os_support import aside
+from engine.common.output import Message, read_messages
 from frontier_app.session import jobs
 from frontier_app.session.workspace import Workspace
 

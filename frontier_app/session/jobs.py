@@ -16,8 +16,9 @@ from pathlib import Path
 from typing import Any, Literal
 
 from engine.common.errors import EngineError
-from engine.common.messages import read_messages
-from engine.common.os_support import is_running, process_birth, writing
+from engine.common.os_support import writing
+from engine.common.output import read_messages
+from engine.common.processes import is_running, process_birth
 from engine.release.scenarios import SweepState
 from engine.study.study import Study
 from engine.sweeps.runner import FRESH_FROM, TimeLeft

@@ -21,8 +21,7 @@ from types import FrameType
 from typing import IO, Any
 
 from engine.common.errors import EngineError
-from engine.common.os_support import expanded, writing
-from engine.common.resources import user_folder
+from engine.common.os_support import expanded, user_folder, writing
 from engine.plan.samples import names
 from frontier_app.session.browser import opened
 from frontier_app.session.guard import MARK

@@ -7,8 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from engine.common.errors import EngineError, UsageError
-from engine.common.os_support import expanded
-from engine.common.resources import home
+from engine.common.os_support import expanded, home
 from engine.data.io.stream import RecordStream
 from engine.data.microdata import RawTable
 from engine.plan import Plan, first_plan, plan_to_toml

@@ -24,8 +24,8 @@ from pathlib import Path
 from typing import Any
 
 from engine.common.errors import EngineError
-from engine.common.os_support import is_running, process_birth, turn, write_private
-from engine.common.resources import user_folder
+from engine.common.os_support import turn, user_folder, write_private
+from engine.common.processes import is_running, process_birth
 from engine.plan.toml import plan_text
 
 TOKEN = re.compile(r"[A-Za-z0-9_-]{22}")

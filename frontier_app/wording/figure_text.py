@@ -11,7 +11,7 @@ from html import escape
 from string import Formatter
 from typing import TYPE_CHECKING, Any
 
-from engine.common.printable import printable
+from engine.common.wording import printable
 
 if TYPE_CHECKING:
     from plotly.graph_objects import Figure

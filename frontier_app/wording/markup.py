@@ -18,8 +18,7 @@ from typing import TYPE_CHECKING, Any
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from engine.common.printable import printable
-from engine.common.spreadsheets import may_be_formula
+from engine.common.wording import may_be_formula, printable
 
 if TYPE_CHECKING:
     import pandas as pd

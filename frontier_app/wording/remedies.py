@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from engine.common.errors import EngineError, Remedy
-from engine.common.messages import Message
+from engine.common.output import Message
 
 _COMMAND_LINE = "Only the command line can do that: ask the person who started the dashboard."
 _COLUMNS = "On the page File, under “Columns”,"

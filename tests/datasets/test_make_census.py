@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from engine.common import resources
+from engine.common import os_support as resources
 from engine.common.errors import UsageError
 from engine.data.microdata import RawTable
 from engine.plan.coding import code

@@ -8,9 +8,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from engine.common.errors import EngineError, Remedy
-from engine.common.printable import has_hidden_signs, is_blank, with_hidden_signs_written, without_hidden_signs
 from engine.common.raw_values import index_codes, smallest
-from engine.common.wording import first_twice
+from engine.common.wording import (
+    first_twice,
+    has_hidden_signs,
+    is_blank,
+    with_hidden_signs_written,
+    without_hidden_signs,
+)
 from engine.data.microdata import RawColumn
 
 if TYPE_CHECKING:

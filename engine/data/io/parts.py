@@ -11,8 +11,7 @@ from urllib.parse import unquote
 
 from engine.common.errors import EngineError
 from engine.common.os_support import arrow_file
-from engine.common.printable import is_blank
-from engine.common.wording import first_twice
+from engine.common.wording import first_twice, is_blank
 from engine.data.io import sniff
 from engine.data.io.arrow_columns import without_views
 from engine.data.io.chunks import check_names

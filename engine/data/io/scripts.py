@@ -12,9 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from engine.common.notation import PLAIN, Notation
-from engine.common.printable import printable
-from engine.common.raw_values import as_text, is_number, numbers
+from engine.common.raw_values import PLAIN, Notation, as_text, is_number, numbers
+from engine.common.wording import printable
 from engine.data.io.arrow_columns import one_array, plain_values
 from engine.data.io.column_names import short_names
 from engine.data.io.encoded_column import exact_decimals

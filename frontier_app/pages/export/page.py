@@ -9,7 +9,7 @@ import streamlit as st
 
 from engine.bundle.readers import Attack
 from engine.common.errors import EngineError
-from engine.common.messages import Message
+from engine.common.output import Message
 from engine.common.wording import columns_named, upper_first
 from engine.decision.states import DecisionStatus, decision_status
 from engine.decision.verdict_log import logged_verdict

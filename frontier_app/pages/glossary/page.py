@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
-from engine.common.resources import glossary_path
+from engine.common.os_support import glossary_path
 from engine.measures import MEASURES, MeasureCall
 from engine.mechanisms import mechanism, names
 from frontier_app.wording import text

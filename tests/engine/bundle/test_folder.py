@@ -20,7 +20,7 @@ from engine.bundle.folder import Failed, new_folder
 from engine.bundle.verify import verify
 from engine.common import os_support
 from engine.common.errors import EngineError
-from engine.common.os_support import machine
+from engine.common.processes import machine
 from engine.data.microdata import RawTable
 from engine.study.study import Study
 from tests import forked, forked_commands, needs

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from engine.bundle import export
-from engine.common.messages import Message
+from engine.common.output import Message
 from engine.data.microdata import RawTable
 from engine.report.documents import why_no_pdf
 from engine.study.study import Study

@@ -13,7 +13,7 @@ import pytest
 import engine
 from engine.bundle.writers import _write_candidates
 from engine.cli.main import main
-from engine.common.printable import printable
+from engine.common.wording import printable
 from engine.study.study import Study
 from tests import sources
 

@@ -17,7 +17,7 @@ import engine
 from engine.cli.main import main
 from engine.cli.options import OPTIONS, error_text
 from engine.common.errors import EngineError, Remedy, UsageError
-from engine.common.messages import Message
+from engine.common.output import Message
 from tests import sources
 
 ROOT = Path(engine.__file__).parent

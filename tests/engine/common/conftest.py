@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from engine.common import terminal
+from engine.common import output as terminal
 from tests.engine.common.screens import Screen
 
 

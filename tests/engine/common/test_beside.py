@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from engine.common import beside
-from engine.common.beside import join_loading, load_beside
+from engine.common import processes as beside
+from engine.common.processes import join_loading, load_beside
 
 SLOW = """
 import sys, threading, time

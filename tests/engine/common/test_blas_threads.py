@@ -9,8 +9,8 @@ from collections.abc import Iterator
 import numpy as np
 import pytest
 
-from engine.common import blas_threads
-from engine.common.blas_threads import one_thread
+from engine.common import processes as blas_threads
+from engine.common.processes import one_thread
 
 
 def threads() -> list[int]:

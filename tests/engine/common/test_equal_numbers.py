@@ -6,8 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from engine.common import equal_numbers
-from engine.common.equal_numbers import first_places, fit_a_table, in_use
+from engine.common import raw_values as equal_numbers
+from engine.common.raw_values import first_places, fit_a_table, in_use
 
 
 def first_by_dict(numbers: np.ndarray) -> list[int]:

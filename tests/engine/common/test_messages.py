@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from engine.common.messages import Message, read_messages, report_json, report_words
+from engine.common.output import Message, read_messages, report_json, report_words
 
 
 def test_a_person_reads_sentences_and_a_program_the_same_messages(

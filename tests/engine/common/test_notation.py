@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.common.notation import PLAIN, UNCLEAR, Notation, could_be_thousands, notation_of
+from engine.common.raw_values import PLAIN, UNCLEAR, Notation, could_be_thousands, notation_of
 
 DECIMAL_COMMA, SIGNS = Notation(",", "."), [(",", "."), (".", ","), (".", " "), (",", " "), (".", "'")]
 

@@ -13,7 +13,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from engine.common import os_support
+from engine.common import os_support, processes
 from tests import needs
 
 _KILLED = """
@@ -56,7 +56,7 @@ def test_whoever_has_the_turn_has_it_alone(tmp_path: Path) -> None:
 def test_what_others_may_be_writing_stays(tmp_path: Path) -> None:
     with subprocess.Popen([sys.executable, "-c", ""]) as ended:
         pass
-    here, hexadecimal = os_support.machine(), "0123456789abcdef"
+    here, hexadecimal = processes.machine(), "0123456789abcdef"
     kept = {
         f".{here}.{os.getppid()}.{hexadecimal}.part",  # at work
         f".ffffffff.{ended.pid}.{hexadecimal}.part",  # of another machine
@@ -80,8 +80,8 @@ def test_what_others_may_be_writing_stays(tmp_path: Path) -> None:
 def test_on_windows_a_process_that_may_not_be_opened_is_alive(monkeypatch: pytest.MonkeyPatch, error: int, alive: bool):
     kernel32 = SimpleNamespace(OpenProcess=lambda *_: 0, GetLastError=lambda: error)
     monkeypatch.setattr(ctypes, "windll", SimpleNamespace(kernel32=kernel32), raising=False)
-    monkeypatch.setattr(os_support, "os", SimpleNamespace(name="nt"))
-    assert os_support.process_is_alive(4711) is alive
+    monkeypatch.setattr(processes, "os", SimpleNamespace(name="nt"))
+    assert processes.process_is_alive(4711) is alive
 
 
 @needs.LINKS
@@ -97,14 +97,14 @@ def test_a_link_stays_one_and_the_file_that_it_leads_to_is_replaced(tmp_path: Pa
 
 @needs.PROC
 def test_containers_of_one_name_are_machines_of_their_own(monkeypatch: pytest.MonkeyPatch) -> None:
-    here, ask = os_support.machine(), os.stat
-    assert here == os_support.machine()
+    here, ask = processes.machine(), os.stat
+    assert here == processes.machine()
 
     def other_space(path: str) -> os.stat_result:
         return ask("/proc" if path == "/proc/self/ns/pid" else path)
 
     monkeypatch.setattr(os, "stat", other_space)
-    assert os_support.machine() != here
+    assert processes.machine() != here
 
 
 def test_what_nobody_wrote_to_for_days_is_removed_whoever_left_it(tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ from typing import Any, Literal
 import pytest
 
 from engine.common.errors import EngineError
-from engine.common.parsing import fits, parse
+from engine.common.untrusted import fits, parse
 
 
 @dataclass(frozen=True)

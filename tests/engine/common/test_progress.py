@@ -7,7 +7,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from engine.common import progress
+from engine.common import output as progress
 from engine.common.output import say
 from tests.engine.common.screens import Screen
 
@@ -16,7 +16,7 @@ from tests.engine.common.screens import Screen
 def errors(screen: Screen, monkeypatch: pytest.MonkeyPatch) -> Screen:
     """Standard error as a terminal."""
     monkeypatch.setenv("COLUMNS", "100")
-    monkeypatch.setattr(progress, "sys", SimpleNamespace(stderr=screen))
+    monkeypatch.setattr(progress, "sys", SimpleNamespace(stderr=screen, stdout=screen, platform="linux"))
     return screen
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from engine.common import resources
+from engine.common import os_support as resources
 from engine.common.errors import EngineError
 from tests import needs
 

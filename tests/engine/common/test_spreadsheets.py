@@ -5,7 +5,7 @@ from __future__ import annotations
 import pyarrow as pa
 import pytest
 
-from engine.common.spreadsheets import as_cell, as_cells
+from engine.common.wording import as_cell, as_cells
 
 
 @pytest.mark.parametrize("text", ["=1+1", "+cmd|' /C calc'!A0", "-2+3", "@SUM(A1)", "\t=1", "\uff1d1", "-x", "+ 1"])

@@ -6,7 +6,8 @@ import io
 
 import pytest
 
-from engine.common import output, terminal
+from engine.common import output
+from engine.common import output as terminal
 from tests.engine.common.screens import Screen
 
 

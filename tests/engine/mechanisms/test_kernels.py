@@ -14,8 +14,7 @@ from hypothesis import strategies as st
 from scipy.stats import chi2, chisquare
 
 from engine.common import compiled
-from engine.common.compiled import wrapping
-from engine.common.random_words import below, next_word
+from engine.common.compiled import below, next_word, wrapping
 from engine.common.streams import derive, derived_by_last, fingerprint, generator, kernel_state, key_check, new_key
 from engine.data.domain import KINDS, LevelKind
 from engine.mechanisms import random_swap

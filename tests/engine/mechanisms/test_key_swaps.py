@@ -13,9 +13,8 @@ from hypothesis import strategies as st
 from scipy.stats import chi2_contingency, chisquare
 
 from engine.common import compiled
-from engine.common.compiled import wrapping
+from engine.common.compiled import below, wrapping
 from engine.common.errors import EngineError, UsageError
-from engine.common.random_words import below
 from engine.common.streams import derive, kernel_state
 from engine.data.microdata import Microdata
 from engine.mechanisms import donor_kernels as partners

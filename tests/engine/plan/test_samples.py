@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from engine.common import resources
+from engine.common import os_support as resources
 from engine.common.errors import EngineError, UsageError
 from engine.data.io import adult
 from engine.data.microdata import Microdata

@@ -12,7 +12,7 @@ import pytest
 
 from engine.bundle.codebook import codebook
 from engine.common.errors import EngineError, UsageError
-from engine.common.notation import Notation
+from engine.common.raw_values import Notation
 from engine.data.io.labelled_writers import write_dta, write_sav
 from engine.data.io.readers import read_table
 from engine.data.io.scripts import load_scripts

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.common.stored_values import sum_of
+from engine.common.untrusted import sum_of
 from engine.release.ids import short_ids
 from engine.release.release_specs import ReleaseSpecs
 from engine.release.scenarios import Scenario, Scenarios, params_text

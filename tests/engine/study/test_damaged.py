@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from engine.common.errors import EngineError
-from engine.common.stored_values import from_json
+from engine.common.untrusted import from_json
 from engine.decision.choice import choose
 from engine.decision.states import decision_status
 from engine.report.sentences import counted_runs

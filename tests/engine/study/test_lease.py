@@ -12,7 +12,7 @@ import pytest
 
 from engine.cli.main import main
 from engine.common.errors import EngineError
-from engine.common.os_support import hostname, process_birth
+from engine.common.processes import hostname, process_birth
 from engine.plan.samples import load
 from engine.study.keys import key_path, read_key
 from engine.study.lease import Writer, WriterTask

@@ -12,7 +12,7 @@ import pytest
 from engine.bundle import export
 from engine.cli.main import main
 from engine.common.errors import EngineError
-from engine.common.messages import Message
+from engine.common.output import Message
 from engine.data.microdata import RawTable
 from engine.decision.choice import choose
 from engine.decision.states import decide, decision_status, withhold

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from engine.common.errors import EngineError, UsageError
-from engine.common.os_support import hostname, process_birth
+from engine.common.processes import hostname, process_birth
 from engine.measures import call
 from engine.plan import AboutPlan, DecisionPlan, Plan, TablePlan, ThreatPlan
 from engine.plan.differences import lock

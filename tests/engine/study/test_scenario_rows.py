@@ -7,7 +7,7 @@ import sqlite3
 import numpy as np
 import pytest
 
-from engine.common.stored_values import sum_of
+from engine.common.untrusted import sum_of
 from engine.release.release_specs import ReleaseSpecs
 from engine.release.scenarios import params_text
 from engine.release.space import complete

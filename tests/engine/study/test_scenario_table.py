@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from engine.common.errors import EngineError
-from engine.common.stored_values import sum_of
+from engine.common.untrusted import sum_of
 from engine.plan import SpacePlan
 from engine.release.release_specs import ReleaseSpecs
 from engine.release.scenarios import params_text

@@ -14,8 +14,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from engine.common.errors import EngineError, UsageError
-from engine.common.os_support import hostname
-from engine.common.stored_values import sums_of
+from engine.common.processes import hostname
+from engine.common.untrusted import sums_of
 from engine.plan import SpacePlan
 from engine.release.results import RunStatus
 from engine.release.spec import ReleaseSpec

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from engine.common.errors import EngineError
-from engine.common.os_support import process_is_alive
+from engine.common.processes import process_is_alive
 from engine.study.study import Study
 from engine.sweeps.sweep import sweep
 from tests import forked, needs

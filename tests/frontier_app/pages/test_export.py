@@ -15,7 +15,7 @@ from streamlit.testing.v1 import AppTest
 from engine.bundle.attack import ADVICE
 from engine.bundle.readers import Attack, AttackSucceeded, Tier
 from engine.common.errors import EngineError
-from engine.common.messages import Message
+from engine.common.output import Message
 from engine.decision.choice import choose
 from engine.decision.states import decide, decision_status, withhold
 from engine.decision.verdict_log import log_verdict

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from engine.common.resources import user_folder
+from engine.common.os_support import user_folder
 from engine.plan import plan_to_toml
 from engine.plan import samples as sources
 from frontier_app.session.workspace import Workspace

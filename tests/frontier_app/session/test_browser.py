@@ -17,7 +17,7 @@ from urllib.parse import unquote, urlparse
 import pytest
 
 from engine.common.errors import EngineError
-from engine.common.resources import user_folder
+from engine.common.os_support import user_folder
 from frontier_app.session import browser as opening
 from frontier_app.session import guard, launch, workspace
 

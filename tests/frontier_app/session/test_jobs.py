@@ -10,7 +10,7 @@ from collections.abc import Callable
 import pytest
 
 from engine.cli.main import build_parser
-from engine.common.os_support import process_birth
+from engine.common.processes import process_birth
 from engine.plan import edit_plan, plan_to_toml, samples
 from engine.study.study import Study
 from frontier_app.session import exports, jobs, workspace

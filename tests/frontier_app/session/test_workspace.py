@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from engine.common.errors import EngineError, UsageError
-from engine.common.resources import user_folder
+from engine.common.os_support import user_folder
 from frontier_app.session import exports, jobs, launch, loading, workspace
 from frontier_app.session.settings import PRIVACY
 

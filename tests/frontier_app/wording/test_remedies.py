@@ -13,7 +13,7 @@ import pytest
 import frontier_app
 from engine.cli.options import OPTIONS
 from engine.common.errors import EngineError, Remedy, UsageError
-from engine.common.messages import Message
+from engine.common.output import Message
 from frontier_app.session.navigation import PAGES
 from frontier_app.wording.remedies import STEPS, error_text, message_text
 from tests import sources

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pyarrow as pa
 import pytest
 
-from engine.common.printable import printable
+from engine.common.wording import printable
 from engine.data.io.scripts import load_scripts
 from engine.data.labels import ColumnLabels
 from tests.engine.data.io.labelled import COLUMNS, LABELS

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from pyarrow import parquet
 
 from engine.common.errors import EngineError
-from engine.common.printable import has_hidden_signs, is_blank
+from engine.common.wording import has_hidden_signs, is_blank
 from engine.data.io import writers
 from engine.data.io.readers import read_table
 from engine.data.io.writers import write_csv, write_parquet
