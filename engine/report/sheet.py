@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -107,10 +108,12 @@ def figure_name(row: Figure, places: Collection[str] = ()) -> str:
 
 
 def title(findings: Findings) -> str:
-    """The survey or the release by name."""
+    """The survey and the release by name; the release alone where it names the survey."""
     cover = findings.cover
     named = " ".join(part for part in (cover.survey, cover.vintage) if part)
     release = upper_first(cover.title)
+    if set(re.findall(r"\w+", named.casefold())) <= set(re.findall(r"\w+", release.casefold())):
+        named = ""
     return f"{named}: {release}" if named and release else named or release or "Disclosure review"
 
 

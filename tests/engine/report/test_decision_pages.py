@@ -34,6 +34,17 @@ def test_it_has_six_sections_five_pictures_and_at_most_1800_words(page: str) -> 
     assert len(text_of(page).split()) <= 1800
 
 
+def test_its_title_names_the_survey_once(case: Case) -> None:
+    def titled(survey: str, vintage: str, release: str) -> str:
+        cover = replace(case.findings.cover, survey=survey, vintage=vintage, title=release)
+        return sheet.title(replace(case.findings, cover=cover))
+
+    assert titled("Census", "2026", "census of 2026, public file") == "Census of 2026, public file"
+    assert titled("Census", "2025", "census of 2026, public file") == "Census 2025: Census of 2026, public file"
+    assert (titled("Census", "2026", ""), titled("", "", "census")) == ("Census 2026", "Census")
+    assert titled("", "", "") == "Disclosure review"
+
+
 def test_its_slides_are_the_first_four_sections(page: str) -> None:
     assert len(re.findall(r'<section class="[^"]*slide', page)) == 4
     assert documents.pptx(page) and documents.docx(page)
