@@ -7,10 +7,8 @@ from pathlib import Path
 import pytest
 
 from engine.bundle import selftest
-from engine.bundle import selftest as selftest_households
-from engine.bundle.selftest import PLAN
+from engine.bundle.replay import Replay
 from engine.cli.main import main
-from engine.common.errors import EngineError
 
 
 @pytest.mark.slow
@@ -42,11 +40,11 @@ def test_a_failure_is_said_and_the_others_go_on(
     def broken(folder: Path) -> str:
         raise ZeroDivisionError("by zero")
 
-    monkeypatch.setattr(selftest, "_CHECKS", {"broken": broken, "spaces": selftest._spaces})
+    monkeypatch.setattr(selftest, "_CHECKS", {"broken": broken, "models": selftest._models})
     assert main(["selftest"]) == 1
     said = capsys.readouterr().out
     assert "FAILED  broken: ended with ZeroDivisionError: by zero" in said
-    assert "ok      spaces" in said and "1 failed" in said
+    assert "ok      models" in said and "1 failed" in said
 
 
 def test_other_draws_are_noticed(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -55,18 +53,8 @@ def test_other_draws_are_noticed(monkeypatch: pytest.MonkeyPatch, tmp_path: Path
         selftest._draws(tmp_path)
 
 
-def test_a_wrong_frontier_is_noticed(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    import numpy as np
-
-    monkeypatch.setattr("engine.bundle.selftest.undominated", lambda points: np.ones(len(points), bool))
-    with pytest.raises(selftest.Mismatch, match="2 dimensions"):
-        selftest._frontier(tmp_path)
-
-
-def test_households_that_are_torn_are_noticed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    single = PLAN[: PLAN.index("[[mechanism]]")] + PLAN[PLAN.index("[space]") :].replace(
-        "replicates = 2", 'specs = ["region:S town:S"]\nrates = ["0.2"]\nreplicates = 2'
-    )
-    monkeypatch.setattr(selftest_households, "PLAN", single)
-    with pytest.raises(EngineError, match="a home is in two towns"):
-        selftest_households.check_households(tmp_path)
+@pytest.mark.slow
+def test_a_release_that_is_not_remade_is_noticed(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(selftest, "replay", lambda out, raw: Replay("x", ("release.csv",), ("n_records differs",)))
+    with pytest.raises(selftest.Mismatch, match="trs: n_records differs"):
+        selftest._households(tmp_path)
