@@ -25,7 +25,6 @@ import numpy as np
 from engine.bundle.readers import Attack, AttackSucceeded
 from engine.bundle.source import ExportSource
 from engine.common.streams import KEY_BYTES
-from engine.data.table import occupied
 from engine.measures.several_tables import compared
 from engine.measures.verdict import Verdict, verdict_values, verdict_words
 from engine.mechanisms import mechanism
@@ -221,7 +220,6 @@ def attack(source: ExportSource) -> dict[str, Any]:
         "identifiers": _find_identifiers(source),
         "recodes": _find_recodes(source),
         "misfits": _find_misfits(source),
-        "matching": _match_records(source),
         "published_tables": _use_published_tables(source),
         "units": name_units(source),
         "several_tables": compare_tables(source),
@@ -473,20 +471,3 @@ def told_words(attack: Mapping[str, Any], verdict: Verdict | None) -> tuple[str,
         return (units["why"] if verdict.kind == "units" else verdict_words(verdict)), verdict.finds
     told = several if several["telling"] else units
     return (told["why"], True) if told["telling"] else ("", False)
-
-
-def _match_records(source: ExportSource) -> dict[str, Any]:
-    """The number of released records that equal exactly one original record on all attributes, and of those that do so
-    rightly.
-
-    Somebody with the whole original sees this.  It is reported and never refuses an export, since such a person has
-    nothing left to find but which records were swapped.
-    """
-    n = source.data.n_records
-    released = [source.remade.tables[0].codes(j) for j in range(len(source.data.domain))]
-    joined = [np.concatenate([a, b]) for a, b in zip(source.data.codes, released, strict=True)]
-    _, cell = occupied(joined, source.data.domain.shape, 2 * n)
-    counts = np.bincount(cell[:n], minlength=int(cell.max()) + 1)
-    unique = counts[cell[n:]] == 1
-    right = unique & (cell[:n] == cell[n:])
-    return {"records": n, "matched_to_one": int(unique.sum()), "rightly": int(right.sum())}

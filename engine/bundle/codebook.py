@@ -6,12 +6,10 @@ are given only where the weight is released: otherwise a value that one record h
 
 from __future__ import annotations
 
-import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
-from xml.sax.saxutils import escape, quoteattr
 
 import numpy as np
 
@@ -63,6 +61,16 @@ class Column:
     sd: float | None = None
     categories: bool = False
 
+    @property
+    def interval(self) -> str:
+        """The kind of measurement in the words of DDI."""
+        return "contin" if self.least is not None and self.distinct > MOST_VALUES else "discrete"
+
+    @property
+    def invalid(self) -> int:
+        """Records without a valid value."""
+        return sum(value.count for value in self.values if value.missing) + self.empty
+
 
 @dataclass(frozen=True)
 class Table:
@@ -72,6 +80,10 @@ class Table:
     n_records: int
     columns: tuple[Column, ...]
     n_units: int = 0
+
+    def files(self, files: Sequence[str]) -> str:
+        """Those of the data files that hold this table."""
+        return ", ".join(file for file in files if file.partition(".")[0] == self.name)
 
 
 @dataclass(frozen=True)
@@ -182,72 +194,6 @@ def codebook_html(book: Codebook) -> str:
     return html_of(template, {"book": book, "number_text": _number, "one_decimal": "{:,.1f}".format}) + "\n"
 
 
-# -- DDI Codebook 2.5 ------------------------------------------------------------------------------------------------
-
-_BAD = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
-
-
-def _text(text: str) -> str:
-    return escape(_BAD.sub("\ufffd", text))
-
-
-def _attribute(text: str) -> str:
-    return quoteattr(_BAD.sub("\ufffd", text))
-
-
 def codebook_xml(book: Codebook) -> str:
     """The codebook as DDI Codebook 2.5 (namespace ``ddi:codebook:2_5``): study, files and variables."""
-    lines = [
-        '<?xml version="1.0" encoding="UTF-8"?>',
-        '<codeBook xmlns="ddi:codebook:2_5" version="2.5" xml:lang="en">',
-        f"  <stdyDscr><citation><titlStmt><titl>{_text(book.title)}</titl></titlStmt></citation></stdyDscr>",
-    ]
-    for number, table in enumerate(book.tables, 1):
-        files = ", ".join(f for f in book.files if f.partition(".")[0] == table.name)
-        lines.append(
-            f'  <fileDscr ID="F{number}"><fileTxt><fileName>{_text(files)}</fileName><dimensns>'
-            f"<caseQnty>{table.n_records}</caseQnty><varQnty>{len(table.columns)}</varQnty></dimensns></fileTxt>"
-            "</fileDscr>"
-        )
-    lines.append("  <dataDscr>")
-    n_before = 0
-    for number, table in enumerate(book.tables, 1):
-        ids = {column.name: f"V{n_before + k + 1}" for k, column in enumerate(table.columns)}
-        n_before += len(ids)
-        for column in table.columns:
-            lines += _xml_column(column, ids, f"F{number}", book.weight)
-    lines.append("  </dataDscr>")
-    if book.notes:
-        lines.append("  <otherMat><notes>" + _text(" ".join(book.notes)) + "</notes></otherMat>")
-    return "\n".join([*lines, "</codeBook>", ""])
-
-
-def _xml_column(column: Column, ids: Mapping[str, str], file: str, weight: str | None) -> list[str]:
-    kind = "contin" if column.least is not None and column.distinct > MOST_VALUES else "discrete"
-    roles = ' wgt="wgt"' if column.name == weight else f' wgt-var="{ids[weight]}"' if weight else ""
-    lines = [f'    <var ID="{ids[column.name]}" name={_attribute(column.name)} files="{file}" intrvl="{kind}"{roles}>']
-    if column.label:
-        lines.append(f"      <labl>{_text(column.label)}</labl>")
-    lines.append(f'      <sumStat type="vald">{column.valid}</sumStat>')
-    lines.append(f'      <sumStat type="invd">{_total(column) - column.valid}</sumStat>')
-    for name, figure in (("min", column.least), ("max", column.most), ("mean", column.mean), ("stdev", column.sd)):
-        if figure is not None:
-            lines.append(f'      <sumStat type="{name}">{figure!r}</sumStat>')
-    for value in column.values:
-        missing = ' missing="Y"' if value.missing else ""
-        label = f"<labl>{_text(value.label)}</labl>" if value.label else ""
-        weighted = (
-            f'<catStat type="freq" wgtd="wgtd">{value.weighted!r}</catStat>' if value.weighted is not None else ""
-        )
-        lines.append(
-            f"      <catgry{missing}><catValu>{_text(value.raw)}</catValu>{label}"
-            f'<catStat type="freq">{value.count}</catStat>{weighted}</catgry>'
-        )
-    lines.append(f'      <varFormat type="{column.kind}"/>')
-    lines.append("    </var>")
-    return lines
-
-
-def _total(column: Column) -> int:
-    missing = sum(value.count for value in column.values if value.missing)
-    return column.valid + missing + column.empty
+    return html_of(Path(__file__).with_name("templates") / "codebook.xml", {"book": book}) + "\n"

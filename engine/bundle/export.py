@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from decimal import Decimal
 from pathlib import Path
 from typing import Any, Unpack
@@ -12,15 +12,8 @@ from engine.bundle.attack import attack, compare_tables, name_units, told_words
 from engine.bundle.files import refuse_original, sha256, write_sums
 from engine.bundle.folder import check_new, new_folder
 from engine.bundle.readers import ALL, SUMS, Refused, Tier, check_files, tiers_of
-from engine.bundle.source import (
-    ExportOptions,
-    ExportSource,
-    StreamedSource,
-    export_source,
-    refuse_original_cells,
-    streamed_source,
-)
-from engine.bundle.writers import write_for_analyst, write_for_public, write_streamed_for_analyst
+from engine.bundle.source import ExportOptions, ExportSource, StreamedSource, refuse_original_cells, source_of
+from engine.bundle.writers import write_for_analyst, write_for_public
 from engine.common.errors import EngineError, Remedy, UsageError
 from engine.common.output import Message, Report
 from engine.data.microdata import RawTable
@@ -53,7 +46,7 @@ def export(
     recorded choice.  ``tier`` is the reader, or ``all`` for a folder with one bundle for each.  What is released
     besides the attributes and carried columns is what the plan says (``publish.include``); an export without a public
     bundle may release more with ``include`` (weight, id).  ``tell`` gets messages on progress, notes and warnings;
-    ``options`` are those of :func:`engine.bundle.source.export_source`.
+    ``options`` are those of :func:`engine.bundle.source.source_of`.
 
     A public bundle needs an approved recommendation (:class:`UsageError` without).  The release is attacked before it
     or a board bundle is written, whichever others are.  One that holds what its reader must not see, whose swap an
@@ -74,8 +67,7 @@ def export(
         candidate = _approved(study, candidate)
         _check_approved(study, include)
     _check_not_withheld(study)
-    make = export_source if raw.streamed is None else streamed_source
-    source = make(study, raw, candidate, include=(*study.plan.publish.include, *include), **options)
+    source = source_of(study, raw, candidate, include=(*study.plan.publish.include, *include), **options)
     if (seal_text := seal_words(study)) != WHOLE:
         say(Message("note", seal_text[:1].lower() + seal_text[1:]))
     if isinstance(source, ExportSource) and {Tier.PUBLIC, Tier.BOARD} & set(tiers):
@@ -224,7 +216,7 @@ _UNATTACKED = "all attacks are made before a public or a board's export; this on
 
 
 def _write(source: ExportSource | StreamedSource, out: Path, tier: str, tiers: tuple[Tier, ...], say: Report) -> Path:
-    attack_result: _Attack = {}
+    attack_result: dict[str, Any]
     if isinstance(source, ExportSource):
         if {Tier.PUBLIC, Tier.BOARD} & set(tiers):
             say(Message("step", "attacking the release itself"))
@@ -241,6 +233,7 @@ def _write(source: ExportSource | StreamedSource, out: Path, tier: str, tiers: t
             say(Message("warning" if is_warning else "note", f"{words} The board's memo says so."))
         refuse_original(source.tables, source.data)
     else:
+        attack_result = {"made": False, "why": "attacks need all records in memory, and these are read by streaming"}
         refuse_original_cells(source)
     search = leaks.search_of(source, out)
     published = {Tier.PUBLIC.value: ".", ALL: Tier.PUBLIC.value}.get(tier)
@@ -251,10 +244,15 @@ def _write(source: ExportSource | StreamedSource, out: Path, tier: str, tiers: t
             say(Message("step", f"writing the {reader} bundle"))
             folder = hidden / reader if tier == ALL else hidden
             folder.mkdir(exist_ok=True)
-            if isinstance(source, StreamedSource):
-                digests[reader] = write_streamed_for_analyst(source, folder, say)
+            if isinstance(source, StreamedSource) or reader is Tier.ANALYST:
+                digests[reader] = write_for_analyst(source, folder, attack_result, sums, say)
+            elif reader is Tier.PUBLIC:
+                digests[reader] = write_for_public(source, folder)
             else:
-                digests[reader] = _WRITERS[reader](source, folder, attack_result, sums) or {}
+                write_papers = write_board if reader is Tier.BOARD else write_copy
+                # without a public bundle the order of the public file is yet to be drawn
+                order = source.rows.order if Tier.PUBLIC in sums else None
+                write_papers(source.study, source.remade, folder, order)
             write_sums(folder)
             sums[reader.value] = sha256(folder / SUMS)
             check_files(folder, reader)
@@ -279,28 +277,3 @@ def _write(source: ExportSource | StreamedSource, out: Path, tier: str, tiers: t
     except EngineError as error:
         raise EngineError(f"'{out.name}' is complete, but the decision log could not record it: {error}") from None
     return out
-
-
-_Attack = dict[str, Any]
-_Sums = dict[str, str]
-
-
-def _write_board(source: ExportSource, folder: Path, attack_result: _Attack, sums: _Sums) -> None:
-    is_published = Tier.PUBLIC in sums  # else the order of the public file is yet to be drawn
-    write_board(source.study, source.remade, folder, source.rows.order if is_published else None)
-
-
-def _write_copy(source: ExportSource, folder: Path, attack_result: _Attack, sums: _Sums) -> None:
-    write_copy(source.study, source.remade, folder, source.rows.order if Tier.PUBLIC in sums else None)
-
-
-def _write_public(source: ExportSource, folder: Path, attack_result: _Attack, sums: _Sums) -> dict[str, str]:
-    return write_for_public(source, folder)
-
-
-_WRITERS: dict[Tier, Callable[[ExportSource, Path, _Attack, _Sums], dict[str, str] | None]] = {
-    Tier.ANALYST: write_for_analyst,
-    Tier.BOARD: _write_board,
-    Tier.CIRCULATING: _write_copy,
-    Tier.PUBLIC: _write_public,
-}

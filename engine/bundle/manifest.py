@@ -43,39 +43,22 @@ SECRETS = ("derived_key", "row_order_secret")
 BUCKETS = "shuffle_buckets"
 """The field that tells a release of streamed records: into how many buckets its rows were dealt."""
 
-_REQUIRED = (
-    "format",
-    "candidate",
-    "mechanism",
-    "spec",
-    "params",
-    "rate",
-    "rule",
-    "status",
-    "records_changed",
-    "plan",
-    "fingerprint",
-    "stream_version",
-    "sha256",
-    "internal",
-    "bundles",
-    "figures",
-    "include",
-    "formats",
-    "log",
-    "seal",
-)
-_TYPES: dict[str, Any] = {
+_REQUIRED: dict[str, Any] = {
     **dict.fromkeys(("candidate", "mechanism", "spec", "rate", "rule", "status", "plan"), str),
-    **dict.fromkeys(("fingerprint", "log", "seal", "version"), str),
-    **dict.fromkeys(("records_changed", "n_records", "tables", BUCKETS), int),
+    **dict.fromkeys(("fingerprint", "log", "seal"), str),
+    **dict.fromkeys(("records_changed", "stream_version"), int),
     **dict.fromkeys(("sha256", "internal", "bundles"), dict[str, str]),
-    **dict.fromkeys(("include", "formats", "drawn_anew"), list[str]),
+    **dict.fromkeys(("include", "formats"), list[str]),
     "figures": dict[str, float | None],
     "params": list[list[str]],
+}
+_OPTIONAL: dict[str, Any] = {
+    **dict.fromkeys(("n_records", "tables", BUCKETS), int),
+    "version": str,
+    "drawn_anew": list[str],
     "made_with": dict[str, Any],
 }
-"""The types of the fields; those that are not required may be missing."""
+"""The types of the fields; further ones may be there."""
 
 
 def iso(at: float | None = None) -> str:
@@ -148,12 +131,12 @@ def read_manifest(path: str | Path) -> dict[str, Any]:
         in_bundle = path / INTERNAL / MANIFEST
         path = in_bundle if os.path.lexists(in_bundle) else path / Tier.ANALYST / INTERNAL / MANIFEST
     manifest = _read(path, follow=is_file)
-    missing = [name for name in _REQUIRED if name not in manifest]
+    missing = [name for name in ("format", *_REQUIRED) if name not in manifest]
     if "format" in manifest and manifest["format"] != FORMAT:
         raise EngineError(f"'{path.name}' has format {manifest['format']}, and this version reads format {FORMAT}")
     if missing:
         raise EngineError(f"'{path.name}' is no manifest of an export: it lacks '{missing[0]}'")
-    for name, type_of_field in _TYPES.items():
+    for name, type_of_field in {**_REQUIRED, **_OPTIONAL}.items():
         if name in manifest and not fits(manifest[name], type_of_field):
             raise EngineError(f"'{path.name}' is damaged: the field '{name}' does not have its type")
     if any(len(pair) != 2 for pair in manifest["params"]):

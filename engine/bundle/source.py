@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import NamedTuple, TypedDict
+from typing import TypedDict
 
 import numpy as np
 
@@ -33,18 +33,6 @@ from engine.sweeps.sweep import check_same
 
 CLOSE = 1e-9
 """Up to which relative difference a figure of another platform counts as the same."""
-
-
-class ChosenRun(NamedTuple):
-    """One realisation of a study: its data, the study key, what is released beside the attributes, and the figures that
-    the study holds."""
-
-    data: Microdata
-    scenario: Scenario
-    replicate: int
-    key: bytes
-    include: tuple[str, ...]
-    stored: dict[str, float]
 
 
 @dataclass(frozen=True)
@@ -74,68 +62,6 @@ class RemadeRun:
         return fingerprint(self.remade.derived, self.raw.content_digest())
 
 
-def chosen_run(
-    study: Study,
-    raw: RawTable,
-    candidate: str | None,
-    include: Iterable[str],
-    key_file: str | Path | None,
-    allow_partial: bool,
-) -> ChosenRun:
-    """The realisation of the candidate named, else of the recorded choice; arguments are those of
-    :func:`engine.bundle.source.export_source`."""
-    include = check_include(include)
-    if candidate is None:
-        choice = decision_status(study).choice
-        if choice is None:
-            raise UsageError(
-                "nothing is recommended yet; name a candidate, or record a choice first",
-                Remedy.CANDIDATE_OR_CHOICE,
-            )
-        candidate = f"{choice.label}/{choice.replicate}"
-    key = read_key(key_path(study.path, key_file))
-    check_same(study, raw, key)
-    data = code(raw, study.plan)
-    for role in include:
-        if getattr(data, role) is None:
-            raise UsageError(f"the plan declares no {role}, so it cannot be included")
-    scenario, replicate = study.find(candidate)
-    runs = study.runs.of([scenario.index])
-    if replicate is None:
-        replicate = meant_run(study, scenario.index, runs=runs, allow_partial=allow_partial)
-    row = check_realisation(runs, scenario.index, replicate, scenario.label, allow_partial)
-    refuse_void(runs, row, scenario.label)
-    stored = {str(c): float(v) for c, v in zip(study.measures, runs.values[row], strict=True)}
-    return ChosenRun(data, scenario, replicate, key, include, stored)
-
-
-def secret_of(bundle: str | Path, data: Microdata) -> bytes:
-    """The secret of the row order of an analyst's bundle of the same data."""
-    manifest = read_intact(bundle)
-    if manifest.get("n_records") != data.n_records:
-        raise UsageError(
-            f"the bundle whose row order is to be used holds {manifest.get('n_records')} records, and the data hold "
-            f"{data.n_records}; it belongs to other data"
-        )
-    return bytes.fromhex(manifest["row_order_secret"])
-
-
-def check_figures(figures: dict[str, float], stored: dict[str, float]) -> None:
-    """Refuse (:class:`EngineError`) a release whose figures are not those that its study holds.
-
-    A figure of a measure that earlier versions computed otherwise may differ.
-    """
-    for name, value in stored.items():
-        figure = figures[name]
-        both_undefined = figure != figure and value != value
-        same = figure == value or both_undefined or abs(figure - value) <= CLOSE * max(1.0, abs(value))
-        if not same and not call(name).measure.revised:
-            raise EngineError(
-                f"the remade release has {name} {figure!r}, the study holds {value!r}; nothing was written. Was the "
-                "study made by another version?"
-            )
-
-
 @dataclass(frozen=True)
 class ExportSource(RemadeRun):
     """A realisation of a study, remade; ``rows`` is its order in the released files, ``key`` the study key and
@@ -163,41 +89,6 @@ class ExportSource(RemadeRun):
     def labels(self) -> dict[str, ColumnLabels]:
         """Labels of the released columns."""
         return labels_of(self.remade, self.columns, self.study.plan)
-
-
-class ExportOptions(TypedDict, total=False):
-    """The options of :func:`export_source` besides ``include``, which are explained there."""
-
-    key_file: str | Path | None
-    formats: Iterable[str]
-    allow_partial: bool
-    same_order_as: str | Path | None
-
-
-def export_source(
-    study: Study,
-    raw: RawTable,
-    candidate: str | None,
-    *,
-    key_file: str | Path | None = None,
-    include: Iterable[str] = (),
-    formats: Iterable[str] = ("csv", "parquet"),
-    allow_partial: bool = False,
-    same_order_as: str | Path | None = None,
-) -> ExportSource:
-    """Remake one realisation: of the candidate named, else the recorded choice.
-
-    The remade figures must equal the stored ones.  ``key_file`` is the study's key where it does not lie beside the
-    study, ``formats`` are those of the tables, ``allow_partial`` takes a failed run all the same, and ``same_order_as``
-    is an analyst's bundle of the same data whose row order and ids are used again.
-    """
-    run = chosen_run(study, raw, candidate, include, key_file, allow_partial)
-    formats, spec = check_formats(formats), run.scenario.spec
-    question = question_of(study.plan, run.data, study.measures)
-    remade = remake(run.data, question, spec, stream_of(run.key, spec, run.data, run.replicate))
-    check_figures(remade.figures, run.stored)
-    rows = Rows(new_secret() if same_order_as is None else secret_of(same_order_as, run.data), run.data.n_records)
-    return ExportSource(study, raw, run.data, run.scenario, run.replicate, remade, rows, run.key, run.include, formats)
 
 
 STREAMED_FORMATS = ("csv", "parquet")
@@ -247,31 +138,101 @@ def refuse_original_cells(source: StreamedSource) -> None:
         )
 
 
-def streamed_source(
+class ExportOptions(TypedDict, total=False):
+    """The options of :func:`source_of` besides ``include``, which are explained there."""
+
+    key_file: str | Path | None
+    formats: Iterable[str]
+    allow_partial: bool
+    same_order_as: str | Path | None
+
+
+def source_of(
     study: Study,
     raw: RawTable,
     candidate: str | None,
     *,
     key_file: str | Path | None = None,
     include: Iterable[str] = (),
-    formats: Iterable[str] = STREAMED_FORMATS,
+    formats: Iterable[str] = ("csv", "parquet"),
     allow_partial: bool = False,
     same_order_as: str | Path | None = None,
-) -> StreamedSource:
-    """Remake one realisation of data that are read by streaming, as :func:`engine.bundle.source.export_source`
-    does of data in memory."""
-    formats = check_formats(formats)
+) -> ExportSource | StreamedSource:
+    """Remake one realisation: of the candidate named, else the recorded choice.
+
+    The remade figures must equal the stored ones.  ``key_file`` is the study's key where it does not lie beside the
+    study, ``formats`` are those of the tables, ``allow_partial`` takes a failed run all the same, and ``same_order_as``
+    is an analyst's bundle of the same data whose row order and ids are used again.
+    """
+    include, formats = check_include(include), check_formats(formats)
+    if raw.streamed is not None:
+        _check_streamed_formats(formats)
+    if candidate is None:
+        choice = decision_status(study).choice
+        if choice is None:
+            raise UsageError(
+                "nothing is recommended yet; name a candidate, or record a choice first",
+                Remedy.CANDIDATE_OR_CHOICE,
+            )
+        candidate = f"{choice.label}/{choice.replicate}"
+    key = read_key(key_path(study.path, key_file))
+    check_same(study, raw, key)
+    data = code(raw, study.plan)
+    for role in include:
+        if getattr(data, role) is None:
+            raise UsageError(f"the plan declares no {role}, so it cannot be included")
+    scenario, replicate = study.find(candidate)
+    runs = study.runs.of([scenario.index])
+    if replicate is None:
+        replicate = meant_run(study, scenario.index, runs=runs, allow_partial=allow_partial)
+    row = check_realisation(runs, scenario.index, replicate, scenario.label, allow_partial)
+    refuse_void(runs, row, scenario.label)
+    spec, question = scenario.spec, question_of(study.plan, data, study.measures)
+    derived = stream_of(key, spec, data, replicate)
+    rows = Rows(new_secret() if same_order_as is None else secret_of(same_order_as, data), data.n_records)
+    source: ExportSource | StreamedSource
+    if raw.streamed is None:
+        made = remake(data, question, spec, derived)
+        source = ExportSource(study, raw, data, scenario, replicate, made, rows, key, include, formats)
+    else:
+        cells = remake_cells(data, question, spec, derived)
+        source = StreamedSource(study, raw, data, scenario, replicate, cells, rows, key, include, formats)
+    stored = {str(c): float(v) for c, v in zip(study.measures, runs.values[row], strict=True)}
+    check_figures(source.remade.figures, stored)
+    return source
+
+
+def _check_streamed_formats(formats: Iterable[str]) -> None:
     for name in formats:
         if name not in STREAMED_FORMATS:
             raise UsageError(
                 f"format == '{name}', must be one of {', '.join(STREAMED_FORMATS)} for data that are read by "
                 "streaming: it is written from all records in memory"
             )
-    run = chosen_run(study, raw, candidate, include, key_file, allow_partial)
-    spec, question = run.scenario.spec, question_of(study.plan, run.data, study.measures)
-    remade = remake_cells(run.data, question, spec, stream_of(run.key, spec, run.data, run.replicate))
-    check_figures(remade.figures, run.stored)
-    rows = Rows(new_secret() if same_order_as is None else secret_of(same_order_as, run.data), run.data.n_records)
-    return StreamedSource(
-        study, raw, run.data, run.scenario, run.replicate, remade, rows, run.key, run.include, formats
-    )
+
+
+def secret_of(bundle: str | Path, data: Microdata) -> bytes:
+    """The secret of the row order of an analyst's bundle of the same data."""
+    manifest = read_intact(bundle)
+    if manifest.get("n_records") != data.n_records:
+        raise UsageError(
+            f"the bundle whose row order is to be used holds {manifest.get('n_records')} records, and the data hold "
+            f"{data.n_records}; it belongs to other data"
+        )
+    return bytes.fromhex(manifest["row_order_secret"])
+
+
+def check_figures(figures: dict[str, float], stored: dict[str, float]) -> None:
+    """Refuse (:class:`EngineError`) a release whose figures are not those that its study holds.
+
+    A figure of a measure that earlier versions computed otherwise may differ.
+    """
+    for name, value in stored.items():
+        figure = figures[name]
+        both_undefined = figure != figure and value != value
+        same = figure == value or both_undefined or abs(figure - value) <= CLOSE * max(1.0, abs(value))
+        if not same and not call(name).measure.revised:
+            raise EngineError(
+                f"the remade release has {name} {figure!r}, the study holds {value!r}; nothing was written. Was the "
+                "study made by another version?"
+            )

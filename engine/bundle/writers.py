@@ -7,12 +7,13 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from engine.bundle.codebook import codebook, codebook_html, codebook_xml
-from engine.bundle.files import sha256, table_names, write_tables
+from engine.bundle.files import sha256, write_tables
 from engine.bundle.manifest import BUCKETS, INTERNAL, LOG, RELEASE, iso, made_with, write_manifest
 from engine.bundle.readers import Refused, Tier
 from engine.bundle.source import ExportSource, StreamedSource
@@ -35,7 +36,7 @@ from engine.report.unit_counts import unit_columns, units_changed, with_units
 from engine.report.write import write_analyst
 from engine.study.decision_log import START, entries
 from engine.study.study import Study
-from engine.sweeps.remake import carriers_of, released_columns
+from engine.sweeps.remake import carriers_of
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -94,55 +95,100 @@ SEPARATOR = "\x1f"
 """Between the parts of a household's number that stand in several columns."""
 FROM = "from:"
 """Before the name of a raw column: the record of the original whose value is shown."""
+FIRST, SECOND = "first", "second"
+"""Columns of the pair map of streamed records: the two original records of each pair, counted from 0 in file order."""
 
 
 def write_for_analyst(
-    source: ExportSource, folder: Path, attack: dict[str, Any], bundles: Mapping[str, str] | None = None
+    source: ExportSource | StreamedSource,
+    folder: Path,
+    attack: Mapping[str, Any],
+    bundles: Mapping[str, str] = MappingProxyType({}),
+    tell: Report | None = None,
 ) -> dict[str, str]:
     """Write the bundle into an empty folder and return the digests of the released files.
 
     ``attack`` is the result of the attack on the release.  ``bundles`` are the other readers' bundles of the same
-    export: the digest of each one's list of digests.
+    export: the digest of each one's list of digests.  Of streamed records the pair map has a row for each pair and none
+    for records that stayed, and change flags and the annex, which follow all records, are not made.  ``tell`` gets
+    messages on progress.
     """
-    internal = folder / INTERNAL
+    internal, study = folder / INTERNAL, source.study
     (folder / RELEASE).mkdir()
     internal.mkdir(mode=0o700)
-    digests, notes = write_tables(folder / RELEASE, source.tables, source.formats, source.labels)
-    source.notes.update(dict.fromkeys(notes))
-    unshuffled = _unshuffled(source, internal)
-    _write_map(source, internal)
-    write_analyst(source.study, source.remade, internal)
-    content = {**_manifest(source), "sha256": digests, "sha256_unshuffled": unshuffled, "notes": notes}
-    write_internal(source, internal, content, attack, bundles)
-    return digests
-
-
-def write_internal(
-    source: ExportSource | StreamedSource,
-    folder: Path,
-    content: dict[str, Any],
-    attack: dict[str, Any],
-    bundles: Mapping[str, str] | None,
-) -> None:
-    """Write what every internal folder holds of its study, and the manifest with this ``content`` and the digests of
-    all files in the folder; other arguments are those of :func:`write_for_analyst`."""
-    log = [entry.to_dict() for entry in entries(source.study)]
-    _write_candidates(source.study, folder)
-    _write_json(folder / LOG, log)
-    _write_json(folder / ATTACK, attack)
-    (folder / "plan.toml").write_text(plan_to_toml(source.study.plan), encoding="utf-8")
-    (folder / "REPLAY.txt").write_text(
+    if isinstance(source, StreamedSource):
+        content = _streamed_content(source, folder / RELEASE, internal, tell)
+    else:
+        content = _content(source, folder / RELEASE, internal)
+    log = [entry.to_dict() for entry in entries(study)]
+    _write_candidates(study, internal)
+    _write_json(internal / LOG, log)
+    _write_json(internal / ATTACK, attack)
+    (internal / "plan.toml").write_text(plan_to_toml(study.plan), encoding="utf-8")
+    (internal / "REPLAY.txt").write_text(
         _REPLAY.format(lock=made_with()["lock"]) + ("" if BUCKETS in content else _APPLY), encoding="utf-8"
     )
     # last, since the manifest and its seal cover all that lies beside them
     content = {
+        **_manifest(source),
         **content,
         "log": log[-1]["digest"] if log else START,
-        "internal": {path.name: sha256(path) for path in sorted(folder.iterdir())},
-        "bundles": dict(bundles or {}),
+        "internal": {path.name: sha256(path) for path in sorted(internal.iterdir())},
+        "bundles": dict(bundles),
     }
     secrets = {"derived_key": source.remade.derived.hex(), "row_order_secret": source.rows.secret.hex()}
-    write_manifest(folder, content, secrets)
+    write_manifest(internal, content, secrets)
+    digests: dict[str, str] = content["sha256"]
+    return digests
+
+
+def _content(source: ExportSource, release: Path, internal: Path) -> dict[str, Any]:
+    """Write release, pair map and annex of records in memory; the fields that the manifest gets of them."""
+    digests, notes = write_tables(release, source.tables, source.formats, source.labels)
+    source.notes.update(dict.fromkeys(notes))
+    _write_map(source, internal)
+    write_analyst(source.study, source.remade, internal)
+    tables = source.remade.tables
+    return {
+        **_households(source),
+        "records_without_partner": _n_without_partner(source),
+        "tables": len(tables),
+        "drawn_anew": [name for name in source.data.raw.columns if any(t.is_renumbered(name) for t in tables)],
+        "sha256": digests,
+        "notes": notes,
+    }
+
+
+def _streamed_content(
+    source: StreamedSource, release_folder: Path, internal: Path, tell: Report | None
+) -> dict[str, Any]:
+    """Write release and pair map of streamed records; the fields that the manifest gets of them.
+
+    Original ids in a column that stays with its record are refused (:class:`Refused`).
+    """
+    import pyarrow as pa
+
+    remade, plan = source.remade, source.study.plan
+    release = write_streamed(
+        release_folder, remade, plan, source.include, source.formats, source.rows.secret, tell=tell
+    )
+    if release.ids is not None:
+        column, what = release.ids
+        raise Refused(
+            f"the {Tier.ANALYST} bundle was refused: column '{column}' holds {what}; nothing was written. Drop the "
+            "column in the plan",
+            f"{Tier.ANALYST}: {what}",
+        )
+    pairs = zip((FIRST, SECOND), release.pairs.T, strict=True)
+    write_parquet(internal / "pairs.parquet", {name: pa.array(numbers, pa.int64()) for name, numbers in pairs})
+    return {
+        "records_without_partner": remade.n_without_partner,
+        "tables": 1,
+        "drawn_anew": [],
+        BUCKETS: release.n_buckets,
+        "sha256": release.digests,
+        "notes": [],
+    }
 
 
 _REPLAY = """This bundle is replayed with
@@ -161,19 +207,8 @@ and files of households, where the plan names a unit, by --unit HOUSEHOLD in pla
 """
 
 
-def _manifest(source: ExportSource) -> dict[str, Any]:
-    """The manifest without digests and secrets."""
-    remade = source.remade
-    return {
-        **manifest_fields(source, _n_without_partner(source)),
-        **_households(source),
-        "tables": len(remade.tables),
-        "drawn_anew": [name for name in source.data.raw.columns if any(t.is_renumbered(name) for t in remade.tables)],
-    }
-
-
-def manifest_fields(source: ExportSource | StreamedSource, n_without_partner: int | None) -> dict[str, Any]:
-    """The fields on its realisation that the manifest of every export has; so many records found no partner."""
+def _manifest(source: ExportSource | StreamedSource) -> dict[str, Any]:
+    """The fields on its realisation that the manifest of every export has."""
     spec, remade = source.scenario.spec, source.remade
     chosen = [
         d for d in source.study.choices.all() if (d.label, d.replicate) == (source.scenario.label, source.replicate)
@@ -187,7 +222,6 @@ def manifest_fields(source: ExportSource | StreamedSource, n_without_partner: in
         "rule": spec.rule,
         "status": RunStatus(remade.status).word,
         "records_changed": remade.n_changed,
-        "records_without_partner": n_without_partner,
         "n_records": source.data.n_records,
         "figures": {name: None if value != value else value for name, value in remade.figures.items()},
         "decision": {"rule": chosen[-1].rule, "why": chosen[-1].why, "at": iso(chosen[-1].at)} if chosen else None,
@@ -220,18 +254,6 @@ def _n_without_partner(source: ExportSource) -> int | None:
         return None
     n_pairs = pairs_wanted(spec.rate, n_records)[1]
     return 2 * n_pairs - int(np.count_nonzero(donors != np.arange(n_records)))
-
-
-def _unshuffled(source: ExportSource, folder: Path) -> dict[str, str]:
-    """SHA-256 of each released table as CSV, its rows still in the order of the original."""
-    order, digests = np.arange(source.data.n_records), {}
-    temporary = folder / "unshuffled.csv"
-    for d, name in enumerate(table_names(len(source.remade.tables))):
-        new_numbers = source.rows.new_numbers(source.data)
-        write_csv(temporary, released_columns(source.remade, d, order, source.include, new_numbers))
-        digests[name] = sha256(temporary)
-        temporary.unlink()
-    return digests
 
 
 def joint_texts(raw: RawTable, names: Sequence[str]) -> pa.Array:
@@ -315,54 +337,3 @@ def _write_candidates(study: Study, folder: Path) -> None:
 
 def _write_json(path: Path, content: Any) -> None:
     path.write_text(json.dumps(content, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
-
-
-FIRST, SECOND = "first", "second"
-"""Columns of the pair map: the two original records of each pair, counted from 0 in file order."""
-_UNATTACKED = "attacks need all records in memory, and these are read by streaming"
-
-
-def write_streamed_for_analyst(source: StreamedSource, folder: Path, tell: Report | None = None) -> dict[str, str]:
-    """Write the bundle into an empty folder and return the digests of the released files, as
-    :func:`engine.bundle.writers.write_for_analyst` does of data in memory.
-
-    The pair map has a row for each pair and none for records that stayed.  Change flags, the release in the order of
-    the original and the annex, which follow all records, are not made.  Original ids in a column that stays with its
-    record are refused (:class:`Refused`).  ``tell`` gets messages on progress.
-    """
-    import pyarrow as pa
-
-    internal = folder / INTERNAL
-    (folder / RELEASE).mkdir()
-    internal.mkdir(mode=0o700)
-    remade = source.remade
-    release = write_streamed(
-        folder / RELEASE,
-        remade,
-        source.study.plan,
-        source.include,
-        source.formats,
-        source.rows.secret,
-        tell=tell,
-    )
-    if release.ids is not None:
-        column, what = release.ids
-        raise Refused(
-            f"the {Tier.ANALYST} bundle was refused: column '{column}' holds {what}; nothing was written. Drop the "
-            "column in the plan",
-            f"{Tier.ANALYST}: {what}",
-        )
-    records: dict[str, np.ndarray] = dict(zip((FIRST, SECOND), release.pairs.T, strict=True))
-    write_parquet(
-        internal / "pairs.parquet", {name: pa.array(numbers, pa.int64()) for name, numbers in records.items()}
-    )
-    content = {
-        **manifest_fields(source, remade.n_without_partner),
-        "tables": 1,
-        "drawn_anew": [],
-        BUCKETS: release.n_buckets,
-        "sha256": release.digests,
-        "notes": [],
-    }
-    write_internal(source, internal, content, {"made": False, "why": _UNATTACKED}, None)
-    return release.digests

@@ -8,10 +8,11 @@ from pathlib import Path
 import pytest
 
 from engine.bundle import export
-from engine.bundle.source import ExportSource, export_source
+from engine.bundle.source import ExportSource
 from engine.data.microdata import RawTable
 from engine.report import documents
 from engine.study.study import Study
+from tests.engine.bundle.sources import export_source
 from tests.engine.household_survey import approved
 
 

@@ -27,10 +27,11 @@ from engine.bundle.attack import (
 )
 from engine.bundle.files import Rows
 from engine.bundle.readers import Refused
-from engine.bundle.source import ExportSource, export_source
+from engine.bundle.source import ExportSource
 from engine.measures.verdict import Verdict, verdict_words
 from engine.study.decision_log import entries
 from engine.study.study import Study
+from tests.engine.bundle.sources import export_source
 from tests.engine.household_survey import approve, label_of, plan, survey, swept
 
 SMALL_KEYS = {
@@ -181,7 +182,7 @@ def test_mechanisms_without_pairs_are_not_undone(tmp_path: Path) -> None:
     swept(raw, plan('\n[[mechanism]]\nname = "pram"\n'), tmp_path / "s.study")
     with Study.open(tmp_path / "s.study") as study:
         found = attack(export_source(study, raw, study.scenarios[0].label))
-    assert found["undoing"]["tried"] == 0 and found["matching"]["matched_to_one"] >= found["matching"]["rightly"]
+    assert found["undoing"]["tried"] == 0
 
 
 @pytest.mark.slow

@@ -21,7 +21,6 @@ from engine.bundle.apply import apply
 from engine.bundle.leaks import scan, search_of
 from engine.bundle.readers import TIERS, AttackSucceeded, Refused, Tier
 from engine.bundle.replay import replay
-from engine.bundle.source import export_source
 from engine.bundle.verify import verify
 from engine.cli.main import main
 from engine.common.errors import UsageError
@@ -30,6 +29,7 @@ from engine.data.microdata import RawTable
 from engine.plan import plan_from_toml
 from engine.study.study import Study
 from tests import intruder
+from tests.engine.bundle.sources import export_source
 from tests.engine.household_survey import approve, few_guesses, swept
 from tests.households import CENSUS_PLAN, census_files
 

@@ -12,7 +12,6 @@ import pytest
 from engine.bundle import export
 from engine.bundle.attack import attack
 from engine.bundle.readers import Refused
-from engine.bundle.source import export_source
 from engine.data.microdata import RawTable
 from engine.plan import plan_from_toml
 from engine.plan.coding import code
@@ -28,6 +27,7 @@ from engine.study.decision_log import entries
 from engine.study.study import Study
 from engine.sweeps.reader_attacks import released_recodes
 from engine.sweeps.remake import Remade
+from tests.engine.bundle.sources import export_source
 from tests.engine.household_survey import approve, few_guesses, label_of, swept
 from tests.engine.recoded import BLOCK, apart, survey
 

@@ -9,13 +9,14 @@ import numpy as np
 import pytest
 
 from engine.bundle.attack import _undo_swap, _use_published_tables
-from engine.bundle.source import ExportSource, export_source
+from engine.bundle.source import ExportSource
 from engine.data.io.readers import read_table
 from engine.measures import call, evaluate_records
 from engine.models.record_release import RecordRelease
 from engine.plan import plan_from_toml
 from engine.release.records import ReleasedTable
 from engine.study.study import Study
+from tests.engine.bundle.sources import export_source
 from tests.engine.household_survey import approve, few_guesses, swept
 from tests.households import CENSUS_PLAN, census_files
 

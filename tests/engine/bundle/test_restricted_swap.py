@@ -10,10 +10,10 @@ import pytest
 
 from engine.bundle import export, replay
 from engine.bundle.attack import _undo_swap, _use_published_tables
-from engine.bundle.source import export_source
 from engine.data.io.readers import read_table
 from engine.data.microdata import RawTable
 from engine.study.study import Study
+from tests.engine.bundle.sources import export_source
 from tests.engine.household_survey import approve, few_guesses, label_of, plan, survey, swept
 
 MORE = """

@@ -9,7 +9,6 @@ import pytest
 
 from engine.bundle import export
 from engine.bundle.readers import AttackSucceeded
-from engine.bundle.source import export_source
 from engine.data.io.readers import read_table
 from engine.data.microdata import RawTable
 from engine.plan import Plan, plan_from_toml
@@ -22,6 +21,7 @@ from engine.sweeps.evaluator import question_of
 from engine.sweeps.reader_attacks import Misfit, misfits
 from engine.sweeps.remake import Remade, remake, stream_of
 from engine.sweeps.sweep import sweep
+from tests.engine.bundle.sources import export_source
 from tests.engine.household_survey import approve
 from tests.small_tables import KEY
 
