@@ -32,9 +32,8 @@ if TYPE_CHECKING:
     from engine.mechanisms import register as register_mechanism
     from engine.plan import Plan
     from engine.scripting.candidate import Candidate
-    from engine.scripting.catalogue import list_measures, list_mechanisms
     from engine.scripting.data import list_samples, load
-    from engine.scripting.measuring import risk_utility
+    from engine.scripting.measuring import list_measures, list_mechanisms, risk_utility
     from engine.scripting.result import Sweep
     from engine.scripting.sweeping import open_study, sweep
 
@@ -44,8 +43,8 @@ _WHERE = {
     "risk_utility": "engine.scripting.measuring",
     "load": "engine.scripting.data",
     "list_samples": "engine.scripting.data",
-    "list_measures": "engine.scripting.catalogue",
-    "list_mechanisms": "engine.scripting.catalogue",
+    "list_measures": "engine.scripting.measuring",
+    "list_mechanisms": "engine.scripting.measuring",
     "register_measure": "engine.measures:register",
     "register_mechanism": "engine.mechanisms:register",
     "Sweep": "engine.scripting.result",

@@ -28,7 +28,7 @@ def test_a_function_shows_an_example(name: str) -> None:
 
 
 def test_every_argument_of_a_sweep_is_described() -> None:
-    from engine.scripting.options import SweepOptions
+    from engine.scripting.arguments import SweepOptions
 
     described = inspect.getdoc(engine.sweep) or ""
     named = [*inspect.signature(engine.sweep).parameters, *SweepOptions.__annotations__]

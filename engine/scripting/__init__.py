@@ -3,4 +3,4 @@
 ``import engine`` offers these names (docs/api.md).
 """
 
-__all__ = ["candidate", "catalogue", "data", "measuring", "result", "sweeping"]
+__all__ = ["candidate", "data", "measuring", "result", "sweeping"]

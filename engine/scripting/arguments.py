@@ -10,22 +10,61 @@ import inspect
 import operator
 import os
 import sys
-from collections.abc import Callable, Iterable, KeysView, Mapping, Sequence, Set
+from collections.abc import Callable, Iterable, Iterator, KeysView, Mapping, Sequence, Set
+from contextlib import contextmanager
 from decimal import Decimal
 from functools import wraps
 from math import isfinite
 from numbers import Real
 from pathlib import Path
-from typing import Any, ParamSpec, TypeVar
+from typing import Any, ParamSpec, TypedDict, TypeVar
 
 import numpy as np
 
-from engine.common.errors import UsageError, did_you_mean
+from engine.common.errors import EngineError, Remedy, UsageError, did_you_mean
 from engine.common.streams import KEY_BYTES
 from engine.common.wording import quoted
 from engine.plan import Plan
-from engine.scripting.remedies import naming_arguments
 from engine.sweeps.workers import check_workers
+
+REMEDIES = {
+    Remedy.ATTRIBUTES: "attributes=['a', 'b']",
+    Remedy.ATTRIBUTES_AND_CUTS: "attributes=['a', 'b'] and cut={{'a': [25, 55]}}",
+    Remedy.CLEAN_NAMES: "load(PATH, clean_names=True) gives a DataFrame with such names",
+    Remedy.CUT: "cut={{'{column}': [{edges}]}}",
+    Remedy.DROP: "drop=['{column}']",
+    Remedy.FIRST_PLAN: "without plan=, attributes=['a', 'b'] make one",
+    Remedy.EXTEND: "extend(data, ...)",
+    Remedy.FAILED_RUNS: "allow_partial=True",
+    Remedy.FEWER_SWAPS: "swap=['a', 'b'] or search=True",
+    Remedy.ID_COLUMN: "id='{column}', carry=['{column}'] or drop=['{column}']",
+    Remedy.KEYS: "keys=['a', 'b']",
+    Remedy.KEY_FILE: "key=PATH",
+    Remedy.MECHANISMS: "list_mechanisms()",
+    Remedy.NEW_STUDY: "sweep(data, study='{study}')",
+    Remedy.NUMERIC_COLUMN: "cut={{'{column}': [{edges}]}}, carry=['{column}'] or drop=['{column}']",
+    Remedy.ONE_WORKER: "workers=1, or put the call under if __name__ == '__main__': a worker runs the script again",
+    Remedy.REASON: "why='...'",
+    Remedy.REPLICATES: "extend(data, replicates=20)",
+    Remedy.RULE: "choose('ID'), choose(max_risk=A) or choose(slope=A)",
+    Remedy.SMALLER_SPACE: "search=True, fix=[...], change=[...], swap=[...] or swap_sizes=[...]",
+    Remedy.SPACE: "specs=[...], swap_sizes=[...] or all_specs=True",
+    Remedy.SWEEP: "sweep(data, study=PATH)",
+}
+"""What mends an error, where an argument or a method does."""
+
+
+@contextmanager
+def naming_arguments() -> Iterator[None]:
+    """Add to the sentence of an error the argument that mends it, where there is one."""
+    try:
+        yield
+    except EngineError as error:
+        if error.remedy not in REMEDIES:
+            raise
+        hint = REMEDIES[error.remedy].format(**error.values)
+        raise type(error)(f"{error} ({hint})") from None
+
 
 Check = Callable[[str, Any], Any]
 """Returns the value of an argument (by its name) as the function wants it; refuses another one (UsageError)."""
@@ -232,99 +271,103 @@ def _values(values: Any) -> Any:
     return values.item() if isinstance(values, np.generic) else values
 
 
-ARGUMENTS: dict[str, Check] = {
-    "allow_partial": switch,
-    "clean_names": switch,
-    "attributes": texts,
-    "by": text,
-    "candidate": text,
-    "candidates": texts,
-    "colour": text,
-    "data": records,
-    "drawn": text,
-    "include": texts,
-    "key": study_key,
-    "max_risk": number,
-    "measures": texts,
-    "name_or_path": path,
-    "objectives": texts,
-    "original": records,
-    "path": path,
-    "plan": plan_source,
-    "progress": switch,
-    "released": records,
-    "replicates": whole_number,
-    "risk": text,
-    "runs": switch,
-    "slope": number,
-    "study": path,
-    "utility": text,
-    "why": text,
-    "workers": workers,
+Mechanisms = Mapping[str, Any] | Sequence[str | tuple[str, Mapping[str, Any]]]
+"""Mechanisms by name with their parameters, or names alone; a list of (name, parameters) may name one twice."""
+
+
+class SweepOptions(TypedDict, total=False):
+    """Entries of the plan that :func:`engine.sweep` takes besides its named parameters."""
+
+    keys: Sequence[str]
+    swap: Sequence[str]
+    analyse: Sequence[str]
+    cut: Mapping[str, Sequence[float]]
+    carry: Sequence[str]
+    drop: Sequence[str]
+    weight: str
+    id: str
+    unit: str | Sequence[str]
+    swap_sizes: Sequence[int]
+    all_specs: bool
+    specs: Sequence[str]
+    search: bool
+    budget: int
+    adaptive: bool
+    screen: int
+    fix: Sequence[str]
+    change: Sequence[str]
+    rule: str
+    rates: Sequence[float | str]
+    replicates: int
+    measures: Sequence[str]
+    mechanisms: Mechanisms
+    risk: str
+    utility: str
+    max_risk: float | str
+    slope: float | str
+
+
+class View(TypedDict, total=False):
+    """The terms by which candidates are compared: the measure of ``risk`` and that of ``utility``, or any measures as
+    ``objectives``; ``allow_partial`` lets runs count that found too few partners."""
+
+    risk: str
+    utility: str
+    objectives: Sequence[str]
+    allow_partial: bool
+
+
+_OF_TYPE: dict[str, Check] = {
+    "Data": records,
+    "Iterable[str]": texts,
+    "Mapping[str, Sequence[float]]": cuts,
+    "Mechanisms": mechanisms,
+    "PlanSource": plan_source,
+    "Sequence[float | str]": rates,
+    "Sequence[int]": list_of,
+    "Sequence[str]": texts,
+    "bool": switch,
+    "bytes | str | Path": study_key,
+    "float": number,
+    "float | str": decimal,
+    "int": whole_number,
+    "str": text,
+    "str | Path": path,
+    "str | Sequence[str]": text_or_texts,
 }
-"""What the named parameters of public functions may be, and those of a view."""
-
-OPTIONS: dict[str, Check] = {
-    "adaptive": switch,
-    "all_specs": switch,
-    "analyse": texts,
-    "budget": whole_number,
-    "carry": texts,
-    "change": texts,
-    "cut": cuts,
-    "drop": texts,
-    "fix": texts,
-    "id": text,
-    "keys": texts,
-    "max_risk": decimal,
-    "measures": texts,
-    "mechanisms": mechanisms,
-    "rates": rates,
-    "replicates": whole_number,
-    "risk": text,
-    "rule": text,
-    "screen": whole_number,
-    "search": switch,
-    "slope": decimal,
-    "specs": texts,
-    "swap": texts,
-    "swap_sizes": list_of,
-    "utility": text,
-    "unit": text_or_texts,
-    "weight": text,
-}
-"""What the further arguments of :func:`engine.sweep` may be."""
+"""What an argument may be, by its annotation."""
 
 
-VIEW: dict[str, Check] = {name: ARGUMENTS[name] for name in ("risk", "utility", "objectives", "allow_partial")}
-"""How candidates are compared: what every method that does takes besides its own arguments."""
+def _checks_of(signature: inspect.Signature) -> dict[str, Check]:
+    """The check of every argument of a public function, those after ``**`` too."""
+    named: dict[str, Any] = {}
+    for name, parameter in signature.parameters.items():
+        if parameter.kind is parameter.VAR_KEYWORD:
+            further = SweepOptions if "SweepOptions" in parameter.annotation else View
+            named = {option: kind.__forward_arg__ for option, kind in further.__annotations__.items()} | named
+        elif name != "self":
+            named[name] = parameter.annotation.removesuffix(" | None")
+    return {name: workers if name == "workers" else _OF_TYPE[kind] for name, kind in named.items()}
 
 
-def public(further: Mapping[str, Check] | None = None) -> Callable[[Callable[P, T]], Callable[P, T]]:
-    """Return a decorator that checks the arguments of a public function by their names.
+def public(function: Callable[P, T]) -> Callable[P, T]:
+    """Check the arguments of a public function by their names and annotations.
 
-    It also adds to an error the argument that mends it.  ``further`` are those that the function takes as ``**``.  An
-    optional argument that is None counts as left out.
+    It also adds to an error the argument that mends it.  An optional argument that is None counts as left out.
     """
-    options = further or {}
+    call: Callable[..., T] = function
+    signature = inspect.signature(function)
+    checks = _checks_of(signature)
+    required = {name for name, parameter in signature.parameters.items() if parameter.default is parameter.empty}
 
-    def checking(function: Callable[P, T]) -> Callable[P, T]:
-        call: Callable[..., T] = function
-        signature = inspect.signature(function)
-        named = {name: p for name, p in signature.parameters.items() if name != "self" and p.kind is not p.VAR_KEYWORD}
-        checks = {**options, **{name: ARGUMENTS[name] for name in named}}
-        required = {name for name, parameter in named.items() if parameter.default is parameter.empty}
+    @wraps(function)
+    def checked(*args: P.args, **kwargs: P.kwargs) -> T:
+        with naming_arguments():
+            values = _by_name(function.__name__, signature, list(checks), args, kwargs)
+            values = {name: value for name, value in values.items() if value is not None or name in required}
+            return call(**{name: checks[name](name, v) if name in checks else v for name, v in values.items()})
 
-        @wraps(function)
-        def checked(*args: P.args, **kwargs: P.kwargs) -> T:
-            with naming_arguments():
-                values = _by_name(function.__name__, signature, list(checks), args, kwargs)
-                values = {name: value for name, value in values.items() if value is not None or name in required}
-                return call(**{name: checks[name](name, v) if name in checks else v for name, v in values.items()})
-
-        return checked
-
-    return checking
+    return checked
 
 
 def _by_name(

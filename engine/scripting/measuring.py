@@ -1,4 +1,4 @@
-"""Figures of a release that was made elsewhere."""
+"""Risk and utility of a release that was made elsewhere, and the lists of measures and mechanisms."""
 
 from __future__ import annotations
 
@@ -11,14 +11,15 @@ import numpy as np
 from engine.common.errors import EngineError, UsageError
 from engine.data.frames import check_frame, table_of_frame
 from engine.data.microdata import Microdata, RawTable
+from engine.measures import MEASURES
 from engine.measures.planned import planned_calls
+from engine.mechanisms import mechanism, names
 from engine.models import analyses
 from engine.models.record_release import RecordRelease
 from engine.plan.coding import code
 from engine.release.records import ReleasedTable
-from engine.scripting.arguments import OPTIONS, public
-from engine.scripting.data import Data, frame_of
-from engine.scripting.options import PlanSource, SweepOptions, described_plan, plan_of
+from engine.scripting.arguments import SweepOptions, public
+from engine.scripting.data import Data, PlanSource, described_plan, frame_of, plan_of
 from engine.sweeps.record_evaluator import figure
 from engine.sweeps.sweep import check_single_columns
 
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
-@public(OPTIONS)
+@public
 def risk_utility(
     original: Data,
     released: Data,
@@ -120,3 +121,46 @@ def _numbers(data: Microdata, released: RawTable) -> dict[str, np.ndarray]:
     altered = ReleasedTable(replace(data, raw=released))
     columns = ((name, altered.numeric(name)) for name in data.raw.names)
     return {name: values for name, values in columns if not np.isnan(values).all()}
+
+
+_MEASURE = ("name", "kind", "title", "symbol", "better", "range", "unit", "over", "needs", "cost", "meaning", "source")
+_MECHANISM = ("name", "title", "rate", "when", "source")
+
+
+def list_measures() -> pd.DataFrame:
+    """Return the measures, registered ones too, one row each by its name.
+
+    ``kind`` is "risk" or "utility"; ``better`` is "lower", "higher" or "zero" (nearer to zero); ``over`` says which
+    attributes it tabulates unless told otherwise (keys, analyse or all); ``needs`` is "counts" or "records";
+    ``parameters`` are written in brackets behind the name, such as ``small_cells[n_rule=5]``.
+
+    Example::
+
+        sf.list_measures().query("kind == 'risk'")
+    """
+    import pandas as pd
+
+    rows = [
+        (*(getattr(measure, field) for field in _MEASURE), "; ".join(f"{k}={v}" for k, v in measure.parameters.items()))
+        for measure in MEASURES.values()
+    ]
+    return pd.DataFrame(rows, columns=[*_MEASURE, "parameters"]).set_index("name")
+
+
+def list_mechanisms() -> pd.DataFrame:
+    """Return the mechanisms, registered ones too, one row each by its name.
+
+    ``rate`` says what its amount counts, ``when`` when to use it; ``parameters`` go into ``mechanisms`` of
+    :func:`sweep`, such as ``mechanisms={"rds": {"s": [2, 3]}}``, each with its default where it has one.
+
+    Example::
+
+        sf.list_mechanisms()["parameters"]
+    """
+    import pandas as pd
+
+    rows = []
+    for declared in map(mechanism, names()):
+        parameters = "; ".join(p.name if p.default is None else f"{p.name}={p.default}" for p in declared.parameters)
+        rows.append((*(str(getattr(declared, field)) for field in _MECHANISM), parameters))
+    return pd.DataFrame(rows, columns=[*_MECHANISM, "parameters"]).set_index("name")

@@ -2,42 +2,73 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Iterator, Sequence
 from html import escape
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NoReturn, Self, SupportsIndex, TypedDict, Unpack, overload
+from typing import TYPE_CHECKING, Any, NoReturn, Self, SupportsIndex, Unpack, overload
 
-from engine.common.errors import UsageError
+from engine.common.errors import SweepInterruptedWarning, UndefinedFigureWarning, UsageError
+from engine.common.output import Ticker, announce
 from engine.decision.choice import choose, finalists, pick
 from engine.decision.states import decision_status
 from engine.frontier.risk_utility_map import RiskUtilityMap
 from engine.plan import Plan, extended_plan
+from engine.release.results import NoteKind
 from engine.report.candidate_table import columns_of, realisation_rows, scenario_rows
 from engine.report.detected import attack_choice
 from engine.report.unit_counts import unit_columns, with_units
-from engine.scripting.arguments import OPTIONS, VIEW, public, whole_number
-from engine.scripting.candidate import Candidate
-from engine.scripting.data import Data, records_of
-from engine.scripting.options import SweepOptions, described_plan
-from engine.scripting.releases import key_of
-from engine.scripting.running import fill_study, warn_of_undefined
+from engine.scripting.arguments import SweepOptions, View, public, whole_number
+from engine.scripting.candidate import Candidate, key_of
+from engine.scripting.data import Data, described_plan, records_of
 from engine.study.map_reader import objective_indices, risk_utility_map
+from engine.study.runs import RunTable
 from engine.study.study import Study
-from engine.sweeps.sweep import add_measures, open_sweep, recheck
+from engine.sweeps.sweep import OpenSweep, add_measures, open_sweep, recheck
 
 if TYPE_CHECKING:
     import pandas as pd
     from plotly.graph_objects import Figure
 
 
-class View(TypedDict, total=False):
-    """The terms by which candidates are compared: the measure of ``risk`` and that of ``utility``, or any measures as
-    ``objectives``; ``allow_partial`` lets runs count that found too few partners."""
+def fill_study(opened: OpenSweep, workers: int, progress: bool) -> None:
+    """Draw and measure what a study does not hold yet, and warn of undefined figures; an interruption ends the work and
+    leaves what is done."""
+    try:
+        if progress:
+            ticker = Ticker()
+            opened.run(workers=workers, on_progress=ticker, on_time_left=ticker.time_left, announce=announce)
+        else:
+            opened.run(workers=workers)
+    except KeyboardInterrupt:
+        state = opened.study.progress
+        warnings.warn(
+            f"interrupted after {state.done:,} of {state.total:,} runs; what is done can be used, and resume goes on",
+            SweepInterruptedWarning,
+            stacklevel=4,
+        )
+    warn_of_undefined(opened.study, stacklevel=5)
 
-    risk: str
-    utility: str
-    objectives: Sequence[str]
-    allow_partial: bool
+
+def warn_of_undefined(study: Study, table: RunTable = "realisation", stacklevel: int = 4) -> None:
+    """Warn of each measure that has no figure for some runs, with the reason of the first."""
+    for k, call in enumerate(study.measures):
+        runs = study.runs.undefined(k, table)
+        if runs is None:
+            continue
+        n, (scenario, replicate) = runs
+        reasons = [
+            note.text
+            for note in study.notes.of(scenario)
+            if (note.replicate, note.kind, note.measure) == (replicate, NoteKind.FIGURE, k)
+        ]
+        reason = reasons[0].removeprefix(f"{call}: ") if reasons else call.measure.undefined
+        warnings.warn(
+            f"measure '{call}' is undefined in {n:,} of {study.runs.count(table):,} runs, first in "
+            f"{study.scenarios[scenario].label}/{replicate}: {reason}",
+            UndefinedFigureWarning,
+            stacklevel=stacklevel,
+        )
 
 
 class Sweep(Sequence[Candidate]):
@@ -153,7 +184,7 @@ class Sweep(Sequence[Candidate]):
 
     # -- tables and the map ------------------------------------------------------------------------------------------
 
-    @public(VIEW)
+    @public
     def frontier(self, **view: Unpack[View]) -> pd.DataFrame:
         """Return the candidates that no other one dominates, from least to most risk; :meth:`recall` says how many of
         the truly undominated ones chance hides.
@@ -179,7 +210,7 @@ class Sweep(Sequence[Candidate]):
         frame = self._candidates_frame(current, undominated=True)
         return frame.loc[[current.scenarios[k].label for k in current.frontier().tolist()]]
 
-    @public(VIEW)
+    @public
     def recall(self, **view: Unpack[View]) -> float:
         """Return the share of the true frontier that :meth:`frontier` is expected to hold, from 0 to 1.
 
@@ -193,7 +224,7 @@ class Sweep(Sequence[Candidate]):
         """
         return self._map(view).recall
 
-    @public(VIEW)
+    @public
     def to_frame(self, *, runs: bool = False, **view: Unpack[View]) -> pd.DataFrame:
         """Return all candidates, one row each, with the columns of :meth:`frontier`; with ``runs`` all runs.
 
@@ -209,7 +240,7 @@ class Sweep(Sequence[Candidate]):
         frame.insert(0, "candidate", [run.partition("/")[0] for run in frame.index])
         return frame
 
-    @public(VIEW)
+    @public
     def plot(
         self,
         *,
@@ -240,7 +271,7 @@ class Sweep(Sequence[Candidate]):
 
     # -- choice ------------------------------------------------------------------------------------------------------
 
-    @public(VIEW)
+    @public
     def choose(
         self,
         candidate: str | None = None,
@@ -271,7 +302,7 @@ class Sweep(Sequence[Candidate]):
 
     # -- more runs ---------------------------------------------------------------------------------------------------
 
-    @public()
+    @public
     def resume(self, data: Data, *, workers: int = 1, progress: bool = False) -> Self:
         """Do the runs of the plan that are missing, such as after an interruption; returns the sweep itself.
 
@@ -281,7 +312,7 @@ class Sweep(Sequence[Candidate]):
         fill_study(open_sweep(records_of(data)[0], None, self.study, key=key_of(self.study)), workers, progress)
         return self
 
-    @public(OPTIONS)
+    @public
     def extend(self, data: Data, *, workers: int = 1, progress: bool = False, **options: Unpack[SweepOptions]) -> Self:
         """Add rates, swaps, mechanisms or replicates to the plan and run them; returns the sweep itself.
 
@@ -297,7 +328,7 @@ class Sweep(Sequence[Candidate]):
         fill_study(open_sweep(raw, plan, self.study, key=key_of(self.study), extend=True), workers, progress)
         return self
 
-    @public()
+    @public
     def add_measures(self, data: Data, measures: Sequence[str], *, workers: int = 1) -> Self:
         """Measure every run under further measures, by drawing its release again; returns the sweep itself.
 
@@ -310,7 +341,7 @@ class Sweep(Sequence[Candidate]):
         warn_of_undefined(self.study)
         return self
 
-    @public(VIEW)
+    @public
     def recheck(
         self,
         data: Data,
@@ -345,7 +376,7 @@ class Sweep(Sequence[Candidate]):
 
     # -- keeping it --------------------------------------------------------------------------------------------------
 
-    @public()
+    @public
     def save(self, path: str | Path) -> None:
         """Write the study to a file, and its key beside it to ``PATH.key``, which its owner alone can read.
 

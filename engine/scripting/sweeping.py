@@ -9,18 +9,16 @@ from typing import Unpack
 
 from engine.common.errors import DisclosureWarning
 from engine.common.output import announce
-from engine.scripting.arguments import OPTIONS, public
-from engine.scripting.data import Data, records_of
-from engine.scripting.options import PlanSource, SweepOptions, described_plan, plan_of
-from engine.scripting.result import Sweep
-from engine.scripting.running import fill_study
+from engine.scripting.arguments import SweepOptions, public
+from engine.scripting.data import Data, PlanSource, described_plan, plan_of, records_of
+from engine.scripting.result import Sweep, fill_study
 from engine.study.keys import read_key
 from engine.study.study import Study
 from engine.sweeps.sweep import open_sweep
 from engine.sweeps.warnings import remark_text
 
 
-@public(OPTIONS)
+@public
 def sweep(
     data: Data,
     attributes: Iterable[str] | None = None,
@@ -107,7 +105,7 @@ def sweep(
     return Sweep(opened.study)
 
 
-@public()
+@public
 def open_study(path: str | Path, key: bytes | str | Path | None = None) -> Sweep:
     """Open a study file that a sweep made, here or on the command line.
 

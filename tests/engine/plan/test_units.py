@@ -33,7 +33,7 @@ from engine.plan.edit import add_attribute, set_unit, set_use
 from engine.plan.entries import AttributePlan
 from engine.plan.fixes import fixes
 from engine.plan.guess import first_plan
-from engine.scripting.options import described_plan
+from engine.scripting.data import described_plan
 
 PLAN = """
 [data]

@@ -18,7 +18,7 @@ import pytest
 import engine as sf
 from engine.measures import MEASURES
 from engine.plan.samples import load
-from engine.scripting.arguments import OPTIONS, VIEW
+from engine.scripting.arguments import SweepOptions, View
 from tests.engine.scripting.people import KEY, SPACE, people
 
 ODD: tuple[Any, ...] = (
@@ -88,7 +88,9 @@ def test_an_index_is_a_number_or_a_name(swaps: sf.Sweep):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ["data", "attributes", "plan", "key", "workers", "progress", *OPTIONS])
+@pytest.mark.parametrize(
+    "name", ["data", "attributes", "plan", "key", "workers", "progress", *SweepOptions.__annotations__]
+)
 def test_an_argument_of_a_sweep(name: str):
     given = {"data": people(), "attributes": ["age", "sex", "race"], "key": KEY, **SPACE, "replicates": 1}
     if name == "plan":
@@ -127,7 +129,7 @@ def test_an_argument_of_a_method(method: Any, tmp_path: Path):
         owner = made if method.__qualname__.startswith("Sweep") else made[0]
         names = [n for n, p in parameters.items() if p.kind is not p.VAR_KEYWORD and n != "self"]
         if len(names) + 1 < len(parameters):
-            names += OPTIONS if method.__name__ == "extend" else VIEW
+            names += (SweepOptions if method.__name__ == "extend" else View).__annotations__
         for name in names:
             if (method.__name__, name) != ("extend", "replicates"):  # which runs as many as it is told
                 only_own_errors(lambda v, name=name: method(owner, **{**required, name: v}), odd_values())  # type: ignore[misc]

@@ -15,7 +15,7 @@ import engine as sf
 from engine.cli.main import main
 from engine.measures import MEASURES, Measure
 from engine.plan import plan_to_toml
-from engine.scripting.remedies import ARGUMENTS
+from engine.scripting.arguments import REMEDIES
 from engine.study.decision_log import entries
 from engine.study.keys import key_path
 from tests import needs
@@ -261,7 +261,7 @@ def test_an_error_names_the_argument_that_mends_it(swaps):
 
 
 def test_no_sentence_names_an_option_of_the_command_line():
-    assert not [text for text in ARGUMENTS.values() if "--" in text or "frontier " in text]
+    assert not [text for text in REMEDIES.values() if "--" in text or "frontier " in text]
 
 
 def test_a_choice_with_a_reason_is_recorded(swaps):
