@@ -21,7 +21,7 @@ endif
 WITH_BYTECODE := env -u PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test unit lint architecture api hunt bench matrix reproductions tour offline lock clean
+.PHONY: help demo test unit lint architecture api goldens hunt bench matrix reproductions tour offline lock clean
 
 help:
 	@echo "make demo    open the dashboard on a sample"
@@ -29,6 +29,7 @@ help:
 	@echo "make unit    the quick tests only, with fewer random examples (under a minute on two cores)"
 	@echo "make lint    lint and type checks only"
 	@echo "make api     write docs/api.md from docstrings"
+	@echo "make goldens write the texts of tests/goldens anew, to be read as a diff (minutes)"
 	@echo "make architecture   write the tables and lists of docs/architecture.md from the code"
 	@echo "make hunt    thousands of bad inputs, kills and random interactions (an hour)"
 	@echo "make bench   speed ratios against naive twins"
@@ -78,6 +79,10 @@ architecture: $(TEST_READY)
 
 api: $(TEST_READY)
 	$(BIN)/python -m tests.api_page
+
+goldens: $(TEST_READY)
+	GOLDENS=write $(BIN)/python -m pytest -q -n 2 tests/engine/report/test_goldens.py tests/engine/decision/test_goldens.py \
+		tests/frontier_app/test_goldens.py
 
 hunt: $(TEST_READY)
 	$(BIN)/python -m tests.hunt $(HUNT_ARGS)

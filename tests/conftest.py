@@ -24,6 +24,8 @@ from tests import examples, forked_readers, skip_summary
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Playwright
 
+    from tests.goldens.studies import Studies
+
 examples.register()
 
 # The first is Chromium without a window, as all tests have it: it takes a fifth less time.
@@ -105,6 +107,14 @@ def own_main() -> Iterator[None]:
     before = sys.modules["__main__"]
     yield
     sys.modules["__main__"] = before
+
+
+@pytest.fixture(scope="session")
+def studies(tmp_path_factory: pytest.TempPathFactory) -> Studies:
+    """The studies of which texts are kept as goldens."""
+    from tests.goldens.studies import Studies
+
+    return Studies(tmp_path_factory.mktemp("goldens"))
 
 
 @pytest.fixture(scope="session")

@@ -1,6 +1,6 @@
 """Texts of documents, screens and commands as they are, a study a folder, reviewed as diffs.
 
-After a change of words: ``GOLDENS=write pytest tests/goldens``, then read the diff.
+After a change of words: ``make goldens``, then read the diff.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import html
 import io
 import os
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -19,17 +19,14 @@ from streamlit.testing.v1 import AppTest
 
 from engine.report import circulating
 from engine.report.annex import analyst_sections
-from engine.report.decision_pages import pages
 from engine.report.describe import remade
 from engine.report.documents import pptx
-from engine.report.findings import Findings
 from engine.report.no_release import no_release_memo
 from engine.report.plan_document import plan_document
 from engine.report.public_wording import public_wording
 from engine.study.map_reader import risk_utility_map
-from tests.engine.report.test_earlier_formats import old
 from tests.frontier_app.conftest import APP, launched, to_page
-from tests.goldens.studies import FILE, Shown, Studies
+from tests.goldens.studies import FILE, Shown
 
 GOLDENS = Path(__file__).parent
 _VOLATILE = (
@@ -142,19 +139,18 @@ def command(*words: str) -> Callable[[Shown], str]:
     return lambda shown: shown.run(*words)
 
 
-DOCUMENTS: dict[str, Callable[[Shown], str]] = {
+Text = Callable[[Shown], str]
+DOCUMENTS: dict[str, Text] = {
     "sheet": sheet,
     "evidence": evidence,
     "slides": slides,
-    "board_page": screen("board"),
-    "explore_page": screen("explore"),
-    "compare_page": screen("compare"),
-    "recommend_page": screen("recommend"),
     "public": public,
     "circulating_copy": copy,
     "analyst": analyst,
     "plan": plan,
     "no_release_memo": memo,
+}
+COMMANDS: dict[str, Text] = {
     "choose": said("choose"),
     "recheck": said("recheck"),
     "states": said("decide"),
@@ -163,24 +159,38 @@ DOCUMENTS: dict[str, Callable[[Shown], str]] = {
     "show_wide": command("show", FILE, "--wide", "--max-risk", "0.001"),
     "status": command("status", FILE),
 }
+SCREENS: dict[str, Text] = {f"{name}_page": screen(name) for name in ("board", "explore", "compare", "recommend")}
 """Texts of a study by the names of their files."""
-_DECIDED = ("sheet", "evidence", "slides", "board_page", "explore_page", "public", "analyst", "plan", "choose", "show")
+_CHOSEN = ("sheet", "evidence", "slides", "board_page", "explore_page", "public", "analyst", "plan", "choose", "show")
 STUDIES = {
     "swept": ("explore_page", "recommend_page", "board_page", "show", "show_wide", "status", "log"),
-    "random": (*_DECIDED, "compare_page", "recommend_page", "recheck", "log"),
+    "random": (*_CHOSEN, "compare_page", "recommend_page", "recheck", "log"),
     "approved": ("sheet", "board_page", "recommend_page", "states", "log"),
     "refused": ("sheet", "board_page", "recommend_page", "states", "log"),
     "withheld": ("no_release_memo", "board_page", "states", "log"),
-    "household": (*_DECIDED, "compare_page", "circulating_copy"),
-    "mixed": (*_DECIDED,),
+    "household": (*_CHOSEN, "compare_page", "circulating_copy"),
+    "mixed": _CHOSEN,
 }
-"""Which texts of each study are kept."""
+"""The texts that are kept of each study."""
+FORMAT_1 = ("census-tell", "fair-withhold")
+"""Board bundles of the first format of which the documents are kept."""
 _QUICK = ("random", "swept", "withheld")
 
 
-def is_quick(study: str, document: str) -> bool:
-    """Whether a text is checked while working too."""
-    return study in _QUICK and document != "slides" and not document.endswith("_page")
+def parameters(texts: Mapping[str, Text]) -> list[Any]:
+    """The arguments of a test of these texts, for each study that has them; all but a few are slow."""
+    return [
+        pytest.param(
+            study, name, text, id=f"{study}-{name}", marks=[] if _is_quick(study, name) else [pytest.mark.slow]
+        )
+        for name, text in texts.items()
+        for study, names in STUDIES.items()
+        if name in names
+    ]
+
+
+def _is_quick(study: str, name: str) -> bool:
+    return study in _QUICK and name != "slides" and name not in SCREENS
 
 
 def check(study: str, document: str, text: str) -> None:
@@ -194,27 +204,4 @@ def check(study: str, document: str, text: str) -> None:
         path.write_text(text, encoding="utf-8")
     golden = path.read_text(encoding="utf-8")
     changed = "\n".join(difflib.unified_diff(golden.split("\n"), text.split("\n"), lineterm="", n=0))
-    assert not changed, f"{study}/{document}.txt reads otherwise; if it should, run with GOLDENS=write\n{changed}"
-
-
-@pytest.mark.parametrize(
-    ("study", "document"),
-    [
-        pytest.param(study, document, marks=[] if is_quick(study, document) else [pytest.mark.slow])
-        for study, documents in STUDIES.items()
-        for document in documents
-    ],
-)
-def test_a_text_is_as_it_was(studies: Studies, study: str, document: str) -> None:
-    check(study, document, DOCUMENTS[document](studies[study]))
-
-
-@pytest.mark.parametrize("name", ["census-tell", "fair-withhold"])
-def test_a_bundle_of_an_earlier_version(name: str) -> None:
-    check("format_1", name, text_of(pages(Findings.from_json(old(name)))))
-
-
-def test_each_file_is_the_golden_of_a_text() -> None:
-    kept = {f"{study}/{document}.txt" for study, documents in STUDIES.items() for document in documents}
-    kept |= {"format_1/census-tell.txt", "format_1/fair-withhold.txt"}
-    assert {path.relative_to(GOLDENS).as_posix() for path in GOLDENS.rglob("*.txt")} == kept
+    assert not changed, f"{study}/{document}.txt reads otherwise; if it should, run `make goldens`\n{changed}"
