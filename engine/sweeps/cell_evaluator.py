@@ -213,10 +213,12 @@ _CELLS = 50_000  # touched cells measured together: enough to forget the calls, 
 
 
 class Measured(NamedTuple):
-    """Rows and notes of candidates, as an ``Outcome`` holds them."""
+    """Rows and notes of candidates, as an ``Outcome`` holds them; ``unclear`` are the rows of which the table is that
+    of the original, and the records may be."""
 
     rows: np.ndarray
     notes: list[Note]
+    unclear: Sequence[int] = ()
 
 
 class _GroupLayout(NamedTuple):
@@ -289,12 +291,12 @@ class CellRuns:
         self._on_records = [k for k, c in enumerate(calls) if c.measure.on_records]
         self._preparing: dict[str, Callable[[Structure], PreparedCells]] = {}
         self._layouts = Layouts(table.n_records)
-        leaves_beside = {*plan.data.carry, *plan.publish.include} - {"id"}
-        self._rows_are_cells = not leaves_beside and all(attribute.exact for attribute in table.domain.attributes)
+        self._rows_are_cells = rows_are_cells(plan, table)
         self._batch_runs: BatchRuns | None = None
 
     @cached_property
-    def _original_figures(self) -> np.ndarray:
+    def original_figures(self) -> np.ndarray:
+        """Every measure on the unaltered data."""
         return original_figures(self.calls, self.index.table, self.plan, self.original)
 
     def load(self) -> None:
@@ -431,10 +433,18 @@ class CellRuns:
         void = unmoved(batch) & (heads[:, 2] != RunStatus.FAILED)
         if self._rows_are_cells and void.any():
             heads[void, 2:] = RunStatus.NOOP, 0
-            figures[void] = self._original_figures
+            figures[void] = self.original_figures
+        unclear = () if self._rows_are_cells else np.flatnonzero(void & (heads[:, 2] == RunStatus.OK)).tolist()
         self.clear()
         self.index.trim()
-        return Measured(np.column_stack([heads.astype(float), figures]), notes)
+        return Measured(np.column_stack([heads.astype(float), figures]), notes, unclear)
+
+
+def rows_are_cells(plan: Plan, table: ContingencyTable) -> bool:
+    """Return whether the rows of a release are the cells of its table: whether no column leaves beside the attributes,
+    and none is finer than its levels."""
+    leaves_beside = {*plan.data.carry, *plan.publish.include} - {"id"}
+    return not leaves_beside and all(attribute.exact for attribute in table.domain.attributes)
 
 
 def unmoved(batch: ReleaseBatch | SummedBatch) -> np.ndarray:

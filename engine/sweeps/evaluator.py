@@ -17,7 +17,8 @@ import sys
 import time
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, fields, is_dataclass
+from dataclasses import dataclass, fields, is_dataclass, replace
+from itertools import accumulate
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -40,7 +41,7 @@ from engine.release.records import ReleasedTable
 from engine.release.results import Note, RunStatus
 from engine.release.spec import ReleaseSpec
 from engine.sweeps.candidates import setting_of
-from engine.sweeps.cell_evaluator import CellRuns, Measured, count_figures, original_figures
+from engine.sweeps.cell_evaluator import CellRuns, Measured, count_figures, original_figures, rows_are_cells
 from engine.sweeps.groups import Group, Task, group_of
 from engine.sweeps.record_evaluator import RecordRuns
 
@@ -160,18 +161,24 @@ class Effort(NamedTuple):
 
 class Outcome(NamedTuple):
     """Rows ``(scenario, replicate, status, changed, values...)``, notes on them, and what they took, where somebody
-    worked for it."""
+    worked for it.
+
+    ``unclear`` are rows (by place, with spec and derived key) whose released cells are those of the original; whether
+    the records are is for :meth:`Evaluator.settled` to say, where these are.
+    """
 
     rows: np.ndarray
     notes: list[Note]
     effort: Effort | None = None
+    unclear: tuple[tuple[int, ReleaseSpec, bytes], ...] = ()
 
 
 @dataclass(frozen=True)
 class Question:
     """Content of a worker's question: the cell table, the measures and the plan.
 
-    ``data`` are the records, present only when a measure or a mechanism needs them.
+    ``data`` are the records, present only where a measure or a mechanism needs them, or where a release may differ from
+    the original in columns that the table does not hold; in the latter case they stay in this process.
     """
 
     table: ContingencyTable
@@ -181,12 +188,18 @@ class Question:
 
     def __reduce__(self) -> tuple[Any, ...]:
         # by name: what measures compute with are functions made on the spot, which do not travel to another process
-        return _on_worker, (self.table, tuple(map(str, self.calls)), self.plan, self.data, self.registered)
+        data = self.data if self.over_records else None
+        return _on_worker, (self.table, tuple(map(str, self.calls)), self.plan, data, self.registered)
 
     @property
     def registered(self) -> tuple[Registered, ...]:
         """The measures and mechanisms that do not belong to the package."""
         return registered_parts(self.calls, self.plan)
+
+    @property
+    def over_records(self) -> bool:
+        """Return whether a measure or a mechanism works on records."""
+        return bool(self.on_records) or any(mechanism(one.name).batched is None for one in self.plan.mechanisms)
 
     @property
     def on_records(self) -> list[int]:
@@ -222,8 +235,6 @@ def question_of(plan: Plan, data: Microdata, calls: Sequence[MeasureCall] | None
     calls = planned_calls(plan) if calls is None else tuple(calls)
     if data.streamed is not None:
         check_countable(plan, data.raw.source, calls)
-    over_records = any(mechanism(declared.name).batched is None for declared in plan.mechanisms)
-    records = over_records or any(c.measure.on_records for c in calls)
     named = [str(c.values["analysis"]) for c in calls if "analysis" in c.values]
     if plan.analyses or named:
         from engine.models import analyses  # which takes as long to load as all that a plan without any needs
@@ -231,7 +242,9 @@ def question_of(plan: Plan, data: Microdata, calls: Sequence[MeasureCall] | None
         analyses.check(plan, data, named)
     else:
         numeric_columns(plan, data)
-    return Question(data.table, calls, plan, data if records else None)
+    question = Question(data.table, calls, plan, data)
+    seen_in_cells = data.streamed is not None or rows_are_cells(plan, data.table)
+    return replace(question, data=None) if seen_in_cells and not question.over_records else question
 
 
 def stream_keys(task: Task, question: Question, key: bytes) -> list[bytes]:
@@ -247,6 +260,19 @@ def stream_keys(task: Task, question: Question, key: bytes) -> list[bytes]:
         stream = made.batched.streams(key, group.structure, question.table)
         return [stream(replicate) for replicate in replicates]
     return [made.stream(key, spec, question.table, number) for number in replicates for spec in group.specs]
+
+
+def _candidates(
+    tasks: Sequence[Task], keys: Sequence[Sequence[bytes]]
+) -> dict[tuple[int, ...], tuple[ReleaseSpec, bytes]]:
+    """Spec and derived key of each candidate of tasks over cells, by scenario and replicate."""
+    return {
+        (scenario, replicate): (spec, derived)
+        for (group, replicates), own in zip(tasks, keys, strict=True)
+        if group.over_cells
+        for replicate, derived in zip(replicates, own, strict=True)
+        for scenario, spec in group.scenarios
+    }
 
 
 class Realisation(NamedTuple):
@@ -320,8 +346,20 @@ class Evaluator:
         mechanisms = {group.mechanism for group, _ in tasks}
         first = not mechanisms <= self._met
         self._met |= mechanisms
+        starts = accumulate((len(part.rows) for part in measured), initial=0)
+        unclear = [start + row for start, part in zip(starts, measured, strict=False) for row in part.unclear]
+        candidates = _candidates(tasks, keys) if unclear else {}
+        found = tuple((at, *candidates[tuple(rows[at, :2].astype(int).tolist())]) for at in unclear)
         passed, worked = time.monotonic() - began, time.thread_time() - busy
-        return Outcome(rows, notes, Effort(tasks[0][0].mechanism, passed, worked, first))
+        outcome = Outcome(rows, notes, Effort(tasks[0][0].mechanism, passed, worked, first), found)
+        return outcome if self._original is None else self.settled(outcome)
+
+    def settled(self, outcome: Outcome) -> Outcome:
+        """The outcome with its unclear rows marked where all released columns are those of the original."""
+        for at, spec, derived in outcome.unclear:
+            if self._is_original(spec, self._tables(spec, derived)):
+                outcome.rows[at, 2:] = RunStatus.NOOP, 0, *self._cell_runs.original_figures
+        return outcome._replace(unclear=())
 
     def remake(self, spec: ReleaseSpec, derived: bytes) -> Realisation:
         """Draw one realisation again from its derived key and measure it again, as a sweep does.
@@ -334,13 +372,22 @@ class Evaluator:
             drawn, row = self._over_records.remake(group, derived)
             return self._realisation(drawn.tables, row)
         row, counts = self._cell_runs.remake(group, derived)
-        made, data = mechanism(spec.mechanism), self._over_records.original.data
-        setting = setting_of(spec, self.question.plan, data)
-        tables = made.draw_replicate(made.fitted(setting), setting, derived).tables
+        tables = self._tables(spec, derived)
         check_counts(tables[0], counts)
-        if row[2] != RunStatus.FAILED and is_original(tables[0], self._over_records.original, setting.beside or ()):
-            row[2] = RunStatus.NOOP
+        if row[2] != RunStatus.FAILED and self._is_original(spec, tables):
+            row[2:] = RunStatus.NOOP, 0, *self._cell_runs.original_figures
         return self._realisation(tables, row)
+
+    def _tables(self, spec: ReleaseSpec, derived: bytes) -> list[ReleasedTable]:
+        """The tables over records of a candidate that a sweep draws over cells."""
+        made = mechanism(spec.mechanism)
+        setting = setting_of(spec, self.question.plan, self._over_records.original.data)
+        return made.draw_replicate(made.fitted(setting), setting, derived).tables
+
+    def _is_original(self, spec: ReleaseSpec, tables: Sequence[ReleasedTable]) -> bool:
+        original = self._over_records.original
+        beside = setting_of(spec, self.question.plan, original.data).beside or ()
+        return is_original(tables[0], original, beside)
 
     def _realisation(self, tables: list[ReleasedTable], row: np.ndarray) -> Realisation:
         names = map(str, self.question.calls)

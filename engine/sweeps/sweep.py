@@ -18,7 +18,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -87,6 +87,7 @@ from engine.sweeps.warnings import (
 from engine.sweeps.workers import (
     BATCH_SIZE,
     Executor,
+    SettlingExecutor,
     batch_size,
     check_workers,
     default_workers,
@@ -553,13 +554,13 @@ def open_executor(question: Question, key: bytes, candidates: int, **options: Un
     cluster = options.get("cluster")
     if cluster is None:
         workers = options.get("workers") or default_workers(candidates, question)
-        with open_local_executor(question, key, workers, candidates) as executor:
-            yield executor
-        return
-    from engine.sweeps.cluster import open_cluster
+        opened: AbstractContextManager[Executor] = open_local_executor(question, key, workers, candidates)
+    else:
+        from engine.sweeps.cluster import open_cluster
 
-    with open_cluster(question, key, cluster, options.get("announce")) as executor:
-        yield executor
+        opened = open_cluster(question, key, cluster, options.get("announce"))
+    with opened as executor:
+        yield executor if question.data is None else SettlingExecutor(executor, question)
 
 
 def recheck(

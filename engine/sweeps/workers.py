@@ -86,6 +86,26 @@ class SerialExecutor:
         return map(self._evaluator.run_all, batches)
 
 
+class SettlingExecutor:
+    """Settles, in this process, which has the records, what others leave open that have only the cells."""
+
+    def __init__(self, executor: Executor, question: Question) -> None:
+        self._executor, self._question = executor, question
+
+    @property
+    def workers(self) -> int:
+        """Number of batches run at the same time."""
+        return self._executor.workers
+
+    def run(self, batches: Iterable[TaskBatch]) -> Iterator[Outcome]:
+        """Return every outcome as it comes, settled."""
+        evaluator: Evaluator | None = None
+        for outcome in self._executor.run(batches):
+            if outcome.unclear and evaluator is None:
+                evaluator = Evaluator(self._question)
+            yield outcome if evaluator is None else evaluator.settled(outcome)
+
+
 class PoolExecutor:
     """Runs batches in the threads or the processes of a pool, by a function of theirs; they end with this process.
 
@@ -215,7 +235,7 @@ def threads_pay(candidates: int, question: Question, workers: int) -> bool:
     Threads start at once, but run beside each other only while they are in compiled code.  Where most of the work is
     not, or comes from outside of the package, there are none.
     """
-    if question.data is not None or question.registered:
+    if question.over_records or question.registered:
         return False
     if not {asked.measure.name for asked in question.calls} <= COMPILED_MEASURES:
         return False
@@ -224,7 +244,7 @@ def threads_pay(candidates: int, question: Question, workers: int) -> bool:
 
 
 def _steps(candidates: int, question: Question) -> int:
-    return candidates * (len(question.table) + 1000 if question.data is None else 100_000 * len(question.on_records))
+    return candidates * (100_000 * len(question.on_records) if question.over_records else len(question.table) + 1000)
 
 
 def _compiled() -> bool:
