@@ -91,11 +91,12 @@ class Mechanism:
     ``by_roles`` marks a mechanism whose candidates are the specs and rates of the plan's space, not a grid of
     parameters; ``batched`` draws many of its candidates at once.  ``partners_differ`` says that every record it touches
     has changed on all attributes that it exchanges, ``exchanges`` that it moves the values of all altered attributes as
-    one and makes none, ``redraws_levels`` that it draws the levels of each key for itself, where others move all keys
-    as one, ``redrawable`` that whoever guesses the key can draw its pairs again and undo it, ``refuses_pairs`` that it
-    makes no pair that an edit rule of the domain refuses, ``whole_units`` that it moves units (households) and never a
-    record alone.  ``remarks(prepared, setting, drawn)`` gives sentences about a candidate after one draw on trial,
-    before it is run.
+    one and makes none, ``agree_by`` names the parameter with the attributes on which partners agree, joined by + (after
+    a | further lists, any of which may do), ``redraws_levels`` that it draws the levels of each key for itself, where
+    others move all keys as one, ``redrawable`` that whoever guesses the key can draw its pairs again and undo it,
+    ``refuses_pairs`` that it makes no pair that an edit rule of the domain refuses, ``whole_units`` that it moves units
+    (households) and never a record alone.  ``remarks(prepared, setting, drawn)`` gives sentences about a candidate
+    after one draw on trial, before it is run.
     """
 
     name: str
@@ -119,6 +120,7 @@ class Mechanism:
     exchanges: bool = False
     redrawable: bool = False
     altered_by: str = ""
+    agree_by: str = ""
     refuses_pairs: bool = False
     whole_units: bool = False
     remarks: Callable[[Any, Setting, Drawn], Sequence[str]] | None = None
@@ -130,6 +132,8 @@ class Mechanism:
                 raise UsageError(f"mechanism '{self.name}': parameters holds {described(parameter)}, not a Parameter.")
         if unknown := {*self.fit} - {parameter.name for parameter in self.parameters}:
             raise UsageError(f"mechanism '{self.name}': fit names '{min(unknown)}', which is no parameter of it.")
+        if self.agree_by:
+            self.parameter(self.agree_by)
         counting = {parameter.name for parameter in self.parameters if parameter.counts}
         if unknown := {name for way in self.amounts for name in way} - counting:
             raise UsageError(f"mechanism '{self.name}': amounts names '{min(unknown)}', no parameter with counts.")

@@ -397,6 +397,7 @@ SURVEY_SWAP = Mechanism(
     check=check,
     changes=_places,
     altered_by="swap+linked",
+    agree_by="boundary",
     exchanges=True,
     refuses_pairs=True,
     redrawable=True,

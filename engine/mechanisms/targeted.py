@@ -394,6 +394,7 @@ TRS = Mechanism(
     fit=("hierarchy", "risk", "k", "similar", "levels"),
     changes=_places,
     altered_by="hierarchy",
+    agree_by="similar",
     exchanges=True,
     refuses_pairs=True,
     whole_units=True,

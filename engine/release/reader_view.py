@@ -26,21 +26,27 @@ def columns_beside(data: Microdata, include: Iterable[str]) -> tuple[str, ...]:
     return (*(name for name in data.carried if name not in data.single_uses), *filter(None, single))
 
 
-def exchange_is_void(data: Microdata, exchanged: Sequence[int], beside: Sequence[str], by_units: bool) -> bool:
+def exchange_is_void(
+    data: Microdata, exchanged: Sequence[int], beside: Sequence[str], by_units: bool, agree: Sequence[int] = ()
+) -> bool:
     """Return whether records that exchange these attributes can only change places: all else that leaves is the same
-    in every record (and units that exchange as wholes are of one size)."""
+    in any two that ``agree`` on some attributes, as partners do (and units that exchange as wholes are of one size)."""
     rest = [c for j, a in enumerate(data.domain.attributes) if j not in exchanged for c in a.columns]
     names = [name for name in (*rest, *beside) if name not in data.dropped and name != data.unit_column]
-    if any(_varies(data.raw.columns[name].codes) for name in names):
+    kind = occupied([data.codes[j] for j in agree], [data.domain.shape[j] for j in agree], data.n_records)[1]
+    if any(_varies(data.raw.columns[name].codes, kind) for name in names):
         return False
     units = data.units if data.unit is not None and (by_units or data.unit_column in beside) else None
     if units is None:
         return True
-    return not _varies(units.size) if by_units else len(units) in (1, data.n_records)
+    return not _varies(units.size, kind[units.first]) if by_units else len(units) in (1, data.n_records)
 
 
-def _varies(codes: np.ndarray) -> bool:
-    return bool((codes != codes[0]).any())
+def _varies(codes: np.ndarray, kind: np.ndarray) -> bool:
+    """Return whether codes differ between records of one kind."""
+    first = np.empty(int(kind.max()) + 1, codes.dtype)
+    first[kind] = codes
+    return bool((codes != first[kind]).any())
 
 
 def as_seen(table: ReleasedTable, original: ReleasedTable, beside: Sequence[str]) -> ReleasedTable:

@@ -205,14 +205,23 @@ def _check_leaves_something(made: Mechanism, setting: Setting, plan: Plan) -> No
     listing = [parameter for parameter in names_in(made.altered_by) if texts[parameter]]
     named = [name for parameter in listing for name in names_in(texts[parameter])]
     places = data.domain.indices(tuple(named)) if named else setting.keys
-    if exchange_is_void(data, places, columns_beside(data, plan.publish.include), made.whole_units):
-        raise UsageError(
-            f"mechanism '{made.name}' would exchange all that is released of a record "
-            f"({listed(data.domain.names[j] for j in places)}), so that every release is the original, its rows in "
-            f"another order. Name {' and '.join(listing) or 'keys'} that leave at least one released attribute out, or "
-            "carry a column that stays with its record",
-            None if named else Remedy.KEYS,
-        )
+    lists = [set(names_in(text)) for text in texts[made.agree_by].split("|")] if made.agree_by else [set[str]()]
+    agreed = tuple(name for name in data.domain.names if name in set.intersection(*lists))
+    beside = columns_beside(data, plan.publish.include)
+    if not exchange_is_void(data, places, beside, made.whole_units, data.domain.indices(agreed)):
+        return
+    exchanged, mend = listed(data.domain.names[j] for j in places), ["carry a column that stays with its record"]
+    what = f"would exchange all that is released of a record ({exchanged})"
+    if agreed:
+        what = f"would exchange {exchanged} between records that are alike in all else that is released"
+        mend.insert(0, f"Name fewer attributes in {made.agree_by} ({listed(agreed)} now)")
+    else:
+        mend.insert(0, f"Name {' and '.join(listing) or 'keys'} that leave at least one released attribute out")
+    raise UsageError(
+        f"mechanism '{made.name}' {what}, so that every release is the original, its rows in another order. "
+        + ", or ".join(mend),
+        None if named else Remedy.KEYS,
+    )
 
 
 def setting_of(spec: ReleaseSpec, plan: Plan, data: Microdata) -> Setting:

@@ -145,6 +145,16 @@ def test_structure_says_whether_an_exchange_can_change_anything(
     assert exchange_is_void(data, exchanged, beside, by_units=False) is void
 
 
+@pytest.mark.parametrize(("agree", "void"), [((), False), ((1,), False), ((1, 2), True), ((2,), True)])
+def test_partners_that_agree_on_all_that_stays_change_nothing(agree: tuple[int, ...], void: bool) -> None:
+    """Also where what they agree on decides the rest: the third attribute decides the second."""
+    data = microdata([(0, 1, 2), (1, 1, 2), (0, 0, 1), (1, 1, 0)], 0, range(4))
+    assert exchange_is_void(data, (0,), (), by_units=False, agree=agree) is void
+    assert exchange_is_void(data, (0,), (), by_units=True, agree=agree) is void
+    two_of_one = microdata([(0, 1, 2), (0, 1, 2), (1, 1, 2), (0, 0, 1)], 0, [0, 0, 1, 2])
+    assert not exchange_is_void(two_of_one, (0,), (), by_units=True, agree=(2,)), "households of two sizes"
+
+
 def test_households_of_several_sizes_change_the_counts_of_places() -> None:
     data = microdata([(0, 0, 0), (0, 0, 0), (1, 0, 0)], 0, [0, 0, 1])
     assert exchange_is_void(data, (0,), (), by_units=False)

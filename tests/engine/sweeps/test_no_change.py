@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.common.errors import EngineError
+from engine.common.errors import EngineError, UsageError
 from engine.data.microdata import Microdata, RawColumn, RawTable
 from engine.measures import MEASURES, MeasureCall, call
 from engine.mechanisms import MECHANISMS
@@ -35,7 +35,7 @@ from engine.sweeps.evaluator import Evaluator, Outcome, Question
 from engine.sweeps.groups import group_of
 from engine.sweeps.record_evaluator import figure
 from engine.sweeps.remake import Remade, released_columns, remake, stream_of
-from engine.sweeps.sweep import ready
+from engine.sweeps.sweep import plan_problems, ready
 from engine.sweeps.workers import SettlingExecutor
 from tests.examples import examples
 
@@ -326,6 +326,46 @@ def test_workers_without_records_leave_open_what_is_marked_where_these_are() -> 
         assert not settled.unclear
         statuses |= {int(wanted[at, 2]) for at, *_ in open_.unclear}
     assert statuses == {RunStatus.OK, RunStatus.NOOP}, "some cancel in the file, some do not"
+
+
+@pytest.mark.parametrize(
+    ("mechanism", "parameters", "void"),
+    [
+        ("survey_swap", {"swap": "a", "boundary": "b+c"}, True),
+        ("survey_swap", {"swap": "a", "linked": "c", "boundary": "b"}, True),
+        ("survey_swap", {"swap": "a+b+c"}, True),
+        ("survey_swap", {"swap": "a", "boundary": "b"}, False),
+        ("trs", {"hierarchy": "a", "similar": "b+c"}, True),
+        ("trs", {"hierarchy": "a", "similar": "b+c|c+b"}, True),
+        ("trs", {"hierarchy": "a", "similar": "b+c|b"}, False),
+        ("trs", {"hierarchy": "a", "similar": "b"}, False),
+    ],
+)
+@pytest.mark.parametrize("carried", [False, True])
+def test_partners_that_are_alike_in_all_else_are_refused_before_a_draw(
+    mechanism: str, parameters: dict[str, str], void: bool, carried: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Households of one person; a carried column stays with its record, so that something changes."""
+    rng = np.random.default_rng(1)
+    columns = {
+        name: RawColumn(name, pa.array([f"{name}{k}" for k in range(3)]), rng.integers(0, 3, 60).astype(np.int32))
+        for name in "abcx"
+    }
+    columns["u"] = RawColumn("u", pa.array(np.arange(60)), np.arange(60, dtype=np.int32))
+    raw = RawTable(columns, 60, "test")
+    data = DataPlan(tuple(map(AttributePlan, "abc")), unit="u", **{"carry" if carried else "drop": ("x",)})  # type: ignore[arg-type]
+    made = {"rate": ["0.3"], **{name: [text] for name, text in parameters.items()}}
+    plan = Plan(data, keys=("a", "b"), mechanisms=(MechanismPlan.of(mechanism, made),), measures=("small_cells",))
+    if void and not carried:
+        never = replace(mechanism_of(mechanism), draw=lambda *_: pytest.fail("drawn"))
+        monkeypatch.setitem(MECHANISMS._registered, mechanism, never)
+        (problem,) = plan_problems(plan, raw)
+        assert "so that every release is the original" in problem
+        assert all(named in problem for named in ("boundary" if "boundary" in parameters else "", mechanism))
+        with pytest.raises(UsageError, match="so that every release is the original"):
+            ready(raw, plan)
+    else:
+        assert "is the original" not in str(plan_problems(plan, raw))
 
 
 @dataclass

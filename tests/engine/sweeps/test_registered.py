@@ -56,7 +56,7 @@ def test_what_other_processes_cannot_import_is_refused_in_a_sentence(own, tmp_pa
 
 def test_unless_told_otherwise_such_a_measure_is_run_in_this_process(own, monkeypatch):
     class Asked:
-        table, data, on_records = range(10**9), None, ()
+        table, on_records, over_records = range(10**9), (), False
         registered = (own,)
 
     assert can_travel((own,))

@@ -6,6 +6,7 @@ import os
 import sys
 import time
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from threading import Event, current_thread, main_thread
 
@@ -15,6 +16,7 @@ import pytest
 from engine.common import compiled
 from engine.common.errors import EngineError
 from engine.measures import compiled_sums
+from engine.plan import MechanismPlan
 from engine.study.runs import ScenarioTable
 from engine.sweeps import cell_evaluator, evaluator, workers
 from engine.sweeps import runner as results_writer
@@ -160,13 +162,13 @@ def test_a_sweep_in_threads_stops_and_goes_on(
 
 
 def test_threads_are_taken_where_they_are_done_before_processes_have_started(monkeypatch: pytest.MonkeyPatch) -> None:
-    quick, other, over_records = SMALL.asked(*MEASURES), SMALL.asked("false_zeros"), SMALL.asked("small_cells")
+    quick, other = SMALL.asked(*MEASURES), SMALL.asked("false_zeros")
+    over_records = replace(quick, plan=replace(quick.plan, mechanisms=(MechanismPlan.of("rds", {"s": "3"}),)))
     some, many = 150_000, 20_000_000
     assert threads_pay(some, quick, 2) and threads_pay(some, quick, 4)
     assert not threads_pay(many, quick, 2), "most of the time one of two threads waits for some Python"
     assert threads_pay(500_000, quick, 2) and not threads_pay(500_000, quick, 8), "only some threads work at once"
     assert not threads_pay(some, other, 2)
-    object.__setattr__(over_records, "data", object())
     assert not threads_pay(some, over_records, 2)
     monkeypatch.setattr(os, "cpu_count", lambda: 8)
     assert [default_workers(n, quick) for n in (1000, some, many)] == [1, 2, 8]
