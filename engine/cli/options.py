@@ -8,7 +8,7 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from math import isfinite
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from engine.common.errors import EngineError, Remedy, UsageError, did_you_mean
 from engine.common.output import Ticker, announce
@@ -275,6 +275,87 @@ class _MechanismParameter(argparse.Action):
         mechanisms[-1][1][key.strip()] = [part.strip() for part in text.split(",")]
 
 
+_NAMES = {"type": names, "metavar": "A,B"}
+_COLUMN = {"metavar": "COLUMN"}
+_SWITCH = {"action": "store_true", "default": None}
+_NUMBER = {"type": whole_number, "metavar": "N"}
+_MECHANISM = {"dest": "mechanisms", "action": _MechanismName, "metavar": "NAME"}
+_PARAMETER = {"dest": "mechanisms", "action": _MechanismParameter, "metavar": "K=V,V"}
+_PLAN_OPTIONS: tuple[tuple[str, dict[str, Any], str], ...] = (
+    ("plan", {"metavar": "FILE"}, "a plan.toml; `frontier plan init DATA` writes a first one"),
+    ("attributes", _NAMES, "attributes for all three lists: keys, swap, analyse"),
+    ("keys", _NAMES, "attributes that an intruder knows (risk)"),
+    ("swap", _NAMES, "attributes that may be swapped"),
+    ("analyse", _NAMES, "attributes that users tabulate (utility)"),
+    (
+        "cut",
+        {"type": cut, "action": "append", "metavar": "COL=EDGES"},
+        "cut a numeric column at edges, such as Age=25,55 (repeatable)",
+    ),
+    ("carry", _NAMES, "columns that stay with their record"),
+    ("drop", _NAMES, "columns that never leave"),
+    ("weight", _COLUMN, "the weight; stays with its record, released only where it is included"),
+    ("id", _COLUMN, "the id; released only as a new id, where it is included"),
+    (
+        "unit",
+        _NAMES,
+        "the column that numbers households, or the columns that do so together; released likewise",
+    ),
+    (
+        "places",
+        _NAMES,
+        "exchange whole households between these places, coarse to fine, in place of the random swap, and measure at "
+        "each level",
+    ),
+    ("rates", {"type": names, "metavar": "R,R"}, "swap rates as shares of records, such as 0.01,0.02,0.10"),
+    (
+        "swap-sizes",
+        {"type": names, "metavar": "K,K"},
+        "try every choice of that many swapped attributes, such as 1,2",
+    ),
+    ("all-specs", _SWITCH, "try every role S, F, C, U of every attribute"),
+    (
+        "search",
+        _SWITCH,
+        "look for the frontier of all roles of all attributes, without trying every one (implies --adaptive)",
+    ),
+    ("budget", _NUMBER, "the most scenarios of the random swap that --search looks at"),
+    (
+        "adaptive",
+        _SWITCH,
+        "run few replicates of scenarios that others clearly dominate and all of the rest, under a bound on risk up to "
+        "five times as many until the choice is settled; then fresh ones of the frontier",
+    ),
+    ("screen", _NUMBER, "replicates that every scenario gets (--adaptive)"),
+    (
+        "spec",
+        {"action": "append", "metavar": "SPEC", "dest": "specs"},
+        'one spec in text form, such as "Age:S Race:F" (repeatable)',
+    ),
+    ("fix", _NAMES, "attributes on which partners must be equal (F) in every spec"),
+    ("change", _NAMES, "attributes on which partners must differ (C) in every spec"),
+    (
+        "mechanism",
+        _MECHANISM,
+        "a mechanism in place of the plan's (repeatable); `frontier mechanisms` lists them",
+    ),
+    ("param", _PARAMETER, "values of a parameter of the mechanism before it (repeatable)"),
+    ("rule", {"choices": ("strict", "loose")}, "what counts as a true swap"),
+    (
+        "measures",
+        {"type": measures, "metavar": "NAMES"},
+        "measures such as small_cells[n_rule=5],hellinger; `frontier measures` lists them",
+    ),
+    (
+        "max-risk",
+        {"metavar": "A"},
+        "the bound on risk under which a release will be chosen after the sweep",
+    ),
+)
+"""Options that make or edit a plan: name, form, help.  Each but those of a first plan is an entry of
+:class:`engine.plan.edit.PlanChanges`."""
+
+
 def add_plan_options(parser: argparse.ArgumentParser) -> None:
     """Options that make or edit a plan."""
     group = parser.add_argument_group(
@@ -282,115 +363,8 @@ def add_plan_options(parser: argparse.ArgumentParser) -> None:
         "With --plan these options edit the plan in FILE, without it they describe a plan; a sample has its own plan."
         " In a list a name that holds a comma stands in double quotes: --keys '\"a,b\",c'.",
     )
-    group.add_argument("--plan", metavar="FILE", help="a plan.toml; `frontier plan init DATA` writes a first one")
-    _add_columns(group)
-    _add_space(group)
-    _add_mechanisms_and_measures(group)
-    group.add_argument(
-        "--max-risk", metavar="A", help="the bound on risk under which a release will be chosen after the sweep"
-    )
-
-
-def _add_columns(group: argparse._ArgumentGroup) -> None:
-    """Options on columns: attributes with their three lists, and what stays with its record."""
-    group.add_argument(
-        "--attributes", type=names, metavar="A,B", help="attributes for all three lists: keys, swap, analyse"
-    )
-    group.add_argument("--keys", type=names, metavar="A,B", help="attributes that an intruder knows (risk)")
-    group.add_argument("--swap", type=names, metavar="A,B", help="attributes that may be swapped")
-    group.add_argument("--analyse", type=names, metavar="A,B", help="attributes that users tabulate (utility)")
-    group.add_argument(
-        "--cut",
-        type=cut,
-        action="append",
-        metavar="COL=EDGES",
-        help="cut a numeric column at edges, such as Age=25,55 (repeatable)",
-    )
-    group.add_argument("--carry", type=names, metavar="A,B", help="columns that stay with their record")
-    group.add_argument("--drop", type=names, metavar="A,B", help="columns that never leave")
-    group.add_argument(
-        "--weight", metavar="COLUMN", help="the weight; stays with its record, released only where it is included"
-    )
-    group.add_argument("--id", metavar="COLUMN", help="the id; released only as a new id, where it is included")
-    group.add_argument(
-        "--unit",
-        type=names,
-        metavar="A,B",
-        help="the column that numbers households, or the columns that do so together; released likewise",
-    )
-    group.add_argument(
-        "--places",
-        type=names,
-        metavar="A,B",
-        help="exchange whole households between these places, coarse to fine, in place of the random swap, and measure "
-        "at each level",
-    )
-
-
-def _add_space(group: argparse._ArgumentGroup) -> None:
-    """Options on the space of specs, rates and replicates."""
-    group.add_argument(
-        "--rates", type=names, metavar="R,R", help="swap rates as shares of records, such as 0.01,0.02,0.10"
-    )
-    group.add_argument(
-        "--swap-sizes", type=names, metavar="K,K", help="try every choice of that many swapped attributes, such as 1,2"
-    )
-    group.add_argument(
-        "--all-specs", action="store_true", default=None, help="try every role S, F, C, U of every attribute"
-    )
-    group.add_argument(
-        "--search",
-        action="store_true",
-        default=None,
-        help="look for the frontier of all roles of all attributes, without trying every one (implies --adaptive)",
-    )
-    group.add_argument(
-        "--budget", type=whole_number, metavar="N", help="the most scenarios of the random swap that --search looks at"
-    )
-    group.add_argument(
-        "--adaptive",
-        action="store_true",
-        default=None,
-        help="run few replicates of scenarios that others clearly dominate and all of the rest, under a bound on risk "
-        "up to five times as many until the choice is settled; then fresh ones of the frontier",
-    )
-    group.add_argument(
-        "--screen", type=whole_number, metavar="N", help="replicates that every scenario gets (--adaptive)"
-    )
-    group.add_argument(
-        "--spec", action="append", metavar="SPEC", help='one spec in text form, such as "Age:S Race:F" (repeatable)'
-    )
-    group.add_argument(
-        "--fix", type=names, metavar="A,B", help="attributes on which partners must be equal (F) in every spec"
-    )
-    group.add_argument(
-        "--change", type=names, metavar="A,B", help="attributes on which partners must differ (C) in every spec"
-    )
-
-
-def _add_mechanisms_and_measures(group: argparse._ArgumentGroup) -> None:
-    """Options on how to draw and what to measure."""
-    group.add_argument(
-        "--mechanism",
-        dest="mechanisms",
-        action=_MechanismName,
-        metavar="NAME",
-        help="a mechanism in place of the plan's (repeatable); `frontier mechanisms` lists them",
-    )
-    group.add_argument(
-        "--param",
-        dest="mechanisms",
-        action=_MechanismParameter,
-        metavar="K=V,V",
-        help="values of a parameter of the mechanism before it (repeatable)",
-    )
-    group.add_argument("--rule", choices=("strict", "loose"), help="what counts as a true swap")
-    group.add_argument(
-        "--measures",
-        type=measures,
-        metavar="NAMES",
-        help="measures such as small_cells[n_rule=5],hellinger; `frontier measures` lists them",
-    )
+    for name, form, meaning in _PLAN_OPTIONS:
+        group.add_argument(f"--{name}", help=meaning, **form)
 
 
 def plan_of(
@@ -405,6 +379,7 @@ def plan_of(
     from engine.mechanisms import mechanism
     from engine.plan import MechanismPlan, edit_plan, read_plan
     from engine.plan.coding import check_seen
+    from engine.plan.edit import PlanChanges
 
     first_plan_options = {name: getattr(args, name) for name in FIRST_PLAN}
     if args.plan:
@@ -426,32 +401,11 @@ def plan_of(
         )
     if study_plan is None:
         base = with_named_columns(base, raw, args.attributes, args.keys, args.swap, args.analyse)
-    replicates = getattr(args, "replicates", None)
-    mechanisms = None
+    changes: dict[str, Any] = {name: getattr(args, name, None) for name in PlanChanges.__annotations__}
+    changes["swap_sizes"] = _swap_sizes(args.swap_sizes)
     if args.mechanisms is not None:
-        mechanisms = [MechanismPlan.of(name, grid) for name, grid in args.mechanisms]
-    plan = edit_plan(
-        base,
-        attributes=args.attributes,
-        keys=args.keys,
-        swap=args.swap,
-        analyse=args.analyse,
-        rates=args.rates,
-        swap_sizes=_swap_sizes(args.swap_sizes),
-        all_specs=args.all_specs,
-        specs=args.spec,
-        search=args.search,
-        budget=args.budget,
-        adaptive=args.adaptive,
-        screen=args.screen,
-        fix=args.fix,
-        change=args.change,
-        rule=args.rule,
-        measures=args.measures,
-        mechanisms=mechanisms,
-        replicates=replicates,
-        max_risk=args.max_risk,
-    )
+        changes["mechanisms"] = [MechanismPlan.of(name, grid) for name, grid in args.mechanisms]
+    plan = edit_plan(base, **changes)
     check_decision(plan, planned_calls(plan))
     for declared in plan.mechanisms:
         mechanism(declared.name).check_grid(declared.grid)
