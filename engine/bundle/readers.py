@@ -31,17 +31,15 @@ TIERS: tuple[Tier, ...] = (Tier.ANALYST, Tier.BOARD, Tier.CIRCULATING, Tier.PUBL
 ALL = "all"
 SUMS = "SHA256SUMS"
 """The list of digests in every bundle."""
-_FORMER = {"chair": Tier.BOARD, "member": Tier.BOARD, "members": Tier.BOARD}  # names in old scripts
 
 
 def tiers_of(text: str) -> tuple[Tier, ...]:
     """The tiers that an export is asked for: the one named, or all."""
     if text == ALL:
         return TIERS
-    try:
-        return (_FORMER.get(text) or Tier(text),)
-    except ValueError:
-        raise UsageError(f"tier == '{text}', must be one of {', '.join(TIERS)} or {ALL}") from None
+    if text not in TIERS:
+        raise UsageError(f"tier == '{text}', must be one of {', '.join(TIERS)} or {ALL}")
+    return (Tier(text),)
 
 
 Attack = Literal["keys", "undoing", "order", "identifiers", "recodes", "misfits"]

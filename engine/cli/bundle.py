@@ -19,7 +19,6 @@ if TYPE_CHECKING:
 
 _FORMATS_HELP = "csv, parquet, sav and dta, separated by commas (default csv,parquet)"
 _INCLUDE = ("weight", "id", "unit")  # as engine.plan.entries names them, which help does not wait for
-_FORMER = ("chair", "member", "members")  # the board in old scripts
 _MOST_PROBLEMS = 20  # of one check that are listed
 
 
@@ -38,8 +37,7 @@ def add_commands(commands: Commands) -> None:
         "--for",
         "--tier",
         dest="tier",
-        metavar="{analyst,board,circulating,public,all}",
-        choices=("analyst", "board", "circulating", "public", "all", *_FORMER),
+        choices=("analyst", "board", "circulating", "public", "all"),
         default="analyst",
         help="who reads the bundle (default analyst); all writes one folder for each reader; public needs an approval",
     )

@@ -68,7 +68,6 @@ def add_commands(commands: Commands) -> None:
     document.add_argument("--data", metavar="DATA", help="adds counts of these data: " + DATA_HELP)
     add_names_option(document)
     document.add_argument("--out", required=True, metavar="FILE", help="a new file that ends in .docx or .html")
-    document.add_argument("--rates", action="store_true", help=argparse.SUPPRESS)  # old scripts; it always has them
 
 
 def run_plan_init(args: argparse.Namespace) -> None:

@@ -339,8 +339,8 @@ def test_a_link_is_a_stranger_whatever_its_name(tmp_path: Path) -> None:
 
 def test_tiers_by_name() -> None:
     assert tiers_of("all") == TIERS and tiers_of("public") == (Tier.PUBLIC,)
-    for name in ("board", "chair", "member", "members"):  # the last three in old scripts
-        assert tiers_of(name) == (Tier.BOARD,)
+    with pytest.raises(UsageError, match="must be one of analyst, board"):
+        tiers_of("chair")  # a folder of earlier exports
 
 
 @pytest.mark.usefixtures("without_pdf")

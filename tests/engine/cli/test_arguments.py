@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from engine.bundle.readers import ALL, Tier
+from engine.bundle.readers import ALL, TIERS
 from engine.cli.main import build_parser, main
 from engine.cli.options import names
 from engine.common.errors import UsageError
@@ -81,7 +81,7 @@ def test_a_home_that_is_nobodys_is_a_name() -> None:
     assert expanded("~/x") == Path.home() / "x"
 
 
-@pytest.mark.parametrize("tier", [*Tier, ALL])
+@pytest.mark.parametrize("tier", [*TIERS, ALL])
 def test_every_tier_can_be_exported(tier: str) -> None:
     arguments = ["export", "s.study", "--data", "czech", "--out", "out", "--tier", tier]
     assert build_parser().parse_args(arguments).tier == tier

@@ -65,7 +65,7 @@ def test_a_plan_becomes_a_document(plan: Path, tmp_path: Path, capsys: pytest.Ca
     assert "wrote" in capsys.readouterr().out
     text = text_of(out.read_text(encoding="utf-8"))
     assert "1,841" in text and "1 %, 2 % and 10 %" in text
-    assert main([*document, str(tmp_path / "old.html"), "--rates"]) == 0, "an option of old scripts"
+    assert main([*document, str(tmp_path / "bare.html")]) == 0
     assert "name the data with --data" in capsys.readouterr().out
     assert main([*document, str(tmp_path / "dap.docx")]) == 0
     assert (tmp_path / "dap.docx").read_bytes().startswith(b"PK")
