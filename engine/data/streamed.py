@@ -2,19 +2,58 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 
-from engine.common.errors import EngineError
+from engine.common.errors import EngineError, NoRecords
 from engine.data.labels import NO_LABELS, ColumnLabels
 
 if TYPE_CHECKING:
+    import pyarrow as pa
+
     from engine.data.io.stream import RecordStream
     from engine.data.microdata import RawColumn, RawTable
     from engine.data.table import ContingencyTable
+
+
+MOST_COUNTED = 1 << 20
+"""Distinct values of a column that no attribute needs, beyond which further ones are counted only if they tell."""
+
+
+@dataclass(frozen=True)
+class CountedValues:
+    """Distinct values of a column over all records, with the number of records of each and its first record."""
+
+    values: pa.Array
+    counts: np.ndarray
+    first: np.ndarray
+
+
+def _count_values(stream: RecordStream, name: str, tells: Callable[[pa.Array], np.ndarray]) -> CountedValues:
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    known, n_records = None, 0
+    for batch in stream.batches([], [name]):
+        coded = batch.plain[name].dictionary_encode()
+        codes = coded.indices.fill_null(len(coded.dictionary)).to_numpy(zero_copy_only=False)
+        first = np.zeros(len(coded.dictionary) + 1, np.int64)
+        first[codes[::-1]] = n_records + np.arange(len(codes))[::-1]  # of repeated places the last one is kept
+        counts = np.bincount(codes, minlength=len(first))
+        new = pa.table({"value": coded.dictionary, "n": counts[:-1], "first": first[:-1]})
+        if known is not None:
+            if len(known) >= MOST_COUNTED:
+                old = pc.is_in(new["value"], known["value"]).to_numpy(zero_copy_only=False)
+                new = new.filter(pa.array(old | tells(coded.dictionary)))
+            grouped = pa.concat_tables([known, new]).group_by("value", use_threads=False)
+            new = grouped.aggregate([("n", "sum"), ("first", "min")]).rename_columns(["value", "n", "first"])
+        known, n_records = new, n_records + batch.n_records
+    if known is None:
+        raise NoRecords(f"'{stream.source}' has columns but no records")
+    return CountedValues(known["value"].combine_chunks(), known["n"].to_numpy(), known["first"].to_numpy())
 
 
 @dataclass(frozen=True)
@@ -29,6 +68,14 @@ class Streamed:
     counts: np.ndarray
     digest: bytes
     representatives: Mapping[str, np.ndarray] = field(default_factory=dict)
+    _counted: dict[str, CountedValues] = field(default_factory=dict, compare=False)
+
+    def values_of(self, name: str, tells: Callable[[pa.Array], np.ndarray]) -> CountedValues:
+        """The values of a column that was not counted, which reads it once: all of them up to :data:`MOST_COUNTED`, of
+        further ones those of which ``tells`` says so."""
+        if name not in self._counted:
+            self._counted[name] = _count_values(self.stream, name, tells)
+        return self._counted[name]
 
 
 @dataclass(frozen=True)

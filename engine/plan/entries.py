@@ -607,7 +607,7 @@ def codes_and_ranges(items: Sequence[str]) -> tuple[tuple[str, ...], tuple[tuple
 def labelled(raw: RawTable, columns: Iterable[ColumnPlan]) -> RawTable:
     """``raw`` with these labels; a column that it does not have is a :class:`UsageError`.
 
-    Of records that are read by streaming the columns have no labels, and the notation of numbers alone.
+    Of records that are read by streaming the columns have no labels, and the notation of numbers and codes alone.
     """
     given = {column.name: column for column in columns}
     for name in given:
@@ -619,7 +619,7 @@ def labelled(raw: RawTable, columns: Iterable[ColumnPlan]) -> RawTable:
     if not given:
         return raw
     if raw.streamed is not None and isinstance(raw.columns, StreamedColumns):
-        about = {name: replace(NO_LABELS, notation=column.notation) for name, column in given.items()}
+        about = {name: replace(column.of(NO_LABELS), label="", values=(), measure="") for name, column in given.items()}
         columns_read = raw.columns.labelled(about)
         rows = {n: replace(c, about=columns_read.about(n)) for n, c in raw.streamed.rows.columns.items()}
         streamed = replace(raw.streamed, rows=replace(raw.streamed.rows, columns=rows))

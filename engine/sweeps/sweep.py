@@ -191,7 +191,8 @@ def ready(
 def check_single_columns(data: Microdata) -> None:
     """Refuse a weight that is none in some record (:meth:`Microdata.check_weight`), and a unit that is missing in
     one."""
-    _ = data.units
+    if data.streamed is None:  # else a unit is refused
+        _ = data.units
     data.check_weight()
 
 

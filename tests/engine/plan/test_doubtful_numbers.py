@@ -10,15 +10,19 @@ import pandas as pd
 import pytest
 
 from engine.common.errors import EngineError
+from engine.data import streamed
 from engine.data.io.readers import read_table
+from engine.data.io.stream import open_stream
 from engine.data.labels import ColumnLabels
 from engine.data.microdata import RawTable
 from engine.plan import Plan, check_plan, plan_from_toml, plan_to_toml, propose
 from engine.plan.check import mismatches
+from engine.plan.coding import tabulate
 from engine.plan.doubtful_numbers import doubtful_numbers, refuse_doubtful
 from engine.plan.fixes import settle
 from engine.plan.mismatches import DoubtfulNumber
 from tests.engine.plan.test_guess import table_of
+from tests.streamed_sources import small_pieces
 
 SIZES = np.random.default_rng(5).integers(1, 6, 120)
 NUMBERS = np.repeat(np.arange(1, 121), SIZES)
@@ -161,3 +165,27 @@ def test_every_reader_hands_on_what_is_asked_about(suffix: str, tmp_path: Path) 
         frame.to_csv(path, index=False)
     (asked,) = doubtful_numbers(plan_of(), read_table(path))
     assert asked.value == "-9" and asked.n_records == 25
+
+
+STREAMED = {
+    "a weight far above all others": (["1.5", "2.5"] * 90 + ["99999"], 'weight = "w"'),
+    "a code for no id": ([f"c{i}" for i in range(176)] + ["None"] * 4, 'id = "w"'),
+    "an id of very many records": (["c1"] * 40 + [f"c{i}" for i in range(140)], 'id = "w"'),
+}
+
+
+@pytest.mark.parametrize("most", [4, 1 << 20])
+@pytest.mark.parametrize("case", STREAMED)
+def test_all_records_that_are_read_by_streaming_are_looked_at(
+    case: str, most: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    values, use = STREAMED[case]
+    monkeypatch.setattr(streamed, "MOST_COUNTED", most)
+    (tmp_path / "people.csv").write_text("sex,w\n" + "".join(f"m,{value}\n" for value in values))
+    plan = plan_of(use)
+    with small_pieces(50, 50, 200):
+        source = tabulate(open_stream(tmp_path / "people.csv"), plan)
+        found = doubtful(plan, source)
+        assert found == doubtful(plan, read_table(tmp_path / "people.csv")) and len(found) == 1
+        ways = ("keep",) if found[0].first else ("keep", "missing")
+        assert not any(doubtful(settle(plan, source, found, way), source) for way in ways)

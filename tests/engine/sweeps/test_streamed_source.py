@@ -18,7 +18,7 @@ from engine.data.microdata import RawTable
 from engine.plan import Plan, plan_from_toml, plan_to_toml
 from engine.plan import coding as tabulation
 from engine.plan.check import mismatches
-from engine.plan.coding import code, tabulate
+from engine.plan.coding import code, tabulate, with_seen
 from engine.plan.fixes import fixes
 from engine.study.ledger import is_of_data
 from engine.study.study import Study
@@ -193,6 +193,26 @@ def test_a_plan_is_checked_against_a_stream(tmp_path: Path) -> None:
     counted = table_for(open_stream(write_source(tmp_path, "csv folder", records(300), [100])), plan_of())
     assert plan_problems(plan_of(), counted) == []
     assert "'old'" in plan_problems(plan_of(more='[[edit]]\nname = "e"\nforbid = { age = ["old"] }'), counted)[0]
+
+
+@pytest.mark.parametrize(
+    ("line", "data", "said"),
+    [
+        ("m,-1,5,FR", 'weight = "w"', "negative in 1 record (first: record 61) of 61"),
+        ("m,,5,FR", 'weight = "w"', "missing in 1 record (first: record 61) of 61"),
+        ("m,inf,5,FR", 'weight = "w"', "not a finite number in 1 record (first: record 61) of 61"),
+        ("m,1,,FR", 'unit = "hh"', "unit 'hh' of the plan needs them"),
+        ("m,1,5,NA", "", "takes 'NA' as missing, in 1 record"),
+    ],
+)
+def test_the_last_record_of_a_stream_is_checked_before_any_run(line: str, data: str, said: str, tmp_path: Path) -> None:
+    records = [f"{'mf'[i % 2]},1.5,{i // 3},{'DE' if i % 3 else 'FR'}" for i in range(60)]
+    (tmp_path / "people.csv").write_text("\n".join(["sex,w,hh,land", *records, line]))
+    plan = plan_from_toml(f'[data]\ncarry = ["*"]\n{data}\n[[attribute]]\nname = "sex"\n[[attribute]]\nname = "land"')
+    with small_pieces(20, 20, 100):
+        source = tabulate(open_stream(tmp_path / "people.csv"), plan)
+        seen = replace(plan, data=with_seen(plan.data, source.names))
+        assert any(said in problem for problem in plan_problems(seen, source))
 
 
 def test_what_a_plan_does_not_name_is_told_with_its_remedies(tmp_path: Path) -> None:
