@@ -64,6 +64,7 @@ from engine.sweeps.candidates import counted, scenarios_of
 from engine.sweeps.evaluator import Outcome, Question, check_countable, question_of
 from engine.sweeps.groups import Groups, TaskBatch, group, in_even_order
 from engine.sweeps.meaning import check_meaning
+from engine.sweeps.remake import remake, remake_cells, stream_of
 from engine.sweeps.runner import (
     FRESH_FROM,
     Announce,
@@ -95,6 +96,8 @@ from engine.sweeps.workers import (
     records_batch_size,
     task_batches,
 )
+
+_COMPARED = 50  # scenarios of a study whose figures are compared with those of this version
 
 
 def table_for(
@@ -346,6 +349,8 @@ def open_sweep(
             study = old
             check_same(study, raw, study_key)
             _check_growth(study, plan, made, extend, deviation)
+            if extend or study.progress.state != "finished":
+                _check_meaning(study, made.data, study_key)
         if study.progress.state == "new":  # also where whoever made it was killed before its log was begun
             record_plan(study, why=deviation, by=by, ledger=ledger)
         if old is not None:
@@ -435,6 +440,31 @@ def _check_growth(study: Study, plan: Plan, made: Ready, extend: bool, deviation
         raise UsageError(
             f"a study is only added to; the new plan leaves out {len(missing)} of its scenarios, such as '{missing[0]}'"
         )
+
+
+def _check_meaning(study: Study, data: Microdata, key: bytes) -> None:
+    """Refuse to add runs to figures that an earlier version computed otherwise under the same name: runs with the
+    least, middle and largest figure among some scenarios are drawn and measured again."""
+    revised = [(k, c) for k, c in enumerate(study.measures) if c.measure.revised]
+    if not revised:
+        return
+    some = np.unique(np.linspace(0, study.n_scenarios - 1, _COMPARED).astype(int))
+    runs = study.runs.of(some.tolist())
+    question = question_of(study.plan, data, [c for _, c in revised])
+    made: dict[int, dict[str, float]] = {}
+    again = remake if data.streamed is None else remake_cells
+    for k, c in revised:
+        there = np.flatnonzero(runs.counted(allow_partial=False) & np.isfinite(runs.values[:, k]))
+        order = there[np.argsort(runs.values[there, k], kind="stable")]
+        for row in order[[0, len(order) // 2, -1]].tolist() if len(order) else ():
+            if row not in made:
+                spec = study.scenarios[int(runs.scenario[row])].spec
+                made[row] = again(data, question, spec, stream_of(key, spec, data, int(runs.replicate[row]))).figures
+            if not np.isclose(made[row][str(c)], runs.values[row, k], rtol=1e-9, atol=1e-9):
+                raise UsageError(
+                    f"an earlier version computed {c} of study '{study.name}' otherwise ({c.measure.revised}), and "
+                    "figures of two meanings are not mixed; make a new study under another name"
+                )
 
 
 def _search(study: Study, plan: Plan, data: Microdata, key: bytes) -> Search | None:
@@ -592,7 +622,9 @@ def recheck(
         raise UsageError("nothing to run again: the released rows of what was named are those of the original")
     study.acquire_lease(task=WriterTask.RECHECK)
     try:
-        question = question_of(study.plan, code(raw, study.plan), study.measures)
+        data = code(raw, study.plan)
+        _check_meaning(study, data, key)
+        question = question_of(study.plan, data, study.measures)
         chosen = np.array(sorted(wanted), np.int64)
         groups = in_even_order(group(study.scenarios.specs.take(chosen), question.table, chosen))
         done = study.runs.replicates_done("fresh", FRESH_FROM - 1)

@@ -11,12 +11,16 @@ import numpy as np
 import pytest
 
 from engine.common.errors import UsageError
+from engine.common.raw_values import texts
+from engine.data.io.stream import open_stream
 from engine.measures import MEASURES, Measure, register
+from engine.plan.coding import tabulate
 from engine.plan.samples import load
 from engine.release.batch import ReleaseBatch
-from engine.study.keys import key_path
+from engine.study.keys import key_path, read_key
+from engine.study.study import Study
 from engine.sweeps.evaluator import can_travel
-from engine.sweeps.sweep import sweep
+from engine.sweeps.sweep import add_measures, recheck, sweep
 from engine.sweeps.workers import default_workers
 
 
@@ -74,3 +78,49 @@ def test_another_machine_never_has_the_script(own, monkeypatch):
     assert can_travel((own,))
     assert not can_travel((own,), far=True)
     assert pickle.dumps(touched_cells)
+
+
+def twice_the_cells(batch: ReleaseBatch) -> np.ndarray:
+    return 2 * touched_cells(batch)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("streamed", [False, True])
+@pytest.mark.parametrize("revised", [False, True])
+def test_runs_are_added_to_figures_of_the_same_meaning_alone(own, revised, streamed, tmp_path):
+    """Whatever a measure says of earlier versions: what its figures are tells whether they can be mixed."""
+    raw, plan = load("czech")
+    plan = replace(plan, measures=("small_cells", "touched_cells"), space=replace(plan.space, replicates=2))
+    if streamed:
+        names = raw.names
+        rows = zip(*(np.array(texts(raw.columns[n].values))[raw.columns[n].codes] for n in names), strict=True)
+        (tmp_path / "czech.csv").write_text("\n".join(map(",".join, [names, *rows])))
+        raw = tabulate(open_stream(tmp_path / "czech.csv"), plan)
+    path = tmp_path / "a.study"
+    with pytest.raises(KeyboardInterrupt):
+        sweep(raw, plan, path, workers=1, on_progress=stop_at(40))
+    register(replace(own, compute=twice_the_cells if revised else touched_cells, revised="half of it"))
+    more = replace(plan, space=replace(plan.space, replicates=3))
+    if not revised:
+        sweep(raw, plan, path, workers=1).close()
+        with sweep(raw, more, path, workers=1, extend=True) as study:
+            recheck(study, raw, read_key(key_path(path)), [3], 2, workers=1)
+            assert study.runs.count("fresh") == 2
+        return
+    for ways in ({}, {"extend": True}):
+        with pytest.raises(UsageError, match="half of it"):
+            sweep(raw, more if ways else plan, path, workers=1, **ways)
+    with Study.open(path) as study:
+        before = len(study.runs.results())
+        with pytest.raises(UsageError, match="half of it"):
+            recheck(study, raw, read_key(key_path(path)), [3], 2, workers=1)
+        assert len(study.runs.results()) == before and not study.runs.count("fresh")
+        assert add_measures(study, raw, read_key(key_path(path)), ["false_zeros"], workers=1) == ["false_zeros"]
+
+
+def stop_at(most):
+    def on_progress(done, total):
+        if done >= most:
+            raise KeyboardInterrupt
+
+    return on_progress
