@@ -67,6 +67,11 @@ def of_them(k: int, n: int) -> str:
     return "because" if n == 1 else f"{k:,} of them because"
 
 
+def number_text(number: float) -> str:
+    """A number with all its digits, a whole one without a decimal sign."""
+    return repr(float(number)).removesuffix(".0")
+
+
 def duration(seconds: float) -> str:
     """A time in words, such as ``18 min``."""
     if seconds < 90:

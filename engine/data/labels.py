@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from engine.common.errors import EngineError
 from engine.common.raw_values import Notation, nan_mask, notation_of, text_mask, without_blanks
-from engine.common.wording import first_twice
+from engine.common.wording import first_twice, number_text
 
 if TYPE_CHECKING:
     import numpy as np
@@ -50,9 +50,15 @@ class ColumnLabels:
             raise EngineError(f"the value '{repeated}' has two labels; give each value one")
         for low, high in self.missing_ranges:
             if not low <= high:
-                raise EngineError(f"a range of missing values goes from {low:g} to {high:g}; give the lower end first")
+                ends = f"from {number_text(low)} to {number_text(high)}"
+                raise EngineError(f"a range of missing values goes {ends}; give the lower end first")
         if self.measure not in MEASURES:
             raise EngineError(f"measure is {self.measure!r}, must be one of {', '.join(MEASURES[1:])} or empty")
+
+    @property
+    def written_ranges(self) -> list[str]:
+        """The ranges of missing values in words, such as ``-99 to -90``."""
+        return [f"{number_text(low)} to {number_text(high)}" for low, high in self.missing_ranges]
 
     @cached_property
     def label_of(self) -> dict[str, str]:

@@ -134,7 +134,7 @@ class CodebookRow:
 
     def column(self, name: str) -> ColumnPlan:
         """What a plan says of the column ``name`` by this row."""
-        ranges = (f"{low!r} to {high!r}" for low, high in self.missing_ranges)
+        ranges = ColumnLabels(missing_ranges=self.missing_ranges).written_ranges
         return ColumnPlan(name, self.label, self.values, (*self.missing, *ranges), self.measure)
 
 

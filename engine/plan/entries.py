@@ -650,7 +650,7 @@ def with_missing(columns: Iterable[ColumnPlan], name: str, value: str, about: Co
     (``about``)."""
     by_name = {column.name: column for column in columns}
     said = by_name.get(name, ColumnPlan(name))
-    declared = (*about.missing, *(f"{low:g} to {high:g}" for low, high in about.missing_ranges))
+    declared = (*about.missing, *about.written_ranges)
     by_name[name] = replace(said, missing=tuple(dict.fromkeys((*(said.missing or declared), value))))
     return tuple(by_name.values())
 

@@ -12,6 +12,7 @@ import numpy as np
 
 from engine.common.errors import EngineError, Remedy, UsageError, did_you_mean
 from engine.common.raw_values import as_text, is_number, numbers_of_texts, written_unclearly
+from engine.common.wording import number_text
 from engine.data.microdata import RawColumn, RawTable
 from engine.plan.coding import JOIN, in_order, sort_columns, view_of, with_seen
 from engine.plan.columns import MOST_NUMERIC_LEVELS, Facts, default_missing, facts, is_weight
@@ -330,7 +331,7 @@ def example_edges(column: RawColumn) -> str:
     if not len(values):
         return ""
     low, high = (float(f"{q:.1g}") for q in np.quantile(values, [1 / 3, 2 / 3]))
-    return f"{low:g},{high:g}" if low < high else f"{low:g}"
+    return ",".join(map(number_text, (low, high) if low < high else (low,)))
 
 
 def first_plan(table: RawTable) -> Plan:

@@ -154,7 +154,7 @@ def labels_json(names: Iterable[str], labels: Mapping[str, ColumnLabels]) -> str
             "label": about.label,
             "measure": about.measure,
             "values": dict(about.values),
-            "missing": [*about.missing, *(f"{low!r} to {high!r}" for low, high in about.missing_ranges)],
+            "missing": [*about.missing, *about.written_ranges],
         }
         known[name] = {key: value for key, value in entries.items() if value}
     known = {name: entries for name, entries in known.items() if entries}
