@@ -46,7 +46,7 @@ class _Column:
     def remark(self) -> str:
         """Missing codes, and the notation of numbers that are read as text, in words on one line."""
         codes = [code for code in self.about.missing if not self.numeric or _is_finite(code)]
-        codes += [f"{low:.15g} to {high:.15g}" for low, high in self.about.missing_ranges if self.numeric]
+        codes += self.about.written_ranges if self.numeric else []
         words = [f"missing codes {', '.join(codes)}"] if codes else []
         words += [] if self.notation.is_plain else [f"numbers with {self.notation.signs}, read as text"]
         return _one_line("; ".join(words))
