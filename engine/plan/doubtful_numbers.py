@@ -81,7 +81,8 @@ def _tells(values: pa.Array) -> np.ndarray:
     column = RawColumn("", values, np.arange(len(values)))
     like, figures = code_like(column)[0], column.numbers
     others = figures[~like & np.isfinite(figures)]
-    return like | (figures == others.max(initial=-np.inf))
+    mask: np.ndarray = like | (figures == others.max(initial=-np.inf))
+    return mask
 
 
 def _found(
