@@ -107,9 +107,9 @@ def test_runs_are_added_to_figures_of_the_same_meaning_alone(own, revised, strea
             recheck(study, raw, read_key(key_path(path)), [3], 2, workers=1)
             assert study.runs.count("fresh") == 2
         return
-    for ways in ({}, {"extend": True}):
+    for extend in (False, True):
         with pytest.raises(UsageError, match="half of it"):
-            sweep(raw, more if ways else plan, path, workers=1, **ways)
+            sweep(raw, more if extend else plan, path, workers=1, extend=extend)
     with Study.open(path) as study:
         before = len(study.runs.results())
         with pytest.raises(UsageError, match="half of it"):
