@@ -183,7 +183,7 @@ def table_of(args: argparse.Namespace, study: Study) -> RawTable:
     """The records, or the counts of them, for a study that was made of them."""
     from engine.sweeps.sweep import table_for
 
-    return table_for(source_of(args, study)[0], study.plan, study.measures, cluster=getattr(args, "cluster", None))
+    return table_for(source_of(args, study)[0], study.plan, study.measures)
 
 
 def add_run_options(parser: argparse.ArgumentParser) -> None:

@@ -90,7 +90,7 @@ def run_sweep(args: argparse.Namespace) -> None:
     plan = plan_of(args, source, sample_plan, study_plan)
     if args.extend and study_plan is not None:
         plan = extended_plan(study_plan, plan)
-    raw = table_for(source, plan, cluster=args.cluster, announce=announce)
+    raw = table_for(source, plan, announce=announce)
     opened = open_sweep(
         raw,
         plan,

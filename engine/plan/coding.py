@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
 from fnmatch import translate
 from typing import TYPE_CHECKING, Any
@@ -14,9 +14,8 @@ from engine.common.errors import EngineError, Remedy, UsageError, did_you_mean
 from engine.common.raw_values import PLAIN, Notation, is_number, nan_mask, text_mask, texts, written_unclearly
 from engine.data.domain import KINDS, Attribute, Domain, LevelKind
 from engine.data.edit_rules import EditRule
-from engine.data.io.counting import Counted, count, first_rows
+from engine.data.io.counting import count, first_rows
 from engine.data.io.stream import RecordStream
-from engine.data.io.value_classes import Classify
 from engine.data.microdata import Microdata, RawColumn, RawTable, check_number, streamed_table
 from engine.data.streamed import AbsentRecords, Streamed, StreamedCells
 from engine.data.table import ContingencyTable, are_new, occupied
@@ -592,8 +591,6 @@ class CutClasses:
 
 MANY_ROWS = 100_000
 """Distinct rows among the first records of a source beyond which columns that are cut are counted by intervals."""
-Counter = Callable[[RecordStream, tuple[str, ...], Mapping[str, Classify]], Counted]
-"""Counts the distinct rows of a source on some columns: here, or on the workers of a cluster."""
 
 
 def counted_columns(plan: Plan, names: tuple[str, ...]) -> tuple[str, ...]:
@@ -618,7 +615,7 @@ def _notations(plan: Plan) -> dict[str, Notation]:
     return {column.name: column.notation for column in plan.data.columns if column.notation is not None}
 
 
-def tabulate(data: RawTable | RecordStream, plan: Plan, counter: Counter = count) -> RawTable:
+def tabulate(data: RawTable | RecordStream, plan: Plan) -> RawTable:
     """The table of a source for a plan: of a stream one that holds counts and no records, else the table itself.
 
     Reads the whole source once.  Columns that the plan cuts are counted by their intervals where their values make too
@@ -632,11 +629,11 @@ def tabulate(data: RawTable | RecordStream, plan: Plan, counter: Counter = count
     classify = cut_classes(plan, names)
     if classify and first_rows(data, names) <= MANY_ROWS:
         classify = {}
-    counted = counter(data, names, classify)
+    counted = count(data, names, classify)
     # where the plan does not, only all values of a column say how it writes numbers
     seen = {name: counted.rows.columns[name].notation for name in classify} | _notations(plan)
     written = {name: replace(of, notation=seen[name]) for name, of in classify.items()}
     if written != classify:
-        counted = counter(data, names, written)
+        counted = count(data, names, written)
     streamed = Streamed(data, counted.rows, counted.counts, counted.digest, counted.representatives)
     return streamed_table(streamed, data.names)

@@ -9,18 +9,6 @@ Workers may die, start again or join late: Dask hands their tasks to others, the
 needed, and a batch that was run twice gives the same rows, of which the study keeps one.  Scheduler and workers need
 the same versions of this program and of NumPy.  Every figure is then bit-identical to a serial sweep's, as far as
 their machines compute alike.
-
-Batches for a cluster: joined until one takes about a second, for handing one out costs milliseconds.
-
-On one machine a batch of some hundred candidates costs a commit.  On a cluster it also costs its scheduler and the
-process that fills the study a few milliseconds each, however long it takes, and hundreds of workers would wait for
-both.  How batches are joined changes no bit of any result.
-
-The first pass over a streamed source on the workers of a Dask cluster, which must find its files at the same paths.
-
-Each task is a piece of the source.  What comes back are the distinct rows of the piece with their counts, which are
-joined here in the order of the pieces: values, rows and digest are those of a pass on this machine alone.  Pieces and
-counts travel as the tasks of a sweep do: encrypted, or on this machine.
 """
 
 from __future__ import annotations
@@ -33,12 +21,10 @@ import threading
 import time
 import uuid
 import warnings
-from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from concurrent.futures import Future, wait
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import Future
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
-from functools import partial
 from queue import Empty, SimpleQueue
 from typing import Any
 from urllib.parse import urlsplit
@@ -48,173 +34,9 @@ import numpy as np
 from engine.common import __version__
 from engine.common.errors import EngineError, Remedy, UsageError
 from engine.common.streams import STREAM_VERSION
-from engine.data.io.counting import Counted, UnitCount, count_unit, merge
-from engine.data.io.parts import Unit
-from engine.data.io.stream import RecordStream
-from engine.data.io.value_classes import Classify
-from engine.plan.coding import Counter
 from engine.sweeps.evaluator import Evaluator, Outcome, Question, check_travel, stream_keys
 from engine.sweeps.groups import TaskBatch
 from engine.sweeps.workers import NOTHING_YET, Executor
-
-SECONDS = 1.0
-"""Processor time that the work of a message shall take.  That much is done again where a worker dies, and a worker goes
-on for so long after a sweep was cancelled."""
-_BESIDE_OTHERS = 0.02  # the same for each thread of a large cluster, since all messages go through one process
-_AT_MOST = 10.0
-_HANDING_OUT = 0.002  # what that process takes for a message: shorter ones do not come quickly enough for all threads
-_LAST = 4  # messages, at least, that each thread still gets: so all end at about the same time
-_MOST_BYTES = 256_000_000  # results that may be on their way at once, since they may be stored more slowly than made
-_FIGURE = 8  # bytes
-_GROWTH = 50  # times as many candidates in a message as in those before, at most: the first batches mislead
-
-
-class ClusterBatches:
-    """The batches that are still to be handed out.  ``width`` is the number of columns of their rows."""
-
-    def __init__(self, batches: Iterable[TaskBatch], width: int) -> None:
-        self._batches = deque(batches)
-        self._left = sum(map(candidates, self._batches))
-        self._most_out = _MOST_BYTES // (_FIGURE * width)
-        self._out = self._messages = 0  # runs and messages that are out
-        self._spent: dict[str, tuple[int, float]] = {}  # runs and processor seconds by mechanism
-        self._largest = 0
-
-    def learn(self, outcome: Outcome) -> None:
-        """Learn from a message that has come back what its candidates took."""
-        self._out -= len(outcome.rows)
-        self._messages -= 1
-        effort = outcome.effort
-        if effort is None or not len(outcome.rows) or effort.first:
-            return
-        runs, seconds = self._spent.get(effort.mechanism, (0, 0.0))
-        self._spent[effort.mechanism] = runs + len(outcome.rows), seconds + effort.processor
-        self._largest = max(self._largest, len(outcome.rows))
-
-    def next(self, threads: int) -> TaskBatch | None:
-        """The work of the next message to a cluster with so many threads; None where nothing is left, or where first
-        some of what is out has to come back."""
-        if not self._batches or self._out >= self._most_out:
-            return None
-        if not self._spent and self._messages >= threads:  # they are short while nobody knows what a run takes
-            return None
-        joined = TaskBatch(self._batches.popleft())
-        name, size = joined[0][0].mechanism, candidates(joined)
-        most = self._most(name, threads)
-        while self._batches and self._batches[0][0][0].mechanism == name:
-            more = candidates(self._batches[0])
-            if size + more > most:
-                break
-            _join(joined, self._batches.popleft())
-            size += more
-        self._left -= size
-        self._out += size
-        self._messages += 1
-        return joined
-
-    def _most(self, name: str, threads: int) -> int:
-        """Candidates of a mechanism in one message, where several batches make it."""
-        runs, seconds = self._spent.get(name, (0, 0.0))
-        if not seconds or not SECONDS:
-            return 0
-        each = seconds / runs
-        most = min(max(SECONDS, _BESIDE_OTHERS * threads), _AT_MOST)
-        share = self._left * each / (_LAST * threads)
-        wanted = max(min(most, share), _HANDING_OUT * threads)
-        return int(min(wanted / each, _GROWTH * self._largest, self._most_out))
-
-
-def candidates(batch: TaskBatch) -> int:
-    """Number of runs of a batch."""
-    return sum(len(group) * len(replicates) for group, replicates in batch)
-
-
-def _join(joined: TaskBatch, batch: TaskBatch) -> None:
-    """Append a batch; further replicates of the last group go with the others, so that it is prepared once."""
-    for group, replicates in batch:
-        last, before = joined[-1]
-        if group is last:
-            joined[-1] = (group, (*before, *replicates))
-        else:
-            joined.append((group, replicates))
-
-
-_AHEAD = 3  # pieces handed out per thread of the cluster
-
-
-@dataclass(frozen=True, repr=False)
-class UnitMessage:
-    """A piece of a source to count.  Its ``repr`` shows no path, so that no log of the cluster does."""
-
-    stream: RecordStream
-    names: tuple[str, ...]
-    unit: Unit
-    classify: Mapping[str, Classify]
-
-    def __repr__(self) -> str:
-        return "<a piece of a source>"
-
-
-def count_message(message: UnitMessage, wanted: str) -> UnitCount | str:
-    """Count a piece, on a worker.  An error comes back as a text, since an exception would be logged with the arguments
-    of the call."""
-    if versions() != wanted:
-        return f"a worker of the cluster has {versions()}; wanted {wanted}"
-    try:
-        return count_unit(message.stream, message.names, message.unit, message.classify)
-    except EngineError as error:
-        return f"a worker of the cluster: {error}"
-    except Exception as error:
-        return f"a worker of the cluster failed with {type(error).__name__}"
-
-
-def cluster_counter(address: str, say: Callable[[str], None] | None = None) -> Counter:
-    """A counter that works on the cluster whose scheduler is at ``address``; ``say`` is told what it waits for."""
-    return partial(_count, address=address, say=say)
-
-
-def _count(
-    stream: RecordStream,
-    names: tuple[str, ...],
-    classify: Mapping[str, Classify],
-    address: str,
-    say: Callable[[str], None] | None,
-) -> Counted:
-    with open_client(address) as client:
-        messages = (UnitMessage(stream, names, unit, classify) for unit in stream.units())
-        return merge(stream, names, _results(client, messages, say), classify)
-
-
-def _results(client: Any, messages: Iterator[UnitMessage], say: Callable[[str], None] | None) -> Iterator[UnitCount]:
-    """The counts of all pieces in their order, so many of them under way that no thread of the cluster waits."""
-    executor = client.get_executor(pure=False)
-    under_way: deque[Future[UnitCount | str]] = deque()
-    most = _AHEAD * max(1, sum(worker_threads(client).values()))
-    try:
-        while True:
-            while len(under_way) < most and (message := next(messages, None)) is not None:
-                under_way.append(executor.submit(count_message, message, versions()))
-            if not under_way:
-                return
-            _wait_for(client, under_way[0], say)
-            yield result_of(under_way.popleft())
-            most = _AHEAD * max(1, sum(worker_threads(client).values()))
-    finally:
-        for future in under_way:
-            future.cancel()
-
-
-def _wait_for(client: Any, future: Future[UnitCount | str], say: Callable[[str], None] | None) -> None:
-    """Wait for a result, as long as there is a cluster to give it."""
-    began, told = time.monotonic(), False
-    while not wait([future], _POLL).done:
-        if client.status != "running":
-            raise EngineError(LOST)
-        alone = time.monotonic() - began > _ALONE and not worker_threads(client)
-        if alone and not told and say:
-            say("waiting for workers: the cluster has none; the first pass goes on when one joins")
-            told = True
-
 
 _PATIENCE = 10.0  # seconds until a scheduler that does not answer counts as unreachable
 _POLL = 0.5  # seconds without a result after which the sweep looks whether somebody cancelled it
@@ -328,7 +150,7 @@ class ClusterExecutor:
 
     def run(self, batches: Iterable[TaskBatch]) -> Iterator[Outcome]:
         """Return every outcome as it comes; an empty one whenever nothing came for a while."""
-        waiting = ClusterBatches(batches, 4 + len(self._question.calls))
+        waiting = iter(batches)
         # its futures fetch one result each: a worker that is frozen keeps its own, and nobody else's wait for them
         executor = self._client.get_executor(pure=False)
         done: SimpleQueue[Future[Outcome | str]] = SimpleQueue()
@@ -337,7 +159,7 @@ class ClusterExecutor:
         try:
             while True:
                 most = self._most()
-                while out < most and (batch := waiting.next(self.workers)) is not None:
+                while out < most and (batch := next(waiting, None)) is not None:
                     message = TaskMessage(batch, [stream_keys(task, self._question, self._key) for task in batch])
                     executor.submit(run_message, self._loaded, message, versions()).add_done_callback(done.put)
                     out += 1
@@ -351,7 +173,6 @@ class ClusterExecutor:
                     continue
                 out -= 1
                 self._heard, self._told = time.monotonic(), ""
-                waiting.learn(outcome)
                 yield outcome
         finally:
             if out:

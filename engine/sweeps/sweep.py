@@ -105,14 +105,12 @@ def table_for(
     plan: Plan,
     calls: Sequence[MeasureCall] | None = None,
     *,
-    cluster: str | None = None,
     announce: Callable[[str], None] | None = None,
 ) -> RawTable:
     """The table of a source for a plan: a stream is read once and counted, a table is given back as it is.
 
     A plan that asks for what needs records, in its measures or in ``calls`` in their place, is refused
-    (:class:`UsageError`) before the stream is read.  ``cluster`` is the address of a Dask cluster whose workers read
-    and count it; ``announce`` is told that the source is streamed.
+    (:class:`UsageError`) before the stream is read.  ``announce`` is told that the source is streamed.
     """
     if isinstance(data, RawTable):
         return data
@@ -120,12 +118,7 @@ def table_for(
     check_assignment(plan.data, data.names)
     say = announce or (lambda text: None)
     say(f"'{data.source}' is read by streaming: records are counted, none is kept; only analysts' bundles are made")
-    if cluster is None:
-        table = tabulate(data, plan)
-    else:
-        from engine.sweeps.cluster import cluster_counter
-
-        table = tabulate(data, plan, cluster_counter(cluster, announce))
+    table = tabulate(data, plan)
     n_files = len(data.parts)
     say(f"'{data.source}' holds {table.n_records:,} records in {n_files:,} file{'' if n_files == 1 else 's'}")
     return table

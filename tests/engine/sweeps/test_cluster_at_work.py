@@ -92,12 +92,6 @@ def study_at(folder: Path, name: str) -> Path:
 LONG = {"replicates": 400}
 
 
-def in_small_messages(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Have a small sweep take many messages."""
-    in_small_batches(monkeypatch)
-    monkeypatch.setattr("engine.sweeps.cluster.SECONDS", 0.0)
-
-
 def in_small_batches(monkeypatch: pytest.MonkeyPatch) -> None:
     """Have a small sweep consist of many batches, and the results of each message stored by themselves."""
     monkeypatch.setattr("engine.sweeps.workers.BATCH_SIZE", 60)
@@ -167,22 +161,8 @@ def test_fresh_runs_and_measures_made_on_a_cluster_equal_local_ones(grid, tmp_pa
 
 
 @pytest.mark.slow
-def test_quick_batches_are_joined_and_the_study_is_the_same(grid, tmp_path, monkeypatch):
-    in_small_batches(monkeypatch)
-    grid.add()
-    ticks: list[tuple[int, int]] = []
-    with sweep(
-        RAW, plan_of(space=LONG), study_at(tmp_path, "c"), cluster=grid.address, on_progress=lambda *t: ticks.append(t)
-    ) as s:
-        found = table_of(s)
-    assert len(ticks) < 60, "8,000 runs are 134 batches"
-    with sweep(RAW, plan_of(space=LONG), study_at(tmp_path, "one"), workers=1) as study:
-        assert found == table_of(study)
-
-
-@pytest.mark.slow
 def test_workers_die_and_join_and_the_study_equals_the_serial_one(grid, tmp_path, monkeypatch):
-    in_small_messages(monkeypatch)
+    in_small_batches(monkeypatch)
     for _ in range(3):
         grid.add()
     seen: list[tuple[int, int]] = []
@@ -214,7 +194,7 @@ def test_workers_die_and_join_and_the_study_equals_the_serial_one(grid, tmp_path
 
 @pytest.mark.slow
 def test_the_only_worker_dies_with_what_it_knew_and_another_comes(grid, tmp_path, monkeypatch):
-    in_small_messages(monkeypatch)
+    in_small_batches(monkeypatch)
     grid.add()
 
     def on_progress(done: int, total: int) -> None:
@@ -235,7 +215,7 @@ def test_the_only_worker_dies_with_what_it_knew_and_another_comes(grid, tmp_path
 @pytest.mark.slow
 @pytest.mark.skipif(os.name == "nt", reason="Windows freezes no process; run the tests on Linux or macOS")
 def test_a_frozen_worker_keeps_its_own_bundles_waiting_and_no_others(grid, tmp_path, monkeypatch):
-    in_small_messages(monkeypatch)
+    in_small_batches(monkeypatch)
     monkeypatch.setattr(cluster_module, "_SILENT", 2.0)
     for _ in range(2):
         grid.add()
@@ -286,7 +266,6 @@ from engine.common.errors import EngineError
 
 engine.sweeps.workers.BATCH_SIZE = 60
 engine.sweeps.workers.BATCH_STEPS = 0
-engine.sweeps.cluster.SECONDS = 0.0
 engine.sweeps.runner.AT_MOST = 0.0
 if __name__ == "__main__":
     try:
@@ -338,7 +317,7 @@ def test_a_sweep_on_a_cluster_is_cancelled_with_and_without_workers(grid, tmp_pa
 
 @pytest.mark.slow
 def test_a_lost_scheduler_gets_one_sentence_and_nothing_is_lost(grid, tmp_path, monkeypatch):
-    in_small_messages(monkeypatch)
+    in_small_batches(monkeypatch)
     grid.add()
     path = study_at(tmp_path, "c")
 
