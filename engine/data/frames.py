@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from engine.common.errors import EngineError, UsageError
 from engine.common.raw_values import smallest, texts
-from engine.common.wording import first_twice, is_blank
+from engine.common.wording import first_twice, is_blank, plural
 from engine.data.io.chunks import names_in_file
 from engine.data.microdata import RawColumn, RawTable
 
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     import pandas as pd
     import pyarrow as pa
 
+_HALF = re.compile("[\ud800-\udfff]")
 SOURCE = "DataFrame"
 """Source that a study names for records of a DataFrame."""
 
@@ -28,7 +30,7 @@ def table_of_frame(frame: pd.DataFrame, source: str = SOURCE) -> RawTable:
     :class:`EngineError` for a frame without records or columns and for columns of other than plain values.
     """
     check_frame(frame)
-    columns = {name: _column(name, frame[name]) for name in frame.columns}
+    columns = {name: _written(name, frame[name]) for name in frame.columns}
     return RawTable(columns, len(frame), source)
 
 
@@ -59,6 +61,21 @@ def check_frame(frame: pd.DataFrame) -> None:
         raise UsageError(f"the DataFrame has two columns called '{repeated}'; give each column a name of its own")
     if not len(frame):
         raise EngineError("the DataFrame has no records")
+
+
+def _written(name: str, series: pd.Series) -> RawColumn:
+    """A column; :class:`EngineError` for texts with half of a character, of which pandas and Arrow give up anywhere."""
+    try:
+        return _column(name, series)
+    except UnicodeEncodeError:
+        halves = [isinstance(value, str) and bool(_HALF.search(value)) for value in np.asarray(series, object)]
+        where = (
+            f" in {plural(sum(halves), 'record')}, first in record {halves.index(True) + 1:,}," if any(halves) else ""
+        )
+        raise EngineError(
+            f"column '{name}' holds a text with half of a character (a surrogate){where} which no file holds; read the "
+            "data again with the encoding that they have, or replace such texts"
+        ) from None
 
 
 def _column(name: str, series: pd.Series) -> RawColumn:
@@ -101,7 +118,7 @@ def _arrow(name: str, series: pd.Series) -> pa.Array:
     wanted = "wanted are plain values (numbers, text, truth values, dates)"
     try:
         values = pa.Array.from_pandas(series)
-    except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError, UnicodeEncodeError, OverflowError):
+    except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError, OverflowError):
         raise EngineError(
             f"column '{name}' holds values of several types or of a type that no file holds, {wanted}; "
             f"make them texts with df['{name}'].astype(str)"

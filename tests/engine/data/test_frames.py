@@ -11,6 +11,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+import engine as sf
 from engine.common.errors import EngineError, UsageError
 from engine.data.frames import category_order, frame_of_table, table_of_frame
 from engine.data.io.readers import read_table
@@ -99,7 +100,6 @@ def test_categories_keep_their_order_and_only_those_that_occur():
         (pd.DataFrame({"a": []}), EngineError, "no records"),
         (pd.DataFrame(index=[1, 2]), EngineError, "no columns"),
         (pd.DataFrame({"a": [1, "x"]}), EngineError, "column 'a' holds values of several types"),
-        (pd.DataFrame({"a": ["\ud800", "x"]}, dtype=object), EngineError, "of a type that no file holds"),
         (pd.DataFrame({"a": [10**30, 1]}, dtype=object), EngineError, "of a type that no file holds"),
         (pd.DataFrame({"a": [[1], [2]]}), EngineError, "column 'a' has the type ListType"),
     ],
@@ -107,3 +107,21 @@ def test_categories_keep_their_order_and_only_those_that_occur():
 def test_what_is_no_table_of_plain_values_is_refused(frame, error, sentence):
     with pytest.raises(error, match=sentence):
         table_of_frame(frame)
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        pd.Series(["x", "q\ud800", None, "q\ud800"], dtype=object),
+        pd.Series(["x", "q\ud800", None, "q\ud800"], dtype=pd.StringDtype("python")),
+        pd.Series(pd.Categorical.from_codes([0, 1, -1, 1], categories=pd.Index(["x", "q\ud800"], dtype=object))),
+    ],
+    ids=lambda values: str(values.dtype),
+)
+def test_a_text_with_half_of_a_character_is_told_by_its_column(values: pd.Series) -> None:
+    frame = pd.DataFrame({"b": list("abcd"), "a": values})
+    with pytest.raises(EngineError, match=r"^column 'a' holds .* half of a character .* 2 records, first in record 2,"):
+        table_of_frame(frame)
+    for way in (lambda: sf.sweep(frame, keys=["a"]), lambda: sf.risk_utility(frame, frame)):
+        with pytest.raises(EngineError, match=r"^column 'a' holds a text with half of a character"):
+            way()
