@@ -32,8 +32,8 @@ from engine.release.spec import AttributeSpec
 from engine.study.map_reader import risk_utility_map
 from engine.study.study import Study
 from engine.sweeps.sweep import sweep
-from frontier_app.charts import density
-from frontier_app.charts.candidate_map import DRAWN
+from frontier_app.charts import map_data
+from frontier_app.charts.map_data import DRAWN
 from frontier_app.session.navigation import script
 from tests.conftest import find_chromium
 from tests.shared import folder
@@ -255,8 +255,8 @@ def main(arguments: Sequence[str] = ()) -> None:
     parser.add_argument("--candidates", type=int, default=MANY, help="scenarios of the large study")
     parser.add_argument("--inside", action="store_true", help=argparse.SUPPRESS)
     asked = parser.parse_args(arguments)
-    if asked.candidates <= density.MANY:
-        parser.error(f"--candidates must be more than {density.MANY:,}, from which on the map is a density")
+    if asked.candidates <= map_data.MANY:
+        parser.error(f"--candidates must be more than {map_data.MANY:,}, from which on the map is a density")
     if asked.inside:
         inside(asked.candidates)
         return

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from frontier_app.widgets.tour import STEPS
+from frontier_app.widgets.elements import STEPS
 from tests.browser.steps import KEY, ROOT, environment, injected
 from tests.browser.tour import SAME_KEY
 

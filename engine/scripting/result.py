@@ -261,7 +261,7 @@ class Sweep(Sequence[Candidate]):
 
             swaps.plot(max_risk=0.013).write_html("map.html")
         """
-        from frontier_app.charts.script_map import script_map
+        from frontier_app.charts.maps import script_map
 
         picked = None
         current = self._map(view)

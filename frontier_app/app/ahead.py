@@ -10,11 +10,11 @@ import plotly.graph_objects as go
 import scipy.special
 
 from frontier_app.charts import style
-from frontier_app.pages.explore import card, controls, measures, table
+from frontier_app.pages.explore import card, controls, table
 from frontier_app.session import loading
-from frontier_app.widgets import error_page, finalists, tour
+from frontier_app.widgets import finalists
 
-__all__ = ["card", "controls", "error_page", "finalists", "loading", "measures", "scipy", "table", "tour"]
+__all__ = ["card", "controls", "finalists", "loading", "scipy", "table"]
 
 # The first figure of a process loads the classes that check every figure.
 style.framed(go.Figure(go.Scatter(x=[0.0], y=[0.0], mode="markers"))).to_json()

@@ -6,11 +6,11 @@ import streamlit as st
 
 from engine.common.errors import EngineError
 from frontier_app.charts import style
-from frontier_app.session import access, actions, loading, state
+from frontier_app.session import actions, loading, state, workspace
 from frontier_app.session.navigation import BOARD_PAGES, PAGES
 from frontier_app.session.settings import CONTRAST_CSS
-from frontier_app.widgets import elements, error_page, shared_plan, tour
-from frontier_app.wording import markup, remedies
+from frontier_app.widgets import elements, plan_status
+from frontier_app.wording import markup, text
 from frontier_app.wording.markup import markdown
 
 # Drawn here: Streamlit fetches the icon of the tab from elsewhere when it is an emoji or a material one.
@@ -86,7 +86,7 @@ def _restore() -> None:
     if state.get().workspace is not None:
         return
     token = st.query_params.get("w")
-    opened = access.opened_by(token)
+    opened = workspace.opened_by(token)
     if opened is None:
         if token is not None:
             st.query_params.clear()
@@ -98,7 +98,7 @@ def _restore() -> None:
         try:
             loading.open_workspace(opened.workspace)
         except EngineError as error:
-            state.put(error=remedies.error_text(error), workspace=None)
+            state.put(error=text.error_text(error), workspace=None)
 
 
 def main() -> None:
@@ -123,21 +123,21 @@ def main() -> None:
     if now.workspace and st.query_params.get("w") != now.workspace.token:
         st.query_params["w"] = now.workspace.token
     elif now.owner and "w" not in st.query_params:
-        st.query_params["w"] = access.door()  # so that the page loaded again is still theirs
+        st.query_params["w"] = workspace.door()  # so that the page loaded again is still theirs
     if now.notice:
         st.info(now.notice, icon=":material/info:")
         state.put(notice="")
     if now.error:
         st.error(now.error, icon=":material/error:")
     disputes = st.container()
-    with error_page.caught():
-        tour.strip(page.title)
+    with elements.caught():
+        elements.strip(page.title)
         page.run()
     with disputes:  # after the page, whose inputs may have been changed in the same moment
-        shared_plan.disputes()
-    shared_plan.catch_up()
+        plan_status.disputes()
+    plan_status.catch_up()
 
 
-error_page.prepare()
+elements.prepare()
 markup.prepare()
 main()

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from frontier_app.wording.figure_text import plainly
+from frontier_app.wording.markup import plainly
 
 if TYPE_CHECKING:
     from plotly.graph_objects import Figure

@@ -1,4 +1,11 @@
-"""Start the dashboard's server on this machine and stay with it until it ends."""
+"""Start the dashboard's server on this machine and stay with it until it ends.
+
+Open the dashboard in a browser without the secret name of the workspace on a command line.
+
+A browser is given its address on its command line, which every user of the machine can list.  So it is given a page in
+a private folder instead, which sends it on.  Browsers that may not read there (some packaged ones) show an error; the
+address is in the terminal as well.
+"""
 
 from __future__ import annotations
 
@@ -6,26 +13,55 @@ import hmac
 import http.client
 import json
 import os
+import shutil
 import signal
 import socket
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 import urllib.error
 import urllib.request
+import webbrowser
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext, suppress
+from html import escape
 from pathlib import Path
 from types import FrameType
 from typing import IO, Any
 
 from engine.common.errors import EngineError
-from engine.common.os_support import expanded, user_folder, writing
+from engine.common.os_support import expanded, user_folder, write_private, writing
 from engine.plan.samples import names
-from frontier_app.session.browser import opened
-from frontier_app.session.guard import MARK
+from frontier_app.session.settings import MARK
 from frontier_app.session.workspace import Workspace, digest, link, link_board, new_token
+
+KEPT = 60.0  # seconds that the page stays: a browser that has to start first takes some of them
+_PAGE = """<!doctype html>
+<html lang="en"><head><meta charset="utf-8"><meta name="referrer" content="no-referrer">
+<meta http-equiv="refresh" content="0; url={address}"><title>Dashboard</title></head>
+<body><p><a href="{address}">Open the dashboard</a></p></body></html>
+"""
+
+
+@contextmanager
+def opened(address: str) -> Iterator[None]:
+    """Send a browser to an address; the page that does it is removed soon, and when this ends at the latest."""
+    folder = Path(tempfile.mkdtemp(prefix="open-", dir=user_folder()))
+    soon = threading.Timer(KEPT, shutil.rmtree, (folder,), {"ignore_errors": True})
+    soon.daemon = True
+    try:
+        page = folder / "dashboard.html"
+        write_private(page, _PAGE.format(address=escape(address)).encode())
+        with suppress(webbrowser.Error):
+            webbrowser.open(page.as_uri())
+        soon.start()
+        yield
+    finally:
+        soon.cancel()
+        shutil.rmtree(folder, ignore_errors=True)
+
 
 _HERE = Path(__file__).resolve().parents[1]
 HOST = "127.0.0.1"
@@ -94,7 +130,7 @@ def launch(
     With ``board``, a board bundle, it shows that and nothing else; with ``tour`` the guided tour is on.
 
     The address holds the secret token of this launch, so that other users of this machine cannot open the study, nor
-    read files through the server.  It is printed, never on a command line (:mod:`frontier_app.session.browser`), and
+    read files through the server.  It is printed, never on a command line (:mod:`frontier_app.session.launch`), and
     good until the server ends.
     """
     if data is not None and data not in names():

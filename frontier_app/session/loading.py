@@ -17,11 +17,11 @@ from engine.plan.samples import open_data, open_source
 from engine.study.keys import key_path, read_key
 from engine.study.study import Study
 from engine.sweeps.sweep import check_same
-from frontier_app.session import access, saved_view, state, workspace
+from frontier_app.session import state, workspace
 from frontier_app.session.actions import own_study, saved_plan
 from frontier_app.session.settings import PRIVACY
 from frontier_app.session.workspace import Workspace
-from frontier_app.wording import remedies
+from frontier_app.wording import text
 
 
 def open_sample(name: str) -> None:
@@ -96,7 +96,7 @@ def _begin(at: Workspace, raw: RawTable, plan: Plan | None, **more: Any) -> None
     """A fresh state on these data."""
     saved = None if plan is None else plan_to_toml(plan)
     if state.begin(workspace=at, raw=raw, plan=plan, saved=saved, base=plan, **more).owner:
-        access.own(at.token)
+        workspace.own(at.token)
     if saved is not None:
         at.save_plan(saved)
 
@@ -107,7 +107,7 @@ def _begin_first(at: Workspace, raw: RawTable) -> None:
     try:
         plan = first_plan(raw)
     except EngineError as error:
-        notice = remedies.error_text(error)
+        notice = text.error_text(error)
     _begin(at, raw, plan, notice=notice)
 
 
@@ -121,7 +121,7 @@ def open_workspace(at: Workspace) -> None:
             raw, sample_plan = _records(about["data"], about["clean_names"])
             raw = _labelled(at, raw)
         except EngineError as problem:
-            error, sample_plan = remedies.error_text(problem), None
+            error, sample_plan = text.error_text(problem), None
     else:
         sample_plan = None
     plan = sample_plan
@@ -137,7 +137,7 @@ def open_workspace(at: Workspace) -> None:
         # a study of an earlier version does not say which columns its patterns covered: those of its data
         plan = replace(plan, data=with_seen(plan.data, raw.names))
     old = state.get()
-    look, selected = saved_view.load(at)
+    look, selected = state.load(at)
     state.put(
         workspace=at,
         look=look,
@@ -165,7 +165,7 @@ def go_on(folder: Path) -> None:
     if not state.get().owner:
         raise UsageError("earlier work is opened only at the address that `frontier app` printed")
     at = workspace.reopened(folder)
-    access.own(at.token)
+    workspace.own(at.token)
     open_workspace(at)
 
 

@@ -25,6 +25,9 @@ PRIVACY: dict[str, object] = {
 }
 """Streamlit option -> value."""
 
+MARK = "x-frontier-guard"
+"""Header in which the server answers with the mark of its launch."""
+
 CONTRAST_CSS = """<style>
 :root {color-scheme: light dark;}
 [data-testid^="stBaseButton-primary"]:not(:disabled) :is(p, [data-testid="stIconMaterial"]),

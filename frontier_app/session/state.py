@@ -1,9 +1,13 @@
-"""The session as one frozen value; the only module that touches ``st.session_state``."""
+"""The session as one frozen value; the only module that touches ``st.session_state``.
+
+The view of the map, kept in the workspace, so that a reload or another tab shows the same.
+"""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, fields, replace
 from typing import Any, TypeVar
 
 import streamlit as st
@@ -259,3 +263,34 @@ def input_or(key: str, before: Any) -> Any:
 def drop_input(key: str) -> None:
     """Let an input begin afresh when it is drawn next."""
     st.session_state.pop(key, None)
+
+
+def save() -> None:
+    """Save how the map is looked at and the selected candidate, where they have changed."""
+    now = get()
+    at = now.workspace
+    if at is None or at.study is None:
+        return
+    what = (at.study.name, now.look, now.selected)
+    if now.memo.last("saved view") != what:
+        at.save_look(json.dumps({"study": at.study.name, "look": asdict(now.look), "selected": now.selected}))
+        now.memo.keep("saved view", what)
+
+
+def load(at: Workspace) -> tuple[Look, str | None]:
+    """The view that :func:`save` saved of the study at work, or the first view of a study where nothing readable was
+    saved."""
+    try:
+        saved = json.loads(at.look_path.read_text(encoding="utf-8"))
+        if at.study is None or saved["study"] != at.study.name:
+            return Look(), None
+        return Look(**{name: _tuple(saved["look"][name]) for name in _NAMES}), saved["selected"]
+    except (OSError, ValueError, KeyError, TypeError):
+        return Look(), None
+
+
+_NAMES = tuple(one.name for one in fields(Look))
+
+
+def _tuple(value: Any) -> Any:
+    return tuple(value) if isinstance(value, list) else value

@@ -1,20 +1,40 @@
-"""Small elements that several pages draw."""
+"""Small elements that several pages draw.
+
+The page and the log entry for a defect of the program, without values of records.
+
+Errors of the engine are sentences, shown where they arise.  Anything else is a defect: its own text may hold values of
+records, so neither page nor log repeats it; they name its type and the line of code.
+
+Errors of single inputs, shown where they arise.
+
+Pages about a finished study: opened with its map, or with a sentence about what is missing.
+
+The guided tour: one strip of words at the top of each page, until it is ended.
+"""
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, nullcontext
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from traceback import extract_tb
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import streamlit as st
+from streamlit.elements import exception as shown_by_streamlit
 
 from engine.common.errors import EngineError
+from engine.common.os_support import FULL, reason_of
 from engine.common.wording import upper_first
+from engine.frontier.risk_utility_map import RiskUtilityMap
 from engine.report.describe import Occupancy
+from engine.study.study import Study
 from frontier_app.charts.style import framed
-from frontier_app.session import navigation
-from frontier_app.widgets import tour
-from frontier_app.wording import remedies
+from frontier_app.session import actions, navigation, state, workspace
+from frontier_app.session.navigation import PAGES, go_to
+from frontier_app.wording import text
+from frontier_app.wording.markup import markdown
 from frontier_app.wording.text import plural
 
 if TYPE_CHECKING:
@@ -32,7 +52,7 @@ def errors_shown() -> Iterator[None]:
 
 def show_error(error: EngineError | str) -> None:
     """Show an error with what mends it, or a sentence about one, first letter raised."""
-    sentence = remedies.error_text(error) if isinstance(error, EngineError) else error
+    sentence = text.error_text(error) if isinstance(error, EngineError) else error
     st.error(upper_first(sentence), icon=":material/error:")
 
 
@@ -112,7 +132,7 @@ def empty_page(what: str, page: str, label: str) -> None:
     with st.container(border=True):
         st.markdown(what)
         go(page, label)
-    tour.overview(page)
+    overview(page)
 
 
 def share(part: int, total: int) -> str:
@@ -144,3 +164,204 @@ def occupancy(counts: Occupancy, before: Occupancy | None = None) -> None:
     )
     for column, (label, value, name, tip) in zip(columns, figures, strict=True):
         column.metric(label, value, change(name), delta_color="off", delta_arrow="off", help=tip)
+
+
+_LOG = "streamlit.error_util"
+_OWN = Path(__file__).resolve().parents[2]
+WORDS = (
+    "Something in the program has failed. Your file is untouched, and what was recorded stays recorded. Try again; if "
+    "it happens again, tell who looks after this program what you did, and the line about the failure in the terminal."
+)
+
+
+def location_of(error: BaseException) -> str:
+    """Type of an error and the last line of our own code that it passed through."""
+    where = ""
+    for frame in extract_tb(error.__traceback__):
+        path = Path(frame.filename)
+        if path.is_relative_to(_OWN / "engine") or path.is_relative_to(_OWN / "frontier_app"):
+            where = f" at {path.relative_to(_OWN).as_posix()}, line {frame.lineno}"
+    return type(error).__name__ + where
+
+
+class _TypeOnly(logging.Filter):
+    """Takes the text and the traceback out of what Streamlit logs about an error."""
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        if isinstance(record.exc_info, tuple) and record.exc_info[1] is not None:
+            record.msg, record.args = "the page failed: %s", (location_of(record.exc_info[1]),)
+            record.exc_info = record.exc_text = None
+        return True
+
+
+def prepare() -> None:
+    """Let Streamlit say and log no more than this module does where an error arises outside a page: in a callback, or
+    in a part of a page that runs by itself."""
+    log = logging.getLogger(_LOG)
+    if not any(isinstance(known, _TypeOnly) for known in log.filters):
+        log.addFilter(_TypeOnly())
+    if shown_by_streamlit._exception is not _shown:
+        shown_by_streamlit._exception = _shown  # type: ignore[assignment]
+    # no option of Streamlit's sets this text
+    shown_by_streamlit._GENERIC_UNCAUGHT_EXCEPTION_TEXT = WORDS  # type: ignore[misc]
+
+
+def _sentence(error: BaseException | None) -> str:
+    """What an error says that is no defect: a sentence of the engine, or that the disk is full; "" of a defect."""
+    if isinstance(error, EngineError):
+        return text.error_text(error)
+    return f"{FULL}; free some space and try again" if isinstance(error, OSError) and reason_of(error) == FULL else ""
+
+
+_shown_by_streamlit = shown_by_streamlit._exception
+
+
+def _shown(dg: Any, error: BaseException, *more: Any, **options: Any) -> Any:
+    """Show what escaped a callback: the sentence of an error that is no defect, else what Streamlit shows."""
+    if sentence := _sentence(error):
+        return dg.error(upper_first(sentence), icon=":material/error:")
+    return _shown_by_streamlit(dg, error, *more, **options)
+
+
+@contextmanager
+def caught() -> Iterator[None]:
+    """Show a defect as one message with what to do next."""
+    try:
+        yield
+    except Exception as error:
+        if sentence := _sentence(error):
+            show_error(sentence)
+            return
+        logging.getLogger(_LOG).error("", exc_info=error)
+        st.error(markdown("**This page could not be shown.** {}", WORDS), icon=":material/error:")
+        st.caption(f"The failure: {location_of(error)}.")
+        with st.container(horizontal=True):
+            st.button("Try again", type="primary", key="failed-again", icon=":material/refresh:")
+            go("data", "Back to the file", primary=False)
+
+
+T = TypeVar("T")
+
+
+class InputErrors:
+    """Errors of single inputs, each shown at its input; ``shown`` counts them.  The other inputs are drawn all the
+    same: one left out would forget its value."""
+
+    def __init__(self) -> None:
+        self.shown = 0
+
+    def attempt(self, make: Callable[[], T], otherwise: T) -> T:
+        """Return what ``make`` makes; where it fails, show its error and return ``otherwise``."""
+        try:
+            return make()
+        except EngineError as error:
+            self.shown += 1
+            show_error(error)
+            return otherwise
+
+
+def first_step() -> tuple[str, str]:
+    """The page to go to where there is no study yet, with the label of its button."""
+    return ("data", "Open data") if state.get().raw is None else ("sweep", "Run the sweep")
+
+
+def with_map(missing: str, show: Callable[[Study, RiskUtilityMap], None]) -> None:
+    """Call ``show`` with the study at hand and its map as it is looked at; without a study say what is ``missing``."""
+    if actions.own_study() is None:
+        empty_page(missing, *first_step())
+        return
+    look = state.get().look
+    try:
+        view = actions.the_map(look.risk, look.utility, look.partial)
+        with actions.opened() as study:
+            assert study is not None and view is not None
+            if not len(view.results):
+                empty_page("No run has been completed yet.", "sweep", "See the sweep")
+                return
+            show(study, view)
+    except EngineError as error:
+        show_error(error)
+
+
+STEPS = {
+    "File": "Open data and say what becomes of every column: which are answers that may be exchanged, which only stay"
+    " with their record, which never leave. The four figures say how many people stand out if nothing is done.",
+    "Threat and uses": "Before any result is seen, say what an intruder may already know, what users do with the data,"
+    " and by which rule a release will be chosen. Under 'How the choice will be made' pick the most useful release"
+    " within a risk bound: the page then asks for the largest acceptable risk, α. What is changed later is logged.",
+    "Plan": "Say which exchanges are tried, on how many records, and how often each is repeated. The box on the right"
+    " says at once what that amounts to and how long it takes.",
+    "Sweep": "Every candidate is drawn and measured, in a process of its own: you may leave the page, reload it, stop"
+    " and resume, and nothing is lost.",
+    "Explore": "See every way to swap as a point of the map. Higher is riskier, farther right is more useful;"
+    " filled points are the frontier. Move α and see which candidate is the most useful within it.",
+    "Compare": "Pin a few candidates, give them names, and see what each gains and loses, and whether a difference is"
+    " clear or only noise. One candidate can also be looked at before and after the swap.",
+    "Recommend": "Say which release is recommended, by which rule, and why not its neighbours. Run it again on fresh"
+    " replicates, submit it, and record the board's answer. Nothing recorded is ever overwritten.",
+    "Board": "What the board sees, in large type: the recommendation, its neighbours, and the ten questions that a"
+    " board asks, answered from the study.",
+    "Export": "Write a bundle for each reader: analyst, board, public. Each holds what its reader may see and"
+    " nothing else; every byte is searched, and a public release attacked, before it is there.",
+    "Glossary": "Every word with a meaning of its own, every measure and every mechanism, each in a plain sentence and"
+    " with its source. Come here whenever a word is not clear.",
+}
+"""What to do on each page, by its name in the navigation, in the order of the work."""
+EXAMPLE = "You see a sample that is swept already."
+"""What comes before the step of the map where the work begins with a finished study."""
+_A_ROW = 5
+_NAMES = {page.title: page.name for page in PAGES.values()}
+
+
+def overview(following: str) -> None:
+    """Every page in the order of the work with the first sentence of its step; ``following`` is the one to go to."""
+    st.subheader("The way to a release", anchor=False)
+    steps = list(STEPS.items())
+    for begin in range(0, len(steps), _A_ROW):
+        for number, (column, (page, step)) in enumerate(
+            zip(st.columns(_A_ROW), steps[begin:], strict=False), begin + 1
+        ):
+            with column.container(border=True, height="stretch"):
+                mark = markdown(" :blue-badge[next]") if _NAMES[page] == following else ""
+                st.markdown(markdown("**{} · {}**", number, page) + mark)
+                st.caption(f"{step.partition('. ')[0].rstrip('.')}.")
+
+
+def offer() -> None:
+    """A button that begins the tour, or nothing while it is on."""
+    if not state.get().touring and st.button(
+        "Show me around, page by page", key="tour-begin", icon=":material/tour:", type="tertiary"
+    ):
+        state.put(touring=True)
+        st.rerun()
+
+
+def strip(page: str) -> None:
+    """The step of this page, with the way to the next one and out."""
+    if not state.get().touring or page not in STEPS:
+        return
+    names = list(STEPS)
+    number = names.index(page)
+    with st.container(border=True, key="tour"):
+        text_column, button_column = st.columns([5, 1], vertical_alignment="center", gap="medium")
+        begun_here = workspace.shows_around() and page == "Explore"
+        step = number + 1, len(names), page, f"{EXAMPLE} {STEPS[page]}" if begun_here else STEPS[page]
+        text_column.markdown(markdown(":material/tour: **Step {} of {}: {}.** {}", *step))
+        with button_column:
+            if number + 1 < len(names):
+                following = names[number + 1]
+                if st.button(f"On to {following}", key="tour-next", width="stretch"):
+                    go_to(_NAMES[following])
+            if begun_here and st.button("Begin with the file", key="tour-first", width="stretch"):
+                go_to("data")
+            if st.button("End the tour", key="tour-end", type="tertiary", width="stretch"):
+                workspace.end_tour()
+                state.put(touring=False)
+                st.rerun()
+
+
+def attempt(action: Callable[[], object]) -> None:
+    """Do it and draw the page anew, or say what is wrong."""
+    with errors_shown():
+        action()
+        st.rerun()

@@ -7,7 +7,7 @@ import streamlit as st
 from engine.common.errors import EngineError
 from engine.frontier.chance import fresh_runs_needed
 from engine.frontier.risk_utility_map import RiskUtilityMap
-from frontier_app.charts.candidate_map import index_of
+from frontier_app.charts.map_data import index_of
 from frontier_app.session import actions, jobs, state
 from frontier_app.widgets import candidate_card, elements
 from frontier_app.widgets.recommendation import Rule

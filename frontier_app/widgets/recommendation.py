@@ -1,9 +1,17 @@
-"""The recommended candidate, as recorded or as a rule picks it, and the letters of it and its neighbours."""
+"""The recommended candidate, as recorded or as a rule picks it, and the letters of it and its neighbours.
+
+Ways out where no candidate meets a bound on risk, with a button for each.
+
+A box to pick a candidate from, or to type its id into.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Collection
 from dataclasses import dataclass, replace
 from typing import Any
+
+import streamlit as st
 
 from engine.common.errors import EngineError
 from engine.decision.bound_words import figure_words
@@ -11,15 +19,162 @@ from engine.decision.choice import measures_of, planned_indices
 from engine.decision.gate import beaten_by_original, slope_of
 from engine.decision.statements import words
 from engine.decision.states import decision_status
+from engine.decision.unmet_bound import UnmetBound, unmet_bound, unmet_sentences
 from engine.frontier.neighbours import lettered
 from engine.frontier.risk_utility_map import RiskUtilityMap
+from engine.plan import edit_plan
 from engine.release.scenarios import Choice
-from engine.study.map_reader import objective_indices, remapped
-from engine.study.study import Study
-from frontier_app.charts import candidate_map as drawing
-from frontier_app.session import state
+from engine.release.spec import percent
+from engine.study.ledger import change_plan
+from engine.study.map_reader import objective_indices, planned_risk, remapped
+from engine.study.study import Study, pins
+from frontier_app.charts import map_data as drawing
+from frontier_app.session import actions, navigation, state
 from frontier_app.session.state import Look
-from frontier_app.wording import remedies, text
+from frontier_app.widgets import elements
+from frontier_app.wording import text
+from frontier_app.wording.markup import bullets, markdown
+
+
+def shown(study: Study, view: RiskUtilityMap, bound: float, allow: Callable[[float], None]) -> bool:
+    """Show what would help where nothing meets a bound (a loss); return whether that is the trouble.
+
+    ``allow`` is called with a bound that can be met, before the page is drawn again.
+    """
+    unmet = unmet_bound(study, view, bound)
+    if unmet is None:
+        return False
+    least, *ways_out = unmet_sentences(unmet, view)
+    with st.container(border=True):
+        st.warning(markdown("{}", least), icon=":material/warning:")
+        st.markdown(bullets(ways_out))
+        in_plan = _is_open_in_the_plan(study, view, unmet)
+        if in_plan:
+            _allow_in_plan(study, unmet.offered)
+        with st.container(horizontal=True):
+            _buttons(unmet, allow, is_next=not in_plan)
+    return True
+
+
+def _is_open_in_the_plan(study: Study, view: RiskUtilityMap, unmet: UnmetBound) -> bool:
+    """Return whether the bound is the plan's and no approval fixes it."""
+    decision, risk = study.plan.decision, planned_risk(study)
+    planned = decision.max_risk is not None and float(decision.max_risk) == unmet.bound and view.risk == risk
+    return planned and study.plan.lock is None
+
+
+def _allow_in_plan(study: Study, bound: float) -> None:
+    """Put a bound that can be met into the plan, for a reason that the decision log keeps."""
+    st.caption(
+        "No release above the bound of the plan is submitted without a reason. To change that bound now is a change"
+        " after results were seen: the decision log keeps it, with its reason and your name."
+    )
+    left, middle, right = st.columns([4, 2, 3], vertical_alignment="bottom")
+    why = left.text_input("Why more risk is acceptable", key="unmet-why").strip()
+    by = middle.text_input("Your name", state.get().draft.by, key="unmet-by").strip()
+    if right.button(
+        f"Set the plan's bound to {text.figure(bound)}",
+        key="unmet-plan",
+        type="secondary" if state.get().selected else "primary",  # the next step, unless a candidate is at hand
+        icon=":material/edit_note:",
+        width="stretch",
+        disabled=not (why and by),
+        help="needs the reason and your name",
+    ):
+        with elements.errors_shown():
+            decision = replace(study.plan.decision, max_risk=repr(bound))
+            change_plan(study, replace(study.plan, decision=decision), why=why, by=by)
+            if plan := state.get().plan:
+                actions.change(replace(plan, decision=decision), f"the bound is {text.figure(bound)}")
+            state.set_draft(by=by)
+            st.rerun()
+
+
+def _buttons(unmet: UnmetBound, allow: Callable[[float], None], *, is_next: bool) -> None:
+    st.button(
+        f"Try the bound {text.figure(unmet.offered)}",
+        key="unmet-allow",
+        type="primary" if is_next and not state.get().selected else "secondary",
+        icon=":material/vertical_align_top:",
+        on_click=allow,
+        args=(unmet.offered,),
+        help="A bound that a candidate meets, with room for new runs. It is tried here; the plan keeps its own.",
+    )
+    plan = state.get().plan
+    rate = unmet.trend.next_rate if unmet.trend is not None else None
+    if plan is not None and rate is not None and rate not in plan.space.rates:
+        label = f"Add a rate of {percent(rate)} to the plan"
+        if st.button(label, key="unmet-rate", icon=":material/add:", help="The sweep then adds it to the study."):
+            actions.change(
+                edit_plan(plan, rates=[*plan.space.rates, rate]), f"a swap rate of {percent(rate)} is in the plan"
+            )
+            navigation.go_to("sweep")
+    name, _ = next(iter(unmet.coarse_keys), ("", 0))
+    if name and st.button(f"Make {name} coarser", key="unmet-keys", icon=":material/merge:"):
+        state.set_file_view(part="levels", column=name, turn=state.get().file_view.turn + 1)
+        navigation.go_to("data")
+
+
+_LISTED = 300  # candidates of the frontier that the box lists; any other is typed
+
+
+def candidate(
+    study: Study,
+    view: RiskUtilityMap,
+    label: str,
+    current: str | None,
+    *,
+    key: str,
+    leave_out: Collection[str] = (),
+    width: int = 720,
+) -> str | None:
+    """The label of the candidate picked; None while there is none, or where what was typed is no candidate.
+
+    Pins stand first, then the frontier from safe to useful; every other candidate can be typed by its id.
+    """
+    named = {option.label: option.name for option in pins(study)}
+    letters = {view.scenarios[index].label: letter for letter, index in letters_of(study, view)}
+    frontier = [view.scenarios[index].label for index in view.frontier()[:_LISTED].tolist()]
+    options = [
+        option
+        for option in dict.fromkeys([*([current] if current else []), *named, *frontier])
+        if option not in leave_out
+    ]
+
+    def words(label: str) -> str:
+        try:
+            scenario, _ = study.find(label)
+        except EngineError:
+            return label
+        name = f" “{named[label]}”" if named.get(label) else ""
+        letter = f"{letters[label]} · " if label in letters else ""
+        return f"{letter}{text.swap_short(scenario.spec)}{name} ({label})"
+
+    shown = {option: words(option) for option in options}
+    picked = st.selectbox(
+        label,
+        options,
+        index=options.index(current) if current in options else None,
+        format_func=lambda option: shown.get(option, option),
+        accept_new_options=True,
+        placeholder="choose from the frontier, or type an id",
+        key=key,
+        width=width,
+    )
+    if not picked:
+        return None
+    lettered = {letter: option for option, letter in letters.items()}
+    try:
+        return study.find(lettered.get(picked.strip().upper(), typed_id(picked)))[0].label
+    except EngineError as error:
+        elements.show_error(error)
+        return None
+
+
+def typed_id(typed: str) -> str:
+    """The id in what was typed, or in an option's words as they were before its letter changed."""
+    return typed.strip().removesuffix(")").rpartition("(")[2].split("/")[0]
+
 
 _TRIED = ("bound", "slope")
 WITHHELD = (
@@ -87,10 +242,10 @@ def rule(study: Study, view: RiskUtilityMap, look: Look) -> Rule:
         tried = Rule(tried.bound, tried.slope, index, words=why, recorded=True)
     if status.state == "withheld" and look.rule not in _TRIED:
         tried = Rule(tried.bound, tried.slope, trouble=WITHHELD)
-    return replace(tried, letters=letters(study, view, look))
+    return replace(tried, letters=letters_of(study, view, look))
 
 
-def letters(study: Study, view: RiskUtilityMap, look: Look | None = None) -> tuple[tuple[str, int], ...]:
+def letters_of(study: Study, view: RiskUtilityMap, look: Look | None = None) -> tuple[tuple[str, int], ...]:
     """The letters of a study: A is what is recommended, the others its neighbours.
 
     They belong to the recorded recommendation; before there is one, to what a rule that is tried on the map picks, else
@@ -162,5 +317,5 @@ def _rule(study: Study, view: RiskUtilityMap, look: Look) -> Rule:
             source = "the plan's" if is_planned else "tried here, not the plan's"
             why = f"best at {text.figure(slope)} of risk per unit of utility ({source}){_doubt(view, index, slope)}"
     except EngineError as error:
-        return Rule(bound, slope, trouble=remedies.error_text(error))
+        return Rule(bound, slope, trouble=text.error_text(error))
     return Rule(bound, slope, index, words=why)

@@ -16,8 +16,8 @@ from engine.release.scenarios import Choice
 from engine.study.decision_log import EVENTS, Entry, commitment_words, entries, seal_words
 from engine.study.ledger import Ledger, ledger_in, ledger_sentences
 from engine.study.study import Study
-from frontier_app.session import actions, exports, jobs, state
-from frontier_app.widgets import candidate_card, compare_table, elements
+from frontier_app.session import actions, jobs, state
+from frontier_app.widgets import candidate_card, elements
 from frontier_app.widgets.finalists import fresh_start, watch_runs
 from frontier_app.wording import text
 from frontier_app.wording.markup import Markdown, bullets, joined, markdown
@@ -293,7 +293,7 @@ def _publish(study: Study, choice: Choice) -> None:
     """The export of the public bundle, then the record that it was published; the first of both that is not done is the
     next step."""
     at = state.get().workspace
-    written = at is not None and exports.has_public(at, choice.label)
+    written = at is not None and jobs.has_public(at, choice.label)
     st.markdown(
         "The public bundle is written. Publish it, then record the publication here."
         if written
@@ -330,7 +330,7 @@ def history(study: Study) -> None:
         for entry in reversed(log)
     ]
     st.html(
-        compare_table.listing(("No.", "When", "Who", "What", "Details"), rows, "The decision log, newest entry first")
+        candidate_card.listing(("No.", "When", "Who", "What", "Details"), rows, "The decision log, newest entry first")
     )
     st.caption(
         "Each entry holds the digest of the one before it, so a changed, inserted or removed entry shows."

@@ -3,6 +3,11 @@
 Streamlit reads almost every text as Markdown, and names, levels, labels and reasons come from files and from people:
 one called ``![x](http://…)`` would make the browser fetch.  After :func:`prepare` a text is shown as it is written,
 whatever it holds; only what :func:`markdown` makes is Markdown, and that escapes what it fills in.
+
+Text in figures: plain unless it is declared plotly's own markup.
+
+Plotly reads ``<b>``, ``<a href>`` and entities in nearly every text.  Every figure goes through :func:`plainly`, which
+escapes what :func:`drawn` did not make.
 """
 
 from __future__ import annotations
@@ -10,6 +15,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Mapping
 from functools import wraps
+from html import escape
 from inspect import Signature, signature
 from string import Formatter
 from threading import Lock
@@ -22,6 +28,84 @@ from engine.common.wording import may_be_formula, printable
 
 if TYPE_CHECKING:
     import pandas as pd
+    from plotly.graph_objects import Figure
+
+
+_OF_TRACES = ("name", "text", "hovertext", "customdata", "x", "y")
+
+
+class Drawn(str):
+    """Plotly's markup, made by :func:`drawn`."""
+
+    __slots__ = ()
+
+
+class _FilledText(Formatter):
+    """Fills in values, escaped."""
+
+    def format_field(self, value: Any, format_spec: str) -> str:
+        return _shown(value if isinstance(value, Drawn) and not format_spec else format(value, format_spec))
+
+
+def drawn(template: str, *values: object) -> Drawn:
+    """Markup from a template that the program holds, with values filled in, escaped unless they are markup too."""
+    return Drawn(_FilledText().vformat(template, values, {}))
+
+
+def stacked(lines: Iterable[str]) -> Drawn:
+    """Lines under each other; those that are not markup are escaped."""
+    return Drawn("<br>".join(_shown(line) for line in lines))
+
+
+def plainly(figure: Figure) -> Figure:
+    """The figure with every name, label, title and note escaped that is no markup of the program's own.
+
+    Templates (``hovertemplate``, ``texttemplate``) are the program's own and hold no names.
+    """
+    for trace in figure.data:
+        for field in _OF_TRACES:
+            if field in trace and _has_text(trace[field]):
+                trace[field] = _escaped(trace[field])
+    layout = figure.layout
+    for annotation in layout.annotations:
+        annotation.text = _escaped(annotation.text)
+    layout.legend.title.text = _escaped(layout.legend.title.text)
+    figure.for_each_xaxis(_axis)
+    figure.for_each_yaxis(_axis)
+    return figure
+
+
+def _axis(axis: Any) -> None:
+    axis.title.text = _escaped(axis.title.text)
+    if axis.ticktext is not None:
+        axis.ticktext = _escaped(axis.ticktext)
+
+
+def _has_text(values: Any) -> bool:
+    return isinstance(values, str) or (
+        values is not None and getattr(values, "dtype", None) in (None, object) and any(_texts(values))
+    )
+
+
+def _texts(values: Any) -> Iterable[bool]:
+    return (isinstance(value, str) or _nested(value) for value in values)
+
+
+def _nested(value: Any) -> bool:
+    return isinstance(value, (list, tuple)) or hasattr(value, "tolist")
+
+
+def _escaped(value: Any) -> Any:
+    if isinstance(value, str):
+        return _shown(value)
+    if _nested(value):
+        return [_escaped(item) for item in value]
+    return value
+
+
+def _shown(text: str) -> Drawn:
+    return text if isinstance(text, Drawn) else Drawn(escape(printable(text), quote=False))
+
 
 TEXTS: dict[str, tuple[str, ...]] = {
     **dict.fromkeys(("markdown", "caption", "title", "header", "subheader"), ("body", "help")),

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from frontier_app.session import page_html
-from frontier_app.session.static_files import files
+from frontier_app.session import server
+from frontier_app.session.server import files
 from tests.browser.steps import PAGES, open_at, workspace_with
 
 if TYPE_CHECKING:
@@ -29,8 +29,8 @@ def test_no_page_leaves_an_error_in_the_console(window: Page, address: str, home
     window.on("console", lambda said: missed.append(said.text) if said.type in ("error", "warning") else None)
     for name in PAGES:
         open_at(window, address, at, name)
-        if name in page_html.COMPONENTS:
-            told = re.findall(r'(?:src|href)="\.?(/static/js/[^"]+)"', page_html.html(name))
+        if name in server.COMPONENTS:
+            told = re.findall(r'(?:src|href)="\.?(/static/js/[^"]+)"', server.html(name))
             untold = set(window.evaluate(_SCRIPTS)) - set(told)
-            assert told and [one for one in untold if files()[one].stat().st_size >= page_html.LARGE] == []
+            assert told and [one for one in untold if files()[one].stat().st_size >= server.LARGE] == []
     assert not missed

@@ -13,7 +13,7 @@ from streamlit.util import calc_hash
 
 from engine.plan import edit_plan, samples
 from engine.sweeps import probe
-from frontier_app.session import access, workspace
+from frontier_app.session import workspace
 from frontier_app.session.navigation import PAGES, script
 from frontier_app.session.workspace import Workspace
 from frontier_app.wording import markup
@@ -51,7 +51,7 @@ def once_as_in_a_server() -> Iterator[None]:
 def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Workspaces of a test live in its own folder."""
     monkeypatch.setenv("FRONTIER_HOME", str(tmp_path / "home"))
-    access.begin("", None)  # no launch: a server of its own each test
+    workspace.begin("", None)  # no launch: a server of its own each test
     return tmp_path / "home"
 
 
@@ -73,7 +73,7 @@ def to_page(made: AppTest, name: str) -> AppTest:
 def launched(at: Workspace | None) -> str:
     """The token of a launch on a workspace, as if this process were its server."""
     token = workspace.new_token()
-    access.begin(workspace.digest(token), at.folder if at else None)
+    workspace.begin(workspace.digest(token), at.folder if at else None)
     return token
 
 

@@ -1,20 +1,109 @@
-"""Board: the decision sheet of one release, and its evidence folded under the same headings."""
+"""Board: the decision sheet of one release, and its evidence folded under the same headings.
+
+The source of the board's findings: a board bundle, or the open study with its data.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
 from typing import Any
 
 import streamlit as st
 
 from engine.common.errors import EngineError
+from engine.decision.states import decision_status
 from engine.report import decision_pages
+from engine.report.build_findings import findings
 from engine.report.circulating import page as page_of_copy
-from engine.report.findings import Findings
+from engine.report.describe import remade
+from engine.report.documents import docx
+from engine.report.findings import Findings, read_board
 from engine.report.map_model import map_model
-from frontier_app.charts import board_map
-from frontier_app.widgets import board_source, elements, workflow
-from frontier_app.widgets.board_source import Missing, NoRelease
+from engine.report.no_release import considered, no_release_memo, reason
+from engine.study.map_reader import risk_utility_map
+from engine.study.study import Study
+from frontier_app.charts import maps
+from frontier_app.session import actions, state
+from frontier_app.widgets import elements, workflow
 from frontier_app.wording.markup import bullets, joined, markdown, table
+
+
+@dataclass(frozen=True)
+class Missing:
+    """The reason why there is nothing to show: in words, and the page that helps with the label of its button."""
+
+    words: str
+    page: str
+    label: str
+
+
+@dataclass(frozen=True)
+class NoRelease:
+    """The decision to release nothing: its reason, who made it and when, what it rests on, in sentences, and its memo
+    as DOCX, made when it is asked for."""
+
+    why: str
+    by: str
+    at: str
+    rests_on: tuple[str, ...]
+    memo: Callable[[], bytes]
+
+
+def _memo(path: Path) -> bytes:
+    with Study.open(path) as study:
+        return docx(no_release_memo(study, risk_utility_map(study)))
+
+
+def has_copy() -> bool:
+    """Return whether the open study's plan withholds the rate from a circulating copy."""
+    path = actions.own_study()
+    if path is None:
+        return False
+    with Study.open(path) as study:
+        return study.plan.publish.members_rate == "withhold"
+
+
+def source() -> Findings | NoRelease | Missing:
+    """The findings at hand; raises the engine's own sentences."""
+    now = state.get()
+    at = now.workspace
+    board = at.board if at else None
+    if board is not None:
+        return now.memo.get("board", str(board), lambda: read_board(board))
+    path = actions.own_study()
+    if path is None:
+        return Missing(
+            "There is nothing for a board to look at yet: open data and run a study.", *elements.first_step()
+        )
+    with Study.open(path) as study:
+        status = decision_status(study)
+        if status.state == "withheld":
+            view = actions.the_map(None, None, now.look.partial)
+            assert view is not None
+            rests_on = tuple(considered(study, view)) if len(view.results) else ()
+            return NoRelease(reason(study, status.why), status.by, status.at, rests_on, partial(_memo, path))
+        choice = status.choice
+        if choice is None:
+            return Missing(
+                "Nothing has been recommended yet. A board looks at one recommended release.",
+                "recommend",
+                "Recommend a release",
+            )
+        raw = now.raw
+        if raw is None:
+            return Missing(
+                "The board's figures are computed from the data, which are not open.", "data", "Open the data"
+            )
+        depends = (str(path), study.progress.done, study.choices.count(), choice.at, status, study.plan)
+
+        def make() -> Findings:
+            return findings(study, remade(study, raw, choice.label, choice.replicate))
+
+        return now.memo.get("board", depends, make)
+
 
 _CSS = """<style>
 .st-key-board [data-testid="stMetricValue"] p {font-size: 1.7rem !important;}
@@ -24,27 +113,27 @@ _CSS = """<style>
 </style>"""
 
 
-def page() -> None:
+def board() -> None:
     """The whole page."""
     try:
         with st.spinner("Making the recommended release again and comparing it with the original …"):
-            source = board_source.source()
+            found = source()
     except EngineError as error:
         st.title("Board", anchor=False)
         elements.show_error(error)
         return
-    if isinstance(source, Missing):
+    if isinstance(found, Missing):
         st.title("Board", anchor=False)
-        elements.empty_page(source.words, source.page, source.label)
+        elements.empty_page(found.words, found.page, found.label)
         return
     st.html(_CSS)
     with st.container(key="board"):
-        if isinstance(source, NoRelease):
-            _no_release(source)
+        if isinstance(found, NoRelease):
+            _no_release(found)
             return
-        _sheet(source)
-        _evidence(source)
-        _copy(source)
+        _sheet(found)
+        _evidence(found)
+        _copy(found)
 
 
 def _sheet(findings: Findings) -> None:
@@ -63,7 +152,7 @@ def _sheet(findings: Findings) -> None:
     with left:
         if map_model(findings.map).marks:
             elements.chart(
-                board_map.board_map(findings, dark=elements.is_dark()), "board-map", page["small_map"].alt, size=15
+                maps.board_map(findings, dark=elements.is_dark()), "board-map", page["small_map"].alt, size=15
             )
             st.caption(page["small_map"].note)
         if page["sure"]:
@@ -151,7 +240,7 @@ def _no_release(decision: NoRelease) -> None:
 
 def _copy(findings: Findings) -> None:
     """Offer the circulating copy to look at, where the plan has one made."""
-    if board_source.has_copy():
+    if has_copy():
         st.download_button(
             "Circulating copy",
             lambda: page_of_copy(findings).encode(),
@@ -164,4 +253,4 @@ def _copy(findings: Findings) -> None:
         )
 
 
-page()
+board()

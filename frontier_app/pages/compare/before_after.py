@@ -1,21 +1,645 @@
-"""One candidate before and after, drawn from the engine's counts on the remade release."""
+"""One candidate before and after, drawn from the engine's counts on the remade release.
+
+Counts of one release before and after: distributions, small cells, records changed.
+
+Relations in one release before and after: associations, coefficients, and the spread of its runs.
+
+The view of an intruder on one release: other keys, and detection from published tables of the original.
+
+Places of one candidate before and after: levels, areas with the worst first, bars, and a map of given outlines.
+"""
 
 from __future__ import annotations
 
-import streamlit as st
+from collections.abc import Mapping, Sequence
 
+import numpy as np
+import pandas as pd
+import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
+
+from engine.data.microdata import Microdata
+from engine.decision.altered_groups import altered_groups, altered_share, group_caution, groups_to_show
+from engine.decision.comparison import spread
 from engine.decision.meant_run import meant_run
-from engine.frontier.risk_utility_map import RiskUtilityMap
-from engine.report.describe import changes, remade
-from engine.report.inspection import one_table
+from engine.decision.statements import words
+from engine.frontier.risk_utility_map import RiskUtilityMap, check_realisation
+from engine.models.record_release import RecordRelease
+from engine.plan.coding import N_RULE
+from engine.plan.households import places_in
+from engine.release.records import ReleasedTable
+from engine.report.boundaries import MOST_BYTES, Boundaries, read_boundaries
+from engine.report.describe import Changes, changes, remade
+from engine.report.inspection import SIZES, one_table, weighted_levels
+from engine.report.inspection import associations as associations_of
+from engine.report.inspection import coefficients as coefficients_of
+from engine.report.inspection import small_cells as cells_of
+from engine.report.loss_words import model_words
+from engine.report.other_keys import altered_in, key_set, unswapped_keys, worst_few
+from engine.report.places import (
+    AreaRow,
+    LevelRow,
+    areas_of,
+    households_by_area,
+    persons_with,
+    place_changes,
+    relative_change,
+)
+from engine.report.recognised_facts import KeySet
+from engine.report.recognised_words import small_cells_words
 from engine.study.study import Study
 from engine.sweeps.remake import Remade
-from frontier_app.pages.compare import counts, intruder, places, relations
-from frontier_app.pages.compare.counts import Which
+from frontier_app.charts import before_after
+from frontier_app.charts import before_after as charts
 from frontier_app.session import state
-from frontier_app.widgets import candidate_picker, elements, recommendation
-from frontier_app.wording import text
-from frontier_app.wording.markup import markdown
+from frontier_app.widgets import candidate_card, elements, recommendation, small_cells
+from frontier_app.widgets.small_cells import MOST_KEYS
+from frontier_app.wording import plan_words, text
+from frontier_app.wording.markup import bullets, markdown
+
+_GROUPS = 40  # groups that are listed
+_LEVELS = 20  # levels up to which a distribution is drawn
+Which = tuple[object, ...]
+"""What a remembered computation depends on: study, label, replicate, table."""
+
+
+def distributions(study: Study, release: Remade, changed: Changes, table: int) -> None:
+    """One attribute's levels before and after, counted or weighted."""
+    domain, now = release.data.domain, state.get()
+    drawn_anew = any(release.tables[table].is_replaced(j) for j in range(len(domain)))
+    _say_distributions(changed, drawn_anew)
+    order = sorted(domain.names, key=lambda name: -int(changed.altered[domain.index(name)]))
+    left, right = st.columns([2, 2], vertical_alignment="bottom")
+    name = left.selectbox(
+        "Attribute",
+        order,
+        index=order.index(now.compare_view.attribute) if now.compare_view.attribute in order else 0,
+        format_func=lambda name: f"{name} – {text.plural(int(changed.altered[domain.index(name)]), 'record')} changed",
+        key="inspect-attribute",
+    )
+    if name != now.compare_view.attribute:
+        state.set_compare_view(attribute=name)
+    j = domain.index(name)
+    before, after, unit = changed.before[j], changed.after[j], "records"
+    if release.data.weight is not None and _weighted(right, release.data.weight):
+        totals = weighted_levels(release, study.plan, j, table)
+        assert totals is not None
+        before, after, unit = *totals, f"total of {release.data.weight}"
+    levels = domain.attributes[j].levels
+    chart, listed = st.columns([3, 2], gap="large")
+    if len(levels) <= _LEVELS:
+        with chart:
+            elements.chart(
+                before_after.levels(levels, before, after, unit),
+                "levels",
+                f"Levels of {name} in the original and in the release; the table beside it says the same",
+            )
+    else:
+        chart.caption(f"{name} has {len(levels)} levels, which are too many to draw.")
+    _level_table(listed, name, levels, before, after, "%,.0f" if unit == "records" else "%,.1f")
+
+
+def _say_distributions(changed: Changes, drawn_anew: bool) -> None:
+    if changed.marginals_kept:
+        st.success("Every attribute's own distribution is exactly as it was (checked).", icon=":material/check_circle:")
+    elif drawn_anew:
+        st.info(
+            "Distributions of attributes changed: this mechanism draws values anew and keeps distributions on average"
+            " or by its model only.",
+            icon=":material/info:",
+        )
+    else:
+        st.error("The distributions of attributes differ; a swap must keep them. Do not release this, and report it.")
+
+
+def _weighted(column: DeltaGenerator, weight: str) -> bool:
+    """Return whether weighted totals are asked for in place of counts."""
+    before = state.get().compare_view.weighted
+    weighted = column.toggle(
+        f"Weighted by {weight}",
+        before,
+        key="inspect-weighted",
+        help="The weight stays with its record, so weighted totals can change where a swap keeps every count.",
+    )
+    if weighted != before:
+        state.set_compare_view(weighted=weighted)
+    return weighted
+
+
+def _level_table(
+    column: DeltaGenerator, name: str, levels: Sequence[str], before: np.ndarray, after: np.ndarray, digits: str
+) -> None:
+    pairs = list(zip(before, after, strict=True))
+    column.dataframe(
+        {
+            "level": levels,
+            "original": before,
+            "release": after,
+            "difference": [text.signed(float(b - a)) for a, b in pairs],
+            "in percent": [text.relative(float(b), float(a)) if b != a else "" for a, b in pairs],
+        },
+        hide_index=True,
+        width="stretch",
+        column_config={
+            **{name: st.column_config.NumberColumn(format=digits) for name in ("original", "release")},
+            **{name: st.column_config.TextColumn(alignment="right") for name in ("difference", "in percent")},
+        },
+        alt=f"Levels of {name} before and after",
+    )
+
+
+def cells(study: Study, release: Remade, changed: Changes, table: int, which: Which) -> None:
+    keys = study.plan.keys
+    small = state.get().memo.get("cells", which, lambda: cells_of(release, keys, table))
+    st.markdown(f"The table crosses {text.plural(len(keys), 'key')}: {text.listed(keys)}.")
+    elements.occupancy(changed.keys_after, changed.keys_before)
+    st.markdown(
+        markdown(
+            "Of the {} that {} in {} in the original, **{:,}** {} so in the release too, all keys as they were. An"
+            " intruder does not see which.",
+            text.plural(small.exposed, "record"),
+            "stands" if small.exposed == 1 else "stand",
+            small_cells_words(N_RULE),
+            small.unaltered,
+            "does" if small.unaltered == 1 else "do",
+        )
+    )
+    sizes = [
+        f"{low}" if low == high else f"{low} or more" if high is None else f"{low} to {high}" for low, high in SIZES
+    ]
+    st.dataframe(
+        {
+            "records in the cell": sizes,
+            "cells before": small.cells_before,
+            "cells after": small.cells_after,
+            "difference": [
+                text.signed(float(b - a)) for a, b in zip(small.cells_before, small.cells_after, strict=True)
+            ],
+        },
+        hide_index=True,
+        width=560,
+        column_config={
+            "cells before": st.column_config.NumberColumn(format="%,d"),
+            "cells after": st.column_config.NumberColumn(format="%,d"),
+            "difference": st.column_config.TextColumn(alignment="right"),
+        },
+        alt="Cells of the keys' table by size, before and after",
+    )
+
+
+def altered(release: Remade, changed: Changes) -> None:
+    n = release.data.n_records
+    order = sorted(range(len(changed.altered)), key=lambda j: -int(changed.altered[j]))
+    if not changed.records:
+        st.success("No record has another value of any attribute.", icon=":material/check_circle:")
+        return
+    st.dataframe(
+        {
+            "attribute": [release.data.domain.names[j] for j in order],
+            "records changed": [int(changed.altered[j]) for j in order],
+            "share": [100 * int(changed.altered[j]) / n for j in order],
+        },
+        hide_index=True,
+        width=560,
+        column_config={
+            "records changed": st.column_config.NumberColumn(format="%,d"),
+            "share": st.column_config.ProgressColumn(
+                format="%.1f %%", min_value=0, max_value=max(100 * int(changed.altered[order[0]]) / n, 1e-9)
+            ),
+        },
+        alt="Records whose value changed, by attribute",
+    )
+    st.caption("A record that took part in a swap may have received the same value back; it does not count here.")
+
+
+def carried(study: Study, release: Remade, which: Which) -> None:
+    """The share of altered records in every group of a release of one table."""
+    groups = state.get().memo.get("altered-groups", which, lambda: altered_groups(release))
+    rate, min_n = altered_share(release), study.plan.tolerances.min_n
+    if not rate:
+        return
+    st.subheader(plan_words.CARRIED, anchor=False)
+    if caution := group_caution(groups, rate, min_n):
+        st.warning(words(caution), icon=":material/warning:")
+    shown = groups_to_show(groups, min_n, _GROUPS)
+    st.dataframe(
+        {
+            "group": [group.name for group in shown],
+            "records": [group.records for group in shown],
+            "altered": [group.altered for group in shown],
+            "share altered": [100 * group.share for group in shown],
+        },
+        hide_index=True,
+        width=760,
+        column_config={
+            "records": st.column_config.NumberColumn(format="%,d"),
+            "altered": st.column_config.NumberColumn(format="%,d"),
+            "share altered": st.column_config.ProgressColumn(
+                format="%.1f %%", min_value=0, max_value=max(100 * max(group.share for group in shown), 1e-9)
+            ),
+        },
+        alt="Share of altered records by group",
+    )
+    st.caption(
+        f"Of all records {100 * rate:.3g} % are altered in some attribute. Groups of more than {min_n} records come"
+        f" first{f', and the first {_GROUPS} of {len(groups)} are listed' if len(groups) > _GROUPS else ''}. These"
+        " shares tell the rate: the board gets them, the public does not."
+    )
+
+
+_MATRIX = 24  # attributes up to which associations are drawn
+_INTERVALS = 30
+_PAIRS = 200
+
+
+def associations(release: Remade, changed: Changes, table: int, which: Which) -> None:
+    names, n = release.data.domain.names, release.data.n_records
+    pairs = state.get().memo.get("associations", which, lambda: associations_of(release, changed, table))
+    if not pairs:
+        st.success("No two-way table has changed.", icon=":material/check_circle:")
+        return
+    worst = pairs[0]
+    st.markdown(
+        markdown(
+            "{} changed; all others are as they were. **Cramér's V** says how strongly two attributes are associated,"
+            " from 0 (not at all) to 1 (one decides the other). It changed most for **{} × {}**: {} → {} ({}).",
+            text.plural(len(pairs), "two-way table"),
+            names[worst.i],
+            names[worst.j],
+            text.figure(worst.before, 3),
+            text.figure(worst.after, 3),
+            "weaker" if worst.change < 0 else "stronger",
+        )
+    )
+    chart, listed = st.columns([1, 1], gap="large")
+    if len(names) <= _MATRIX:
+        with chart:
+            elements.chart(
+                before_after.associations(names, [(p.i, p.j, p.change) for p in pairs], dark=elements.is_dark()),
+                "associations",
+                "Change of Cramér's V of every pair of attributes; the table beside it says the same",
+            )
+    else:
+        chart.caption(f"{len(names)} attributes are too many to draw; the table holds the largest changes.")
+    rows = pairs[:_PAIRS]
+    listed.dataframe(
+        {
+            "pair": [f"{names[p.i]} × {names[p.j]}" for p in rows],
+            "V before": [p.before for p in rows],
+            "V after": [p.after for p in rows],
+            "change": [round(p.change, 4) + 0.0 for p in rows],  # no minus before a nought
+            "": ["weaker" if p.change < 0 else "stronger" if p.change > 0 else "the same" for p in rows],
+            "to move": [100 * int(changed.moved[p.i, p.j]) / n for p in rows],
+        },
+        hide_index=True,
+        width="stretch",
+        column_config={
+            "V before": st.column_config.NumberColumn(format="%.3f"),
+            "V after": st.column_config.NumberColumn(format="%.3f"),
+            "change": st.column_config.NumberColumn(format="%+.4f"),
+            "to move": st.column_config.NumberColumn(
+                format="%.2f %%", help="Share of records that would have to move to undo the change of the table"
+            ),
+        },
+        alt="Two-way tables by how much their association changed",
+    )
+
+
+def coefficients(study: Study, release: Remade, which: Which) -> None:
+    if not study.plan.analyses:
+        st.info(
+            "The plan declares no analysis. Declare the regressions that users will run on the page Threat and uses,"
+            " and their coefficients are set side by side here.",
+            icon=":material/info:",
+        )
+        return
+    comparisons = state.get().memo.get("coefficients", which[:3], lambda: coefficients_of(release, study.plan))
+    several = f", combined over {len(release.tables)} tables" if len(release.tables) > 1 else ""
+    st.caption(
+        f"The table holds 95 % intervals on the original and on the release{several}. Chance alone rarely shifts a"
+        " coefficient by more than about 2 standard errors. Overlap is 1 for equal intervals and below 0 for intervals"
+        " that have nothing in common. A flag marks what is beyond the plan's tolerances, as in the memo."
+    )
+    for number, comparison in enumerate(comparisons):
+        st.markdown(markdown("**{}**", comparison.analysis))
+        st.caption(markdown("{}", model_words(comparison.model)))
+        order = sorted(
+            range(len(comparison.names)),
+            key=lambda k: -abs(comparison.shift[k]) if comparison.shift[k] == comparison.shift[k] else 0,
+        )
+        drawn = [k for k in order if comparison.shift[k] == comparison.shift[k]][:_INTERVALS]
+        if drawn:
+            elements.chart(
+                before_after.intervals(
+                    [comparison.names[k] for k in drawn],
+                    comparison.half[drawn] / comparison.se[drawn],
+                    comparison.shift[drawn],
+                    comparison.half_after[drawn] / comparison.se[drawn],
+                ),
+                f"intervals-{number}",
+                f"Coefficients of {comparison.analysis} before and after; the table below says the same",
+            )
+        st.dataframe(
+            {
+                "coefficient": [comparison.names[k] for k in order],
+                "original": [_interval(comparison.before[k], comparison.half[k]) for k in order],
+                "release": [
+                    comparison.lost[k] or _interval(comparison.after[k], comparison.half_after[k]) for k in order
+                ],
+                "shift in SE": [round(comparison.shift[k], 2) + 0.0 for k in order],
+                "overlap": [comparison.overlap[k] for k in order],
+                "flag": ["flagged" if comparison.flagged[k] else "" for k in order],
+            },
+            hide_index=True,
+            width="stretch",
+            column_config={
+                "shift in SE": st.column_config.NumberColumn(format="%+.2f"),
+                "overlap": st.column_config.NumberColumn(format="%.2f"),
+            },
+            alt=f"Coefficients of {comparison.analysis} with their intervals, before and after",
+        )
+        if comparison.omitted:
+            st.caption(
+                f"{text.plural(comparison.omitted, 'coefficient')} cannot be estimated from the original either."
+            )
+
+
+def _interval(centre: float, half: float) -> str:
+    return f"{text.figure(centre)} ± {text.figure(half, 3)}"
+
+
+def runs(study: Study, view: RiskUtilityMap, index: int, replicate: int) -> None:
+    """All runs of the candidate on one measure."""
+    now = state.get()
+    names = [str(call) for call in view.measures]
+    current = now.compare_view.measure if now.compare_view.measure in names else names[view.risk]
+    picked = st.selectbox(
+        "Measure",
+        names,
+        index=names.index(current),
+        format_func=lambda name: text.measure_title(view.measures[names.index(name)]),
+        key="inspect-measure",
+        width=420,
+    )
+    if picked != now.compare_view.measure:
+        state.set_compare_view(measure=picked)
+    k = names.index(picked)
+    run_figures = spread(study, index, view.allow_partial)
+    values = run_figures.values[:, k]
+    own = study.runs.of([index])
+    row = check_realisation(own, index, replicate, view.scenarios[index].label, allow_partial=True)
+    elements.chart(
+        before_after.runs(
+            values[~run_figures.fresh],
+            values[run_figures.fresh],
+            float(own.values[row, k]),
+            float(view.original[k]),
+            f"{text.measure_title(view.measures[k])} ({text.DIRECTION[view.measures[k].measure.better]})",
+        ),
+        "runs",
+        "Every run of the candidate on this measure; the sentence below sums them up",
+    )
+    summary = view.summary
+    fresh = int(run_figures.fresh.sum())
+    st.markdown(
+        f"The sweep has {text.plural(int((~run_figures.fresh).sum()), 'run')} with a mean of"
+        f" {text.with_error(float(summary.mean[index, k]), float(summary.se[index, k]))}, and"
+        f" {text.plural(fresh, 'fresh run') if fresh else 'no fresh run'} {'was' if fresh < 2 else 'were'} made. Run"
+        f" {replicate} is the one to release, by a rule: to choose the luckiest run would be selection on noise."
+    )
+
+
+def intruder(study: Study, view: RiskUtilityMap, release: Remade, which: Which) -> None:
+    """Unswapped keys and the worst few keys; then detection."""
+    fewest = small_cells.fewest_of(view)
+    if len(study.plan.keys) <= MOST_KEYS:
+        nothing, unswapped, few = state.get().memo.get(
+            "few-keys", (which, fewest), lambda: _key_sets(study, release, fewest)
+        )
+        st.markdown(plan_words.unswapped_words(nothing, unswapped, fewest))
+        st.markdown(bullets([plan_words.few_keys_words(keys, fewest) for keys in few if keys.small]))
+    candidate_card.show(candidate_card.of(study, release, which[:3]))
+    st.markdown(
+        markdown("**{}.** {}", "Published tables of the original", small_cells.detection(study, release, which[:3]))
+    )
+    st.caption(plan_words.UNDONE)
+
+
+def _key_sets(study: Study, release: Remade, fewest: int) -> tuple[KeySet, KeySet | None, tuple[KeySet, ...]]:
+    records = RecordRelease(ReleasedTable(release.data), release.tables, study.plan, release.spec)
+    table, altered, keys = release.data.table, altered_in(records), study.plan.keys
+    return (
+        key_set(table, keys, altered, fewest),
+        unswapped_keys(table, keys, altered, fewest),
+        worst_few(records, keys, fewest),
+    )
+
+
+_BARS = 20  # areas that are drawn as bars
+_MOST_LEVELS = 12  # levels of an attribute up to which each can be counted
+Count = tuple[str, str] | str
+"""What is counted by area: "persons", "households", or an attribute with one of its levels."""
+
+
+def places_at_hand(study: Study) -> tuple[str, ...]:
+    """The places of the study's plan, or those that the open data suggest."""
+    raw = state.get().raw
+    if raw is None:
+        return ()
+    return state.get().memo.get("places", study.plan.data, lambda: places_in(raw, study.plan))
+
+
+def places(study: Study, release: Remade, table: int, which: Which) -> None:
+    """All of it for one candidate."""
+    places = places_at_hand(study)
+    analysed = study.plan.analyse
+    levels, rows = state.get().memo.get(
+        "place-changes", (which, places), lambda: place_changes(release, places, analysed, table)
+    )
+    _levels(levels)
+    left, middle, right = st.columns([2, 2, 2], vertical_alignment="bottom")
+    level = left.segmented_control(
+        "Areas", list(places), default=places[-1], key=f"places-level-{places}", required=True, width="stretch"
+    )
+    countable = _countable(release.data, analysed, places)
+    counted: Count = middle.selectbox(
+        "What is counted",
+        countable,
+        index=countable.index(_telling(release, places, levels[-1], countable, table)),
+        format_func=_words,
+        key=f"places-count-{places}",
+    )
+    given = right.file_uploader(
+        "Boundaries of these areas (GeoJSON), for a map",
+        type=["geojson", "json"],
+        key="places-boundaries",
+        help=f"A file of your own, up to {MOST_BYTES >> 20} MB, whose features carry the codes of the areas. It is used"
+        " here only, is not kept, and nothing is fetched from a network.",
+    )
+    of_level = [row for row in rows if row.level == level]
+    before, after = _counts(release, places[: places.index(str(level)) + 1], counted, table)
+    if given is not None:
+        with elements.errors_shown():
+            _map(given.getvalue(), before, after)
+    _areas(str(level), of_level, before, after, counted)
+
+
+def _levels(levels: Sequence[LevelRow]) -> None:
+    """Show the changes at each level of places."""
+    columns: dict[str, list[object]] = {
+        "level": [row.level for row in levels],
+        "areas": [row.areas for row in levels],
+        "largest change of persons": [_percent(row.persons) for row in levels],
+    }
+    if any(row.households is not None for row in levels):
+        columns["of households"] = [_percent(row.households or 0.0) for row in levels]
+    columns |= {
+        "mean distance": [text.figure(row.mean_distance) for row in levels],
+        "largest distance": [text.figure(row.largest_distance) for row in levels],
+        "attribute": [row.attribute for row in levels],
+        "areas with new values": [row.areas_new for row in levels],
+        "persons with them": [row.persons_new for row in levels],
+    }
+    st.dataframe(columns, hide_index=True, width="stretch", alt="Changes and distances at each level of places")
+    st.caption(
+        "A change is that of an area's count, in percent of the count before. A distance is the Hellinger distance"
+        " between the tables of area by attribute before and after, from 0 to 1: the mean over attributes, and the"
+        " largest with its attribute. A value is new to an area where nobody had it in the original."
+    )
+
+
+def _countable(data: Microdata, attributes: Sequence[str], places: Sequence[str]) -> list[Count]:
+    options: list[Count] = [*(["households"] if data.units is not None else []), "persons"]
+    for name in attributes:
+        levels = data.domain.attributes[data.domain.index(name)].levels
+        if name not in places and len(levels) <= _MOST_LEVELS:
+            options += [(name, level) for level in levels]
+    return options[1:2] + options[:1] + options[2:] if data.units is not None else options
+
+
+def _telling(release: Remade, places: Sequence[str], finest: LevelRow, countable: Sequence[Count], table: int) -> Count:
+    """The count that is shown at first: persons where their number changes, else the level that moved most of the
+    attribute whose table by area changed most."""
+    if finest.persons or not finest.attribute:
+        return "persons"
+    areas = areas_of(release, places, table)
+
+    def moved(count: Count) -> int:
+        before, after = persons_with(release, areas, count[0], count[1], table)
+        return int(np.abs(after - before).sum())
+
+    of_attribute = [count for count in countable if isinstance(count, tuple) and count[0] == finest.attribute]
+    return max(of_attribute, key=moved, default="persons")
+
+
+def _words(count: Count) -> str:
+    return count if isinstance(count, str) else f"persons with {count[0]} = {count[1]}"
+
+
+def _counts(
+    release: Remade, places: Sequence[str], counted: Count, table: int
+) -> tuple[dict[str, int], dict[str, int]]:
+    """Counts by name of the area, before and after."""
+    areas = areas_of(release, places, table)
+    if counted == "households" and release.data.units is not None:
+        before, after = households_by_area(areas, release.data.units)
+    elif isinstance(counted, tuple):
+        before, after = persons_with(release, areas, *counted, table)
+    else:
+        before, after = areas.counted()
+    return tuple(dict(zip(areas.names, counts.tolist(), strict=True)) for counts in (before, after))  # type: ignore[return-value]
+
+
+def _map(content: bytes, before: Mapping[str, int], after: Mapping[str, int]) -> None:
+    """The areas filled by their change, in the outlines that the user gives."""
+    boundaries: Boundaries = read_boundaries(content, list(before))
+    change = {area: relative_change(before[area], after[area]) for area in before}
+    words = {area: f"{area}: {before[area]:,} → {after[area]:,} ({_percent(change[area])})" for area in before}
+    elements.chart(
+        charts.choropleth(boundaries, change, words),
+        "places-map",
+        "Areas filled by the relative change of their count; the table below holds the same figures",
+    )
+    if boundaries.missing:
+        st.caption(
+            markdown(
+                "{} of {} areas have no boundary in this file ({}).",
+                len(boundaries.missing),
+                len(before),
+                text.listed(boundaries.missing[:5]),
+            )
+        )
+
+
+def _areas(
+    level: str, rows: Sequence[AreaRow], before: Mapping[str, int], after: Mapping[str, int], counted: Count
+) -> None:
+    """Bars and a table of the areas of a level, those with the largest change first."""
+    order = sorted(
+        rows, key=lambda row: (-abs(relative_change(before[row.area], after[row.area])), -row.distance, row.area)
+    )
+    unchanged = sum(before[row.area] == after[row.area] for row in rows)
+    st.caption(
+        markdown(
+            "Counted: {}. {} of {} areas have exactly the count that they had; the areas with the largest change come"
+            " first.",
+            _words(counted),
+            f"{unchanged:,}",
+            f"{len(rows):,}",
+        )
+    )
+    chart, listed = st.columns([2, 3], gap="large")
+    drawn = [row.area for row in order[:_BARS]]
+    with chart:
+        elements.chart(
+            before_after.levels(
+                drawn,
+                np.array([before[area] for area in drawn]),
+                np.array([after[area] for area in drawn]),
+                _words(counted),
+            ),
+            "places-bars",
+            f"The areas of {level} that changed most, before and after; the table beside it says the same",
+        )
+    listed.dataframe(
+        pd.DataFrame(
+            {
+                "area": [row.area for row in order],
+                "original": [before[row.area] for row in order],
+                "release": [after[row.area] for row in order],
+                "change": [after[row.area] - before[row.area] for row in order],
+                "in percent": [_percent(relative_change(before[row.area], after[row.area])) for row in order],
+                "distance within": [round(row.distance, 3) for row in order],
+                "attribute": [row.attribute for row in order],
+                "with new values": [_new(row) for row in order],
+            }
+        ),
+        hide_index=True,
+        width="stretch",
+        height=560,
+        column_config={
+            **{name: st.column_config.NumberColumn(format="%,d") for name in ("original", "release", "change")},
+            "in percent": st.column_config.TextColumn(alignment="right"),
+            "distance within": st.column_config.NumberColumn(
+                help="The Hellinger distance between the distributions of one attribute within the area, before and"
+                " after, of the attribute where it is largest"
+            ),
+        },
+        alt=f"Areas of {level} before and after, those that changed most first",
+    )
+
+
+def _new(row: AreaRow) -> str:
+    """Persons with values that nobody in the area had, and of which attributes; empty where there are none."""
+    return f"{row.persons_new:,}: {text.listed(row.attributes_new)}" if row.persons_new else ""
+
+
+def _percent(change: float) -> str:
+    """A relative change in percent; "new" where there was nothing before."""
+    if not np.isfinite(change):
+        return "new"
+    return "0 %" if not change else text.relative(1 + change, 1.0)
+
 
 _PARTS = {
     "associations": "Associations",
@@ -31,7 +655,7 @@ _PARTS = {
 def page(study: Study, view: RiskUtilityMap) -> None:
     """Pick a candidate and look at it."""
     now = state.get()
-    label = candidate_picker.candidate(
+    label = recommendation.candidate(
         study, view, "Candidate", now.selected or _first(study, view), key=f"inspect-{now.version}"
     )
     if label is None:
@@ -40,14 +664,14 @@ def page(study: Study, view: RiskUtilityMap) -> None:
     if label != now.selected:
         state.put(selected=label)
     index = study.find(label)[0].index
-    parts = {**({"places": "Places"} if places.places_at_hand(study) else {}), **_PARTS}
+    parts = {**({"places": "Places"} if places_at_hand(study) else {}), **_PARTS}
     shown = now.compare_view.part if now.compare_view.part in parts else next(iter(_PARTS))
     part = elements.switch("What to look at", parts, shown, "inspect-part")
     if part != now.compare_view.part:
         state.set_compare_view(part=part)
     replicate = meant_run(study, index, view.risk, allow_partial=view.allow_partial)
     if part == "runs":
-        relations.runs(study, view, index, replicate)
+        runs(study, view, index, replicate)
         return
     if now.raw is None:
         elements.needs_data("Before and after are shown by remaking the release from")
@@ -58,7 +682,7 @@ def page(study: Study, view: RiskUtilityMap) -> None:
 
 def _first(study: Study, view: RiskUtilityMap) -> str | None:
     """The recommended candidate, else the safest of the frontier."""
-    first = dict(recommendation.letters(study, view)).get("A")
+    first = dict(recommendation.letters_of(study, view)).get("A")
     if first is None:
         first = next(iter(view.frontier().tolist()), None)
     return None if first is None else view.scenarios[first].label
@@ -105,17 +729,17 @@ def _part(study: Study, view: RiskUtilityMap, release: Remade, table: int, part:
         )
     )
     if part == "places":
-        places.page(study, release, table, which)
+        places(study, release, table, which)
     elif part == "levels":
-        counts.distributions(study, release, changed, table)
+        distributions(study, release, changed, table)
     elif part == "associations":
-        relations.associations(release, changed, table, which)
+        associations(release, changed, table, which)
     elif part == "cells":
-        counts.cells(study, release, changed, table, which)
+        cells(study, release, changed, table, which)
     elif part == "coefficients":
-        relations.coefficients(study, release, which)
+        coefficients(study, release, which)
     elif part == "intruder":
-        intruder.page(study, view, release, which)
+        intruder(study, view, release, which)
     else:
-        counts.altered(release, changed)
-        counts.carried(study, one_table(release, table), which)
+        altered(release, changed)
+        carried(study, one_table(release, table), which)

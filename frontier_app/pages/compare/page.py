@@ -12,13 +12,13 @@ from engine.decision.comparison import differences, starting_points
 from engine.frontier.risk_utility_map import RiskUtilityMap
 from engine.plan.types import in_no_use
 from engine.study.study import LONGEST, Pin, Study, pin, pins, unpin
-from frontier_app.charts import candidate_map, compare
+from frontier_app.charts import before_after as charts
+from frontier_app.charts import map_data
 from frontier_app.pages.compare import before_after
 from frontier_app.session import actions, state
-from frontier_app.widgets import candidate_picker, compare_table, elements, other_keys, recommendation, study_page
-from frontier_app.wording import recognised, remedies, text
-from frontier_app.wording.figure_text import stacked
-from frontier_app.wording.markup import markdown
+from frontier_app.widgets import candidate_card, elements, recommendation, small_cells
+from frontier_app.wording import plan_words, text
+from frontier_app.wording.markup import markdown, stacked
 
 _MODES = {"pinned": "Pinned, side by side", "one": "One candidate, before and after"}
 _MOST = 6  # columns that can still be read beside each other
@@ -28,7 +28,7 @@ _NOTHING = "doing nothing (original data)"
 def page() -> None:
     """Show the pinned candidates side by side, or one candidate."""
     st.title("Compare", anchor=False)
-    study_page.with_map("There is nothing to compare yet: candidates come from the sweep of a study.", _page)
+    elements.with_map("There is nothing to compare yet: candidates come from the sweep of a study.", _page)
 
 
 def _page(study: Study, view: RiskUtilityMap) -> None:
@@ -50,7 +50,7 @@ def _pinned(study: Study, view: RiskUtilityMap) -> None:
         _none_yet(study, view)
         return
     left, right = st.columns([3, 2], gap="large")
-    letters = {view.scenarios[index].label: letter for letter, index in recommendation.letters(study, view)}
+    letters = {view.scenarios[index].label: letter for letter, index in recommendation.letters_of(study, view)}
     with left:
         shown = _list(study, view, pinned, letters)
         _add(study, view, pinned)
@@ -83,7 +83,7 @@ def _none_yet(study: Study, view: RiskUtilityMap) -> None:
     if not begin:
         return
     proposed = [Pin(view.scenarios[index].label, name, "") for index, name in zip(begin, names, strict=True)]
-    letters = {view.scenarios[index].label: letter for letter, index in recommendation.letters(study, view)}
+    letters = {view.scenarios[index].label: letter for letter, index in recommendation.letters_of(study, view)}
     titles = {entry.label: _title(entry, letters) for entry in proposed}
     with right:
         _map(view, list(titles.values()), list(begin))
@@ -148,12 +148,12 @@ def _annotate(label: str, name: str, note: str) -> None:
         with Study.open(path) as study:
             pin(study, label, state.input_value(name), state.input_value(note))
     except EngineError as error:
-        state.put(notice=remedies.error_text(error))
+        state.put(notice=text.error_text(error))
 
 
 def _add(study: Study, view: RiskUtilityMap, pinned: list[Pin]) -> None:
     taken = {entry.label for entry in pinned}
-    picked = candidate_picker.candidate(
+    picked = recommendation.candidate(
         study,
         view,
         "Pin another candidate" if pinned else "Pin a candidate",
@@ -191,18 +191,18 @@ def _map(view: RiskUtilityMap, titles: list[str], indices: list[int]) -> None:
 
     def figures(indices: list[int]) -> tuple[list[float], list[float]]:
         return (
-            [candidate_map.value_of(view, k, float(view.utility_loss[i])) for i in indices],
-            [candidate_map.value_of(view, r, float(view.risk_loss[i])) for i in indices],
+            [map_data.value_of(view, k, float(view.utility_loss[i])) for i in indices],
+            [map_data.value_of(view, r, float(view.risk_loss[i])) for i in indices],
         )
 
     original = view.original_losses
     elements.chart(
-        compare.small_map(
-            compare.Points(titles, *figures(indices)),
+        charts.small_map(
+            charts.Points(titles, *figures(indices)),
             figures(view.frontier().tolist()),
-            (candidate_map.value_of(view, k, float(original[k])), candidate_map.value_of(view, r, float(original[r]))),
+            (map_data.value_of(view, k, float(original[k])), map_data.value_of(view, r, float(original[r]))),
             (f"{_short(view, k)} – more useful →", stacked([_short(view, r), "riskier ↑"])),
-            (candidate_map.sign(view, k) > 0, candidate_map.sign(view, r) < 0),
+            (map_data.sign(view, k) > 0, map_data.sign(view, r) < 0),
         ),
         "compare-map",
         "The pinned candidates on the risk–utility map; the table below holds the same figures",
@@ -233,23 +233,25 @@ def _table(study: Study, view: RiskUtilityMap, titles: Mapping[str, str], shown:
     comparisons = [differences(view, index, base, together=len(columns)) for _, index in columns]
     order = [view.risk, view.utility, *(k for k in range(len(view.measures)) if k not in (view.risk, view.utility))]
     heads = [
-        compare_table.Column(
+        candidate_card.Column(
             titles[entry.label],
             (f"{entry.label}: " if entry.name else "") + text.swap_short(view.scenarios[index].spec),
             (
-                candidate_map.dominance_words(view, index),
+                map_data.dominance_words(view, index),
                 f"{int(view.summary.counted[index])}"
                 + (f", {int(view.summary.failed[index])} failed" if view.summary.failed[index] else ""),
                 text.figure(float(view.summary.changed[index])),
-                candidate_map.households_words(view, index),
-                "" if (keys := other_keys.of(study, view, index)) is None else recognised.unswapped_short(keys[1]),
+                map_data.households_words(view, index),
+                ""
+                if (keys := small_cells.other_keys(study, view, index)) is None
+                else plan_words.unswapped_short(keys[1]),
                 text.listed(in_no_use(study.plan, view.scenarios[index].spec.attributes.names_having("S"))),
                 entry.note,
             ),
         )
         for entry, index in columns
     ]
-    st.html(compare_table.side_by_side(heads, view.measures, comparisons, names[chosen], order))
+    st.html(candidate_card.side_by_side(heads, view.measures, comparisons, names[chosen], order))
     st.caption(
         "A figure is the mean over runs with its standard error. A difference counts as clear when it exceeds what the"
         " spread between runs explains (Welch's interval at 95 %, shared by all figures of the table); everything else"

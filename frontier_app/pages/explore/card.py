@@ -12,9 +12,9 @@ from engine.frontier.risk_utility_map import RiskUtilityMap
 from engine.mechanisms import mechanism
 from engine.report.sentences import spread
 from engine.study.study import Pin, Study, pin, unpin
-from frontier_app.charts import candidate_map
+from frontier_app.charts import map_data
 from frontier_app.session import actions, navigation, state
-from frontier_app.widgets import candidate_card, elements, recommendation, risk_in_words
+from frontier_app.widgets import candidate_card, elements, recommendation
 from frontier_app.widgets.recommendation import Rule
 from frontier_app.wording import markup, mechanisms, text
 from frontier_app.wording.markup import markdown
@@ -64,7 +64,7 @@ def card(study: Study, view: RiskUtilityMap, rule: Rule, index: int | None, pins
             )
         if joint_risk := candidate_card.joint_words(view, index):
             st.markdown(joint_risk)
-        for line in risk_in_words.on_unswapped_keys(study, view, index):
+        for line in candidate_card.on_unswapped_keys(study, view, index):
             st.markdown(line)
         _worst(view, index)
     with others_tab:
@@ -185,7 +185,7 @@ def _keep(label: str, name: str | None, note: str = "") -> None:
 
 def _counts(study: Study, view: RiskUtilityMap, index: int, bound: float | None) -> None:
     """Show the risk in records, and the edit rules that are broken."""
-    for line in risk_in_words.lines(study, view, index, bound, unswapped=False):
+    for line in candidate_card.lines(study, view, index, bound, unswapped=False):
         st.markdown(line)
     for k, call in enumerate(view.measures):
         if call.measure.name == "edit_failures" and np.isfinite(view.original[k]):
@@ -272,5 +272,5 @@ def _settings(view: RiskUtilityMap, index: int) -> None:
 def at_hand(view: RiskUtilityMap, rule: Rule) -> int | None:
     """The candidate at hand: the one selected, else the one recommended."""
     selected = state.get().selected
-    index = candidate_map.index_of(view, selected) if selected else None
+    index = map_data.index_of(view, selected) if selected else None
     return rule.index if index is None else index

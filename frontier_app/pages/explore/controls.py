@@ -13,7 +13,7 @@ from engine.decision.statements import percent
 from engine.frontier.risk_utility_map import RiskUtilityMap
 from engine.frontier.selection import middle
 from engine.measures import MeasureCall
-from frontier_app.charts import candidate_labels, candidate_map
+from frontier_app.charts import map_data
 from frontier_app.session import state
 from frontier_app.widgets.recommendation import Rule
 from frontier_app.wording import markup, mechanisms, text
@@ -29,7 +29,7 @@ _SLOPES = 60  # positions of the slope's slider
 
 def controls(view: RiskUtilityMap, calls: Sequence[MeasureCall], now: Rule, planned: float | None) -> None:
     """Four controls in a row above the map, and the rest in one fold."""
-    several = bool(candidate_labels.forms(view)[1])
+    several = bool(map_data.forms(view)[1])
     risk, use, bound, *mechanism, more = st.columns([20, 20, 34, *([20] if several else []), 10])
     _measures(view, calls, (risk, use))
     with bound:
@@ -70,7 +70,7 @@ def _measures(view: RiskUtilityMap, calls: Sequence[MeasureCall], places: Sequen
 
 def _known_risk(view: RiskUtilityMap, bound: float | None) -> tuple[float, float, float]:
     """From where to where candidates, doing nothing and the bound reach, in the measure's own units, and a step."""
-    sign = candidate_map.sign(view, view.risk)
+    sign = map_data.sign(view, view.risk)
     known = sign * np.append(view.risk_loss[np.isfinite(view.risk_loss)], view.original_losses[view.risk])
     known = known[np.isfinite(known)]
     if bound is not None or not len(known):
@@ -83,7 +83,7 @@ def _known_risk(view: RiskUtilityMap, bound: float | None) -> tuple[float, float
 
 def _bound(view: RiskUtilityMap, now: Rule, planned: float | None) -> None:
     """The largest acceptable risk, moved or typed in the measure's own units."""
-    sign = candidate_map.sign(view, view.risk)
+    sign = map_data.sign(view, view.risk)
     low, high, step = _known_risk(view, now.bound)
     digits = max(0, -math.floor(math.log10(step)))
     label = "Largest acceptable risk" if sign > 0 else "Smallest acceptable protection"
@@ -141,7 +141,7 @@ def _bound(view: RiskUtilityMap, now: Rule, planned: float | None) -> None:
 
 
 def _mechanism(view: RiskUtilityMap) -> None:
-    _, names = candidate_labels.forms(view)
+    _, names = map_data.forms(view)
     look = state.get().look
     options: list[str | None] = [None, *names]
     picked = st.selectbox(
@@ -232,9 +232,9 @@ def _slope_inputs(slope: float, low: float, high: float) -> None:
 
 def _more(view: RiskUtilityMap) -> None:
     look = state.get().look
-    ways = candidate_labels.colourings(view)
+    ways = map_data.colourings(view)
     colour = st.selectbox(
-        "Colour shows" if candidate_labels.forms(view)[1] else "Colour and shape show",
+        "Colour shows" if map_data.forms(view)[1] else "Colour and shape show",
         list(ways),
         index=list(ways).index(look.colour) if look.colour in ways else 0,
         format_func=ways.__getitem__,

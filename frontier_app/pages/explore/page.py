@@ -16,14 +16,13 @@ from engine.frontier.risk_utility_map import RiskUtilityMap
 from engine.plan.differences import CONTEXT, plan_differences
 from engine.report.sentences import headline, recall_words
 from engine.study.study import Pin, Study, pins
-from frontier_app.charts import candidate_labels, candidate_map
-from frontier_app.charts.density import MANY
+from frontier_app.charts import map_data, maps
+from frontier_app.charts.map_data import MANY
 from frontier_app.pages.explore.card import at_hand, card
 from frontier_app.pages.explore.controls import controls
-from frontier_app.pages.explore.measures import measures
-from frontier_app.pages.explore.table import table
-from frontier_app.session import actions, jobs, saved_view, state
-from frontier_app.widgets import elements, finalists, recommendation, unmet_bound
+from frontier_app.pages.explore.table import measures, table
+from frontier_app.session import actions, jobs, state
+from frontier_app.widgets import elements, finalists, recommendation
 from frontier_app.widgets.recommendation import Rule
 from frontier_app.wording import mechanisms, text
 from frontier_app.wording.markup import Markdown, joined, markdown
@@ -116,12 +115,12 @@ def _study(study: Study, view: RiskUtilityMap) -> None:
         card(study, view, rule, index, pinned)
     table(view, rule, pinned)
     finalists.finalists(view, rule)
-    saved_view.save()
+    state.save()
 
 
 def _pins(study: Study, view: RiskUtilityMap) -> dict[int, Pin]:
     """The pinned candidates by place."""
-    by_index = {candidate_map.index_of(view, pin.label): pin for pin in pins(study)}
+    by_index = {map_data.index_of(view, pin.label): pin for pin in pins(study)}
     return {index: pin for index, pin in by_index.items() if index is not None}
 
 
@@ -131,7 +130,7 @@ def _headline(study: Study, view: RiskUtilityMap, rule: Rule, index: int | None)
     sentence = headline(study, view, rule.index if rule.index is not None else index, name)
     st.markdown(markdown("##### {}", sentence))
     if rule.trouble:
-        if rule.bound is None or not unmet_bound.shown(study, view, rule.bound, _try_bound):
+        if rule.bound is None or not recommendation.shown(study, view, rule.bound, _try_bound):
             st.warning(f"{upper_first(rule.trouble).rstrip('.')}.", icon=":material/warning:")
     elif rule.index is not None:
         st.caption(_recommended(view, rule))
@@ -173,9 +172,9 @@ def _drawn() -> str:
 
     st.segmented_control(
         "Figure",
-        list(candidate_map.DRAWN),
+        list(map_data.DRAWN),
         required=True,
-        format_func=candidate_map.DRAWN.__getitem__,
+        format_func=map_data.DRAWN.__getitem__,
         key="look-drawn",
         on_change=changed,
         label_visibility="collapsed",
@@ -192,14 +191,14 @@ def _map(view: RiskUtilityMap, rule: Rule, index: int | None, pinned: dict[int, 
     key = (id(view), look, rule.letters, tuple((i, pin.name) for i, pin in pinned.items()))
     if key != now.map_key:
         now = state.put(map_key=key, shown=now.selected)
-    shown = candidate_map.Shown(
-        selected=candidate_map.index_of(view, now.shown) if now.shown else None,
+    shown = map_data.Shown(
+        selected=map_data.index_of(view, now.shown) if now.shown else None,
         optimum=rule.index,
         letters=dict(rule.letters),
         pins={i: pin.name or pin.label for i, pin in pinned.items()},
     )
     with st.spinner("Drawing…", show_time=_points(view, look) > MANY):
-        drawn = candidate_map.figure(view, look, shown)
+        drawn = maps.candidate_figure(view, look, shown)
     many = any(trace.type == "heatmap" for trace in drawn.data)
     boxes = many and look.drawn != "quantile"  # a box lists candidates by their means
     hidden = ["lasso2d", "autoScale2d", *([] if boxes else ["select2d"])]
@@ -222,7 +221,7 @@ def _points(view: RiskUtilityMap, look: state.Look) -> int:
 
 def _highlight(view: RiskUtilityMap, look: state.Look) -> state.Look:
     """Ask which runs stand out; the first attribute's until something else is chosen."""
-    names = candidate_labels.swappable(view)
+    names = map_data.swappable(view)
     if not names:
         return look
     picked = st.selectbox(
@@ -245,7 +244,7 @@ def _chosen(view: RiskUtilityMap) -> None:
     points = [p["customdata"] for p in selection.get("points", []) if p.get("customdata") is not None]
     boxes = selection.get("box", [])
     if boxes:
-        signs = [candidate_map.sign(view, k) for k in (view.risk, view.utility)]
+        signs = [map_data.sign(view, k) for k in (view.risk, view.utility)]
         (r0, r1), (u0, u1) = boxes[-1]["y"], boxes[-1]["x"]
         state.look(box=(signs[0] * r0, signs[0] * r1, signs[1] * u0, signs[1] * u1), rows="box")
     elif points and state.get().look.drawn != "measures":
@@ -256,7 +255,7 @@ def _chosen(view: RiskUtilityMap) -> None:
 
 def _quantile_words(view: RiskUtilityMap) -> list[str]:
     """Sentences on what a quantile of single runs is, what its bars are, and whom it leaves out."""
-    share, needed = candidate_map.run_share(view), runs_needed(view.quantiles.probability)
+    share, needed = map_data.run_share(view), runs_needed(view.quantiles.probability)
     sentences = [
         f"One run is released, so the risk drawn here is what {share} of a candidate's single runs do not exceed; use"
         " is the mean. Bars are the 95 % interval of that risk; one that leaves the figure has no end with so few"
@@ -311,11 +310,11 @@ def _below(view: RiskUtilityMap, rule: Rule, look: state.Look, many: bool) -> No
         sentences.append(found)
     if look.drawn == "map":
         sentences += _letter_words(view, rule)
-    amounts = len(candidate_labels.amounts(view)[1])
-    if look.drawn == "rates" and amounts > candidate_map.PANELS:
-        sentences.append(f"Of {amounts} amounts {candidate_map.PANELS} are drawn, evenly spread.")
+    amounts = len(map_data.amounts(view)[1])
+    if look.drawn == "rates" and amounts > map_data.PANELS:
+        sentences.append(f"Of {amounts} amounts {map_data.PANELS} are drawn, evenly spread.")
     if look.drawn in ("rates", "labelled"):
-        short = candidate_labels.abbreviations(view.scenarios[0].spec.attributes.names)
+        short = map_data.abbreviations(view.scenarios[0].spec.attributes.names)
         key = "; ".join(f"{sign} = {name}" for name, sign in short.items() if sign != name)
         sentences.append(
             f"Here letters are attributes{f': {key}' if key else ''}; those of candidates stand on the map."
@@ -331,12 +330,12 @@ def _below(view: RiskUtilityMap, rule: Rule, look: state.Look, many: bool) -> No
                 else " A box drawn with the dashed square of the toolbar lists the candidates inside, below."
             )
         )
-    if look.mechanism is not None and candidate_labels.forms(view)[1]:
+    if look.mechanism is not None and map_data.forms(view)[1]:
         sentences.append(
             f"Only {mechanisms.title(look.mechanism)} is shown; hidden candidates still count for the frontier."
         )
-    joint = candidate_map.joint_measure(view)
-    if joint is not None and joint != view.risk and candidate_map.several_tables(view):
+    joint = map_data.joint_measure(view)
+    if joint is not None and joint != view.risk and map_data.several_tables(view):
         sentences.append(
             markdown(
                 "D = tables published together. The risk drawn here judges one table at a time; R2, *{}*, judges all of"

@@ -1,9 +1,12 @@
-"""The candidates as a table linked with the map: a selected row is the selected candidate."""
+"""The candidates as a table linked with the map: a selected row is the selected candidate.
+
+Two or more measures together: undominated candidates as a matrix of scatter plots and a table.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
@@ -11,14 +14,134 @@ import streamlit as st
 
 from engine.frontier.indistinguishable import indistinguishable_groups
 from engine.frontier.risk_utility_map import RiskUtilityMap
-from engine.frontier.selection import inside, safest
+from engine.frontier.selection import inside, safest, undominated_together
 from engine.mechanisms import amount
 from engine.release.spec import ReleaseSpec
 from engine.study.study import Pin
-from frontier_app.charts import candidate_labels, candidate_map
+from frontier_app.charts import map_data
+from frontier_app.charts.before_after import Axis, MatrixPoints, splom
 from frontier_app.session import state
+from frontier_app.widgets import elements
 from frontier_app.widgets.recommendation import Rule
 from frontier_app.wording import mechanisms, text
+
+if TYPE_CHECKING:
+    from plotly.graph_objects import Figure
+
+
+_DRAWN = 2_000  # points of a panel up to which dominated ones are drawn too
+_LISTED = 500
+
+
+def measures(view: RiskUtilityMap) -> None:
+    """The frontier under as many measures as are chosen."""
+    look = state.get().look
+    options = [str(call) for call in view.measures]
+    names = {str(call): text.measure_name(call) for call in view.measures}
+    start = [name for name in look.objectives if name in options]
+    start = start or [options[view.risk], options[view.utility]]
+    chosen = st.multiselect("Measures that count", options, start, format_func=names.__getitem__, key="look-objectives")
+    if tuple(chosen) != look.objectives:
+        state.look(objectives=tuple(chosen))
+    if len(chosen) < 2:
+        st.info("Choose two or more measures.", icon=":material/info:")
+        return
+    columns = [options.index(name) for name in chosen]
+    key = (id(view), tuple(columns))
+    on = state.get().memo.get("together", key, lambda: undominated_together(view, columns))
+    front = np.flatnonzero(on)
+    order = np.lexsort((view.utility_loss[front], view.risk_loss[front]))
+    front = front[order]
+    st.caption(
+        f"{text.plural(len(front), 'candidate')} of {len(on):,}: no other is, on average, at least as good on all"
+        f" {len(chosen)} measures and better on one. The more measures count, the more candidates stay."
+    )
+    elements.chart(
+        _matrix(view, columns, on, np.arange(len(on)) if len(on) <= _DRAWN else front[:_DRAWN]),
+        "measures-matrix",
+        f"Scatter plots of {text.listed([names[name] for name in chosen])} against each other; the table below"
+        " lists the frontier.",
+        chosen=lambda: _select_clicked(view),
+        toolbar=True,
+    )
+    _frontier_table(view, columns, front[:_LISTED])
+    if len(front) > _LISTED:
+        st.caption(f"The {_LISTED} with the least {_risk(view)} are listed.")
+
+
+def _matrix(view: RiskUtilityMap, columns: list[int], on: np.ndarray, shown: np.ndarray) -> Figure:
+    """The matrix with axes and colours of the map: uses to the right, risks upwards."""
+    codes, names = map_data.categories(view, state.get().look.colour)
+    codes, names = map_data.binned(codes, names)
+    kinds = [view.measures[k].measure.kind == "risk" for k in columns]
+    ordered = [columns[i] for i in sorted(range(len(columns)), key=kinds.__getitem__)]
+    hover = [map_data.words(view, i) for i in shown.tolist()]
+    return splom([_axis(view, k, shown) for k in ordered], MatrixPoints(on[shown], shown, hover, codes[shown], names))
+
+
+def _axis(view: RiskUtilityMap, k: int, shown: np.ndarray) -> Axis:
+    """A measure as on the map: utility and risk grow to the right and upwards, ticks are the measure's own figures."""
+    call, sign = view.measures[k], map_data.sign(view, k)
+    return Axis(
+        name=text.measure_name(call),
+        towards=text.towards(call),
+        reversed=(sign < 0) == (call.measure.kind == "risk"),
+        values=sign * view.summary.loss[shown, k],
+        original=sign * float(view.original_losses[k]),
+    )
+
+
+def _select_clicked(view: RiskUtilityMap) -> None:
+    """Select the candidate whose point was clicked."""
+    points = (state.input_value("measures-matrix") or {}).get("selection", {}).get("points", [])
+    indices = [point["customdata"] for point in points if point.get("customdata") is not None]
+    if indices:
+        index = int(indices[0][0] if isinstance(indices[0], list) else indices[0])
+        _select(view.scenarios[index].label)
+
+
+def _select(label: str) -> None:
+    state.put(selected=label, shown=label, picks=state.get().picks + 1)
+
+
+def _frontier_table(view: RiskUtilityMap, columns: list[int], listed: np.ndarray) -> None:
+    labels = [view.scenarios[i].label for i in listed.tolist()]
+    table: dict[str, Any] = {"Candidate": [text.swap_short(view.scenarios[i].spec) for i in listed.tolist()]}
+    column = st.column_config
+    config: dict[str, Any] = {"Id": column.TextColumn(width=80), "Candidate": column.TextColumn(width=210)}
+    for k in columns:
+        call = view.measures[k]
+        table[str(call)] = map_data.sign(view, k) * view.summary.loss[listed, k]
+        config[str(call)] = column.NumberColumn(
+            text.measure_name(call),
+            help=f"{text.measure_name(call)}; {text.DIRECTION[call.measure.better]}",
+            format="%.5g",
+            width=max(70, 240 // len(columns)),
+        )
+    table["Id"] = labels
+
+    def select_row() -> None:
+        rows = (state.input_value("measures-table") or {}).get("selection", {}).get("rows", [])
+        if rows and rows[0] < len(labels):
+            _select(labels[rows[0]])
+
+    st.dataframe(
+        pd.DataFrame(table),
+        key="measures-table",
+        hide_index=True,
+        on_select=select_row,
+        selection_mode="single-row",
+        height=min(38 + 35 * max(1, len(labels)), 320),
+        width="stretch",
+        column_config=config,
+        alt="The frontier under these measures; a selected row is shown in the card",
+    )
+
+
+def _risk(view: RiskUtilityMap) -> str:
+    """The map's risk measure in words."""
+    return text.measure_within(view.measures[view.risk])
+
 
 MOST = 1_000
 """Rows shown at once."""
@@ -58,7 +181,7 @@ def table(view: RiskUtilityMap, rule: Rule, pins: dict[int, Pin]) -> None:
     indices, n = _places(view, rule, pins, which)
     caption = _caption(view, n, which)
     labels = [view.scenarios[i].label for i in indices.tolist()]
-    at = candidate_map.index_of(view, now.selected) if now.selected else None
+    at = map_data.index_of(view, now.selected) if now.selected else None
     chosen = "" if at is None else text.named(view.scenarios[at])
     if at is not None and now.selected not in labels:
         caption += f" The selected candidate, {chosen}, is not among them."
@@ -96,7 +219,7 @@ def _places(view: RiskUtilityMap, rule: Rule, pins: dict[int, Pin], which: str) 
         near = {*(index for _, index in rule.letters), *pins}
         order = sorted(near, key=lambda i: (view.risk_loss[i], view.utility_loss[i]))
         return np.array(order, np.int64), len(near)
-    codes, names = candidate_labels.forms(view)
+    codes, names = map_data.forms(view)
     if which == "all" and look.mechanism not in names:
         return safest(view, MOST), len(view.risk_loss)
     if which == "box":
@@ -132,7 +255,7 @@ def _range(view: RiskUtilityMap) -> None:
     """A range of the map by figures: the way to it without a pointer."""
     look = state.get().look
     with st.popover("Type a range", icon=":material/crop_free:", width="stretch"):
-        signs = [candidate_map.sign(view, k) for k in (view.risk, view.utility)]
+        signs = [map_data.sign(view, k) for k in (view.risk, view.utility)]
         columns = (view.risk_loss, view.utility_loss)
         ends_given = []
         for i, (axis, k, sign) in enumerate(zip(("Risk", "Use"), (view.risk, view.utility), signs, strict=True)):
@@ -154,7 +277,7 @@ def rows(view: RiskUtilityMap, indices: np.ndarray, rule: Rule, pins: dict[int, 
     """One row per candidate: columns that say nothing here are left out."""
     summary = view.summary
     scenarios = [view.scenarios[i] for i in indices.tolist()]
-    mixed = bool(candidate_labels.forms(view)[1])
+    mixed = bool(map_data.forms(view)[1])
     letters = [rule.letter_of(i) for i in indices.tolist()]
     names = [(pins[i].name or "pinned") if i in pins else "" for i in indices.tolist()]
     riskier = view.riskier_than_original
@@ -170,11 +293,11 @@ def rows(view: RiskUtilityMap, indices: np.ndarray, rule: Rule, pins: dict[int, 
         **({"mechanism": [s.spec.mechanism for s in scenarios]} if mixed else {}),
         "swap": [s.spec.short if s.spec.by_roles else mechanisms.settings(s.spec) for s in scenarios],
         **_amounts([s.spec for s in scenarios]),
-        "risk": candidate_map.sign(view, view.risk) * view.risk_loss[indices],
+        "risk": map_data.sign(view, view.risk) * view.risk_loss[indices],
         **spread("risk_se", summary.loss_se[indices, view.risk]),
-        "loss": candidate_map.sign(view, view.utility) * view.utility_loss[indices],
+        "loss": map_data.sign(view, view.utility) * view.utility_loss[indices],
         **spread("loss_se", summary.loss_se[indices, view.utility]),
-        "standing": [("⚠ " if riskier[i] else "") + candidate_map.dominance_words(view, i) for i in indices.tolist()],
+        "standing": [("⚠ " if riskier[i] else "") + map_data.dominance_words(view, i) for i in indices.tolist()],
         "share": 100 * view.dominance.share[indices],
         "changed": summary.changed[indices],
         **spread("households", np.full(len(indices), np.nan) if view.households is None else view.households[indices]),
@@ -194,7 +317,7 @@ def _amounts(specs: Sequence[ReleaseSpec]) -> dict[str, list[Any]]:
 
 def _columns(view: RiskUtilityMap) -> dict[str, Any]:
     column = st.column_config
-    mixed, shared = bool(candidate_labels.forms(view)[1]), int(view.shared_runs.max(initial=0))
+    mixed, shared = bool(map_data.forms(view)[1]), int(view.shared_runs.max(initial=0))
     in_runs = f"share of the {text.plural(shared, 'run')} that all candidates share in which it is on the frontier"
     risk, utility = (text.measure_name(view.measures[k]) for k in (view.risk, view.utility))
     good = [text.DIRECTION[view.measures[k].measure.better] for k in (view.risk, view.utility)]

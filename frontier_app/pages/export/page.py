@@ -16,9 +16,9 @@ from engine.decision.verdict_log import logged_verdict
 from engine.measures.verdict import Verdict, verdict_of
 from engine.report.parameters import besides_words
 from engine.study.study import Study
-from frontier_app.session import actions, exports, state
-from frontier_app.widgets import compare_table, elements, study_page, verdict, workflow
-from frontier_app.wording import recognised, remedies, text
+from frontier_app.session import actions, jobs, state
+from frontier_app.widgets import candidate_card, elements, workflow
+from frontier_app.wording import plan_words, text
 from frontier_app.wording.markup import bullets, markdown
 
 if TYPE_CHECKING:
@@ -69,7 +69,7 @@ def page() -> None:
     if path is None:
         elements.empty_page(
             "There is nothing to export yet: a release is chosen among the candidates of a study.",
-            *study_page.first_step(),
+            *elements.first_step(),
         )
         return
     try:
@@ -105,7 +105,7 @@ def _nothing(status: DecisionStatus) -> None:
 def _readers() -> None:
     st.subheader("Who gets what", anchor=False)
     rows = [(name, whom, holds) for name, whom, holds in list(_TIERS.values())[:4]]
-    st.html(compare_table.listing(("Bundle", "For", "Holds"), rows, "What each bundle holds and for whom"))
+    st.html(candidate_card.listing(("Bundle", "For", "Holds"), rows, "What each bundle holds and for whom"))
 
 
 # -- asking for one --------------------------------------------------------------------------------------------------
@@ -124,14 +124,14 @@ def _ask(study: Study, status: DecisionStatus) -> None:
     tier = _tier(study, status, left)
     formats, include = chosen.formats, chosen.include
     if formats is None:
-        formats = exports.like_the_file(now.workspace)
+        formats = jobs.like_the_file(now.workspace)
     if tier not in ("board", "circulating"):
         with right:
             formats, include = _data(study, formats, chosen.include, tier)
     choices = state.ExportChoices(tier, status.state, formats, include)
     if choices != chosen:
         state.put(export_choices=choices)
-    job = exports.job(now.workspace)
+    job = jobs.job(now.workspace)
     if job.state == "running":
         _watch()
         return
@@ -139,14 +139,12 @@ def _ask(study: Study, status: DecisionStatus) -> None:
     if st.button(
         f"Write the bundle{'s' if tier == 'all' else f' for: {name}'}",
         key="write-bundle",
-        type="secondary"
-        if exports.has_public(now.workspace, choice.label) or _mended_in_file(job.error)
-        else "primary",
+        type="secondary" if jobs.has_public(now.workspace, choice.label) or _mended_in_file(job.error) else "primary",
         icon=":material/inventory_2:",
         disabled=not formats,
     ):
         with elements.errors_shown():
-            exports.start(now.workspace, choice.label, tier, formats or ["csv"], include, now.look.partial)
+            jobs.start_export(now.workspace, choice.label, tier, formats or ["csv"], include, now.look.partial)
             st.rerun()
     if not formats:
         st.caption("Choose at least one format.")
@@ -162,7 +160,7 @@ def _failed(error: Message) -> None:
     where."""
     attack = error.values.get("attack")
     if attack is None:
-        sentence = upper_first(remedies.message_text(error))
+        sentence = upper_first(text.message_text(error))
         st.error(markdown("**Nothing was written.** {}", sentence), icon=":material/block:")
         return
     why, mend = (f"{upper_first(error.values[name])}." for name in ("why", "mend"))
@@ -287,7 +285,7 @@ def _watch() -> None:
 
     @st.fragment(run_every=_EVERY)
     def watch() -> None:
-        job = exports.job(at)
+        job = jobs.job(at)
         if job.state != "running":
             st.rerun()
         with st.status("Writing… You may leave this page.", expanded=True):
@@ -302,12 +300,12 @@ def _watch() -> None:
 
 def _written(status: DecisionStatus, study: Study) -> None:
     at = state.get().workspace
-    written = exports.complete(at) if at is not None else []
+    written = jobs.complete(at) if at is not None else []
     if not written:
         return
     st.subheader("What was written", anchor=False)
     choice = status.choice
-    if at is not None and choice is not None and status.state == "approved" and exports.has_public(at, choice.label):
+    if at is not None and choice is not None and status.state == "approved" and jobs.has_public(at, choice.label):
         st.markdown("The public bundle is written. When it has been published, record that: it closes the decision.")
         elements.go("recommend", "Next: record the publication")
     for number, bundles_written in enumerate(written[:_SHOWN]):
@@ -320,7 +318,7 @@ def _written(status: DecisionStatus, study: Study) -> None:
         st.caption(f"These are the latest {_SHOWN} of {len(written)}; each has another order of rows.")
 
 
-def _export(status: DecisionStatus, study: Study, written: exports.Export) -> None:
+def _export(status: DecisionStatus, study: Study, written: jobs.Export) -> None:
     searched = (
         "All bytes were searched for keys, secrets, paths and names, and nothing was found. Every file is on its"
         " reader's list."
@@ -329,7 +327,7 @@ def _export(status: DecisionStatus, study: Study, written: exports.Export) -> No
     if found is None:
         st.success(searched, icon=":material/verified_user:")
     else:
-        verdict.show(found)
+        candidate_card.show(found)
         st.caption(" ".join([searched, *_attacked(written.attack)]))
     columns = st.columns(min(len(written.bundles), 4) or 1, gap="medium")
     for column, tier in zip(columns, written.bundles, strict=False):
@@ -360,7 +358,7 @@ def _export(status: DecisionStatus, study: Study, written: exports.Export) -> No
     st.code(str(written.folder), language=None)
 
 
-def _verdict(status: DecisionStatus, study: Study, written: exports.Export) -> Verdict | None:
+def _verdict(status: DecisionStatus, study: Study, written: jobs.Export) -> Verdict | None:
     """The verdict of the attack before a public bundle was written: in the analyst's bundle, else in the log."""
     if written.attack and "verdict" in written.attack:
         return verdict_of(written.attack["verdict"])
@@ -386,7 +384,7 @@ def _attacked(attack: Mapping[str, Any] | None) -> list[str]:
     if attack.get("misfits", {}).get("telling"):
         sentences.append(f"The board's memo says so too: {attack['misfits']['why']}.")
     if attack.get("published_tables", {}).get("tried"):
-        sentences.append(recognised.found_words(attack["published_tables"]))
+        sentences.append(plan_words.found_words(attack["published_tables"]))
     if attack.get("units", {}).get("tried"):
         sentences.append(attack["units"]["why"])
     return sentences

@@ -15,10 +15,10 @@ from engine.plan.coding import key_table, view_of
 from engine.plan.edit import add_attribute, merge_levels, split_levels, viewed_by
 from engine.plan.entries import labelled_as_far
 from engine.plan.guess import example_edges
-from frontier_app.pages.file.table import looks
+from frontier_app.pages.file.columns import looks
 from frontier_app.session import actions, state
 from frontier_app.widgets import elements
-from frontier_app.widgets import key_table as picture
+from frontier_app.widgets import small_cells as picture
 from frontier_app.wording import text
 from frontier_app.wording.markup import markdown
 
@@ -240,7 +240,7 @@ def _effect(plan: Plan, part: AttributePlan | None, tried: AttributePlan, raw: R
                 markdown("**With these levels**, not used yet:" if not new else "**As an attribute**, not used yet:")
             )
             if tried.name in after.keys:
-                after_table, before_table = picture.of(after), picture.of(plan)
+                after_table, before_table = picture.by_key(after), picture.by_key(plan)
                 if after_table is not None:
                     picture.draw(after_table, before_table)
             else:

@@ -1,17 +1,267 @@
-"""File: open a sample or a file, and assign every column its use."""
+"""File: open a sample or a file, and assign every column its use.
+
+Open data: earlier work, samples, an upload, or a path on this machine.
+
+The plan as a file, a codebook for the columns, and the workspace that holds everything.
+"""
 
 from __future__ import annotations
 
+import time
+from collections.abc import Callable, Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any
+
 import streamlit as st
 
-from engine.common.errors import EngineError
+from engine.common.errors import EngineError, Remedy
+from engine.common.wording import upper_first
+from engine.data.io.readers import EXTENSIONS
 from engine.plan import Plan
+from engine.plan.codebook import FIELDS
 from engine.plan.mismatches import Clash
-from frontier_app.pages.file import column_warnings, fit, levels, opening, proposals, roles, saved_plan, table
-from frontier_app.session import actions, state
-from frontier_app.widgets import elements, households, key_table, plan_approval, plan_fit, shared_plan, tour
+from engine.plan.samples import Sample, describe, names
+from frontier_app.pages.file import columns, levels, questions
+from frontier_app.session import actions, loading, state, workspace
+from frontier_app.session.settings import PRIVACY
+from frontier_app.session.workspace import Workspace
+from frontier_app.widgets import elements, plan_fields, plan_status, small_cells
 from frontier_app.wording import text
-from frontier_app.wording.markup import markdown
+from frontier_app.wording.markup import joined, markdown
+
+_FIRST = "fair"
+_KINDS = "CSV, Parquet, SPSS (.sav, .zsav, .por), Stata (.dta) and SAS (.sas7bdat, .xpt)"
+_A_ROW = 5
+_MOST = 30  # earlier work that is listed; the folder of a person who tries much holds more
+
+
+def start() -> None:
+    """The first page."""
+    st.title("How much swapping, of what?", anchor=False)
+    st.markdown(
+        markdown(
+            "Data swapping protects people by exchanging some answers between records. This tool tries many ways to do"
+            " it, measures for each how exposed people remain and how useful the data stay, and shows the ones worth"
+            " choosing among: the **risk–utility frontier**. You choose one, say why, and export it."
+        )
+    )
+    elements.offer()
+    if state.get().owner and (known := workspace.earlier()):
+        _earlier(known)
+    st.subheader("Start with a sample", anchor=False)
+    samples = sorted(describe(), key=lambda sample: (sample.name != _FIRST, not sample.here))
+    for column, sample in zip(st.columns(len(samples)), samples, strict=True):
+        with column.container(border=True, height="stretch"):
+            _sample(sample)
+    st.subheader("Or open your own file", anchor=False)
+    upload, path = st.columns(2, gap="large")
+    with upload:
+        _upload(loading.open_upload)
+    with path:
+        _path(loading.open_path)
+    st.caption(
+        f"{_KINDS}; one row per record. Labels and codes that mean missing are kept. A codebook can be added once the"
+        " file is open."
+    )
+
+
+def _earlier(known: Sequence[Workspace]) -> None:
+    """Work that was begun before, the last used first."""
+    st.subheader("Go on with earlier work", anchor=False)
+    _cards(known[:_A_ROW])
+    if older := known[_A_ROW:_MOST]:
+        with st.expander(f"Older work ({len(older)})"):
+            for begin in range(0, len(older), _A_ROW):
+                _cards(older[begin : begin + _A_ROW])
+
+
+def _cards(row: Sequence[Workspace]) -> None:
+    for column, at in zip(st.columns(_A_ROW), row, strict=False):
+        with column.container(border=True, height="stretch"):
+            name = Path(at.about["data"]).name
+            st.markdown(markdown("**{}**", name))
+            n, when = len(at.studies), time.strftime("%Y-%m-%d %H:%M", time.localtime(at.used))
+            swept = f"{n} {'study' if n == 1 else 'studies'}" if n else "Not swept yet"
+            st.caption(f"{swept}; last changed {when}")
+            if st.button("Go on", key=f"go-on-{at.folder.name}", help=f"Open the work on {name} where it was left"):
+                with st.spinner("Opening…"):
+                    elements.attempt(partial(loading.go_on, at.folder))
+
+
+def _sample(sample: Sample) -> None:
+    st.markdown(markdown("**{}** :gray-badge[synthetic]" if sample.synthetic else "**{}**", sample.name))
+    st.caption(f"{upper_first(sample.about)}. {sample.n_records:,} records, {sample.n_attributes} attributes.")
+    if not sample.here:
+        st.caption(markdown("The command *frontier datasets add {}* adds it.", sample.name))
+    elif st.button(
+        f"Open {sample.name}",
+        type="primary" if sample.name == _FIRST else "secondary",
+        key=f"open-{sample.name}",
+    ):
+        with st.spinner("Opening…"):
+            elements.attempt(lambda: loading.open_sample(sample.name))
+
+
+def data_of_study() -> None:
+    """Open the data of the study at work, which was opened without them."""
+    st.title("File", anchor=False)
+    st.markdown(
+        "A study is open, but not the data that it was made on. The map can be explored without them. Fresh runs,"
+        " comparisons before and after, and the export need them."
+    )
+    elements.go("explore", "Explore the map", primary=False)
+    st.subheader("Open the data of this study", anchor=False)
+    name = actions.source_words()
+    if name in names() and st.button(f"Open {name}", type="primary", key="add-sample"):
+        elements.attempt(partial(loading.add_sample, name))
+    upload, path = st.columns(2, gap="large")
+    with upload:
+        _upload(loading.add_upload)
+    with path:
+        _path(loading.add_path)
+    st.caption("The study takes no other data: the same records, in the same order, with all their columns.")
+
+
+def _upload(take: Callable[[str, Any, int, bool], None]) -> None:
+    upload = st.file_uploader(
+        "A copy of a file, by choosing or dropping it",
+        type=[extension.removeprefix(".") for extension in EXTENSIONS],
+        key="open-upload",
+        help=f"Up to {int(str(PRIVACY['server.maxUploadSize'])):,} MB. The copy stays on this machine, in a private "
+        "folder that you can delete here at any time.",
+    )
+    if upload is not None:
+        with st.spinner("Reading the file…"):
+            _open("upload", partial(take, upload.name, upload.getbuffer(), upload.size))
+
+
+def _path(take: Callable[[str, bool], None]) -> None:
+    if not state.get().owner:
+        st.markdown(markdown("**A file where it lies**"))
+        st.caption(
+            markdown(
+                "To open a file of this machine by its path, without a copy and of any size, open the address"
+                " that *frontier app* printed. You reached this page without it, so you may be somebody else."
+            )
+        )
+        return
+    with st.form("open-path", border=False):
+        typed = st.text_input(
+            "A file where it lies on this machine",
+            key="open-path-text",
+            placeholder="/data/survey.sav",
+            help="The whole path. The file is read where it is, of any size, and no copy is made. The path is in no"
+            " address, study or export.",
+        )
+        asked = st.form_submit_button("Open this file", key="open-path", icon=":material/folder_open:")
+    if asked:
+        with st.spinner("Reading the file…"):
+            _open("path", partial(take, typed))
+
+
+def _open(key: str, take: Callable[[bool], None]) -> None:
+    """Open a file and draw the page anew, or say what is wrong; names that no format holds are replaced on a click."""
+    try:
+        take(False)
+    except EngineError as error:
+        elements.show_error(error)
+        if error.remedy is Remedy.CLEAN_NAMES:
+            st.button("Open it with clean names", key=f"clean-{key}", type="primary", on_click=partial(_clean, take))
+        return
+    st.rerun()
+
+
+def _clean(take: Callable[[bool], None]) -> None:
+    with elements.errors_shown():
+        take(True)
+
+
+def plan_file() -> None:
+    """Download the plan, or use one from a file."""
+    now = state.get()
+    if now.plan is not None and now.workspace is not None and now.workspace.plan_path.exists():
+        plan_status.save_plan(
+            now.workspace, "Save the plan", "plan-download", "The plan as a text file, which the command line reads too"
+        )
+    st.caption("A plan for other data, such as last year's, may be used. This page then lists what does not fit.")
+    upload = st.file_uploader("Use a plan.toml", type=["toml"], key=f"plan-file-{now.version}")
+    if upload is not None:
+        try:
+            content = upload.getvalue().decode("utf-8")
+        except UnicodeDecodeError:
+            elements.show_error("the file is not UTF-8 text, so it is no plan")
+            return
+
+        def load() -> None:
+            actions.load_plan(content)
+            state.set_file_view(part=None, turn=state.get().file_view.turn + 1)
+
+        elements.attempt(load)
+
+
+def codebook() -> None:
+    """Labels, roles and blocks from a table."""
+    now = state.get()
+    st.markdown(
+        markdown(
+            "A CSV file with a row for each column of the data, or for a pattern such as {}, under the headings {}."
+            " Only **name** must be there.",
+            "*_WT",
+            joined(", ", (markdown("**{}**", name) for name in FIELDS)),
+        )
+    )
+    st.caption(
+        markdown(
+            "**role** is one or more of key, swap, analyse, attribute, or one of weight, id, carry, drop. Where any"
+            " column has one of the first four, exactly those columns become attributes. **missing** and **skip** list"
+            " codes with semicolons between, **values** labels as 1=Male; 2=Female."
+        )
+    )
+    upload = st.file_uploader("A codebook", type=["csv"], key=f"codebook-{now.version}")
+    if upload is not None:
+        elements.attempt(lambda: actions.use_codebook(upload.name, upload.getvalue()))
+
+
+def work_folder() -> None:
+    """Show where the work is, how to leave it, and how to delete it."""
+    now = state.get()
+    assert now.workspace is not None
+    if workspace.is_the_launch(now.workspace.token):
+        back = markdown(
+            "It opens the work until the dashboard is ended; *frontier app* then finds it again at a new address: on"
+            " its first page, or started with the same study or data. Whoever has the address can open the work, and"
+            " files of yours by their path: **give it to nobody**."
+        )
+    elif now.owner:
+        back = markdown(
+            "**Keep the address** to come back to it until the dashboard is ended; after that the first page of"
+            " *frontier app* lists the work. **Give it to nobody**: whoever has it can open this workspace on this"
+            " machine, and files of yours by their path."
+        )
+    else:
+        back = markdown(
+            "**Keep the address** to come back to it until the dashboard is ended; whoever has it can open this"
+            " workspace on this machine. After that the first page of *frontier app* lists the work."
+        )
+    st.markdown(
+        markdown("Your work is in a private folder on this machine, found through this page's address. {}", back)
+    )
+    if st.button("Open other data", key="open-other", icon=":material/arrow_back:"):
+        actions.leave()
+        st.query_params.clear()
+        st.rerun()
+    st.markdown(
+        "Deleting removes the uploaded copy, the plan, the studies with their keys, and every export. A file that was"
+        " opened by its path stays."
+    )
+    sure = st.checkbox("I no longer need any of it", key=f"sure-{now.version}")
+    if st.button("Delete this workspace", icon=":material/delete:", disabled=not sure):
+        with elements.errors_shown():
+            actions.forget()
+            st.query_params.clear()
+            st.rerun()
+
 
 _FEW = 12  # columns up to which the table of columns says everything at a glance
 
@@ -26,13 +276,13 @@ def opened() -> None:
     left.caption(f"{text.plural(raw.n_records, 'record')}, {text.plural(len(raw.names), 'column')}")
     with right.container(horizontal=True, horizontal_alignment="right"):
         with st.popover("Plan file", icon=":material/description:", key=f"plan-file-open-{now.file_view.turn}"):
-            saved_plan.plan_file()
+            plan_file()
         with st.popover("Codebook", icon=":material/menu_book:"):
-            saved_plan.codebook()
+            codebook()
         with st.popover("Workspace", icon=":material/folder:"):
-            saved_plan.workspace()
+            work_folder()
     if now.plan is not None and now.plan.lock is not None:
-        plan_approval.shown(now.plan)
+        plan_status.shown(now.plan)
     counts, last_action = st.container(), st.container()
     complaint, n_open = _part(now.plan)
     with counts:
@@ -41,12 +291,12 @@ def opened() -> None:
         _take_back()
     st.divider()
     plan = state.get().plan
-    settled = not n_open and plan is not None and len(plan.keys) <= key_table.MOST_KEYS
-    held = complaint is not None or plan is None or plan_fit.stands_in_the_way(plan)
+    settled = not n_open and plan is not None and len(plan.keys) <= small_cells.MOST_KEYS
+    held = complaint is not None or plan is None or plan_status.stands_in_the_way(plan)
     # While levels or roles are made, the next step is to use them.
     making = state.get().file_view.part in ("levels", "roles", "households")
     elements.go("threat", "Next: threat and uses", primary=settled and not held and not making, disabled=held)
-    tour.offer()
+    elements.offer()
 
 
 def _take_back() -> None:
@@ -69,14 +319,14 @@ def _part(plan: Plan | None) -> tuple[str | None, int]:
     assert raw is not None
     if plan is None:
         return _table(), 0
-    found = plan_fit.open_ones(plan)
+    found = plan_status.open_ones(plan)
     if any(isinstance(mismatch, Clash) and not mismatch.attribute for mismatch in found):
-        fit.page(plan, found)  # nothing else can be said about columns whose uses contradict each other
+        questions.fit(plan, found)  # nothing else can be said about columns whose uses contradict each other
         return None, len(found)
     with st.spinner("Looking at how the columns hang together…", show_time=False):
-        n_open = len(proposals.open_ones(plan))
-        warnings = column_warnings.open_ones(plan)
-    asks = households.asks_for_places(plan)
+        n_open = len(questions.open_ones(plan))
+        warnings = questions.open_warnings(plan)
+    asks = plan_fields.asks_for_places(plan)
     names = {
         **({"fit": f"Does not fit ({len(found)})"} if found else {}),
         "roles": "Roles",
@@ -84,7 +334,7 @@ def _part(plan: Plan | None) -> tuple[str | None, int]:
         "warnings": f"Warnings ({len(warnings)})",
         "columns": f"Columns ({len(raw.names)})",
         "levels": "Levels",
-        **({"households": f"Households ({int(asks)})"} if households.concerns(plan) else {}),
+        **({"households": f"Households ({int(asks)})"} if plan_fields.concerns(plan) else {}),
     }
     fitting = _fitting(plan, n_open, bool(warnings), asks)
     shown = now.file_view.part or fitting
@@ -104,15 +354,15 @@ def _part(plan: Plan | None) -> tuple[str | None, int]:
     if picked == "columns":
         return _table(), n_open + len(warnings)
     if picked == "fit":
-        fit.page(plan, found)
+        questions.fit(plan, found)
     elif picked == "suggestions":
-        proposals.page(plan)
+        questions.proposals(plan)
     elif picked == "warnings":
-        column_warnings.page(plan, warnings, n_open)
+        questions.warnings(plan, warnings, n_open)
     elif picked == "roles":
-        roles.page(plan)
+        columns.roles(plan)
     elif picked == "households":
-        households.inputs(plan, "file")
+        plan_fields.inputs(plan, "file")
     else:
         levels.page(plan)
     return None, n_open + len(warnings) + asks
@@ -122,10 +372,10 @@ def _fitting(plan: Plan, n_open: int, warned: bool, asks: bool) -> str:
     """The part that is shown first, by what is open."""
     raw = state.get().raw
     assert raw is not None
-    if plan_fit.stands_in_the_way(plan):
+    if plan_status.stands_in_the_way(plan):
         return "fit"
     # Roles first: what is asked about columns that nobody tabulates need not be decided.
-    if len(raw.names) > _FEW and len(plan.keys) > key_table.MOST_KEYS:
+    if len(raw.names) > _FEW and len(plan.keys) > small_cells.MOST_KEYS:
         return "roles"
     if n_open:
         return "suggestions"
@@ -133,9 +383,9 @@ def _fitting(plan: Plan, n_open: int, warned: bool, asks: bool) -> str:
 
 
 def _table() -> str | None:
-    plan, complaint = table.page()
+    plan, complaint = columns.table()
     if complaint is not None or plan is not None:
-        shared_plan.keep(plan if complaint is None else None)
+        plan_status.keep(plan if complaint is None else None)
     return complaint
 
 
@@ -148,7 +398,7 @@ def _counts(complaint: str | None) -> None:
     if plan is None:
         st.info("Mark the columns that are to become attributes.", icon=":material/info:")
         return
-    if plan_fit.stands_in_the_way(plan):
+    if plan_status.stands_in_the_way(plan):
         st.warning(
             "The plan does not fit this file yet. What differs is listed below, each with the ways to settle it.",
             icon=":material/difference:",
@@ -156,7 +406,7 @@ def _counts(complaint: str | None) -> None:
         return
     try:
         actions.coded()
-        key_table.live(plan)
+        small_cells.live(plan)
     except EngineError as error:
         elements.show_error(error)
 
@@ -164,6 +414,6 @@ def _counts(complaint: str | None) -> None:
 if state.get().raw is not None:
     opened()
 elif state.get().workspace is not None and actions.own_study():
-    opening.data_of_study()
+    data_of_study()
 else:
-    opening.start()
+    start()

@@ -1,9 +1,16 @@
-"""Plan: the candidates to try, their replicates, and the measures."""
+"""Plan: the candidates to try, their replicates, and the measures.
+
+The plan as a document that a board can approve.
+
+Declarations about the data: columns used as numbers, and combinations that must not occur.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from decimal import Decimal
+from functools import partial
 
 import streamlit as st
 
@@ -16,14 +23,102 @@ from engine.measures.planned import comparable_calls, joint_column, planned_call
 from engine.mechanisms import mechanism
 from engine.plan import Plan, edit_plan
 from engine.plan.types import in_no_use
-from frontier_app.pages.plan import declarations, document, space
-from frontier_app.pages.plan import mechanisms as protection
+from engine.release.space import Space
+from engine.release.spec import ReleaseSpec
+from engine.report.plan_counts import plan_counts
+from engine.report.plan_document import document_bytes, plan_document
+from engine.sweeps.candidates import Counted
+from frontier_app.pages.plan import space
+from frontier_app.pages.plan import space as protection
 from frontier_app.session import actions, state
-from frontier_app.widgets import elements, plan_approval, plan_size, shared_plan
-from frontier_app.widgets import measures as measuring
-from frontier_app.widgets.input_errors import InputErrors
+from frontier_app.widgets import elements, plan_fields, plan_size, plan_status
+from frontier_app.widgets import plan_fields as measuring
+from frontier_app.widgets.elements import InputErrors
 from frontier_app.wording import mechanisms, text
 from frontier_app.wording.markup import Markdown, markdown
+
+WHAT = markdown(
+    "What the board approves is this plan as a document, its **Disclosure Analysis Plan**: data, attributes, threat,"
+    " uses, methods, candidates, measures, the selection rule and what may change afterwards, with the counts of these"
+    " data."
+)
+_DOCX = "application/vnd.openxmlformats-officedocument.wordprocessingml.document"
+
+
+def section(plan: Plan, data: Microdata, wrong: bool) -> None:
+    """Download the plan as it stands in the inputs; ``wrong`` says that they are not a plan yet."""
+    st.markdown(WHAT)
+    swaps: Space | Counted | None = None
+    others: Sequence[ReleaseSpec] = []
+    try:
+        swaps, others = plan_size.counted(plan, data)
+        state.get().memo.get("document", plan, lambda: plan_document(plan) and None)
+    except EngineError:  # the page has said it above
+        wrong = True
+    st.download_button(
+        "Document for the board",
+        partial(_content, plan, data, swaps, others),
+        "disclosure-analysis-plan.docx",
+        _DOCX,
+        icon=":material/description:",
+        on_click="ignore",
+        key="plan-document",
+        disabled=wrong,
+        help="Mend first what the page complains about above." if wrong else "with the rates: for the board alone",
+    )
+
+
+def _content(plan: Plan, data: Microdata, swaps: Space | Counted | None, others: Sequence[ReleaseSpec]) -> bytes:
+    """The file, made when it is asked for."""
+    return document_bytes(plan_document(plan, plan_counts(plan, data, swaps, others)), ".docx")
+
+
+def declared(base: Plan, tag: str, data: Microdata, wrong: InputErrors) -> Plan:
+    """The plan with what a person declares about the data: numbers and forbidden combinations."""
+    n_numeric = len(state.input_or(f"numeric-{tag}", base.data.numeric))
+    title = markdown("Numeric columns ({:,}) and forbidden combinations ({:,})", n_numeric, len(base.edits))
+    with st.expander(title, key=f"fold-declared-{tag}", expanded=bool(base.edits), icon=":material/rule:"):
+        return _declared(base, tag, data, wrong)
+
+
+def _declared(base: Plan, tag: str, data: Microdata, wrong: InputErrors) -> Plan:
+    stays = plan_fields.numbers_from(base, data.raw.names)
+    numeric = st.multiselect(
+        "Columns used as numbers",
+        list(dict.fromkeys((*stays, *base.data.numeric))),
+        default=list(base.data.numeric),
+        key=f"numeric-{tag}",
+        placeholder="the columns that the analyses use",
+        help="Raw columns with numbers that stay in a release, such as an income. Measures of means and correlations"
+        " use them, and so do mechanisms that model numbers.",
+    )
+    column = st.column_config
+    st.caption(
+        "A record breaks a rule when, for every attribute named in it, its level is one of those picked. Where"
+        " attributes are picked as “only what exists”, it does when their combination occurs nowhere in the original."
+        " A rule counts such records in every release; one that forbids also refuses every swap that would make any."
+    )
+    known = plan_fields.picks(data.domain, base)
+    edited = st.data_editor(
+        plan_fields.edit_rows(base),
+        key=f"edits-{tag}",
+        num_rows="dynamic",
+        hide_index=True,
+        width="stretch",
+        column_config={
+            "name": column.TextColumn("Rule", width=140),
+            "forbid": column.MultiselectColumn(
+                "Forbidden together", options=list(known), accept_new_options=False, width=380
+            ),
+            "effect": column.SelectboxColumn(
+                "Effect", options=list(plan_fields.EFFECTS), default=plan_fields.EFFECTS[0], required=True, width=90
+            ),
+        },
+        alt="Edit rules: name, the levels that must not occur together, and whether it counts or forbids",
+    )
+    edits = wrong.attempt(partial(plan_fields.edits_of, edited, known), base.edits)
+    data_plan = wrong.attempt(lambda: replace(base.data, numeric=tuple(numeric)), base.data)
+    return wrong.attempt(lambda: replace(base, data=data_plan, edits=edits), base)
 
 
 def page() -> None:
@@ -40,17 +135,17 @@ def page() -> None:
         elements.show_error(error)
         elements.go("data", "Back to the data")
         return
-    plan_approval.shown(now.plan)
+    plan_status.shown(now.plan)
     left, right = st.columns([3, 2], gap="large")
     with left:
         plan, unshown = _inputs(base, f"{now.version}", data)
-    if shared_plan.keep(plan) and plan is not None and plan.lock is not None:
+    if plan_status.keep(plan) and plan is not None and plan.lock is not None:
         st.rerun()
     with right:
         with st.container(border=True, key="amounts"):
             draw_estimate = plan_size.amounts(plan, unshown, data)
-        plan_approval.section(plan or now.plan, wrong=plan is None)
-        document.section(plan or now.plan, data, wrong=plan is None)
+        plan_status.section(plan or now.plan, wrong=plan is None)
+        section(plan or now.plan, data, wrong=plan is None)
     st.divider()
     elements.go("sweep", "Next: run the sweep", disabled=plan is None)
     draw_estimate()
@@ -72,7 +167,7 @@ def _inputs(base: Plan, tag: str, data: Microdata) -> tuple[Plan | None, EngineE
         plan = _details(plan, base, tag, replicates, swaps, wrong)
         st.subheader(f"{3 + swaps}. What is measured", anchor=False)
         measures = measuring.measures(base, tag, [a.name for a in plan.analyses], wrong)
-        plan = wrong.attempt(lambda: declarations.declared(plan, tag, data, wrong), plan)
+        plan = wrong.attempt(lambda: declared(plan, tag, data, wrong), plan)
         if wrong.shown:
             return None, None
         plan = edit_plan(plan, rates=rates, replicates=replicates, measures=measures)

@@ -21,21 +21,9 @@ from engine.release.scenarios import Choice
 from engine.report.parameters import bound_is_on
 from engine.study.map_reader import objective_indices, risk_bound
 from engine.study.study import Study
-from frontier_app.charts import candidate_map
+from frontier_app.charts import map_data
 from frontier_app.session import actions, state
-from frontier_app.widgets import (
-    candidate_card,
-    candidate_picker,
-    disclosure_warnings,
-    elements,
-    recommendation,
-    risk_in_words,
-    study_page,
-    unmet_bound,
-    unstated_entries,
-    verdict,
-    workflow,
-)
+from frontier_app.widgets import candidate_card, elements, plan_fields, recommendation, small_cells, workflow
 from frontier_app.wording import text
 from frontier_app.wording.markup import markdown
 
@@ -51,17 +39,15 @@ _RULES = {
 def page() -> None:
     """Show where the recommendation stands, its next step, a new one, and what has happened."""
     st.title("Recommend", anchor=False)
-    study_page.with_map(
-        "There is nothing to recommend yet: a release is chosen among the candidates of a study.", _page
-    )
+    elements.with_map("There is nothing to recommend yet: a release is chosen among the candidates of a study.", _page)
 
 
 def _page(study: Study, view: RiskUtilityMap) -> None:
     status = decision_status(study)
     workflow.state_box(study, status)
     workflow.approved_plan(study)
-    disclosure_warnings.before_submission(study, status)
-    unstated_entries.before_submission(study, status)
+    small_cells.before_submission(study, status)
+    plan_fields.before_submission(study, status)
     if status.choice is not None:
         _recorded_risk(study, view, status.choice, share=not workflow.tells_share(study, status))
         workflow.next_step(study, view, status)
@@ -74,12 +60,12 @@ def _recorded_risk(study: Study, view: RiskUtilityMap, choice: Choice, *, share:
     the bound."""
     bound = risk_bound(study, view.risk, choice.record.get("bound"))
     with st.container(border=True):
-        for line in risk_in_words.lines(study, view, study.find(choice.label)[0].index, bound, share=share):
+        for line in candidate_card.lines(study, view, study.find(choice.label)[0].index, bound, share=share):
             st.markdown(line)
         if np.isfinite(view.risk_loss[study.find(choice.label)[0].index]):
-            st.markdown(risk_in_words.released(study, view, choice))
+            st.markdown(candidate_card.released(study, view, choice))
         with elements.errors_shown():
-            verdict.of_choice(study, choice, ask="Attack the recommended release")
+            candidate_card.of_choice(study, choice, ask="Attack the recommended release")
         elements.go("threat", "What published tables of the original tell", primary=False)
 
 
@@ -102,7 +88,7 @@ def _recommend(study: Study, view: RiskUtilityMap, status: DecisionStatus) -> No
 
 
 def _form(study: Study, view: RiskUtilityMap, status: DecisionStatus) -> None:
-    letters = {other: letter for letter, other in recommendation.letters(study, view)}
+    letters = {other: letter for letter, other in recommendation.letters_of(study, view)}
     left, right = st.columns([1, 1], gap="large")
     with left:
         how = _how(study, status)
@@ -150,7 +136,7 @@ def _picked(study: Study, view: RiskUtilityMap, how: str) -> tuple[dict[str, Any
     bound: float | None = None
     try:
         if how == "hand":
-            label = candidate_picker.candidate(
+            label = recommendation.candidate(
                 study, view, "Candidate", now.selected, key=f"recommend-candidate-{now.version}"
             )
             if label is None:
@@ -186,7 +172,7 @@ def _picked(study: Study, view: RiskUtilityMap, how: str) -> tuple[dict[str, Any
             return {}, next(iter(planned_indices(study, view)))
     except EngineError as error:
         allow = partial(_try_bound, _rule_key(study, decision_status(study)))
-        if bound is None or not unmet_bound.shown(study, view, bound, allow):
+        if bound is None or not recommendation.shown(study, view, bound, allow):
             elements.show_error(error)
     return {}, None
 
@@ -237,7 +223,7 @@ def _at_hand(
     st.markdown(markdown("#### {}", candidate_card.name_of(view, index, letters)))
     st.markdown(candidate_card.badges(view, index))
     st.markdown(text.spec_words(scenario.spec, actions.n_records()))
-    for line in risk_in_words.lines(study, view, index, bound, share=share):
+    for line in candidate_card.lines(study, view, index, bound, share=share):
         st.markdown(line)
     runs, failed = int(summary.counted[index]), int(summary.failed[index])
     if runs:
@@ -340,7 +326,7 @@ def _record(
             st.rerun()
     if missing:
         st.caption(f"Still needed: {text.listed(missing)}.")
-    if index is not None and candidate_map.is_dominated(view, index):
+    if index is not None and map_data.is_dominated(view, index):
         st.caption("This candidate is dominated: another one is as safe and as useful, and better in one of the two.")
 
 

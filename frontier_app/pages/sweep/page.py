@@ -14,9 +14,9 @@ from engine.plan.differences import CONTEXT
 from engine.study.ledger import MAY_GROW, change_plan
 from engine.study.study import Study
 from engine.sweeps.adaptive import most_runs
-from frontier_app.charts import live_map
+from frontier_app.charts import maps
 from frontier_app.session import actions, jobs, state
-from frontier_app.widgets import elements, plan_fit, plan_size, shared_plan
+from frontier_app.widgets import elements, plan_size, plan_status
 from frontier_app.widgets.plan_status import departing
 from frontier_app.wording import mechanisms, text
 from frontier_app.wording.markup import bullets, markdown
@@ -28,7 +28,7 @@ _DRAW_EVERY = 2.0  # seconds between redrawings of the map
 
 def page() -> None:
     """Show what can be started, and what is under way."""
-    shared_plan.catch_up()  # before a button is heard: what runs is what was seen
+    plan_status.catch_up()  # before a button is heard: what runs is what was seen
     now = state.get()
     st.title("Run the sweep", anchor=False)
     if now.workspace is None:
@@ -58,7 +58,7 @@ def _start(job: jobs.Job) -> None:
             _told(job)
         elements.needs_data("To go on, the sweep needs")
         return
-    if plan_fit.sent_to_file(plan):
+    if plan_status.sent_to_file(plan):
         return
     path = actions.own_study()
     if path is None:
@@ -294,7 +294,7 @@ def _map() -> None:
         " not show what those still to come will add.",
     )
     elements.chart(
-        live_map.figure(frontier, *growing.titles, growing.signs, growing.original),
+        maps.live_figure(frontier, *growing.titles, growing.signs, growing.original),
         "filling",
         "Risk–utility map of the results so far, with the frontier and the original data",
         toolbar=True,

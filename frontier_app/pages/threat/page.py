@@ -1,18 +1,384 @@
-"""Threat and uses: the threat, the uses and the rule of choice, settled before results are seen."""
+"""Threat and uses: the threat, the uses and the rule of choice, settled before results are seen.
+
+The cover of the memo: survey, vintage, sponsor, contact.
+
+The knowledge of an intruder: the keys, the files that overlap with them, and the harm.
+
+Published tables of the original: whether there are any, and what they tell of a release.
+
+The public statement on the protection.
+"""
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
+from typing import Any
 
 import streamlit as st
 
 from engine.common.errors import EngineError
-from engine.measures.planned import with_uses_measured
-from engine.plan import Plan
-from frontier_app.pages.threat import cover, intruder, public, rule, uses
+from engine.common.wording import columns_named
+from engine.data.microdata import RawTable
+from engine.decision.meant_run import meant_run
+from engine.decision.states import decision_status
+from engine.measures.planned import sensitive, with_sensitive, with_uses_measured
+from engine.plan import AboutPlan, Plan, PublishPlan, ThreatPlan, edit_plan
+from engine.plan.entries import INCLUDE, MEMBERS_RATES, PUBLISHED_TABLES, RATE_POLICIES, RELEASE_TYPES
+from engine.report.describe import remade
+from engine.study.study import Study
+from frontier_app.pages.threat import uses
 from frontier_app.session import actions, state
-from frontier_app.widgets import elements, plan_status, shared_plan
-from frontier_app.widgets.input_errors import InputErrors
+from frontier_app.widgets import candidate_card, elements, plan_fields, plan_status, small_cells
+from frontier_app.widgets.elements import InputErrors
+from frontier_app.wording import plan_words, text
+from frontier_app.wording.markup import markdown
+
+_SHORT = {
+    "survey": ("Survey", "National Household Survey"),
+    "vintage": ("Vintage", "2025"),
+    "sponsor": ("Sponsor", "Ministry of Labour"),
+    "contact": ("Contact", "whom the board may ask"),
+    "authority": ("Authority", "Statistics Act, section 4"),
+    "geography": ("Smallest geography released", "region"),
+    "classification": ("Classification of the memo", "Confidential"),
+    "overlaps": ("Other releases of the same data", "tables of 2024"),
+}
+_HELP = {
+    "authority": "The law or agreement under which the data were collected",
+    "overlaps": "Files of the same people that are protected differently can undo each other's protection",
+}
+_TYPES = {"new": "new", "series": "one of a series", "re-release": "a release again"}
+
+
+def cover(base: Plan, plan: Plan, tag: str, wrong: InputErrors) -> Plan:
+    """The plan with its cover; an approval leaves it open."""
+    old = base.about
+    names = (*_SHORT, "design")
+    given = sum(bool(state.input_or(f"about-{name}-{tag}", getattr(old, name))) for name in names)
+    title = f"Who asks: the cover of the memo ({given} of {len(names)} given)"
+    fold = st.expander(title, key=f"fold-about-{tag}", icon=":material/badge:")
+    fold.caption("You can leave it empty and complete it later, also after an approval.")
+    values: dict[str, Any] = {}
+    columns = fold.columns(4)
+    for i, (name, (label, example)) in enumerate(_SHORT.items()):
+        values[name] = columns[i % 4].text_input(
+            label, getattr(old, name), key=f"about-{name}-{tag}", placeholder=example, help=_HELP.get(name)
+        )
+    left, right = fold.columns(2)
+    values["design"] = left.text_area(
+        "Design: weights, strata, sampling units, households",
+        old.design,
+        key=f"about-design-{tag}",
+        height=68,
+        placeholder="Two-stage sample of households; final weight wt; strata are regions",
+    )
+    with right:
+        values["release_type"] = st.selectbox(
+            "The release is",
+            RELEASE_TYPES,
+            index=RELEASE_TYPES.index(old.release_type),
+            format_func=lambda name: _TYPES.get(name, name),
+            key=f"about-type-{tag}",
+        )
+        values["changes"] = st.text_input(
+            "What changed since the earlier one",
+            old.changes,
+            key=f"about-changes-{tag}",
+            disabled=values["release_type"] == "new" and not old.changes,
+        )
+    with fold:
+        return wrong.attempt(lambda: replace(plan, about=AboutPlan(**values)), plan)
+
+
+VISIBLE = tuple(
+    word
+    for line in (
+        "age sex gender race ethnic marital married marry educ school job occ industry employ",
+        "region division state province county district place city urban country birth born native language",
+        "religio child household family nationality citizen height tenure salary status",
+    )
+    for word in line.split()
+)
+"""Beginnings of words for what neighbours, colleagues or registers may know about a person."""
+
+
+def intruder(base: Plan, tag: str, fixed: bool, wrong: InputErrors) -> Plan:
+    """The plan with what an intruder is taken to know."""
+    st.subheader("1. What an intruder may know", anchor=False)
+    raw = state.get().raw
+    key = f"threat-keys-{tag}"
+    if not fixed:
+        _presets(base, raw, key)
+    keys = st.multiselect(
+        "Answers that somebody may already know about a person (keys)",
+        base.names,
+        default=[*base.keys],
+        key=key,
+        disabled=fixed,
+        filter_mode="contains",
+        select_all=False,  # Enter would take all that match what is typed
+        help="Risk is measured on the table of these attributes. More keys make a stronger intruder.",
+    )
+    plan = wrong.attempt(lambda: _with_keys(base, keys), base)
+    if raw is not None:
+        with elements.errors_shown():
+            _exposed(plan)
+        small_cells.shown(plan)
+    plan = _sensitive(base, plan, tag, fixed, wrong)
+    if plan_fields.concerns(plan):
+        at_hand = state.get().plan or base
+        with st.expander(plan_fields.title(at_hand), key=f"fold-households-{tag}", icon=":material/home_pin:"):
+            plan_fields.inputs(at_hand, "threat", fixed=fixed)
+    plan = wrong.attempt(lambda: replace(plan, threat=_in_words(base.threat, tag, fixed)), plan)
+    return published_tables(base, plan, tag, fixed)
+
+
+def _in_words(threat: ThreatPlan, tag: str, fixed: bool) -> ThreatPlan:
+    """The intruder in words, folded: the memo quotes them, and no figure depends on them."""
+    before = {"intruder": threat.intruder, "files": threat.public_files, "harm": threat.harm}
+    given = sum(bool(state.input_or(f"threat-{name}-{tag}", value)) for name, value in before.items())
+    title = f"The intruder in words, for the memo ({given} of 3 given)"
+    fold = st.expander(title, key=f"fold-threat-{tag}", icon=":material/edit_note:")
+    intruder = fold.text_area(
+        "Who the intruder could be, and how they would proceed",
+        threat.intruder,
+        key=f"threat-intruder-{tag}",
+        disabled=fixed,
+        height=68,
+        placeholder="A colleague who knows that a certain person answered, and looks for that person's income",
+    )
+    files = fold.text_area(
+        "Public or commercial files that overlap with the keys, one a line",
+        "\n".join(threat.public_files),
+        key=f"threat-files-{tag}",
+        disabled=fixed,
+        height=68,
+        placeholder="Voter register of 2024: name, address, age, sex",
+        help="Describe them in words. The measure 'Links to an external file' on the page Plan says how well a file"
+        " that you hold matches a release.",
+    )
+    harm = fold.text_area(
+        "What a disclosure would do to a person",
+        threat.harm,
+        key=f"threat-harm-{tag}",
+        disabled=fixed,
+        height=68,
+        placeholder="Loss of benefits, embarrassment",
+    )
+    lines = tuple(dict.fromkeys(line.strip() for line in files.splitlines() if line.strip()))
+    return ThreatPlan(intruder, lines, harm)
+
+
+def _with_keys(base: Plan, keys: list[str]) -> Plan:
+    return base if tuple(keys) == base.keys else edit_plan(base, keys=keys)
+
+
+def _sensitive(base: Plan, plan: Plan, tag: str, fixed: bool, wrong: InputErrors) -> Plan:
+    """The plan that measures the right guesses of the answers picked."""
+    before = sensitive(base)
+    wanted = st.multiselect(
+        "Answers that nobody should learn about a person (sensitive)",
+        base.names,
+        default=[name for name in before if name in base.names],
+        key=f"threat-sensitive-{tag}",
+        disabled=fixed,
+        placeholder="none",
+        filter_mode="contains",
+        select_all=False,  # Enter would take all that match what is typed
+        help="How often an intruder who knows the other keys guesses such an answer rightly is measured on every"
+        " candidate, among the measures of risk.",
+    )
+    return plan if tuple(wanted) == before else wrong.attempt(lambda: with_sensitive(plan, wanted), plan)
+
+
+def _presets(base: Plan, raw: RawTable | None, key: str) -> None:
+    presets = {
+        "What others can see": visible(base, raw),
+        "What users tabulate": list(base.analyse),
+        "All": list(base.names),
+    }
+    with st.container(horizontal=True, vertical_alignment="center"):
+        st.caption("Begin with", width="content")
+        for label, names in presets.items():
+            if st.button(label, key=f"preset-{label}-{key}", disabled=not names, help=", ".join(names[:20]) or None):
+                state.set_input(key, names)
+
+
+def visible(plan: Plan, raw: RawTable | None) -> list[str]:
+    """Attributes whose name or label speaks of what others can see or look up."""
+    names = []
+    for part in plan.attributes:
+        column = raw.columns.get(part.view[0]) if raw is not None else None
+        spoken = f"{part.name} {column.about.label if column is not None else ''}"
+        spaced = re.sub(r"([a-z])([A-Z])", r"\1 \2", spoken).lower()
+        if any(word.startswith(VISIBLE) for word in re.findall(r"[a-z]+", spaced)):
+            names.append(part.name)
+    return names
+
+
+def _exposed(plan: Plan) -> None:
+    """In one sentence, who stands out on the keys if nothing is done."""
+    exposure = small_cells.by_key(plan)
+    if exposure is None:
+        st.warning(
+            f"{len(plan.keys)} keys are more than anybody knows. On so many keys every record is alone.",
+            icon=":material/warning:",
+        )
+        return
+    st.markdown(
+        markdown(
+            "If nothing is done, **{:,} of {:,}** records ({}) stand in combinations of these keys that fewer than 3"
+            " records share, **{:,}** of them alone.",
+            exposure.small_records,
+            exposure.n_records,
+            elements.share(exposure.small_records, exposure.n_records),
+            exposure.uniques,
+        )
+    )
+
+
+_AT_ONCE = 100_000  # records times attributes up to which the figures are worked out without being asked for
+
+
+def published_tables(base: Plan, plan: Plan, tag: str, fixed: bool) -> Plan:
+    """The plan with what is published of the original, and what that undoes."""
+    key = f"threat-tables-{tag}"
+    policy = plan_words.POLICIES[state.input_or(key, base.threat.published_tables)]
+    title = f"Published tables of the original: {policy}"
+    fold = st.expander(title, key=f"fold-{key}", icon=":material/lock_open:")
+    fold.markdown(markdown("{}", plan_words.UNDONE))
+    published = fold.selectbox(
+        plan_words.PUBLISHED,
+        PUBLISHED_TABLES,
+        index=PUBLISHED_TABLES.index(base.threat.published_tables),
+        format_func=plan_words.POLICIES.__getitem__,
+        key=key,
+        disabled=fixed,
+        help="Such as the tables of a report on the same survey. Several tables that cross the same two variables count"
+        " as one.",
+    )
+    with elements.errors_shown():
+        _of_candidate()
+    return replace(plan, threat=replace(plan.threat, published_tables=published))
+
+
+def _of_candidate() -> None:
+    """Show what such tables tell of the candidate at hand: its release is remade for it, of a large file on demand."""
+    now = state.get()
+    path, raw = actions.own_study(), now.raw
+    if path is None or raw is None:
+        return
+    with Study.open(path) as study:
+        choice = decision_status(study).choice
+        label = now.selected or (choice.label if choice else None)
+        if label is None:
+            st.caption("Select a candidate under Explore to see here what such tables tell of it, in figures.")
+            return
+        scenario, _ = study.find(label)
+        replicate = meant_run(study, scenario.index, allow_partial=now.look.partial)
+        which = (str(study.path), label, replicate)
+        known = now.memo.peek("detected", which) is not None
+        small = raw.n_records * len(study.plan.attributes) <= _AT_ONCE
+        place = st.empty()
+        if not known and not small and not place.button(f"Work it out for {text.named(scenario)}", key="threat-detect"):
+            return
+        place.empty()
+        with st.spinner("Remaking the release…"):
+            release = now.memo.get("remade", which, lambda: remade(study, raw, label, replicate))
+        candidate_card.show(candidate_card.of(study, release, which))
+        st.info(
+            markdown("**{}:** {}", text.named(scenario), small_cells.detection(study, release, which)),
+            icon=":material/policy:",
+        )
+
+
+_POLICIES = {"withhold": "withhold it (usual)", "range": "give a range in words"}
+_TOLD = {"withhold": "no rate", "range": "a range of the rate"}
+_MEMBERS = {"tell": "tell it (usual)", "withhold": "withhold it from a circulating copy"}
+
+
+def public(base: Plan, plan: Plan, tag: str, fixed: bool, wrong: InputErrors) -> Plan:
+    """The plan with what is said in public, which an approval leaves open, and what is released with the file, which is
+    read-only where ``fixed``."""
+    old = base.publish
+    include = _included(base, tag, fixed)
+    told = _TOLD[state.input_or(f"publish-policy-{tag}", old.rate_policy)]
+    fold = st.expander(f"What is said in public ({told})", key=f"fold-publish-{tag}", icon=":material/campaign:")
+    fold.caption(
+        "A paragraph on methods goes with the released file. It never names the swapped variables or the exact rate."
+    )
+    first, second, third = fold.columns(3)
+    title = first.text_input(
+        "Title of the released file", old.title, key=f"publish-title-{tag}", placeholder="Household Survey 2025"
+    )
+    policy = second.selectbox(
+        "Share of records in swaps",
+        RATE_POLICIES,
+        index=RATE_POLICIES.index(old.rate_policy),
+        format_func=_POLICIES.__getitem__,
+        key=f"publish-policy-{tag}",
+    )
+    ranged = policy == "range"
+    range_words = third.text_input(
+        "The range, in words",
+        old.rate_range,
+        key=f"publish-range-{tag}",
+        placeholder="between 1 and 5 percent",
+        disabled=not ranged,
+    )
+    wording = fold.text_area(
+        "Further wording",
+        old.wording,
+        key=f"publish-wording-{tag}",
+        height=68,
+        placeholder="Whom users may ask about the file",
+    )
+    values: dict[str, Any] = {
+        "title": title,
+        "rate_policy": policy,
+        "rate_range": range_words if ranged else "",
+        "wording": wording,
+    }
+    if ranged and not range_words.strip():
+        fold.caption("The share is withheld until the range is given.")
+        values |= {"rate_policy": "withhold"}
+    values["members_rate"] = fold.selectbox(
+        "The rate, to readers of circulated papers",
+        MEMBERS_RATES,
+        index=MEMBERS_RATES.index(old.members_rate),
+        format_func=_MEMBERS.__getitem__,
+        key=f"publish-members-{tag}",
+        disabled=fixed,
+        help="The board reads exact figures and the rate. Where it is withheld, a circulating copy leaves out every "
+        "figure that depends on the rate.",
+    )
+    values["include"] = include
+    with fold:
+        return wrong.attempt(lambda: replace(plan, publish=PublishPlan(**values)), plan)
+
+
+def _included(base: Plan, tag: str, fixed: bool) -> tuple[str, ...]:
+    """Ask what is released besides the attributes and carried columns: the weight, a new id."""
+    data = base.data
+    labels = {
+        "weight": f"The weight (column {data.weight})",
+        "id": f"A new id in place of column {data.id}",
+        "unit": f"New numbers of households in place of {columns_named(data.unit_columns)}",
+    }
+    with st.container(horizontal=True, gap="medium"):
+        return tuple(
+            role
+            for role in INCLUDE
+            if getattr(data, role) is not None
+            and st.checkbox(
+                labels[role],
+                role in base.publish.include,
+                key=f"publish-{role}-{tag}",
+                disabled=fixed,
+                width="content",
+            )
+        )
 
 
 def page() -> None:
@@ -37,7 +403,7 @@ def page() -> None:
     status = st.container()
     wrong = InputErrors()
     plan = _inputs(now.base, f"{now.version}", fixed, wrong)
-    shared_plan.keep(plan)
+    plan_status.keep(plan)
     with status:
         plan_status.show(plan)
     st.divider()
@@ -48,15 +414,15 @@ def _inputs(base: Plan, tag: str, fixed: bool, wrong: InputErrors) -> Plan:
     """The plan that the inputs say; what is wrong keeps its old value."""
     left, right = st.columns(2, gap="large")
     with left:
-        plan = intruder.inputs(base, tag, fixed, wrong)
+        plan = intruder(base, tag, fixed, wrong)
     with right:
         used = uses.inputs(base, tag, fixed)
     plan = wrong.attempt(lambda: _measured(base, replace(plan, tables=used.tables, analyses=used.analyses)), plan)
     with right:
-        plan = rule.inputs(base, plan, tag, fixed, wrong)
+        plan = uses.rule(base, plan, tag, fixed, wrong)
     st.subheader("4. What goes with the release", anchor=False)
-    plan = public.inputs(base, plan, tag, fixed, wrong)
-    return cover.inputs(base, plan, tag, wrong)
+    plan = public(base, plan, tag, fixed, wrong)
+    return cover(base, plan, tag, wrong)
 
 
 def _measured(base: Plan, plan: Plan) -> Plan:

@@ -1,9 +1,13 @@
-"""The uses of the data: regressions that users run and tables that they make."""
+"""The uses of the data: regressions that users run and tables that they make.
+
+The rule of choice: measures, the bound or the slope, the realisation, and tolerances.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from decimal import Decimal
 from typing import TypeVar
 
 import streamlit as st
@@ -11,22 +15,35 @@ from streamlit.delta_generator import DeltaGenerator
 
 from engine.common.errors import EngineError
 from engine.common.wording import upper_first
-from engine.measures import call
-from engine.measures.planned import UnmeasuredUse, measures_of_uses, unmeasured_uses, with_uses_measured
+from engine.decision.bound_words import bound_words, example_bound
+from engine.measures import MeasureCall, call
+from engine.measures.base import Kind
+from engine.measures.planned import (
+    UnmeasuredUse,
+    check_bounded,
+    comparable_calls,
+    deciding_column,
+    measures_of_uses,
+    unmeasured_uses,
+    with_uses_measured,
+)
 from engine.models.analyses import ready
 from engine.models.regression import OK, WHY
-from engine.plan import AnalysisPlan, Plan, TablePlan
+from engine.plan import AnalysisPlan, DecisionPlan, Plan, TablePlan, TolerancePlan
 from engine.plan.edit import with_attributes_renamed, writable_names
 from engine.plan.entries import FAMILIES, MEDIAN, QUANTILE
+from engine.plan.types import DEFAULT_PROBABILITY, FIRST_WITHIN, ON_MEAN
 from engine.release.records import ReleasedTable
+from engine.sweeps.evaluator import original_figure
 from frontier_app.session import actions, state
-from frontier_app.widgets import elements, rules
-from frontier_app.wording import remedies, text
+from frontier_app.widgets import elements, plan_fields
+from frontier_app.widgets.elements import InputErrors
+from frontier_app.wording import text
 from frontier_app.wording.markup import markdown
 
 T = TypeVar("T")
 KINDS = tuple(FAMILIES)
-_Drafts = list[tuple[int, rules.Row]]  # rows with a number that stays theirs
+_Drafts = list[tuple[int, plan_fields.Row]]  # rows with a number that stays theirs
 
 
 def inputs(base: Plan, tag: str, fixed: bool) -> Plan:
@@ -90,19 +107,21 @@ def _names(missing: Sequence[UnmeasuredUse]) -> set[str]:
 
 
 def _tables(base: Plan, tag: str, fixed: bool) -> tuple[TablePlan, ...]:
-    def drawn(row: rules.Row, own: str) -> DeltaGenerator:
+    def drawn(row: plan_fields.Row, own: str) -> DeltaGenerator:
         name, crosses, remove = st.columns([3, 5, 3], vertical_alignment="bottom")
         row["name"] = name.text_input("Table", row["name"], key=f"name-{own}", disabled=fixed)
         row["attributes"] = _picked(crosses, "Crosses", base, row["attributes"], f"crosses-{own}", fixed)
         return remove
 
-    drafts = _rows("tables", rules.table_rows(base), base.tables, tag)
-    blank: rules.Row = {"name": "", "attributes": []}
-    return _listed("tables", "Add a table", drafts, blank, tag, fixed, drawn, lambda rows: rules.tables_of(rows, base))
+    drafts = _rows("tables", plan_fields.table_rows(base), base.tables, tag)
+    blank: plan_fields.Row = {"name": "", "attributes": []}
+    return _listed(
+        "tables", "Add a table", drafts, blank, tag, fixed, drawn, lambda rows: plan_fields.tables_of(rows, base)
+    )
 
 
 def _analyses(plan: Plan, tag: str, fixed: bool, columns: Sequence[str]) -> tuple[AnalysisPlan, ...]:
-    def drawn(row: rules.Row, own: str) -> DeltaGenerator:
+    def drawn(row: plan_fields.Row, own: str) -> DeltaGenerator:
         name, formula, kind = st.columns([3, 5, 4], vertical_alignment="bottom")
         row["name"] = name.text_input("Analysis", row["name"], key=f"name-{own}", disabled=fixed)
         row["formula"] = formula.text_input(
@@ -125,11 +144,11 @@ def _analyses(plan: Plan, tag: str, fixed: bool, columns: Sequence[str]) -> tupl
         )
         return remove
 
-    drafts = _rows("analyses", rules.analysis_rows(plan), plan.analyses, tag)
-    blank: rules.Row = {"name": "", "formula": "", "family": "linear", "by": [], "weighted": False, "tau": ""}
+    drafts = _rows("analyses", plan_fields.analysis_rows(plan), plan.analyses, tag)
+    blank: plan_fields.Row = {"name": "", "formula": "", "family": "linear", "by": [], "weighted": False, "tau": ""}
 
-    def judged(rows: list[rules.Row]) -> tuple[tuple[AnalysisPlan, ...], dict[int, str]]:
-        return rules.analyses_of(rows, plan, columns)
+    def judged(rows: list[plan_fields.Row]) -> tuple[tuple[AnalysisPlan, ...], dict[int, str]]:
+        return plan_fields.analyses_of(rows, plan, columns)
 
     return _listed("analyses", "Add a regression", drafts, blank, tag, fixed, drawn, judged)
 
@@ -138,11 +157,11 @@ def _listed(
     name: str,
     label: str,
     drafts: _Drafts,
-    blank: rules.Row,
+    blank: plan_fields.Row,
     tag: str,
     fixed: bool,
-    drawn: Callable[[rules.Row, str], DeltaGenerator],
-    judged: Callable[[list[rules.Row]], tuple[T, dict[int, str]]],
+    drawn: Callable[[plan_fields.Row, str], DeltaGenerator],
+    judged: Callable[[list[plan_fields.Row]], tuple[T, dict[int, str]]],
 ) -> T:
     """Rows of inputs, each with what is wrong with it and the way to remove it, and the way to add one.
 
@@ -176,7 +195,7 @@ def _picked(
     )
 
 
-def _rows(name: str, rows: list[rules.Row], declared: object, tag: str) -> _Drafts:
+def _rows(name: str, rows: list[plan_fields.Row], declared: object, tag: str) -> _Drafts:
     """The rows as they were left, also those that are not right yet; the plan's own where it has other ones."""
     memo = state.get().memo
 
@@ -197,7 +216,7 @@ def _show_errors(
     state.get().memo.keep(f"draft-{name}", (declared, drafts))
 
 
-def _add(name: str, label: str, drafts: _Drafts, blank: rules.Row, fixed: bool) -> None:
+def _add(name: str, label: str, drafts: _Drafts, blank: plan_fields.Row, fixed: bool) -> None:
     if st.button(label, icon=":material/add:", key=f"add-{name}", disabled=fixed):
         drafts.append((max((number for number, _ in drafts), default=-1) + 1, blank))
         st.rerun()
@@ -240,7 +259,7 @@ def _tried(plan: Plan) -> list[tuple[str, str, bool]]:
         try:
             fit = ready(analysis, original, plan)
         except EngineError as error:
-            results.append((analysis.name, remedies.error_text(error), False))
+            results.append((analysis.name, text.error_text(error), False))
             continue
         lost = fit.fitted.why[fit.fitted.why != OK]
         result = f"{text.plural(len(fit.names), 'coefficient')} from {text.plural(len(fit.fit_input.y), 'row')} of the "
@@ -248,3 +267,302 @@ def _tried(plan: Plan) -> list[tuple[str, str, bool]]:
         all_lost = len(lost) == len(fit.names)
         results.append((analysis.name, f"analysis '{analysis.name}': {result}" if all_lost else result, not all_lost))
     return results
+
+
+RULES = {
+    "none": "Not settled yet",
+    "bound": "The most useful release within a risk bound",
+    "slope": "The best trade of risk against utility",
+}
+
+
+def rule(base: Plan, plan: Plan, tag: str, fixed: bool, wrong: InputErrors) -> Plan:
+    """The plan with its rule of choice."""
+    st.subheader("3. How the choice will be made", anchor=False)
+    calls = wrong.attempt(lambda: _offered(plan), [call(name) for name in plan.measures])
+    old = base.decision
+    ruled = st.container()
+    risk, utility, realisation = _judged(old, calls, tag, fixed)
+    plan = _tolerances(base, plan, tag, fixed, wrong)
+    if risk is None or utility is None:
+        st.info(
+            "The plan has no measure of risk or none of utility; choose them on the page Plan.", icon=":material/info:"
+        )
+        return plan
+    with ruled:
+        bound, slope, probability = _rule(plan, old, risk, tag, fixed, wrong)
+
+    def decided() -> Plan:
+        entries = (
+            _entry(plan, old.risk, str(risk), calls, "risk"),
+            _entry(plan, old.utility, str(utility), calls, "utility"),
+        )
+        return replace(plan, decision=DecisionPlan(*entries, bound, slope, probability, realisation))
+
+    with ruled:
+        return wrong.attempt(decided, plan)
+
+
+def _judged(
+    old: DecisionPlan, calls: list[MeasureCall], tag: str, fixed: bool
+) -> tuple[MeasureCall | None, MeasureCall | None, str]:
+    """The measures that judge and the run that is released, folded under what the plan has of them."""
+    judges = []
+    for kind, entry in (("risk", old.risk), ("utility", old.utility)):
+        if options := _of_kind(calls, kind):
+            judges.append(_matching(options, state.input_or(f"decision-{kind}-{tag}", entry)))
+    titles = " and ".join(text.measure_title(judge) for judge in judges)
+    label = markdown("Judged by {}; {} is released", titles or "no measure", _released(old, tag))
+    with st.expander(label, key=f"fold-decision-{tag}", icon=":material/balance:"):
+        risk = _measure("Risk is judged by", "risk", calls, old.risk, tag, fixed)
+        utility = _measure("Utility is judged by", "utility", calls, old.utility, tag, fixed)
+        return risk, utility, _realisation(old, tag, fixed)
+
+
+def _released(old: DecisionPlan, tag: str) -> str:
+    """The run that is released, as part of a sentence."""
+    how = state.input_or(f"realisation-{tag}", old.realisation)
+    if how == "number":
+        before = old.realisation if old.realisation not in _RUNS else 1
+        how = state.input_or(f"realisation-number-{tag}", before)
+    named = {FIRST_WITHIN: "the first run that meets the bound", "first": "the first run"}
+    return named.get(how, f"run {how}")
+
+
+def _of_kind(calls: list[MeasureCall], kind: str) -> list[MeasureCall]:
+    return [measure_call for measure_call in calls if measure_call.measure.kind == kind]
+
+
+def _rule(
+    plan: Plan, old: DecisionPlan, risk: MeasureCall, tag: str, fixed: bool, wrong: InputErrors
+) -> tuple[str | None, str | None, str]:
+    """The bound or the slope of the rule, and the share of single runs that must meet a bound."""
+    doing_nothing = _doing_nothing(plan, risk)
+    rule_before = "bound" if old.max_risk is not None else "slope" if old.slope is not None else "none"
+    rule = st.radio(
+        "Rule",
+        list(RULES),
+        index=list(RULES).index(rule_before),
+        format_func=RULES.__getitem__,
+        key=f"rule-{tag}",
+        disabled=fixed,
+    )
+    bound = slope = None
+    probability = old.probability
+    if rule == "bound":
+        bound = _bound(old, risk, doing_nothing, tag, fixed, wrong)
+        probability = _probability(old, tag, fixed, wrong)
+    elif rule == "slope":
+        typed = st.text_input(
+            "Additional risk accepted for one more unit of utility (slope)",
+            old.slope or "",
+            key=f"slope-{tag}",
+            disabled=fixed,
+            help="A candidate is better than another when its gain in utility, times this number, exceeds its"
+            " additional risk.",
+        )
+        slope = typed.strip() or None
+    return bound, slope, probability
+
+
+def _measure(
+    label: str, kind: str, calls: list[MeasureCall], entry: str | None, tag: str, fixed: bool
+) -> MeasureCall | None:
+    options = _of_kind(calls, kind)
+    if not options:
+        return None
+    first = _matching(options, entry)
+    names = [str(measure) for measure in options]
+    name = st.selectbox(
+        label,
+        names,
+        index=names.index(str(first)),
+        format_func=lambda name: text.measure_title(call(name)),
+        key=f"decision-{kind}-{tag}",
+        disabled=fixed,
+    )
+    picked = options[names.index(name)]
+    st.caption(f"{picked.meaning} Unit: {picked.measure.unit}; {text.DIRECTION[picked.measure.better]}.")
+    return picked
+
+
+def _matching(options: list[MeasureCall], entry: str | None) -> MeasureCall:
+    """The measure that a plan's entry means: by its whole text, else by its bare name, else the first."""
+    for measure_call in options:
+        if entry == str(measure_call):
+            return measure_call
+    return next((measure_call for measure_call in options if entry == measure_call.measure.name), options[0])
+
+
+def _offered(plan: Plan) -> list[MeasureCall]:
+    """The measures by which candidates may be compared; those that decide where the plan names none come first."""
+    calls = comparable_calls(plan)
+    kinds: tuple[Kind, Kind] = ("risk", "utility")
+    first = [calls[k] for kind in kinds if (k := deciding_column(plan, calls, kind)) is not None]
+    return [*first, *(one for one in calls if one not in first)]
+
+
+def _entry(plan: Plan, old: str | None, new: str | None, calls: list[MeasureCall], kind: str) -> str | None:
+    """The entry as the plan has it where it means the same: looking at a plan does not change it.  A measure that the
+    plan does not name decides by default."""
+    options = _of_kind(calls, kind)
+    if options and str(_matching(options, old)) == new:
+        return old
+    return new if new in [str(call(name)) for name in plan.measures] else None
+
+
+def _bound(
+    old: DecisionPlan, risk: MeasureCall, doing_nothing: float | None, tag: str, fixed: bool, wrong: InputErrors
+) -> str | None:
+    least = actions.least_risk_seen(risk)
+    example = example_bound(doing_nothing, least)
+    typed = st.text_input(
+        f"Largest acceptable risk (α), in {risk.measure.unit}",
+        old.max_risk or "",
+        key=f"alpha-{tag}",
+        disabled=fixed,
+        placeholder=f"such as {example}" if example else "a number",
+        help=f"{text.measure_help(risk)} The run that is released must meet the bound, and so must as many"
+        " single runs of its candidate as you say below.",
+    )
+
+    def checked() -> str | None:
+        bound = DecisionPlan(max_risk=typed.strip()).max_risk if typed.strip() else None
+        check_bounded(risk, 0.0 if bound is None else float(bound))
+        return bound
+
+    bound = wrong.attempt(checked, old.max_risk)
+    n = state.get().raw.n_records if state.get().raw is not None else 0  # type: ignore[union-attr]
+    if bound is not None and n and (words := bound_words(risk, float(bound), n)):
+        st.caption(words)
+    st.caption(_reachable_words(least))
+    return bound
+
+
+def _reachable_words(least: float | None) -> str:
+    """The words on the least bound that a candidate meets."""
+    if least is None:
+        known = "seen on the map, under Explore" if actions.own_study() is not None else "known after the sweep"
+        return (
+            f"How low swapping brings the risk is {known}. Where no candidate meets the bound, the map"
+            " says so and offers a bound that one meets."
+        )
+    return markdown("The least risk that a candidate of the study reaches is {}.", text.figure(least))
+
+
+def _probability(old: DecisionPlan, tag: str, fixed: bool, wrong: InputErrors) -> str:
+    """The share of single runs that must meet the bound, or that it is on their mean."""
+    on = st.radio(
+        "What must meet the bound α",
+        ("runs", "mean"),
+        index=1 if old.probability == ON_MEAN else 0,
+        format_func={"runs": "Single runs", "mean": "Their mean"}.__getitem__,
+        horizontal=True,
+        key=f"probability-on-{tag}",
+        disabled=fixed,
+        help="One run is released, not a mean. Where the mean of a candidate meets the bound, half of its runs may be"
+        " above it.",
+    )
+    if on == "mean":
+        return ON_MEAN
+    before = DEFAULT_PROBABILITY if old.probability == ON_MEAN else old.probability
+    typed = st.text_input(
+        "How many of them, at least, in %",
+        _percent(before),
+        key=f"probability-{tag}",
+        disabled=fixed,
+        help="90 asks for at least 10 runs of a candidate, 95 for 20 and 99 for 100: with fewer nobody can tell.",
+    )
+
+    def asked() -> str:
+        return before if typed.strip() == _percent(before) else DecisionPlan(probability=_share(typed)).probability
+
+    return wrong.attempt(asked, before)
+
+
+def _doing_nothing(plan: Plan, risk: MeasureCall) -> float | None:
+    """The risk of the data as they are; None where it is not known yet."""
+    if state.get().raw is None:
+        return None
+    try:
+        data = actions.coded()
+        depends = (plan.data, plan.keys, plan.analyse, plan.edits, str(risk))
+        figure = state.get().memo.get("doing-nothing", depends, lambda: original_figure(plan, data, str(risk)))
+    except EngineError as error:
+        st.caption(text.error_text(error))
+        return None
+    if figure is None:
+        st.caption("This measure works on records. A sweep computes its figure for doing nothing when it begins.")
+    else:
+        st.markdown(markdown("Doing nothing has a risk of **{}** ({}).", text.figure(figure), risk.measure.unit))
+    return figure
+
+
+_RUNS = {
+    FIRST_WITHIN: "The first that meets the bound and is safer than doing nothing",
+    "first": "The first",
+    "number": "A certain one",
+}
+
+
+def _realisation(old: DecisionPlan, tag: str, fixed: bool) -> str:
+    before = old.realisation if old.realisation in _RUNS else "number"
+    how = st.radio(
+        "Which of its runs is released",
+        list(_RUNS),
+        index=list(_RUNS).index(before),
+        format_func=_RUNS.__getitem__,
+        key=f"realisation-{tag}",
+        disabled=fixed,
+        help="Settled beforehand, because picking the run with the best figures is picking luck. Whichever it is, a run"
+        " above the bound or riskier than doing nothing is submitted only for a recorded reason.",
+    )
+    if how != "number":
+        return how
+    start = int(old.realisation) if before == "number" else 1
+    return str(st.number_input("Its number", 1, None, start, key=f"realisation-number-{tag}", disabled=fixed))
+
+
+def _tolerances(base: Plan, plan: Plan, tag: str, fixed: bool, wrong: InputErrors) -> Plan:
+    """The plan with its tolerances, folded under what it has of them."""
+    old = base.tolerances
+    share = state.input_or(f"tolerance-change-{tag}", _percent(old.change))
+    shift = state.input_or(f"tolerance-se-{tag}", old.se)
+    title = markdown("Pointed out: changes above {} %, shifts above {} SE", share, shift)
+    fold = st.expander(title, key=f"fold-tolerances-{tag}", icon=":material/straighten:")
+    first, second = fold.columns(2, vertical_alignment="bottom")
+    third, fourth = fold.columns(2, vertical_alignment="bottom")
+    change = first.text_input(
+        "Change of a share or mean, in %",
+        _percent(old.change),
+        key=f"tolerance-change-{tag}",
+        disabled=fixed,
+        help="A relative change: 10 points out a share of 20 % that became 22 %.",
+    )
+    least = second.number_input(
+        "Only where it rests on more records than",
+        0,
+        None,
+        old.min_n,
+        key=f"tolerance-n-{tag}",
+        disabled=fixed,
+    )
+    se = third.text_input("Shift of a coefficient, in SE", old.se, key=f"tolerance-se-{tag}", disabled=fixed)
+    ratio = fourth.text_input(
+        "Standard error grows by the factor", old.se_ratio, key=f"tolerance-ratio-{tag}", disabled=fixed
+    )
+
+    def tolerated() -> Plan:
+        share = old.change if change.strip() == _percent(old.change) else _share(change)
+        return replace(plan, tolerances=TolerancePlan(share, int(least), se.strip(), ratio.strip()))
+
+    with fold:
+        return wrong.attempt(tolerated, plan)
+
+
+def _percent(share: str) -> str:
+    return f"{(Decimal(share) * 100).normalize():f}"
+
+
+def _share(percent: str) -> str:
+    return text.rates_from_percent(percent)[0]

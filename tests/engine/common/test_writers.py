@@ -28,7 +28,7 @@ ELSEWHERE = {
     ("frontier_app/session/jobs.py", "launch"): "the log of a process, opened under a guard",
     ("engine/data/io/labelled_writers.py", "_overwrite"): "within aside",
     ("engine/data/io/labelled_writers.py", "_write"): "within aside",
-    ("frontier_app/session/exports.py", "_zip"): "within aside",
+    ("frontier_app/session/jobs.py", "_zip"): "within aside",
 }
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 import engine as sf
-from frontier_app.charts.candidate_map import DRAWN
+from frontier_app.charts.map_data import DRAWN
 from tests.engine.scripting.people import KEY, SPACE, people
 
 

@@ -18,11 +18,11 @@ import sys
 from importlib import import_module
 from pathlib import Path
 from streamlit.testing.v1 import AppTest
-from frontier_app.session import access, workspace
+from frontier_app.session import workspace, workspace
 from frontier_app.session.navigation import script
 import_module({AHEAD!r})
 token = workspace.new_token()
-access.begin(workspace.digest(token), Path(sys.argv[1]))
+workspace.begin(workspace.digest(token), Path(sys.argv[1]))
 page = AppTest.from_file({str(APP)!r}, default_timeout=60)
 page.query_params["w"] = token
 before = set(sys.modules)

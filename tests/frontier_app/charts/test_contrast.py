@@ -10,7 +10,7 @@ import pytest
 
 from frontier_app.charts import style
 from frontier_app.charts.style import COLOURS, INK, QUIET
-from frontier_app.session import settings
+from frontier_app.session.settings import CONTRAST_CSS
 from tests.frontier_app.contrast import GROUNDS, INKS, contrast
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -35,9 +35,7 @@ def test_text_of_the_theme_is_readable_on_both_grounds(side: str, what: str, gro
 
 @pytest.mark.parametrize("side", SIDES)
 def test_the_words_on_a_filled_button_are_readable(side: str):
-    light, dark = re.findall(r"stBaseButton-primary.*?light-dark\((#\w+), (#\w+)\)", settings.CONTRAST_CSS, re.DOTALL)[
-        0
-    ]
+    light, dark = re.findall(r"stBaseButton-primary.*?light-dark\((#\w+), (#\w+)\)", CONTRAST_CSS, re.DOTALL)[0]
     assert contrast((light, dark)[SIDES[side]], THEME[side]["primaryColor"]) >= 4.5
 
 
@@ -46,7 +44,7 @@ def test_captions_and_the_chosen_of_several_buttons_are_readable(side: str):
     own = THEME[side]
     # Streamlit writes captions with the text's colour at 60 %.
     assert contrast(blend(own["textColor"], own["backgroundColor"], 0.6), own["backgroundColor"]) >= 4.5
-    found = re.findall(r"segmented_controlActive.*?light-dark\((#\w+), (#\w+)\)", settings.CONTRAST_CSS, re.DOTALL)
+    found = re.findall(r"segmented_controlActive.*?light-dark\((#\w+), (#\w+)\)", CONTRAST_CSS, re.DOTALL)
     chosen = found[0][SIDES[side]]
     for tint in (0.1, 0.2):  # at rest, and while it has the focus
         assert contrast(chosen, blend(own["primaryColor"], own["backgroundColor"], tint)) >= 4.5
@@ -84,11 +82,9 @@ def test_marks_are_told_apart_without_colour():
 
 def test_what_opens_over_the_page_has_the_scheme_of_the_page():
     """Streamlit gives its scheme to the page alone; without one, `light-dark` is light in a dark window."""
-    assert ":root {color-scheme: light dark;}" in settings.CONTRAST_CSS
+    assert ":root {color-scheme: light dark;}" in CONTRAST_CSS
 
 
 def test_a_list_that_cannot_be_changed_is_not_written_like_a_filled_button():
-    found = re.findall(
-        r"\[data-tag\]:not\(:has\(button\)\) \{color: light-dark\((#\w+), (#\w+)\)", settings.CONTRAST_CSS
-    )
+    found = re.findall(r"\[data-tag\]:not\(:has\(button\)\) \{color: light-dark\((#\w+), (#\w+)\)", CONTRAST_CSS)
     assert [tuple(one) for one in found] == [INKS]

@@ -12,7 +12,7 @@ import pytest
 from engine.measures import call
 from engine.report import map_model
 from engine.study.map_reader import LiveFrontier
-from frontier_app.charts import density, live_map, map_figure, map_layers, splom, style
+from frontier_app.charts import before_after, map_data, maps, style
 from frontier_app.charts.map_data import Cloud, Marks
 from frontier_app.charts.style import COLOURS, QUIET, SHAPES, TOOLBAR
 from frontier_app.wording import text
@@ -46,17 +46,17 @@ def traces(figure: Any, what: str) -> list[Any]:
 
 @pytest.mark.slow
 def test_the_toolbar_has_room_above_the_legend():
-    one = map_figure.risk_utility(cloud(), MARKS).layout
-    several = map_figure.risk_utility(cloud(facet=np.arange(4) % 2, facets=("1 %", "2 %")), MARKS).layout
+    one = maps.risk_utility(cloud(), MARKS).layout
+    several = maps.risk_utility(cloud(facet=np.arange(4) % 2, facets=("1 %", "2 %")), MARKS).layout
     values = [np.arange(4.0), np.arange(4.0)]
-    axes = [splom.Axis(name, "riskier", False, column, 0.0) for name, column in zip("ab", values, strict=True)]
-    candidates = splom.Points(values[0] > 1, np.arange(4), [], np.zeros(4, int), ("1 %",))
-    matrix = splom.splom(axes, candidates).layout
+    axes = [before_after.Axis(name, "riskier", False, column, 0.0) for name, column in zip("ab", values, strict=True)]
+    candidates = before_after.MatrixPoints(values[0] > 1, np.arange(4), [], np.zeros(4, int), ("1 %",))
+    matrix = before_after.splom(axes, candidates).layout
     assert min(layout.margin.t for layout in (one, several, matrix)) >= TOOLBAR + 30
     names = ("a rather long name of it", "another", "and another", "a last one")
     crowded = cloud(4, category=np.arange(4), categories=names)
-    rows = map_figure.risk_utility(crowded, replace(MARKS, optimum=1, pins={2: "mine"})).layout
-    assert rows.margin.t >= one.margin.t + 2 * map_layers.LEGEND_ROW
+    rows = maps.risk_utility(crowded, replace(MARKS, optimum=1, pins={2: "mine"})).layout
+    assert rows.margin.t >= one.margin.t + 2 * maps.LEGEND_ROW
     for layout in (one, rows):
         assert layout.height - layout.margin.t == MARKS.height - 32, "the drawing itself loses nothing"
 
@@ -88,7 +88,7 @@ def test_contrast_of_black_on_white_is_twenty_one():
 
 
 def test_utility_is_to_the_right_and_risk_upwards():
-    figure = map_figure.risk_utility(cloud(), MARKS)
+    figure = maps.risk_utility(cloud(), MARKS)
     left, right = figure.layout.xaxis.range
     assert left > 0.4 and right < 0.0  # the loss runs backwards, with the figures as they are
     bottom, top = figure.layout.yaxis.range
@@ -97,7 +97,7 @@ def test_utility_is_to_the_right_and_risk_upwards():
 
 def test_a_measure_where_more_is_better_runs_forwards_with_its_own_figures():
     turned = cloud(loss=-np.linspace(0.4, 0.1, 4), utility_sign=-1.0, risk=-np.linspace(0.9, 0.6, 4), risk_sign=-1.0)
-    figure = map_figure.risk_utility(turned, replace(MARKS, original=(-0.5, -0.5), bound=-0.7))
+    figure = maps.risk_utility(turned, replace(MARKS, original=(-0.5, -0.5), bound=-0.7))
     left, right = figure.layout.xaxis.range
     bottom, top = figure.layout.yaxis.range
     assert left < right and bottom > top  # less protection is riskier, so it is above
@@ -107,7 +107,7 @@ def test_a_measure_where_more_is_better_runs_forwards_with_its_own_figures():
 
 
 def test_clicks_tell_places_and_shape_says_the_same_as_colour():
-    figure = map_figure.risk_utility(cloud(), MARKS)
+    figure = maps.risk_utility(cloud(), MARKS)
     points = [t for t in figure.data if t.customdata is not None]
     assert sorted(int(i) for t in points for i in t.customdata) == [0, 10, 20, 30]
     looks = {(t.marker.color, t.marker.symbol.removesuffix("-open")) for t in points}
@@ -118,7 +118,7 @@ def test_clicks_tell_places_and_shape_says_the_same_as_colour():
 
 
 def test_both_anchors_and_only_the_frontier_is_a_line():
-    figure = map_figure.risk_utility(cloud(), MARKS)
+    figure = maps.risk_utility(cloud(), MARKS)
     assert len(traces(figure, "original data")) == 1
     assert len(traces(figure, "no release,<br>no risk ↓")) == 1
     (line,) = [t for t in figure.data if t.mode == "lines"]
@@ -130,7 +130,7 @@ def test_both_anchors_and_only_the_frontier_is_a_line():
 )
 def test_what_the_axes_leave_out_is_said(span: str, words: str | None):
     high = cloud(risk=np.linspace(1.01, 1.04, 4))
-    figure = map_figure.risk_utility(high, replace(MARKS, original=(0.0, 1.05), span=span))
+    figure = maps.risk_utility(high, replace(MARKS, original=(0.0, 1.05), span=span))
     said = " ".join(a.text for a in figure.layout.annotations)
     assert (words in said) if words else "zero" not in said
     assert ("doing nothing is outside" in said) == (span == "frontier")
@@ -139,21 +139,21 @@ def test_what_the_axes_leave_out_is_said(span: str, words: str | None):
 
 
 def test_riskier_than_doing_nothing_is_marked_only_when_some_are():
-    assert not any("riskier" in (a.text or "") for a in map_figure.risk_utility(cloud(), MARKS).layout.annotations)
-    figure = map_figure.risk_utility(cloud(), replace(MARKS, original=(0.0, 0.02)))
+    assert not any("riskier" in (a.text or "") for a in maps.risk_utility(cloud(), MARKS).layout.annotations)
+    figure = maps.risk_utility(cloud(), replace(MARKS, original=(0.0, 0.02)))
     assert any("riskier" in (a.text or "") for a in figure.layout.annotations)
 
 
 def test_undefined_figures_are_left_out_and_an_empty_map_is_drawn():
     holes = cloud(risk=np.array([np.nan, 0.02, 0.03, np.nan]), on=np.array([False, True, True, False]))
-    assert np.isfinite(map_figure.risk_utility(holes, MARKS).layout.yaxis.range).all()
+    assert np.isfinite(maps.risk_utility(holes, MARKS).layout.yaxis.range).all()
     none = cloud(loss=np.full(4, np.nan), risk=np.full(4, np.nan), on=np.zeros(4, bool))
-    assert np.isfinite(map_figure.risk_utility(none, MARKS).layout.xaxis.range).all()
+    assert np.isfinite(maps.risk_utility(none, MARKS).layout.xaxis.range).all()
 
 
 def test_panels_by_rate_have_scales_of_their_own_and_say_so():
     panels = cloud(facet=np.array([0, 0, 1, 1]), facets=("1 % (a scale of its own)", "2 % (a scale of its own)"))
-    figure = map_figure.risk_utility(panels, MARKS)
+    figure = maps.risk_utility(panels, MARKS)
     assert list(figure.layout.xaxis.range) != list(figure.layout.xaxis2.range)
     assert sum("a scale of its own" in (a.text or "") for a in figure.layout.annotations) == 2
     for axis in ("x", "x2"):  # doing nothing is in every panel
@@ -164,11 +164,11 @@ def test_panels_by_rate_have_scales_of_their_own_and_say_so():
 
 @pytest.mark.slow
 def test_very_many_points_are_a_density_and_the_frontier_stays():
-    n = density.MANY + 10
+    n = map_data.MANY + 10
     rng = np.random.default_rng(1)
     bulk = (rng.random(n), rng.random(n), np.zeros(n, int))
     many = cloud(5, on=np.ones(5, bool), category=np.zeros(5, int), hover=[], bulk=bulk)
-    figure = map_figure.risk_utility(many, MARKS)
+    figure = maps.risk_utility(many, MARKS)
     (heat,) = [t for t in figure.data if t.type == "heatmap"]
     assert np.nansum(heat.customdata) == n
     points = [t for t in figure.data if t.customdata is not None and t.type != "heatmap"]
@@ -179,15 +179,15 @@ def test_very_many_points_are_a_density_and_the_frontier_stays():
 @pytest.mark.slow
 @pytest.mark.parametrize("picks", [False, True])
 def test_a_framed_figure_holds_nothing_that_is_drawn_twice(picks: bool):
-    n = density.MANY + 10
+    n = map_data.MANY + 10
     bulk = (np.linspace(0, 1, n), np.linspace(0, 1, n), np.zeros(n, int))
     for points in (cloud(), cloud(bulk=bulk)):
-        made = style.framed(map_figure.risk_utility(points, MARKS), picks=picks)
+        made = style.framed(maps.risk_utility(points, MARKS), picks=picks)
         sent = json.loads(made.to_json())
         assert "template" not in sent["layout"] and "bdata" not in made.to_json() and "NaN" not in made.to_json()
         assert sent["layout"]["datarevision"] == 1 and sent["layout"]["font"]["color"] == style.INK
         assert (sent["layout"].get("clickmode") == "event+select") == picks
-        assert sent["layout"]["height"] == map_figure.risk_utility(points, MARKS).layout.height
+        assert sent["layout"]["height"] == maps.risk_utility(points, MARKS).layout.height
 
 
 def test_the_page_makes_a_figures_ink_its_own():
@@ -203,7 +203,7 @@ def test_the_growing_map_draws_every_candidate_once(n: int):
     on = np.ones(n, bool)
     on[3] = False
     found = LiveFrontier(n, np.arange(n), losses, on, (1.0, 1.0), 0.5)
-    made = live_map.figure(found, "risk", "use", (1.0, 1.0), (1.0, 0.0))
+    made = maps.live_figure(found, "risk", "use", (1.0, 1.0), (1.0, 0.0))
     sizes = {trace.name: len(trace.x) for trace in made.data}
     assert sizes == {"dominated": 1, "frontier": n - 1, "original data": 1}
     assert made.data[0].type == ("scatter" if n < style.WEBGL else "scattergl")
@@ -218,7 +218,7 @@ def test_numbers_are_sent_as_a_list_until_they_are_very_many():
 
 def test_a_density_counts_every_point_once():
     x, y = np.array([0.0, 0.5, 1.0, np.nan, 2.0]), np.array([0.0, 0.5, 1.0, 0.5, 0.5])
-    counts, xs, ys = density.grid(x, y, (1.0, 0.0), (0.0, 1.0), bins=4)
+    counts, xs, ys = maps.grid(x, y, (1.0, 0.0), (0.0, 1.0), bins=4)
     assert counts.sum() == 3 and counts[0, 0] == counts[2, 2] == counts[3, 3] == 1
     assert (len(xs), len(ys)) == (5, 5)
 
@@ -229,7 +229,7 @@ def test_many_categories_stay_apart():
 
 
 def test_selected_point_and_optimum_are_drawn():
-    figure = map_figure.risk_utility(cloud(), replace(MARKS, selected=2, optimum=2, bound=0.03))
+    figure = maps.risk_utility(cloud(), replace(MARKS, selected=2, optimum=2, bound=0.03))
     chosen = [t for t in figure.data if t.customdata is not None and t.selectedpoints]
     assert [int(t.customdata[t.selectedpoints[0]]) for t in chosen] == [20]
     rings = [t for t in figure.data if t.mode == "markers" and t.marker.size == 24]
@@ -238,7 +238,7 @@ def test_selected_point_and_optimum_are_drawn():
 
 def test_letters_and_pins_are_named_beside_their_points():
     marks = replace(MARKS, flags={0: "A", 2: "B D=3"}, pins={2: "mine", 3: "x1"}, optimum=2)
-    figure = map_figure.risk_utility(cloud(), marks)
+    figure = maps.risk_utility(cloud(), marks)
     named = {a.text: a.x for a in figure.layout.annotations if a.showarrow}
     assert named == {
         "<b>A</b>": pytest.approx(0.4),
@@ -249,7 +249,7 @@ def test_letters_and_pins_are_named_beside_their_points():
 
 
 def test_in_the_distortion_view_more_distortion_is_to_the_right():
-    figure = map_figure.risk_utility(cloud(), replace(MARKS, distortion=True))
+    figure = maps.risk_utility(cloud(), replace(MARKS, distortion=True))
     left, right = figure.layout.xaxis.range
     assert left < 0 < 0.4 < right
     (square,) = traces(figure, "no release,<br>no risk ↓")
@@ -257,7 +257,7 @@ def test_in_the_distortion_view_more_distortion_is_to_the_right():
 
 
 def test_a_straight_trade_off_touches_the_candidate_it_picks():
-    figure = map_figure.risk_utility(cloud(), replace(MARKS, optimum=2, slope=0.1))
+    figure = maps.risk_utility(cloud(), replace(MARKS, optimum=2, slope=0.1))
     (line,) = [t for t in figure.data if t.mode == "lines" and t.line.dash == "dash"]
     (x0, x1), (y0, y1) = line.x, line.y
     assert (y1 - y0) / (x1 - x0) == pytest.approx(-0.1)  # less loss is worth more risk
@@ -266,7 +266,7 @@ def test_a_straight_trade_off_touches_the_candidate_it_picks():
 
 
 def test_what_is_muted_is_grey_and_behind():
-    figure = map_figure.risk_utility(cloud(muted=1, on=np.zeros(4, bool)), MARKS)
+    figure = maps.risk_utility(cloud(muted=1, on=np.zeros(4, bool)), MARKS)
     points = [t for t in figure.data if t.customdata is not None]
     assert [t.marker.color for t in points] == [QUIET, COLOURS[0]]
 
@@ -286,13 +286,13 @@ def test_labels_never_cover_each_other():
 
 def test_a_matrix_of_measures_has_axes_and_colours_of_the_map_tells_places_and_shows_doing_nothing():
     axes = [
-        splom.Axis("a", "more useful", True, np.array([1.0, 2.0, 3.0]), 0.0),
-        splom.Axis("b", "more useful", False, np.array([3.0, 2.0, 1.0]), 4.0),
-        splom.Axis("c", "riskier", False, np.array([1.0, 1.0, 2.0]), 0.0),
+        before_after.Axis("a", "more useful", True, np.array([1.0, 2.0, 3.0]), 0.0),
+        before_after.Axis("b", "more useful", False, np.array([3.0, 2.0, 1.0]), 4.0),
+        before_after.Axis("c", "riskier", False, np.array([1.0, 1.0, 2.0]), 0.0),
     ]
     on, category = np.array([True, False, True]), np.array([0, 1, 1])
-    points = splom.Points(on, np.array([4, 5, 6]), ["p", "q", "r"], category, ("1 %", "2 %"))
-    figure = splom.splom(axes, points)
+    points = before_after.MatrixPoints(on, np.array([4, 5, 6]), ["p", "q", "r"], category, ("1 %", "2 %"))
+    figure = before_after.splom(axes, points)
     assert sum(t.name == "original data" and not t.showlegend for t in figure.data if t.x[0] is not None) == 3
     titles = [figure.layout[f"{axis}axis{n}"].title.text for axis, n in (("x", 3), ("x", 4), ("y", ""), ("y", 3))]
     ends = ("more useful →", "more useful →", "more useful ↑", "riskier ↑")
@@ -306,11 +306,11 @@ def test_a_matrix_of_measures_has_axes_and_colours_of_the_map_tells_places_and_s
 @pytest.mark.parametrize("share", [-0.2, -0.02, 0.0, 0.02, 0.2])
 def test_the_words_of_lines_stand_beside_the_drawing_and_never_meet(share: float):
     """Within it candidates would lie under them; the upper line's words end above it, the lower one's begin below."""
-    low, high = sorted(map_figure.risk_utility(cloud(), MARKS).layout.yaxis.range)
+    low, high = sorted(maps.risk_utility(cloud(), MARKS).layout.yaxis.range)
     nothing = low + 0.4 * (high - low)
     bound = nothing + share * (high - low)
     marks = replace(MARKS, original=(MARKS.original[0], nothing), bound=bound)
-    figure = map_figure.risk_utility(cloud(), marks)
+    figure = maps.risk_utility(cloud(), marks)
     notes = [note for note in figure.layout.annotations if "riskier" in note.text or "acceptable" in note.text]
     assert len(notes) == 2
     assert all(note.xref == "x domain" and note.x == 1 and note.xanchor == "left" for note in notes)
@@ -324,14 +324,14 @@ def test_the_words_of_doing_nothing_go_where_no_candidate_is():
     sides = {
         trace.textposition
         for points in (cloud(), above)
-        for trace in map_figure.risk_utility(points, MARKS).data
+        for trace in maps.risk_utility(points, MARKS).data
         if trace.text == ("original data",)
     }
     assert sides == {"top center", "bottom center"}
 
 
 def test_the_ring_of_a_pin_has_neither_the_colour_of_a_rate_nor_the_shape_of_the_recommended_one():
-    figure = map_figure.risk_utility(cloud(), replace(MARKS, pins={1: "kept"}, optimum=2))
+    figure = maps.risk_utility(cloud(), replace(MARKS, pins={1: "kept"}, optimum=2))
     rings = {trace.name: trace.marker for trace in figure.data if trace.name in ("pinned", "recommended")}
     assert rings["pinned"].color not in COLOURS
     assert rings["pinned"].symbol != rings["recommended"].symbol

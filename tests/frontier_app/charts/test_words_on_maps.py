@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from engine.report import map_model
-from frontier_app.charts import map_figure
+from frontier_app.charts import maps
 from frontier_app.charts.map_data import Cloud, Marks
 
 _MARKS = Marks(original=(0.0, 0.05), risk_title="risk", utility_title="utility", errors=True)
@@ -90,7 +90,7 @@ _ENDLESS = (np.full(4, -np.inf), np.full(4, np.inf))
 @pytest.mark.parametrize("span", ["original", "zero"])
 def test_no_bar_is_drawn_over_letters_and_the_words_of_no_release(span: str, interval: Any) -> None:
     marks = replace(_MARKS, span=span, flags={0: "A", 1: "B", 2: "C"}, pins={3: "mine"}, optimum=0)
-    figure = map_figure.risk_utility(_cloud(interval=interval), marks)
+    figure = maps.risk_utility(_cloud(interval=interval), marks)
     words, bars = _words(figure), _bars(figure)
     assert len(words) == 5 and len(bars) == 8
     assert not [name for name, box in words.items() if any(_met(box, bar) for bar in bars)]
@@ -98,12 +98,12 @@ def test_no_bar_is_drawn_over_letters_and_the_words_of_no_release(span: str, int
 
 def test_rings_keep_off_the_letters_of_others() -> None:
     near = _cloud(loss=np.array([0.4, 0.3642, 0.2, 0.1]), risk=np.array([0.02, 0.0177, 0.03, 0.04]))
-    figure = map_figure.risk_utility(near, replace(_MARKS, errors=False, flags={0: "A"}, optimum=1))
+    figure = maps.risk_utility(near, replace(_MARKS, errors=False, flags={0: "A"}, optimum=1))
     x, y = (float(place) for place in _pixels(figure, 0.3642, 0.0177))
     assert not _met(_words(figure)["A"], (x - 13, y - 13, x + 13, y + 13))
 
 
 def test_no_bar_is_cut_off() -> None:
-    figure = map_figure.risk_utility(_cloud(risk_se=np.full(4, 0.03)), _MARKS)
+    figure = maps.risk_utility(_cloud(risk_se=np.full(4, 0.03)), _MARKS)
     low, high = figure.layout.yaxis.range
     assert low < 0.02 - 0.03 and high > 0.04 + 0.03

@@ -24,7 +24,7 @@ from engine.report.words import bar
 from engine.study.ledger import change_plan
 from engine.study.map_reader import risk_utility_map
 from engine.study.study import Study
-from frontier_app.charts import board_map
+from frontier_app.charts import maps
 from frontier_app.session import workspace
 from frontier_app.session.workspace import Workspace
 from tests.engine.report.test_earlier_formats import old
@@ -139,7 +139,7 @@ def test_the_map_holds_the_letters_and_no_names(swept: Callable[..., Workspace])
         found = findings(study, remade(study, samples.load("czech")[0], choice.label, choice.replicate))
         labels = [s.label for s in study.scenarios]
     for dark in (False, True):
-        drawn = board_map.board_map(found, dark=dark)
+        drawn = maps.board_map(found, dark=dark)
         text = drawn.to_json()
         assert not any(f'"{label}"' in text for label in labels)
         names = [trace.name for trace in drawn.data]
@@ -160,13 +160,13 @@ def test_letters_of_one_place_on_the_map_do_not_cover_each_other(
     swept: Callable[..., Workspace], monkeypatch: pytest.MonkeyPatch
 ):
     at = swept()
-    monkeypatch.setattr(board_map, "board_model", lambda found, small: map_model(found.map))
+    monkeypatch.setattr(maps, "board_model", lambda found, small: map_model(found.map))
     with recommend(at) as study:
         choice = study.choices.all()[-1]
         found = findings(study, remade(study, samples.load("czech")[0], choice.label, choice.replicate))
     own = next(c for c in found.map.candidates if c.recommended)
     two = tuple(replace(own, letter=letter, recommended=False) for letter in ("X", "Y"))
-    drawn = board_map.board_map(replace(found, map=replace(found.map, candidates=(own, *two))), dark=True)
+    drawn = maps.board_map(replace(found, map=replace(found.map, candidates=(own, *two))), dark=True)
     others, star = (trace for trace in drawn.data if trace.customdata is not None)
     assert star.name == "recommended"
     assert [note.text for note in drawn.layout.annotations] == [f"<b>{own.letter}, X, Y</b>"]
@@ -176,7 +176,7 @@ def test_letters_of_one_place_on_the_map_do_not_cover_each_other(
     near = tuple(replace(c, risk=own.risk + k * (high - low) / 25) for k, c in enumerate(two, 1))
     bound_at = own.risk - (high - low) / 20
     crowded = replace(found.map, candidates=(own, *near), bound_at=bound_at)
-    drawn = board_map.board_map(replace(found, map=crowded), dark=False)
+    drawn = maps.board_map(replace(found, map=crowded), dark=False)
     bottom, top = drawn.layout.yaxis.range
     pixels = 400 / (top - bottom)
     placed = [((note.x, note.y * pixels - note.ay), note.ax) for note in drawn.layout.annotations]
@@ -190,7 +190,7 @@ def test_letters_of_one_place_on_the_map_do_not_cover_each_other(
     (left, right) = drawn.layout.xaxis.range
     away = 20 / 720 * (right - left)
     beside = replace(two[0], utility=own.utility + away, risk_se=(top - bottom) / 4)
-    drawn = board_map.board_map(replace(found, map=replace(found.map, candidates=(own, beside))), dark=False)
+    drawn = maps.board_map(replace(found, map=replace(found.map, candidates=(own, beside))), dark=False)
     (left, right) = drawn.layout.xaxis.range
     bar_at = 720 * away / (right - left)
     (first,) = [note for note in drawn.layout.annotations if note.text == f"<b>{own.letter}</b>"]
@@ -244,7 +244,7 @@ def test_hostile_texts_of_a_bundle_stay_text(swept: Callable[..., Workspace], tm
     assert not re.search(r"https?://|www\.|[\w.]@\w|:material/", said)
     assert "\n# big" not in said and "\n1. one" not in said
     assert r"1\. see" in words(made)  # no list within a list
-    assert "<a " not in board_map.board_map(hostile, dark=False).to_json()
+    assert "<a " not in maps.board_map(hostile, dark=False).to_json()
 
 
 @pytest.mark.slow

@@ -15,12 +15,12 @@ from engine.plan import plan_from_toml, plan_to_toml
 from engine.study.map_reader import realisation_of, risk_utility_map
 from engine.study.study import Study, pin, pins
 from engine.sweeps.sweep import sweep
-from frontier_app.charts import compare
+from frontier_app.charts import before_after
 from frontier_app.session import workspace
 from frontier_app.session.state import CompareView
 from frontier_app.session.workspace import Workspace
-from frontier_app.widgets import candidate_picker, compare_table, elements, recommendation
-from frontier_app.wording import recognised
+from frontier_app.widgets import candidate_card, elements, recommendation
+from frontier_app.wording import plan_words
 from tests.frontier_app.elements import leads_to, press
 from tests.frontier_app.pages.test_pages import app, to, words
 from tests.weighted_sample import PLAN, write_survey
@@ -56,7 +56,7 @@ def test_pins_are_set_named_compared_and_taken_away(swept: Callable[..., Workspa
         (risk, *_) = differences(view, first, together=3)
     assert leads_to(made, "recommend")
     shown = html(made)
-    assert compare_table.verdict(risk)[1] in shown and "clearly worse" in shown and "doing nothing" in shown
+    assert candidate_card.verdict(risk)[1] in shown and "clearly worse" in shown and "doing nothing" in shown
     assert f"{100 * risk.relative:.1f} %".replace("-", "−") in shown
     label = kept[0].label
     made.text_input(key=f"pin-name-{label}").set_value("careful <b>").run()
@@ -94,13 +94,13 @@ def test_a_candidate_is_picked_from_the_frontier_or_typed(swept: Callable[..., W
         said: list[str] = []
         monkeypatch.setattr(elements, "show_error", lambda error: said.append(str(error)))
         place = int(view.frontier()[0])
-        monkeypatch.setattr(recommendation, "letters", lambda *_: (("C", place),))
+        monkeypatch.setattr(recommendation, "letters_of", lambda *_: (("C", place),))
         as_before = f"Z · A + C, 10 % ({label})"  # what the box says when the letter of an option has changed since
         known = ((label, label), (f" {label}/2", label), (f"A + C, 10 % “mine” ({label})", label), (as_before, label))
         named = ("c", view.scenarios[place].label)
         for typed, wanted in (*known, named, ("nobody", None)):
             monkeypatch.setattr(st, "selectbox", lambda *_, typed=typed, **__: typed)
-            got = candidate_picker.candidate(study, view, "x", None, key="k")
+            got = recommendation.candidate(study, view, "x", None, key="k")
             assert got == wanted
     assert "no candidate 'nobody'" in said[-1]
 
@@ -195,36 +195,36 @@ def difference(**changes: object) -> Difference:
     ],
 )
 def test_verdicts_say_direction_and_noise_in_words(changes, kind, said):
-    assert compare_table.verdict(difference(**changes)) == (kind, said)
+    assert candidate_card.verdict(difference(**changes)) == (kind, said)
 
 
 def test_words_in_a_table_are_text():
-    made = compare_table.listing(("<a>", "b"), [("<script>", "x & y")], "label")
+    made = candidate_card.listing(("<a>", "b"), [("<script>", "x & y")], "label")
     assert "<script>" not in made and "&lt;script&gt;" in made and "x &amp; y" in made and "&lt;a&gt;" in made
 
 
 def test_equal_runs_are_drawn_above_each_other():
-    figure = compare.runs(np.array([1.0, 1.0, 2.0]), np.array([1.5]), 1.0, 3.0, "title")
+    figure = before_after.runs(np.array([1.0, 1.0, 2.0]), np.array([1.5]), 1.0, 3.0, "title")
     first = figure.data[0]
     assert len(set(zip(first.x, first.y, strict=True))) == 3
     assert figure.data[1].name == "fresh runs"
 
 
 def test_levels_stand_side_by_side():
-    bars = compare.levels(("a", "b"), np.array([3, 2]), np.array([2, 3]), "records")
+    bars = before_after.levels(("a", "b"), np.array([3, 2]), np.array([2, 3]), "records")
     assert [list(bar.x) for bar in bars.data] == [[3, 2], [2, 3]]
     assert bars.layout.xaxis.title.text == "records"
 
 
 def test_intervals_are_drawn_about_the_originals_estimate():
-    figure = compare.intervals(["a"], np.array([1.96]), np.array([-0.5]), np.array([2.5]))
+    figure = before_after.intervals(["a"], np.array([1.96]), np.array([-0.5]), np.array([2.5]))
     original, release = figure.data
     assert (list(original.x), list(original.error_x.array)) == ([0], [1.96])
     assert (list(release.x), list(release.error_x.array)) == ([-0.5], [2.5])
 
 
 def test_changes_of_pairs_stand_in_the_lower_half():
-    figure = compare.associations(["a", "b", "c"], [(0, 2, -0.1)])
+    figure = before_after.associations(["a", "b", "c"], [(0, 2, -0.1)])
     z = np.array(figure.data[0].z, float)
     assert z[2, 0] == -0.1 and z[1, 0] == 0 and np.isnan(z[0, 1])
     assert figure.data[0].zmin == -figure.data[0].zmax == -0.1
@@ -249,7 +249,7 @@ def test_who_carries_the_change_and_what_an_intruder_sees_stand_beside_the_relea
     assert "the public does not" in words(made)
     made = inspect(made, "intruder")
     shown = words(made)
-    assert recognised.UNSWAPPED in shown and recognised.UNDONE in shown
+    assert plan_words.UNSWAPPED in shown and plan_words.UNDONE in shown
     assert "Whoever has two-way tables of the original and the release finds" in shown
 
 
@@ -257,7 +257,7 @@ def test_pins_say_which_keys_stay_as_they_are(swept: Callable[..., Workspace]):
     made = opened(swept())
     press(made, "pin-frontier")
     shown = html(made)
-    assert recognised.UNSWAPPED in shown and "no record in small cells" in shown and not made.exception
+    assert plan_words.UNSWAPPED in shown and "no record in small cells" in shown and not made.exception
 
 
 def test_what_opens_first_of_a_candidate_can_have_changed() -> None:

@@ -12,7 +12,7 @@ from engine.plan import plan_from_toml
 from engine.plan.samples import open_data
 from engine.study.map_reader import risk_utility_map
 from engine.study.study import Study
-from frontier_app.charts import candidate_labels, candidate_map
+from frontier_app.charts import map_data, maps
 from frontier_app.pages.explore.table import rows
 from frontier_app.session.state import Look
 from frontier_app.session.workspace import Workspace
@@ -64,9 +64,9 @@ def test_maps_and_tables_follow_the_amount(case: str, people: Path, finished_stu
         assert table["rate"].tolist() == [100 * float(spec.rate) for spec in specs]
     else:
         assert table["amount"].tolist() == [str(amount(spec)) for spec in specs]
-    codes, names = candidate_labels.amounts(view)
+    codes, names = map_data.amounts(view)
     for code, spec in zip(codes.tolist(), specs, strict=True):
-        assert names[code] == (amount(spec).short if case != MIX or amount(spec).share else candidate_labels.OTHER)
-    for drawn in candidate_map.DRAWN:
-        candidate_map.figure(view, Look(drawn=drawn), candidate_map.Shown())
+        assert names[code] == (amount(spec).short if case != MIX or amount(spec).share else map_data.OTHER)
+    for drawn in map_data.DRAWN:
+        maps.candidate_figure(view, Look(drawn=drawn), map_data.Shown())
     assert all("0 %" not in text.named(scenario).split() for scenario in view.scenarios)

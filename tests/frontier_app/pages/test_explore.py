@@ -17,10 +17,10 @@ from engine.frontier.selection import inside
 from engine.plan import edit_plan
 from engine.study.map_reader import risk_utility_map
 from engine.study.study import Study, pin, pins
-from frontier_app.charts import candidate_labels
-from frontier_app.charts import candidate_map as drawing
+from frontier_app.charts import map_data, maps
+from frontier_app.charts import map_data as drawing
 from frontier_app.pages.explore.table import rows
-from frontier_app.session import jobs, saved_view
+from frontier_app.session import jobs, state
 from frontier_app.session.state import Look
 from frontier_app.session.workspace import Workspace
 from frontier_app.widgets.recommendation import Rule, rule
@@ -166,7 +166,7 @@ def test_the_quantile_of_single_runs_is_that_of_the_runs(view: RiskUtilityMap):
 
 def test_bars_of_a_quantile_reach_from_end_to_end_and_out_of_the_figure_without_one(view: RiskUtilityMap):
     found = view.quantiles
-    figure = drawing.figure(view, Look(drawn="quantile"))
+    figure = maps.candidate_figure(view, Look(drawn="quantile"))
     top = max(figure.layout.yaxis.range)
     bars = [trace for trace in figure.data if trace.error_y.array is not None]
     assert bars
@@ -183,7 +183,7 @@ def test_bars_of_a_quantile_reach_from_end_to_end_and_out_of_the_figure_without_
 def test_a_bound_on_the_mean_is_not_drawn_beside_a_quantile(view: RiskUtilityMap):
     on_mean = replace(view, single_runs=None)
     for shown, bounds in ((view, 1), (on_mean, 0)):
-        figure = drawing.figure(shown, Look(drawn="quantile", bound=0.1))
+        figure = maps.candidate_figure(shown, Look(drawn="quantile", bound=0.1))
         assert sum("acceptable risk" in note.text for note in figure.layout.annotations) == bounds
     assert on_mean.quantiles.probability == view.quantiles.probability
 
@@ -216,15 +216,15 @@ def test_many_candidates_by_rate_are_a_density_in_every_panel(view: RiskUtilityM
     points, known = drawing.cloud(view, Look(drawn="rates")), ~np.isnan(view.risk_loss)
     assert points.on.all() and points.bulk is not None
     assert len(points.index) + len(points.bulk[0]) == known.sum()
-    heat = [trace for trace in drawing.figure(view, Look(drawn="rates")).data if trace.type == "heatmap"]
+    heat = [trace for trace in maps.candidate_figure(view, Look(drawn="rates")).data if trace.type == "heatmap"]
     assert sum(int(np.nansum(trace.customdata)) for trace in heat) == len(points.bulk[0])
     assert drawing.cloud(view, Look()).bulk is None, "a map alone draws more, one by one"
 
 
 def test_abbreviations_are_distinct():
-    short = candidate_labels.abbreviations(["Age", "AvgHrs", "AnnSal", "a", "A1"])
+    short = map_data.abbreviations(["Age", "AvgHrs", "AnnSal", "a", "A1"])
     assert short["Age"] == "A" and len(set(short.values())) == 5
-    assert len(set(candidate_labels.abbreviations([f"v{i}" for i in range(80)]).values())) == 80
+    assert len(set(map_data.abbreviations([f"v{i}" for i in range(80)]).values())) == 80
 
 
 def test_a_range_of_the_map_fills_the_table(at: Workspace, view: RiskUtilityMap):
@@ -269,7 +269,7 @@ def test_a_pin_is_kept_in_the_study_and_named_on_the_map(at: Workspace, view: Ri
     with Study.open(at.folder / "study-1.study") as study:
         assert [(one.label, one.name) for one in pins(study)] == [(label, "the mild one")]
     assert "the mild one" in words(made)
-    drawn = drawing.figure(view, Look(), drawing.Shown(pins={4: "the mild one"}))
+    drawn = maps.candidate_figure(view, Look(), drawing.Shown(pins={4: "the mild one"}))
     assert [a.text for a in drawn.layout.annotations if a.showarrow] == ["the mild one"]
     made.button(key=f"unpin-{label}").click().run()
     with Study.open(at.folder / "study-1.study") as study:
@@ -344,10 +344,10 @@ def test_a_reload_shows_the_map_as_it_was_looked_at(at: Workspace, view: RiskUti
     after = explored(at).session_state["frontier"]
     assert (after.look, after.selected) == (before.look, view.scenarios[4].label)
     at.note(study="study-2.study")
-    assert saved_view.load(at) == (Look(), None)
+    assert state.load(at) == (Look(), None)
     at.note(study="study-1.study")
     at.save_look('{"study": "study-1.study", "look": {"risk": null}}')
-    assert saved_view.load(at) == (Look(), None)
+    assert state.load(at) == (Look(), None)
 
 
 @pytest.mark.slow

@@ -26,7 +26,7 @@ from engine.study.keys import key_path, read_key
 from engine.study.map_reader import risk_utility_map
 from engine.study.study import Study
 from engine.sweeps.sweep import recheck
-from frontier_app.session import exports, workspace
+from frontier_app.session import jobs, workspace
 from frontier_app.session.workspace import Workspace
 from tests.engine.attacks import log_attack
 from tests.frontier_app.elements import leads_to
@@ -202,7 +202,7 @@ def test_how_an_export_ended(at: Workspace, log: str, state: str, shown: str):
     folder = written(at) if state == "finished" else at.folder / "exports" / "x000-none"
     (at.folder / "export.json").write_text(json.dumps({"pid": 0, "out": folder.name, "tier": "public"}))
     (at.folder / "export.log").write_text(log)
-    assert exports.job(at).state == state
+    assert jobs.job(at).state == state
     made = opened(at)
     assert not made.exception
     boxes = [box.value.lower() for box in (*made.error, *made.warning)]
@@ -213,16 +213,16 @@ def test_how_an_export_ended(at: Workspace, log: str, state: str, shown: str):
 def test_one_that_runs_is_watched_and_not_started_twice(at: Workspace, monkeypatch):
     (at.folder / "export.json").write_text(json.dumps({"pid": os.getpid(), "out": "x", "tier": "public"}))
     (at.folder / "export.log").write_text(lines(_STEP))
-    assert exports.job(at) == exports.Exporting("running", "public", (_STEP,))
+    assert jobs.job(at) == jobs.Exporting("running", "public", (_STEP,))
     monkeypatch.setattr("frontier_app.session.jobs.launch", lambda *_: pytest.fail("started twice"))
-    exports.start(at, "x", "public", ["csv"], [], False)
+    jobs.start_export(at, "x", "public", ["csv"], [], False)
 
 
 def test_what_a_running_export_complains_of_is_no_step(at: Workspace):
     (at.folder / "export.json").write_text(json.dumps({"pid": os.getpid(), "out": "x", "tier": "public"}))
     for end in ((_REFUSED,), _FAULT, ('{"kind": "step", "te',)):
         (at.folder / "export.log").write_text(lines(_STEP, "", *end))
-        assert exports.job(at) == exports.Exporting("running", "public", (_STEP,))
+        assert jobs.job(at) == jobs.Exporting("running", "public", (_STEP,))
 
 
 @pytest.mark.parametrize(
@@ -249,7 +249,7 @@ def test_a_refusal_is_told_with_what_to_do_and_where(at: Workspace, kind: Attack
 def test_without_data_nothing_is_started(at: Workspace):
     at.note(data=None)
     with pytest.raises(EngineError, match="needs the data"):
-        exports.start(at, "x", "public", ["csv"], [], False)
+        jobs.start_export(at, "x", "public", ["csv"], [], False)
 
 
 BOXES = {"untried": "info", "none": "success", "caution": "warning", "serious": "error"}
@@ -298,7 +298,7 @@ def test_what_was_written_is_listed_and_zipped_on_disk(at: Workspace):
     assert "61 % of the 1 % of records that are most suspect are altered" in shown
     assert verdict_words(found) in shown
     assert "800 guesses" in shown and "release.csv" in shown and "can undo the swap" in shown
-    (one,) = exports.complete(at)
+    (one,) = jobs.complete(at)
     archive = one.archive(Tier.PUBLIC)
     assert archive.parent == folder.parent and archive.stat().st_mode & 0o777 == 0o600
     with zipfile.ZipFile(archive) as whole:
@@ -306,4 +306,4 @@ def test_what_was_written_is_listed_and_zipped_on_disk(at: Workspace):
         assert {entry.date_time for entry in whole.infolist()} == {(1980, 1, 1, 0, 0, 0)}
         assert whole.read("release.csv") == b"a\n1\n"
     assert one.archive(Tier.PUBLIC) == archive and not list(folder.parent.glob("*.part"))
-    assert exports.complete(workspace.create()) == []
+    assert jobs.complete(workspace.create()) == []

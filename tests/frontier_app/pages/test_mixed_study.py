@@ -12,8 +12,8 @@ from streamlit.testing.v1 import AppTest
 from engine.frontier.risk_utility_map import RiskUtilityMap
 from engine.study.map_reader import risk_utility_map
 from engine.study.study import Study
-from frontier_app.charts import candidate_labels
-from frontier_app.charts import candidate_map as drawing
+from frontier_app.charts import map_data, maps
+from frontier_app.charts import map_data as drawing
 from frontier_app.session import jobs
 from frontier_app.session.state import Look
 from frontier_app.session.workspace import Workspace
@@ -72,10 +72,10 @@ def test_shapes_are_mechanisms_and_labels_count_tables(view: RiskUtilityMap):
     assert any("3 tables published together" in line for line in points.hover)
     several = next(s.index for s in view.scenarios if drawing.badge(view, s.index) == "D=3")
     shown = drawing.Shown(optimum=several, letters={"B": several})
-    drawn = drawing.figure(view, Look(), shown)
+    drawn = maps.candidate_figure(view, Look(), shown)
     assert [a.text for a in drawn.layout.annotations if a.showarrow] == ["<b>B D=3</b>"]
     for name in drawing.DRAWN:
-        drawing.figure(view, Look(drawn=name), shown)
+        maps.candidate_figure(view, Look(drawn=name), shown)
 
 
 def test_one_mechanism_alone_is_shown_against_the_frontier_of_all(view: RiskUtilityMap):
@@ -94,11 +94,11 @@ def test_the_table_of_several_mechanisms_has_no_empty_rates(view: RiskUtilityMap
 
 
 def test_colours_are_few_where_shapes_mean_something_else():
-    names = (candidate_labels.OTHER, *(f"{i} %" for i in range(1, 7)))
-    codes, kept = candidate_labels.binned(np.arange(7), names)
-    assert kept == (candidate_labels.OTHER, "1 % to 2 %", "3 % to 4 %", "5 % to 6 %")
+    names = (map_data.OTHER, *(f"{i} %" for i in range(1, 7)))
+    codes, kept = map_data.binned(np.arange(7), names)
+    assert kept == (map_data.OTHER, "1 % to 2 %", "3 % to 4 %", "5 % to 6 %")
     assert codes.tolist() == [0, 1, 1, 2, 2, 3, 3]
-    assert candidate_labels.binned(np.arange(2), ("a", "b"))[1] == ("a", "b")
+    assert map_data.binned(np.arange(2), ("a", "b"))[1] == ("a", "b")
 
 
 def test_neighbours_are_the_nearest_of_the_frontier(view: RiskUtilityMap):

@@ -15,7 +15,7 @@ from engine.study.keys import key_path, read_key
 from engine.study.map_reader import risk_utility_map
 from engine.study.study import Study
 from engine.sweeps.sweep import recheck
-from frontier_app.session import exports
+from frontier_app.session import jobs
 from frontier_app.session.workspace import Workspace
 from tests.engine.attacks import log_attack
 from tests.frontier_app.pages.test_export import written
@@ -101,11 +101,11 @@ def test_a_release_is_proposed_in_the_format_of_the_file(
 ):
     at = swept()
     at.note(data=name)
-    assert exports.like_the_file(at) == formats
+    assert jobs.like_the_file(at) == formats
 
 
 def test_every_file_that_is_read_has_a_format_that_is_proposed():
-    assert set(EXTENSIONS) <= set(exports._LIKE)
+    assert set(EXTENSIONS) <= set(jobs._LIKE)
 
 
 @pytest.mark.slow

@@ -10,7 +10,7 @@ from streamlit.testing.v1 import AppTest
 from streamlit.testing.v1.element_tree import Block
 
 from engine.measures import MEASURES
-from frontier_app.widgets import measures
+from frontier_app.widgets import plan_fields
 from tests.frontier_app.conftest import APP, to_page
 from tests.frontier_app.elements import press
 
@@ -95,7 +95,7 @@ def test_plan_shows_what_has_to_be_decided_and_folds_the_rest() -> None:
         "Random swap of attributes",
         "Swap rates, in percent of records",
         "Replicates of each",
-        *(f"{word} {group}" for word in ("Risk", "Utility") for group, _ in measures.NEEDS.values()),
+        *(f"{word} {group}" for word in ("Risk", "Utility") for group, _ in plan_fields.NEEDS.values()),
         "Number of the approval",
         "Approved by",
     }

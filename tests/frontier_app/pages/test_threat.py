@@ -19,9 +19,9 @@ from engine.plan.entries import FAMILIES
 from engine.plan.samples import load
 from engine.study.decision_log import entries
 from engine.study.study import Study
-from frontier_app.pages.threat.intruder import visible
+from frontier_app.pages.threat.page import visible
 from frontier_app.session.workspace import Workspace
-from frontier_app.widgets import rules
+from frontier_app.widgets import plan_fields
 from tests.frontier_app.conftest import APP, to_page
 
 
@@ -149,12 +149,12 @@ def test_rows_that_are_not_right_are_named_and_the_others_count() -> None:
         {"name": "one", "attributes": [a]},
         {"name": "two", "attributes": []},
     ]
-    found, wrong = rules.tables_of(rows, plan)
+    found, wrong = plan_fields.tables_of(rows, plan)
     assert found == (TablePlan("one", (a, b)),)
     assert list(wrong) == [2, 3] and "more than once" in wrong[2] and "no attribute" in wrong[3]
     row = {"name": "w", "formula": f"{a} ~ {b}", "family": "logistic", "by": [], "weighted": False, "tau": ""}
     bad = [{**row, "name": "n", "formula": f"{a} ~ nosuch"}, {**row, "name": "k", "weighted": True}]
-    analyses, wrong = rules.analyses_of([row, *bad], plan, raw.names)
+    analyses, wrong = plan_fields.analyses_of([row, *bad], plan, raw.names)
     assert [one.name for one in analyses] == ["w"]
     assert list(wrong) == [1, 2] and "nosuch" in wrong[1] and "no weight" in wrong[2]
 
@@ -245,7 +245,7 @@ def test_declared_analyses_are_tried_on_the_original_data() -> None:
         {**row, "name": "bad", "family": "poisson"},
         {**row, "name": "flat", "formula": f"{names[0]} ~ {names[0]}", "family": "probit"},
     ]
-    analyses, wrong = rules.analyses_of(rows, _plan(made), ())
+    analyses, wrong = plan_fields.analyses_of(rows, _plan(made), ())
     assert not wrong
     _set(made, analyses=analyses)
     made.button(key="try-analyses").click().run()

@@ -17,7 +17,7 @@ from engine.study.map_reader import risk_utility_map
 from engine.study.study import Study
 from engine.sweeps.sweep import recheck, sweep
 from frontier_app.session import state, workspace
-from frontier_app.widgets import disclosure_warnings
+from frontier_app.widgets import small_cells
 from tests.engine.recoded import BLOCK, apart, survey
 from tests.frontier_app.conftest import APP
 from tests.frontier_app.pages.test_threat import _sample, _study, _to
@@ -48,7 +48,7 @@ def _looked(monkeypatch: pytest.MonkeyPatch) -> list[int]:
         done.append(1)
         return dependencies(raw)
 
-    monkeypatch.setattr(disclosure_warnings, "dependencies", look)
+    monkeypatch.setattr(small_cells, "dependencies", look)
     return done
 
 

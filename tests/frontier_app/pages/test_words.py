@@ -15,7 +15,7 @@ from engine.mechanisms import mechanism, names
 from engine.study.map_reader import risk_utility_map
 from engine.study.study import Study
 from frontier_app.session.workspace import Workspace
-from frontier_app.widgets import candidate_card, compare_table
+from frontier_app.widgets import candidate_card
 from frontier_app.wording import mechanisms, text
 from tests import sources
 from tests.frontier_app.pages.test_compare import difference
@@ -73,7 +73,7 @@ def test_a_small_change_is_neither_nothing_nor_minus_nothing(after: float, words
 
 
 def test_what_is_equal_as_shown_is_called_neither_safer_nor_riskier(swept: Callable[..., Workspace], monkeypatch):
-    monkeypatch.setattr("frontier_app.charts.candidate_map.value_of", lambda view, k, loss: 0.5 + 1e-9 * loss)
+    monkeypatch.setattr("frontier_app.charts.map_data.value_of", lambda view, k, loss: 0.5 + 1e-9 * loss)
     with Study.open(swept().folder / "study-1.study") as study:
         lines = candidate_card.difference(risk_utility_map(study), 0, 1).split("  \n")
     assert len(lines) == 2 and all(line.endswith(" 0.5: equal as shown") for line in lines)
@@ -82,7 +82,7 @@ def test_what_is_equal_as_shown_is_called_neither_safer_nor_riskier(swept: Calla
 @pytest.mark.parametrize("better", [1, -1, 0])
 @pytest.mark.parametrize("clear", [True, False])
 def test_no_mark_of_a_verdict_points_upwards_or_downwards(better: int, clear: bool):
-    assert not set("↑↓▲▼") & set(compare_table.verdict(difference(better=better, clear=clear))[1])
+    assert not set("↑↓▲▼") & set(candidate_card.verdict(difference(better=better, clear=clear))[1])
 
 
 @pytest.mark.parametrize("name", names())

@@ -8,7 +8,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from engine.common.errors import UsageError
-from frontier_app.session import access, loading, workspace
+from frontier_app.session import loading, workspace
 from frontier_app.session.workspace import Workspace
 from tests.frontier_app.conftest import APP, launched
 from tests.frontier_app.elements import press
@@ -41,8 +41,8 @@ def token_in(made: AppTest) -> str:
 
 
 def test_without_a_launch_no_token_is_the_launchs() -> None:
-    assert not access.is_the_launch("") and access.opened_by("") is None and access.opened_by(None) is None
-    assert access.opened_by("é" * 22) is None
+    assert not workspace.is_the_launch("") and workspace.opened_by("") is None and workspace.opened_by(None) is None
+    assert workspace.opened_by("é" * 22) is None
 
 
 @pytest.mark.slow

@@ -18,8 +18,8 @@ import pytest
 
 from engine.common.errors import EngineError
 from engine.common.os_support import user_folder
-from frontier_app.session import browser as opening
-from frontier_app.session import guard, launch, workspace
+from frontier_app.session import launch, settings, workspace
+from frontier_app.session import launch as opening
 
 
 @pytest.fixture
@@ -106,7 +106,7 @@ def test_who_took_the_port_or_has_no_guard_is_sent_no_token(said: str | None) ->
         def do_GET(self) -> None:
             self.send_response(200)
             if said is not None:
-                self.send_header(guard.MARK, said)
+                self.send_header(settings.MARK, said)
             self.end_headers()
 
         def log_message(self, *_: object) -> None:

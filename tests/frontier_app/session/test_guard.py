@@ -13,7 +13,7 @@ import pytest
 import streamlit
 from streamlit.starlette import App
 
-from frontier_app.session import guard, page_html
+from frontier_app.session import server, settings
 from tests.asgi import run
 
 
@@ -35,7 +35,7 @@ def asked(headers: list[tuple[bytes, bytes]], kind: str = "http") -> tuple[list[
     async def send(message: Any) -> None:
         sent.append(dict(message))
 
-    run(guard.Guard(inner, "a mark")({"type": kind, "headers": headers}, receive, send))
+    run(server.Guard(inner, "a mark")({"type": kind, "headers": headers}, receive, send))
     return sent, reached
 
 
@@ -82,7 +82,7 @@ def test_every_answer_carries_the_headers_once(host: bytes) -> None:
     names = [name.lower() for name, _ in sent[0]["headers"]]
     said = {name.lower(): value for name, value in sent[0]["headers"]}
     assert len(set(names)) == len(names)
-    assert said[guard.MARK.encode()] == b"a mark"
+    assert said[settings.MARK.encode()] == b"a mark"
     assert said[b"referrer-policy"] == b"no-referrer" and said[b"x-content-type-options"] == b"nosniff"
     policy = said[b"content-security-policy"].decode()
     for words in ("default-src 'self'", "object-src 'none'", "frame-src 'none'", "frame-ancestors 'none'"):
@@ -95,10 +95,10 @@ def test_every_answer_carries_the_headers_once(host: bytes) -> None:
 
 def test_the_scripts_of_streamlits_page_are_named_by_their_digests() -> None:
     page = (Path(streamlit.__file__).parent / "static" / "index.html").read_text(encoding="utf-8")
-    inline = [page_html.SCRIPT, *re.findall(r"<script>(.*?)</script>", page, re.DOTALL)]
-    assert len(inline) > 1 and guard.inline_scripts().count("sha256-") == len(inline)
+    inline = [server.PAGE_SCRIPT, *re.findall(r"<script>(.*?)</script>", page, re.DOTALL)]
+    assert len(inline) > 1 and server.inline_scripts().count("sha256-") == len(inline)
     for script in inline:
-        assert base64.b64encode(hashlib.sha256(script.encode()).digest()).decode() in guard.inline_scripts()
+        assert base64.b64encode(hashlib.sha256(script.encode()).digest()).decode() in server.inline_scripts()
     assert not re.search(r"\son\w+=", page), "a handler in an attribute would not run"
 
 

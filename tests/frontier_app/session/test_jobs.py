@@ -13,7 +13,7 @@ from engine.cli.main import build_parser
 from engine.common.processes import process_birth
 from engine.plan import edit_plan, plan_to_toml, samples
 from engine.study.study import Study
-from frontier_app.session import exports, jobs, workspace
+from frontier_app.session import jobs, workspace
 from frontier_app.session.workspace import Workspace
 
 
@@ -49,7 +49,7 @@ def test_a_later_process_with_the_number_of_an_ended_one_is_not_taken_for_it(swe
         at.keep("job.json", json.dumps({**noted, "at": time.time() + 9}))
         at.keep("recheck.json", json.dumps({**noted, "labels": ["x"], "replicates": 2}))
         at.keep("export.json", json.dumps({**noted, "out": "x", "tier": "public"}))
-        assert (jobs.status(at).busy, jobs.recheck(at)[0], exports.job(at).state == "running") == (busy, busy, busy)
+        assert (jobs.status(at).busy, jobs.recheck(at)[0], jobs.job(at).state == "running") == (busy, busy, busy)
 
 
 @pytest.mark.slow

@@ -18,7 +18,7 @@ from pathlib import Path
 
 import pytest
 
-from frontier_app.session import guard, jobs, workspace
+from frontier_app.session import jobs, server, settings, workspace
 from frontier_app.session.settings import PRIVACY
 from tests.browser.steps import at_home, engine, injected, served, variable
 
@@ -216,8 +216,8 @@ def test_every_answer_to_its_own_page_carries_the_policy_and_nothing_leaves(watc
         for method in ("GET", "POST", "PUT", "DELETE", "OPTIONS", "HEAD"):
             got, said = status(port, method, path, {"Host": own, "Origin": f"http://{own}"}, b"x" * 100)
             if got != 400:  # what is no request at all is answered before there is one
-                assert said["content-security-policy"] == guard.policy(own), (method, path)
-                assert said["x-content-type-options"] == "nosniff" and guard.MARK in said
+                assert said["content-security-policy"] == server.policy(own), (method, path)
+                assert said["x-content-type-options"] == "nosniff" and settings.MARK in said
             assert "evil" not in said.get("location", "")
     assert not watched.left()
 

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from frontier_app.session import page_html, static_files
-from frontier_app.session.static_files import StaticFiles, files, scripts_of
+from frontier_app.session import server
+from frontier_app.session.server import StaticFiles, files, scripts_of
 from tests.asgi import run
 
 SCRIPTS = "/static/js/"
@@ -65,12 +65,12 @@ def test_a_component_brings_along_what_it_imports():
 
 @pytest.mark.slow
 def test_a_page_tells_the_large_scripts_of_its_components_and_runs_that_of_the_chart():
-    for name, components in page_html.COMPONENTS.items():
+    for name, components in server.COMPONENTS.items():
         for component in components:
             assert scripts_of([component]), f"{name}: {component}"
-        text = page_html.html(name)
+        text = server.html(name)
         told = re.findall(r'rel="modulepreload"[^>]* href="(/[^"]+)"', text)
-        assert len(told) > 5 and all(files()[one].stat().st_size >= page_html.LARGE for one in told)
+        assert len(told) > 5 and all(files()[one].stat().st_size >= server.LARGE for one in told)
         (run,) = re.findall(r'<script type="module"[^>]* src="(/[^"]+)"', text)
         assert run.startswith(f"{SCRIPTS}PlotlyChart.") and text.index(run) > text.index("/index.")
-    assert "fetchpriority" not in page_html.html("plan") and static_files.FOLDER.is_dir()
+    assert "fetchpriority" not in server.html("plan") and server.FOLDER.is_dir()

@@ -9,7 +9,7 @@ import pytest
 
 from engine.common.errors import EngineError, UsageError
 from engine.common.os_support import user_folder
-from frontier_app.session import exports, jobs, launch, loading, workspace
+from frontier_app.session import jobs, launch, loading, workspace
 from frontier_app.session.settings import PRIVACY
 
 
@@ -55,7 +55,7 @@ def test_what_is_kept_is_for_the_owner_alone(monkeypatch: pytest.MonkeyPatch):
         at.save_upload("a.csv", b"a\n1\n")
         jobs.start(at)
         jobs.start_recheck(at, ["x1"], 2, "r", "u")
-        exports.start(at, "x1", "public", ["csv"], [], False)
+        jobs.start_export(at, "x1", "public", ["csv"], [], False)
         modes = {path.name: path.stat().st_mode & 0o077 for path in (at.folder, *at.folder.rglob("*"))}
     finally:
         os.umask(before)
@@ -119,4 +119,4 @@ def test_a_port_that_cannot_be_is_refused():
 
 
 def test_no_exports_in_a_fresh_workspace():
-    assert exports.complete(workspace.create()) == []
+    assert jobs.complete(workspace.create()) == []

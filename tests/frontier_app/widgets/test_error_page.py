@@ -12,7 +12,7 @@ import pytest
 from engine.common.errors import EngineError
 from frontier_app.session import actions
 from frontier_app.session.workspace import Workspace
-from frontier_app.widgets import error_page
+from frontier_app.widgets import elements
 from tests.frontier_app.elements import press
 from tests.frontier_app.pages.test_pages import app, to, words
 
@@ -30,7 +30,7 @@ def raises(error: Exception) -> Callable[..., object]:
 def logged() -> Iterator[io.StringIO]:
     """What Streamlit's log of failures says."""
     text = io.StringIO()
-    handler, log = logging.StreamHandler(text), logging.getLogger(error_page._LOG)
+    handler, log = logging.StreamHandler(text), logging.getLogger(elements._LOG)
     log.addHandler(handler)
     yield text
     log.removeHandler(handler)
@@ -58,7 +58,7 @@ def test_a_callback_that_fails_says_no_more(
     monkeypatch.setattr("frontier_app.pages.explore.controls.middle", raises(ValueError(SECRET)))
     made.toggle(key="bound-on").set_value(True).run()
     (shown,) = made.exception
-    assert shown.message == error_page.WORDS and SECRET not in str(shown.proto)
+    assert shown.message == elements.WORDS and SECRET not in str(shown.proto)
     said = logged.getvalue()
     assert "ValueError at frontier_app/pages/explore/controls.py" in said and SECRET not in said
 
@@ -87,4 +87,4 @@ def test_a_full_disk_is_called_one_by_a_page_and_by_a_callback(
 
 
 def test_an_error_from_elsewhere_has_its_type_alone():
-    assert error_page.location_of(OSError(SECRET)) == "OSError"
+    assert elements.location_of(OSError(SECRET)) == "OSError"

@@ -16,7 +16,7 @@ from engine.study.map_reader import risk_utility_map
 from engine.study.study import Study
 from frontier_app.session.state import Look
 from frontier_app.session.workspace import Workspace
-from frontier_app.widgets.recommendation import letters, rule
+from frontier_app.widgets.recommendation import letters_of, rule
 from frontier_app.wording import text
 from tests.frontier_app.elements import leads_to, press
 from tests.frontier_app.pages.test_pages import app, to, words
@@ -156,7 +156,7 @@ def test_without_rule_or_recommendation_there_are_no_letters(swept: Callable[...
     with study_of(at) as study:
         withhold(study, "Board", "too much is exposed")
         view = risk_utility_map(study)
-        assert letters(study, view) == () and rule(study, view, Look()).index is None
+        assert letters_of(study, view) == () and rule(study, view, Look()).index is None
         tried = rule(study, view, Look(rule="bound", bound=0.2))
         assert dict(tried.letters) == lettered(view, view.under_bound(0.2)) and tried.letter == "A"
 

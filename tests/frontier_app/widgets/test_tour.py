@@ -7,10 +7,10 @@ from collections.abc import Callable
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from frontier_app.session import access, workspace
+from frontier_app.session import workspace
 from frontier_app.session.navigation import PAGES
 from frontier_app.session.workspace import Workspace
-from frontier_app.widgets import tour
+from frontier_app.widgets import elements
 from tests.frontier_app.conftest import APP, to_page
 from tests.frontier_app.elements import has_button, press
 
@@ -29,15 +29,15 @@ def begun() -> AppTest:
 def test_the_tour_goes_from_page_to_page_in_the_order_of_the_work():
     made = begun()
     assert not has_button(made, "tour-begin")
-    for number, (page, words) in enumerate(tour.STEPS.items(), 1):
+    for number, (page, words) in enumerate(elements.STEPS.items(), 1):
         (said,) = strips(made)
-        assert said == f":material/tour: **Step {number} of {len(tour.STEPS)}: {page}.** {words}"
+        assert said == f":material/tour: **Step {number} of {len(elements.STEPS)}: {page}.** {words}"
         assert not made.exception
         following = [b for b in made.button if b.label.startswith("On to ")]
-        assert len(following) == (number < len(tour.STEPS))
+        assert len(following) == (number < len(elements.STEPS))
         if following:
             # The test harness does not follow a switch of pages by itself.
-            made = to_page(made, tour._NAMES[list(tour.STEPS)[number]])
+            made = to_page(made, elements._NAMES[list(elements.STEPS)[number]])
 
 
 def test_it_ends_where_one_has_had_enough_and_can_begin_again():
@@ -50,13 +50,13 @@ def test_it_ends_where_one_has_had_enough_and_can_begin_again():
 
 
 def test_its_steps_are_the_pages_of_the_navigation():
-    assert list(tour.STEPS) == [page.title for page in PAGES.values()]
+    assert list(elements.STEPS) == [page.title for page in PAGES.values()]
 
 
 @pytest.mark.slow
 def test_a_launch_with_the_tour_says_on_the_map_what_is_seen_and_what_to_do(swept: Callable[..., Workspace]):
     token = workspace.new_token()
-    access.begin(workspace.digest(token), swept().folder, tour=True)
+    workspace.begin(workspace.digest(token), swept().folder, tour=True)
 
     def on_the_map() -> AppTest:
         made = AppTest.from_file(str(APP), default_timeout=60)
@@ -65,6 +65,6 @@ def test_a_launch_with_the_tour_says_on_the_map_what_is_seen_and_what_to_do(swep
 
     made = on_the_map()
     (said,) = strips(made)
-    assert tour.EXAMPLE in said and "Move α" in said and has_button(made, "tour-first")
+    assert elements.EXAMPLE in said and "Move α" in said and has_button(made, "tour-first")
     press(made, "tour-end")
     assert not strips(on_the_map()), "once ended it does not come back with the page"

@@ -16,7 +16,7 @@ from hypothesis import strategies as some
 from streamlit.delta_generator import DeltaGenerator
 
 import frontier_app
-from frontier_app.wording import figure_text, markup
+from frontier_app.wording import markup
 from frontier_app.wording.markup import Markdown, bullets, joined, markdown, plain, table
 from tests import sources
 
@@ -44,7 +44,7 @@ def imported(path: Path) -> set[str]:
     return {
         alias.name
         for node in sources.nodes(path)
-        if isinstance(node, ast.ImportFrom) and node.module in (markup.__name__, figure_text.__name__)
+        if isinstance(node, ast.ImportFrom) and node.module in (markup.__name__, markup.__name__)
         for alias in node.names
     }
 
@@ -100,7 +100,7 @@ def test_templates_are_the_programs_own():
                 choices = [first.body, first.orelse] if isinstance(first, ast.IfExp) else [first]
                 assert all(isinstance(one, ast.Constant) for one in choices), f"{path.name}:{call.lineno}"
             elif name in ("Markdown", "Drawn"):
-                own = ("wording/markup.py", "wording/figure_text.py", "pages/glossary/page.py")
+                own = ("wording/markup.py", "wording/markup.py", "pages/glossary/page.py")
                 assert path.as_posix().endswith(own), f"{path}:{call.lineno}"
 
 
@@ -149,7 +149,7 @@ def test_a_figure_shows_names_as_they_are():
     from plotly.graph_objects import Figure, Heatmap, Scatter
 
     bad = "<a href='http://evil.example'>&lt;x</a>\u202e"
-    good = figure_text.drawn("<b>{}</b>", bad)
+    good = markup.drawn("<b>{}</b>", bad)
     figure = Figure(
         [
             Scatter(x=[bad], y=[1], name=bad, text=[bad, good], hovertext=bad, customdata=[[bad, 1]]),
@@ -159,9 +159,9 @@ def test_a_figure_shows_names_as_they_are():
     figure.update_layout(
         annotations=[{"text": bad}],
         legend={"title": {"text": bad}},
-        xaxis={"title": {"text": figure_text.stacked([bad, "b"])}, "ticktext": [bad]},
+        xaxis={"title": {"text": markup.stacked([bad, "b"])}, "ticktext": [bad]},
     )
-    text = figure_text.plainly(figure).to_json()
+    text = markup.plainly(figure).to_json()
     assert "<a" not in text and "\u202e" not in text and "<b>&lt;a" in text.encode().decode("unicode_escape")
 
 

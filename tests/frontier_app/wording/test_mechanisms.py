@@ -17,8 +17,8 @@ from engine.plan.samples import open_data
 from engine.release.parameter import Parameter
 from engine.release.results import Note, NoteKind
 from engine.release.spec import RANDOM_SWAP, AttributeSpec, ReleaseSpec
-from frontier_app.pages.file import column_rows
-from frontier_app.widgets import rules
+from frontier_app.pages.file import columns
+from frontier_app.widgets import plan_fields
 from frontier_app.wording import mechanisms, text
 from tests.frontier_app import mixed_study
 
@@ -131,38 +131,38 @@ def test_notes_and_diagnostics_in_plain_words():
 def test_rules_and_analyses_come_back_from_their_tables(tmp_path: Path):
     plan = mixed_study.plan()
     data = code(open_data(str(mixed_study.write(tmp_path / "people.csv")))[0], plan)
-    known = rules.picks(data.domain, plan)
-    assert rules.edits_of(rules.edit_rows(plan), known) == plan.edits
+    known = plan_fields.picks(data.domain, plan)
+    assert plan_fields.edits_of(plan_fields.edit_rows(plan), known) == plan.edits
     names = data.raw.names
-    assert rules.analyses_of(rules.analysis_rows(plan), plan, names) == (plan.analyses, {})
+    assert plan_fields.analyses_of(plan_fields.analysis_rows(plan), plan, names) == (plan.analyses, {})
     bare = replace(plan, edits=(), analyses=())
-    assert rules.edits_of(rules.edit_rows(bare), known) == ()
-    assert rules.analyses_of(rules.analysis_rows(bare), bare, names) == ((), {})
-    (unnamed,) = rules.edits_of(
+    assert plan_fields.edits_of(plan_fields.edit_rows(bare), known) == ()
+    assert plan_fields.analyses_of(plan_fields.analysis_rows(bare), bare, names) == ((), {})
+    (unnamed,) = plan_fields.edits_of(
         pd.DataFrame({"name": [None], "forbid": [["sex = f", "work = none"]], "effect": ["forbids"]}), known
     )
     assert unnamed.name == "sex f, work none" and unnamed.refuse
     refusing = replace(plan, edits=tuple(replace(rule, refuse=True) for rule in plan.edits))
-    assert rules.edits_of(rules.edit_rows(refusing), known) == refusing.edits
+    assert plan_fields.edits_of(plan_fields.edit_rows(refusing), known) == refusing.edits
     existing = replace(plan, edits=(EditRule("only what exists", refuse=True, existing=("sex", "work")),))
-    assert rules.edits_of(rules.edit_rows(existing), known) == existing.edits
+    assert plan_fields.edits_of(plan_fields.edit_rows(existing), known) == existing.edits
     with pytest.raises(UsageError, match="forbids nothing yet"):
-        rules.edits_of(pd.DataFrame({"name": ["x"], "forbid": [None], "effect": ["counts"]}), known)
+        plan_fields.edits_of(pd.DataFrame({"name": ["x"], "forbid": [None], "effect": ["counts"]}), known)
     row = {"name": "p", "formula": "pay + sex", "family": "linear", "by": [], "weighted": False, "tau": ""}
-    found, wrong = rules.analyses_of([row, {**row, "formula": "pay ~ sex"}], bare, names)
+    found, wrong = plan_fields.analyses_of([row, {**row, "formula": "pay ~ sex"}], bare, names)
     assert list(wrong) == [0] and "outcome ~ first" in wrong[0] and [one.formula for one in found] == ["pay ~ sex"]
 
 
 def test_numeric_columns_survive_the_table_of_columns(tmp_path: Path):
     raw = open_data(str(mixed_study.write(tmp_path / "people.csv")))[0]
     plan = mixed_study.plan()
-    before = column_rows.rows(raw, plan, column_rows.looks(raw))
+    before = columns.column_table(raw, plan, columns.looks_like(raw))
     edited = before.copy()
     edited.loc[edited["column"] == "work", "keys"] = True
-    changed = column_rows.plan_of(edited, before, raw, plan)
+    changed = columns.plan_of(edited, before, raw, plan)
     assert changed is not None and changed.data.numeric == ("pay",) and "work" in changed.keys
     edited.loc[edited["column"] == "pay", "decision"] = "drop"
-    dropped = column_rows.plan_of(edited, before, raw, plan)
+    dropped = columns.plan_of(edited, before, raw, plan)
     assert dropped is not None and dropped.data.numeric == ()
 
 

@@ -15,7 +15,7 @@ from engine.cli.options import OPTIONS
 from engine.common.errors import EngineError, Remedy, UsageError
 from engine.common.output import Message
 from frontier_app.session.navigation import PAGES
-from frontier_app.wording.remedies import STEPS, error_text, message_text
+from frontier_app.wording.text import STEPS, error_text, message_text
 from tests import sources
 
 ROOT = Path(frontier_app.__file__).parent
@@ -60,7 +60,7 @@ def test_every_remedy_that_a_page_can_need_has_a_step_with_the_values_of_the_err
 
 @pytest.mark.slow
 def test_what_a_step_names_stands_on_the_pages() -> None:
-    texts = [text for name, nodes in _modules() if name != "wording/remedies.py" for _, text in _texts(nodes)]
+    texts = [text for name, nodes in _modules() if name != "wording/text.py" for _, text in _texts(nodes)]
     titles = {page.title for page in PAGES.values()}
     for step in STEPS.values():
         for label in re.findall(r"“(.+?)”", step):

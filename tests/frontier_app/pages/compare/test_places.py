@@ -10,7 +10,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from engine.plan import MechanismPlan
-from frontier_app.pages.compare import places
+from frontier_app.pages.compare import before_after
 from frontier_app.session.workspace import Workspace
 from tests.frontier_app.conftest import APP, to_page
 
@@ -75,4 +75,4 @@ def test_a_file_without_places_has_no_such_part(swept: Callable[..., Workspace])
     ("change", "words"), [(0.0, "0 %"), (-0.00001, "−0.001 %"), (-0.05, "−5.0 %"), (0.123, "+12.3 %"), (np.inf, "new")]
 )
 def test_a_change_is_never_said_to_be_minus_nothing(change: float, words: str) -> None:
-    assert places._percent(change) == words
+    assert before_after._percent(change) == words

@@ -15,11 +15,11 @@ from engine.data.io.readers import read_table
 from engine.data.microdata import RawTable
 from engine.plan import AttributePlan, DataPlan, Plan, edit_plan, first_plan, samples
 from engine.plan.edit import set_roles
-from frontier_app.pages.file import column_rows
+from frontier_app.pages.file import columns
 
 
 def table(raw: RawTable, plan: Plan | None) -> pd.DataFrame:
-    return column_rows.rows(raw, plan, column_rows.looks(raw))
+    return columns.column_table(raw, plan, columns.looks_like(raw))
 
 
 def edited(raw: RawTable, plan: Plan | None, **cells: str | bool) -> Plan:
@@ -29,7 +29,7 @@ def edited(raw: RawTable, plan: Plan | None, **cells: str | bool) -> Plan:
     for what, value in cells.items():
         name, _, field = what.partition("__")
         after.loc[after["column"] == name, field] = value
-    made = column_rows.plan_of(after, before, raw, plan)
+    made = columns.plan_of(after, before, raw, plan)
     assert made is not None
     return made
 
@@ -52,12 +52,12 @@ def survey(tmp_path: Path) -> RawTable:
 def test_rows_left_alone_are_the_plan(name: str):
     raw, plan = samples.load(name)
     before = table(raw, plan)
-    assert column_rows.plan_of(before.copy(), before, raw, plan) is plan
+    assert columns.plan_of(before.copy(), before, raw, plan) is plan
     assert list(before["column"]) == list(raw.names)
 
 
 def test_an_id_shows_none_of_its_values(survey: RawTable):
-    shown = column_rows.looks(survey).set_index("column")["holds"]
+    shown = columns.looks_like(survey).set_index("column")["holds"]
     assert shown["caseid"] == "looks like an id"
     assert shown["age"] == "numbers 20 to 69"
     assert shown["sex"] == "f, m"
@@ -76,7 +76,7 @@ def test_a_cleared_mark_is_none(czech: tuple[RawTable, Plan]):
     before = table(raw, plan)
     after = before.copy()
     after.iat[0, list(after.columns).index("keys")] = None  # as the grid does it
-    made = column_rows.plan_of(after, before, raw, plan)
+    made = columns.plan_of(after, before, raw, plan)
     assert made is not None and made.keys == ("B", "C", "D", "E", "F")
 
 
@@ -171,7 +171,7 @@ def test_an_edit_writes_all_columns_that_are_no_attributes_at_once(
         write(at, key, value)
 
     monkeypatch.setattr(type(rows.loc), "__setitem__", counting)
-    made = column_rows.plan_of(rows, before, raw, plan)
+    made = columns.plan_of(rows, before, raw, plan)
     assert made is not None and made.swap == ("c1",) and made.names == plan.names
     assert len(written) < 10
 
@@ -179,6 +179,6 @@ def test_an_edit_writes_all_columns_that_are_no_attributes_at_once(
 def test_a_text_that_begins_like_a_number_is_none(tmp_path: Path) -> None:
     lines = ["room,age,kind"] + [f"number {i % 9},{20 + i % 50},{'ab'[i % 2]}" for i in range(60)]
     (tmp_path / "a.csv").write_text("\n".join(lines) + "\n")
-    seen = column_rows.looks(read_table(tmp_path / "a.csv")).set_index("column")
+    seen = columns.looks_like(read_table(tmp_path / "a.csv")).set_index("column")
     assert seen["holds"]["room"].startswith("number 0, number 1")
     assert seen["numeric"].to_dict() == {"room": False, "age": True, "kind": False}

@@ -11,7 +11,7 @@ from streamlit.testing.v1 import AppTest
 
 from engine.data.io.readers import read_table
 from engine.plan import Plan, first_plan, plan_from_toml, plan_to_toml
-from frontier_app.pages.file import column_rows
+from frontier_app.pages.file import columns
 from tests.frontier_app.conftest import to_page
 from tests.frontier_app.elements import has_button, press
 from tests.frontier_app.file_page import open_file, plan_of
@@ -119,11 +119,11 @@ def test_columns_without_a_use_are_not_carried_by_an_edit_of_the_table(tmp_path:
     """What the table of columns says of one column says nothing of the others."""
     opened(tmp_path, last_plan)
     raw = read_table(tmp_path / "new.csv")
-    rows = column_rows.rows(raw, last_plan, column_rows.looks(raw))
+    rows = columns.column_table(raw, last_plan, columns.looks_like(raw))
     assert rows.loc[rows["decision"].isna(), "column"].tolist() == ["pet"]
     edited = rows.copy()
     edited.loc[edited["column"] == "region", "decision"] = "drop"
-    plan = column_rows.plan_of(edited, rows, raw, last_plan)
+    plan = columns.plan_of(edited, rows, raw, last_plan)
     assert plan is not None
     assert plan.data.drop == ("region",) and plan.data.carry == ()
     (note,) = [part for part in plan.attributes if part.name == "note"]

@@ -12,7 +12,7 @@ from datasets.make_survey import survey
 from engine.data.io.readers import read_table
 from engine.plan import TablePlan, first_plan
 from engine.plan.entries import ColumnPlan
-from frontier_app.pages.file import column_rows
+from frontier_app.pages.file import columns
 from tests.frontier_app.conftest import APP, to_page
 from tests.frontier_app.elements import press
 from tests.frontier_app.file_page import (
@@ -281,10 +281,10 @@ def test_a_declared_table_is_measured_when_its_attribute_is_renamed_on_threat(od
 def test_an_attribute_of_a_declared_table_is_renamed_in_the_table_of_columns(odd_names: Path) -> None:
     raw = read_table(odd_names)
     plan = replace(first_plan(raw), tables=(TablePlan("jobs", ("sex", "job, main")),))
-    before = column_rows.rows(raw, plan, column_rows.looks(raw))
+    before = columns.column_table(raw, plan, columns.looks_like(raw))
     edited = before.copy()
     edited.loc[edited["column"] == "job, main", "attribute"] = "job"
-    made = column_rows.plan_of(edited, before, raw, plan)
+    made = columns.plan_of(edited, before, raw, plan)
     assert made is not None and made.names == ("sex", "job", "rooms [n]")
     assert made.tables[0].attributes == ("sex", "job")
 

@@ -10,7 +10,7 @@ import pytest
 from engine.plan import ThreatPlan
 from engine.study.study import Study
 from frontier_app.session.workspace import Workspace
-from frontier_app.wording import recognised
+from frontier_app.wording import plan_words
 from tests.frontier_app.pages.test_pages import words
 from tests.frontier_app.pages.test_threat import _box, _plan, _sample, _study
 
@@ -20,7 +20,7 @@ pytestmark = pytest.mark.slow
 def test_published_tables_are_said_plainly_and_the_analyst_says_whether_there_are_any() -> None:
     made = _sample()
     assert "Published tables of the original undo part of the protection" in words(made)
-    box = _box(made, recognised.PUBLISHED)
+    box = _box(made, plan_words.PUBLISHED)
     assert box.value == "not known"
     box.set_value("yes").run()
     assert _plan(made).threat.published_tables == "yes" and not made.exception
@@ -34,7 +34,7 @@ def test_with_a_study_the_figures_of_the_candidate_at_hand_stand_there(
     swept: Callable[..., Workspace], monkeypatch: pytest.MonkeyPatch, small: bool
 ) -> None:
     """Of a large file they are worked out on demand."""
-    monkeypatch.setattr("frontier_app.pages.threat.published_tables._AT_ONCE", 100_000 if small else 0)
+    monkeypatch.setattr("frontier_app.pages.threat.page._AT_ONCE", 100_000 if small else 0)
     at = swept()
     path = at.folder / "study-1.study"
     made = _study(at)

@@ -1,0 +1,263 @@
+"""Detection of the change in a remade release from published tables of the original, worked out once.
+
+The sizes of the key cells, before and after a change of levels.
+
+The keys that a candidate leaves as they are, counted on the open data.
+
+Warnings about what a release of the open data would tell, shown before anybody decides.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import streamlit as st
+
+from engine.common.wording import upper_first
+from engine.data.microdata import Microdata
+from engine.decision.states import DecisionStatus
+from engine.frontier.risk_utility_map import RiskUtilityMap
+from engine.plan import Plan, dependencies
+from engine.plan.coding import N_RULE, KeyTable, code, key_table
+from engine.report.detected import detected_once
+from engine.report.other_keys import key_set, may_alter, unswapped_keys
+from engine.report.recognised_facts import KeySet
+from engine.study.study import Study
+from engine.sweeps.remake import Remade
+from engine.sweeps.warnings import (
+    FinerThanCounted,
+    Identifier,
+    LooseRecodes,
+    ReleaseWarning,
+    TornUnits,
+    carried_identifiers,
+    finer_than_counted,
+    loose_recodes,
+    one_by_one,
+    torn_units,
+)
+from frontier_app.session import actions, navigation, state
+from frontier_app.widgets import elements
+from frontier_app.wording import plan_words, text
+from frontier_app.wording.markup import Markdown, bullets, joined, markdown
+
+
+def detection(study: Study, release: Remade, which: tuple[object, ...]) -> str:
+    """It in words; ``which`` are study, candidate and replicate."""
+    return plan_words.detection_words(
+        state.get().memo.get("detected", which, lambda: detected_once(release, study.plan))
+    )
+
+
+MOST_KEYS = 40
+"""Keys from which the table is not made: nobody knows as many, and every record is alone on them."""
+_ALONE = 0.9  # share of records in small cells from which a table says little
+
+
+def by_key(plan: Plan) -> KeyTable | None:
+    """The key table under a plan's coding, made once for each coding; None where there are too many keys."""
+    now = state.get()
+    raw = now.raw
+    assert raw is not None
+    if len(plan.keys) > MOST_KEYS:
+        return None
+    coding = tuple(part for part in plan.attributes if part.name in plan.keys)
+    depends = (coding, plan.data.missing, plan.data.columns, plan.keys)
+    name = "key-table" if plan == now.plan else "key-table-tried"
+    known = now.memo.peek("key-table", depends)
+    if known is not None:
+        table: KeyTable = known
+        return table
+    return now.memo.get(name, depends, lambda: key_table(raw, plan))
+
+
+def draw(counts: KeyTable, before: KeyTable | None = None) -> None:
+    """The table in four figures; with ``before``, what a change does to them."""
+
+    def change(name: str) -> str | None:
+        if before is None:
+            return None
+        was = getattr(before, name)
+        difference = getattr(counts, name) - was
+        return f"{difference:+,} (was {was:,})".replace("-", "−") if difference else "unchanged"
+
+    figures = (
+        ("Occupied cells", "cells", "", f"of {text.plural(counts.possible, 'possible combination')} of levels"),
+        (
+            f"Cells of 1–{N_RULE - 1}",
+            "small_cells",
+            "",
+            f"combinations that fewer than {N_RULE} records share",
+        ),
+        (
+            "Records in them",
+            "small_records",
+            f" ({elements.share(counts.small_records, counts.n_records)})",
+            f"of {text.plural(counts.n_records, 'record')}",
+        ),
+        (
+            "Records alone",
+            "uniques",
+            f" ({elements.share(counts.uniques, counts.n_records)})",
+            "records that are alone in their combination (sample uniques)",
+        ),
+    )
+    for column, (label, name, share, tip) in zip(st.columns(4), figures, strict=True):
+        column.metric(
+            label, f"{getattr(counts, name):,}{share}", change(name), delta_color="off", delta_arrow="off", help=tip
+        )
+
+
+def keys_line(plan: Plan) -> Markdown:
+    """A line that says which table it is."""
+    shown = ", ".join(plan.keys[:10]) + (" …" if len(plan.keys) > 10 else "")
+    keys = text.plural(len(plan.keys), "key")
+    return markdown("**What an intruder could single out**: the table of {} – {}", keys, shown)
+
+
+def live(plan: Plan) -> None:
+    """The table of the plan's keys, with a word where it says little."""
+    counts = by_key(plan)
+    if counts is None:
+        st.warning(
+            markdown(
+                "The plan has {} keys. Nobody knows as many answers of a person, and on so many every record is alone."
+                " Choose under **Roles** what an intruder really knows.",
+                len(plan.keys),
+            ),
+            icon=":material/warning:",
+        )
+        return
+    st.markdown(keys_line(plan))
+    draw(counts)
+    if counts.small_records > _ALONE * counts.n_records:
+        st.warning(
+            "Nearly every record is alone or almost alone on these keys. A table so thin says little about risk or"
+            " utility: mark fewer keys (what an intruder really knows), or merge and cut levels.",
+            icon=":material/warning:",
+        )
+
+
+def fewest_of(view: RiskUtilityMap) -> int:
+    """From how many records on a cell is large: as the map's risk has it."""
+    return int(view.measures[view.risk].values.get("n_rule", N_RULE))
+
+
+def other_keys(study: Study, view: RiskUtilityMap, index: int) -> tuple[KeySet, KeySet | None] | None:
+    """All keys in the original, and those that a candidate leaves as they are; None without the data, and where there
+    are too many keys for a table of them."""
+    data = _data(study)
+    keys, fewest = study.plan.keys, fewest_of(view)
+    if data is None or len(keys) > MOST_KEYS:
+        return None
+    altered = may_alter(view.scenarios[index].spec)
+    known: dict[tuple[str, ...], tuple[KeySet, KeySet | None]]
+    known = state.get().memo.get("other-keys", (str(study.path), study.plan.data, keys, fewest), dict)
+    if altered not in known:
+        both = key_set(data.table, keys, altered, fewest), unswapped_keys(data.table, keys, altered, fewest)
+        known[altered] = both
+    return known[altered]
+
+
+def _data(study: Study) -> Microdata | None:
+    """The open data as the study codes them; None where other data are open, or none."""
+    now, plan = state.get(), study.plan
+    raw = now.raw
+    if raw is None or raw.n_records != int(study.about["n_records"]):
+        return None
+    known = now.memo.peek("coded", (plan.data, plan.edits))
+    return known or now.memo.get("coded-as-swept", (plan.data, plan.edits), lambda: code(raw, plan))
+
+
+@dataclass(frozen=True)
+class Kind:
+    """A kind of warnings on the pages: its title, its icon, and the order that mends all of them, "" for none."""
+
+    warning: type[ReleaseWarning]
+    title: str
+    icon: str
+    all_at_once: str = ""
+
+
+KINDS = (
+    Kind(TornUnits, "Tears households apart", "family_restroom"),
+    Kind(Identifier, "Tells records apart", "fingerprint", "Drop all"),
+    Kind(LooseRecodes, "Can be worked out from another column", "link", "Move all as blocks"),
+    Kind(FinerThanCounted, "Released finer than it is counted", "zoom_in"),
+)
+
+
+def disclosure_warnings(plan: Plan) -> list[ReleaseWarning]:
+    """The warnings about the columns that a plan releases of the open data; raises what keeps the data from being
+    coded.  None where no data are open."""
+    now = state.get()
+    raw = now.raw
+    if raw is None:
+        return []
+
+    def found() -> list[ReleaseWarning]:
+        # a study's plan is not always the one that is being edited
+        same = now.plan is not None and (now.plan.data, now.plan.edits) == (plan.data, plan.edits)
+        data = actions.coded() if same else code(raw, plan)
+        known = now.memo.get("dependencies", raw.source, lambda: dependencies(raw))
+        released = [*carried_identifiers(data), *loose_recodes(data, plan, known)]
+        return [*torn_units(data, plan), *released, *finer_than_counted(data, plan.keys)]
+
+    depends = (plan.data, plan.edits, plan.keys, plan.swap, plan.space, plan.mechanisms)
+    return now.memo.get("warnings", depends, found)
+
+
+def key_of(warning: ReleaseWarning) -> str:
+    """A name by which a warning that is lived with is known again."""
+    if isinstance(warning, Identifier):
+        return f"warning:{warning.column}"
+    if isinstance(warning, LooseRecodes):
+        return "warning:{}:{}".format(*warning.pairs[0])
+    if isinstance(warning, TornUnits):
+        return "warning:torn"
+    assert isinstance(warning, FinerThanCounted)
+    return f"warning:finer:{warning.keys[0].name}"
+
+
+def shown(plan: Plan, *, refused_only: bool = False) -> None:
+    """The warnings about released columns, and the way to the page where they are mended; nothing where no data are
+    open.  ``refused_only`` leaves out what does not stand in the way of a public bundle; those that somebody decided to
+    live with are folded."""
+    with elements.errors_shown():
+        warnings = [warning for warning in disclosure_warnings(plan) if warning.refused or not refused_only]
+        accepted = actions.declined()
+        single = one_by_one(warnings)
+        left_so = [warning for warning in single if key_of(warning) in accepted]
+        unsettled = [warning for warning in single if key_of(warning) not in accepted] if left_so else warnings
+        for kind in KINDS:
+            _box(kind.title, kind.icon, [warning for warning in unsettled if isinstance(warning, kind.warning)])
+        if left_so:
+            with st.expander(f"{text.plural(len(left_so), 'warning')} left so under File", icon=":material/done_all:"):
+                st.markdown(bullets([f"{upper_first(warning.what)}." for warning in left_so]))
+        if warnings and st.button("Mend it under File", key="mend-under-file"):
+            state.set_file_view(part="warnings", turn=state.get().file_view.turn + 1)
+            navigation.go_to("data")
+
+
+def before_submission(study: Study, status: DecisionStatus) -> None:
+    """Show what would stand in the way of a public bundle, as long as nothing is submitted: of the recommended
+    candidate, or of the plan while none is."""
+    if status.state not in ("none", "draft", "returned"):
+        return
+    plan = study.plan
+    spec = study.find(status.choice.label)[0].spec if status.choice is not None else None
+    if spec is not None and spec.by_roles:
+        only = replace(plan.space, specs=(str(spec.attributes),), swap_sizes=(), all_specs=False, search=False)
+        plan = replace(plan, space=only, mechanisms=())
+    shown(plan, refused_only=True)
+
+
+def _box(title: str, icon: str, warnings: Sequence[ReleaseWarning]) -> None:
+    if warnings:
+        sentences = " ".join(f"{upper_first(str(warning))}." for warning in warnings)
+        st.warning(markdown("**{}.** {}", title, sentences), icon=f":material/{icon}:")
+        details = [f"{upper_first(detail)}." for warning in warnings for detail in warning.details]
+        if details:
+            with st.expander("Which columns"):
+                st.markdown(joined("\n", [markdown("- {}", detail) for detail in details]))
