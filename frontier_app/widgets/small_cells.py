@@ -42,6 +42,8 @@ from frontier_app.widgets import elements
 from frontier_app.wording import plan_words, text
 from frontier_app.wording.markup import Markdown, bullets, joined, markdown
 
+AT_ONCE = 100_000  # records times attributes up to which the figures are worked out without being asked for
+
 
 def detection(study: Study, release: Remade, which: tuple[object, ...]) -> str:
     """It in words; ``which`` are study, candidate and replicate."""

@@ -238,9 +238,6 @@ def _exposed(plan: Plan) -> None:
     )
 
 
-_AT_ONCE = 100_000  # records times attributes up to which the figures are worked out without being asked for
-
-
 def published_tables(base: Plan, plan: Plan, tag: str, fixed: bool) -> Plan:
     """The plan with what is published of the original, and what that undoes."""
     key = f"threat-tables-{tag}"
@@ -279,7 +276,7 @@ def _of_candidate() -> None:
         replicate = meant_run(study, scenario.index, allow_partial=now.look.partial)
         which = (str(study.path), label, replicate)
         known = now.memo.peek("detected", which) is not None
-        small = raw.n_records * len(study.plan.attributes) <= _AT_ONCE
+        small = raw.n_records * len(study.plan.attributes) <= small_cells.AT_ONCE
         place = st.empty()
         if not known and not small and not place.button(f"Work it out for {text.named(scenario)}", key="threat-detect"):
             return

@@ -14,7 +14,7 @@ from tests.frontier_app.conftest import APP, launched
 def opened(monkeypatch: pytest.MonkeyPatch) -> AppTest:
     """A file of 300 columns on its first page: every column that could be one is a key."""
     table, _ = survey(1500)
-    monkeypatch.setattr(loading, "open_source", lambda path: (table, None))
+    monkeypatch.setattr(loading, "open_source", lambda path, **_: (table, None))
     made = AppTest.from_file(str(APP), default_timeout=60)
     made.query_params["w"] = launched(None)
     made.run().text_input(key="open-path-text").set_value("/data/survey.sav")

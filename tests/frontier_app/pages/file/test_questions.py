@@ -214,7 +214,7 @@ def test_from_300_columns_to_a_plan_in_few_decisions(tmp_path: Path, monkeypatch
     from frontier_app.session import loading
 
     table, _ = survey(1500)
-    monkeypatch.setattr(loading, "open_source", lambda path: (table, None))
+    monkeypatch.setattr(loading, "open_source", lambda path, **_: (table, None))
     made = open_file(tmp_path / "survey.sav")
     decisions = 1
     assert not made.exception and not made.error

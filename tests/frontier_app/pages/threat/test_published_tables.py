@@ -34,7 +34,7 @@ def test_with_a_study_the_figures_of_the_candidate_at_hand_stand_there(
     swept: Callable[..., Workspace], monkeypatch: pytest.MonkeyPatch, small: bool
 ) -> None:
     """Of a large file they are worked out on demand."""
-    monkeypatch.setattr("frontier_app.pages.threat.page._AT_ONCE", 100_000 if small else 0)
+    monkeypatch.setattr("frontier_app.widgets.small_cells.AT_ONCE", 100_000 if small else 0)
     at = swept()
     path = at.folder / "study-1.study"
     made = _study(at)
