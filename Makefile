@@ -31,7 +31,7 @@ help:
 	@echo "make api     write docs/api.md from docstrings"
 	@echo "make goldens write the texts of tests/goldens anew, to be read as a diff (minutes)"
 	@echo "make architecture   write the tables and lists of docs/architecture.md from the code"
-	@echo "make hunt    thousands of bad inputs, kills and random interactions (an hour)"
+	@echo "make hunt    thousands of bad inputs, damaged studies and bundles, and kills (an hour)"
 	@echo "make bench   speed ratios against naive twins"
 	@echo "make matrix  the quick tests on other Pythons, locales, users, paths, ... (an hour; CONDITIONS=\"ascii one-core\")"
 	@echo "make reproductions   compute the published figures again and write docs/reproductions.md (minutes)"
@@ -85,7 +85,7 @@ goldens: $(TEST_READY)
 		tests/frontier_app/test_goldens.py
 
 hunt: $(TEST_READY)
-	$(BIN)/python -m tests.hunt $(HUNT_ARGS)
+	HUNT=20 $(BIN)/python -m pytest tests/hunt $(HUNT_ARGS)
 
 bench: $(TEST_READY)
 	$(BIN)/python -m benchmarks

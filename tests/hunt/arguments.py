@@ -6,9 +6,10 @@ from __future__ import annotations
 import argparse
 import random
 from collections.abc import Iterator
+from functools import cache
 
 from tests.hunt import stock
-from tests.hunt.case import Case, Content
+from tests.hunt.tries import Content
 
 LEFT_OUT = ("demo", "app", "selftest", "add")
 """What opens a server, takes half a minute, or asks the internet."""
@@ -23,18 +24,13 @@ FILES: dict[str, Content] = {
     "bytes": bytes(range(256)),
 }
 ODD = [
-    *(
-        "",
-        " ",
+    *("", " ", "\t", "\n", "\u202e", "🦊", "~nobody/x", "nowhere/x", "x" * 5000, "a" * 255 + ".csv", "\udcff"),
+    *[
         ",",
         "=",
         "-",
         "--",
-        "\t",
-        "\n",
         "é",
-        "\u202e",
-        "🦊",
         "'",
         '"',
         "%s",
@@ -44,21 +40,11 @@ ODD = [
         "\\",
         "../..",
         "/",
-    ),
-    *(
         "/dev/null",
-        "nowhere/x",
-        "~nobody/x",
-        "x" * 5000,
-        "a" * 255 + ".csv",
-        "\udcff",
         ",,,",
         "A,A",
-        "A:S A:S",
         "A:",
         ":S",
-    ),
-    *(
         "nan",
         "inf",
         "-inf",
@@ -68,61 +54,45 @@ ODD = [
         "-1",
         "0",
         "0.5",
-        "1.5",
-        "2",
-        "1e3",
-        " 3",
-        "1_000",
-        "٣",
-        "0x10",
-        "²",
-    ),
-    *(
-        str(2**63),
-        str(-(2**63) - 1),
-        "9" * 5000,
-        "0." + "0" * 400 + "1",
-        "[[[[",
-        "a[b=c",
-        "small_cells[n_rule=",
-        "A=1,2",
-    ),
+    ],
+    *f"1.5 2 1e3 1_000 ٣ 0x10 ² {2**63} {-(2**63) - 1} [[[[ a[b=c small_cells[n_rule= A=1,2".split(),
+    *("A:S A:S", " 3", "9" * 5000, "0." + "0" * 400 + "1"),
 ]
-FITTING: dict[str, list[str]] = {
-    "data": [stock.DATA, "d.csv", "a b.csv", "empty.csv", "notes.txt", "bytes", "out/public/release.csv"],
-    "study": [stock.STUDY, "new.study", "d.csv"],
-    "plan": ["plan.toml", "d.csv"],
-    "old": [stock.STUDY, "plan.toml", "out/analyst", "out/member"],
-    "new": [stock.STUDY, "plan.toml", "out/analyst", "out/member"],
-    "bundle": ["out/analyst", "out/public", "out", "out/member"],
-    "manifest": ["out/analyst", "out/analyst/internal/manifest.json"],
-    "same_order_as": ["out/analyst", "out/public"],
-    "out": ["written", "plan.toml", "-", "new.html", "new.docx"],
-    "to": ["new.csv", "new.sav", "new.dta", "new.parquet", "d.csv"],
-    "key_file": [f"{stock.STUDY}.key", "new.key", "d.csv", "bytes"],
-    "name": [stock.DATA, "fair", "cps8d", "nothing"],
-    "replicates": ["1", "2", "3"],
-    "workers": ["1", "2"],
-    "rates": ["0.02", "0.02,0.1", "2", "0", "1"],
-    "swap_sizes": ["1", "1,2", "9"],
-    "measures": ["r1_share", "hellinger", "small_cells[n_rule=5],hellinger", "none"],
-    "objectives": ["small_cells,hellinger", "hellinger", "small_cells,small_cells", "r1_share,hellinger"],
-    "spec": ["A:S", "B:S C:F", "A:S A:C", "Z:S"],
-    "mechanism": ["rds", "pram", "maps", "none"],
-    "param": ["s=3", "theta=0.9,0.99", "theta=2", "D=5", "x=1"],
-    "cut": ["A=1", "C=2,1", "B=1", "Z=1"],
-    "candidate": ["x17c", "x000", "x17c/1", "x17c/0", "x17c/99999999999999999999"],
-    "cluster": ["tcp://[::1", "tcp://", "tls://x:0", "tcp://127.0.0.1:99999", "http://127.0.0.1:1"],
-    "accept": ["all", "block", "none"],
-    "codebook": ["d.csv", "empty.csv", "bytes"],
-    "max_risk": ["0.5", "0", "-1"],
-    "slope": ["1", "0", "-1"],
-    "budget": ["1", "20"],
-    "screen": ["1", "2"],
-    "formats": ["csv", "csv,sav", "csv,csv", "docx"],
-    "id": ["id", "A", "Z"],
-    "weight": ["w", "B", "Z"],
-    "only": ["1"],
+FITTING = {
+    "data": f"{stock.DATA} d.csv empty.csv notes.txt bytes out/public/release.csv",
+    "study": f"{stock.STUDY} new.study d.csv",
+    "plan": "plan.toml d.csv",
+    "old": f"{stock.STUDY} plan.toml out/analyst out/board",
+    "new": f"{stock.STUDY} plan.toml out/analyst out/board",
+    "bundle": "out/analyst out/public out out/board",
+    "manifest": "out/analyst out/analyst/internal/manifest.json",
+    "same_order_as": "out/analyst out/public",
+    "out": "written plan.toml - new.html new.docx",
+    "to": "new.csv new.sav new.dta new.parquet d.csv",
+    "key_file": f"{stock.STUDY}.key new.key d.csv bytes",
+    "name": f"{stock.DATA} fair cps8d nothing",
+    "replicates": "1 2 3",
+    "workers": "1 2",
+    "rates": "0.02 0.02,0.1 2 0 1",
+    "swap_sizes": "1 1,2 9",
+    "measures": "r1_share hellinger small_cells[n_rule=5],hellinger none",
+    "objectives": "small_cells,hellinger hellinger small_cells,small_cells r1_share,hellinger",
+    "spec": "A:S A:C Z:S",
+    "mechanism": "rds pram maps none",
+    "param": "s=3 theta=0.9,0.99 theta=2 D=5 x=1",
+    "cut": "A=1 C=2,1 B=1 Z=1",
+    "candidate": "x17c x000 x17c/1 x17c/0 x17c/99999999999999999999",
+    "cluster": "tcp://[::1 tcp:// tls://x:0 tcp://127.0.0.1:99999 http://127.0.0.1:1",
+    "accept": "all block none",
+    "codebook": "d.csv empty.csv bytes",
+    "max_risk": "0.5 0 -1",
+    "slope": "1 0 -1",
+    "budget": "1 20",
+    "screen": "1 2",
+    "formats": "csv csv,sav csv,csv docx",
+    "id": "id A Z",
+    "weight": "w B Z",
+    "only": "1",
 }
 _WEIGHTS = {"sweep": 5, "space": 3, "export": 2, "recheck": 2, "measure": 2, "propose": 2}
 """Commands with many options come more often."""
@@ -130,24 +100,21 @@ _SLOW = {"all_specs", "search"}
 """Options after which a command may rightly run for long."""
 
 
-def prepare() -> None:
-    """Make the study and the bundles that are named."""
-    stock.made()
+def files() -> dict[str, Content]:
+    """The files that are named: a study, its bundles, a plan, tables."""
+    return {**stock.made(), **FILES, "plan.toml": stock.made()["out/analyst/internal/plan.toml"]}
 
 
-def cases(rng: random.Random, count: int) -> Iterator[Case]:
+def command_line(rng: random.Random) -> tuple[list[str], list[str]]:
+    """A command line, and the files that it may change."""
     parsers = leaves()
-    weights = [_WEIGHTS.get(words[-1], 1) for words, _ in parsers]
-    files = {**stock.bundles(), **FILES, "plan.toml": stock.bundles()["out/analyst/internal/plan.toml"]}
-    for number in range(count):
-        words, parser = rng.choices(parsers, weights)[0]
-        argv = arguments(rng, words, parser)
-        writes = [stock.STUDY]
-        if words == ["plan", "lock"] or "--out" in argv:
-            writes.append("plan.toml")
-        yield Case("arguments", f"{' '.join(words)} {number}", files, argv, writes=writes)
+    words, parser = rng.choices(parsers, [_WEIGHTS.get(words[-1], 1) for words, _ in parsers])[0]
+    argv = arguments(rng, words, parser)
+    writes = [stock.STUDY, *(["plan.toml"] if words == ["plan", "lock"] or "--out" in argv else [])]
+    return argv, writes
 
 
+@cache
 def leaves() -> list[tuple[list[str], argparse.ArgumentParser]]:
     """Every command with its parser."""
     from engine.cli.main import build_parser
@@ -189,4 +156,4 @@ def value(rng: random.Random, action: argparse.Action, odd: float) -> str:
         return rng.choice(ODD)
     if action.choices:
         return str(rng.choice(list(action.choices)))
-    return rng.choice(FITTING.get(action.dest, ["A", "A,B", "B,C", "words", "1"]))
+    return rng.choice(FITTING.get(action.dest, "A A,B B,C words 1").split())

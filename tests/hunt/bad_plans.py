@@ -4,10 +4,10 @@ names, formulas and parameters that cannot be, and files that are no plan at all
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator
 
 from engine.plan.entries import FAMILIES
-from tests.hunt.case import Case, Content, Link, Pipe, Sparse
+from tests.hunt import damage
+from tests.hunt.tries import Content, Link, Pipe, Sparse
 
 DATA = "A,B,C,x,w\n" + "".join(
     f"{'abc'[i % 3]},{'yn'[i * i % 2]},{i % 4},{(i * 37 % 50) / 10},{1 + i % 3}\n" for i in range(40)
@@ -101,18 +101,16 @@ COMMANDS = (
 )
 
 
-def cases(rng: random.Random, count: int) -> Iterator[Case]:
-    """Plans of :func:`text` and files that are none, each given to a command that reads plans."""
-    for number in range(count):
-        plan, name = _file(rng) if rng.random() < 0.12 else (text(rng).encode(), "a plan")
-        argv = rng.choice(COMMANDS)
-        files: dict[str, Content] = {
-            "plan.toml": plan,
-            "other.toml": (BASE + REST).encode(),
-            "data.csv": DATA.encode(),
-        }
-        writes = ("plan.toml",) if "lock" in argv else ("dap.html",) if "document" in argv else ()
-        yield Case("entries", f"{name} {number}", files, argv, writes)
+def trial(rng: random.Random) -> tuple[dict[str, Content], tuple[str, ...], tuple[str, ...]]:
+    """Files with a plan of :func:`text`, a damaged one or none at all; a command that reads it; the files that it
+    may change."""
+    way = rng.random()
+    plan = (
+        _file(rng) if way < 0.12 else damage.damaged(rng, (BASE + REST).encode()) if way < 0.3 else text(rng).encode()
+    )
+    argv = rng.choice(COMMANDS)
+    writes = ("plan.toml",) if "lock" in argv else ("dap.html",) if "document" in argv else ()
+    return {"plan.toml": plan, "other.toml": (BASE + REST).encode(), "data.csv": DATA.encode()}, argv, writes
 
 
 def text(rng: random.Random) -> str:
@@ -178,34 +176,34 @@ def _list(rng: random.Random, of: tuple[str, ...]) -> str:
     return "[" + ", ".join(f'"{one}"' for one in rng.choices(of, k=rng.randint(0, 3))) + "]"
 
 
-def _file(rng: random.Random) -> tuple[Content, str]:
+def _file(rng: random.Random) -> Content:
     """What is there in place of a plan's text."""
     whole = BASE + REST
     encoded = whole.encode()
-    found: tuple[tuple[Content, str], ...] = (
-        (b"\xef\xbb\xbf" + encoded, "a mark of UTF-8"),
-        (whole.encode("utf-16"), "UTF-16"),
-        (whole.encode("utf-16-le"), "UTF-16 without a mark"),
-        (whole.encode("latin-1") + b"\n# \xe9", "Latin-1"),
-        (encoded[: rng.randrange(len(encoded))], "cut"),
-        (encoded + encoded, "twice"),
-        (encoded + b"\x00", "a NUL"),
-        (encoded + b"\n[about]\nsurvey = '" + b"x" * 10_000_000 + b"'\n", "ten million letters"),
-        (encoded + b"\n[about]\n" + b"a." * 100_000 + b"b = 1\n", "a name of many parts"),
-        (encoded + b"\n[" + b'"a".' * 50_000 + b"b]\n", "a quoted name of many parts"),
-        (encoded + b'\n[about]\nsurvey = """' + b'"' * 1_000_001, "quotes without end"),
-        (encoded + b"\n[about]\nsurvey = " + b"'" * 999_999, "single quotes without end"),
-        (encoded + b"\n[[edit]]" * 100_000, "many empty rules"),
-        (encoded.replace(b"\n", b"\r"), "old line ends"),
-        (encoded.replace(b"\n", b"\r\n"), "DOS line ends"),
-        (b"", "nothing"),
-        (b"\n" * 1_000_000, "empty lines"),
-        (Pipe(), "a pipe"),
-        (Link("/dev/zero"), "an endless file"),
-        (Link("."), "a folder"),
-        (Link("plan.toml"), "a link to itself"),
-        (Link("nowhere"), "a link to nothing"),
-        (Sparse(3 << 30), "three gigabytes"),
-        (bytes(rng.randrange(256) for _ in range(2000)), "noise"),
+    found: tuple[Content, ...] = (
+        b"\xef\xbb\xbf" + encoded,
+        whole.encode("utf-16"),
+        whole.encode("utf-16-le"),
+        whole.encode("latin-1") + b"\n# \xe9",
+        encoded[: rng.randrange(len(encoded))],
+        encoded + encoded,
+        encoded + b"\x00",
+        encoded + b"\n[about]\nsurvey = '" + b"x" * 10_000_000 + b"'\n",
+        encoded + b"\n[about]\n" + b"a." * 100_000 + b"b = 1\n",
+        encoded + b"\n[" + b'"a".' * 50_000 + b"b]\n",
+        encoded + b'\n[about]\nsurvey = """' + b'"' * 1_000_001,
+        encoded + b"\n[about]\nsurvey = " + b"'" * 999_999,
+        encoded + b"\n[[edit]]" * 100_000,
+        encoded.replace(b"\n", b"\r"),
+        encoded.replace(b"\n", b"\r\n"),
+        b"",
+        b"\n" * 1_000_000,
+        Pipe(),
+        Link("/dev/zero"),
+        Link("."),
+        Link("plan.toml"),
+        Link("nowhere"),
+        Sparse(3 << 30),
+        bytes(rng.randrange(256) for _ in range(2000)),
     )
     return rng.choice(found)

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator
 
 from tests.hunt.bad_data_files import mutated
-from tests.hunt.case import Case
+from tests.hunt.tries import Content
 
 DATA = b"sex,age,income\n" + b"".join(
     b"%d,%d,%d\n" % (i % 2 + 1, 20 + i % 9, i % 7 * 100 - 9 * (i % 3)) for i in range(60)
@@ -22,7 +21,7 @@ ADULT = (
 )
 _HEADINGS = ("name", "label", "role", "block", "missing", "skip", "values", "measure", "Name ", "NAME", "other", "")
 _ENTRIES = (
-    *(
+    *[
         "sex",
         "age",
         "income",
@@ -31,44 +30,36 @@ _ENTRIES = (
         "[",
         "?",
         "nobody",
-        "",
-        " ",
-        "\0",
         "\\",
         "=",
         "1=",
         "=x",
-        "1=Male; 1=Female",
         "1=a=b",
-    ),
-    *(
         "key",
         "swap",
         "weight",
         "id",
-        "weight id",
-        "key drop",
         "attribute,key",
         "chief",
         "nominal",
+        ";;;",
+        "\\=",
+        "1\\",
+    ],
+    *(
+        "",
+        " ",
+        "\0",
+        "weight id",
+        "key drop",
         "x" * 5000,
         "\x1b[31m",
-        ";;;",
-    ),
-    *(
         "-99 to -90",
         "9 to 1",
         "nan to inf",
         "1e999 to 2",
-        " to ",
-        "a to b",
-        '"',
-        '"1=Yes; often"',
-        '"open',
-        "1=a\nb",
-        "\\=",
-        "1\\",
     ),
+    *(" to ", "a to b", '"', '"1=Yes; often"', '"open', "1=a\nb", "1=Male; 1=Female"),
 )
 
 
@@ -88,19 +79,11 @@ def written_codebook(rng: random.Random) -> bytes:
     return "".join(",".join(map(quoted, row)) + "\n" for row in [headings, *rows]).encode()
 
 
-def cases(rng: random.Random, count: int) -> Iterator[Case]:
-    for number in range(count):
-        way = rng.random()
-        if way < 0.1:
-            data = mutated(ADULT * 3, rng)
-            yield Case(
-                "codebooks",
-                f"adult {number}",
-                {"adult.data": data},
-                ["datasets", "add", "cps8d", "--from", "adult.data"],
-            )
-            continue
-        book = written_codebook(rng) if way < 0.7 else mutated(GOOD, rng)
-        argv = ["plan", "propose", "data.csv", "--codebook", "book.csv"]
-        argv += ["--accept", "all", "--out", "-"] if rng.random() < 0.3 else []
-        yield Case("codebooks", f"codebook {number}", {"data.csv": DATA, "book.csv": book}, argv)
+def trial(rng: random.Random) -> tuple[dict[str, Content], list[str]]:
+    """Files with a codebook, or a file to make a sample of, and a command that reads it."""
+    way = rng.random()
+    if way < 0.1:
+        return {"adult.data": mutated(ADULT * 3, rng)}, ["datasets", "add", "cps8d", "--from", "adult.data"]
+    book = written_codebook(rng) if way < 0.7 else mutated(GOOD, rng)
+    argv = ["plan", "propose", "data.csv", "--codebook", "book.csv"]
+    return {"data.csv": DATA, "book.csv": book}, argv + (["--accept", "all", "--out", "-"] * (rng.random() < 0.3))

@@ -1,213 +1,151 @@
-"""Sweeps and exports killed at random moments: what is done stays, and nothing is left by halves.
+"""Whoever writes a study or exports it is killed at a statement to the database, or at a step on the disk.
 
-Each trial is one kill.  A sweep goes on after each, and when it ends, its figures are those of one that nobody killed,
-bit for bit; an export is there whole or not at all.
+Each trial is one kill.  Then the study must open, the same command must go on, and what the study holds at the end is
+what it holds when nobody is killed, bit for bit; an export is there whole or not at all.
 """
 
 from __future__ import annotations
 
-import gc
-import os
-import random
 import shutil
-import signal
 import sqlite3
 import subprocess
-import sys
-import tempfile
 import time
-from collections.abc import Iterator, Sequence
-from contextlib import closing, suppress
+from collections.abc import Iterator
+from contextlib import closing
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
-from tests.hunt import fork, runner, stock
-from tests.hunt.case import Outcome
+from tests import forked
+from tests.hunt import stock
 
-ROOT = Path(__file__).resolve().parents[2]
-SWEEP = ("sweep", stock.DATA, "--study", stock.STUDY, "--swap-sizes", "1,2", "--rates", "0.01,0.02,0.10")
-MORE = ("--replicates", "60")
-A_STUDY = 10
-"""Kills of one study; then it may end."""
+STUDY = stock.STUDY
+STAGES = {
+    "sweep": ("sweep", "czech", "--study", STUDY, "--swap-sizes", "1,2", "--replicates", "12", "--workers", "1"),
+    "measure": ("measure", STUDY, "--data", "czech", "--measures", "r1_share", "--workers", "1"),
+    "recheck": ("recheck", STUDY, "--data", "czech", "--replicates", "6"),
+    "export": ("export", STUDY, "--data", "czech", "--out", "out", "--tier", "board"),
+}
+"""The commands that write, in the order in which a study meets them."""
 _CLEARED = 15.0
 """Seconds until what a killed export was writing has been cleared away."""
-_PATIENCE = 300.0
+_KILLING = """
+import os, signal, sqlite3, sys
+
+at, on_disk, seen, connect = int(sys.argv[1]), sys.argv[2] == "export", 0, sqlite3.connect
+
+def look(*_):
+    global seen
+    seen += 1
+    if seen == at:
+        os.kill(os.getpid(), signal.SIGKILL)
+
+def watched(*given, **more):
+    db = connect(*given, **more)
+    db.set_trace_callback(look)
+    return db
+
+def heard(event, given):
+    if event in ("os.rename", "os.mkdir", "os.remove") or event == "open" and given[1] and "r" not in str(given[1]):
+        look()
+
+sqlite3.connect = watched
+# A callback waits for the interpreter while SQLite holds the connection; a second thread that works on the connection
+# holds the interpreter and waits for the connection.  So nothing is stored by a thread of its own.
+sqlite3.threadsafety = 1
+import engine.sweeps.workers
+engine.sweeps.workers.BATCH_SIZE = 60
+engine.sweeps.workers.BATCH_STEPS = 0
+from engine.cli.main import main
+if on_disk:
+    sys.addaudithook(heard)
+code = main(sys.argv[2:])
+print(seen)
+sys.exit(code)
+"""
 
 
-def sweeps(rng: random.Random, count: int) -> Iterator[Outcome]:
-    """Kills of sweeps, alone and with other processes."""
-    fork.adopt()
-    with tempfile.TemporaryDirectory() as place:
-        began = time.monotonic()
-        wanted = whole(Path(place) / "whole")
-        longest = time.monotonic() - began
-        for first in range(0, count, A_STUDY):
-            folder = laid(Path(place) / f"study-{first}")
-            seen: set[tuple[object, ...]] = set()
-            for number in range(first, min(count, first + A_STUDY)):
-                workers = 2 if number % 5 == 4 else 1
-                pause = rng.random() * (longest / 2 if workers == 1 else longest + 2)
-                end = killed([*SWEEP, *MORE, "--workers", str(workers)], folder, pause)
-                verdict, detail = told(end)
-                rows = figures(folder / stock.STUDY)
-                if verdict in ("refused", "accepted") and not (seen <= rows <= wanted):
-                    verdict, detail = (
-                        "left",
-                        f"{len(seen - rows)} runs are lost, {len(rows - wanted)} are not as they should be",
-                    )
-                seen = rows
-                yield Outcome(
-                    "sweeps", f"kill {number} after {pause:.2f} s: {len(rows)} runs", verdict, detail, pause, number
-                )
-            end = ended([*SWEEP, *MORE, "--workers", "1"], folder)
-            rows = figures(folder / stock.STUDY)
-            if end.code or rows != wanted:
-                detail = f"exit code {end.code}, {len(wanted - rows)} runs missing, {len(rows - wanted)} others"
-                detail += f"\n{end.err[-2000:]}"
-                yield Outcome("sweeps", f"end of study {first}", "left", detail, number=first)
-            if left := [name for name in os.listdir(folder) if name not in (stock.STUDY, f"{stock.STUDY}.key", "logs")]:
-                yield Outcome("sweeps", f"end of study {first}", "left", f"left: {left}", number=first)
-            shutil.rmtree(folder)
+@dataclass(frozen=True)
+class Stage:
+    """A command, the folder as it finds it, what the study holds after it, and how many steps it takes."""
+
+    name: str
+    before: Path
+    after: dict[str, Any]
+    steps: int
 
 
-def exports(rng: random.Random, count: int) -> Iterator[Outcome]:
-    """Kills of exports, each in a fork of this process, which has everything loaded."""
-    fork.adopt()
-    stock.made()
-    gc.freeze()
-    with tempfile.TemporaryDirectory() as place:
-        folder = Path(place)
-        runner.lay(stock.study(), folder)
-        (folder / f"{stock.STUDY}.key").chmod(0o600)
-        argv = ["export", stock.STUDY, "--data", stock.DATA, "--formats", "csv,parquet", "--out", "out"]
-        longest = {}
-        for number in range(count):
-            tier = ("all", "analyst", "board", "public")[number % 4]
-            if tier not in longest:
-                end = forked([*argv, "--tier", tier], folder)
-                longest[tier] = end.seconds
-                yield Outcome("exports", f"{tier}, not killed", *told(end), end.seconds, number)
-                shutil.rmtree(folder / "out", ignore_errors=True)
-            pause = rng.random() * longest[tier] * 1.1
-            both = number % 3 == 2  # the process that clears up is killed as well, as when a machine loses its power
-            end = forked([*argv, "--tier", tier], folder, pause, both=both)
-            verdict, detail = told(end)
-            if trouble := (after_the_next(folder, argv) if both else "") or after_export(folder):
-                verdict, detail = "left", trouble
-            yield Outcome("exports", f"{tier}, kill {number} after {pause:.2f} s", verdict, detail, pause, number)
-            for path in folder.iterdir():
-                if path.is_dir() and path.name != "logs":
-                    shutil.rmtree(path, ignore_errors=True)
-
-
-def after_export(folder: Path) -> str:
-    """What is wrong with a folder in which an export was killed, in words."""
-    own = {*stock.study(), *(f"{stock.STUDY}-{ends}" for ends in ("wal", "shm")), "logs", "out"}
-    until = time.monotonic() + _CLEARED
-    while (left := sorted(set(os.listdir(folder)) - own)) and time.monotonic() < until:
-        time.sleep(0.1)
-    if left:
-        return f"left: {', '.join(left)}"
-    if left := [path.name for path in (folder / "logs" / "tmp").iterdir()]:
-        return f"left among the passing files: {', '.join(left)}"
-    if not (folder / "out").exists():
-        return ""
-    end = forked(["verify", "out"], folder)
-    return f"half a bundle: {end.out[-1500:]}" if end.code else ""
-
-
-def after_the_next(folder: Path, argv: Sequence[str]) -> str:
-    """What is wrong when an export comes after one of which all processes were killed at once, in words."""
-    if (folder / "out").exists():
-        return ""
-    end = forked([*argv, "--tier", "board"], folder)
-    return f"the next export failed: {end.err[-1500:]}" if end.code else ""
-
-
-def whole(folder: Path) -> set[tuple[object, ...]]:
-    """The figures of a sweep that nobody kills."""
-    laid(folder)
-    end = ended([*SWEEP, *MORE, "--workers", "1"], folder)
-    if end.code:
-        raise RuntimeError(end.err)
-    return figures(folder / stock.STUDY)
-
-
-def laid(folder: Path) -> Path:
-    """A folder with nothing but the study key."""
+def prepared(place: Path) -> Iterator[Stage]:
+    """Every stage, gone through once by nobody disturbed."""
+    folder = place / "whole"
     folder.mkdir()
-    key = folder / f"{stock.STUDY}.key"
-    key.write_text(stock.KEY)
-    key.chmod(0o600)
-    return folder
+    (folder / f"{STUDY}.key").write_text(stock.KEY)
+    (folder / f"{STUDY}.key").chmod(0o600)
+    for name in STAGES:
+        if name == "export":
+            command(folder, "choose", STUDY, "--max-risk", "0.5", "--why", "fits", "--by", "A")
+        before = shutil.copytree(folder, place / f"before-{name}")
+        ended = run(name, 0, folder)
+        if ended.returncode:
+            raise RuntimeError(ended.stderr)
+        yield Stage(name, before, held(folder / STUDY), int(ended.stdout.split()[-1]))
 
 
-def forked(argv: Sequence[str], folder: Path, pause: float | None = None, *, both: bool = False) -> fork.End:
-    """Run a command in a fork of this process to its end, or kill it after a while, alone or at once with ``both`` what
-    it started; what it started must end with it."""
-    from engine.cli.main import main
-
-    logs = _logs(folder)
-    if pause is None:
-        return fork.run(main, argv, folder, logs, _PATIENCE)
-    child = fork.start(main, argv, folder, logs, _PATIENCE)
-    code = fork.wait(child, pause)
-    if code is None:
-        for pid in (*(fork.children_of(child) if both else ()), child):
-            with suppress(ProcessLookupError):
-                os.kill(pid, signal.SIGKILL)
-        code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
-    return fork.End(code, *fork.said(logs), pause, fork.reap_all(_CLEARED))
-
-
-def killed(argv: Sequence[str], folder: Path, pause: float) -> fork.End:
-    """Start a command in a process of its own and kill it after a while; what it started must end with it."""
-    logs = _logs(folder)
-    with (logs / "out").open("wb") as out, (logs / "err").open("wb") as err:
-        process = subprocess.Popen(
-            [sys.executable, "-m", "engine", *argv],
-            cwd=folder,
-            env={**os.environ, **fork.own_places(logs), "PYTHONPATH": str(ROOT)},
-            stdin=subprocess.DEVNULL,
-            stdout=out,
-            stderr=err,
-        )
-        try:
-            process.wait(_STARTED + pause)
-        except subprocess.TimeoutExpired:
-            process.kill()
-        code = process.wait()
-    return fork.End(code, *fork.said(logs), pause, fork.reap_all(_CLEARED))
+def trouble(stage: Stage, at: int, folder: Path) -> str:
+    """What is wrong after a stage was killed at a step and went on, in words; empty where all is well."""
+    shutil.copytree(stage.before, folder)
+    found = [run(stage.name, at, folder), command(folder, "status", STUDY), command(folder, "show", STUDY)]
+    if stage.name == "export":
+        if (folder / "out").exists():
+            found.append(command(folder, "verify", "out"))
+            shutil.rmtree(folder / "out")
+        until = time.monotonic() + _CLEARED
+        while _left(folder) and time.monotonic() < until:
+            time.sleep(0.1)
+        if left := _left(folder):
+            return f"left: {left}"
+    found.append(run(stage.name, 0, folder))
+    if any("Traceback" in ended.stderr for ended in found):
+        return "\n".join(ended.stderr[-1500:] for ended in found)
+    if wrong := [ended for ended in found[3:] if ended.returncode]:
+        return f"it does not go on: {wrong[0].stdout[-500:]}{wrong[0].stderr[-500:]}"
+    now = held(folder / STUDY)
+    if others := [name for name in stage.after if now[name] != stage.after[name] and (stage.name, name) != _LOGGED]:
+        return f"other than undisturbed: {', '.join(others)}"
+    # a file that was being made under a name of its own is no study yet, and harms none
+    left = [name for name in _left(folder) if not (name.startswith(".") and name.endswith(".part"))]
+    return f"left: {left}" if left else ""
 
 
-_STARTED = 0.3
-"""Seconds before which nothing has been loaded, so that nothing can be spoilt."""
+_LOGGED = ("export", "log")
+"""What differs rightly: the log names both exports."""
 
 
-def ended(argv: Sequence[str], folder: Path) -> fork.End:
+def _left(folder: Path) -> list[str]:
+    own = {"out", STUDY, f"{STUDY}.key", f"{STUDY}-wal", f"{STUDY}-shm"}
+    return sorted(path.name for path in folder.iterdir() if path.name not in own)
+
+
+def run(name: str, at: int, folder: Path) -> subprocess.CompletedProcess[str]:
+    """Run a stage, and let it be killed at a step; 0 is none."""
+    return forked.run(["-c", _KILLING, str(at), *STAGES[name]], folder)
+
+
+def command(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
     """Run a command to its end."""
-    return fork.run_process(argv, folder, _logs(folder), _PATIENCE)
+    return forked.run(["-m", "engine", *words], folder)
 
 
-def _logs(folder: Path) -> Path:
-    logs = folder / "logs"
-    logs.mkdir(exist_ok=True)
-    return logs
-
-
-def told(end: fork.End) -> tuple[str, str]:
-    """A verdict on a command that was killed, or had ended before."""
-    if "Traceback" in end.err:
-        return "traceback", end.err[-3000:]
-    if end.lingering:
-        return "left", "a process outlives the one that was killed"
-    if end.code and end.code > 0:
-        return "wrong", f"it was refused: {end.err[-500:]}"
-    return "accepted", ""
-
-
-def figures(study: Path) -> set[tuple[object, ...]]:
-    """Every run of a study with its figures; none where there is no study yet."""
-    if not study.exists():
-        return set()
+def held(study: Path) -> dict[str, Any]:
+    """What a study holds, row by row; the times at which things were done aside."""
+    asked = {
+        "runs": "select * from realisation",
+        "fresh runs": "select * from fresh",
+        "notes": "select * from note order by scenario, replicate, measure",
+        "scenarios": "select * from scenario",
+        "about": "select name, value from about where name not in ('created', 'version')",
+        "sweep": "select state, done, total, task from run",
+        "log": "select event, detail from log group by event order by event",
+    }
     with closing(sqlite3.connect(study)) as db:
-        return {tuple(row) for row in db.execute("select * from realisation where status is not null")}
+        return {name: db.execute(query).fetchall() for name, query in asked.items()}

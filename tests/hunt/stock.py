@@ -1,4 +1,4 @@
-"""What is damaged: a finished study with its bundles, made once a hunt with the command line itself."""
+"""What is damaged: a finished study with its bundles, made once with the command line itself."""
 
 from __future__ import annotations
 
@@ -59,8 +59,3 @@ def tree(folder: Path) -> dict[str, bytes]:
 def study() -> dict[str, bytes]:
     """The study and its key."""
     return {name: content for name, content in made().items() if not name.startswith("out/")}
-
-
-def bundles() -> dict[str, bytes]:
-    """The bundles of all readers, and the study from which they were exported."""
-    return dict(made())

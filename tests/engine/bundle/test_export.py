@@ -6,10 +6,8 @@ import importlib
 import json
 import os
 import shutil
-import time
 from collections.abc import Callable
 from contextlib import closing
-from dataclasses import replace
 from pathlib import Path
 
 import pyarrow.parquet as pq
@@ -22,11 +20,9 @@ from engine.common.errors import EngineError, UsageError
 from engine.data.io.readers import read_table
 from engine.data.microdata import RawTable
 from engine.measures import MeasureCall, call
-from engine.mechanisms import names
 from engine.plan import Plan
 from engine.study.study import Study
 from engine.sweeps.sweep import sweep
-from tests import forked_commands, needs
 from tests.engine import household_survey
 from tests.engine.household_survey import label_of
 
@@ -289,62 +285,3 @@ def test_a_figure_that_is_not_the_studys_refuses_the_export(made: tuple[Path, Ra
     with Study.open(tmp_path / "s.study") as study, pytest.raises(EngineError, match="hellinger"):
         export(study, made[1], label_of(study, "age"), tmp_path / "out")
     assert not (tmp_path / "out").exists()
-
-
-MECHANISMS = {
-    "maps": "D = 2\ns = 12",
-    "smike": "D = 2\ns = 12",
-    "rds": "s = 12",
-    "dds": "s = 12",
-    "pram": "",
-    "cgs": 'strata = "sex"\nn_swap = 9',
-    "noise": 'c = "0.2"',
-    "cgs_noise": 'strata = "work"\nn_swap = 6\nc = "0.2"',
-    "trs": 'rate = "0.2"\nhierarchy = "age"',
-    "survey_swap": 'rate = "0.1"\nswap = "work"',
-}
-
-
-def test_every_mechanism_is_replayed_below() -> None:
-    for name in names():
-        assert name in {"random_swap", *MECHANISMS}, f"add parameters of {name} to MECHANISMS in {__name__}"
-    assert set(MECHANISMS) <= set(names())
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("mechanism", MECHANISMS)
-def test_every_mechanism_replays_bit_for_bit(made: tuple[Path, RawTable], tmp_path: Path, mechanism: str) -> None:
-    section = f'\n[[mechanism]]\nname = "{mechanism}"\n{MECHANISMS[mechanism]}\n'
-    of_mechanism = plan(section)
-    if mechanism == "trs":
-        data = replace(of_mechanism.data, unit="note", carry=("pay",))
-        of_mechanism = replace(of_mechanism, data=data)
-    with sweep(made[1], of_mechanism, tmp_path / "s.study", workers=1) as study:
-        assert study.scenarios[0].spec.mechanism == mechanism
-        out = export(study, made[1], study.scenarios[0].label, tmp_path / "out", formats=("csv", "parquet", "sav"))
-    found = replay(out, made[1])
-    assert found.differs == () and len(found.same) == (6 if mechanism in ("maps", "smike") else 3)
-    for path in (out / "release").glob("*.csv"):
-        rows = [line.split(",") for line in path.read_text().splitlines()]
-        assert len(rows) == 121
-        for row in rows[1:]:
-            assert row[1] == f"f{int(row[0]) % 5}", "a block is never torn apart"
-
-
-@needs.SIGKILL
-@pytest.mark.slow
-def test_killed_at_any_moment_leaves_nothing_or_everything(made: tuple[Path, RawTable], tmp_path: Path) -> None:
-    with Study.open(made[0] / "s.study") as study:
-        label = label_of(study, "age")
-    words = ["export", str(made[0] / "s.study"), "--data", str(made[0] / "people.csv"), "--candidate", label]
-    began = time.monotonic()
-    assert forked_commands.run([*words, "--out", str(tmp_path / "whole")]).returncode == 0
-    seconds = time.monotonic() - began
-    for i, part in enumerate((0.2, 0.5, 0.75, 0.95)):
-        out = tmp_path / f"out{i}"
-        running = forked_commands.start([*words, "--out", str(out)])
-        time.sleep(part * seconds)
-        running.kill()
-        forked_commands.end(running)
-        if out.exists():
-            assert replay(out, made[1]).differs == ()

@@ -17,13 +17,12 @@ import pytest
 
 from engine.bundle import export
 from engine.bundle.folder import Failed, new_folder
-from engine.bundle.verify import verify
 from engine.common import os_support
 from engine.common.errors import EngineError
 from engine.common.processes import machine
 from engine.data.microdata import RawTable
 from engine.study.study import Study
-from tests import forked, forked_commands, needs
+from tests import forked, needs
 from tests.engine.household_survey import few_guesses
 
 
@@ -222,39 +221,6 @@ def test_a_parent_that_cannot_be_written_to_gets_one_sentence(tmp_path: Path, mo
     words = "cannot write beside 'a': Permission denied; choose another folder"
     with pytest.raises(Failed, match=words), new_folder(tmp_path / "a"):
         pass
-
-
-@needs.SIGKILL
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    ("files", "whole_group"), [(0, True), (1, False), (6, True), (12, False), (None, True), (None, False)]
-)
-def test_an_export_killed_at_any_moment_leaves_nothing_or_all_bundles(
-    home: tuple[Path, RawTable], tmp_path: Path, files: int | None, whole_group: bool
-) -> None:
-    """Killed once so many files are there (None: as soon as the folder has its name)."""
-    folder, _ = home
-    data = str(folder / "original_survey.csv")
-    words = ["export", str(folder / "household.study"), "--data", data, "--tier", "public", "--formats", "csv,dta"]
-    out = tmp_path / "out"
-    running = forked_commands.start([*words, "--out", str(out)])
-
-    def reached() -> bool:
-        if files is None or out.exists():
-            return out.exists()
-        parts = list(tmp_path.glob(".*.part"))
-        there = sum(len(inner) + len(names) for part in parts for _, inner, names in os.walk(part))
-        return bool(parts) and there >= files
-
-    while running.poll() is None and not reached():
-        time.sleep(0.001)
-    assert running.poll() is None, "it ended before it could be killed"
-    os.killpg(running.pid, signal.SIGKILL) if whole_group else running.kill()
-    assert forked_commands.end(running).returncode == -signal.SIGKILL
-    left = left_in(tmp_path)
-    assert left in ([], ["out"]) and (left or files is not None)
-    if left:
-        assert not any(one.problems for one in verify(out))
 
 
 @pytest.mark.slow

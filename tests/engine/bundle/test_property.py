@@ -174,7 +174,7 @@ def check_public(done: Done) -> None:
     check_nothing_secret(done, "public")
     public, case = done.bundle / "public", done.case
     data = r"release(-0\d)?\.(csv|parquet|sav|dta)"
-    allowed = data + r"|codebook\.(html|xml)|load(-0\d)?\.(R|py|sas|do|sps)|METHODS\.txt|SHA256SUMS"
+    allowed = data + r"|codebook\.(html|xml)|load(-0\d)?\.(R|sas|do|sps)|METHODS\.txt|SHA256SUMS"
     assert all(re.fullmatch(allowed, path.name) for path in public.iterdir())
     texts = {name: content.decode("utf-8", "replace") for name, content in everything(public).items()}
     for name, text in texts.items():

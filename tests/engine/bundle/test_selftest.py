@@ -9,6 +9,8 @@ import pytest
 from engine.bundle import selftest
 from engine.bundle.replay import Replay
 from engine.cli.main import main
+from engine.mechanisms import names
+from engine.plan import plan_from_toml
 
 
 @pytest.mark.slow
@@ -16,6 +18,11 @@ def test_all_checks_pass_and_are_said(capsys: pytest.CaptureFixture[str]) -> Non
     assert main(["selftest"]) == 0
     said = capsys.readouterr().out
     assert said.count("\nok  ") == len(selftest._CHECKS) and "all passed" in said
+
+
+def test_every_mechanism_is_remade_by_the_self_test() -> None:
+    plans = [plan_from_toml(text) for text in (selftest.EVERY_MECHANISM, selftest.HOUSEHOLDS)]
+    assert {one.name for plan in plans for one in plan.mechanisms} == set(names())
 
 
 @pytest.mark.slow

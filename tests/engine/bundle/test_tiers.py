@@ -38,7 +38,7 @@ def test_each_reader_has_a_folder_with_files_of_its_own(every: Path) -> None:
         "SHA256SUMS",
         "codebook.html",
         "codebook.xml",
-        *(f"load.{end}" for end in ("R", "py", "sas", "do", "sps")),
+        *(f"load.{end}" for end in ("R", "sas", "do", "sps")),
         *(f"release.{end}" for end in ("csv", "parquet", "sav", "dta")),
     }
     assert {"board.json", "memo.docx", "memo.html", "tables.xlsx", "slides.pptx"} <= {*files_below(every / "board")}
@@ -61,7 +61,7 @@ def test_the_release_is_the_same_for_analyst_and_public(every: Path, home: tuple
     for name in ("release.csv", "release.parquet", "release.sav", "release.dta"):
         assert (every / "public" / name).read_bytes() == (every / "analyst" / "release" / name).read_bytes()
     found = replay(every, home[1])
-    assert found.differs == () and len(found.same) == 6
+    assert found.differs == () and len(found.same) == 4
 
 
 def test_ids_are_new_and_tell_nothing_of_any_order(every: Path, home: tuple[Path, RawTable]) -> None:
@@ -94,7 +94,7 @@ def test_pair_map_flags_and_manifest_tell_the_same_story(every: Path) -> None:
 
 def test_the_attack_is_written_down_and_exports_are_logged(every: Path, home: tuple[Path, RawTable]) -> None:
     found = json.loads((every / "analyst" / "internal" / "self-attack.json").read_text())
-    assert found["made"] and found["undoing"]["tried"] > 500 and found["matching"]["records"] == 160
+    assert found["made"] and found["undoing"]["tried"] > 500
     tables = found["published_tables"]
     assert tables["attributes"] == ["town"] and tables["low"] <= tables["inferred"] <= tables["high"]
     assert len(tables["calibration"]) and 0 <= tables["auc"] <= 1 and tables["precision"] is not None
