@@ -6,9 +6,8 @@ only where no sum of products is formed, so the compiled and the plain run give 
 
 ``FRONTIER_NUMBA=0`` in the environment blocks numba (as some sites' policies do).
 
-The generator of compiled kernels: xoshiro256**, with its state in four local variables or in an array.
-
-Local variables stay in the processor's registers, an array is read and written for every number.
+The generator of kernels is xoshiro256**, with its state in four local variables, which stay in the processor's
+registers, or in an array, which is read and written for every number.
 """
 
 from __future__ import annotations
@@ -20,8 +19,6 @@ import pickle
 import shutil
 import sys
 import tempfile
-import threading
-import time
 from collections.abc import Callable
 from contextlib import nullcontext, suppress
 from functools import partial
@@ -32,12 +29,10 @@ from warnings import warn
 
 import numpy as np
 
-from engine.common.os_support import home, others_of, reason_of, user_folder_place
+from engine.common.os_support import home, others_of, reason_of, turn, user_folder_place
 
 _F = TypeVar("_F", bound=Callable[..., Any])
 _SUM = 16  # bytes of a check sum of kept code
-_PATIENCE = 20.0
-"""Seconds to wait for another process that compiles the same kernel."""
 Integer = int | np.integer[Any]
 """Integers of kernels: NumPy's integers where compiled, either kind where not."""
 KERNEL_FILES = (
@@ -127,40 +122,6 @@ def _load_without_blas() -> None:
             linalg.ensure_blas = ensure
 
 
-class _Turn(threading.local):
-    """The turn to compile a kernel: processes that begin at once, as workers on a cluster do, compile each kernel once.
-
-    Whoever finds it taken waits, but not without end: the process that has it may stand still.  Each thread knows of
-    its own turn only, since numba lets the next one in before this one's is given back.
-    """
-
-    def __init__(self, function: Callable[..., Any]) -> None:
-        self._file = f"{function.__module__}.{function.__qualname__}.{sys.implementation.cache_tag}.turn"
-        self._taken: int | None = None
-
-    def take(self) -> None:
-        """Wait for the turn; where files cannot be locked everybody has it."""
-        with suppress(ImportError, OSError):
-            import fcntl
-
-            self._path = Path(os.environ["NUMBA_CACHE_DIR"]) / self._file
-            self._path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-            self._taken = os.open(self._path, os.O_WRONLY | os.O_CREAT, 0o600)
-            end = time.monotonic() + _PATIENCE
-            while time.monotonic() < end:
-                try:
-                    return fcntl.flock(self._taken, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                except BlockingIOError:
-                    time.sleep(0.01)
-
-    def give_back(self) -> None:
-        """Let the next one find what was kept."""
-        if self._taken is not None:
-            self._path.unlink(missing_ok=True)
-            os.close(self._taken)
-            self._taken = None
-
-
 def _tell_where_arrays_are_made(target: Any) -> None:
     """Tell the loader of kept code where the functions are that its arrays are made and freed by.
 
@@ -180,42 +141,36 @@ def _tell_where_arrays_are_made(target: Any) -> None:
 
 
 def _load_kept_code_first(made: Any) -> None:
-    """Let numba look for the kept code of a kernel before it makes ready all that it can compile: that takes a tenth of
-    a second in every process, and only what was never compiled needs it, in turns."""
+    """Let numba look for the kept code of a kernel before it makes ready all that it can compile: that takes a quarter
+    of the time of a small sweep in every process, and only what was never compiled needs it."""
     kept: Any = getattr(made, "_cache", None)
     if not (hasattr(kept, "_load_overload") and find_spec("numba.core.runtime.nrt")):
         return  # another version of numba, which does as it will
     _keep_with_a_sum(getattr(kept, "_cache_file", None))
-    when_ready, compile_now, turn = kept.load_overload, made.compile, _Turn(made.py_func)
-    keep = kept.save_overload
+    when_ready, keep = kept.load_overload, kept.save_overload
 
     def load_overload(signature: Any, target: Any) -> Any:
         _tell_where_arrays_are_made(target)
         found = _unless_damaged(kept, partial(kept._load_overload, signature, target))
         if found is not None:
             return found
-        turn.take()
         _load_without_blas()
-        # another process may have kept it meanwhile
         return _unless_damaged(kept, partial(when_ready, signature, target))
 
     def save_overload(signature: Any, data: Any) -> None:
+        folder = Path(os.environ["NUMBA_CACHE_DIR"])
         try:
-            keep(signature, data)
+            folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+            with turn(folder / "turn"):  # two that add to one index at once could give their code the same file
+                keep(signature, data)
         except OSError as error:
             warn(
-                f"compiled code cannot be kept in {os.environ['NUMBA_CACHE_DIR']} ({reason_of(error)}); until it can, "
+                f"compiled code cannot be kept in {folder} ({reason_of(error)}); until it can, "
                 "every process compiles it anew, which takes up to a minute",
                 stacklevel=2,
             )
 
-    def compile_in_turn(signature: Any) -> Any:
-        try:
-            return compile_now(signature)
-        finally:
-            turn.give_back()
-
-    kept.load_overload, kept.save_overload, made.compile = load_overload, save_overload, compile_in_turn
+    kept.load_overload, kept.save_overload = load_overload, save_overload
     made._compilation_chain_init_hook = lambda: None  # extensions of numba, which compiling loads all the same
 
 

@@ -16,6 +16,21 @@ from tests import needs
 ROOT = Path(__file__).resolve().parents[3]
 
 
+def environment(folder: Path) -> dict[str, str]:
+    """The environment of a process that compiles and keeps code in a folder."""
+    without = ("NUMBA_CACHE_DIR", "FRONTIER_NUMBA")
+    here = {name: value for name, value in os.environ.items() if name not in without}
+    return {**here, "PYTHONPATH": str(ROOT), "FRONTIER_CACHE": str(folder / "cache")}
+
+
+def told_by(folder: Path, program: str, *arguments: str) -> tuple[str, str]:
+    """What a program prints that keeps its code in ``folder``, and what it says beside."""
+    (folder / "program.py").write_text(program, encoding="utf-8")
+    command = [sys.executable, str(folder / "program.py"), *arguments]
+    done = subprocess.run(command, env=environment(folder), capture_output=True, encoding="utf-8", check=True)
+    return done.stdout.strip(), done.stderr
+
+
 def found(tmp_path: Path, **more: str) -> Path:
     """The folder that a process uses whose home is read-only."""
     (tmp_path / "file").touch()
@@ -82,7 +97,27 @@ def test_code_that_calls_another_file_is_compiled_anew_when_that_changes(tmp_pat
 
 
 @pytest.mark.slow
-def test_kernels_are_compiled_once_without_scipy_and_code_that_needs_it_finds_it(tmp_path: Path) -> None:
+def test_kernels_are_compiled_without_scipy_and_code_that_needs_it_finds_it(tmp_path: Path) -> None:
+    pytest.importorskip("numba")
+    program = """
+from engine.common.compiled import kernel
+
+@kernel
+def next_one(number):
+    return number + 1
+
+assert next_one(2) == 3
+print("scipy.linalg" in sys.modules)
+
+from numba.np import arraymath, linalg
+linalg.ensure_blas()  # which compiling a product of matrices calls
+print("scipy.linalg" in sys.modules and arraymath._HAVE_BLAS)
+"""
+    assert told_by(tmp_path, "import sys" + program)[0].split() == ["False", "True"]
+
+
+@pytest.mark.slow
+def test_processes_that_keep_code_of_one_kernel_at_once_keep_both(tmp_path: Path) -> None:
     pytest.importorskip("numba")
     program = """
 import sys, time
@@ -92,39 +127,23 @@ from engine.common.compiled import compiled_here, kernel
 def next_one(number):
     return number + 1
 
-compile_now = next_one._compiler.compile
-next_one._compiler.compile = lambda *of: time.sleep(0.5) or compile_now(*of)
-print(flush=True)
-input()
-assert next_one(2) == 3
-print(compiled_here())
-print("scipy.linalg" in sys.modules)
-
-from numba.np import arraymath, linalg
-linalg.ensure_blas()  # which compiling a product of matrices calls
-print("scipy.linalg" in sys.modules and arraymath._HAVE_BLAS)
+file = next_one._cache._cache_file
+load_index = file._load_index
+file._load_index = lambda: (load_index(), time.sleep(2))[0]  # between reading the index and writing it
+for number in map(eval, sys.argv[1:]):
+    print(next_one(number), compiled_here())
 """
     (tmp_path / "program.py").write_text(program, encoding="utf-8")
-    environment = {**os.environ, "PYTHONPATH": str(ROOT), "FRONTIER_CACHE": str(tmp_path / "cache")}
-    environment = {
-        name: value for name, value in environment.items() if name not in ("NUMBA_CACHE_DIR", "FRONTIER_NUMBA")
-    }
     command = [sys.executable, str(tmp_path / "program.py")]
     at_once = [
-        subprocess.Popen(command, env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE, encoding="utf-8")
-        for _ in range(2)
+        subprocess.Popen([*command, number], env=environment(tmp_path), stdout=subprocess.PIPE, encoding="utf-8")
+        for number in ("2", "2.5")
     ]
-    for process in at_once:
-        assert process.stdout and process.stdout.readline() == "\n"
-    for process in at_once:
-        assert process.stdin
-        process.stdin.write("\n")
-        process.stdin.flush()
-        if os.name == "nt":  # where no files are locked, one after the other
-            process.wait()
-    told = [process.communicate()[0].split() for process in at_once]
-    assert sorted(told) == [["False", "False", "True"], ["True", "False", "True"]]
-    assert not list((tmp_path / "cache").rglob("*.turn"))
+    assert [process.communicate()[0].split() for process in at_once] == [["3", "True"], ["3.5", "True"]]
+    later = subprocess.run(
+        [*command, "2", "2.5"], env=environment(tmp_path), capture_output=True, encoding="utf-8", check=True
+    )
+    assert later.stdout.split() == ["3", "False", "3.5", "False"]
 
 
 @pytest.mark.slow
@@ -155,19 +174,12 @@ print(counted(4).sum(), compiled_here(), *made_ready())
 if sys.argv[1:]:
     print(added(4), compiled_here(), *made_ready())
 """
-    (tmp_path / "program.py").write_text(program, encoding="utf-8")
-    environment = {**os.environ, "PYTHONPATH": str(ROOT), "FRONTIER_CACHE": str(tmp_path / "cache")}
-    environment = {
-        name: value for name, value in environment.items() if name not in ("NUMBA_CACHE_DIR", "FRONTIER_NUMBA")
-    }
     for more, told in (
         ([], ["6 True True True"]),
         (["both"], ["6 False False False", "6 True True True"]),
         (["both"], ["6 False False False", "6 False False False"]),
     ):
-        command = [sys.executable, str(tmp_path / "program.py"), *more]
-        done = subprocess.run(command, env=environment, capture_output=True, encoding="utf-8", check=True)
-        assert done.stdout.splitlines() == told
+        assert told_by(tmp_path, program, *more)[0].splitlines() == told
 
 
 ONE_KERNEL = """
@@ -187,14 +199,7 @@ print(next_one(2), compiled_here())
 
 def of_one_kernel(folder: Path, *arguments: str) -> tuple[str, str]:
     """What a process with one kernel prints, and what it says beside."""
-    (folder / "program.py").write_text(ONE_KERNEL, encoding="utf-8")
-    environment = {**os.environ, "PYTHONPATH": str(ROOT), "FRONTIER_CACHE": str(folder / "cache")}
-    environment = {
-        name: value for name, value in environment.items() if name not in ("NUMBA_CACHE_DIR", "FRONTIER_NUMBA")
-    }
-    command = [sys.executable, str(folder / "program.py"), *arguments]
-    done = subprocess.run(command, env=environment, capture_output=True, encoding="utf-8", check=True)
-    return done.stdout.strip(), done.stderr
+    return told_by(folder, ONE_KERNEL, *arguments)
 
 
 @pytest.mark.slow
