@@ -23,8 +23,8 @@ from engine.bundle.members_attack import attack_members_bundle
 from engine.frontier.chance import FEWEST_RUNS
 from engine.frontier.summary import CONFIDENCE, believed_errors
 from engine.measures.detection_grades import altered_by_level, auc, graded, precision
-from engine.measures.verdict import worst
 from engine.report.facts import Tally
+from engine.report.losses import worst
 from tests.cps_release import (
     ANALYSES,
     REPLICATES,
