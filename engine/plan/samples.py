@@ -21,7 +21,7 @@ from engine.common import os_support as resources
 from engine.common.errors import EngineError, Remedy, UsageError, did_you_mean
 from engine.common.os_support import arrow_file, expanded
 from engine.common.raw_values import texts
-from engine.data.io import adult, writers
+from engine.data.io import writers
 from engine.data.io.folders import read_folder
 from engine.data.io.parts import STREAMED
 from engine.data.io.readers import EXTENSIONS, read_table
@@ -96,12 +96,14 @@ def add(name: str, from_files: str | Path | Sequence[str | Path] | None = None) 
         raise UsageError(f"the sample '{name}' needs no adding; it is there already")
     if isinstance(from_files, str | Path):
         from_files = [from_files]
+    made = runpy.run_path(str(resources.datasets_folder() / "make_cps8d.py"))
     if from_files is None or not list(from_files):
-        rows = adult.read_bytes(adult.download())
+        rows = made["read_bytes"](made["download"]())
     else:
-        rows = adult.read_files([expanded(file) for file in from_files])
+        rows = made["read_files"]([expanded(file) for file in from_files])
     resources.user_folder()
-    return adult.store(rows, _own_file(name))
+    n_records: int = made["store"](rows, _own_file(name))
+    return n_records
 
 
 def write(name: str, to: str | Path) -> tuple[str, ...]:

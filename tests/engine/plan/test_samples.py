@@ -15,9 +15,9 @@ from pathlib import Path
 
 import pytest
 
+from datasets import make_cps8d as adult
 from engine.common import os_support as resources
 from engine.common.errors import EngineError, UsageError
-from engine.data.io import adult
 from engine.data.microdata import Microdata
 from engine.plan import samples
 from engine.plan.coding import code
