@@ -30,10 +30,9 @@ if __name__ == "__main__":
 
 from benchmarks._tables import first_table
 from benchmarks._targets import word
-from engine.data.io import parts
+from engine.data.io import stream as parts
 from engine.data.io.counting import count, default_threads
-from engine.data.io.parts import Unit
-from engine.data.io.stream import BATCH, open_stream
+from engine.data.io.stream import BATCH, Unit, open_stream
 
 HERE = Path(__file__).resolve()
 MOST_MEMORY = 1.5e9

@@ -14,8 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 from engine.common.errors import UsageError
-from engine.data.labels import ColumnLabels
-from engine.data.microdata import RawColumn, RawTable
+from engine.data.microdata import ColumnLabels, RawColumn, RawTable
 
 _SEED = 31_011  # any number; the census is the same on every machine
 

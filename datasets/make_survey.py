@@ -13,8 +13,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from engine.common.errors import UsageError
-from engine.data.labels import ColumnLabels
-from engine.data.microdata import RawColumn, RawTable
+from engine.data.microdata import ColumnLabels, RawColumn, RawTable
 
 N_RECORDS = 12_000
 N_COLUMNS = 300

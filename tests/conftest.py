@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 import pytest
 from hypothesis import settings
 
-from engine.data.io import reader_process
+from engine.data.io import labelled_readers as reader_process
 from engine.study import keys
 from tests import examples, forked_readers, skip_summary
 

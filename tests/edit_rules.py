@@ -6,8 +6,7 @@ from collections.abc import Sequence
 
 from hypothesis import strategies as st
 
-from engine.data.domain import Domain
-from engine.data.edit_rules import EditRule
+from engine.data.domain import Domain, EditRule
 
 Codes = Sequence[int]
 

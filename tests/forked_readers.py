@@ -1,6 +1,6 @@
 """Reading processes that are forked from one that has loaded what they need, so that each starts in a few milliseconds.
 
-A reader of SPSS, Stata and SAS files (:mod:`engine.data.io.reader_process`) is a new process that loads its libraries,
+A reader of SPSS, Stata and SAS files (:mod:`engine.data.io.labelled_readers`) is a new process that loads libraries,
 which takes longer than reading a small file.  Tests that are not about how it starts fork it instead: it is a process
 of its own all the same, with the same pipes and limits.
 """
@@ -19,7 +19,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import IO
 
-from engine.data.io import reader_process
+from engine.data.io import labelled_readers as reader_process
 
 _PID, _PATH = 8, 4096  # bytes of a process's number, and most of the folder that it works in
 

@@ -14,7 +14,8 @@ import pyarrow.compute as pc
 from pyarrow import csv, parquet
 
 from engine.common.errors import EngineError
-from engine.data.io import parts, stream
+from engine.data.io import stream
+from engine.data.io import stream as parts
 
 FORMS = ("csv", "parquet", "csv folder", "parquet folder")
 

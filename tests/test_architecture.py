@@ -7,7 +7,7 @@ from dataclasses import fields
 
 import pytest
 
-from engine.data.edit_rules import EditRule
+from engine.data.domain import EditRule
 from engine.plan import plan_from_toml
 from engine.plan.entries import (
     AboutPlan,

@@ -28,8 +28,8 @@ _TEXTS = re.compile(r"(^|_)(texts?|titles?|meaning|words|sentences?|group|found|
 ALLOWED = {
     "engine/common/untrusted.py": "msgspec says what is wrong in sentences alone",
     "engine/common/untrusted.py:_refusal": "msgspec says what is wrong in sentences alone",
-    "engine/data/io/csv_batches.py:csv_batches": "Arrow tells a record across two blocks from other faults in words",
-    "engine/data/io/csv_batches.py:_batches": "Arrow tells an empty file from other faults in words alone",
+    "engine/data/io/readers.py:csv_batches": "Arrow tells a record across two blocks from other faults in words",
+    "engine/data/io/readers.py:_batches": "Arrow tells an empty file from other faults in words alone",
     "engine/decision/disclosure_text.py": "the analyst's own words are searched for rates",
     "engine/plan/entries.py": "the analyst writes the range that the public is told in words",
     "engine/report/parameters.py:_in_units": "a title that names its unit already is not given it twice",

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pytest
 
 from engine.common.errors import EngineError
-from engine.data.io import reader_process
+from engine.data.io import labelled_readers as reader_process
 from engine.data.io.labelled_writers import write_sav
 from tests.forked_readers import Started
 

@@ -24,9 +24,7 @@ from engine.common.raw_values import is_number, texts
 from engine.common.streams import derive, generator
 from engine.common.wording import columns_named, plural
 from engine.data.io.readers import read_table
-from engine.data.labels import NO_LABELS
-from engine.data.microdata import RawTable
-from engine.data.units import Units
+from engine.data.microdata import NO_LABELS, RawTable, Units
 from engine.plan import Plan, plan_from_toml
 
 if TYPE_CHECKING:

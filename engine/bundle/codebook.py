@@ -16,7 +16,7 @@ import numpy as np
 from engine.bundle.files import Tables
 from engine.common.raw_values import is_number, texts
 from engine.data.io.arrow_columns import one_array, plain_values
-from engine.data.labels import ColumnLabels
+from engine.data.microdata import ColumnLabels
 from engine.report.template import html_of
 
 if TYPE_CHECKING:

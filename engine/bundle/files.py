@@ -26,9 +26,7 @@ from engine.common.untrusted import open_plain, read_text
 from engine.common.wording import listed
 from engine.data.io.labelled_writers import write_dta, write_sav
 from engine.data.io.writers import write_csv, write_parquet
-from engine.data.labels import NO_LABELS, ColumnLabels
-from engine.data.microdata import Microdata
-from engine.data.units import Units
+from engine.data.microdata import NO_LABELS, ColumnLabels, Microdata, Units
 from engine.models.record_release import missing_values
 from engine.plan.types import Plan
 from engine.release.reader_view import rounded_codes, same_rows

@@ -27,8 +27,7 @@ from engine.bundle.streamed_release import write_streamed
 from engine.common.errors import Remedy, UsageError
 from engine.common.untrusted import is_plain
 from engine.data.io.stream import RecordStream
-from engine.data.labels import ColumnLabels
-from engine.data.microdata import Microdata, RawTable
+from engine.data.microdata import ColumnLabels, Microdata, RawTable
 from engine.measures import call
 from engine.plan import Plan, plan_from_toml
 from engine.plan.coding import check_assignment, code, tabulate

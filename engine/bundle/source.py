@@ -15,8 +15,7 @@ from engine.bundle.manifest import read_intact
 from engine.bundle.readers import Refused
 from engine.common.errors import EngineError, Remedy, UsageError
 from engine.common.streams import fingerprint
-from engine.data.labels import ColumnLabels
-from engine.data.microdata import Microdata, RawColumn, RawTable
+from engine.data.microdata import ColumnLabels, Microdata, RawColumn, RawTable
 from engine.decision.meant_run import meant_run
 from engine.decision.states import decision_status
 from engine.frontier.risk_utility_map import check_realisation, refuse_void

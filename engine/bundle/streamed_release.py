@@ -25,11 +25,11 @@ from engine.common.os_support import arrow_file
 from engine.common.output import Message, Report
 from engine.common.raw_values import as_text, smallest
 from engine.common.streams import derive, generator
-from engine.data.cell_lookup import CellLookup
 from engine.data.io.arrow_columns import plain_values
+from engine.data.io.counting import CellLookup
 from engine.data.io.stream import open_stream
 from engine.data.io.writers import ROW_GROUP, csv_file, parquet_file
-from engine.data.labels import NO_LABELS, ColumnLabels
+from engine.data.microdata import NO_LABELS, ColumnLabels
 from engine.data.table import ContingencyTable
 from engine.mechanisms.dealing import deal_rows
 from engine.plan.coding import code, tabulate

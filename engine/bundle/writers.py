@@ -22,7 +22,7 @@ from engine.common.output import Report
 from engine.common.raw_values import as_text
 from engine.common.streams import STREAM_VERSION
 from engine.common.wording import as_cells, printable
-from engine.data.io.scripts import load_scripts
+from engine.data.io.labelled_writers import load_scripts
 from engine.data.io.writers import write_csv, write_parquet
 from engine.data.microdata import RawTable
 from engine.frontier.summary import summarise

@@ -1,4 +1,4 @@
-"""Attributes, their levels and the kinds of those levels.
+"""Attributes, their levels, the kinds of those levels, and edit rules: combinations of levels that must not occur.
 
 An *attribute* is a coded view over one or more raw columns that move together: mechanisms and measures see its level
 codes, an export moves its raw columns as one block.
@@ -15,7 +15,31 @@ import numpy as np
 from engine.common.errors import EngineError, UsageError, did_you_mean
 from engine.common.streams import Written
 from engine.common.wording import first_twice
-from engine.data.edit_rules import EditRule
+
+
+@dataclass(frozen=True)
+class EditRule:
+    """A forbidden combination: a record fails when, for every attribute named in ``forbid``, its level is among those
+    listed; or, of a rule with ``existing`` attributes, when its combination of their levels occurs nowhere in the
+    original.
+
+    Failures are counted in every release.  Of a rule with ``refuse`` no exchange may make any: a pair is refused after
+    which a record would fail the rule that did not fail it before.
+    """
+
+    name: str
+    forbid: tuple[tuple[str, tuple[str, ...]], ...] = ()
+    refuse: bool = False
+    existing: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "existing", tuple(self.existing))  # a plan's file gives a list
+
+    @property
+    def attributes(self) -> tuple[str, ...]:
+        """Names of the attributes that the rule looks at."""
+        return (*(name for name, _ in self.forbid), *self.existing)
+
 
 LevelKind = Literal["value", "skip", "missing"]
 KINDS: tuple[LevelKind, LevelKind, LevelKind] = ("value", "skip", "missing")

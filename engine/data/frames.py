@@ -10,7 +10,7 @@ import numpy as np
 from engine.common.errors import EngineError, UsageError
 from engine.common.raw_values import smallest, texts
 from engine.common.wording import first_twice, is_blank, plural
-from engine.data.io.chunks import names_in_file
+from engine.data.io.checks import names_in_file
 from engine.data.microdata import RawColumn, RawTable
 
 if TYPE_CHECKING:

@@ -1,28 +1,499 @@
-"""A file's records, dictionary-coded column by column, and the coded view that a study sees of them."""
+"""A file's records, dictionary-coded column by column with labels, and the coded view that a study sees of them.
+
+The columns of a very wide file are read in groups on demand, so that memory follows the few in use.  Of records that
+are read by streaming the distinct rows on some columns stay in memory, with counts.
+"""
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Mapping
+import pickle
+import zlib
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from functools import cached_property, partial
+from math import isfinite
+from threading import RLock
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 
-from engine.common.errors import EngineError
-from engine.common.raw_values import Notation, as_text
+from engine.common.errors import EngineError, NoRecords, UsageError
+from engine.common.raw_values import (
+    Notation,
+    as_text,
+    nan_mask,
+    notation_of,
+    text_mask,
+    without_blanks,
+    written_unclearly,
+)
 from engine.common.streams import fingerprint
+from engine.common.wording import first_twice, listed, number_text, plural
 from engine.data.domain import Domain
-from engine.data.grouped_columns import GroupedColumns
-from engine.data.labels import NO_LABELS, ColumnLabels
-from engine.data.streamed import AbsentRecords, Streamed, StreamedCells, StreamedColumns
 from engine.data.table import ContingencyTable, occupied
-from engine.data.units import Units
-from engine.data.weights import WeightCheck
 
 if TYPE_CHECKING:
     import pyarrow as pa
+
+    from engine.data.io.stream import RecordStream
+
+
+MEASURES = ("", "nominal", "ordinal", "scale")
+"""Levels of measurement that a file may declare; empty where it says none."""
+
+
+@dataclass(frozen=True)
+class ColumnLabels:
+    """The labels of one column.
+
+    ``label`` is the variable label.  ``values`` pairs raw values, as the text that
+    :func:`engine.common.raw_values.texts` reads, with their labels, in the file's order; a value without a label is not
+    in it.  ``missing`` are raw values that the file's owner declared missing, ``missing_ranges`` numeric ranges of such
+    values, both ends included.  ``format`` is the file's own display format (``F8.2``, ``%tdD_m_Y``, ``DATE9``), kept
+    for writing the same format back, and ``measure`` one of :data:`MEASURES`.  ``notation`` is how its texts write
+    numbers, None where the texts say so themselves.
+    """
+
+    label: str = ""
+    values: tuple[tuple[str, str], ...] = ()
+    missing: tuple[str, ...] = ()
+    missing_ranges: tuple[tuple[float, float], ...] = ()
+    format: str = ""
+    measure: str = ""
+    notation: Notation | None = None
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "values", tuple((str(raw), str(label)) for raw, label in self.values))
+        for name in ("missing", "missing_ranges"):
+            object.__setattr__(self, name, tuple(getattr(self, name)))
+        coded = [raw for raw, _ in self.values]
+        repeated = first_twice(coded)
+        if repeated is not None:
+            raise EngineError(f"the value '{repeated}' has two labels; give each value one")
+        for low, high in self.missing_ranges:
+            if not low <= high:
+                ends = f"from {number_text(low)} to {number_text(high)}"
+                raise EngineError(f"a range of missing values goes {ends}; give the lower end first")
+        if self.measure not in MEASURES:
+            raise EngineError(f"measure is {self.measure!r}, must be one of {', '.join(MEASURES[1:])} or empty")
+
+    @property
+    def written_ranges(self) -> list[str]:
+        """The ranges of missing values in words, such as ``-99 to -90``."""
+        return [f"{number_text(low)} to {number_text(high)}" for low, high in self.missing_ranges]
+
+    @cached_property
+    def label_of(self) -> dict[str, str]:
+        """Labels by raw value."""
+        return dict(self.values)
+
+    def label_or_value(self, raw: str) -> str:
+        """The label of a raw value, or the value itself where it has none."""
+        return self.label_of.get(raw) or raw
+
+    def notation_of(self, values: pa.Array) -> Notation:
+        """The notation in which distinct ``values`` are numbers."""
+        return self.notation or notation_of(values)
+
+    def missing_among(self, raw: Iterable[str]) -> tuple[str, ...]:
+        """Those of the raw values that are declared missing, in their order, by name or by range."""
+        return tuple(value for value in raw if value in self.missing or self._in_range(value))
+
+    def missing_mask(self, values: pa.Array) -> np.ndarray:
+        """Mask of values that are declared missing, by name or by range; shape ``(len(values),)``."""
+        mask = text_mask(values, self.missing)
+        if self.missing_ranges:
+            figures = self.notation_of(values).numbers(values)
+            for low, high in self.missing_ranges:
+                mask |= (low <= figures) & (figures <= high)
+        return mask
+
+    def absent_mask(self, values: pa.Array, codes: Sequence[str]) -> np.ndarray:
+        """Mask of values that say nothing: declared missing, NaN, blank, or one of the plan's ``codes`` between blanks;
+        shape ``(len(values),)``."""
+        mask: np.ndarray = self.missing_mask(values) | nan_mask(values) | text_mask(without_blanks(values), codes)
+        return mask
+
+    def _in_range(self, raw: str) -> bool:
+        if not self.missing_ranges:
+            return False
+        try:
+            number = float(raw)
+        except ValueError:
+            return False
+        return isfinite(number) and any(low <= number <= high for low, high in self.missing_ranges)
+
+
+NO_LABELS = ColumnLabels()
+"""The labels of a column without labels."""
+
+
+_KINDS = ("missing", "not a finite number", "negative")
+
+
+@dataclass
+class WeightCheck:
+    """The faults of the weight ``name`` in the records added so far: of each kind the number of records and the first
+    one's number, from 1.  ``missing`` are raw codes that mean missing."""
+
+    name: str
+    missing: Sequence[str]
+    n_records: int = 0
+    _faults: dict[str, tuple[int, int]] = field(default_factory=dict)
+    _numbers: bool = False
+    _positive: bool = False
+    _sum: float = 0.0
+
+    def add(self, values: pa.Array, codes: np.ndarray, about: ColumnLabels = NO_LABELS) -> None:
+        """Look at further records: distinct ``values`` and the code of each record, -1 for none."""
+        notation = about.notation_of(values)
+        if not notation.clear:
+            raise EngineError(f"weight: {written_unclearly(self.name)}")
+        figures = np.append(notation.numbers(values), np.nan)
+        absent = np.append(about.absent_mask(values, self.missing), True)
+        finite = np.isfinite(figures)
+        odd = ~absent & ~finite
+        negative = ~absent & finite & (figures < 0)
+        counts = np.bincount(codes.astype(np.int64) % len(figures), minlength=len(figures))
+        for kind, mask in zip(_KINDS, (absent, odd, negative), strict=True):
+            if n := int(counts[mask].sum()):
+                before, first = self._faults.get(kind, (0, 0))
+                first = first or self.n_records + int(np.argmax(mask[codes])) + 1
+                self._faults[kind] = (before + n, first)
+        used = counts > 0
+        self._numbers |= bool((used & ~absent & finite).any())
+        self._positive |= bool((used & ~absent & (figures > 0)).any())
+        with np.errstate(over="ignore"):  # that is what is looked for
+            self._sum += float((counts * np.where(used & ~absent & finite, figures, 0) ** 2).sum())
+        self.n_records += len(codes)
+
+    def refuse(self) -> None:
+        """Refuse a weight with a fault (:class:`EngineError`), or that holds no number at all (:class:`UsageError`)."""
+        if not self._numbers:
+            raise UsageError(f"weight names column '{self.name}', which holds no numbers; a weight is a number")
+        found = [
+            f"{kind} in {plural(n, 'record')} (first: record {first:,})" for kind, (n, first) in self._faults.items()
+        ]
+        if found:
+            raise EngineError(
+                f"weight names column '{self.name}', which is {listed(found)} of {self.n_records:,}; every record "
+                "needs a finite weight of 0 or more: correct these, take the records out, or carry the column instead"
+            )
+        if not isfinite(self._sum):
+            raise EngineError(
+                f"weight names column '{self.name}', whose values are so large that their squares have no finite sum; "
+                "divide all of them by one number"
+            )
+        if not self._positive:
+            raise EngineError(
+                f"weight names column '{self.name}', which is 0 in every record; name the column that holds the weights"
+            )
+
+
+@dataclass(frozen=True)
+class Units:
+    """Units numbered from 0 in order of first appearance: ``of_record`` is each record's unit, shape ``(n_records,)``;
+    ``first`` is each unit's first record and ``size`` its number of records, shape ``(n_units,)``."""
+
+    of_record: np.ndarray
+    first: np.ndarray
+    size: np.ndarray
+
+    @staticmethod
+    def from_codes(codes: np.ndarray) -> Units:
+        """Units from any numbers that are equal for records of one unit."""
+        _, first, inverse, size = np.unique(codes, return_index=True, return_inverse=True, return_counts=True)
+        order = np.argsort(first)
+        place = np.empty(len(order), np.int64)
+        place[order] = np.arange(len(order))
+        return Units(place[inverse], first[order], size[order])
+
+    @staticmethod
+    def of_columns(columns: Sequence[np.ndarray]) -> Units:
+        """Units from the codes of one or several columns, which are equal in all of them for records of one unit."""
+        joint = columns[0].astype(np.int64)
+        for codes in columns[1:]:
+            _, joint = np.unique(joint, return_inverse=True)
+            joint = joint * (int(codes.max()) + 2) + codes + 1
+        return Units.from_codes(joint)
+
+    def __len__(self) -> int:
+        return len(self.first)
+
+    @cached_property
+    def records(self) -> np.ndarray:
+        """Records in the order of their units."""
+        return np.argsort(self.of_record, kind="stable")
+
+    def constant(self, codes: np.ndarray) -> np.ndarray:
+        """Return whether all members of each unit have the same code, shape ``(n_units,)``."""
+        differs = codes != codes[self.first][self.of_record]
+        same: np.ndarray = np.bincount(self.of_record[differs], minlength=len(self)) == 0
+        return same
+
+    def any_bits(self, words: np.ndarray) -> np.ndarray:
+        """The bits that some member of each unit has, shape ``(n_units, words)``; ``words`` are those of records."""
+        starts = np.append(0, np.cumsum(self.size)[:-1])
+        bits: np.ndarray = np.bitwise_or.reduceat(words[self.records], starts, axis=0)
+        return bits
+
+    def least(self, numbers: np.ndarray) -> np.ndarray:
+        """The least number among the members of each unit, shape ``(n_units,)``."""
+        starts = np.append(0, np.cumsum(self.size)[:-1])
+        least: np.ndarray = np.minimum.reduceat(numbers[self.records], starts)
+        return least
+
+
+_PARTS = 10  # reads of the file for all columns, at most
+_LEAST = 1024
+MOST_PACKED = 64 << 20
+"""Bytes of groups that are kept compressed, since unpacking takes far less time than reading them again."""
+
+
+class GroupedColumns(Mapping[str, "RawColumn"]):
+    """A read-only mapping from names to columns, in file order, that holds one group of neighbours at a time.
+
+    Going through it in order reads each group once; groups that compress well stay in memory, compressed.
+    :meth:`keep_in_memory` keeps columns that are needed again and again.  ``read`` gives the columns of some names, in
+    their order, and may refuse with an :class:`~engine.common.errors.EngineError`; it travels to other processes with
+    the columns in memory.  ``about`` are labels from a codebook.
+    """
+
+    def __init__(
+        self,
+        names: Sequence[str],
+        read: Callable[[Sequence[str]], list[RawColumn]],
+        about: Mapping[str, ColumnLabels] | None = None,
+    ) -> None:
+        self._names, self._read, self._about = tuple(names), read, dict(about or {})
+        self._index = {name: index for index, name in enumerate(self._names)}
+        self.group_size = max(_LEAST, -(-len(self._names) // _PARTS))
+        self._in_memory: dict[str, RawColumn] = {}
+        self._group: dict[str, RawColumn] = {}
+        self._packed: dict[int, bytes] = {}
+        self._n_values: dict[str, int] = {}
+        self._lock = RLock()
+
+    def __len__(self) -> int:
+        return len(self._names)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._names)
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._index
+
+    def __getitem__(self, name: str) -> RawColumn:
+        index = self._index[name]
+        with self._lock:
+            column = self._in_memory.get(name) or self._group.get(name)
+            if column is None:
+                start = index - index % self.group_size
+                self._group = {}  # before the next one takes memory
+                self._group = self._unpacked(start)
+                column = self._group[name]
+            return column
+
+    def groups(self) -> Iterator[tuple[str, ...]]:
+        """The names of each group, in file order."""
+        for start in range(0, len(self._names), self.group_size):
+            yield self._names[start : start + self.group_size]
+
+    def keep_in_memory(self, names: Iterable[str]) -> None:
+        """Keep these columns from now on; those that are not there yet are read at once."""
+        with self._lock:
+            new = [name for name in dict.fromkeys(names) if name in self._index and name not in self._in_memory]
+            self._in_memory |= {name: self._group[name] for name in new if name in self._group}
+            missing = [name for name in new if name not in self._in_memory]
+            if missing:
+                self._in_memory |= self._columns(sorted(missing, key=self._index.__getitem__))
+
+    def n_values(self, name: str) -> int:
+        """The number of a column's distinct values, kept of every column that was ever read."""
+        if name not in self._n_values:
+            self[name]
+        return self._n_values[name]
+
+    def about(self, name: str) -> ColumnLabels:
+        """A column's labels, which need no reading."""
+        return self._about.get(name, NO_LABELS)
+
+    def labelled(self, about: Mapping[str, ColumnLabels]) -> GroupedColumns:
+        """The same columns with other labels of some."""
+        return GroupedColumns(self._names, self._read, {**self._about, **about})
+
+    def renamed(self, stored: Mapping[str, str]) -> GroupedColumns:
+        """The same columns under other names, each given with the one that it has."""
+        about = {name: self._about[old] for name, old in stored.items() if old in self._about}
+        return GroupedColumns(tuple(stored), partial(_read_renamed, self._read, stored), about)
+
+    def _unpacked(self, start: int) -> dict[str, RawColumn]:
+        packed = self._packed.get(start)
+        if packed is not None:
+            result: dict[str, RawColumn] = pickle.loads(zlib.decompress(packed))
+            return result
+        columns = self._columns(self._names[start : start + self.group_size])
+        packed = zlib.compress(pickle.dumps(columns, protocol=5), 1)
+        if sum(map(len, self._packed.values())) + len(packed) <= MOST_PACKED:
+            self._packed[start] = packed
+        return columns
+
+    def _columns(self, names: Sequence[str]) -> dict[str, RawColumn]:
+        columns = {column.name: column for column in self._read(names)}
+        self._n_values |= {name: len(column.values) for name, column in columns.items()}
+        labelled = {name: self._about[name] for name in columns if name in self._about}
+        return columns | {name: replace(columns[name], about=about) for name, about in labelled.items()}
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "_group": {}, "_packed": {}, "_lock": None}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        self._lock = RLock()
+
+
+def _read_renamed(
+    read: Callable[[Sequence[str]], list[RawColumn]], stored: Mapping[str, str], names: Sequence[str]
+) -> list[RawColumn]:
+    columns = read([stored[name] for name in names])
+    return [replace(column, name=name) for name, column in zip(names, columns, strict=True)]
+
+
+MOST_COUNTED = 1 << 20
+"""Distinct values of a column that no attribute needs, beyond which further ones are counted only if they tell."""
+
+
+@dataclass(frozen=True)
+class CountedValues:
+    """Distinct values of a column over all records, with the number of records of each and its first record."""
+
+    values: pa.Array
+    counts: np.ndarray
+    first: np.ndarray
+
+
+def _count_values(stream: RecordStream, name: str, tells: Callable[[pa.Array], np.ndarray]) -> CountedValues:
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    known, n_records = None, 0
+    for batch in stream.batches([], [name]):
+        coded = batch.plain[name].dictionary_encode()
+        codes = coded.indices.fill_null(len(coded.dictionary)).to_numpy(zero_copy_only=False)
+        first = np.zeros(len(coded.dictionary) + 1, np.int64)
+        first[codes[::-1]] = n_records + np.arange(len(codes))[::-1]  # of repeated places the last one is kept
+        counts = np.bincount(codes, minlength=len(first))
+        new = pa.table({"value": coded.dictionary, "n": counts[:-1], "first": first[:-1]})
+        if known is not None:
+            if len(known) >= MOST_COUNTED:
+                old = pc.is_in(new["value"], known["value"]).to_numpy(zero_copy_only=False)
+                new = new.filter(pa.array(old | tells(coded.dictionary)))
+            grouped = pa.concat_tables([known, new]).group_by("value", use_threads=False)
+            new = grouped.aggregate([("n", "sum"), ("first", "min")]).rename_columns(["value", "n", "first"])
+        known, n_records = new, n_records + batch.n_records
+    if known is None:
+        raise NoRecords(f"'{stream.source}' has columns but no records")
+    return CountedValues(known["value"].combine_chunks(), known["n"].to_numpy(), known["first"].to_numpy())
+
+
+@dataclass(frozen=True)
+class Streamed:
+    """The first pass over a ``stream``: the distinct ``rows`` of the columns that attributes need as a table of raw
+    columns, the number of records of each, and the digest of the records on these columns.  Of the columns in
+    ``representatives`` a row tells no more than the class of its value, by the first value of that class: they hold the
+    code of it for each value."""
+
+    stream: RecordStream
+    rows: RawTable
+    counts: np.ndarray
+    digest: bytes
+    representatives: Mapping[str, np.ndarray] = field(default_factory=dict)
+    _counted: dict[str, CountedValues] = field(default_factory=dict, compare=False)
+
+    def values_of(self, name: str, tells: Callable[[pa.Array], np.ndarray]) -> CountedValues:
+        """The values of a column that was not counted, which reads it once: all of them up to :data:`MOST_COUNTED`, of
+        further ones those of which ``tells`` says so."""
+        if name not in self._counted:
+            self._counted[name] = _count_values(self.stream, name, tells)
+        return self._counted[name]
+
+
+@dataclass(frozen=True)
+class StreamedCells:
+    """The coded ``table`` of streamed records, and the cell of each of their distinct rows, shape ``(n_rows,)``."""
+
+    table: ContingencyTable
+    cell_of_row: np.ndarray
+
+
+class AbsentRecords:
+    """Codes of records that are not in memory: any use of them is an :class:`EngineError` that says so."""
+
+    def __init__(self, source: str) -> None:
+        self._source = source
+
+    def _refuse(self, *_: Any, **__: Any) -> NoReturn:
+        raise EngineError(
+            f"the records of '{self._source}' are read by streaming and are not in memory, and this needs them; "
+            "use measures and mechanisms that need counts alone, or a file that fits into memory"
+        )
+
+    __len__ = __iter__ = __getitem__ = __array__ = _refuse
+    __lt__ = __le__ = __gt__ = __ge__ = __add__ = __sub__ = __mul__ = _refuse
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return self._refuse()
+
+
+class StreamedColumns(Mapping[str, "RawColumn"]):
+    """The columns of streamed records, in file order.  Those that were counted have their values, and codes that are
+    :class:`AbsentRecords`; any other is an :class:`EngineError`.  ``about`` is what a plan says of columns."""
+
+    def __init__(
+        self,
+        names: tuple[str, ...],
+        counted: Mapping[str, RawColumn],
+        source: str,
+        about: Mapping[str, ColumnLabels] | None = None,
+    ) -> None:
+        self._names, self._source, self._about = names, source, dict(about or {})
+        self._counted = {name: replace(column, about=self.about(name)) for name, column in counted.items()}
+
+    def about(self, name: str) -> ColumnLabels:
+        """What a plan says of a column."""
+        return self._about.get(name, NO_LABELS)
+
+    def labelled(self, about: Mapping[str, ColumnLabels]) -> StreamedColumns:
+        """The same columns with other labels of some."""
+        return StreamedColumns(self._names, self._counted, self._source, {**self._about, **about})
+
+    def __len__(self) -> int:
+        return len(self._names)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._names)
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._names
+
+    @property
+    def counted(self) -> tuple[str, ...]:
+        """Names of the columns that were counted, in file order."""
+        return tuple(name for name in self._names if name in self._counted)
+
+    def __getitem__(self, name: str) -> RawColumn:
+        if name not in self._names:
+            raise KeyError(name)
+        if name not in self._counted:
+            raise EngineError(
+                f"column '{name}' of '{self._source}' belongs to no attribute and is not in memory, since its records "
+                "are read by streaming; this needs it, so leave out what does, or use a file that fits into memory"
+            )
+        return self._counted[name]
+
 
 MOST_RECORDS = (1 << 32) - 1
 """Records of a data set: the largest number below which records are drawn without bias."""
@@ -73,7 +544,7 @@ class RawTable:
     """The file: its columns in file order.  ``n_records`` rows; ``source`` is a short label such as a sample's name,
     never a path; ``read_seconds`` is how long reading it took, by the clock, 0 where nobody looked.
 
-    Of a very wide file only some columns are in memory (:class:`~engine.data.grouped_columns.GroupedColumns`): go
+    Of a very wide file only some columns are in memory (:class:`~engine.data.microdata.GroupedColumns`): go
     through them in file order, or :meth:`keep_in_memory` those that are asked for in another one.  Of records that are
     read by streaming only what ``streamed`` holds is in memory.
     """

@@ -11,8 +11,8 @@ from collections.abc import Callable
 import numpy as np
 
 from engine.common.errors import UsageError
+from engine.data.microdata import Units
 from engine.data.table import occupied
-from engine.data.units import Units
 from engine.measures.base import Figure, Measure
 from engine.models.record_release import RecordRelease
 from engine.release.records import ReleasedTable

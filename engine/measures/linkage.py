@@ -21,7 +21,7 @@ from engine.common.os_support import external_file
 from engine.common.raw_values import texts
 from engine.common.streams import derive, generator
 from engine.data.domain import Domain
-from engine.data.io import sniff
+from engine.data.io import checks
 from engine.data.io.readers import read_table
 from engine.data.table import occupied
 from engine.measures.base import Figure, Measure
@@ -393,7 +393,7 @@ def _common(names: tuple[str, ...], source: str, domain: Domain, places: tuple[i
 
 
 def _without_records(file: str, domain: Domain, places: tuple[int, ...]) -> External:
-    names, _ = sniff.header(Path(file))
+    names, _ = checks.header(Path(file))
     common = _common(tuple(names), Path(file).name, domain, places)
     return External(common, np.zeros((0, len(common)), np.int32), np.zeros(0, np.int64))
 

@@ -20,9 +20,8 @@ from typing import NamedTuple
 import numpy as np
 
 from engine.common.errors import UsageError
-from engine.data.microdata import Microdata
+from engine.data.microdata import Microdata, Units
 from engine.data.table import occupied
-from engine.data.units import Units
 from engine.measures.base import Figure, Measure
 from engine.measures.detection_grades import area_under_curve, right_among
 from engine.measures.linkage import decimal_parameter

@@ -7,10 +7,8 @@ from collections.abc import Collection, Sequence
 import numpy as np
 
 from engine.common.errors import UsageError
-from engine.data.domain import Domain
-from engine.data.edit_rules import EditRule
-from engine.data.microdata import Microdata
-from engine.data.units import Units
+from engine.data.domain import Domain, EditRule
+from engine.data.microdata import Microdata, Units
 
 _BITS = 64
 _MOST_BYTES = 1 << 31

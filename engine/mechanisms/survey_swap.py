@@ -32,8 +32,7 @@ from engine.common.errors import EngineError, UsageError
 from engine.common.raw_values import is_number
 from engine.common.wording import all_of, of_them, plural
 from engine.data.domain import KINDS, Attribute
-from engine.data.microdata import Microdata
-from engine.data.units import Units
+from engine.data.microdata import Microdata, Units
 from engine.mechanisms.base import Drawn, Mechanism, table_stream
 from engine.mechanisms.crossing import crossed, rules_met, shared
 from engine.models.record_release import complete_numbers

@@ -28,8 +28,7 @@ import numpy as np
 from engine.common.errors import EngineError, UsageError
 from engine.common.wording import of_them, plural
 from engine.data.domain import KINDS
-from engine.data.microdata import Microdata
-from engine.data.units import Units
+from engine.data.microdata import Microdata, Units
 from engine.mechanisms.base import Drawn, Mechanism, table_stream
 from engine.mechanisms.crossing import crossed, rules_met, shared
 from engine.mechanisms.targeted_remarks import remarks

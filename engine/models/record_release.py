@@ -21,7 +21,7 @@ from engine.release.records import ReleasedTable
 from engine.release.spec import ReleaseSpec
 
 if TYPE_CHECKING:
-    from engine.data.labels import ColumnLabels
+    from engine.data.microdata import ColumnLabels
 
 
 class RecordRelease(Cache):

@@ -27,7 +27,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from engine.data.units import Units
+from engine.data.microdata import Units
 
 _MOST = 30.0  # log likelihood ratio that one cell may add
 _RATES = (1e-6, 0.5)

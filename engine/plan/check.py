@@ -8,8 +8,7 @@ import numpy as np
 
 from engine.common.errors import EngineError
 from engine.common.raw_values import readings, texts
-from engine.data.labels import ColumnLabels
-from engine.data.microdata import RawTable
+from engine.data.microdata import ColumnLabels, RawTable
 from engine.plan.coding import AttributeView, assign_columns, missing_mask, n_records, view_of
 from engine.plan.columns import says_missing
 from engine.plan.doubtful_numbers import doubtful_numbers

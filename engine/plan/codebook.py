@@ -27,8 +27,7 @@ from engine.common.errors import UsageError, did_you_mean
 from engine.common.raw_values import texts
 from engine.common.wording import first_twice
 from engine.data.io.readers import read_table
-from engine.data.labels import MEASURES, ColumnLabels
-from engine.data.microdata import RawColumn, RawTable
+from engine.data.microdata import MEASURES, ColumnLabels, RawColumn, RawTable
 from engine.plan.edit import edit_plan, led_by
 from engine.plan.entries import ColumnPlan, codes_and_ranges, labelled
 from engine.plan.guess import first_plan

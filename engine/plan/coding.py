@@ -12,12 +12,19 @@ import numpy as np
 
 from engine.common.errors import EngineError, Remedy, UsageError, did_you_mean
 from engine.common.raw_values import PLAIN, Notation, is_number, nan_mask, text_mask, texts, written_unclearly
-from engine.data.domain import KINDS, Attribute, Domain, LevelKind
-from engine.data.edit_rules import EditRule
+from engine.data.domain import KINDS, Attribute, Domain, EditRule, LevelKind
 from engine.data.io.counting import count, first_rows
 from engine.data.io.stream import RecordStream
-from engine.data.microdata import Microdata, RawColumn, RawTable, check_number, streamed_table
-from engine.data.streamed import AbsentRecords, Streamed, StreamedCells
+from engine.data.microdata import (
+    AbsentRecords,
+    Microdata,
+    RawColumn,
+    RawTable,
+    Streamed,
+    StreamedCells,
+    check_number,
+    streamed_table,
+)
 from engine.data.table import ContingencyTable, are_new, occupied
 from engine.plan.entries import MISSING_LEVEL, AttributePlan, labelled, labelled_as_far
 from engine.plan.types import DataPlan, Plan, is_pattern

@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from engine.common.raw_values import PLAIN, is_number, smallest, texts
-from engine.data.labels import ColumnLabels
-from engine.data.microdata import RawColumn, RawTable
+from engine.data.microdata import ColumnLabels, RawColumn, RawTable
 from engine.plan.coding import assign_columns, missing_mask, n_missing
 from engine.plan.doubtful_values import codes_beside_numbers, possible_answers
 from engine.plan.missing_codes import MISSING_WORDS, code_like

@@ -13,8 +13,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from engine.data.grouped_columns import GroupedColumns
-from engine.data.microdata import RawTable
+from engine.data.microdata import GroupedColumns, RawTable
 from engine.plan.columns import (
     Facts,
     Partition,

@@ -9,7 +9,7 @@ from dataclasses import dataclass, fields, replace
 from typing import Any
 
 from engine.common.errors import EngineError, UsageError
-from engine.data.edit_rules import EditRule
+from engine.data.domain import EditRule
 from engine.plan.entries import AboutPlan, AnalysisPlan, ColumnPlan, LockPlan, MechanismPlan, PublishPlan, TablePlan
 from engine.plan.toml import plan_from_toml, plan_to_toml
 from engine.plan.types import Plan

@@ -10,8 +10,7 @@ import numpy as np
 
 from engine.common.errors import EngineError
 from engine.common.raw_values import texts
-from engine.data.microdata import RawColumn, RawTable
-from engine.data.units import Units
+from engine.data.microdata import RawColumn, RawTable, Units
 from engine.plan.doubtful_values import records_of
 from engine.plan.entries import labelled
 from engine.plan.households import places_of

@@ -21,10 +21,7 @@ from engine.common.errors import Remedy, UsageError, did_you_mean
 from engine.common.raw_values import Notation, is_number
 from engine.common.untrusted import fits
 from engine.common.wording import first_twice
-from engine.data.grouped_columns import GroupedColumns
-from engine.data.labels import MEASURES, NO_LABELS, ColumnLabels
-from engine.data.microdata import RawTable
-from engine.data.streamed import StreamedColumns
+from engine.data.microdata import MEASURES, NO_LABELS, ColumnLabels, GroupedColumns, RawTable, StreamedColumns
 from engine.release.spec import RANDOM_SWAP
 
 Name = Annotated[str, Meta(min_length=1, description="a text that is not empty")]

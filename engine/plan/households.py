@@ -11,9 +11,7 @@ from math import prod
 import numpy as np
 
 from engine.common.errors import Remedy, UsageError
-from engine.data.grouped_columns import GroupedColumns
-from engine.data.microdata import Microdata, RawColumn, RawTable
-from engine.data.units import Units
+from engine.data.microdata import GroupedColumns, Microdata, RawColumn, RawTable, Units
 from engine.plan.columns import Facts, is_weight, names_units, numbers_units, units_first
 from engine.plan.entries import HOUSEHOLD_SWAP, SIGNS, MechanismPlan, UnitColumns, is_writable, unit_columns
 from engine.plan.types import Plan

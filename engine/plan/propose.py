@@ -11,8 +11,7 @@ import numpy as np
 
 from engine.common.errors import EngineError, UsageError
 from engine.common.wording import columns_named, printable
-from engine.data.microdata import RawTable
-from engine.data.units import Units
+from engine.data.microdata import RawTable, Units
 from engine.plan.coding import assign_columns
 from engine.plan.coding import column_list as listed
 from engine.plan.coding import counted as count

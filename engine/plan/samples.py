@@ -22,10 +22,8 @@ from engine.common.errors import EngineError, Remedy, UsageError, did_you_mean
 from engine.common.os_support import arrow_file, expanded
 from engine.common.raw_values import texts
 from engine.data.io import writers
-from engine.data.io.folders import read_folder
-from engine.data.io.parts import STREAMED
 from engine.data.io.readers import EXTENSIONS, read_table
-from engine.data.io.stream import RecordStream, open_stream
+from engine.data.io.stream import STREAMED, RecordStream, open_stream, read_folder
 from engine.data.microdata import RawColumn, RawTable
 from engine.plan import Plan, read_plan
 from engine.plan.coding import with_seen
@@ -270,7 +268,7 @@ def is_large(path: Path) -> bool:
 def _is_large_parquet(path: Path) -> bool:
     from pyarrow import parquet
 
-    from engine.data.io.readers import parquet_errors
+    from engine.data.io.checks import parquet_errors
 
     with parquet_errors(path), arrow_file(path) as source, parquet.ParquetFile(source) as file:
         n_records, n_columns = file.metadata.num_rows, file.metadata.num_columns

@@ -17,7 +17,7 @@ from typing import Any, Literal, get_origin, get_type_hints
 
 from engine.common.errors import EngineError, Remedy, UsageError, did_you_mean
 from engine.common.untrusted import MOST_BYTES, fits, kind_of, read_plain, shown
-from engine.data.edit_rules import EditRule
+from engine.data.domain import EditRule
 from engine.plan.entries import (
     SINGLE_USES,
     AboutPlan,

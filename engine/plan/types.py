@@ -21,7 +21,7 @@ from msgspec import Meta
 
 from engine.common.errors import Remedy, UsageError, did_you_mean
 from engine.common.wording import listed
-from engine.data.edit_rules import EditRule
+from engine.data.domain import EditRule
 from engine.plan.entries import (
     SINGLE_USES,
     AboutPlan,

@@ -11,9 +11,8 @@ from collections.abc import Collection, Iterable, Sequence
 
 import numpy as np
 
-from engine.data.microdata import Microdata
+from engine.data.microdata import Microdata, Units
 from engine.data.table import occupied
-from engine.data.units import Units
 from engine.release.records import ReleasedTable
 
 _MOST_DECIMALS = 12

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from engine.data.units import Units
+from engine.data.microdata import Units
 
 if TYPE_CHECKING:
     from engine.sweeps.remake import Remade

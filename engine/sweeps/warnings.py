@@ -25,9 +25,8 @@ from engine.common.errors import EngineError
 from engine.common.raw_values import n_written
 from engine.common.wording import all_of, columns_named, listed, plural
 from engine.data.io.stream import first_records
-from engine.data.microdata import Microdata, RawColumn, RawTable
+from engine.data.microdata import Microdata, RawColumn, RawTable, Units
 from engine.data.table import ContingencyTable
-from engine.data.units import Units
 from engine.mechanisms import mechanism
 from engine.plan import Dependencies, Link, Plan, Proposal, accept
 from engine.plan.columns import facts

@@ -21,10 +21,8 @@ from streamlit.delta_generator import DeltaGenerator
 
 from engine.common.errors import EngineError, UsageError, did_you_mean
 from engine.common.wording import listed
-from engine.data.domain import Domain
-from engine.data.edit_rules import EditRule
-from engine.data.microdata import RawTable
-from engine.data.units import Units
+from engine.data.domain import Domain, EditRule
+from engine.data.microdata import RawTable, Units
 from engine.decision.states import DecisionStatus
 from engine.measures import MEASURES, MeasureCall, call
 from engine.measures.distortion import SUMMARIES

@@ -29,8 +29,7 @@ def this_year(folder: Path) -> tuple[Path, Path]:
     import pyarrow as pa
 
     from engine.data.io import labelled_writers
-    from engine.data.labels import ColumnLabels
-    from engine.data.microdata import RawColumn
+    from engine.data.microdata import ColumnLabels, RawColumn
     from engine.plan import plan_to_toml, samples
 
     raw, plan = samples.load("survey")

@@ -17,7 +17,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from engine.common.errors import UsageError
-from engine.data.edit_rules import EditRule
+from engine.data.domain import EditRule
 from engine.measures import MEASURES, call, evaluate, original_batch
 from tests.examples import examples
 from tests.small_tables import Small, release, releases, roles_for, rows, rules, run, smalls

@@ -9,8 +9,7 @@ import pytest
 
 from engine.bundle import attack
 from engine.data.io.readers import read_table
-from engine.data.labels import ColumnLabels
-from engine.data.microdata import RawTable
+from engine.data.microdata import ColumnLabels, RawTable
 from engine.decision.choice import choose, obstacles_now
 from engine.decision.states import decide
 from engine.plan import Plan, plan_from_toml

@@ -8,8 +8,7 @@ from typing import Any
 import pyarrow as pa
 
 from datasets.make_survey import Truth, survey
-from engine.data.labels import ColumnLabels
-from engine.data.microdata import RawColumn, RawTable
+from engine.data.microdata import ColumnLabels, RawColumn, RawTable
 from engine.plan import Dependencies, Plan, Proposal, dependencies, first_plan
 
 

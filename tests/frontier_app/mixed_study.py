@@ -6,7 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from engine.bundle.selftest import EVERY_MECHANISM
-from engine.data.edit_rules import EditRule
+from engine.data.domain import EditRule
 from engine.plan import MechanismPlan, Plan, plan_from_toml
 from engine.plan.samples import open_data
 from frontier_app.session.workspace import Workspace

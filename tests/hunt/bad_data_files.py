@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from engine.data.labels import ColumnLabels
+from engine.data.microdata import ColumnLabels
 
 SAS = Path(__file__).parents[1] / "engine" / "data" / "io" / "sas"
 FORMS = ("csv", "parquet", "sav", "zsav", "por", "dta", "xpt", "sas7bdat")

@@ -14,7 +14,7 @@ from pyarrow import csv, parquet
 
 from engine.bundle import export
 from engine.bundle.apply import apply
-from engine.data.edit_rules import EditRule
+from engine.data.domain import EditRule
 from engine.data.io.readers import read_table
 from engine.data.io.writers import write_csv
 from engine.data.microdata import Microdata, RawColumn, RawTable

@@ -1,11 +1,15 @@
-"""Columns as Arrow arrays: plain values, one array, one length."""
+"""Columns as Arrow arrays: plain values, one array, one length; chunks of a file joined into columns."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from engine.common.errors import EngineError
+from engine.common.raw_values import index_codes, smallest
+from engine.data.microdata import RawColumn
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -99,3 +103,27 @@ def value_notes(
 
 
 _UNITS = {"s": "seconds", "ms": "milliseconds", "us": "microseconds", "ns": "nanoseconds"}
+
+
+def join_chunks(name: str, chunks: list[tuple[pa.Array, np.ndarray]]) -> RawColumn:
+    """One column from its chunks, each with its own dictionary; values end up in order of first appearance."""
+    import pyarrow as pa
+
+    if len(chunks) == 1:  # a reader codes the values of a chunk in this order; Arrow's functions take long to load
+        return RawColumn(name, chunks[0][0], chunks[0][1])
+    dictionaries = [values for values, _ in chunks]
+    if sum(values.nbytes for values in dictionaries) > 2**30:
+        # 32-bit offsets end at 2 GiB of text.
+        dictionaries = [values.cast(pa.large_string()) for values in dictionaries]
+    coded = pa.concat_arrays(dictionaries or [pa.array([], pa.string())]).dictionary_encode()
+    global_codes = smallest(index_codes(coded.indices), len(coded.dictionary))
+    codes = np.empty(sum(len(local) for _, local in chunks), dtype=global_codes.dtype)
+    start = offset = 0
+    for values, local in chunks:
+        target = codes[start : start + len(local)]
+        if len(values):
+            np.take(global_codes[offset : offset + len(values)], local, out=target, mode="clip")
+        target[local < 0] = -1
+        start += len(local)
+        offset += len(values)
+    return RawColumn(name, coded.dictionary, codes)

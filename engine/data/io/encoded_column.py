@@ -1,23 +1,136 @@
-"""A column as an SPSS or a Stata file holds it: numbers or text, labels that fit, a format."""
+"""A column as an SPSS or Stata file holds it: name, numbers or text, labels and missing codes that fit, a format."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import date
 from decimal import Decimal
-from typing import TYPE_CHECKING, Any
+from math import isfinite
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
 from engine.common.errors import EngineError
 from engine.common.raw_values import as_text, is_number, nan_mask, numbers
 from engine.data.io.arrow_columns import clock_times, one_array, plain_values, value_notes
-from engine.data.io.column_names import Form
-from engine.data.labels import ColumnLabels
+from engine.data.microdata import ColumnLabels
 
 if TYPE_CHECKING:
     import pyarrow as pa
+
+
+@dataclass(frozen=True)
+class _Rule:
+    """Bytes of a name, what its signs are, words it must not be, and whether capitals are told apart."""
+
+    most_bytes: int
+    first: str
+    others: str
+    reserved: frozenset[str]
+    cased: bool
+
+
+Form = Literal["sav", "dta"]
+"""Formats of SPSS and Stata files."""
+_STATA_WORDS = (
+    "_all _b byte _coef _cons double float if in int long _n _N _pi _pred _rc _skip strL using with "
+    + " ".join(f"str{i}" for i in range(1, 2046))
+).split()
+_RULES: dict[str, _Rule] = {
+    "sav": _Rule(
+        64,
+        r"[^\W\d_]|@",
+        r"[\w.@#$]",
+        frozenset(("ALL", "AND", "BY", "EQ", "GE", "GT", "LE", "LT", "NE", "NOT", "OR", "TO", "WITH")),
+        cased=False,
+    ),
+    "dta": _Rule(32, r"[A-Za-z_]", r"[A-Za-z0-9_]", frozenset(_STATA_WORDS), cased=True),
+}
+
+
+def short_names(names: Sequence[str], form: Form) -> dict[str, str]:
+    """The name of each column in a file of the form "sav" or "dta": its own where the format takes it.
+
+    A name that is too long, holds other signs or differs from an earlier one only in capitals is made anew: foreign
+    signs become ``_``, and a number at the end keeps it apart.  The same names always give the same answer.
+    """
+    rule = _RULES[form]
+
+    def folded(name: str) -> str:
+        return name if rule.cased else name.upper()
+
+    fits = re.compile(f"(?:{rule.first}){rule.others}*")
+    short: dict[str, str] = {}
+    used: set[str] = set()
+    for name in names:
+        good = fits.fullmatch(name) and not name.endswith(".") and folded(name) not in rule.reserved
+        if good and len(name.encode()) <= rule.most_bytes and folded(name) not in used:
+            short[name] = name
+            used.add(folded(name))
+    for name in names:
+        if name not in short:
+            short[name] = _shortened(name, rule, used, folded(name) in rule.reserved)
+            used.add(folded(short[name]))
+    return {name: short[name] for name in names}
+
+
+def _shortened(name: str, rule: _Rule, used: set[str], reserved: bool) -> str:
+    text = "".join(sign if re.fullmatch(rule.others, sign) else "_" for sign in name).rstrip(".") or "_"
+    if not re.fullmatch(rule.first, text[0]):
+        text = "v" + text
+    number = 2 if reserved else 0
+    while True:
+        end = str(number) if number else ""
+        short = _cut_name(text, rule.most_bytes - len(end)) + end
+        if (short if rule.cased else short.upper()) not in used:
+            return short
+        number = max(2, number + 1)
+
+
+def _cut_name(text: str, limit: int) -> str:
+    return text.encode()[:limit].decode(errors="ignore")
+
+
+_LEAST_LABELLED, _MOST_LABELLED = -2_147_483_647, 2_147_483_620
+
+
+def stata_labels(value: float) -> bool:
+    """Return whether Stata can label a number."""
+    return float(value).is_integer() and _LEAST_LABELLED <= value <= _MOST_LABELLED
+
+
+def spss_missing(about: ColumnLabels, values: np.ndarray, is_text: bool, width: int = 8) -> tuple[list[Any], int]:
+    """Missing codes of a column as SPSS declares them, three codes or one range and one code, and how many codes and
+    ranges are left over.
+
+    Codes that occur in ``values`` come first.  Neighbours become a range where no other value lies between.  A text
+    code has at most 8 bytes, and none is longer than the column (``width`` bytes).
+    """
+    if is_text:
+        present = set(values.tolist())
+        texts = [code for code in about.missing if len(code.encode()) <= min(8, width)]
+        texts.sort(key=lambda code: code not in present)
+        return texts[:3], len(about.missing) - len(texts[:3]) + len(about.missing_ranges)
+    codes = sorted({float(code) for code in about.missing if is_number(code) and isfinite(float(code))})
+    n_others = sum(not (is_number(code) and isfinite(float(code))) for code in about.missing)
+    ranges = [{"lo": low, "hi": high} for low, high in about.missing_ranges]
+    codes = [code for code in codes if not any(r["lo"] <= code <= r["hi"] for r in ranges)]
+    if len(codes) <= (3 if not ranges else 1) and len(ranges) < 2:
+        return [*ranges, *codes], n_others
+    ends = [*codes, *(end for r in ranges for end in (r["lo"], r["hi"]))]
+    low, high = min(ends), max(ends)
+    others = {float(value) for value in values[~np.isnan(values)].tolist()}
+    others |= {float(raw) for raw, _ in about.values if is_number(raw)}
+    if all(
+        value in codes or any(r["lo"] <= value <= r["hi"] for r in ranges) for value in others if low <= value <= high
+    ):
+        return [{"lo": low, "hi": high}], n_others
+    codes.sort(key=lambda code: code not in others)
+    declared = [*ranges[:1], *codes[:1]] if ranges else codes[:3]
+    return declared, len(ranges) + len(codes) - len(declared) + n_others
+
 
 _SPSS_DAYS, _DAYS_1960 = 141_428, 3_653
 TAG = re.compile(r"\.[a-z]")

@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from engine.bundle.codebook import codebook, codebook_html, codebook_xml
-from engine.data.labels import NO_LABELS, ColumnLabels
+from engine.data.microdata import NO_LABELS, ColumnLabels
 
 NS = "{ddi:codebook:2_5}"
 

@@ -118,7 +118,7 @@ def test_values_names_and_labels_of_data_files_are_read(tmp_path: Path) -> None:
     from pyarrow import parquet
 
     from engine.data.io.labelled_writers import write_dta, write_sav
-    from engine.data.labels import ColumnLabels
+    from engine.data.microdata import ColumnLabels
     from tests.engine.data.io.labelled import write_xpt
 
     name = "quarterly_staff_file"

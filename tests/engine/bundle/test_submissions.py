@@ -10,7 +10,7 @@ import pytest
 from engine.bundle.submissions import Submission, _mechanism_text, differences, read_submission
 from engine.cli.main import main
 from engine.common.errors import EngineError, UsageError
-from engine.data.edit_rules import EditRule
+from engine.data.domain import EditRule
 from engine.decision.choice import choose
 from engine.plan import AboutPlan, plan_to_toml
 from engine.plan.differences import lock

@@ -11,9 +11,8 @@ import pytest
 
 from engine.common.errors import EngineError, UsageError, did_you_mean
 from engine.data.domain import Attribute, Domain
-from engine.data.io.chunks import check_names
-from engine.data.labels import ColumnLabels
-from engine.data.microdata import RawColumn, RawTable
+from engine.data.io.checks import check_names
+from engine.data.microdata import ColumnLabels, RawColumn, RawTable
 from engine.plan import DataPlan, Plan, dependencies, edit_plan, propose
 from engine.plan.codebook import Codebook, CodebookRow
 from engine.plan.coding import assign_columns

@@ -22,7 +22,7 @@ ELSEWHERE = {
     ("engine/common/os_support.py", "write_private"): "within aside",
     ("engine/common/compiled.py", "take"): "without it, everybody has the turn",
     ("engine/common/output.py", "open_closed_streams"): "the null device",
-    ("engine/data/io/reader_process.py", "main"): "a pipe and the null device",
+    ("engine/data/io/labelled_readers.py", "main"): "a pipe and the null device",
     ("engine/data/io/writers.py", "write"): "within aside",
     ("engine/data/io/writers.py", "write_bytes"): "within aside",
     ("frontier_app/session/jobs.py", "launch"): "the log of a process, opened under a guard",

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from engine.data import distinct_rows
-from engine.data.distinct_rows import DistinctRows
+from engine.data.io import counting as distinct_rows
+from engine.data.io.counting import DistinctRows
 from tests.plain_python import plain
 
 

@@ -16,10 +16,8 @@ import pytest
 from pyarrow import parquet
 
 from engine.common.errors import EngineError
-from engine.data.grouped_columns import GroupedColumns
 from engine.data.io import readers
-from engine.data.labels import ColumnLabels
-from engine.data.microdata import RawColumn, RawTable
+from engine.data.microdata import ColumnLabels, GroupedColumns, RawColumn, RawTable
 from engine.plan.codebook import Codebook, CodebookRow, with_labels
 from engine.plan.coding import code
 from engine.plan.guess import guess_plan
@@ -143,7 +141,7 @@ def test_groups_are_kept_compressed_within_a_bound(monkeypatch: pytest.MonkeyPat
         return [RawColumn(name, pa.array(["x"]), np.zeros(2, np.int8)) for name in names]
 
     for most, reads in ((0, 6), (1 << 26, 3)):
-        monkeypatch.setattr("engine.data.grouped_columns.MOST_PACKED", most)
+        monkeypatch.setattr("engine.data.microdata.MOST_PACKED", most)
         columns = GroupedColumns([str(i) for i in range(2500)], read)
         asked.clear()
         assert [c.name for c in columns.values()] == [c.name for c in columns.values()] == list(columns)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from engine.common.errors import EngineError
-from engine.data.labels import ColumnLabels
+from engine.data.microdata import ColumnLabels
 from engine.plan.entries import with_missing
 
 

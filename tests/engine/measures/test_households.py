@@ -13,8 +13,7 @@ from hypothesis import strategies as st
 
 from engine.common.errors import UsageError
 from engine.common.streams import derive
-from engine.data.microdata import Microdata
-from engine.data.units import Units
+from engine.data.microdata import Microdata, Units
 from engine.measures import call, evaluate_records, households
 from engine.mechanisms.targeted import TRS
 from engine.models.record_release import RecordRelease

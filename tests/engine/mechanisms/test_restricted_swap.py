@@ -13,8 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.data.domain import Domain
-from engine.data.edit_rules import EditRule
+from engine.data.domain import Domain, EditRule
 from engine.data.table import ContingencyTable
 from engine.mechanisms import random_swap
 from engine.mechanisms.random_swap import Prepared, Restricted, prepare_restricted, weights_of

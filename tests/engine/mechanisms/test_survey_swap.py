@@ -13,8 +13,7 @@ from hypothesis import strategies as st
 
 from engine.common.errors import EngineError, UsageError
 from engine.common.streams import derive
-from engine.data.domain import KINDS, Attribute
-from engine.data.edit_rules import EditRule
+from engine.data.domain import KINDS, Attribute, EditRule
 from engine.data.microdata import Microdata
 from engine.mechanisms.base import Drawn
 from engine.mechanisms.survey_swap import SURVEY_SWAP, Prepared, chances, figures, select, targets

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.data.edit_rules import EditRule
+from engine.data.domain import EditRule
 from engine.data.microdata import Microdata
 from engine.mechanisms.targeted import TRS, chances
 from engine.plan.coding import edit_failures

@@ -13,8 +13,7 @@ import pytest
 from engine.bundle.codebook import codebook
 from engine.common.errors import EngineError
 from engine.data.io.readers import read_table
-from engine.data.labels import ColumnLabels
-from engine.data.microdata import Microdata, RawTable
+from engine.data.microdata import ColumnLabels, Microdata, RawTable
 from engine.measures.linkage import link_rows
 from engine.models.record_release import RecordRelease, complete_numbers, missing_values, numbers_of
 from engine.plan import Plan, plan_from_toml

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from engine.common.errors import UsageError
-from engine.data.edit_rules import EditRule
+from engine.data.domain import EditRule
 from engine.mechanisms import mechanism
 from engine.mechanisms import names as mechanism_names
 from engine.mechanisms.targeted import Profiles

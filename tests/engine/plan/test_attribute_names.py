@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from engine.common.errors import UsageError
-from engine.data.edit_rules import EditRule
+from engine.data.domain import EditRule
 from engine.mechanisms import MECHANISMS
 from engine.plan import (
     AnalysisPlan,

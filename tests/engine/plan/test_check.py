@@ -8,9 +8,8 @@ from typing import Any, ClassVar
 import pytest
 
 from engine.common.errors import UsageError
-from engine.data.edit_rules import EditRule
-from engine.data.labels import ColumnLabels
-from engine.data.microdata import RawTable
+from engine.data.domain import EditRule
+from engine.data.microdata import ColumnLabels, RawTable
 from engine.plan import AttributePlan, DataPlan, Plan, check_plan, plan_from_toml, plan_to_toml, samples
 from engine.plan.check import mismatches
 from engine.plan.coding import check_seen, code, with_seen

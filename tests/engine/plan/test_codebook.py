@@ -13,8 +13,7 @@ import pytest
 from engine.common.errors import UsageError
 from engine.data.io.readers import read_table
 from engine.data.io.writers import write_parquet
-from engine.data.labels import ColumnLabels
-from engine.data.microdata import RawTable
+from engine.data.microdata import ColumnLabels, RawTable
 from engine.plan import AttributePlan, Plan, check_plan, first_plan, plan_from_toml, plan_to_toml
 from engine.plan.codebook import Codebook, CodebookRow, apply_codebook, read_codebook, with_labels
 from engine.plan.coding import code

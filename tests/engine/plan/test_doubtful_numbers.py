@@ -10,11 +10,10 @@ import pandas as pd
 import pytest
 
 from engine.common.errors import EngineError
-from engine.data import streamed
+from engine.data import microdata as streamed
 from engine.data.io.readers import read_table
 from engine.data.io.stream import open_stream
-from engine.data.labels import ColumnLabels
-from engine.data.microdata import RawTable
+from engine.data.microdata import ColumnLabels, RawTable
 from engine.plan import Plan, check_plan, plan_from_toml, plan_to_toml, propose
 from engine.plan.check import mismatches
 from engine.plan.coding import tabulate

@@ -10,8 +10,7 @@ import pytest
 import engine as sf
 from engine.common.errors import EngineError
 from engine.data.io.stream import open_stream
-from engine.data.labels import ColumnLabels
-from engine.data.microdata import RawTable
+from engine.data.microdata import ColumnLabels, RawTable
 from engine.models.record_release import missing_values
 from engine.plan import AttributePlan, DataPlan, Plan, accept, first_plan, guess_plan, propose
 from engine.plan.check import mismatches

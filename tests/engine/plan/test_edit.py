@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from engine.common.errors import UsageError
-from engine.data.edit_rules import EditRule
+from engine.data.domain import EditRule
 from engine.plan import AttributePlan, DataPlan, DecisionPlan, MechanismPlan, Plan, SpacePlan, edit_plan, plan_from_toml
 from tests.engine.plans import ABC, FULL, plan_of
 

@@ -7,9 +7,8 @@ from dataclasses import replace
 import pytest
 
 from engine.common.errors import UsageError
-from engine.data.edit_rules import EditRule
-from engine.data.labels import ColumnLabels
-from engine.data.microdata import RawTable
+from engine.data.domain import EditRule
+from engine.data.microdata import ColumnLabels, RawTable
 from engine.plan import AttributePlan, DataPlan, Plan, PublishPlan, SpacePlan, TablePlan
 from engine.plan.check import mismatches
 from engine.plan.coding import code

@@ -10,8 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from engine.common.errors import EngineError
-from engine.data.labels import ColumnLabels
-from engine.data.microdata import RawColumn, RawTable
+from engine.data.microdata import ColumnLabels, RawColumn, RawTable
 from engine.plan import (
     AttributePlan,
     Plan,

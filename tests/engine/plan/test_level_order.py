@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 import engine as sf
-from engine.data.labels import ColumnLabels
+from engine.data.microdata import ColumnLabels
 from engine.plan import AttributePlan, DataPlan, Plan, first_plan, guess_plan, plan_from_toml
 from engine.plan.adapt import with_level
 from engine.plan.coding import code

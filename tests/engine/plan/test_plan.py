@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from engine.common.errors import UsageError
-from engine.data.edit_rules import EditRule
+from engine.data.domain import EditRule
 from engine.plan import AttributePlan, DataPlan, DecisionPlan, SpacePlan, plan_from_toml
 from tests.engine.plans import plan_of
 

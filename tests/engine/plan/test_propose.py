@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from engine.common.errors import EngineError
-from engine.data.labels import ColumnLabels
+from engine.data.microdata import ColumnLabels
 from engine.plan import AttributePlan, DataPlan, Link, Plan, Proposal, accept, dependencies, first_plan, propose
 from engine.plan.coding import code
 from tests.engine.proposals import blocks, table_of

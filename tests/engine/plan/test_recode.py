@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from engine.common.errors import EngineError, UsageError
-from engine.data.edit_rules import EditRule
+from engine.data.domain import EditRule
 from engine.data.microdata import Microdata, RawColumn, RawTable
 from engine.plan import AttributePlan, DataPlan, Plan
 from engine.plan.coding import code, edit_failures

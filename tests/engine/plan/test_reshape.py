@@ -10,9 +10,8 @@ import pytest
 
 from datasets.make_survey import survey
 from engine.common.errors import UsageError
-from engine.data.edit_rules import EditRule
-from engine.data.labels import ColumnLabels
-from engine.data.microdata import RawColumn, RawTable
+from engine.data.domain import EditRule
+from engine.data.microdata import ColumnLabels, RawColumn, RawTable
 from engine.plan import AttributePlan, DataPlan, DecisionPlan, Plan, TablePlan, dependencies, first_plan
 from engine.plan.coding import code, key_table
 from engine.plan.edit import (

@@ -15,8 +15,8 @@ from pyarrow import parquet
 
 from engine.common.errors import EngineError
 from engine.data import microdata
-from engine.data.cell_lookup import CellLookup
-from engine.data.io import parts
+from engine.data.io import stream as parts
+from engine.data.io.counting import CellLookup
 from engine.data.io.readers import read_table
 from engine.data.io.stream import open_stream
 from engine.data.microdata import Microdata

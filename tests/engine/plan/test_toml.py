@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from engine.common.errors import UsageError
-from engine.data.edit_rules import EditRule
+from engine.data.domain import EditRule
 from engine.plan import AttributePlan, DataPlan, DecisionPlan, Plan, SpacePlan, plan_from_toml, plan_to_toml, read_plan
 from tests.engine.plans import FULL
 

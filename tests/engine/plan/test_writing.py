@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from datasets.make_survey import survey
-from engine.data.edit_rules import EditRule
+from engine.data.domain import EditRule
 from engine.plan import AttributePlan, DataPlan, MechanismPlan, Plan, SpacePlan, plan_from_toml, plan_to_toml
 from engine.plan.differences import lock
 from engine.plan.samples import load

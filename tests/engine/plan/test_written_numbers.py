@@ -13,11 +13,10 @@ import pytest
 from engine.bundle.codebook import codebook
 from engine.common.errors import EngineError, UsageError
 from engine.common.raw_values import Notation
-from engine.data.io.labelled_writers import write_dta, write_sav
+from engine.data.io.labelled_writers import load_scripts, write_dta, write_sav
 from engine.data.io.readers import read_table
-from engine.data.io.scripts import load_scripts
 from engine.data.io.stream import open_stream
-from engine.data.labels import NO_LABELS, ColumnLabels
+from engine.data.microdata import NO_LABELS, ColumnLabels
 from engine.models.record_release import numbers_of
 from engine.plan import (
     AttributePlan,

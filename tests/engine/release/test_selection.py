@@ -5,8 +5,7 @@ from __future__ import annotations
 import pytest
 
 from engine.common.errors import UsageError
-from engine.data.domain import Attribute, Domain
-from engine.data.edit_rules import EditRule
+from engine.data.domain import Attribute, Domain, EditRule
 from engine.release.selection import Selection, selection_of
 from engine.release.spec import AttributeSpec, ReleaseSpec, beyond_roles
 from engine.report.candidate_rows import candidate_words

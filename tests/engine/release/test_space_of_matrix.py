@@ -11,8 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.data.domain import Attribute, Domain
-from engine.data.edit_rules import EditRule
+from engine.data.domain import Attribute, Domain, EditRule
 from engine.data.table import ContingencyTable
 from engine.plan import SpacePlan
 from engine.plan.coding import code

@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from engine.data.edit_rules import EditRule
+from engine.data.domain import EditRule
 from engine.data.microdata import RawColumn, RawTable
 from engine.decision.choice import choose
 from engine.plan import AttributePlan, DataPlan, DecisionPlan, Plan, SpacePlan, TablePlan, ThreatPlan

@@ -10,7 +10,7 @@ from math import sqrt
 import numpy as np
 import pytest
 
-from engine.data.edit_rules import EditRule
+from engine.data.domain import EditRule
 from engine.plan.coding import code
 from engine.plan.samples import load
 from engine.release.results import RunStatus

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from engine.common.errors import EngineError
-from engine.data.edit_rules import EditRule
+from engine.data.domain import EditRule
 from engine.study.study import Study
 from engine.sweeps.runner import RunOptions, TimeLeft
 from engine.sweeps.sweep import add_measures, recheck, sweep

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from engine.common.errors import UsageError
-from engine.data.edit_rules import EditRule
+from engine.data.domain import EditRule
 from engine.data.microdata import RawTable
 from engine.plan import AttributePlan, DataPlan, MechanismPlan, Plan, SpacePlan
 from engine.plan.coding import code

@@ -12,8 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.data.domain import Attribute, Domain, LevelKind
-from engine.data.edit_rules import EditRule
+from engine.data.domain import Attribute, Domain, EditRule, LevelKind
 from engine.data.table import ContingencyTable
 from engine.plan.coding import code
 from engine.release.release_specs import ReleaseSpecs

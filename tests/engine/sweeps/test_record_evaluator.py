@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.data.edit_rules import EditRule
+from engine.data.domain import EditRule
 from engine.data.io.readers import read_table
 from engine.data.table import occupied
 from engine.models.record_release import RecordRelease

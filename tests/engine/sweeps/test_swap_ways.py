@@ -10,7 +10,7 @@ import pytest
 
 from engine.cli.main import main
 from engine.common.errors import UsageError
-from engine.data.edit_rules import EditRule
+from engine.data.domain import EditRule
 from engine.plan import MechanismPlan, Plan, SpacePlan, plan_to_toml
 from engine.plan.coding import code
 from engine.plan.edit import edit_plan, extended_plan

@@ -15,7 +15,7 @@ import pytest
 
 import engine.sweeps.sweep as sweep_module
 from engine.common.errors import EngineError, UsageError
-from engine.data.edit_rules import EditRule
+from engine.data.domain import EditRule
 from engine.data.microdata import RawColumn, RawTable
 from engine.mechanisms import MECHANISMS
 from engine.mechanisms.key_swaps import RDS

@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 from engine.common.errors import UsageError
-from engine.data.edit_rules import EditRule
+from engine.data.domain import EditRule
 from engine.mechanisms import mechanism, names
 from engine.plan import MechanismPlan
 from engine.plan.coding import code

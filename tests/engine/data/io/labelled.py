@@ -9,8 +9,7 @@ import pandas as pd
 import pyarrow as pa
 import pyreadstat
 
-from engine.data.labels import ColumnLabels
-from engine.data.microdata import RawTable
+from engine.data.microdata import ColumnLabels, RawTable
 
 COLUMNS: dict[str, pa.Array] = {
     "sex": pa.array([1, 2, 2, None, 1]),

@@ -15,11 +15,10 @@ from pyarrow import parquet
 from engine.common.errors import EngineError, UsageError
 from engine.common.raw_values import texts
 from engine.data.frames import table_of_frame
-from engine.data.grouped_columns import GroupedColumns
 from engine.data.io import readers
 from engine.data.io.readers import read_table
 from engine.data.io.stream import RecordStream, first_records, open_stream
-from engine.data.microdata import RawTable
+from engine.data.microdata import GroupedColumns, RawTable
 from engine.plan.samples import open_source
 
 ESCAPE, TURNED, DELETE, C1, LINE, MARK = "a\x1b[2J", "a\u202eb", "a\x7f", "a\x9bb", "a\u2028b", "\u200ea"

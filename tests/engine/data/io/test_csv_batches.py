@@ -14,10 +14,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.data.io import csv_batches as module
-from engine.data.io import parts, readers
-from engine.data.io.csv_batches import Quotes, csv_batches
-from engine.data.io.readers import read_table
+from engine.data.io import readers
+from engine.data.io import readers as module
+from engine.data.io import stream as parts
+from engine.data.io.readers import Quotes, csv_batches, read_table
 from engine.data.io.stream import open_stream
 
 BLOCK = 64
@@ -149,7 +149,7 @@ def test_a_process_that_ends_soon_after_a_file_is_not_aborted(tmp_path: Path) ->
     code = f"""
 import time
 from pathlib import Path
-from engine.data.io import csv_batches as module
+from engine.data.io import readers as module
 class Slow(module._WholeLineEnds):
     def read(self, size=-1, /):
         block = super().read(size)

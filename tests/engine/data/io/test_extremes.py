@@ -28,7 +28,7 @@ from engine.common.raw_values import as_text, is_number
 from engine.data.io.arrow_columns import plain_values
 from engine.data.io.labelled_writers import write_dta, write_sav
 from engine.data.io.writers import write_csv, write_parquet
-from engine.data.labels import NO_LABELS, ColumnLabels
+from engine.data.microdata import NO_LABELS, ColumnLabels
 from tests.engine.data.io.spss_file import read_spss
 
 WRITERS: dict[str, Callable[..., tuple[str, ...]]] = {

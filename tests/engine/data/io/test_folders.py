@@ -12,9 +12,8 @@ from hypothesis import strategies as st
 from pyarrow import parquet
 
 from engine.common.errors import EngineError
-from engine.data.io.folders import read_folder
 from engine.data.io.readers import read_table
-from engine.data.io.stream import open_stream
+from engine.data.io.stream import open_stream, read_folder
 from engine.data.microdata import RawTable
 from tests.streamed_sources import records, small_pieces, write_source
 

@@ -7,8 +7,8 @@ import pyarrow as pa
 import pytest
 
 from engine.common.errors import EngineError
-from engine.data.io import growing_values
-from engine.data.io.growing_values import GrowingValues, local_codes
+from engine.data.io import stream as growing_values
+from engine.data.io.stream import GrowingValues, local_codes
 
 TYPES = (pa.int8(), pa.uint8(), pa.int16(), pa.uint16(), pa.int32(), pa.uint32(), pa.int64(), pa.uint64(), pa.float64())
 

@@ -14,11 +14,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from engine.common.errors import EngineError
-from engine.data.io.column_names import Form, short_names
+from engine.data.io.encoded_column import Form, short_names
+from engine.data.io.labelled_readers import read_statistical
 from engine.data.io.labelled_writers import write_dta, write_sav
 from engine.data.io.readers import read_table
-from engine.data.io.statistical import read_statistical
-from engine.data.labels import ColumnLabels
+from engine.data.microdata import ColumnLabels
 from tests.engine.data.io import spss_file
 from tests.engine.data.io.labelled import COLUMNS, LABELS, arrays_of, columns_of, labels_of
 from tests.examples import examples

@@ -16,7 +16,8 @@ from pyarrow import parquet
 
 from engine.common.errors import EngineError
 from engine.common.os_support import aside
-from engine.data.io import read_back, writers
+from engine.data.io import writers
+from engine.data.io import writers as read_back
 from engine.data.io.labelled_writers import write_dta, write_sav
 from engine.data.io.readers import read_table
 from engine.data.io.writers import write_csv, write_parquet

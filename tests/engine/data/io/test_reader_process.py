@@ -16,10 +16,10 @@ import pyreadstat
 import pytest
 
 from engine.common.errors import EngineError
-from engine.data.io import reader_process
+from engine.data.io import labelled_readers as reader_process
+from engine.data.io.labelled_readers import read_statistical
 from engine.data.io.labelled_writers import write_dta, write_sav
 from engine.data.io.readers import read_table
-from engine.data.io.statistical import read_statistical
 from tests.engine.data.io.labelled import COLUMNS, LABELS
 
 ROOT = Path(__file__).resolve().parents[4]
@@ -77,7 +77,7 @@ def test_each_end_of_the_process(
     path = tmp_path / "a.sav"
     write_sav(path, COLUMNS)
     code = (
-        "from engine.data.io import reader_process, statistical\n"
+        "from engine.data.io import labelled_readers as reader_process, statistical\n"
         f"def read(path, beat):\n {WAYS[way]}\n"
         "reader_process._STILL = 1.0\nstatistical.read_statistical = read\nreader_process.main()"
     )

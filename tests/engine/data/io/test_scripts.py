@@ -6,8 +6,8 @@ import pyarrow as pa
 import pytest
 
 from engine.common.wording import printable
-from engine.data.io.scripts import load_scripts
-from engine.data.labels import ColumnLabels
+from engine.data.io.labelled_writers import load_scripts
+from engine.data.microdata import ColumnLabels
 from tests.engine.data.io.labelled import COLUMNS, LABELS
 
 TEXTS = load_scripts("release.csv", COLUMNS, LABELS)

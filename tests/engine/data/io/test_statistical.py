@@ -14,9 +14,9 @@ import pyreadstat
 import pytest
 
 from engine.common.errors import EngineError
-from engine.data.io import statistical
+from engine.data.io import labelled_readers as statistical
 from engine.data.io.readers import read_table
-from engine.data.labels import ColumnLabels
+from engine.data.microdata import ColumnLabels
 from tests.engine.data.io.labelled import columns_of
 
 SPSS: Any = pd.DataFrame(

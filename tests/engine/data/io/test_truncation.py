@@ -12,9 +12,9 @@ import pyreadstat
 import pytest
 
 from engine.common.errors import EngineError
+from engine.data.io.labelled_readers import read_statistical
 from engine.data.io.labelled_writers import write_dta, write_sav
 from engine.data.io.readers import read_table
-from engine.data.io.statistical import read_statistical
 from tests.engine.data.io.labelled import COLUMNS, LABELS, write_xpt
 
 MANY = {name: pa.concat_arrays([values] * 40) for name, values in COLUMNS.items()}

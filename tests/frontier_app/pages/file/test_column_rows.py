@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 
 from engine.common.errors import UsageError
-from engine.data.edit_rules import EditRule
+from engine.data.domain import EditRule
 from engine.data.io.readers import read_table
 from engine.data.microdata import RawTable
 from engine.plan import AttributePlan, DataPlan, Plan, edit_plan, first_plan, samples
