@@ -36,7 +36,7 @@ from engine.release.selection import UNIFORM, selection_of, steps_of
 from engine.release.space import Impossibility, ImpossibilityKind, Space, check_listable, outside_roles
 from engine.release.space_size import n_specs
 from engine.release.spec import AttributeSpec, ReleaseSpec, structure_of
-from engine.release.specs import Specs
+from engine.release.specs import F, S, Specs
 from engine.sweeps.groups import fit_key
 
 
@@ -52,7 +52,7 @@ def space_of(plan: Plan, data: Microdata, known: Specs | None = None) -> space.S
         written = [AttributeSpec.parse(text, names) for text in space_plan.specs]
         written = [_with_outside(spec, space_plan.fix, space_plan.change) for spec in written]
         for spec in written:
-            _check_written(spec, data.table, plan)
+            _check_written(spec, data, plan)
         specs = Specs.of(written)
     elif space_plan.all_specs:
         specs = space.complete(names, plan.swap, space_plan.fix, space_plan.change)
@@ -64,6 +64,7 @@ def space_of(plan: Plan, data: Microdata, known: Specs | None = None) -> space.S
         is_known = np.fromiter((text in texts for text in specs.texts()), bool, len(specs))
         specs = specs.take(np.argsort(~is_known, kind="stable"))
     built = space.build(specs, data.table, space_plan.rule, merging_of(plan, data))
+    built = _without_void(built, data, plan)
     built = without_impossible(built, space_plan.rule, swap_ways(plan), data.table)
     if not built.specs:
         if not built.impossible:
@@ -110,8 +111,29 @@ def _with_outside(spec: AttributeSpec, fix: Sequence[str], change: Sequence[str]
     return AttributeSpec(spec.names, "".join(roles[name] for name in spec.names))
 
 
-def _check_written(spec: AttributeSpec, table: ContingencyTable, plan: Plan) -> None:
-    reason = space.impossibility(spec, table, plan.space.rule)
+def _exchanges_equals(specs: Specs, data: Microdata, plan: Plan) -> np.ndarray:
+    """Mask of the specs whose partners are equal in all that is released but what they exchange, so that every release
+    is the original; none under the strict rule, by which they make no pair."""
+    if plan.space.rule == "strict" or columns_beside(data, plan.publish.include):
+        return np.zeros(len(specs), bool)
+    exact = np.array([attribute.exact for attribute in data.domain.attributes])
+    return np.asarray(((specs.roles == S) | ((specs.roles == F) & exact)).all(axis=1))
+
+
+def _without_void(built: Space, data: Microdata, plan: Plan) -> Space:
+    """A space without these specs, which become impossible ones."""
+    void = _exchanges_equals(built.specs, data, plan)
+    if not void.any():
+        return built
+    reason = Impossibility(ImpossibilityKind.ALL_OTHERS_FIXED)
+    refused = [(built.specs[at], reason) for at in np.flatnonzero(void).tolist()]
+    return replace(built, specs=built.specs.take(~void), impossible=built.impossible.with_more(refused))
+
+
+def _check_written(spec: AttributeSpec, data: Microdata, plan: Plan) -> None:
+    reason = space.impossibility(spec, data.table, plan.space.rule)
+    if reason is None and _exchanges_equals(Specs.of([spec]), data, plan)[0]:
+        reason = Impossibility(ImpossibilityKind.ALL_OTHERS_FIXED)
     if reason is not None:
         raise UsageError(f"spec '{spec}': {space.impossibility_text(reason)}")
     for name in spec.names_having("S"):

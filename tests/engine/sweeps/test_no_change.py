@@ -373,6 +373,29 @@ def test_partners_that_are_alike_in_all_else_are_refused_before_a_draw(
         assert "is the original" not in str(plan_problems(plan, raw))
 
 
+@pytest.mark.parametrize("written", [True, False])
+@pytest.mark.parametrize(("fixed", "carried", "void"), [("bc", False, True), ("bc", True, False), ("b", False, False)])
+def test_a_random_swap_between_equal_records_is_refused_under_the_loose_rule_too(
+    written: bool, fixed: str, carried: bool, void: bool
+) -> None:
+    rng = np.random.default_rng(1)
+    columns = {
+        name: RawColumn(name, pa.array([f"{name}{k}" for k in range(3)]), rng.integers(0, 3, 60).astype(np.int32))
+        for name in "abcx"
+    }
+    raw = RawTable(columns, 60, "test")
+    chosen = {"specs": ("a:S " + " ".join(f"{name}:F" for name in fixed),)} if written else {"fix": tuple(fixed)}
+    space = SpacePlan(rates=("0.2",), replicates=2, rule="loose", **chosen)
+    swap = ("a",)
+    data = DataPlan(tuple(map(AttributePlan, "abc")), **{"carry" if carried else "drop": ("x",)})  # type: ignore[arg-type]
+    plan = Plan(data, swap=swap, keys=("a", "b"), measures=("small_cells",), space=space)
+    problems = plan_problems(plan, raw)
+    assert ("no unswapped attribute may differ" in str(problems)) == void
+    if void:
+        with pytest.raises(UsageError, match="no unswapped attribute may differ"):
+            ready(raw, plan)
+
+
 @dataclass
 class Fixed:
     """An executor with one outcome."""
