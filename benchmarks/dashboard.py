@@ -25,10 +25,10 @@ import numpy as np
 
 from benchmarks._targets import word
 from engine.data.io.readers import read_table
-from engine.frontier.chance import FEWEST_RUNS
+from engine.frontier.choosing import FEWEST_RUNS
 from engine.plan import edit_plan, guess_plan, plan_to_toml, samples
-from engine.release.release_specs import ReleaseSpecs
 from engine.release.spec import AttributeSpec
+from engine.release.specs import ReleaseSpecs
 from engine.study.map_reader import risk_utility_map
 from engine.study.study import Study
 from engine.sweeps.sweep import sweep

@@ -20,7 +20,7 @@ if __name__ == "__main__":
 from engine.bundle.members import told_to_members
 from engine.bundle.members_attack import attack_members_bundle
 
-from engine.frontier.chance import FEWEST_RUNS
+from engine.frontier.choosing import FEWEST_RUNS
 from engine.frontier.summary import CONFIDENCE, believed_errors
 from engine.measures.detection_grades import altered_by_level, auc, graded, precision
 from engine.report.facts import Tally

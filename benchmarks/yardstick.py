@@ -31,7 +31,7 @@ from benchmarks._tables import KEY, RATES, asked, seconds, small_swaps, table_of
 from benchmarks._targets import word
 from benchmarks._yardstick import FIGURES, NoCompiler, Space, Yardstick, apart, numbers_of, processor_of_children
 from engine.data.table import ContingencyTable
-from engine.release.results import RunStatus
+from engine.release.scenarios import RunStatus
 from engine.release.spec import pairs_wanted
 from engine.study.study import Study
 from engine.sweeps.evaluator import Evaluator

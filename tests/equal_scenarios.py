@@ -6,7 +6,7 @@ import numpy as np
 
 from engine.frontier.summary import dominance, summarise
 from engine.measures import MEASURES
-from engine.release.results import Results
+from engine.release.scenarios import Results
 
 LOSSES = [MEASURES["small_cells"], MEASURES["hellinger"]]
 

@@ -14,7 +14,7 @@ import numpy as np
 import engine as sf
 from engine.decision.choice import choose, gate_now
 from engine.decision.statements import of_severity
-from engine.frontier.tradeoff import best_under_bound
+from engine.frontier.choosing import best_under_bound
 from engine.frontier.undominated import undominated
 from engine.measures import call
 from engine.plan.coding import code

@@ -17,10 +17,9 @@ from engine.data.table import ContingencyTable, occupied
 from engine.measures import call
 from engine.mechanisms import random_swap
 from engine.plan import AttributePlan, DataPlan, Plan
-from engine.release.batch import CellIndex, ReleaseBatch, TouchedCells, release_batch
+from engine.release.batch import CellIndex, ReleaseBatch, TouchedBuffer, TouchedCells, release_batch, split_masks
 from engine.release.spec import AttributeSpec, ReleaseSpec, Structure, multi_kind, pairs_wanted
 from engine.release.specs import S, Specs
-from engine.release.touched import TouchedBuffer, split_masks
 from engine.sweeps.evaluator import Evaluator, Question
 from engine.sweeps.groups import Groups, group
 

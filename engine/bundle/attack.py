@@ -29,8 +29,7 @@ from engine.measures.several_tables import compared
 from engine.measures.verdict import Verdict, verdict_values, verdict_words
 from engine.mechanisms import mechanism
 from engine.models.record_release import RecordRelease
-from engine.release.order_trace import order_trace
-from engine.release.records import ReleasedTable
+from engine.release.records import ReleasedTable, order_trace
 from engine.release.spec import ReleaseSpec, pairs_wanted, structure_of
 from engine.report.detected import TOP, detected_once, release_verdict, units_found, units_words
 from engine.sweeps.candidates import setting_of

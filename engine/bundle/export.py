@@ -20,7 +20,7 @@ from engine.data.microdata import RawTable
 from engine.decision.states import altered_since, decision_status
 from engine.decision.verdict_log import VERDICT
 from engine.plan.entries import check_include, rate_range
-from engine.release.results import RunStatus
+from engine.release.scenarios import RunStatus
 from engine.report.detected import release_verdict
 from engine.report.documents import why_no_pdf
 from engine.report.write import write_board, write_copy

@@ -31,7 +31,7 @@ from engine.data.microdata import ColumnLabels, Microdata, RawTable
 from engine.measures import call
 from engine.plan import Plan, plan_from_toml
 from engine.plan.coding import check_assignment, code, tabulate
-from engine.release.results import RunStatus
+from engine.release.scenarios import RunStatus
 from engine.release.spec import AttributeSpec, ReleaseSpec
 from engine.study.decision_log import check_commitment, commitment_in
 from engine.study.keys import read_key

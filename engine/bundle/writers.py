@@ -29,7 +29,7 @@ from engine.frontier.summary import summarise
 from engine.mechanisms import amount, mechanism
 from engine.models.record_release import numeric_columns
 from engine.plan import plan_to_toml
-from engine.release.results import NoteKind, RunStatus
+from engine.release.scenarios import NoteKind, RunStatus
 from engine.release.spec import pairs_wanted
 from engine.report.public_wording import methods_paragraph
 from engine.report.unit_counts import unit_columns, units_changed, with_units

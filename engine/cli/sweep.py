@@ -73,7 +73,7 @@ def _add_earlier(sweep: argparse.ArgumentParser) -> None:
 def run_sweep(args: argparse.Namespace) -> None:
     """Run a sweep, or resume it."""
     from engine.plan import extended_plan
-    from engine.release.results import RunStatus
+    from engine.release.scenarios import RunStatus
     from engine.study.ledger import Predecessors
     from engine.study.study import Study
     from engine.sweeps.sweep import open_sweep, table_for

@@ -13,13 +13,12 @@ from engine.common.wording import lower_first
 from engine.decision.bound_words import figure_words
 from engine.decision.gate import ReleasedRun, gate, released_run
 from engine.decision.statements import Statement, of_severity, percent
-from engine.frontier.chance import FEWEST_RUNS
+from engine.frontier.choosing import FEWEST_RUNS
 from engine.frontier.risk_utility_map import RiskUtilityMap, check_realisation, refuse_void
 from engine.frontier.summary import summarise
 from engine.measures import MeasureCall
 from engine.measures.planned import check_bounded
-from engine.release.results import Results
-from engine.release.scenarios import Choice
+from engine.release.scenarios import Choice, Results
 from engine.study.decision_log import append, check_seal
 from engine.study.map_reader import objective_indices, realisation_of, risk_bound, risk_utility_map
 from engine.study.study import Study
@@ -149,7 +148,7 @@ def choose(
     """Record the choice of a scenario by a selection rule.
 
     The realisation follows the plan's rule.  A reason in words is required.  Nothing is recorded on fewer than
-    :data:`~engine.frontier.chance.FEWEST_RUNS` runs: a frontier from few runs is mostly luck.  A reason that tells how
+    :data:`~engine.frontier.choosing.FEWEST_RUNS` runs: a frontier from few runs is mostly luck.  A reason that says how
     many records are changed is refused.  ``by`` names who recommends; ``others`` are alternatives that were considered
     (``candidate``, ``difference`` and ``why`` not).  The choice is logged too.
     """

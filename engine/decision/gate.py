@@ -18,7 +18,7 @@ import numpy as np
 from engine.common.wording import lower_first
 from engine.decision.statements import Statement, statement
 from engine.decision.verdict_log import logged_verdict
-from engine.frontier.chance import (
+from engine.frontier.choosing import (
     ShareWithin,
     fresh_runs_needed,
     is_safer,
@@ -28,7 +28,7 @@ from engine.frontier.chance import (
 )
 from engine.frontier.risk_utility_map import RiskUtilityMap
 from engine.frontier.summary import believed_errors
-from engine.release.results import Results, RunStatus
+from engine.release.scenarios import Results, RunStatus
 from engine.study.ledger import BoundOrigin, bound_origin
 from engine.study.map_reader import risk_bound
 from engine.study.study import Study

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from engine.decision.states import decision_status
-from engine.release.results import Results
+from engine.release.scenarios import Results
 from engine.study.map_reader import planned_risk, realisation_of
 from engine.study.study import Study
 

@@ -1,35 +1,49 @@
-"""The risk–utility map of a study, and the rules that pick from it."""
+"""The risk–utility map of a study, the rules that pick from it, and parts of it.
+
+Scenarios that the noise of their means does not tell apart are one to a rule.  A recommendation stands among its
+neighbours on the frontier, with letters that a board can use.
+"""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
+from string import ascii_uppercase
 from typing import NamedTuple
 
 import numpy as np
 
 from engine.common.errors import Remedy, UsageError
 from engine.common.streams import derive, generator
-from engine.frontier.chance import FEWEST_RUNS, RunQuantiles, run_quantiles, runs_needed
-from engine.frontier.recall import expected_recall
+from engine.frontier.choosing import (
+    FEWEST_RUNS,
+    RunQuantiles,
+    best_under_bound,
+    hull_intervals,
+    knee,
+    run_quantiles,
+    runs_needed,
+    straight_sum,
+    supporting_line,
+)
 from engine.frontier.summary import (
     Dominance,
     Summary,
     believed_errors,
+    expected_recall,
     losses,
+    margins,
     margins_of,
     shared_runs,
     t_thresholds,
 )
-from engine.frontier.tradeoff import best_under_bound, hull_intervals, knee, straight_sum, supporting_line
 from engine.frontier.undominated import dominated_by, undominated
 from engine.measures import MeasureCall
 from engine.plan.types import DEFAULT_PROBABILITY
-from engine.release.results import Results, RunStatus
-from engine.release.scenarios import Scenarios
+from engine.release.scenarios import Results, RunStatus, Scenarios
 
 _ROUNDING = 1e-12  # equal figures that were added up in another order may differ by so much, relatively
 
@@ -131,7 +145,7 @@ class RiskUtilityMap:
     @cached_property
     def recall(self) -> float:
         """The share of the true frontier that means over so few runs are expected to find, rather too high than too low
-        (:func:`engine.frontier.recall.expected_recall`); NaN where nothing is known about noise.
+        (:func:`engine.frontier.summary.expected_recall`); NaN where nothing is known about noise.
 
         The same figures give the same share: it is drawn from a stream of its own.
         """
@@ -324,3 +338,128 @@ def check_realisation(results: Results, index: int, replicate: int, label: str, 
             Remedy.FAILED_RUNS,
         )
     return row
+
+
+@dataclass(frozen=True)
+class IndistinguishableGroup:
+    """Scenarios that cannot be told apart within the noise: the one with this ``index`` stands for the ``others``
+    (indices too, from least to most risk)."""
+
+    index: int
+    others: tuple[int, ...] = ()
+
+
+def indistinguishable_groups(view: RiskUtilityMap, representative: int | None = None) -> list[IndistinguishableGroup]:
+    """Return the frontier as clearly different choices, from least to most risk.
+
+    Two scenarios are indistinguishable when neither their risk nor their loss differs by more than the noise of the
+    difference (Welch's t, at a confidence shared by all pairs of the frontier).  Groups grow outwards from
+    ``representative``, the index of a scenario that always stands for itself (without it from the safest): a scenario
+    joins a group while it is indistinguishable from the one that stands for it, and begins the next one otherwise.
+    Where a scenario has too few runs for a standard error that can be believed, nothing is known about noise, so it is
+    a group of its own.
+    """
+    order = view.frontier().tolist()
+    if representative is not None and representative not in order:
+        order = sorted([*order, representative], key=lambda i: (view.risk_loss[i], view.utility_loss[i]))
+    if not order:
+        return []
+    start = order.index(representative) if representative is not None else 0
+    columns = [view.risk, view.utility]
+    indices = np.array(order)
+    counted = view.summary.counted[indices]
+    loss, se = view.summary.loss[indices][:, columns], view.summary.loss_se[indices][:, columns]
+    se = believed_errors(se, counted)
+    if np.isinf(se).any(axis=1).all():  # nothing is known of any: no need of quantiles, nor of SciPy, slow to load
+        return [IndistinguishableGroup(index) for index in order]
+    quantiles = t_thresholds(len(order) * (len(order) - 1) // 2)
+
+    def within_noise(i: int, j: int) -> bool:
+        if np.isinf(se[[i, j]]).any():
+            return False
+        pair = np.array([i, j])
+        margin = margins(se[pair], counted[pair], 0, quantiles)[1]
+        return bool((np.abs(loss[j] - loss[i]) <= margin).all())
+
+    groups: dict[int, list[int]] = {start: []}
+    for steps in (range(start + 1, len(order)), range(start - 1, -1, -1)):
+        lead = start
+        for i in steps:
+            if within_noise(lead, i):
+                groups[lead].append(i)
+            else:
+                groups[i] = []
+                lead = i
+    return [
+        IndistinguishableGroup(order[lead], tuple(order[i] for i in sorted(groups[lead]))) for lead in sorted(groups)
+    ]
+
+
+EACH_SIDE = 3
+
+
+def lettered(view: RiskUtilityMap, index: int, each_side: int = EACH_SIDE) -> dict[str, int]:
+    """Return the letters of a recommended scenario (its ``index``), which is A, and of its nearest neighbours on the
+    frontier: B and so on from the safest of them to the most useful.  All stand in that order along the frontier, A
+    among them.
+
+    Neighbours are clearly different ones: scenarios that cannot be told apart within the noise are one (see
+    :func:`engine.frontier.risk_utility_map.indistinguishable_groups`).  At most ``each_side`` are safer and as many
+    more useful.  The scenario itself is always among them, also where it is dominated: then neighbours are those of the
+    frontier with less risk, and those with more use.
+    """
+    groups = indistinguishable_groups(view, representative=index)
+    on = np.array([group.index for group in groups if group.index != index], np.int64)
+    risk, loss = view.risk_loss, view.utility_loss
+    safer = on[(risk[on] < risk[index]) | ((risk[on] == risk[index]) & (loss[on] > loss[index]))]
+    safer = safer[np.lexsort((loss[safer], risk[safer]))][-each_side:] if each_side else safer[:0]
+    useful = np.setdiff1d(on[loss[on] < loss[index]], safer)
+    useful = useful[np.lexsort((risk[useful], -loss[useful]))][:each_side]
+    letters = iter(ascii_uppercase[1:])
+    return {"A" if i == index else next(letters): i for i in (*safer.tolist(), index, *useful.tolist())}
+
+
+def inside(view: RiskUtilityMap, risk: tuple[float, float], loss: tuple[float, float]) -> np.ndarray:
+    """Indices of the scenarios within two ranges of losses (ends included, in either order), from least to most
+    risk."""
+    (low_r, high_r), (low_l, high_l) = sorted(risk), sorted(loss)
+    x, y = view.risk_loss, view.utility_loss
+    with np.errstate(invalid="ignore"):
+        indices = np.flatnonzero((x >= low_r) & (x <= high_r) & (y >= low_l) & (y <= high_l))
+    return indices[np.lexsort((y[indices], x[indices]))]
+
+
+def safest(view: RiskUtilityMap, most: int) -> np.ndarray:
+    """Indices of at most so many scenarios with the least risk, from least to most; those without a figure are
+    last."""
+    x, y = view.risk_loss, view.utility_loss
+    indices = np.arange(len(x))
+    if len(x) > most > 0:
+        indices = np.flatnonzero(x <= np.partition(x, most - 1)[most - 1])  # without ties no more than are asked for
+        if len(indices) < most:  # fewer have a figure
+            indices = np.arange(len(x))
+    return indices[np.lexsort((y[indices], x[indices]))][:most]
+
+
+def middle(view: RiskUtilityMap) -> float | None:
+    """The figure that a bound on risk is held against, as a loss, of the candidate in the middle of the frontier, so
+    that it would be within such a bound; its mean risk where it has too few runs for one. None without a frontier."""
+    on = view.frontier()
+    if not len(on):
+        return None
+    index = int(on[len(on) // 2])
+    bounded = float(view.bounded_risk[index])
+    return float(view.risk_loss[index]) if np.isnan(bounded) else bounded
+
+
+def undominated_among(view: RiskUtilityMap, mask: np.ndarray) -> np.ndarray:
+    """Mask of the scenarios that no other one of ``mask`` dominates on the map's risk and utility; shape of the map."""
+    on = np.zeros(len(view.risk_loss), bool)
+    among = np.flatnonzero(mask)
+    on[among] = undominated(np.column_stack([view.offered_risk[among], view.utility_loss[among]]))
+    return on
+
+
+def undominated_together(view: RiskUtilityMap, measures: Sequence[int]) -> np.ndarray:
+    """Mask of the scenarios that no other one dominates on several measures (columns) at once, by their means."""
+    return np.asarray(undominated(view.summary.loss[:, list(measures)]) & ~view.changes_nothing)

@@ -14,8 +14,7 @@ from engine.measures.compiled_sums import LARGEST, DistanceSums, SummedBatch, Su
 from engine.measures.distortion import entropy_change, hellinger, total_variation
 from engine.measures.small_cells import small_cells
 from engine.plan import Plan
-from engine.release.batch import CellIndex
-from engine.release.touched import ExchangedPairs
+from engine.release.batch import CellIndex, ExchangedPairs
 
 _FROM_SUMS = (small_cells, hellinger, total_variation, entropy_change)
 """Functions of measures that also take a :class:`SummedBatch`."""

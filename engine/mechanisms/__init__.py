@@ -10,7 +10,7 @@ from importlib import import_module
 
 from engine.common.registry import Registry
 from engine.mechanisms.base import Drawn, Mechanism, shared_stream, table_stream
-from engine.release.amount import Amount
+from engine.release.parameter import Amount
 from engine.release.spec import ReleaseSpec
 
 _FILES = {

@@ -19,16 +19,15 @@ from engine.common.registry import call_registered, check_fields, described
 from engine.common.streams import derive, generator
 from engine.data.microdata import Microdata
 from engine.data.table import ContingencyTable
-from engine.release.amount import Amount
-from engine.release.parameter import Parameter, Setting
+from engine.release.parameter import Amount, Parameter, Setting
 from engine.release.reader_view import as_seen, is_original
 from engine.release.records import ReleasedTable
-from engine.release.results import RunStatus
+from engine.release.scenarios import RunStatus
 from engine.release.spec import ReleaseSpec, Structure, structure_of
 
 
 class Drawn(NamedTuple):
-    """One replicate: its ``tables`` (one or more), ``status`` (a code of :mod:`engine.release.results`), and
+    """One replicate: its ``tables`` (one or more), ``status`` (a code of :mod:`engine.release.scenarios`), and
     ``diagnostics`` by name.
 
     ``touched[d, i]`` says whether record ``i`` took part in table ``d``, even if its value came back equal.

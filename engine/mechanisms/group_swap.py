@@ -22,10 +22,9 @@ import numpy as np
 from engine.common.errors import EngineError, UsageError, did_you_mean
 from engine.mechanisms import propensity
 from engine.mechanisms.base import Drawn, Mechanism, table_stream
-from engine.release.amount import Counts
-from engine.release.parameter import Parameter, Setting
+from engine.release.parameter import Counts, Parameter, Setting
 from engine.release.records import ReleasedTable
-from engine.release.results import RunStatus
+from engine.release.scenarios import RunStatus
 
 FLOOR = 1e-12
 """The least weight of a record."""

@@ -28,10 +28,9 @@ from engine.common.errors import EngineError, UsageError
 from engine.common.streams import kernel_state
 from engine.mechanisms.base import Drawn, Mechanism, table_stream
 from engine.models import location
-from engine.release.amount import Amount, Counts
-from engine.release.parameter import Parameter, Setting
+from engine.release.parameter import Amount, Counts, Parameter, Setting
 from engine.release.records import ReleasedTable
-from engine.release.results import RunStatus
+from engine.release.scenarios import RunStatus
 
 
 @dataclass(frozen=True)

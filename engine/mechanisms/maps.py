@@ -20,7 +20,7 @@ from engine.mechanisms.base import Drawn, Mechanism, table_stream
 from engine.models import location
 from engine.release.parameter import Parameter, Setting
 from engine.release.records import ReleasedTable
-from engine.release.results import RunStatus
+from engine.release.scenarios import RunStatus
 
 _SEGMENT = 1 << 14  # odds worked out at once (128 kB)
 

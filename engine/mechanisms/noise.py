@@ -35,10 +35,9 @@ from engine.mechanisms.base import Drawn, Mechanism, table_stream
 from engine.mechanisms.group_swap import CGS
 from engine.mechanisms.propensity import strata_places
 from engine.models.record_release import complete_numbers
-from engine.release.amount import Counts
-from engine.release.parameter import Parameter, Setting
+from engine.release.parameter import Counts, Parameter, Setting
 from engine.release.records import ReleasedTable
-from engine.release.results import RunStatus
+from engine.release.scenarios import RunStatus
 
 _NONE = 1e-12  # eigenvalues of a correlation matrix below this many are rounding
 

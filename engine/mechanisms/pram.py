@@ -44,10 +44,9 @@ import numpy as np
 from engine.common.errors import EngineError, UsageError, did_you_mean
 from engine.data.table import occupied
 from engine.mechanisms.base import Drawn, Mechanism, table_stream
-from engine.release.amount import Counts
-from engine.release.parameter import Parameter, Setting
+from engine.release.parameter import Counts, Parameter, Setting
 from engine.release.records import ReleasedTable
-from engine.release.results import RunStatus
+from engine.release.scenarios import RunStatus
 
 _SUM, _NEGATIVE = 1e-9, -1e-12
 _NUMBER = Parameter("an entry of the matrix", "decimal", None, "")

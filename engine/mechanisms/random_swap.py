@@ -2,7 +2,7 @@
 
 :func:`prepare` does once what all replicates, rates and splits of a structure share; what it makes draws pairs of
 cells from a replicate's stream (a lower rate is the beginning of a higher one); :func:`records_of_pairs` chooses the
-records, when somebody wants them.  :mod:`engine.release.touched` turns pairs into post-swap tables.
+records, when somebody wants them.  :mod:`engine.release.batch` turns pairs into post-swap tables.
 
 The random swap as published (Gomatam, Karr and Sanil 2005, Appendix A), over the cells of a table.
 
@@ -35,9 +35,8 @@ from engine.mechanisms.base import BatchedDraw, Drawn, Mechanism
 from engine.mechanisms.crossing import parts_met
 from engine.release.parameter import Parameter, Setting
 from engine.release.records import ReleasedTable
-from engine.release.results import RunStatus
-from engine.release.selection import UNIFORM, Selection
-from engine.release.spec import AttributeSpec, ReleaseSpec, Structure, pairs_wanted, structure_of
+from engine.release.scenarios import RunStatus
+from engine.release.spec import UNIFORM, AttributeSpec, ReleaseSpec, Selection, Structure, pairs_wanted, structure_of
 from engine.release.specs import C, F, S, U
 
 RUNS_KEPT = 1 << 20

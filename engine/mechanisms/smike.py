@@ -29,10 +29,9 @@ from engine.data.table import occupied
 from engine.mechanisms.base import Drawn, Mechanism, shared_stream, table_stream
 from engine.models import location
 from engine.models.location import KeyCells
-from engine.release.amount import Counts
-from engine.release.parameter import Parameter, Setting
+from engine.release.parameter import Counts, Parameter, Setting
 from engine.release.records import ReleasedTable
-from engine.release.results import RunStatus
+from engine.release.scenarios import RunStatus
 
 _DISTANCES = 1 << 20  # distances held at once (8 MB)
 

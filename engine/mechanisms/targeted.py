@@ -32,10 +32,9 @@ from engine.data.microdata import Microdata, Units
 from engine.mechanisms.base import Drawn, Mechanism, table_stream
 from engine.mechanisms.crossing import crossed, rules_met, shared
 from engine.mechanisms.targeted_remarks import remarks
-from engine.release.amount import Counts
-from engine.release.parameter import Parameter, Setting
+from engine.release.parameter import Counts, Parameter, Setting
 from engine.release.records import ReleasedTable
-from engine.release.results import RunStatus
+from engine.release.scenarios import RunStatus
 
 
 @dataclass(frozen=True)

@@ -1,23 +1,172 @@
-"""Scenarios of a study, its progress and its recorded choices, as values."""
+"""Scenarios of a study with their short ids, results of their runs, progress and recorded choices, as values."""
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, fields
+from enum import Enum, IntEnum
 from functools import cached_property
 from itertools import islice
-from typing import Any, Literal, overload
+from typing import Any, Literal, NamedTuple, overload
 
 import numpy as np
 
 from engine.common.errors import UsageError
 from engine.common.raw_values import first_places
 from engine.common.untrusted import from_json, sum_of
-from engine.release.release_specs import Procedure, ReleaseSpecs
-from engine.release.spec import ROLES, RULES, ReleaseSpec, rate_text
-from engine.release.specs import Specs
+from engine.release.spec import DIGEST_BYTES, ROLES, RULES, ReleaseSpec, rate_text
+from engine.release.specs import Procedure, ReleaseSpecs, Specs
+
+NO_IDS = np.zeros(0, "S1")
+"""None taken yet."""
+LONGEST_ID = 1 + 2 * DIGEST_BYTES
+"""Most characters of an id."""
+_FEWEST = 3  # hexadecimal digits of an id
+_ONE_BY_ONE = 1_000  # so many are done sooner one by one
+_MOST_AT_ONCE = 16  # digits that a whole number of 64 bits holds
+
+
+def short_ids(digests: np.ndarray, taken: np.ndarray = NO_IDS) -> np.ndarray:
+    """A short id for each digest (a row of ten bytes), in order: its shortest prefix, of three hexadecimal digits or
+    more, that no earlier one has and that is not ``taken``, after an x.
+
+    Digests differ from each other and from those whose ids are taken.  Ids are texts of dtype S.  Once given they never
+    change, since those that are given later come later in the order.
+    """
+    text = np.frombuffer(digests.tobytes().hex().encode(), np.uint8).reshape(len(digests), 2 * DIGEST_BYTES)
+    head = np.ascontiguousarray(digests[:, :8]).view(">u8").astype(np.uint64).ravel()
+    lengths, left, n_digits = np.zeros(len(digests), np.int64), np.arange(len(digests)), _FEWEST
+    taken_lengths = np.char.str_len(taken) - 1
+    while len(left) > _ONE_BY_ONE and n_digits <= _MOST_AT_ONCE:
+        prefixes = head[left] >> np.uint64(4 * (_MOST_AT_ONCE - n_digits))
+        is_free = first_places(prefixes) == np.arange(len(left))
+        if len(taken):
+            is_free &= ~np.isin(prefixes, _numbers(taken[taken_lengths == n_digits], n_digits))
+        free = np.flatnonzero(is_free)
+        lengths[left[free]] = n_digits
+        left = left[~is_free]
+        n_digits += 1
+    known = set(taken[taken_lengths >= n_digits].tolist())
+    for index in left.tolist():
+        label = b"x" + text[index].tobytes()
+        length = next((k for k in range(n_digits, len(label)) if label[: k + 1] not in known), 0)
+        if not length:
+            raise UsageError(f"two different scenarios share the digest {label[1:].decode()}; report this")
+        known.add(label[: length + 1])
+        lengths[index] = length
+    width = int(lengths.max(initial=0))
+    labels = np.zeros((len(digests), 1 + width), np.uint8)
+    labels[:, 0] = ord("x")
+    labels[:, 1:] = np.where(np.arange(width) < lengths[:, None], text[:, :width], 0)
+    return labels.view(f"S{1 + width}").ravel()
+
+
+def _numbers(labels: np.ndarray, n_digits: int) -> np.ndarray:
+    """The numbers that labels of so many hexadecimal digits show."""
+    signs = labels.astype(f"S{1 + n_digits}").view(np.uint8).reshape(len(labels), 1 + n_digits)[:, 1:]
+    digits = np.where(signs >= ord("a"), signs - ord("a") + 10, signs - ord("0")).astype(np.uint64)
+    return np.asarray((digits << np.arange(4 * n_digits - 4, -1, -4, dtype=np.uint64)).sum(axis=1, dtype=np.uint64))
+
+
+class RunStatus(IntEnum):
+    """Status of a run; studies store the number."""
+
+    OK = 0
+    """It was done."""
+    FAILED = 1
+    """Too few feasible pairs were left."""
+    NOOP = 2
+    """It changed nothing: the released rows are those of the original."""
+    PARTIAL = 3
+    """It was done, and some records were left without a partner."""
+
+    @property
+    def word(self) -> str:
+        """The status as files and tables name it, such as ``noop``."""
+        return self.name.lower()
+
+
+class NoteKind(Enum):
+    """The source of a note on a run: a measure's remark beside its figure (such as why it is undefined), the count
+    behind a figure, or a count of the mechanism."""
+
+    FIGURE = "figure"
+    COUNT = "count"
+    DIAGNOSTICS = "diagnostics"
+
+
+class Note(NamedTuple):
+    """A note on the run ``replicate`` of a scenario (its index); ``measure`` is the column of the measure that it
+    belongs to, None for :attr:`NoteKind.DIAGNOSTICS`."""
+
+    scenario: int
+    replicate: int
+    kind: NoteKind
+    measure: int | None
+    text: str
+
+
+@dataclass(frozen=True)
+class Results:
+    """Realisations as columns: indices of their scenarios, replicates, statuses (:class:`RunStatus`), changed records,
+    and one column of ``values`` per measure."""
+
+    scenario: np.ndarray
+    replicate: np.ndarray
+    status: np.ndarray
+    changed: np.ndarray
+    values: np.ndarray
+
+    def __len__(self) -> int:
+        return len(self.scenario)
+
+    def counted(self, allow_partial: bool) -> np.ndarray:
+        """Mask of realisations that enter means and frontiers: failed runs only when allowed."""
+        return np.ones(len(self), bool) if allow_partial else self.status != RunStatus.FAILED
+
+    @property
+    def changes_nothing(self) -> np.ndarray:
+        """Mask of realisations whose released rows are those of the original."""
+        mask: np.ndarray = self.status == RunStatus.NOOP
+        return mask
+
+    def is_void(self, row: int) -> bool:
+        """Return whether a realisation must not be released: it changes nothing, or failed before it swapped any
+        record."""
+        status = self.status[row]
+        return bool(status == RunStatus.NOOP or (status == RunStatus.FAILED and self.changed[row] == 0))
+
+
+class StoredResults(Results):
+    """Realisations that are read from the study when a column of them is first looked at; ``n`` is their number."""
+
+    _n: int
+    _read: Callable[[], Results]
+
+    def __init__(self, n: int, read: Callable[[], Results]) -> None:
+        object.__setattr__(self, "_n", n)
+        object.__setattr__(self, "_read", read)
+
+    def __len__(self) -> int:
+        return self._n
+
+    def __getattr__(self, name: str) -> np.ndarray:
+        columns = [field.name for field in fields(Results)]
+        if name not in columns:
+            raise AttributeError(name)
+        results = self._read()
+        for column in columns:
+            object.__setattr__(self, column, getattr(results, column))
+        return np.asarray(getattr(results, name))
+
+
+def first_runs(results: Results, runs: np.ndarray) -> Results:
+    """The first ``runs`` replicates of every scenario only, whether or not there are more."""
+    use = results.replicate <= runs[results.scenario]
+    return Results(*(getattr(results, f.name)[use] for f in fields(Results)))
+
 
 CODED = ("mechanism", "rate", "rule", "roles", "params")
 """Columns of a scenario besides its label."""

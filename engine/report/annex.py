@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from engine.mechanisms import amount
-from engine.release.results import NoteKind, RunStatus
+from engine.release.scenarios import NoteKind, RunStatus
 from engine.report.context import report_context
 from engine.report.documents import html
 from engine.report.extent import extent

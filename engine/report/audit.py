@@ -12,8 +12,8 @@ from engine.data.table import occupied
 from engine.mechanisms import mechanism
 from engine.plan.coding import edit_failures
 from engine.plan.households import places_of
-from engine.release.order_trace import order_trace
-from engine.release.results import RunStatus
+from engine.release.records import order_trace
+from engine.release.scenarios import RunStatus
 from engine.release.spec import pairs_wanted
 from engine.report.facts import EDITS, MISFITS, RECODES, ROW_ORDER, Check
 from engine.report.places import place_changes

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, TypedDict
 import numpy as np
 
 from engine.common.wording import listed, lower_first
-from engine.frontier.chance import share_within
+from engine.frontier.choosing import share_within
 from engine.frontier.summary import believed_errors, t_thresholds
 from engine.mechanisms import amount, mechanism
-from engine.release.amount import Amount
-from engine.release.selection import UNIFORM, selection_of
+from engine.release.parameter import Amount
+from engine.release.spec import UNIFORM, selection_of
 from engine.report.losses import optional
 from engine.report.map_facts import CandidateRow
 

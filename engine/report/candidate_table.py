@@ -12,11 +12,11 @@ import numpy as np
 
 from engine.common.wording import as_cell
 from engine.decision.choice import figure_or_none
+from engine.frontier.choosing import best_under_bound, supporting_line
 from engine.frontier.risk_utility_map import RiskUtilityMap
 from engine.frontier.summary import losses
-from engine.frontier.tradeoff import best_under_bound, supporting_line
 from engine.mechanisms import amount
-from engine.release.results import RunStatus
+from engine.release.scenarios import RunStatus
 
 Row = dict[str, Any]
 NO_CHANGE = "no change"

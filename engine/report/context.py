@@ -11,10 +11,10 @@ import numpy as np
 from engine.common.errors import UsageError
 from engine.decision.choice import measures_of
 from engine.decision.states import decision_status
-from engine.frontier.neighbours import lettered
+from engine.frontier.risk_utility_map import lettered
 from engine.frontier.summary import Summary, losses, summarise
 from engine.mechanisms import mechanism
-from engine.release.results import Results, RunStatus
+from engine.release.scenarios import Results, RunStatus
 from engine.report.candidate_rows import as_read, candidate_rows, further_within
 from engine.report.facts import MeasureRow
 from engine.report.losses import optional

@@ -9,7 +9,7 @@ import numpy as np
 from engine.decision import gate
 from engine.decision.choice import obstacles_now
 from engine.decision.statements import words
-from engine.frontier.chance import run_quantiles, share_within
+from engine.frontier.choosing import run_quantiles, share_within
 from engine.frontier.risk_utility_map import check_realisation
 from engine.report.losses import optional
 from engine.report.map_facts import ReleasedRun
@@ -19,8 +19,7 @@ from engine.study.map_reader import risk_bound
 
 if TYPE_CHECKING:
     from engine.frontier.risk_utility_map import RiskUtilityMap
-    from engine.release.results import Results
-    from engine.release.scenarios import Choice
+    from engine.release.scenarios import Choice, Results
     from engine.report.context import ReportContext
     from engine.study.study import Study
 

@@ -11,7 +11,7 @@ from engine.common.wording import lower_first
 from engine.frontier.risk_utility_map import RiskUtilityMap
 from engine.measures import MeasureCall
 from engine.mechanisms import mechanism
-from engine.release.results import NoteKind
+from engine.release.scenarios import NoteKind
 from engine.release.spec import ReleaseSpec
 from engine.report.recognised_words import small_cells_words
 from engine.report.words import figure

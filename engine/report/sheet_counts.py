@@ -15,8 +15,7 @@ from engine.mechanisms import amount, mechanism
 from engine.mechanisms.base import Mechanism
 from engine.plan.households import places_of
 from engine.release.parameter import Parameter
-from engine.release.selection import UNIFORM, selection_of
-from engine.release.spec import ReleaseSpec, percent
+from engine.release.spec import UNIFORM, ReleaseSpec, percent, selection_of
 from engine.report.candidate_rows import as_read
 from engine.report.exposed import sizes
 from engine.report.loss_facts import Figure

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from engine.common.wording import plural
-from engine.release.results import Note, NoteKind
+from engine.release.scenarios import Note, NoteKind
 from engine.report.candidate_table import Row
 from engine.study.study import Study
 from engine.sweeps.remake import Remade

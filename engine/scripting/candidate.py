@@ -13,13 +13,13 @@ from engine.bundle.source import check_figures
 from engine.common.errors import EngineError, UsageError
 from engine.decision.gate import counted_losses
 from engine.decision.meant_run import meant_run
-from engine.frontier.chance import ShareWithin, share_within
+from engine.frontier.choosing import ShareWithin, share_within
 from engine.frontier.risk_utility_map import RiskUtilityMap, check_realisation
 from engine.plan.coding import code
 from engine.plan.entries import check_include
 from engine.release.reader_view import columns_beside, is_original
 from engine.release.records import ReleasedTable
-from engine.release.results import Results, RunStatus
+from engine.release.scenarios import Results, RunStatus
 from engine.scripting.arguments import public
 from engine.scripting.data import Data, frame_of, records_of
 from engine.study.keys import key_path, read_key

@@ -14,7 +14,7 @@ from engine.decision.choice import choose, finalists, pick
 from engine.decision.states import decision_status
 from engine.frontier.risk_utility_map import RiskUtilityMap
 from engine.plan import Plan, extended_plan
-from engine.release.results import NoteKind
+from engine.release.scenarios import NoteKind
 from engine.report.candidate_table import columns_of, realisation_rows, scenario_rows
 from engine.report.detected import attack_choice
 from engine.report.unit_counts import unit_columns, with_units

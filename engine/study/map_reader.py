@@ -17,15 +17,14 @@ from functools import partial
 import numpy as np
 
 from engine.common.errors import Remedy, UsageError
-from engine.frontier.chance import RunQuantiles, first_within, run_quantiles
+from engine.frontier.choosing import RunQuantiles, first_within, hypervolume, run_quantiles
 from engine.frontier.risk_utility_map import RiskUtilityMap, check_realisation
 from engine.frontier.summary import Dominance, Summary, dominance, summarise
-from engine.frontier.tradeoff import hypervolume
 from engine.frontier.undominated import undominated
 from engine.measures.base import Kind
 from engine.measures.planned import deciding_column
 from engine.plan.types import FIRST_WITHIN
-from engine.release.results import NoteKind, Results, RunStatus, StoredResults
+from engine.release.scenarios import NoteKind, Results, RunStatus, StoredResults
 from engine.release.spec import MOST_REPLICATES
 from engine.study.runs import RunTable
 from engine.study.study import Study

@@ -25,11 +25,9 @@ from engine.common.errors import EngineError, UsageError, did_you_mean
 from engine.common.untrusted import is_whole, sum_of, sums_of
 from engine.common.wording import plural
 from engine.measures import MeasureCall
-from engine.release.ids import short_ids
-from engine.release.release_specs import ReleaseSpecs
-from engine.release.results import Note, Results, RunStatus
-from engine.release.scenarios import Scenario, Scenarios, params_text
+from engine.release.scenarios import Note, Results, RunStatus, Scenario, Scenarios, params_text, short_ids
 from engine.release.spec import ReleaseSpec
+from engine.release.specs import ReleaseSpecs
 from engine.study.database import Database
 from engine.study.lease import Lease
 from engine.study.subject import Subject, drop_notes, put_notes

@@ -13,8 +13,7 @@ from engine.common.errors import EngineError, UsageError, did_you_mean
 from engine.common.untrusted import from_json, is_number, is_texts, is_whole, sum_of
 from engine.measures import MeasureCall, call
 from engine.plan import Plan, plan_from_toml
-from engine.release.results import Note, NoteKind
-from engine.release.scenarios import Choice, Scenario
+from engine.release.scenarios import Choice, Note, NoteKind, Scenario
 from engine.study.database import Database
 
 FORMAT = 2

@@ -6,10 +6,10 @@ go on to twice as many replicates, and again, up to ``replicates``.  Settled is 
 known by then: a scenario whose settlement no longer holds goes on like the others.
 
 Where the plan bounds the risk, runs are then spent until the choice under that bound is settled
-(:func:`engine.frontier.chance.contest`): *open* are the scenarios that may be the most useful one within the bound and
-whose runs do not tell whether they are within.  They go on to as many runs as the bound takes, then to twice as many,
-and again, up to :func:`most_runs`.  What these runs say of dominance is judged again.  A choice that is open even then
-is reported as such, with the scenarios on which it hangs.
+(:func:`engine.frontier.choosing.contest`): *open* are the scenarios that may be the most useful one within the bound
+and whose runs do not tell whether they are within.  They go on to as many runs as the bound takes, then to twice as
+many, and again, up to :func:`most_runs`.  What these runs say of dominance is judged again.  A choice that is open even
+then is reported as such, with the scenarios on which it hangs.
 
 Last, the scenarios on the frontier, and the one that the bound picks, are run on as many *fresh* replicates, which had
 no part in finding them.
@@ -45,7 +45,7 @@ over the ``screen`` first replicates; then replicates double for those that may 
 (:mod:`engine.sweeps.adaptive`), which ends with the frontier on fresh replicates.
 
 It finds *a* frontier, not certainly *the* frontier: nothing is promised about specs that it did not look at.  How much
-of the space it looked at is known exactly (:func:`engine.release.space_size.n_specs`), and it says how little the last
+of the space it looked at is known exactly (:func:`engine.release.space.n_specs`), and it says how little the last
 fifth of that added.  What it looks at follows from the study key, the plan and the data: workers, order, kills and
 resumptions change nothing, and a larger budget goes on where a smaller one ended.
 """
@@ -63,23 +63,23 @@ from engine.common.streams import derive, generator
 from engine.common.wording import listed
 from engine.data.microdata import Microdata
 from engine.data.table import ContingencyTable
-from engine.frontier.chance import (
+from engine.frontier.choosing import (
     FEWEST_RUNS,
     Contest,
     contest,
     contest_of_means,
     fresh_runs_needed,
+    hypervolume,
     runs_needed,
     share_within,
 )
 from engine.frontier.summary import believed_errors, margins, summarise, t_thresholds
-from engine.frontier.tradeoff import hypervolume
 from engine.frontier.undominated import undominated
 from engine.measures import Measure
 from engine.plan import DecisionPlan, Plan
 from engine.release import space
-from engine.release.results import Results, first_runs
-from engine.release.space_size import n_specs
+from engine.release.scenarios import Results, first_runs
+from engine.release.space import n_specs
 from engine.release.spec import MOST_REPLICATES, AttributeSpec
 from engine.study.decision_log import append, entries
 from engine.study.map_reader import objective_indices

@@ -15,7 +15,7 @@ import numpy as np
 from engine.common.compiled import Integer, kernel
 from engine.measures.exchange_kernels import exchange_sums
 from engine.mechanisms.swap_kernels import draw_pairs, prepare_cells
-from engine.release.results import RunStatus
+from engine.release.scenarios import RunStatus
 from engine.release.specs import C, F, S
 
 

@@ -31,12 +31,9 @@ from engine.plan import MechanismPlan, Plan
 from engine.release import space
 from engine.release.parameter import Setting
 from engine.release.reader_view import columns_beside, exchange_is_void
-from engine.release.release_specs import ReleaseSpecs
-from engine.release.selection import UNIFORM, selection_of, steps_of
-from engine.release.space import Impossibility, ImpossibilityKind, Space, check_listable, outside_roles
-from engine.release.space_size import n_specs
-from engine.release.spec import AttributeSpec, ReleaseSpec, structure_of
-from engine.release.specs import F, S, Specs
+from engine.release.space import Impossibility, ImpossibilityKind, Space, check_listable, n_specs, outside_roles
+from engine.release.spec import UNIFORM, AttributeSpec, ReleaseSpec, selection_of, steps_of, structure_of
+from engine.release.specs import F, ReleaseSpecs, S, Specs
 from engine.sweeps.groups import fit_key
 
 

@@ -26,13 +26,11 @@ from engine.mechanisms.random_swap import exchanged
 from engine.models.record_release import RecordRelease
 from engine.plan import Plan
 from engine.plan.coding import edit_failures
-from engine.release.batch import CellIndex, ReleaseBatch, unpack
+from engine.release.batch import CellIndex, ReleaseBatch, TouchedBuffer, unpack
 from engine.release.records import ReleasedTable
-from engine.release.release_specs import Procedure
-from engine.release.results import Note, NoteKind, RunStatus
+from engine.release.scenarios import Note, NoteKind, RunStatus
 from engine.release.spec import ReleaseSpec, Structure, pairs_wanted
-from engine.release.specs import S, Specs
-from engine.release.touched import TouchedBuffer
+from engine.release.specs import Procedure, S, Specs
 from engine.sweeps.groups import Group, Task
 
 AT_ONCE = 30_000_000

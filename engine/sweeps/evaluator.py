@@ -38,7 +38,7 @@ from engine.plan import Plan
 from engine.release.batch import CellIndex, ReleaseBatch
 from engine.release.reader_view import is_original
 from engine.release.records import ReleasedTable
-from engine.release.results import Note, RunStatus
+from engine.release.scenarios import Note, RunStatus
 from engine.release.spec import ReleaseSpec
 from engine.sweeps.candidates import setting_of
 from engine.sweeps.cell_evaluator import CellRuns, Measured, count_figures, original_figures, rows_are_cells

@@ -12,9 +12,8 @@ from engine.common.raw_values import first_places, in_use
 from engine.data.table import ContingencyTable
 from engine.mechanisms import mechanism
 from engine.mechanisms.base import Mechanism
-from engine.release.equal_roles import first_of_structure
-from engine.release.release_specs import Procedure, ReleaseSpecs
 from engine.release.spec import ReleaseSpec, Structure, multi_kind
+from engine.release.specs import Procedure, ReleaseSpecs, first_of_structure
 
 _GOLDEN = (5**0.5 - 1) / 2
 _NEIGHBOURHOODS = 64  # runs of neighbours of a mechanism: their rows lie together in the study, which stores them fast

@@ -13,11 +13,9 @@ import numpy as np
 from engine.data.microdata import Microdata
 from engine.mechanisms import mechanism
 from engine.plan import Plan
-from engine.release.equal_roles import first_of_structure
-from engine.release.release_specs import ReleaseSpecs
 from engine.release.space import Space
 from engine.release.spec import ReleaseSpec, multi_kind
-from engine.release.specs import Specs
+from engine.release.specs import ReleaseSpecs, Specs, first_of_structure
 from engine.sweeps.adaptive import search_of
 from engine.sweeps.candidates import Counted, scenarios_of, space_or_count, swap_ways
 from engine.sweeps.evaluator import Evaluator, Question, question_of

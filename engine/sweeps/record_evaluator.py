@@ -22,7 +22,7 @@ from engine.plan.coding import edit_failures
 from engine.release.batch import Cells, ReleaseBatch, TouchedCells, release_batch
 from engine.release.reader_view import renumbered_records
 from engine.release.records import ReleasedTable
-from engine.release.results import Note, NoteKind, RunStatus
+from engine.release.scenarios import Note, NoteKind, RunStatus
 from engine.release.spec import ReleaseSpec
 from engine.sweeps.candidates import setting_of
 from engine.sweeps.cell_evaluator import Measured

@@ -18,7 +18,7 @@ from engine.data.microdata import Microdata
 from engine.data.table import ContingencyTable
 from engine.mechanisms import mechanism
 from engine.release.records import ReleasedTable
-from engine.release.results import RunStatus
+from engine.release.scenarios import RunStatus
 from engine.release.spec import ReleaseSpec, pairs_wanted
 from engine.sweeps.cell_evaluator import CellRuns
 from engine.sweeps.evaluator import Evaluator, Question

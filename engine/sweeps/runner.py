@@ -23,9 +23,9 @@ import numpy as np
 
 from engine.common.processes import join_loading
 from engine.common.wording import duration
-from engine.release.release_specs import ReleaseSpecs
-from engine.release.results import Note
+from engine.release.scenarios import Note
 from engine.release.spec import MOST_REPLICATES
+from engine.release.specs import ReleaseSpecs
 from engine.study.runs import RunTable
 from engine.study.study import Study
 from engine.sweeps.evaluator import Outcome, Question

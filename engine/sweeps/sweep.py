@@ -30,7 +30,7 @@ from engine.common.errors import EngineError, Remedy, UsageError
 from engine.common.streams import KEY_BYTES, fingerprint, key_check
 from engine.data.io.stream import RecordStream
 from engine.data.microdata import Microdata, RawTable
-from engine.frontier.chance import fresh_runs_needed
+from engine.frontier.choosing import fresh_runs_needed
 from engine.measures import MeasureCall, call
 from engine.measures.planned import UnmeasuredUse, check_decision, unmeasured_uses
 from engine.plan import Plan
@@ -39,9 +39,9 @@ from engine.plan.doubtful_numbers import refuse_doubtful
 from engine.plan.doubtful_values import refuse_undecided
 from engine.plan.guess import with_levels_in_order
 from engine.release.records import ReleasedTable
-from engine.release.release_specs import ReleaseSpecs
 from engine.release.space import Space
 from engine.release.spec import MOST_REPLICATES, ReleaseSpec
+from engine.release.specs import ReleaseSpecs
 from engine.study import keys
 from engine.study.decision_log import append, check_key, entries
 from engine.study.keys import key_path, read_key, read_or_make_key, write_key
@@ -599,7 +599,7 @@ def recheck(
     the study holds already are not made again.  Scenarios all of whose runs change nothing
     are left out, and refused where there is no other.  Stops early, keeping everything, when the study is cancelled.
 
-    ``replicates`` is the number of fresh runs of each; None for :func:`engine.frontier.chance.fresh_runs_needed`.
+    ``replicates`` is the number of fresh runs of each; None for :func:`engine.frontier.choosing.fresh_runs_needed`.
 
     ``options`` say who does the work and who is told of it (:class:`~engine.sweeps.runner.RunOptions`).
     """

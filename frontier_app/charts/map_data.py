@@ -14,8 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from engine.frontier.risk_utility_map import RiskUtilityMap
-from engine.frontier.selection import undominated_among
+from engine.frontier.risk_utility_map import RiskUtilityMap, undominated_among
 from engine.frontier.summary import losses
 from engine.mechanisms import amount, mechanism
 from engine.release.scenarios import Scenarios

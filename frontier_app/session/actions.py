@@ -23,7 +23,7 @@ from engine.plan.codebook import apply_codebook, read_codebook, with_labels
 from engine.plan.coding import code
 from engine.plan.differences import Merge, merged, with_entries
 from engine.plan.guess import with_levels_in_order
-from engine.release.results import Note
+from engine.release.scenarios import Note
 from engine.study.ledger import is_of_data
 from engine.study.map_reader import LiveFrontier, live_frontier, objective_indices, remapped, risk_utility_map
 from engine.study.study import Study

@@ -20,7 +20,7 @@ from engine.decision.bound_words import figure_words
 from engine.decision.comparison import Difference, differences
 from engine.decision.states import decision_status
 from engine.decision.verdict_log import log_verdict, logged_verdict
-from engine.frontier.chance import share_within
+from engine.frontier.choosing import share_within
 from engine.frontier.risk_utility_map import RiskUtilityMap
 from engine.measures import MeasureCall
 from engine.measures.verdict import Severity, Verdict, verdict_words

@@ -5,7 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from engine.common.errors import EngineError
-from engine.frontier.chance import fresh_runs_needed
+from engine.frontier.choosing import fresh_runs_needed
 from engine.frontier.risk_utility_map import RiskUtilityMap
 from frontier_app.charts.map_data import index_of
 from frontier_app.session import actions, jobs, state

@@ -20,8 +20,7 @@ from engine.decision.gate import beaten_by_original, slope_of
 from engine.decision.statements import words
 from engine.decision.states import decision_status
 from engine.decision.unmet_bound import UnmetBound, unmet_bound, unmet_sentences
-from engine.frontier.neighbours import lettered
-from engine.frontier.risk_utility_map import RiskUtilityMap
+from engine.frontier.risk_utility_map import RiskUtilityMap, lettered
 from engine.plan import edit_plan
 from engine.release.scenarios import Choice
 from engine.release.spec import percent

@@ -9,8 +9,7 @@ from engine.decision.choice import fresh_figures, gate_now
 from engine.decision.statements import Statement, from_stored, of_severity, words
 from engine.decision.states import DecisionStatus, decide
 from engine.decision.verdict_log import logged_verdict
-from engine.frontier.neighbours import lettered
-from engine.frontier.risk_utility_map import RiskUtilityMap
+from engine.frontier.risk_utility_map import RiskUtilityMap, lettered
 from engine.plan.differences import departures
 from engine.release.scenarios import Choice
 from engine.study.decision_log import EVENTS, Entry, commitment_words, entries, seal_words

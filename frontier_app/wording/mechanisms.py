@@ -18,7 +18,7 @@ from engine.mechanisms.targeted import Profiles
 from engine.plan import MechanismPlan, Plan
 from engine.plan.entries import HOUSEHOLD_SWAP
 from engine.release.parameter import Parameter
-from engine.release.results import Note, NoteKind
+from engine.release.scenarios import Note, NoteKind
 from engine.release.spec import RANDOM_SWAP, ReleaseSpec, percent
 
 _QUIET = {"s": "3"}  # numbers that short words leave out where they are this

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import fields
 from typing import Any
 
-from engine.frontier.chance import ShareWithin
+from engine.frontier.choosing import ShareWithin
 from engine.plan import AttributePlan, Plan
 from engine.plan.coding import assign_columns
 from engine.plan.differences import ATTRIBUTE, LABELS, PlanDifference, entry_words, plan_differences

@@ -20,8 +20,7 @@ from engine.common.wording import rough_duration as rough_duration
 from engine.measures import MeasureCall
 from engine.mechanisms import mechanism
 from engine.release.scenarios import Scenario
-from engine.release.selection import UNIFORM, selection_of
-from engine.release.spec import ReleaseSpec, pairs_wanted, percent
+from engine.release.spec import UNIFORM, ReleaseSpec, pairs_wanted, percent, selection_of
 from frontier_app.wording import mechanisms
 from frontier_app.wording.markup import Markdown, markdown, stacked
 

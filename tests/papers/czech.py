@@ -15,7 +15,7 @@ from engine.measures.inference import MODES
 from engine.models.loglinear import CZECH_LITERATURE, Counts, Fit, Model, _Graphs, fit, parse
 from engine.plan.coding import code
 from engine.plan.samples import load
-from engine.release.results import RunStatus
+from engine.release.scenarios import RunStatus
 from engine.release.spec import AttributeSpec, ReleaseSpec
 from engine.sweeps.evaluator import Question
 from tests.fit_statistics import score

@@ -19,7 +19,7 @@ from engine.data.microdata import Microdata
 from engine.mechanisms.base import Drawn, Mechanism
 from engine.release.parameter import Setting
 from engine.release.records import ReleasedTable
-from engine.release.results import RunStatus
+from engine.release.scenarios import RunStatus
 from tests.papers.row import Row
 
 

@@ -17,7 +17,7 @@ from engine.mechanisms.smike import SMIKE, Choice
 from engine.models import location
 from engine.release.parameter import Setting
 from engine.release.records import ReleasedTable
-from engine.release.results import RunStatus
+from engine.release.scenarios import RunStatus
 from tests.papers import rows_key_swaps, rows_maps, rows_smike
 from tests.papers.mutants import Mutant, drawing, forced, inside, unchanged
 from tests.papers.row import Row

@@ -23,7 +23,7 @@ from engine.frontier.undominated import undominated
 from engine.measures import call
 from engine.plan import AttributePlan, DataPlan, Plan
 from engine.plan.coding import code
-from engine.release.results import RunStatus
+from engine.release.scenarios import RunStatus
 from engine.release.space import by_swap_sizes, counts, scenarios
 from engine.release.spec import ReleaseSpec
 from engine.sweeps.evaluator import question_of

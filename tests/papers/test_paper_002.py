@@ -14,7 +14,7 @@ from engine.measures import call
 from engine.plan import Plan, SpacePlan
 from engine.plan.coding import code
 from engine.plan.samples import load
-from engine.release.results import RunStatus
+from engine.release.scenarios import RunStatus
 from engine.release.space import by_swap_sizes, scenarios
 from engine.release.spec import AttributeSpec, ReleaseSpec
 from engine.sweeps.candidates import space_of

@@ -7,8 +7,7 @@ from functools import partial
 import numpy as np
 import streamlit as st
 
-from engine.frontier.indistinguishable import indistinguishable_groups
-from engine.frontier.risk_utility_map import RiskUtilityMap
+from engine.frontier.risk_utility_map import RiskUtilityMap, indistinguishable_groups
 from engine.mechanisms import mechanism
 from engine.report.sentences import spread
 from engine.study.study import Pin, Study, pin, unpin

@@ -10,8 +10,7 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from engine.decision.statements import percent
-from engine.frontier.risk_utility_map import RiskUtilityMap
-from engine.frontier.selection import middle
+from engine.frontier.risk_utility_map import RiskUtilityMap, middle
 from engine.measures import MeasureCall
 from frontier_app.charts import map_data
 from frontier_app.session import state

@@ -10,9 +10,8 @@ import streamlit as st
 
 from engine.common.errors import EngineError
 from engine.common.wording import upper_first
-from engine.frontier.chance import runs_needed
-from engine.frontier.indistinguishable import indistinguishable_groups
-from engine.frontier.risk_utility_map import RiskUtilityMap
+from engine.frontier.choosing import runs_needed
+from engine.frontier.risk_utility_map import RiskUtilityMap, indistinguishable_groups
 from engine.plan.differences import CONTEXT, plan_differences
 from engine.report.sentences import headline, recall_words
 from engine.study.study import Pin, Study, pins

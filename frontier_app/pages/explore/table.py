@@ -12,9 +12,13 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from engine.frontier.indistinguishable import indistinguishable_groups
-from engine.frontier.risk_utility_map import RiskUtilityMap
-from engine.frontier.selection import inside, safest, undominated_together
+from engine.frontier.risk_utility_map import (
+    RiskUtilityMap,
+    indistinguishable_groups,
+    inside,
+    safest,
+    undominated_together,
+)
 from engine.mechanisms import amount
 from engine.release.spec import ReleaseSpec
 from engine.study.study import Pin

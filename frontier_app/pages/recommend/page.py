@@ -15,8 +15,7 @@ from engine.decision.choice import choose, planned_indices
 from engine.decision.gate import beaten_by_original
 from engine.decision.statements import words
 from engine.decision.states import DecisionStatus, decision_status, withhold
-from engine.frontier.neighbours import lettered
-from engine.frontier.risk_utility_map import RiskUtilityMap
+from engine.frontier.risk_utility_map import RiskUtilityMap, lettered
 from engine.release.scenarios import Choice
 from engine.report.parameters import bound_is_on
 from engine.study.map_reader import objective_indices, risk_bound

@@ -27,7 +27,7 @@ from engine.decision.choice import choose, obstacles_now, pick
 from engine.decision.states import decide
 from engine.frontier.risk_utility_map import RiskUtilityMap
 from engine.release.records import ReleasedTable
-from engine.release.results import RunStatus
+from engine.release.scenarios import RunStatus
 from engine.report.candidate_table import NO_CHANGE, scenario_rows
 from engine.study.decision_log import entries
 from engine.study.keys import key_path, read_key

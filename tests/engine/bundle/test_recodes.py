@@ -17,7 +17,7 @@ from engine.plan import plan_from_toml
 from engine.plan.coding import code
 from engine.plan.samples import load
 from engine.release.records import ReleasedTable
-from engine.release.results import RunStatus
+from engine.release.scenarios import RunStatus
 from engine.release.spec import AttributeSpec, ReleaseSpec
 from engine.report.build_findings import findings
 from engine.report.describe import remade

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from engine.decision.comparison import differences, spread, starting_points
-from engine.release.results import RunStatus
+from engine.release.scenarios import RunStatus
 from engine.study.map_reader import risk_utility_map
 from engine.study.study import Study
 from tests.engine.frontier.test_risk_utility_map import ORIGINAL, ROWS, study_of

@@ -12,7 +12,7 @@ import pytest
 
 from engine.decision.gate import obstacles, released_run
 from engine.decision.statements import of_severity
-from engine.release.results import Results, RunStatus
+from engine.release.scenarios import Results, RunStatus
 from engine.study.map_reader import risk_utility_map
 from tests.engine.frontier.test_risk_utility_map import ORIGINAL, study_of
 

@@ -8,7 +8,7 @@ from engine.decision.choice import choose
 from engine.decision.meant_run import meant_run
 from engine.decision.states import withhold
 from engine.plan import DecisionPlan
-from engine.release.results import RunStatus
+from engine.release.scenarios import RunStatus
 from engine.study.map_reader import risk_utility_map
 from engine.study.study import Study
 from tests.engine.frontier.test_risk_utility_map import study_of

@@ -14,7 +14,7 @@ from engine.decision.states import STATES, DecisionStatus, decide, decision_stat
 from engine.decision.verdict_log import log_verdict
 from engine.measures.verdict import Verdict
 from engine.plan import DecisionPlan
-from engine.release.results import RunStatus
+from engine.release.scenarios import RunStatus
 from engine.study import decision_log
 from engine.study.map_reader import risk_utility_map
 from engine.study.study import Study

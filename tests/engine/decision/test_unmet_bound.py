@@ -11,7 +11,7 @@ import pytest
 
 from engine.decision.unmet_bound import keys_words, least_words, rate_words, unmet_bound, unmet_sentences
 from engine.plan import DecisionPlan, SpacePlan
-from engine.release.results import RunStatus
+from engine.release.scenarios import RunStatus
 from engine.release.spec import ReleaseSpec
 from engine.study.map_reader import risk_utility_map
 from engine.study.study import Study

@@ -1,7 +1,14 @@
-"""The map, the rules that pick from it, and what is recorded."""
+"""The map, the rules that pick from it, and what is recorded.
+
+Merging scenarios within noise, parts of a map, and counts in sentences, on a small study whose figures are set.
+
+The recommendation is A; the other letters go from safe to useful.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -9,14 +16,25 @@ import pytest
 
 from engine.common.errors import UsageError
 from engine.decision.choice import choose
-from engine.frontier.selection import middle
-from engine.plan import DecisionPlan, SpacePlan, edit_plan
+from engine.frontier.risk_utility_map import (
+    RiskUtilityMap,
+    indistinguishable_groups,
+    inside,
+    lettered,
+    middle,
+    safest,
+    undominated_among,
+    undominated_together,
+)
+from engine.frontier.summary import dominance, summarise
+from engine.plan import DecisionPlan, SpacePlan, edit_plan, samples
 from engine.plan.samples import load
-from engine.release.results import RunStatus
-from engine.release.scenarios import Choice
+from engine.release.scenarios import Choice, RunStatus, Scenarios
 from engine.release.spec import ReleaseSpec
+from engine.report.sentences import counted_runs, exposed, headline
+from engine.report.words import figure
 from engine.study.decision_log import entries
-from engine.study.map_reader import objective_indices, realisation_of, risk_utility_map
+from engine.study.map_reader import objective_indices, realisation_of, remapped, risk_utility_map
 from engine.study.study import Study
 from engine.sweeps.sweep import recheck, sweep
 from tests.small_tables import Small
@@ -412,3 +430,211 @@ def test_a_bound_tried_first_is_one_that_the_middle_of_the_frontier_meets(tmp_pa
             view = risk_utility_map(study)
             assert middle(view) == pytest.approx(bound)
             assert view.meets(bound + 1e-9).tolist()[1] == (rows is ENOUGH)
+
+
+@pytest.fixture(scope="module")
+def swept(tmp_path_factory: pytest.TempPathFactory) -> Study:
+    raw, plan = samples.load("czech")
+    plan = edit_plan(plan, swap_sizes=[1], rates=["0.02", "0.1"], replicates=4)
+    folder = tmp_path_factory.mktemp("alike")
+    (folder / "key").write_bytes(bytes(range(16)))  # another key might leave a single record exposed: "1 unaltered one"
+    return sweep(raw, plan, folder / "s.study", key_file=folder / "key", workers=1)
+
+
+def with_figures(view: RiskUtilityMap, risk: Sequence[float], loss: Sequence[float], se: float) -> RiskUtilityMap:
+    """The map with these means (the rest far away and dominated) and one standard error for all."""
+    n, k = view.summary.loss.shape
+    figures = np.full((n, k), 9.0)
+    figures[: len(risk), view.risk], figures[: len(loss), view.utility] = risk, loss
+    summary = replace(view.summary, loss=figures, loss_se=np.full((n, k), se), counted=np.full(n, 20))
+    on = np.zeros(n, bool)
+    on[: len(risk)] = True
+    return replace(view, summary=summary, dominance=replace(view.dominance, undominated=on))
+
+
+def test_what_differs_by_less_than_noise_is_one_choice(swept: Study):
+    view = with_figures(risk_utility_map(swept), [0.1, 0.101, 0.2, 0.3], [0.4, 0.399, 0.3, 0.2], 0.005)
+    assert [(one.index, one.others) for one in indistinguishable_groups(view)] == [(0, (1,)), (2, ()), (3, ())]
+    assert [(one.index, one.others) for one in indistinguishable_groups(view, representative=1)] == [
+        (1, (0,)),
+        (2, ()),
+        (3, ()),
+    ]
+
+
+@pytest.mark.parametrize(("runs", "choices"), [(5, 2), (9, 2), (10, 1)])
+def test_what_few_equal_runs_say_of_noise_merges_nothing(swept: Study, runs: int, choices: int):
+    """Two scenarios of equal figures are one choice as soon as enough runs say that these do not vary."""
+    view = with_figures(risk_utility_map(swept), [0.1, 0.1], [0.4, 0.4], 0.0)
+    view = replace(view, summary=replace(view.summary, counted=np.full(len(view.scenarios), runs)))
+    assert len(indistinguishable_groups(view)) == choices
+
+
+def test_a_difference_on_one_measure_is_enough_to_stay_apart(swept: Study):
+    view = with_figures(risk_utility_map(swept), [0.1, 0.101], [0.4, 0.2], 0.005)
+    assert len(indistinguishable_groups(view)) == 2
+
+
+def test_one_run_each_says_nothing_about_noise_so_nothing_is_merged(swept: Study):
+    view = with_figures(risk_utility_map(swept), [0.1, 0.1001], [0.4, 0.3999], float("nan"))
+    assert len(indistinguishable_groups(view)) == 2
+
+
+def test_a_dominated_scenario_can_be_kept_among_them(swept: Study):
+    view = with_figures(risk_utility_map(swept), [0.1, 0.2], [0.4, 0.3], 0.0001)
+    assert [one.index for one in indistinguishable_groups(view, representative=5)] == [0, 1, 5]
+
+
+def test_a_range_of_the_map_answers_with_what_lies_in_it(swept: Study):
+    view = with_figures(risk_utility_map(swept), [0.1, 0.2, 0.3], [0.4, 0.3, 0.2], 0.001)
+    assert inside(view, (0.25, 0.15), (0.0, 1.0)).tolist() == [1]
+    assert inside(view, (0.1, 0.3), (0.2, 0.4)).tolist() == [0, 1, 2]
+    assert inside(view, (0.5, 0.6), (0.0, 1.0)).tolist() == []
+
+
+@pytest.mark.parametrize("most", [1, 2, 4, 100])
+def test_the_safest_are_those_with_the_least_risk(swept: Study, most: int):
+    view = with_figures(risk_utility_map(swept), [0.3, 0.1, 0.2, 0.1], [0.4, 0.3, 0.2, 0.2], 0.001)
+    assert safest(view, most).tolist()[:4] == [3, 1, 2, 0][:most]
+    assert len(safest(view, most)) == min(most, len(view.scenarios))
+    holes = view.summary.loss.copy()
+    holes[2:, view.risk] = np.nan
+    few = replace(view, summary=replace(view.summary, loss=holes))
+    assert safest(few, most).tolist()[:2] == [1, 0][:most] and len(safest(few, most)) == min(most, len(holes))
+
+
+def test_the_frontier_of_a_part_is_that_of_the_part(swept: Study):
+    view = with_figures(risk_utility_map(swept), [0.1, 0.2, 0.3], [0.4, 0.5, 0.2], 0.001)
+    mask = np.zeros(len(view.scenarios), bool)
+    mask[[1, 2]] = True
+    assert np.flatnonzero(undominated_among(view, mask)).tolist() == [1, 2]
+    together = undominated_together(view, (view.risk, view.utility))
+    assert together[0] and not together[1] and together[2]
+
+
+def test_counts_in_the_sentence_are_counts_of_records(swept: Study):
+    view = risk_utility_map(swept)
+    n = swept.about["n_records"]
+    found = exposed(swept, view, 3)
+    assert found is not None
+    mine = view.results.scenario == 3
+    counts = view.results.values[mine, view.risk] * (n - view.results.changed[mine])
+    assert counts == pytest.approx(np.round(counts), abs=1e-6)  # eq. 6 times its denominator is a count
+    assert found.mean == pytest.approx(counts.mean()) and (found.low, found.high) == (counts.min(), counts.max())
+    said = headline(swept, view, 3, "B")
+    assert said.startswith(
+        f"Of {n:,} records, {found.original} stand in combinations that fewer than 3 records share if nothing is done; "
+    )
+    assert f"on average {figure(found.mean)} unaltered ones do under B." in said
+    assert headline(swept, view, None).endswith("if nothing is done.")
+
+
+def test_runs_are_those_of_one_scenario(swept: Study):
+    view = risk_utility_map(swept)
+    runs = counted_runs(swept, 2, False)
+    assert runs[:, 0].tolist() == [1, 2, 3, 4]
+    assert runs[:, 2 + view.risk].mean() == pytest.approx(view.summary.mean[2, view.risk])
+    assert counted_runs(swept, 10_000, False).shape == (0, 2 + len(view.measures))
+
+
+def test_another_risk_is_said_with_its_value_and_direction(tmp_path: Path):
+    raw, plan = samples.load("czech")
+    names = ("k_anonymity_share", "sample_uniques", "hellinger")
+    plan = edit_plan(plan, swap_sizes=[1], rates=["0.1"], replicates=2, measures=list(names))
+    with sweep(raw, plan, tmp_path / "s.study", workers=1) as swept:
+        for name, word in (
+            ("k_anonymity_share", " % of records if nothing is done"),
+            ("sample_uniques", "records if nothing"),
+        ):
+            view = risk_utility_map(swept, name)
+            said = headline(swept, view, 1, "A")
+            assert word in said and "less is safer" in said and said.endswith("under A.")
+            assert exposed(swept, view, 1) is None
+
+
+def test_scenarios_are_found_by_label_and_can_be_lent(swept: Study):
+    labels = swept.scenarios.labels()
+    assert [swept.scenarios.index_of(label) for label in labels] == list(range(len(labels)))
+    assert swept.scenarios.index_of("xnone") is None
+    with Study.open(swept.path) as again:
+        again.scenario_table.reuse(swept.scenarios)
+        assert again.scenarios is swept.scenarios
+        assert again.find(f"{labels[2]}/3") == (swept.scenarios[2], 3)
+    arrays = swept.scenarios.arrays()
+    shorter = Scenarios(swept.names, {**arrays, "label": arrays["label"][:-1]})
+    with Study.open(swept.path) as again:
+        again.scenario_table.reuse(shorter)  # the study has grown since: it is read
+        assert len(again.scenarios) == len(labels)
+
+
+def test_letters_go_to_clearly_different_neighbours(swept: Study):
+    view = with_figures(risk_utility_map(swept), [0.1, 0.2, 0.201, 0.3, 0.4], [0.6, 0.5, 0.4999, 0.4, 0.3], 0.005)
+    assert lettered(view, 3) == {"B": 0, "C": 2, "A": 3, "D": 4}
+    assert lettered(view, 3, each_side=1) == {"B": 2, "A": 3, "C": 4}
+
+
+def test_a_map_under_other_measures_needs_no_second_reading(swept: Study):
+    view = risk_utility_map(swept)
+    again, fresh = remapped(swept, view, utility="total_variation"), risk_utility_map(swept, utility="total_variation")
+    assert (again.risk, again.utility, again.objectives) == (fresh.risk, fresh.utility, fresh.objectives)
+    assert again.summary is view.summary
+    assert again.dominance.undominated.tolist() == fresh.dominance.undominated.tolist()
+    assert again.dominance.clear.tolist() == fresh.dominance.clear.tolist()
+    with pytest.raises(UsageError, match="wanted one of risk"):
+        remapped(swept, view, risk="hellinger")
+
+
+def test_columns_as_codes_stand_for_their_values(swept: Study):
+    specs = [one.spec for one in swept.scenarios]
+    said = {
+        "mechanism": [spec.mechanism for spec in specs],
+        "rate": [spec.rate for spec in specs],
+        "roles": [spec.attributes.roles for spec in specs],
+    }
+    for name, column in said.items():
+        codes, values = swept.scenarios.coded(name)
+        assert [values[code] for code in codes.tolist()] == column
+
+
+def test_one_run_each_makes_nothing_clear(swept: Study):
+    view = risk_utility_map(swept)
+    first = swept.runs.results()
+    alone = first.replicate == 1
+    once = replace(first, **{name: getattr(first, name)[alone] for name in vars(first)})
+    measures = [call.measure for call in view.measures]
+    found = dominance(summarise(once, measures, len(view.scenarios)), once, measures, view.objectives)
+    assert found.undominated.any() and not found.clear.any()
+
+
+# A staircase 0 (safest) to 2 (most useful), and 3 dominated by 1.
+NEIGHBOURS = [
+    (place, r, RunStatus.OK, 2, risk + 0.001 * r, loss, 0.0)
+    for place, (risk, loss) in enumerate([(0.1, 0.5), (0.2, 0.3), (0.3, 0.1), (0.25, 0.4)])
+    for r in (1, 2, 3)
+]
+
+
+@pytest.fixture
+def view(tmp_path):
+    with study_of(tmp_path, NEIGHBOURS) as made:
+        yield risk_utility_map(made)
+
+
+@pytest.mark.parametrize(("place", "letters"), [(0, "ABC"), (1, "BAC"), (2, "BCA")])
+def test_the_recommendation_is_a_in_its_place_along_the_frontier(view, place, letters):
+    assert list(lettered(view, place).items()) == list(zip(letters, (0, 1, 2), strict=True))
+
+
+def test_few_on_each_side(view):
+    assert lettered(view, 0, 1) == {"A": 0, "B": 1}
+    assert lettered(view, 2, 1) == {"B": 1, "A": 2}
+    assert lettered(view, 1, 0) == {"A": 1}
+
+
+def test_a_dominated_choice_stands_among_the_frontier(view):
+    found = lettered(view, 3)
+    assert found["A"] == 3
+    assert sorted(found.values()) == [0, 1, 2, 3]
+    order = list(found.values())
+    assert order.index(0) < order.index(3) < order.index(2)
+    assert np.all(np.diff([view.risk_loss[i] for i in order if i != 3]) > 0)

@@ -14,10 +14,9 @@ from engine.measures import call, exchange_sums
 from engine.measures.distortion import entropy_change, hellinger, total_variation
 from engine.measures.exchange_sums import ExchangeSums, rule_of_sums
 from engine.measures.small_cells import small_cells
-from engine.release.batch import CellIndex
+from engine.release.batch import CellIndex, TouchedBuffer, split_masks
 from engine.release.exchanges import DIRECT
 from engine.release.space import build, complete, scenarios
-from engine.release.touched import TouchedBuffer, split_masks
 from engine.sweeps import cell_evaluator
 from engine.sweeps.evaluator import Evaluator
 from engine.sweeps.groups import group

@@ -19,7 +19,7 @@ from engine.plan.coding import code
 from engine.plan.samples import load
 from engine.release.parameter import Setting
 from engine.release.records import ReleasedTable
-from engine.release.results import RunStatus
+from engine.release.scenarios import RunStatus
 from engine.sweeps.candidates import record_scenarios
 
 N = 1841  # records of the sample

@@ -18,7 +18,7 @@ from engine.mechanisms import group_swap, propensity
 from engine.mechanisms.base import Drawn, table_stream
 from engine.mechanisms.group_swap import CGS
 from engine.release.records import ReleasedTable
-from engine.release.results import RunStatus
+from engine.release.scenarios import RunStatus
 from tests.examples import examples
 from tests.numeric_data import numbered, with_numbers
 from tests.twins import group_swap as twin

@@ -23,7 +23,7 @@ from engine.mechanisms.base import Drawn, Mechanism, table_stream
 from engine.mechanisms.key_swaps import DDS, RDS
 from engine.models import location
 from engine.release.records import ReleasedTable
-from engine.release.results import RunStatus
+from engine.release.scenarios import RunStatus
 from tests.examples import examples
 from tests.numeric_data import cells_of, numbered, with_numbers
 from tests.plain_python import plain

@@ -18,7 +18,7 @@ from engine.mechanisms.base import Drawn, table_stream
 from engine.mechanisms.maps import MAPS
 from engine.models import location
 from engine.release.records import ReleasedTable
-from engine.release.results import RunStatus
+from engine.release.scenarios import RunStatus
 from tests.examples import examples
 from tests.location_draws import natural, predictive
 from tests.numeric_data import numbered, with_numbers

@@ -16,7 +16,7 @@ from engine.mechanisms import noise
 from engine.mechanisms.base import Drawn, table_stream
 from engine.mechanisms.noise import NOISE
 from engine.release.records import ReleasedTable
-from engine.release.results import RunStatus
+from engine.release.scenarios import RunStatus
 from tests.examples import examples
 from tests.numeric_data import numbered, with_numbers
 from tests.twins import noise as twin

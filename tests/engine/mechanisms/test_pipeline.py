@@ -15,7 +15,7 @@ from engine.mechanisms.group_swap import CGS
 from engine.mechanisms.maps import MAPS
 from engine.mechanisms.noise import CGS_NOISE, NOISE, as_microdata, compose, pipeline
 from engine.release.records import ReleasedTable
-from engine.release.results import RunStatus
+from engine.release.scenarios import RunStatus
 from tests.examples import examples
 from tests.numeric_data import numbered, with_numbers
 

@@ -18,7 +18,7 @@ from engine.mechanisms import pram as pram_estimates
 from engine.mechanisms.base import Drawn, table_stream
 from engine.mechanisms.pram import PRAM, Prepared
 from engine.release.records import ReleasedTable
-from engine.release.results import RunStatus
+from engine.release.scenarios import RunStatus
 from tests.examples import examples
 from tests.numeric_data import numbered, with_numbers
 from tests.pram_matrices import invariant

@@ -16,7 +16,7 @@ from engine.data.domain import LevelKind
 from engine.mechanisms import random_swap
 from engine.mechanisms import random_swap as published_swap
 from engine.release.batch import CellIndex, unpack
-from engine.release.results import RunStatus
+from engine.release.scenarios import RunStatus
 from engine.release.spec import ReleaseSpec, Structure, multi_kind
 from engine.sweeps.evaluator import Evaluator, stream_keys
 from engine.sweeps.groups import group_of

@@ -18,8 +18,7 @@ from engine.data.table import ContingencyTable
 from engine.mechanisms import random_swap
 from engine.mechanisms.random_swap import Prepared, Restricted, prepare_restricted, weights_of
 from engine.plan.coding import edit_failures
-from engine.release.selection import Selection
-from engine.release.spec import ReleaseSpec, Structure, pairs_wanted, structure_of
+from engine.release.spec import ReleaseSpec, Selection, Structure, pairs_wanted, structure_of
 from tests.edit_rules import breaks_anew, refusing_rules
 from tests.engine.mechanisms.laws import Case
 from tests.engine.mechanisms.test_law import AGREES, DIFFERS, against_law, outcome_of

@@ -18,7 +18,7 @@ from engine.data.microdata import Microdata
 from engine.mechanisms.base import Drawn
 from engine.mechanisms.survey_swap import SURVEY_SWAP, Prepared, chances, figures, select, targets
 from engine.release.parameter import Setting
-from engine.release.results import RunStatus
+from engine.release.scenarios import RunStatus
 from tests.edit_rules import breaks_anew, refusing_rules
 from tests.examples import examples
 from tests.households import in_households

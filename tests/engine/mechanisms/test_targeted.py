@@ -22,7 +22,7 @@ from engine.mechanisms.base import Drawn
 from engine.mechanisms.targeted import TRS, Prepared, chances, compatible_quotas, race_order, swap
 from engine.release.parameter import Setting
 from engine.release.records import ReleasedTable
-from engine.release.results import RunStatus
+from engine.release.scenarios import RunStatus
 from tests.examples import examples
 from tests.households import in_households, persons_in_households
 from tests.plain_python import compiled_and_plain

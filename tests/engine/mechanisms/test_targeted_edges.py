@@ -13,7 +13,7 @@ from engine.common.errors import UsageError
 from engine.data.microdata import Microdata
 from engine.mechanisms.base import Drawn
 from engine.mechanisms.targeted import TRS, chances
-from engine.release.results import RunStatus
+from engine.release.scenarios import RunStatus
 from tests.engine.mechanisms.test_targeted import derived, made, partner_of
 from tests.households import in_households, persons_in_households
 

@@ -14,7 +14,7 @@ from engine.data.domain import EditRule
 from engine.data.microdata import Microdata
 from engine.mechanisms.targeted import TRS, chances
 from engine.plan.coding import edit_failures
-from engine.release.results import RunStatus
+from engine.release.scenarios import RunStatus
 from tests.edit_rules import breaks_anew, refusing_rules
 from tests.engine.mechanisms.test_targeted import SIMILAR, derived, given_parameters, made, partner_of
 from tests.households import in_households, persons_in_households

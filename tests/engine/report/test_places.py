@@ -13,7 +13,7 @@ import pytest
 from engine.data.domain import EditRule
 from engine.plan.coding import code
 from engine.plan.samples import load
-from engine.release.results import RunStatus
+from engine.release.scenarios import RunStatus
 from engine.report.audit import new_to_places
 from engine.report.places import areas_of, households_by_area, persons_with, place_changes, relative_change
 from engine.sweeps.candidates import scenarios_of

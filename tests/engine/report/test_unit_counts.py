@@ -15,7 +15,7 @@ from engine.data.microdata import RawTable
 from engine.decision.choice import choose
 from engine.plan import plan_from_toml
 from engine.plan.coding import code
-from engine.release.results import NoteKind
+from engine.release.scenarios import NoteKind
 from engine.report.annex import analyst_sections
 from engine.report.build_findings import findings
 from engine.report.describe import remade

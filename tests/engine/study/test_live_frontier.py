@@ -15,9 +15,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from engine.common.errors import UsageError
-from engine.frontier.tradeoff import hypervolume
+from engine.frontier.choosing import hypervolume
 from engine.measures import MEASURES as MEASURES_BY_NAME
-from engine.release.results import RunStatus
+from engine.release.scenarios import RunStatus
 from engine.study.map_reader import _loss as loss_of
 from engine.study.map_reader import live_frontier, risk_utility_map
 from engine.study.study import Study

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 import pytest
 
 from engine.plan import SpacePlan
-from engine.release.results import Note, NoteKind, RunStatus
+from engine.release.scenarios import Note, NoteKind, RunStatus
 from engine.release.spec import ReleaseSpec
 from engine.study.study import Study
 from tests import sources

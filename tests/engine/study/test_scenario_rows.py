@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 from engine.common.untrusted import sum_of
-from engine.release.release_specs import ReleaseSpecs
 from engine.release.scenarios import params_text
 from engine.release.space import complete
 from engine.release.spec import AttributeSpec, ReleaseSpec
+from engine.release.specs import ReleaseSpecs
 from engine.study import runs as scenario_rows
 from engine.study import runs as scenario_table
 

@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 from engine.common.errors import EngineError
 from engine.common.untrusted import sum_of
 from engine.plan import SpacePlan
-from engine.release.release_specs import ReleaseSpecs
 from engine.release.scenarios import params_text
 from engine.release.spec import AttributeSpec, ReleaseSpec
+from engine.release.specs import ReleaseSpecs
 from engine.study import runs as scenario_rows
 from engine.study import runs as scenario_table
 from engine.study.study import Study

@@ -17,7 +17,7 @@ from engine.common.errors import EngineError, UsageError
 from engine.common.processes import hostname
 from engine.common.untrusted import sums_of
 from engine.plan import SpacePlan
-from engine.release.results import RunStatus
+from engine.release.scenarios import RunStatus
 from engine.release.spec import ReleaseSpec
 from engine.study.keys import key_path, read_key, read_or_make_key, write_key
 from engine.study.study import Study

@@ -13,11 +13,11 @@ import pytest
 
 from engine.cli.main import main
 from engine.common.errors import UsageError
-from engine.frontier.tradeoff import hypervolume
+from engine.frontier.choosing import hypervolume
 from engine.measures import call
 from engine.plan import Plan, edit_plan, plan_from_toml, plan_to_toml
 from engine.plan.samples import load
-from engine.release.results import Results, RunStatus
+from engine.release.scenarios import Results, RunStatus
 from engine.study.map_reader import risk_utility_map
 from engine.study.study import Study
 from engine.sweeps.adaptive import judge, looks

@@ -11,9 +11,9 @@ from engine.common.compiled import COMPILED
 from engine.mechanisms import random_swap as published_swap
 from engine.plan import MechanismPlan
 from engine.release.batch import CellIndex
-from engine.release.release_specs import ReleaseSpecs
 from engine.release.space import build, complete
 from engine.release.spec import RANDOM_SWAP
+from engine.release.specs import ReleaseSpecs
 from engine.sweeps import batch_kernels
 from engine.sweeps import cell_evaluator as batch_runs
 from engine.sweeps.cell_evaluator import BatchRuns

@@ -15,9 +15,8 @@ from hypothesis import strategies as st
 from engine.data.domain import Attribute, Domain, EditRule, LevelKind
 from engine.data.table import ContingencyTable
 from engine.plan.coding import code
-from engine.release.release_specs import ReleaseSpecs
 from engine.release.spec import AttributeSpec, ReleaseSpec, multi_kind
-from engine.release.specs import Specs
+from engine.release.specs import ReleaseSpecs, Specs
 from engine.sweeps import workers
 from engine.sweeps.candidates import scenarios_of
 from engine.sweeps.groups import TaskBatch, group, group_of, in_even_order

@@ -28,7 +28,7 @@ from engine.plan.entries import PublishPlan
 from engine.plan.samples import open_source
 from engine.release.reader_view import as_seen
 from engine.release.records import ReleasedTable
-from engine.release.results import RunStatus
+from engine.release.scenarios import RunStatus
 from engine.release.spec import ReleaseSpec
 from engine.sweeps.candidates import record_scenarios
 from engine.sweeps.evaluator import Evaluator, Outcome, Question

@@ -12,8 +12,8 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from engine.release.release_specs import ReleaseSpecs
 from engine.release.spec import AttributeSpec, ReleaseSpec
+from engine.release.specs import ReleaseSpecs
 from engine.sweeps import runner as pace_module
 from engine.sweeps.evaluator import Effort, Outcome
 from engine.sweeps.groups import Group, Groups, SplitKept, in_even_order

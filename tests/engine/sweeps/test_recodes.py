@@ -17,7 +17,7 @@ from engine.plan.coding import code
 from engine.plan.dependencies import decided_among
 from engine.plan.samples import load
 from engine.release.records import ReleasedTable
-from engine.release.results import RunStatus
+from engine.release.scenarios import RunStatus
 from engine.release.spec import AttributeSpec, ReleaseSpec
 from engine.report.plan_counts import count_plan
 from engine.report.plan_document import plan_document

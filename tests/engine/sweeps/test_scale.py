@@ -18,7 +18,7 @@ from engine.mechanisms import random_swap
 from engine.plan import AttributePlan, DataPlan, Plan, SpacePlan
 from engine.release import space
 from engine.release.batch import CellIndex, unpack
-from engine.release.results import StoredResults
+from engine.release.scenarios import StoredResults
 from engine.release.spec import AttributeSpec, pairs_wanted
 from engine.study.map_reader import live_frontier, risk_utility_map
 from engine.study.runs import Runs, invalidate

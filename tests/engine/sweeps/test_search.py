@@ -10,7 +10,7 @@ import pytest
 
 from engine.cli.main import main
 from engine.common.errors import UsageError
-from engine.frontier.tradeoff import hypervolume
+from engine.frontier.choosing import hypervolume
 from engine.plan import MechanismPlan, Plan, edit_plan, plan_from_toml, plan_to_toml
 from engine.plan.coding import code
 from engine.plan.samples import load

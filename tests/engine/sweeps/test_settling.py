@@ -11,10 +11,10 @@ import numpy as np
 import pytest
 
 from engine.decision.choice import planned_indices
-from engine.frontier.chance import fresh_runs_needed, runs_needed
+from engine.frontier.choosing import fresh_runs_needed, runs_needed
 from engine.plan import DecisionPlan, edit_plan, plan_to_toml
 from engine.plan.samples import load
-from engine.release.results import Results, RunStatus
+from engine.release.scenarios import Results, RunStatus
 from engine.release.spec import MOST_REPLICATES
 from engine.study.decision_log import entries
 from engine.study.map_reader import objective_indices, risk_utility_map

@@ -14,7 +14,7 @@ from engine.data.domain import EditRule
 from engine.plan import MechanismPlan, Plan, SpacePlan, plan_to_toml
 from engine.plan.coding import code
 from engine.plan.edit import edit_plan, extended_plan
-from engine.release.results import NoteKind, RunStatus
+from engine.release.scenarios import NoteKind, RunStatus
 from engine.release.space import impossibility_text
 from engine.study.map_reader import realisation_of
 from engine.sweeps import candidates as swap_ways_module

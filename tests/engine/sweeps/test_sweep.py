@@ -21,7 +21,7 @@ from engine.mechanisms import MECHANISMS
 from engine.mechanisms.key_swaps import RDS
 from engine.plan import DataPlan, MechanismPlan, Plan
 from engine.plan.coding import code, with_seen
-from engine.release.results import RunStatus
+from engine.release.scenarios import RunStatus
 from engine.study import runs as aggregate_cache
 from engine.study.keys import key_path, read_key
 from engine.study.runs import ScenarioTable

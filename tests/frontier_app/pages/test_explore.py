@@ -12,8 +12,7 @@ import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from engine.frontier.risk_utility_map import RiskUtilityMap
-from engine.frontier.selection import inside
+from engine.frontier.risk_utility_map import RiskUtilityMap, inside
 from engine.plan import edit_plan
 from engine.study.map_reader import risk_utility_map
 from engine.study.study import Study, pin, pins

@@ -11,7 +11,7 @@ from streamlit.testing.v1 import AppTest
 
 from engine.decision.choice import choose
 from engine.decision.states import withhold
-from engine.frontier.neighbours import lettered
+from engine.frontier.risk_utility_map import lettered
 from engine.study.map_reader import risk_utility_map
 from engine.study.study import Study
 from frontier_app.session.state import Look

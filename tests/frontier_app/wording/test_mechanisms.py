@@ -15,7 +15,7 @@ from engine.plan import MechanismPlan
 from engine.plan.coding import code
 from engine.plan.samples import open_data
 from engine.release.parameter import Parameter
-from engine.release.results import Note, NoteKind
+from engine.release.scenarios import Note, NoteKind
 from engine.release.spec import RANDOM_SWAP, AttributeSpec, ReleaseSpec
 from frontier_app.pages.file import columns
 from frontier_app.widgets import plan_fields

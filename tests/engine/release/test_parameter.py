@@ -6,8 +6,7 @@ import pytest
 
 from engine.common.errors import UsageError
 from engine.mechanisms import Mechanism, amount, mechanism
-from engine.release.amount import Amount
-from engine.release.parameter import Parameter
+from engine.release.parameter import Amount, Parameter
 from engine.release.spec import AttributeSpec, ReleaseSpec
 
 ROLES = AttributeSpec(("A", "B"), "SU")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from engine.release.order_trace import order_trace
+from engine.release.records import order_trace
 
 
 @pytest.mark.parametrize("n", [100, 5000])
