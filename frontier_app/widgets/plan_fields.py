@@ -1,19 +1,12 @@
-"""The choice of measures of risk and utility.
-
-The column that numbers households and the places where they live: asked for on the pages File and Threat.
-
-Edit rules, declared analyses and tables as rows to edit, and back.
-
-The entries of the plan that a board asks for and that are still empty, before the recommendation is submitted.
-"""
+"""Inputs of plan entries that several pages draw: measures, households, and lists edited as tables."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import Any
+from typing import Any, TypeVar
 
 import pandas as pd
 import streamlit as st
@@ -30,7 +23,7 @@ from engine.plan import AnalysisPlan, Plan, TablePlan
 from engine.plan.coding import code
 from engine.plan.columns import facts, numbers_units, units_first
 from engine.plan.edit import set_unit, set_use
-from engine.plan.entries import ALL, QUANTILE, UnitColumns, unit_columns
+from engine.plan.entries import ALL, MEDIAN, QUANTILE, UnitColumns, unit_columns
 from engine.plan.households import (
     lacks_exchange,
     names_exchange,
@@ -47,6 +40,7 @@ from frontier_app.widgets.elements import InputErrors
 from frontier_app.wording import text
 from frontier_app.wording.markup import markdown
 
+T = TypeVar("T")
 PARAMETERS = {
     "n_rule": "Small means fewer records than",
     "summary": "Of several figures, take the",
@@ -353,51 +347,102 @@ def picks(domain: Domain, plan: Plan) -> Picks:
     return options
 
 
-def edit_rows(plan: Plan) -> pd.DataFrame:
+Row = dict[str, Any]
+"""One row of inputs."""
+
+
+def list_editor(
+    name: str,
+    rows: Sequence[Row],
+    columns: Mapping[str, Any],
+    declared: tuple[T, ...],
+    tag: str,
+    judged: Callable[[list[Row]], tuple[tuple[T, ...], dict[int, str]]],
+    *,
+    alt: str,
+    fixed: bool = False,
+) -> tuple[T, ...]:
+    """Edit a list of the plan as a table; rows that are not right yet are named and kept, and the others count.
+
+    ``rows`` show what is ``declared``; ``judged`` makes of rows what counts, and says what is wrong by place.
+    """
+    memo = state.get().memo
+
+    def begin() -> pd.DataFrame:
+        draft = memo.last(f"draft-{name}")
+        kept = draft[1] if draft is not None and draft[0] == declared else rows
+        return pd.DataFrame({column: pd.Series([row[column] for row in kept], dtype=object) for column in columns})
+
+    edited = st.data_editor(
+        memo.get(f"rows-{name}", tag, begin),
+        key=f"edits-{name}-{tag}",
+        num_rows="fixed" if fixed else "dynamic",
+        disabled=fixed,
+        hide_index=True,
+        width="stretch",
+        column_config=columns,
+        alt=alt,
+    )
+    given: list[Row] = [{str(column): value for column, value in row.items()} for row in edited.to_dict("records")]
+    counted, wrong = judged(given)
+    memo.keep(f"draft-{name}", (counted, given))
+    for place, error in wrong.items():
+        elements.show_error(f"{error.rstrip('.')}. Row {place + 1} does not count yet.")
+    return counted
+
+
+def _accepted(
+    rows: Sequence[Row], make: Callable[[int, Row], T | None], check: Callable[[tuple[T, ...]], object]
+) -> tuple[tuple[T, ...], dict[int, str]]:
+    """Make an entry of each row (None: an empty row) and check it with those before; also errors by place."""
+    found: tuple[T, ...] = ()
+    wrong: dict[int, str] = {}
+    for place, row in enumerate(rows):
+        try:
+            if (made := make(place, row)) is not None:
+                check((*found, made))
+                found = (*found, made)
+        except EngineError as error:
+            wrong[place] = text.error_text(error)
+    return found, wrong
+
+
+def edit_rows(plan: Plan) -> list[Row]:
     """One row per edit rule: its name, the levels it forbids together, and what it does to swaps."""
-    rows = [
-        (
-            rule.name,
-            [f"{name}{_IS}{level}" for name, levels in rule.forbid for level in levels]
+    return [
+        {
+            "name": rule.name,
+            "forbid": [f"{name}{_IS}{level}" for name, levels in rule.forbid for level in levels]
             + [f"{name}{_EXISTING}" for name in rule.existing],
-            EFFECTS[rule.refuse],
-        )
+            "effect": EFFECTS[rule.refuse],
+        }
         for rule in plan.edits
     ]
-    return pd.DataFrame(
-        {
-            column: pd.Series([row[k] for row in rows], dtype=object)
-            for k, column in enumerate(("name", "forbid", "effect"))
-        }
-    )
 
 
-def edits_of(table: pd.DataFrame, known: Picks) -> tuple[EditRule, ...]:
-    """The rules that a table says; rows without anything are no rules."""
-    rules = []
-    for name, levels_picked, effect in zip(table["name"], table["forbid"], table["effect"], strict=True):
+def edits_of(rows: Sequence[Row], plan: Plan, known: Picks) -> tuple[tuple[EditRule, ...], dict[int, str]]:
+    """The rules that rows say, and errors by place."""
+
+    def make(_: int, row: Row) -> EditRule | None:
         forbid: dict[str, list[str]] = {}
         existing: list[str] = []
-        for word in levels_picked if isinstance(levels_picked, list | tuple) else []:
+        for word in _list(row["forbid"]):
             attribute, level = known[word]
             if level is None:
                 existing.append(attribute)
             else:
                 forbid.setdefault(attribute, []).append(level)
-        text = _text(name)
-        if not text and not forbid and not existing:
-            continue
+        name = _text(row["name"])
+        if not name and not forbid and not existing:
+            return None
         if not forbid and not existing:
-            raise UsageError(f"edit rule '{text}' forbids nothing yet; pick levels of at least one attribute")
-        text = text or ", ".join([f"{attribute} {' or '.join(levels)}" for attribute, levels in forbid.items()])
-        text = text or f"only {' × '.join(existing)} that exist"
+            raise UsageError(f"edit rule '{name}' forbids nothing yet; pick levels of at least one attribute")
+        name = name or ", ".join([f"{attribute} {' or '.join(levels)}" for attribute, levels in forbid.items()])
+        name = name or f"only {' × '.join(existing)} that exist"
         picked = tuple((attribute, tuple(levels)) for attribute, levels in forbid.items())
-        rules.append(EditRule(text, picked, effect == EFFECTS[True], tuple(existing)))
-    return tuple(rules)
+        return EditRule(name, picked, row["effect"] == EFFECTS[True], tuple(existing))
 
-
-Row = dict[str, Any]
-"""One row of inputs."""
+    return _accepted(rows, make, lambda edits: replace(plan, edits=edits))
 
 
 def analysis_rows(plan: Plan) -> list[Row]:
@@ -409,32 +454,22 @@ def analysis_rows(plan: Plan) -> list[Row]:
 def analyses_of(
     rows: Sequence[Row], plan: Plan, columns: Sequence[str]
 ) -> tuple[tuple[AnalysisPlan, ...], dict[int, str]]:
-    """The analyses that rows say, and what is wrong with single rows by their place; rows without anything are none.
+    """The analyses that rows say, and errors by place.
 
     ``columns`` are the raw columns that a formula may name beside the plan's attributes.
     """
-    analyses: list[AnalysisPlan] = []
-    wrong = {}
-    for i, row in enumerate(rows):
-        name, formula = _text(row["name"]), _text(row["formula"])
+
+    def make(place: int, row: Row) -> AnalysisPlan | None:
+        name, formula, family = _text(row["name"]), _text(row["formula"]), _text(row["family"]) or "linear"
         if not name and not formula:
-            continue
-        try:
-            analysis = AnalysisPlan(
-                name or f"analysis {i + 1}",
-                formula,
-                _text(row["family"]) or "linear",
-                tuple(row["by"]),
-                row["weighted"],
-                _text(row["tau"]) if row["family"] == QUANTILE else "",
-            )
-            _check_names(analysis, plan, columns)
-            replace(plan, analyses=(*analyses, analysis))
-        except EngineError as error:
-            wrong[i] = text.error_text(error)
-        else:
-            analyses.append(analysis)
-    return tuple(analyses), wrong
+            return None
+        tau = (_text(row["tau"]) or MEDIAN) if family == QUANTILE else ""
+        weighted = row["weighted"] is True or row["weighted"] == 1
+        made = AnalysisPlan(name or f"analysis {place + 1}", formula, family, tuple(_list(row["by"])), weighted, tau)
+        _check_names(made, plan, columns)
+        return made
+
+    return _accepted(rows, make, lambda analyses: replace(plan, analyses=analyses))
 
 
 def _check_names(analysis: AnalysisPlan, plan: Plan, columns: Sequence[str]) -> None:
@@ -454,21 +489,13 @@ def table_rows(plan: Plan) -> list[Row]:
 
 
 def tables_of(rows: Sequence[Row], plan: Plan) -> tuple[tuple[TablePlan, ...], dict[int, str]]:
-    """The tables that rows say, and what is wrong with single rows by their place; rows without anything are none."""
-    tables: list[TablePlan] = []
-    wrong = {}
-    for i, row in enumerate(rows):
-        name, attributes = _text(row["name"]), tuple(row["attributes"])
-        if not name and not attributes:
-            continue
-        try:
-            table = TablePlan(name or " by ".join(attributes), attributes)
-            replace(plan, tables=(*tables, table))
-        except EngineError as error:
-            wrong[i] = text.error_text(error)
-        else:
-            tables.append(table)
-    return tuple(tables), wrong
+    """The tables that rows say, and errors by place."""
+
+    def make(_: int, row: Row) -> TablePlan | None:
+        name, attributes = _text(row["name"]), tuple(_list(row["attributes"]))
+        return TablePlan(name or " by ".join(attributes), attributes) if name or attributes else None
+
+    return _accepted(rows, make, lambda tables: replace(plan, tables=tables))
 
 
 def numbers_from(plan: Plan, columns: Sequence[str]) -> list[str]:
@@ -479,6 +506,10 @@ def numbers_from(plan: Plan, columns: Sequence[str]) -> list[str]:
 
 def _text(value: object) -> str:
     return value.strip() if isinstance(value, str) else ""
+
+
+def _list(value: object) -> list[str]:
+    return list(value) if isinstance(value, list | tuple) else []
 
 
 def before_submission(study: Study, status: DecisionStatus) -> None:

@@ -99,24 +99,19 @@ def _declared(base: Plan, tag: str, data: Microdata, wrong: InputErrors) -> Plan
         " A rule counts such records in every release; one that forbids also refuses every swap that would make any."
     )
     known = plan_fields.picks(data.domain, base)
-    edited = st.data_editor(
-        plan_fields.edit_rows(base),
-        key=f"edits-{tag}",
-        num_rows="dynamic",
-        hide_index=True,
-        width="stretch",
-        column_config={
-            "name": column.TextColumn("Rule", width=140),
-            "forbid": column.MultiselectColumn(
-                "Forbidden together", options=list(known), accept_new_options=False, width=380
-            ),
-            "effect": column.SelectboxColumn(
-                "Effect", options=list(plan_fields.EFFECTS), default=plan_fields.EFFECTS[0], required=True, width=90
-            ),
-        },
-        alt="Edit rules: name, the levels that must not occur together, and whether it counts or forbids",
-    )
-    edits = wrong.attempt(partial(plan_fields.edits_of, edited, known), base.edits)
+    columns = {
+        "name": column.TextColumn("Rule", width=140),
+        "forbid": column.MultiselectColumn(
+            "Forbidden together", options=list(known), accept_new_options=False, width=380
+        ),
+        "effect": column.SelectboxColumn(
+            "Effect", options=list(plan_fields.EFFECTS), default=plan_fields.EFFECTS[0], required=True, width=90
+        ),
+    }
+    judged = partial(plan_fields.edits_of, plan=base, known=known)
+    alt = "Edit rules: name, the levels that must not occur together, and whether it counts or forbids"
+    rows = plan_fields.edit_rows(base)
+    edits = plan_fields.list_editor("rules", rows, columns, base.edits, tag, judged, alt=alt)
     data_plan = wrong.attempt(lambda: replace(base.data, numeric=tuple(numeric)), base.data)
     return wrong.attempt(lambda: replace(base, data=data_plan, edits=edits), base)
 

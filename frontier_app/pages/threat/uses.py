@@ -1,20 +1,16 @@
-"""The uses of the data: regressions that users run and tables that they make.
-
-The rule of choice: measures, the bound or the slope, the realisation, and tolerances.
-"""
+"""Tables and regressions of the users; the rule of choice with its tolerances."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from decimal import Decimal
-from typing import TypeVar
+from functools import partial
 
 import streamlit as st
-from streamlit.delta_generator import DeltaGenerator
 
 from engine.common.errors import EngineError
-from engine.common.wording import upper_first
+from engine.common.wording import listed, upper_first
 from engine.decision.bound_words import bound_words, example_bound
 from engine.measures import MeasureCall, call
 from engine.measures.base import Kind
@@ -31,7 +27,7 @@ from engine.models.analyses import ready
 from engine.models.regression import OK, WHY
 from engine.plan import AnalysisPlan, DecisionPlan, Plan, TablePlan, TolerancePlan
 from engine.plan.edit import with_attributes_renamed, writable_names
-from engine.plan.entries import FAMILIES, MEDIAN, QUANTILE
+from engine.plan.entries import FAMILIES, MEDIAN
 from engine.plan.types import DEFAULT_PROBABILITY, FIRST_WITHIN, ON_MEAN
 from engine.release.records import ReleasedTable
 from engine.sweeps.evaluator import original_figure
@@ -40,10 +36,6 @@ from frontier_app.widgets import elements, plan_fields
 from frontier_app.widgets.elements import InputErrors
 from frontier_app.wording import text
 from frontier_app.wording.markup import markdown
-
-T = TypeVar("T")
-KINDS = tuple(FAMILIES)
-_Drafts = list[tuple[int, plan_fields.Row]]  # rows with a number that stays theirs
 
 
 def inputs(base: Plan, tag: str, fixed: bool) -> Plan:
@@ -107,134 +99,35 @@ def _names(missing: Sequence[UnmeasuredUse]) -> set[str]:
 
 
 def _tables(base: Plan, tag: str, fixed: bool) -> tuple[TablePlan, ...]:
-    def drawn(row: plan_fields.Row, own: str) -> DeltaGenerator:
-        name, crosses, remove = st.columns([3, 5, 3], vertical_alignment="bottom")
-        row["name"] = name.text_input("Table", row["name"], key=f"name-{own}", disabled=fixed)
-        row["attributes"] = _picked(crosses, "Crosses", base, row["attributes"], f"crosses-{own}", fixed)
-        return remove
-
-    drafts = _rows("tables", plan_fields.table_rows(base), base.tables, tag)
-    blank: plan_fields.Row = {"name": "", "attributes": []}
-    return _listed(
-        "tables", "Add a table", drafts, blank, tag, fixed, drawn, lambda rows: plan_fields.tables_of(rows, base)
+    column = st.column_config
+    columns = {
+        "name": column.TextColumn("Table", width=120),
+        "attributes": column.MultiselectColumn("Crosses", options=base.names, accept_new_options=False, width=330),
+    }
+    rows = plan_fields.table_rows(base)
+    alt = "Tables that users make: name and the attributes that each crosses"
+    return plan_fields.list_editor(
+        "tables", rows, columns, base.tables, tag, partial(plan_fields.tables_of, plan=base), alt=alt, fixed=fixed
     )
 
 
 def _analyses(plan: Plan, tag: str, fixed: bool, columns: Sequence[str]) -> tuple[AnalysisPlan, ...]:
-    def drawn(row: plan_fields.Row, own: str) -> DeltaGenerator:
-        name, formula, kind = st.columns([3, 5, 4], vertical_alignment="bottom")
-        row["name"] = name.text_input("Analysis", row["name"], key=f"name-{own}", disabled=fixed)
-        row["formula"] = formula.text_input(
-            "Formula", row["formula"], key=f"formula-{own}", disabled=fixed, placeholder="outcome ~ first + second"
-        )
-        row["family"] = kind.selectbox(
-            "Kind", KINDS, index=KINDS.index(row["family"]), key=f"family-{own}", disabled=fixed
-        )
-        by, more, remove = st.columns([5, 4, 3], vertical_alignment="bottom")
-        row["by"] = _picked(
-            by, "Separately in each level of", plan, row["by"], f"by-{own}", fixed, "all records together"
-        )
-        if row["family"] == QUANTILE:
-            row["tau"] = more.text_input(
-                "Quantile (0.5: median)", row["tau"] or MEDIAN, key=f"tau-{own}", disabled=fixed
-            )
-        able = FAMILIES[row["family"]].weighted
-        row["weighted"] = able and more.checkbox(
-            "With the weight", row["weighted"], key=f"weighted-{own}", disabled=fixed
-        )
-        return remove
-
-    drafts = _rows("analyses", plan_fields.analysis_rows(plan), plan.analyses, tag)
-    blank: plan_fields.Row = {"name": "", "formula": "", "family": "linear", "by": [], "weighted": False, "tau": ""}
-
-    def judged(rows: list[plan_fields.Row]) -> tuple[tuple[AnalysisPlan, ...], dict[int, str]]:
-        return plan_fields.analyses_of(rows, plan, columns)
-
-    return _listed("analyses", "Add a regression", drafts, blank, tag, fixed, drawn, judged)
-
-
-def _listed(
-    name: str,
-    label: str,
-    drafts: _Drafts,
-    blank: plan_fields.Row,
-    tag: str,
-    fixed: bool,
-    drawn: Callable[[plan_fields.Row, str], DeltaGenerator],
-    judged: Callable[[list[plan_fields.Row]], tuple[T, dict[int, str]]],
-) -> T:
-    """Rows of inputs, each with what is wrong with it and the way to remove it, and the way to add one.
-
-    ``drawn`` draws a row's inputs, changes the row to what they say and returns the place for its removal; ``judged``
-    makes of all rows what counts, and says what is wrong by place.
-    """
-    containers = {}
-    for number, row in drafts:
-        containers[number] = st.container()
-        with containers[number]:
-            _remove(drawn(row, f"{name}-{number}-{tag}"), name, number, drafts, fixed)
-    declared, wrong = judged([row for _, row in drafts])
-    _show_errors(name, drafts, declared, wrong, containers)
-    _add(name, label, drafts, blank, fixed)
-    return declared
-
-
-def _picked(
-    column: DeltaGenerator, label: str, plan: Plan, before: list[str], key: str, fixed: bool, none: str | None = None
-) -> list[str]:
-    """Attributes of the plan, of which those picked before that are still attributes are picked."""
-    return column.multiselect(
-        label,
-        plan.names,
-        default=[attribute for attribute in before if attribute in plan.names],
-        key=key,
-        disabled=fixed,
-        placeholder=none,
-        filter_mode="contains",
-        select_all=False,  # Enter would take all that match what is typed
-    )
-
-
-def _rows(name: str, rows: list[plan_fields.Row], declared: object, tag: str) -> _Drafts:
-    """The rows as they were left, also those that are not right yet; the plan's own where it has other ones."""
-    memo = state.get().memo
-
-    def begin() -> _Drafts:
-        draft = memo.last(f"draft-{name}")
-        return draft[1] if draft is not None and draft[0] == declared else list(enumerate(rows))
-
-    return memo.get(f"rows-{name}", tag, begin)
-
-
-def _show_errors(
-    name: str, drafts: _Drafts, declared: object, wrong: dict[int, str], containers: dict[int, DeltaGenerator]
-) -> None:
-    """Show the faults of a row at the row."""
-    for row, error in wrong.items():
-        with containers[drafts[row][0]]:
-            elements.show_error(f"{error.rstrip('.')}. This row does not count yet.")
-    state.get().memo.keep(f"draft-{name}", (declared, drafts))
-
-
-def _add(name: str, label: str, drafts: _Drafts, blank: plan_fields.Row, fixed: bool) -> None:
-    if st.button(label, icon=":material/add:", key=f"add-{name}", disabled=fixed):
-        drafts.append((max((number for number, _ in drafts), default=-1) + 1, blank))
-        st.rerun()
-
-
-def _remove(column: DeltaGenerator, name: str, number: int, drafts: _Drafts, fixed: bool) -> None:
-    def remove() -> None:
-        drafts[:] = [(n, row) for n, row in drafts if n != number]
-
-    column.button(
-        "Remove",
-        icon=":material/delete:",
-        key=f"remove-{name}-{number}",
-        disabled=fixed,
-        on_click=remove,
-        type="tertiary",
-        help="Remove this row",
-    )
+    column = st.column_config
+    weighted = listed([name for name, family in FAMILIES.items() if family.weighted])
+    shown = {
+        "name": column.TextColumn("Analysis", width=85),
+        "formula": column.TextColumn("Formula", width=175, help="outcome ~ first + second"),
+        "family": column.SelectboxColumn("Kind", options=list(FAMILIES), default="linear", required=True, width=85),
+        "by": column.MultiselectColumn(
+            "Separately in each level of", options=plan.names, accept_new_options=False, width=115
+        ),
+        "weighted": column.CheckboxColumn("Weighted", default=False, width=65, help=f"With the weight: {weighted}"),
+        "tau": column.TextColumn("Quantile", width=65, help=f"Of a quantile regression; {MEDIAN} is the median"),
+    }
+    rows = plan_fields.analysis_rows(plan)
+    judged = partial(plan_fields.analyses_of, plan=plan, columns=columns)
+    alt = "Regressions that users run: name, formula, kind, groups, weight and quantile"
+    return plan_fields.list_editor("analyses", rows, shown, plan.analyses, tag, judged, alt=alt, fixed=fixed)
 
 
 def _try(plan: Plan) -> None:

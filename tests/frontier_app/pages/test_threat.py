@@ -15,7 +15,7 @@ from engine.plan import (
     edit_plan,
 )
 from engine.plan.differences import lock
-from engine.plan.entries import FAMILIES
+from engine.plan.entries import FAMILIES, MEDIAN, QUANTILE
 from engine.plan.samples import load
 from engine.study.decision_log import entries
 from engine.study.study import Study
@@ -23,6 +23,7 @@ from frontier_app.pages.threat.page import visible
 from frontier_app.session.workspace import Workspace
 from frontier_app.widgets import plan_fields
 from tests.frontier_app.conftest import APP, to_page
+from tests.frontier_app.elements import typed
 
 
 def _sample(name: str = "czech") -> AppTest:
@@ -160,39 +161,37 @@ def test_rows_that_are_not_right_are_named_and_the_others_count() -> None:
 
 
 @pytest.mark.slow
-def test_rows_are_added_kept_while_wrong_and_removed() -> None:
+def test_rows_are_added_kept_while_wrong_and_removed(monkeypatch: pytest.MonkeyPatch) -> None:
     made = _sample()
     a, b = _plan(made).names[:2]
-    made.button(key="add-analyses").click().run()
-    _box(made, "Formula").set_value(f"{a} ~ nosuch").run()
-    assert any("'nosuch'" in e.value and "does not count yet" in e.value for e in made.error)
-    assert _plan(made).analyses == ()
-    _to(_to(made, "glossary"))
-    assert _box(made, "Formula").value == f"{a} ~ nosuch"
-    _box(made, "Formula").set_value(f"{a} ~ {b}").run()
-    _box(made, "Kind").set_value("logistic").run()
-    assert not made.error and [one.formula for one in _plan(made).analyses] == [f"{a} ~ {b}"]
-    made.button(key="add-tables").click().run()
-    _box(made, "Crosses").set_value([a, b]).run()
+    with monkeypatch.context() as patch:
+        typed(patch, "analyses", {"formula": f"{a} ~ nosuch"}, {"formula": f"{a} ~ {b}", "family": "logistic"})
+        made.run()
+        assert any("'nosuch'" in e.value and "Row 1 does not count yet" in e.value for e in made.error)
+        assert [one.formula for one in _plan(made).analyses] == [f"{a} ~ {b}"]
+        typed(patch, "tables", {"attributes": [a, b]})
+        made.run()
     assert _plan(made).tables == (TablePlan(f"{a} by {b}", (a, b)),)
     _to(_to(made, "glossary"))
-    assert _box(made, "Crosses").value == [a, b] and _box(made, "Kind").value == "logistic"
-    next(button for button in made.button if button.label == "Remove" and "analyses" in str(button.key)).click().run()
-    assert _plan(made).analyses == () and len(_plan(made).tables) == 1
+    formulas = [list(table.value["formula"]) for table in made.dataframe if "formula" in table.value]
+    assert formulas == [[f"{a} ~ nosuch", f"{a} ~ {b}"]], "also the one that is not right yet"
+    with monkeypatch.context() as patch:
+        typed(patch, "analyses")
+        made.run()
+    assert _plan(made).analyses == () and len(_plan(made).tables) == 1 and not made.exception
 
 
 @pytest.mark.slow
-def test_declared_uses_and_sensitive_answers_are_measured_at_once() -> None:
+def test_declared_uses_and_sensitive_answers_are_measured_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     made = _sample()
     a, b, c = _plan(made).names[:3]
     before = _plan(made).measures
-    made.button(key="add-tables").click().run()
-    _box(made, "Crosses").set_value([a, b]).run()
+    typed(monkeypatch, "tables", {"attributes": [a, b]})
+    made.run()
     assert _plan(made).measures == (*before, f"total_variation[attributes={a}+{b}]")
     assert any("Measured on every candidate" in str(one.value) for one in made.caption)
-    made.button(key="add-analyses").click().run()
-    _box(made, "Formula").set_value(f"{a} ~ {b}").run()
-    _box(made, "Kind").set_value("logistic").run()
+    typed(monkeypatch, "analyses", {"formula": f"{a} ~ {b}", "family": "logistic"})
+    made.run()
     assert _plan(made).measures[-1] == "ci_overlap"
     next(box for box in made.multiselect if str(box.key).startswith("threat-sensitive")).set_value([c]).run()
     assert f"correct_attribution[target={c}]" in _plan(made).measures and not made.error
@@ -201,39 +200,39 @@ def test_declared_uses_and_sensitive_answers_are_measured_at_once() -> None:
     chosen = [name for box in made.multiselect if str(box.key).startswith("measures-") for name in box.value]
     assert {"ci_overlap", "correct_attribution"} <= set(chosen)
     assert any(f"total_variation[attributes={a}+{b}]" in str(box.value) for box in made.text_input)
+    typed(monkeypatch, "tables")
     made = _to(made)
-    next(button for button in made.button if button.label == "Remove" and "tables" in str(button.key)).click().run()
     assert f"total_variation[attributes={a}+{b}]" not in _plan(made).measures and "ci_overlap" in _plan(made).measures
 
 
 @pytest.mark.slow
-def test_a_study_keeps_its_measures_when_a_table_is_declared_later(swept: Callable[..., Workspace]) -> None:
+def test_a_study_keeps_its_measures_when_a_table_is_declared_later(
+    swept: Callable[..., Workspace], monkeypatch: pytest.MonkeyPatch
+) -> None:
     made = _study(swept())
     a, b = _plan(made).names[:2]
     before = _plan(made).measures
-    made.button(key="add-tables").click().run()
-    _box(made, "Crosses").set_value([a, b]).run()
+    typed(monkeypatch, "tables", {"attributes": [a, b]})
+    made.run()
     assert _plan(made).tables and _plan(made).measures == before
     assert any("The study has its own" in str(one.value) for one in made.caption)
 
 
-@pytest.mark.slow
-def test_every_family_is_offered_and_a_quantile_regression_asks_for_its_quantile() -> None:
-    made = _sample()
-    a, b = _plan(made).names[:2]
-    made.button(key="add-analyses").click().run()
-    _box(made, "Formula").set_value(f"{a} ~ {b}").run()
-    assert tuple(_box(made, "Kind").options) == tuple(FAMILIES)
-    for family in FAMILIES:
-        _box(made, "Kind").set_value(family).run()
-        assert not made.exception and [one.family for one in _plan(made).analyses] == [family]
-    assert _plan(made).analyses[0].tau == "0.5"
-    _box(made, "Quantile (0.5: median)").set_value("0.9").run()
-    assert _plan(made).analyses[0].tau == "0.9"
-    _box(made, "Quantile (0.5: median)").set_value("2").run()
-    assert any("tau == 2" in error.value for error in made.error)
-    _box(made, "Kind").set_value("ordered logit").run()
-    assert not made.error and _plan(made).analyses[0].tau == ""
+def test_every_family_counts_and_a_quantile_regression_has_a_quantile() -> None:
+    _, plan = load("czech")
+    a, b = plan.names[:2]
+    rows: list[plan_fields.Row] = [
+        {"name": family, "formula": f"{a} ~ {b}", "family": family, "by": None, "weighted": None, "tau": None}
+        for family in FAMILIES
+    ]
+    analyses, wrong = plan_fields.analyses_of(rows, plan, ())
+    assert not wrong and [one.family for one in analyses] == list(FAMILIES)
+    assert {one.family: one.tau for one in analyses if one.tau} == {QUANTILE: MEDIAN}
+    row = {**rows[0], "family": QUANTILE}
+    (high,), _ = plan_fields.analyses_of([{**row, "tau": "0.9"}], plan, ())
+    assert high.tau == "0.9"
+    _, wrong = plan_fields.analyses_of([{**row, "tau": "2"}], plan, ())
+    assert "tau == 2" in wrong[0]
 
 
 def test_declared_analyses_are_tried_on_the_original_data() -> None:

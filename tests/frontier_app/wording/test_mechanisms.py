@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
-import pandas as pd
 import pytest
 
 from engine.common.errors import UsageError
@@ -132,22 +131,22 @@ def test_rules_and_analyses_come_back_from_their_tables(tmp_path: Path):
     plan = mixed_study.plan()
     data = code(open_data(str(mixed_study.write(tmp_path / "people.csv")))[0], plan)
     known = plan_fields.picks(data.domain, plan)
-    assert plan_fields.edits_of(plan_fields.edit_rows(plan), known) == plan.edits
+    bare = replace(plan, edits=(), analyses=())
+    assert plan_fields.edits_of(plan_fields.edit_rows(plan), bare, known) == (plan.edits, {})
     names = data.raw.names
     assert plan_fields.analyses_of(plan_fields.analysis_rows(plan), plan, names) == (plan.analyses, {})
-    bare = replace(plan, edits=(), analyses=())
-    assert plan_fields.edits_of(plan_fields.edit_rows(bare), known) == ()
+    assert plan_fields.edits_of(plan_fields.edit_rows(bare), bare, known) == ((), {})
     assert plan_fields.analyses_of(plan_fields.analysis_rows(bare), bare, names) == ((), {})
-    (unnamed,) = plan_fields.edits_of(
-        pd.DataFrame({"name": [None], "forbid": [["sex = f", "work = none"]], "effect": ["forbids"]}), known
+    (unnamed,), _ = plan_fields.edits_of(
+        [{"name": None, "forbid": ["sex = f", "work = none"], "effect": "forbids"}], bare, known
     )
     assert unnamed.name == "sex f, work none" and unnamed.refuse
     refusing = replace(plan, edits=tuple(replace(rule, refuse=True) for rule in plan.edits))
-    assert plan_fields.edits_of(plan_fields.edit_rows(refusing), known) == refusing.edits
+    assert plan_fields.edits_of(plan_fields.edit_rows(refusing), bare, known) == (refusing.edits, {})
     existing = replace(plan, edits=(EditRule("only what exists", refuse=True, existing=("sex", "work")),))
-    assert plan_fields.edits_of(plan_fields.edit_rows(existing), known) == existing.edits
-    with pytest.raises(UsageError, match="forbids nothing yet"):
-        plan_fields.edits_of(pd.DataFrame({"name": ["x"], "forbid": [None], "effect": ["counts"]}), known)
+    assert plan_fields.edits_of(plan_fields.edit_rows(existing), bare, known) == (existing.edits, {})
+    _, wrong = plan_fields.edits_of([{"name": "x", "forbid": None, "effect": "counts"}], bare, known)
+    assert "forbids nothing yet" in wrong[0]
     row = {"name": "p", "formula": "pay + sex", "family": "linear", "by": [], "weighted": False, "tau": ""}
     found, wrong = plan_fields.analyses_of([row, {**row, "formula": "pay ~ sex"}], bare, names)
     assert list(wrong) == [0] and "outcome ~ first" in wrong[0] and [one.formula for one in found] == ["pay ~ sex"]
