@@ -22,6 +22,7 @@ PRIVACY: dict[str, object] = {
     "client.showErrorDetails": "none",
     "client.showErrorLinks": False,
     "logger.enableRich": False,
+    "runner.magicEnabled": False,
 }
 """Streamlit option -> value."""
 

@@ -34,6 +34,6 @@ def typed(patch: pytest.MonkeyPatch, name: str, *rows: Mapping[str, Any]) -> Non
         shown = drawn(table, key=key, **options)
         if not key.startswith(f"edits-{name}-"):
             return shown
-        return pd.DataFrame({column: pd.Series([row.get(str(column)) for row in rows], dtype=object) for column in table})
+        return pd.DataFrame([{column: row.get(str(column)) for column in table} for row in rows], columns=table.columns)
 
     patch.setattr(st, "data_editor", data_editor)

@@ -91,6 +91,7 @@ def cover(base: Plan, plan: Plan, tag: str, wrong: InputErrors) -> Plan:
         return wrong.attempt(lambda: replace(plan, about=AboutPlan(**values)), plan)
 
 
+# Beginnings of words for what neighbours, colleagues or registers may know about a person.
 VISIBLE = tuple(
     word
     for line in (
@@ -100,7 +101,6 @@ VISIBLE = tuple(
     )
     for word in line.split()
 )
-"""Beginnings of words for what neighbours, colleagues or registers may know about a person."""
 
 
 def intruder(base: Plan, tag: str, fixed: bool, wrong: InputErrors) -> Plan:

@@ -116,13 +116,13 @@ def _analyses(plan: Plan, tag: str, fixed: bool, columns: Sequence[str]) -> tupl
     weighted = listed([name for name, family in FAMILIES.items() if family.weighted])
     shown = {
         "name": column.TextColumn("Analysis", width=85),
-        "formula": column.TextColumn("Formula", width=175, help="outcome ~ first + second"),
+        "formula": column.TextColumn("Formula", width=160, help="outcome ~ first + second"),
         "family": column.SelectboxColumn("Kind", options=list(FAMILIES), default="linear", required=True, width=85),
         "by": column.MultiselectColumn(
-            "Separately in each level of", options=plan.names, accept_new_options=False, width=115
+            "By", options=plan.names, accept_new_options=False, width=90, help="Separately in each level of these"
         ),
-        "weighted": column.CheckboxColumn("Weighted", default=False, width=65, help=f"With the weight: {weighted}"),
-        "tau": column.TextColumn("Quantile", width=65, help=f"Of a quantile regression; {MEDIAN} is the median"),
+        "weighted": column.CheckboxColumn("Weight", default=False, width=70, help=f"With the weight: {weighted}"),
+        "tau": column.TextColumn("Quantile", width=75, help=f"Of a quantile regression; {MEDIAN} is the median"),
     }
     rows = plan_fields.analysis_rows(plan)
     judged = partial(plan_fields.analyses_of, plan=plan, columns=columns)
