@@ -220,7 +220,6 @@ def add_recheck(commands: Commands) -> None:
 def run_recheck(args: argparse.Namespace) -> None:
     """Run finalists on fresh replicates; list their figures in the sweep and on the fresh runs."""
     from engine.decision.choice import finalists
-    from engine.decision.states import decision_status
     from engine.measures.verdict import verdict_words
     from engine.report.candidate_table import scenario_rows
     from engine.report.detected import attack_choice
@@ -235,9 +234,7 @@ def run_recheck(args: argparse.Namespace) -> None:
         view = map_of(study, args)
         places = [study.find(text)[0].index for text in args.candidate or ()] or finalists(study, view)
         key = read_key(key_path(study.path, args.key_file))
-        choice, verdict = decision_status(study).choice, None
-        if choice is not None and study.find(choice.label)[0].index in places:
-            verdict = attack_choice(study, raw, key)
+        verdict = attack_choice(study, raw, key, places)
         recheck(study, raw, key, places, args.replicates, **options)
         fresh_view = map_of(study, args, fresh=True)
         labels = {view.scenarios[place].label for place in places}

@@ -22,24 +22,9 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 
-_NETWORK = {
-    "nfs",
-    "nfs4",
-    "cifs",
-    "smb3",
-    "smbfs",
-    "afs",
-    "9p",
-    "fuse.sshfs",
-    "fuse.davfs",
-    "davfs",
-    "ncpfs",
-    "lustre",
-    "glusterfs",
-    "ceph",
-}
-
-
+_NETWORK = re.compile(
+    r"nfs4?|cifs|smb3|smbfs|afs|9p|fuse\.sshfs|fuse\.davfs|davfs|ncpfs|lustre|glusterfs|ceph"
+)  # kinds of file systems
 _PART = re.compile(r"\.([0-9a-f]{8})\.([0-9]{1,9})\.[0-9a-f]{16}\.part")
 """Name of a file that is being written: on which machine, by which process."""
 
@@ -67,7 +52,7 @@ def is_network_path(path: Path, mounts: str | None = None) -> bool:
         inside = resolved == at or resolved.startswith(at.rstrip("/") + "/")
         if inside and len(at) >= len(best):
             best, kind = at, fields[2]
-    return kind in _NETWORK
+    return _NETWORK.fullmatch(kind) is not None
 
 
 EXTERNAL = "FRONTIER_EXTERNAL"

@@ -40,7 +40,7 @@ from engine.sweeps.reader_attacks import released_misfits
 from engine.sweeps.record_evaluator import batch_of
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Container, Mapping, Sequence
 
     from engine.data.microdata import RawTable
     from engine.plan import Plan
@@ -204,11 +204,11 @@ def release_verdict(realisation: Remade, plan: Plan) -> Verdict:
     return realisation.own.cached(("verdict", plan.keys), worst_of_all)
 
 
-def attack_choice(study: Study, raw: RawTable, key: bytes) -> Verdict | None:
-    """Attack the recommended release and log the verdict, without which a board cannot approve it; None where nothing
-    is recommended.  Streamed records are not attacked, and the log says so."""
+def attack_choice(study: Study, raw: RawTable, key: bytes, among: Container[int]) -> Verdict | None:
+    """Attack the recommended release and log the verdict, without which a board cannot approve it; None where none of
+    these scenarios is recommended.  Streamed records are not attacked, and the log says so."""
     choice = decision_status(study).choice
-    if choice is None:
+    if choice is None or study.find(choice.label)[0].index not in among:
         return None
     verdict = _STREAMED
     if raw.streamed is None:

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any, NoReturn, Self, SupportsIndex, Unpack, ov
 from engine.common.errors import SweepInterruptedWarning, UndefinedFigureWarning, UsageError
 from engine.common.output import Ticker, announce
 from engine.decision.choice import choose, finalists, pick
-from engine.decision.states import decision_status
 from engine.frontier.risk_utility_map import RiskUtilityMap
 from engine.plan import Plan, extended_plan
 from engine.release.scenarios import NoteKind
@@ -365,9 +364,7 @@ class Sweep(Sequence[Candidate]):
         """
         indices = [self.study.find(label)[0].index for label in candidates] or finalists(self.study, self._map(view))
         raw, key = records_of(data)[0], key_of(self.study)
-        choice = decision_status(self.study).choice
-        if choice is not None and self.study.find(choice.label)[0].index in indices:
-            attack_choice(self.study, raw, key)
+        attack_choice(self.study, raw, key, indices)
         recheck(self.study, raw, key, indices, replicates, workers=workers)
         warn_of_undefined(self.study, "fresh")
         fresh = risk_utility_map(self.study, fresh=True, **view)

@@ -1,4 +1,7 @@
-"""`frontier show` lists what a choice needs, along the frontier and as wide as the terminal; programs get all of it."""
+"""`frontier show` lists what a choice needs, along the frontier and as wide as the terminal; programs get all of it.
+
+The lists of measures and mechanisms on a terminal.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from engine.cli import show
+from engine.cli import catalogue, show
 from engine.cli.main import main
 from engine.cli.show_table import Column, figure_cells, table_lines
 from tests import needs
@@ -226,3 +229,18 @@ def test_a_household_swap_shows_its_rate_and_says_what_it_counts(
     capsys.readouterr()
     assert main(["choose", study, *bound]) == 0
     assert "(most useful with exposed households of at most 1 (" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("command", ["measures", "mechanisms"])
+@pytest.mark.parametrize("width", [79, 139])
+def test_sentences_break_between_words_and_fit_the_terminal(
+    command: str, width: int, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main([command]) == 0
+    whole = capsys.readouterr().out
+    monkeypatch.setattr(catalogue, "width_of", lambda stream: width)
+    assert main([command]) == 0
+    fitted = capsys.readouterr().out
+    assert fitted.split() == whole.split(), "breaking lines changed the words"
+    below = [line for line in fitted.splitlines() if line.startswith("    ")]
+    assert len(below) > len(whole.splitlines()) / 2 and max(map(len, below)) <= width

@@ -1,8 +1,9 @@
-"""Arguments of commands are read within sensible bounds; what does not fit is refused in a sentence."""
+"""Values of options are checked, and every option says what it is."""
 
 from __future__ import annotations
 
 import argparse
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -91,3 +92,21 @@ def test_every_tier_can_be_exported(tier: str) -> None:
 def test_a_quote_that_is_not_closed_is_no_list_of_names(text):
     with pytest.raises(argparse.ArgumentTypeError, match="no list of names"):
         names(text)
+
+
+def _commands(parser: argparse.ArgumentParser) -> Iterator[argparse.ArgumentParser]:
+    yield parser
+    for action in parser._actions:
+        if isinstance(action, argparse._SubParsersAction):
+            for command in action.choices.values():
+                yield from _commands(command)
+
+
+def test_every_option_says_what_it_is() -> None:
+    silent = [
+        f"{command.prog} {action.option_strings[0]}"
+        for command in _commands(build_parser())
+        for action in command._actions
+        if action.option_strings and not action.help and not action.choices
+    ]
+    assert not silent
