@@ -35,7 +35,7 @@ START, COMPILED, AROUND, FIGURES, LISTING, STORING, MAP, HANDING_OUT, REST = (
     "the rest",
 )
 PREFIXES = {
-    "engine.sweeps.cell_evaluator": COMPILED,
+    "engine.sweeps.realisations": COMPILED,
     "engine.sweeps.evaluator": AROUND,
     "engine.mechanisms": AROUND,
     "engine.release.spec": AROUND,

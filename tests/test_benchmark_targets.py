@@ -103,8 +103,8 @@ def stack(*calls):
 @pytest.mark.parametrize(
     "calls, phase",
     [
-        ([("engine.sweeps.cell_evaluator", "run"), ("engine.sweeps.cell_evaluator", "run")], _sampled.COMPILED),
-        ([("engine.sweeps.cell_evaluator", "run"), ("engine.measures.hellinger", "value")], "figures from sums"),
+        ([("engine.sweeps.realisations", "run"), ("engine.sweeps.realisations", "run")], _sampled.COMPILED),
+        ([("engine.sweeps.realisations", "run"), ("engine.measures.hellinger", "value")], "figures from sums"),
         ([("engine.measures.hellinger", "value"), ("importlib", "import_module")], "start of processes"),
         ([("engine.study.runs", "add"), ("json", "dumps")], "storing"),
         ([("engine.study.runs", "add"), ("engine.common.text", "join")], "listing"),

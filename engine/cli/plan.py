@@ -205,8 +205,7 @@ def run_plan_check(args: argparse.Namespace) -> int:
 
 def _settled(plan: Plan, raw: RawTable, text: str) -> Plan:
     """The plan with one ``WHICH=FIX`` carried out."""
-    from engine.plan.check import mismatches
-    from engine.plan.fixes import settle
+    from engine.plan.check import mismatches, settle
     from engine.plan.mismatches import KINDS
 
     found = mismatches(plan, raw)
@@ -223,7 +222,7 @@ def _settled(plan: Plan, raw: RawTable, text: str) -> Plan:
 
 def _list(plan: Plan, raw: RawTable, found: Sequence[Mismatch], stream: TextIO) -> None:
     """Print what does not fit, each with the fixes that it takes."""
-    from engine.plan.fixes import fixes
+    from engine.plan.check import fixes
 
     of_kind: dict[str, list[Mismatch]] = {}
     for mismatch in found:
@@ -320,7 +319,7 @@ def _first_plan(args: argparse.Namespace, raw: RawTable) -> tuple[Plan | None, R
 def _accept(raw: RawTable, plan: Plan, depending: Dependencies, names: Sequence[str]) -> tuple[Plan, list[Proposal]]:
     """Accept the proposals of these kinds or keys ("all": every one), also those that arise from accepting."""
     from engine.plan import propose
-    from engine.plan.proposal import KINDS
+    from engine.plan.doubts import PROPOSALS as KINDS
     from engine.plan.propose import accept_all
 
     proposed = (*propose(raw, None, depending), *propose(raw, plan, depending))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from engine.plan.dependencies import Dependencies, dependencies
+from engine.plan.doubts import Link, Proposal
 from engine.plan.edit import edit_plan, extended_plan
 from engine.plan.entries import (
     AboutPlan,
@@ -18,7 +19,6 @@ from engine.plan.entries import (
     TolerancePlan,
 )
 from engine.plan.guess import first_plan, guess_plan
-from engine.plan.proposal import Link, Proposal
 from engine.plan.propose import accept, plan_init_text, propose
 from engine.plan.toml import plan_from_toml, plan_to_toml, read_plan
 from engine.plan.types import (

@@ -28,10 +28,10 @@ from engine.common.raw_values import texts
 from engine.common.wording import first_twice
 from engine.data.io.readers import read_table
 from engine.data.microdata import MEASURES, ColumnLabels, RawColumn, RawTable
+from engine.plan.doubts import Link, Proposal, ProposalKind
 from engine.plan.edit import edit_plan, led_by
 from engine.plan.entries import ColumnPlan, codes_and_ranges, labelled
 from engine.plan.guess import first_plan
-from engine.plan.proposal import Link, Proposal, ProposalKind
 from engine.plan.propose import accept
 from engine.plan.types import Plan, is_pattern
 

@@ -15,8 +15,7 @@ import numpy as np
 from engine.common.raw_values import PLAIN, is_number, smallest, texts
 from engine.data.microdata import ColumnLabels, RawColumn, RawTable
 from engine.plan.coding import assign_columns, missing_mask, n_missing
-from engine.plan.doubtful_values import codes_beside_numbers, possible_answers
-from engine.plan.missing_codes import MISSING_WORDS, code_like
+from engine.plan.doubts import MISSING_WORDS, code_like, codes_beside_numbers, possible_answers
 from engine.plan.types import DEFAULT_MISSING, Plan
 
 RECORDS_PER_LEVEL = 20

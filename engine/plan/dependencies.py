@@ -29,9 +29,8 @@ from engine.plan.columns import (
     says_skip,
     skip_like,
 )
-from engine.plan.doubtful_values import doubts
+from engine.plan.doubts import Proposal, doubts
 from engine.plan.households import household_numbers
-from engine.plan.proposal import Proposal
 
 _WITNESSES = 12  # records beyond one per value of the decider that the rarer values of the decided must have
 _SAMPLES = (256, 4096)

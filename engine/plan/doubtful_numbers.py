@@ -11,11 +11,10 @@ import numpy as np
 from engine.common.errors import EngineError
 from engine.common.raw_values import texts
 from engine.data.microdata import RawColumn, RawTable, Units
-from engine.plan.doubtful_values import records_of
+from engine.plan.doubts import code_like, reads_as_missing, records_of
 from engine.plan.entries import labelled
 from engine.plan.households import places_of
 from engine.plan.mismatches import DoubtfulNumber
-from engine.plan.missing_codes import code_like, reads_as_missing
 from engine.plan.types import Plan
 
 if TYPE_CHECKING:

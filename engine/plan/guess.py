@@ -16,10 +16,9 @@ from engine.common.wording import number_text
 from engine.data.microdata import RawColumn, RawTable
 from engine.plan.coding import JOIN, in_order, sort_columns, view_of, with_seen
 from engine.plan.columns import MOST_NUMERIC_LEVELS, Facts, default_missing, facts, is_weight
-from engine.plan.doubtful_values import possible_answers
+from engine.plan.doubts import possible_answers, reads_as_missing
 from engine.plan.entries import MISSING_LEVEL, AttributePlan, UnitColumns, unit_columns
 from engine.plan.households import household_numbers
-from engine.plan.missing_codes import reads_as_missing
 from engine.plan.types import DEFAULT_MISSING, DataPlan, Plan
 
 _MONTHS = (

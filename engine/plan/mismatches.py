@@ -23,11 +23,13 @@ class Mismatch(ABC):
     """One way in which a plan and a file do not fit."""
 
     kind: ClassVar[MismatchKind]
+    names_subject: ClassVar[tuple[str, ...]] = ("attribute",)
+    """The fields that make up the subject."""
 
     @property
-    @abstractmethod
     def subject(self) -> tuple[str, ...]:
         """The subject of the mismatch: a column, or an attribute and one of its values."""
+        return tuple(getattr(self, name) for name in self.names_subject)
 
     @property
     @abstractmethod
@@ -49,11 +51,7 @@ class AbsentColumn(Mismatch):
     claim: str
     columns: tuple[str, ...] = ()
     kind = "absent"
-
-    @property
-    def subject(self) -> tuple[str, ...]:
-        """The column."""
-        return (self.column,)
+    names_subject = ("column",)
 
     @property
     def sentence(self) -> str:
@@ -72,11 +70,7 @@ class NewColumn(Mismatch):
     label: str = ""
     covered: str = ""
     kind = "new"
-
-    @property
-    def subject(self) -> tuple[str, ...]:
-        """The column."""
-        return (self.column,)
+    names_subject = ("column",)
 
     @property
     def sentence(self) -> str:
@@ -97,11 +91,7 @@ class NewValue(Mismatch):
     value: str
     n_records: int
     label: str = ""
-
-    @property
-    def subject(self) -> tuple[str, ...]:
-        """The attribute and the value."""
-        return (self.attribute, self.value)
+    names_subject = ("attribute", "value")
 
     @property
     def named(self) -> str:
@@ -206,11 +196,6 @@ class RefusedMissing(Mismatch):
     kind = "missing"
 
     @property
-    def subject(self) -> tuple[str, ...]:
-        """The attribute."""
-        return (self.attribute,)
-
-    @property
     def sentence(self) -> str:
         """The mismatch as a sentence."""
         return f"attribute '{self.attribute}' has {count(self.n_records, 'missing value')}, which the plan refuses"
@@ -225,11 +210,6 @@ class NotNumbers(Mismatch):
     values: tuple[str, ...]
     n_records: int
     kind = "number"
-
-    @property
-    def subject(self) -> tuple[str, ...]:
-        """The attribute."""
-        return (self.attribute,)
 
     @property
     def sentence(self) -> str:
@@ -247,11 +227,7 @@ class UnclearNumbers(Mismatch):
     column: str
     ways: tuple[Notation, ...]
     kind = "notation"
-
-    @property
-    def subject(self) -> tuple[str, ...]:
-        """The column."""
-        return (self.column,)
+    names_subject = ("column",)
 
     @property
     def sentence(self) -> str:
@@ -265,11 +241,6 @@ class NoValues(Mismatch):
 
     attribute: str
     kind = "empty"
-
-    @property
-    def subject(self) -> tuple[str, ...]:
-        """The attribute."""
-        return (self.attribute,)
 
     @property
     def sentence(self) -> str:
@@ -286,11 +257,7 @@ class RuleOnUnknownLevel(Mismatch):
     level: str
     known: tuple[str, ...]
     kind = "rule"
-
-    @property
-    def subject(self) -> tuple[str, ...]:
-        """The rule, the attribute and the level."""
-        return (self.rule, self.attribute, self.level)
+    names_subject = ("rule", "attribute", "level")
 
     @property
     def sentence(self) -> str:
@@ -305,11 +272,6 @@ class UnusedLevels(Mismatch):
     attribute: str
     levels: tuple[str, ...]
     kind = "unused"
-
-    @property
-    def subject(self) -> tuple[str, ...]:
-        """The attribute."""
-        return (self.attribute,)
 
     @property
     def sentence(self) -> str:

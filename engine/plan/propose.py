@@ -17,6 +17,8 @@ from engine.plan.coding import column_list as listed
 from engine.plan.coding import counted as count
 from engine.plan.columns import unnumbered
 from engine.plan.dependencies import Dependencies, SkipPattern, dependencies
+from engine.plan.doubts import PROPOSALS as KINDS
+from engine.plan.doubts import Link, Proposal
 from engine.plan.edit import is_dropped, on_data, take_out, uses_of_attributes, with_attributes_renamed, writable_names
 from engine.plan.entries import (
     HOUSEHOLD_SWAP,
@@ -36,7 +38,6 @@ from engine.plan.households import (
     suggested_places,
     with_mechanism,
 )
-from engine.plan.proposal import KINDS, Link, Proposal
 from engine.plan.toml import plan_to_toml
 from engine.plan.types import DataPlan, Plan
 

@@ -37,7 +37,7 @@ from engine.release.spec import beyond_roles
 from engine.report.describe import remade
 from engine.report.other_keys import altered_in
 from engine.sweeps.reader_attacks import released_misfits
-from engine.sweeps.record_evaluator import batch_of
+from engine.sweeps.realisations import batch_of
 
 if TYPE_CHECKING:
     from collections.abc import Container, Mapping, Sequence

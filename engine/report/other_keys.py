@@ -12,7 +12,7 @@ import numpy as np
 from engine.measures.small_cells import small_cells
 from engine.mechanisms import mechanism
 from engine.report.recognised_facts import KeySet
-from engine.sweeps.record_evaluator import batch_of
+from engine.sweeps.realisations import batch_of
 
 if TYPE_CHECKING:
     from engine.data.table import ContingencyTable

@@ -20,7 +20,7 @@ from engine.plan.coding import code
 from engine.release.records import ReleasedTable
 from engine.scripting.arguments import SweepOptions, public
 from engine.scripting.data import Data, PlanSource, described_plan, frame_of, plan_of
-from engine.sweeps.record_evaluator import figure
+from engine.sweeps.realisations import figure
 from engine.sweeps.sweep import check_single_columns
 
 if TYPE_CHECKING:

@@ -41,9 +41,8 @@ from engine.release.records import ReleasedTable
 from engine.release.scenarios import Note, RunStatus
 from engine.release.spec import ReleaseSpec
 from engine.sweeps.candidates import setting_of
-from engine.sweeps.cell_evaluator import CellRuns, Measured, count_figures, original_figures, rows_are_cells
 from engine.sweeps.groups import Group, Task, group_of
-from engine.sweeps.record_evaluator import RecordRuns
+from engine.sweeps.realisations import CellRuns, Measured, RecordRuns, count_figures, original_figures, rows_are_cells
 
 Registered = Measure | Mechanism
 

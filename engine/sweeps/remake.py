@@ -20,9 +20,9 @@ from engine.mechanisms import mechanism
 from engine.release.records import ReleasedTable
 from engine.release.scenarios import RunStatus
 from engine.release.spec import ReleaseSpec, pairs_wanted
-from engine.sweeps.cell_evaluator import CellRuns
 from engine.sweeps.evaluator import Evaluator, Question
 from engine.sweeps.groups import group_of
+from engine.sweeps.realisations import CellRuns
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -36,7 +36,7 @@ from engine.measures.planned import UnmeasuredUse, check_decision, unmeasured_us
 from engine.plan import Plan
 from engine.plan.coding import check_assignment, check_seen, code, tabulate
 from engine.plan.doubtful_numbers import refuse_doubtful
-from engine.plan.doubtful_values import refuse_undecided
+from engine.plan.doubts import refuse_undecided
 from engine.plan.guess import with_levels_in_order
 from engine.release.records import ReleasedTable
 from engine.release.space import Space

@@ -25,9 +25,9 @@ from engine.measures.compiled_sums import COMPILED_MEASURES
 from engine.measures.exchange_sums import rule_of_sums
 from engine.mechanisms import mechanism
 from engine.release.spec import pairs_wanted
-from engine.sweeps.cell_evaluator import drawn_as_wholes
 from engine.sweeps.evaluator import Evaluator, Outcome, Question, can_travel, check_travel
 from engine.sweeps.groups import Groups, TaskBatch
+from engine.sweeps.realisations import drawn_as_wholes
 
 BATCH_SIZE = 400
 """Candidates per batch: long enough to pay for its commit, short enough to cancel at once."""

@@ -9,7 +9,7 @@ import numpy as np
 
 from engine.mechanisms.random_swap import Prepared
 from engine.release.spec import AttributeSpec
-from engine.sweeps.cell_evaluator import BatchRuns
+from engine.sweeps.realisations import BatchRuns
 from tests.papers import czech, rows_decision
 from tests.papers.listing import CPS, CPS_THERE, CZECH_THERE
 from tests.papers.mutants import Mutant

@@ -17,9 +17,9 @@ from engine.common.errors import EngineError
 from engine.common.wording import lower_first, upper_first
 from engine.data.microdata import RawTable
 from engine.plan import Plan, Proposal, accept, dependencies, propose
-from engine.plan.fixes import Fix, fixes, settle
+from engine.plan.check import Fix, fixes, settle
+from engine.plan.doubts import PROPOSALS
 from engine.plan.mismatches import KINDS, Mismatch, MismatchKind
-from engine.plan.proposal import KINDS as PROPOSAL_KINDS
 from engine.plan.propose import accept_all
 from engine.sweeps.warnings import ReleaseWarning, one_by_one
 from engine.sweeps.warnings import remedies as ways_out
@@ -351,7 +351,7 @@ def proposals(plan: Plan) -> None:
         )
         _again(declined)
         return
-    by_kind: dict[str, list[Proposal]] = {kind: [p for p in proposals if p.kind == kind] for kind in PROPOSAL_KINDS}
+    by_kind: dict[str, list[Proposal]] = {kind: [p for p in proposals if p.kind == kind] for kind in PROPOSALS}
     kinds = {kind: f"{WORDS[kind].name} ({len(of_kind)})" for kind, of_kind in by_kind.items() if of_kind}
     left, right = st.columns([3, 2], vertical_alignment="center")
     left.markdown(

@@ -17,7 +17,7 @@ from engine.measures.small_cells import small_cells
 from engine.release.batch import CellIndex, TouchedBuffer, split_masks
 from engine.release.exchanges import DIRECT
 from engine.release.space import build, complete, scenarios
-from engine.sweeps import cell_evaluator
+from engine.sweeps import realisations as cell_evaluator
 from engine.sweeps.evaluator import Evaluator
 from engine.sweeps.groups import group
 from tests.examples import examples

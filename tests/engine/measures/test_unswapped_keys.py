@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from engine.common.errors import UsageError
 from engine.measures import call, evaluate, small_cells
 from engine.measures import small_cells as unswapped_keys
-from engine.sweeps.record_evaluator import figure as on_records
+from engine.sweeps.realisations import figure as on_records
 from tests.examples import examples
 from tests.record_releases import released
 from tests.small_tables import Small, release, releases, roles_for, smalls

@@ -234,7 +234,7 @@ def test_small_batches_give_the_rows_of_one_big_one(monkeypatch):
     asked = small.asked()
     specs = [ReleaseSpec(small.spec(roles), rate) for roles in ("SUU", "CSU") for rate in ("0.3", "0.6")]
     wanted = rows(asked, specs, range(1, 12))
-    monkeypatch.setattr("engine.sweeps.cell_evaluator._CELLS", 10)
+    monkeypatch.setattr("engine.sweeps.realisations._CELLS", 10)
     assert rows(asked, specs, range(1, 12)).tobytes() == wanted.tobytes()
 
 

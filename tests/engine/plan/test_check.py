@@ -11,11 +11,10 @@ from engine.common.errors import UsageError
 from engine.data.domain import EditRule
 from engine.data.microdata import ColumnLabels, RawTable
 from engine.plan import AttributePlan, DataPlan, Plan, check_plan, plan_from_toml, plan_to_toml, samples
-from engine.plan.check import mismatches
+from engine.plan.check import mismatches, settle
 from engine.plan.coding import check_seen, code, with_seen
 from engine.plan.differences import plan_differences
 from engine.plan.entries import AnalysisPlan
-from engine.plan.fixes import settle
 from engine.plan.mismatches import AbsentColumn, Clash, NewLevel, NewMissingCode, NotNumbers, NoValues
 from tests.engine.plan.test_guess import table_of
 

@@ -13,10 +13,9 @@ from engine.data.io.stream import open_stream
 from engine.data.microdata import ColumnLabels, RawTable
 from engine.models.record_release import missing_values
 from engine.plan import AttributePlan, DataPlan, Plan, accept, first_plan, guess_plan, propose
-from engine.plan.check import mismatches
+from engine.plan.check import mismatches, settle
 from engine.plan.coding import code, tabulate
-from engine.plan.doubtful_values import look_alikes, possible_answers, possible_codes
-from engine.plan.fixes import settle
+from engine.plan.doubts import look_alikes, possible_answers, possible_codes
 from engine.sweeps.sweep import ready
 from tests.engine.plan.test_guess import table_of
 

@@ -10,10 +10,9 @@ from engine.common.errors import UsageError
 from engine.data.domain import EditRule
 from engine.data.microdata import ColumnLabels, RawTable
 from engine.plan import AttributePlan, DataPlan, Plan, PublishPlan, SpacePlan, TablePlan
-from engine.plan.check import mismatches
+from engine.plan.check import fixes, mismatches, settle
 from engine.plan.coding import code
 from engine.plan.entries import AnalysisPlan
-from engine.plan.fixes import fixes, settle
 from tests.engine.plan.test_check import with_labels
 from tests.engine.plan.test_guess import table_of
 

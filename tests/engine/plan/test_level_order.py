@@ -11,7 +11,7 @@ import pytest
 import engine as sf
 from engine.data.microdata import ColumnLabels
 from engine.plan import AttributePlan, DataPlan, Plan, first_plan, guess_plan, plan_from_toml
-from engine.plan.adapt import with_level
+from engine.plan.check import with_level
 from engine.plan.coding import code
 from engine.plan.differences import lock
 from engine.plan.guess import natural_order, with_levels_in_order

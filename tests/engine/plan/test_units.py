@@ -24,14 +24,12 @@ from engine.plan import (
     plan_to_toml,
     propose,
 )
-from engine.plan.adapt import with_column_renamed, with_use, without_column
-from engine.plan.check import column_mismatches
+from engine.plan.check import column_mismatches, fixes, with_column_renamed, with_use, without_column
 from engine.plan.codebook import Codebook, CodebookRow, apply_codebook
 from engine.plan.coding import code
 from engine.plan.columns import Obstacle, find_columns, searchable
 from engine.plan.edit import add_attribute, set_unit, set_use
 from engine.plan.entries import AttributePlan
-from engine.plan.fixes import fixes
 from engine.plan.guess import first_plan
 from engine.scripting.data import described_plan
 

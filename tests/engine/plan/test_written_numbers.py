@@ -31,12 +31,11 @@ from engine.plan import (
     propose,
 )
 from engine.plan import coding as tabulating
-from engine.plan.check import mismatches
+from engine.plan.check import fixes, mismatches, settle
 from engine.plan.coding import code, key_table, tabulate
 from engine.plan.columns import facts
 from engine.plan.differences import plan_differences
 from engine.plan.entries import AnalysisPlan, ColumnPlan
-from engine.plan.fixes import fixes, settle
 from engine.release.records import ReleasedTable
 from engine.sweeps.sweep import ready
 from tests.engine.plan.test_guess import table_of

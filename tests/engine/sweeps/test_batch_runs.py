@@ -15,10 +15,10 @@ from engine.release.space import build, complete
 from engine.release.spec import RANDOM_SWAP
 from engine.release.specs import ReleaseSpecs
 from engine.sweeps import batch_kernels
-from engine.sweeps import cell_evaluator as batch_runs
-from engine.sweeps.cell_evaluator import BatchRuns
+from engine.sweeps import realisations as batch_runs
 from engine.sweeps.evaluator import Evaluator
 from engine.sweeps.groups import Task, group
+from engine.sweeps.realisations import BatchRuns
 from engine.sweeps.workers import _ThreadEvaluators
 from tests.small_tables import KEY, Small
 

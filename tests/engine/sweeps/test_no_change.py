@@ -33,7 +33,7 @@ from engine.release.spec import ReleaseSpec
 from engine.sweeps.candidates import record_scenarios
 from engine.sweeps.evaluator import Evaluator, Outcome, Question
 from engine.sweeps.groups import group_of
-from engine.sweeps.record_evaluator import figure
+from engine.sweeps.realisations import figure
 from engine.sweeps.remake import Remade, released_columns, remake, stream_of
 from engine.sweeps.sweep import plan_problems, ready
 from engine.sweeps.workers import SettlingExecutor

@@ -24,7 +24,7 @@ from engine.sweeps.candidates import scenarios_of, space_or_count
 from engine.sweeps.evaluator import Evaluator, question_of
 from engine.sweeps.groups import Group, group
 from engine.sweeps.probe import estimate, probed
-from engine.sweeps.record_evaluator import RecordRuns
+from engine.sweeps.realisations import RecordRuns
 from engine.sweeps.workers import THREADS, batch_size, task_batches
 
 RAW, SAMPLE_PLAN = load("czech")

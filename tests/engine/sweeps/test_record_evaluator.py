@@ -19,7 +19,7 @@ from engine.models.record_release import RecordRelease
 from engine.plan import AttributePlan, DataPlan, Plan
 from engine.release.batch import unpack
 from engine.release.records import ReleasedTable
-from engine.sweeps import record_evaluator
+from engine.sweeps import realisations as record_evaluator
 from engine.sweeps.sweep import sweep
 from tests.engine import household_survey
 from tests.examples import examples

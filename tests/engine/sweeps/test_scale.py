@@ -23,7 +23,7 @@ from engine.release.spec import AttributeSpec, pairs_wanted
 from engine.study.map_reader import live_frontier, risk_utility_map
 from engine.study.runs import Runs, invalidate
 from engine.study.study import Study
-from engine.sweeps import cell_evaluator
+from engine.sweeps import realisations as cell_evaluator
 from engine.sweeps.evaluator import Evaluator, Question
 from engine.sweeps.groups import Groups, TaskBatch, group
 from engine.sweeps.sweep import sweep

@@ -17,9 +17,8 @@ from engine.data.io.stream import RecordStream, open_stream
 from engine.data.microdata import RawTable
 from engine.plan import Plan, plan_from_toml, plan_to_toml
 from engine.plan import coding as tabulation
-from engine.plan.check import mismatches
+from engine.plan.check import fixes, mismatches
 from engine.plan.coding import code, tabulate, with_seen
-from engine.plan.fixes import fixes
 from engine.study.ledger import is_of_data
 from engine.study.study import Study
 from engine.sweeps import warnings as warnings_module

@@ -18,7 +18,8 @@ from engine.common.errors import EngineError
 from engine.measures import compiled_sums
 from engine.plan import MechanismPlan
 from engine.study.runs import ScenarioTable
-from engine.sweeps import cell_evaluator, evaluator, workers
+from engine.sweeps import evaluator, workers
+from engine.sweeps import realisations as cell_evaluator
 from engine.sweeps import runner as results_writer
 from engine.sweeps.evaluator import Evaluator, Outcome
 from engine.sweeps.groups import TaskBatch

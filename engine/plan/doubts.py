@@ -1,24 +1,175 @@
-"""Values in doubt: answers that read like codes for missing, and different texts that look alike."""
+"""Values in doubt (words and numbers that read like missing answers, texts that look alike), and proposals on them."""
 
 from __future__ import annotations
 
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal, get_args
 from unicodedata import normalize
 
 import numpy as np
 
 from engine.common.errors import EngineError
-from engine.common.raw_values import PLAIN, is_number, readings, texts
+from engine.common.raw_values import PLAIN, Notation, is_number, readings, texts
 from engine.common.wording import without_hidden_signs
 from engine.data.microdata import RawColumn, RawTable
 from engine.plan.coding import counted as count
-from engine.plan.entries import AttributePlan
+from engine.plan.entries import AttributePlan, MechanismPlan
 from engine.plan.mismatches import UndecidedCode
-from engine.plan.missing_codes import reads_as_missing, says_answer
-from engine.plan.proposal import Proposal
 from engine.plan.types import DEFAULT_MISSING, Plan
+
+_MISSING_WORD = re.compile(
+    r"n\W?a\W?n?|\W*n\W?/\W?a\W*|none|null|nil|nan|[-–—?.*#]+|missing|unknown|refused|refusal|dk|don'?t[\W_]+know|"
+    r"not[\W_]+(asked|stated|known|available|applicable|reported|ascertained)([\W_]+code)?|no[\W_]+answer|"
+    r"inapplicable",
+    re.IGNORECASE,
+)
+MISSING_WORDS = re.compile(
+    r"\b(refus\w*|don'?t\W+know|do\W+not\W+know|not\W+ascertained|missing|no\W+answer|not\W+stated|not\W+reported|"
+    r"nonresponse|non-response|unknown|not\W+available|dk)\b",
+    re.IGNORECASE,
+)
+"""Words in the label of a value that says nothing."""
+_APART = 3  # times the usual step between numbers, from which a code lies away from the others
+_LONGEST = 40  # signs of a word
+_MOST_NEGATIVE = 6  # codes below 0, where all other numbers are not
+
+
+def reads_as_missing(text: str) -> bool:
+    """Return whether a text is one of the usual codes or words for a missing answer."""
+    return _MISSING_WORD.fullmatch(text.strip()) is not None
+
+
+def says_answer(label: str) -> bool:
+    """Return whether the label of a value names an answer and not that there is none."""
+    return not (reads_as_missing(label) or MISSING_WORDS.search(label))
+
+
+def code_like(column: RawColumn) -> tuple[np.ndarray, np.ndarray]:
+    """Masks of distinct values, each of shape ``(len(values),)``: those that read like a code for missing (0, 99), and
+    of these the ones that no other value resembles: words, and numbers that are negative or lie away from all others.
+
+    A value with a label is a code if the label says so, and no code otherwise.
+    """
+    figures = column.numbers
+    finite = np.isfinite(figures)
+    negative = finite & (figures < 0)
+    if np.count_nonzero(negative) > min(_MOST_NEGATIVE, np.count_nonzero(finite) / 2):
+        negative[:] = False
+    coded = finite & (figures >= 0) & _is_zero_or_nines(figures)
+    apart = negative.copy()
+    usual = np.unique(figures[finite & (figures >= 0) & ~coded])
+    if len(usual) and coded.any():
+        step = float(np.median(np.diff(usual))) if len(usual) > 1 else 1.0
+        apart |= coded & (np.maximum(figures - usual[-1], usual[0] - figures) > max(1.0, _APART * step))
+    like = negative | coded
+    if column.is_text and not finite.all():
+        words = [i for i, text in enumerate(texts(column.values)) if len(text) < _LONGEST and reads_as_missing(text)]
+        words = [i for i in words if not finite[i]]
+        like[words] = apart[words] = True
+    if column.about.label_of:
+        for i, text in enumerate(texts(column.values)):
+            if text in column.about.label_of:
+                like[i] = apart[i] = not says_answer(column.about.label_of[text])
+    return like, apart
+
+
+def _is_zero_or_nines(figures: np.ndarray) -> np.ndarray:
+    """Mask of numbers from 0 on that are 0, or whose digits are all 7, 8 or 9 (99, 888), or 9 before one of these
+    (997, 98): the codes for missing answers that people choose."""
+    figures = np.where(np.abs(figures) < 1e15, figures, 1)
+    whole = np.floor(figures)
+    power = 10.0 ** (np.floor(np.log10(np.maximum(whole, 1) + 0.5)) + 1)
+    rest = np.round(power - 1 - whole)
+    ones = np.round((power - 1) / 9)
+    written = (rest <= 2) | (whole == 8 * ones) | (whole == 7 * ones)
+    part = figures - whole
+    mask: np.ndarray = (figures == 0) | (written & (whole > 10) & ((part == 0) | (part > 0.89)))
+    return mask
+
+
+ProposalKind = Literal[
+    "unit",
+    "line",
+    "id",
+    "weight",
+    "missing",
+    "code",
+    "alike",
+    "number",
+    "constant",
+    "block",
+    "skip",
+    "name",
+    "places",
+]
+PROPOSALS: tuple[ProposalKind, ...] = get_args(ProposalKind)
+"""Kinds of proposals, in the order in which they are best decided."""
+LinkKind = Literal["recode", "same", "flag", "skip"]
+"""How a column depends on another: decided by it, the same information, a flag by its name, skipped for some values."""
+
+
+@dataclass(frozen=True)
+class Link:
+    """``column`` depends on ``source``: a :data:`LinkKind`.
+
+    Of a skip, ``values`` are the raw values of ``source`` for which ``column`` is skipped and ``code`` is the raw value
+    that says so in ``column`` (None: the value is empty).
+    """
+
+    column: str
+    source: str
+    kind: LinkKind
+    values: tuple[str, ...] = ()
+    code: str | None = None
+
+
+@dataclass(frozen=True)
+class Proposal:
+    """One thing that a person may accept.
+
+    ``columns`` are those involved, the leading one first; ``sentence`` says what was seen in the records and ``effect``
+    what accepting does to the plan.  ``links`` say how the columns of a block or a skip pattern hang together, and
+    ``codes`` are, per column, raw values that mean missing (kinds "missing" and "code") or that each group of
+    look-alikes holds (kind "alike").  ``exchange`` is the
+    mechanism that exchanges households between places (kind "places"), ``new_name`` the name that the attribute of
+    the columns gets (kind "name"); ``together`` are columns that number households only together (kind "unit"), and
+    ``notation`` is one of the ways to read the column's numbers (kind "number").  What is not ``certain`` only may be
+    so, and is accepted singly, by its key.
+    """
+
+    kind: ProposalKind
+    columns: tuple[str, ...]
+    sentence: str
+    effect: str
+    links: tuple[Link, ...] = ()
+    codes: tuple[tuple[str, tuple[str, ...]], ...] = ()
+    exchange: MechanismPlan | None = None
+    certain: bool = True
+    new_name: str = ""
+    together: tuple[str, ...] = ()
+    notation: Notation | None = None
+
+    def __post_init__(self) -> None:
+        if not self.columns:
+            raise EngineError(f"a proposal of kind '{self.kind}' names no column")
+
+    @property
+    def key(self) -> str:
+        """A name that stays the same while the data and the kind do, for choosing this proposal again."""
+        name = f"{self.kind}:{self.columns[0]}"
+        if self.notation is not None:
+            return f"{name}:{self.notation.name}"
+        if self.kind == "code":
+            return f"{name}:{self.codes[0][1][0]}"
+        if self.kind != "skip" or not self.links:
+            return name
+        # One gate may close several sets of columns, and one column be skipped for several reasons.
+        last = self.links[-1]
+        return f"{name}:{last.column}" + (f"={last.code}" if last.code else "")
+
 
 MOST_VALUES = 1000
 """A column with more distinct values than this is no category, and nothing in it is in doubt."""
