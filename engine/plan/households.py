@@ -37,7 +37,7 @@ _IN_HOUSEHOLDS, _SEVERAL, _FOLLOWS = 0.98, 0.05, 0.95
 _FEWEST = 50  # records
 _MOST_PARTS, _MOST_TRIED = 3, 12  # columns of a number, and columns that may be part of it
 _SECONDS = 20  # second members of whom the first is looked for, before all are
-_HEAD = 2000  # households that are compared before all are
+_HEAD = 2000  # households or records that are compared before all are
 
 
 @dataclass(frozen=True)
@@ -205,10 +205,21 @@ def _tell_apart(parts: Sequence[RawColumn], households: Units) -> bool:
     """Return whether the columns have other values in each household; the first households are looked at first."""
     if prod(len(part.values) for part in parts) < len(households):
         return False
-    for records in (households.first[:_HEAD], households.first):
-        if len(Units.of_columns([part.codes[records] for part in parts])) < len(records):
+    for most in (_HEAD, 16 * _HEAD, len(households)):
+        records = households.first[:most]
+        if _n_groups(parts, records) < len(records):
             return False
     return True
+
+
+def _n_groups(columns: Sequence[RawColumn], records: np.ndarray) -> int:
+    """The number of combinations of values that some records have."""
+    if prod(len(column.values) + 1 for column in columns) >= 2**63:
+        return len(Units.of_columns([column.codes[records] for column in columns]))
+    joint = np.zeros(len(records), np.int64)
+    for column in columns:
+        joint = joint * (len(column.values) + 1) + column.codes[records] + 1
+    return len(np.unique(joint))
 
 
 def _counting(columns: Sequence[RawColumn], households: Units) -> Iterator[tuple[RawColumn, ...]]:
@@ -216,27 +227,27 @@ def _counting(columns: Sequence[RawColumn], households: Units) -> Iterator[tuple
     file."""
     tried = sorted(columns, key=lambda c: (not _PART_NAME.fullmatch(c.name), -len(c.values)))[:_MOST_TRIED]
     head = households.first[:_HEAD]
+    figures = {column.name: column.numbers for column in tried}
     for parts in _choices(tried):
         for inner in parts:
             outer = [part for part in parts if part is not inner]
             if (
-                _rises_within(outer, inner, head)
-                and _rises_within(outer, inner, households.first, several=True)
+                _rises_within(outer, figures[inner.name][inner.codes[head]], head)
+                and _rises_within(outer, figures[inner.name][inner.codes[households.first]], households.first, 2)
                 and _tell_apart(parts, households)
             ):
                 yield (*outer, inner)
 
 
-def _rises_within(outer: Sequence[RawColumn], inner: RawColumn, records: np.ndarray, *, several: bool = False) -> bool:
-    """Return whether the values of ``outer`` stand together in the file, and ``inner`` counts up within each, of
-    ``several`` records on average; what does so among the first records may do so among all."""
+def _rises_within(outer: Sequence[RawColumn], figures: np.ndarray, records: np.ndarray, least: int = 1) -> bool:
+    """Return whether the values of ``outer`` stand together in the file, and the ``figures`` of the records count up
+    within each, of ``least`` records on average; what does so among the first records may do so among all."""
     codes = [column.codes[records] for column in outer]
     same = np.logical_and.reduce([numbers[1:] == numbers[:-1] for numbers in codes])
     runs = int(np.count_nonzero(~same)) + 1
-    if several and 2 * runs > len(records):
+    if least * runs > len(records):
         return False
-    figures = inner.numbers[inner.codes[records]]
-    return bool((np.diff(figures)[same] > 0).all()) and runs == len(Units.of_columns(codes))
+    return bool((np.diff(figures)[same] > 0).all()) and runs == _n_groups(outer, records)
 
 
 def _numbered_parts(columns: Sequence[RawColumn], lines: Mapping[str, np.ndarray]) -> tuple[str, ...]:
@@ -269,13 +280,20 @@ def _named_parts(columns: Sequence[RawColumn], lines: Sequence[np.ndarray]) -> t
     stand together in the file and whose line numbers differ."""
     named = [column for column in columns if _PART_NAME.fullmatch(column.name)][:_MOST_TRIED]
     for parts in _choices(named):
+        head = Units.of_columns([part.codes[:_HEAD] for part in parts])
+        if not (_adjoin(head) and all(_tells_apart(head, values[:_HEAD]) for values in lines)):
+            continue  # what the first records are not, all are not
         units = Units.of_columns([part.codes for part in parts])
         few = units.size[units.size <= _MOST_MEMBERS].sum() >= _IN_HOUSEHOLDS * len(units.of_record)
         several = np.count_nonzero(units.size > 1) >= max(1.0, _SEVERAL * len(units))
-        adjoining = int(np.count_nonzero(np.diff(units.of_record))) + 1 == len(units)
-        if few and several and adjoining and all(_tells_apart(units, values) for values in lines):
+        if few and several and _adjoin(units) and all(_tells_apart(units, values) for values in lines):
             return _in_file_order(parts, columns)
     return ()
+
+
+def _adjoin(units: Units) -> bool:
+    """Return whether the records of each unit stand together in the file."""
+    return int(np.count_nonzero(np.diff(units.of_record))) + 1 == len(units)
 
 
 def _choices(columns: Sequence[RawColumn]) -> Iterator[tuple[RawColumn, ...]]:

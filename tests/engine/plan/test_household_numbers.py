@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -10,7 +10,7 @@ import pyarrow as pa
 import pytest
 
 from engine.data.io.readers import read_table
-from engine.data.microdata import RawColumn, RawTable
+from engine.data.microdata import RawColumn, RawTable, Units
 from engine.plan import dependencies, first_plan, guess_plan, plan_from_toml, plan_to_toml, propose
 from engine.plan.columns import facts
 from engine.plan.households import HouseholdNumbers, household_numbers
@@ -207,3 +207,26 @@ def test_the_released_file_of_a_labour_force_survey(tmp_path: Path) -> None:
     plan = accept_all(raw, first_plan(raw), dependencies(raw), lambda proposal: proposal.certain).plan
     assert plan.data.unit == ("HRHHID", "HRHHID2") and "PULINENO" in plan.data.carry
     assert {"PULINENO", "HRHHID", "HRHHID2"}.isdisjoint(plan.names)
+
+
+def test_columns_that_number_nothing_are_given_up_after_the_first_records(monkeypatch: pytest.MonkeyPatch) -> None:
+    """All choices of up to three of twelve columns on all records would take minutes at a million records."""
+    rng = np.random.default_rng(2)
+    sizes = rng.integers(1, 6, 3000)
+    house = np.repeat(np.arange(3000), sizes)
+    order = rng.permutation(len(house))
+    line = np.concatenate([np.arange(1, size + 1) for size in sizes])[order]
+    columns = {f"hhid{k}": rng.integers(0, 40 + 3 * k, 3000)[house][order] for k in range(12)}
+    table = table_of({"lno": line, **columns})
+    looked: list[int] = []
+    whole = Units.of_columns
+
+    def counting(columns: Sequence[np.ndarray]) -> Units:
+        looked.append(len(columns[0]))
+        return whole(columns)
+
+    monkeypatch.setattr(Units, "of_columns", staticmethod(counting))
+    facts_of = {column.name: facts(column, table.n_records) for column in table.columns.values()}
+    looked.clear()
+    numbers = household_numbers(table, facts_of)
+    assert numbers.lines == ("lno",) and sum(n > 2000 for n in looked) < 10
