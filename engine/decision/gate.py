@@ -49,8 +49,8 @@ class ReleasedRun:
 
     It takes the ``place`` (1 is the least risky; equal runs share the better one) ``of`` so many runs that count and
     has the figure ``value``, which ``as_safe`` of them have, itself among them; ``mean`` is that of all.  ``quantile``
-    is what the share ``probability`` of the runs does not exceed; None where a limit is on the mean.  ``share`` tells
-    how many runs meet the limit; None without one.
+    is what the share ``asked`` of the runs does not exceed; None where a limit is on the mean.  ``share`` is that of
+    runs that meet the limit; None without one.
     """
 
     place: int
@@ -60,6 +60,7 @@ class ReleasedRun:
     quantile: float | None
     share: ShareWithin | None
     as_safe: int
+    asked: float | None = None
 
     @property
     def statements(self) -> list[Statement]:
@@ -67,7 +68,7 @@ class ReleasedRun:
         place = statement("run_place", place=self.place, of=self.of, as_safe=self.as_safe)
         if self.share is None:
             return [place]
-        return [place, statement("runs_within", fresh=False, **self.share._asdict())]
+        return [place, statement("runs_within", fresh=False, **self.share._asdict(), asked=self.asked)]
 
 
 def released_run(
@@ -88,6 +89,7 @@ def released_run(
         quantile=quantile,
         share=None if bound is None else share_within(losses, bound),
         as_safe=int(np.count_nonzero(losses == value)),
+        asked=None if probability is None else float(probability),
     )
 
 

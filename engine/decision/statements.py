@@ -36,6 +36,14 @@ class Statement:
     values: Mapping[str, Value]
     severity: Severity = "fact"
 
+    def __post_init__(self) -> None:
+        declared = KINDS.get(self.kind)
+        if declared is None:
+            raise ValueError(f"statement of the kind '{self.kind}', must be one of {', '.join(KINDS)}")
+        if set(self.values) != set(declared.values):
+            given, needed = ", ".join(sorted(self.values)) or "no values", ", ".join(declared.values)
+            raise ValueError(f"statement '{self.kind}' with {given}, needs {needed}")
+
     def stored(self) -> dict[str, Any]:
         """Return kind and values for a study or a log; the severity is the kind's."""
         return {"kind": self.kind, "values": dict(self.values)}
@@ -79,16 +87,135 @@ KINDS: dict[str, Kind] = {
         sweep_unfinished="state done total",
         uneven_group="group times",
     ),
-    **_kinds("choice", "note", tie_broken="n measure value instead share_of"),
+    **_kinds(
+        "decision",
+        "fact",
+        requested="letter recorded state at number",
+        alters="swap names n of files method",
+        moves="n of level method",
+        data="records households areas level attributes who",
+        despite="reason",
+        departs="change",
+        plan_locked="number at departures",
+        plan_not_locked="key_fixed",
+        not_stated="entries",
+        check_failed="name found",
+        attack="finding",
+        only_description="",
+        no_table_published="",
+        condition="text",
+    ),
+    **_kinds(
+        "risk",
+        "fact",
+        stand_out="after before",
+        intruder="who keys fewest",
+        measured="title before after is_share",
+        unmoved_keys="keys",
+        rare_suspected="of",
+        new_combinations="n",
+        learns_also="columns",
+        harm="text",
+    ),
+    **_kinds(
+        "loss",
+        "fact",
+        flagged="flagged eligible common",
+        tolerance="errors change min_n",
+        new_value="what table groups noun where n of",
+        new_to_file="what n",
+        table_changes="name changed cells",
+        predicts="analysis what",
+        no_use="attributes",
+    ),
+    **_kinds(
+        "choice",
+        "note",
+        tie_broken="n measure value instead share_of",
+        chosen="letter recorded most_useful within why",
+        better_on_both="letter further",
+        tried="candidates runs letter risk_better change",
+        considered="letter why risk utility noise",
+    ),
+    **_kinds(
+        "cell",
+        "fact",
+        proposed="recorded most_useful within",
+        neighbour="side further clear",
+        over_in_runs="over runs",
+        differs="parts",
+    ),
     **_kinds(
         "sure",
         "fact",
         run_place="place of as_safe",
-        runs_within="fresh within runs low high",
+        run_figure="value mean is_share",
+        runs_within="fresh within runs low high asked",
+        on_frontier="letter on runs",
+        hidden="share",
+        failed_runs="n letter",
     ),
-    **_kinds("log", "note", recorded="text"),
+    **_kinds(
+        "history",
+        "fact",
+        checked="name outcome found",
+        claims_checked="n checked untrue",
+        released_with="include",
+        remade="version equal figures",
+        definition="of",
+    ),
+    **_kinds(
+        "earlier",
+        "fact",
+        ledger_unknown="",
+        none_earlier="",
+        seen_before="candidates studies certain",
+        approved_after_earlier="",
+        unrelated="n",
+        unrelated_why="reasons",
+        more_earlier="n candidates",
+        earlier_study="begun candidates limits choices decision differences later certain",
+        unread="n",
+    ),
+    **_kinds(
+        "public",
+        "fact",
+        values_altered="title swap",
+        several_files="n",
+        public_extent="extent",
+        not_published="several extent",
+        may_mislead="",
+        weaker_associations="",
+        random_order="new_ids",
+        own_wording="text",
+    ),
+    **_kinds(
+        "log",
+        "note",
+        begun="key_fixed",
+        locked="at",
+        sweep_begun="again",
+        plan_changed="deviation changes why",
+        recommended="letter rule limit origin",
+        replaces="why",
+        replaced="",
+        rechecked_in_sweep="",
+        rechecked="runs others afterwards again",
+        finalists_rechecked="runs finalists",
+        fresh_result="within runs",
+        withheld="",
+        submitted="despite",
+        approved="",
+        returned="",
+        by_contact="name",
+        recorded="text",
+    ),
 }
-"""All kinds of statements; ``recorded`` is a text of a study that stored words instead of values."""
+"""All kinds of statements.
+
+Those of the group "cell" stand in tables and are no sentences; ``recorded`` is a text of a study that stored words
+instead of values.
+"""
 
 
 def statement(kind: str, /, **values: Value) -> Statement:
@@ -97,14 +224,7 @@ def statement(kind: str, /, **values: Value) -> Statement:
     Raises:
         ValueError: the kind is unknown, or the values are not exactly those that it declares.
     """
-    declared = KINDS.get(kind)
-    if declared is None:
-        raise ValueError(f"statement of the kind '{kind}', must be one of {', '.join(KINDS)}")
-    if set(values) != set(declared.values):
-        raise ValueError(
-            f"statement '{kind}' with {', '.join(sorted(values)) or 'no values'}, needs {', '.join(declared.values)}"
-        )
-    return Statement(kind, values, declared.severity)
+    return Statement(kind, values, KINDS[kind].severity if kind in KINDS else "fact")
 
 
 def from_stored(stored: object, severity: Severity | None = None) -> Statement:
@@ -137,6 +257,11 @@ def words(found: Statement) -> str:
     return str(macro(**found.values)).strip()
 
 
+def sentences(found: Iterable[Statement]) -> str:
+    """Return several statements in words, one after another."""
+    return " ".join(map(words, found))
+
+
 @cache
 def _catalogue() -> TemplateModule | ModuleType:
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
@@ -155,6 +280,8 @@ def _catalogue() -> TemplateModule | ModuleType:
         "pct": percent,
         "number": number,
         "figure": figure,
+        "shown": shown,
+        "sentence": sentence,
         "listed": listed,
         "plural": plural,
         "lower_first": lower_first,
@@ -204,9 +331,48 @@ def figure(value: float, share_of: str = "", other: float | None = None) -> str:
     return f"{number(100 * value, None if other is None else 100 * other)} % of {share_of}"
 
 
-def percent(share: float | Fraction, other: float | None = None) -> str:
+def percent(share: float | Fraction, other: float | None = None, digits: int = 3) -> str:
     """Return a share in per cent, such as ``90 %``."""
-    return f"{number(100 * float(share), None if other is None else 100 * other)} %"
+    return f"{number(100 * float(share), None if other is None else 100 * other, digits)} %"
+
+
+NONE = "–"
+
+
+def shown(value: float | None, is_share: bool) -> str:
+    """Return a figure as tables have it, a share in per cent of two digits; a dash for none."""
+    return f"{digits_kept(100 * value, 2)} %" if is_share and value is not None else digits_kept(value)
+
+
+def digits_kept(value: float | None, digits: int = 3) -> str:
+    """A figure with so many significant digits, without noughts at the end; whole numbers from there on; an undefined
+    one is a dash."""
+    if value is None or math.isnan(value):
+        return NONE
+    if value == 0:
+        return "0"
+    if float(value).is_integer() and abs(value) < 1e15:
+        return f"{value:,.0f}".replace("-", "−")
+    if abs(value) >= 10 ** (digits - 1):
+        return f"{value:,.0f}".replace("-", "−")
+    digits = next((n for n in (1, 2) if n < digits and _steps(value, _unit(value, n))), digits)
+    decimals = max(0, digits - 1 - math.floor(math.log10(abs(value))))
+    return f"{value:.{min(decimals, 8)}f}".replace("-", "−")
+
+
+def _unit(value: float, digits: int) -> float:
+    """The place of the last of so many significant digits."""
+    return float(10.0 ** (math.floor(math.log10(abs(value))) - digits + 1))
+
+
+def _steps(value: float, unit: float) -> int:
+    """How many units a figure is, 0 where it is no whole number of them."""
+    return round(abs(value) / unit) if abs(abs(value) / unit - round(abs(value) / unit)) < 1e-9 else 0
+
+
+def sentence(text: str) -> str:
+    """Return a text as a sentence: a capital first, and one full stop."""
+    return upper_first(text.rstrip(".")) + "."
 
 
 def count(value: float) -> str:
@@ -214,7 +380,7 @@ def count(value: float) -> str:
     return f"{value:,.0f}" if value else "no"
 
 
-def of(part: float, whole: float, noun: str = "") -> str:
+def of(part: float, whole: float, noun: str = "", digits: int = 2) -> str:
     """Return a part with its denominator and its share: ``274 of 20,000 records (1.4 %)``."""
-    share = f" ({number(100 * part / whole, digits=2)} %)" if whole else ""
-    return f"{part:,.0f} of {whole:,.0f}{' ' if noun else ''}{noun}{share}"
+    share = f" ({number(100 * part / whole, digits=digits)} %)" if whole else ""
+    return f"{part:,.0f} of {plural(round(whole), noun) if noun else f'{whole:,.0f}'}{share}"

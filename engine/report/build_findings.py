@@ -19,9 +19,8 @@ from engine.models.record_release import RecordRelease, numeric_columns
 from engine.plan.differences import departures
 from engine.release.records import ReleasedTable
 from engine.report.audit import checks
-from engine.report.claims import claims
 from engine.report.context import ReportContext, measure_rows, report_context, the_map
-from engine.report.decision_history import late_rule_words, log_rows, recommendation
+from engine.report.decision_history import late_rule_words, log_of, recommendation
 from engine.report.describe import occupancy
 from engine.report.detected import detected_once
 from engine.report.exposed import exposure
@@ -37,7 +36,7 @@ from engine.report.facts import (
 )
 from engine.report.findings import FORMAT, Findings
 from engine.report.ledger_words import ledger_facts
-from engine.report.logged import change_text, plan_changes
+from engine.report.log import change_text
 from engine.report.other_keys import all_but_one, altered_in, key_set, unswapped_keys, worst_few
 from engine.report.parameters import (
     ROLE_WORDS,
@@ -48,6 +47,7 @@ from engine.report.parameters import (
     rule_words,
     run_words,
 )
+from engine.report.public_wording import claims
 from engine.report.recognised_facts import Recognised
 from engine.report.sheet_counts import sheet
 from engine.report.side_by_side import side_by_side
@@ -211,8 +211,7 @@ def _approved(context: ReportContext) -> Approved:
         rule=_rule(context),
         parameters=_parameters(context),
         departures=tuple(sentences),
-        changes=log_rows(context),
-        plan_changes=plan_changes(context.study, context.redact),
+        log=log_of(context),
         run_rule=run_words(plan, bounded=None if context.choice is None else context.bound is not None),
         ledger=ledger_facts(context.study, context.redact),
     )

@@ -2,24 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from engine.common.wording import listed, lower_first, plural, upper_first
-from engine.plan.types import no_use_sentence
+from engine.common.wording import listed, lower_first, upper_first
+from engine.decision.statements import Statement, sentences, statement, words
 from engine.report import board_pictures, sheet
-from engine.report.claims import claims_summary
-from engine.report.coherence import check_rows
 from engine.report.documents import html
+from engine.report.facts import EDITS, ROW_ORDER
 from engine.report.losses import by_table, flagged_of, new_values
-from engine.report.parameters import besides_words, parameter_rows
+from engine.report.parameters import parameter_rows, released_with
 from engine.report.pictures import Picture
-from engine.report.public_wording import public_wording
+from engine.report.public_wording import claims_checked, public_wording
 from engine.report.sheet import DASH, figure_name, percent, places_named, short_name
 from engine.report.words import figure
 
 if TYPE_CHECKING:
+    from engine.report.facts import MeasureRow
     from engine.report.findings import Findings
+    from engine.report.log import Event
 
 BANNER = "CONFIDENTIAL: Disclosure Review Board"
 """The text on every page where the plan gives no classification."""
@@ -58,10 +60,20 @@ def names(findings: Findings) -> dict[str, Any]:
         "has_within": any(row.within is not None for row in findings.map.candidates),
         "further": further_title(findings),
         **page_one(findings),
-        **_intruder(findings),
-        **_losses(findings),
-        **_choice(findings),
-        **_history(findings),
+        "intruder": _intruder(findings),
+        "other_risks": [
+            (row.title, _measure_value(row.unit, row.before), _measure_value(row.unit, row.released))
+            for row in _other_measures(findings)
+        ],
+        "users": _losses(findings),
+        "new_values": _new_rows(findings),
+        "choice": _choice(findings),
+        "large_map": board_pictures.the_map(findings),
+        "candidates": _letters(findings),
+        "history": _history(findings),
+        "log": _log(findings),
+        "checks": _checks(findings),
+        "public_wording": public_wording(findings),
         "notes": notes(findings),
         "parameters": [row for row in parameter_rows(findings.approved.parameters) if row[0] not in _ELSEWHERE],
     }
@@ -72,24 +84,24 @@ _ELSEWHERE = ("Candidates", "Selection rule", "Run to be released", "Tolerances 
 
 def page_one(findings: Findings) -> dict[str, Any]:
     """What the decision sheet prints, picture included."""
-    named = places_named(findings)
+    named, new = places_named(findings), new_values(findings.utility.figures)
     return {
         "title": sheet.title(findings),
-        "subject": sheet.subject(findings),
-        "request": sheet.request(findings),
+        "subject": words(sheet.subject(findings)),
+        "request": [*(words(each) for each in sheet.request(findings)), ""][:2],
         "figures": sheet.figures(findings),
-        "sure": sheet.sure(findings),
+        "sure": sentences(sheet.sure(findings)),
         "small_map": board_pictures.the_map(findings, small=True),
         "choices": sheet.choices(findings),
         "losses": [loss_row(findings, row) for row in sheet.worst_losses(findings)],
-        "appearing": sheet.appearing(findings),
+        "appearing": words(sheet.appearing(findings, new[0])) if new else "",
         "exposed": [
             (short_name(g.group, named), f"{g.before:,} → {g.after:,}", f"{g.people:,}")
             for g in findings.exposure.groups
             if g.after
         ][:3],
-        "before_signing": list(sheet.before_signing(findings)),
-        "conditions": sheet.conditions(findings),
+        "before_signing": [(sheet.heading(each), words(each)) for each in sheet.before_signing(findings)],
+        "conditions": sentences(sheet.conditions(findings)),
         "to_sign": sheet.to_sign(findings),
     }
 
@@ -104,151 +116,117 @@ def further_title(findings: Findings) -> str:
     return upper_first(sheet.further_name(findings))
 
 
-Folded = tuple[str, str, list[Picture], list[str]]
-"""A section: its question, its answer, its pictures and its lines."""
+@dataclass(frozen=True)
+class Section:
+    """A section of evidence: its question, its answer, what is said before and after its pictures, and these."""
+
+    question: str
+    answer: Statement
+    lead: tuple[Statement, ...]
+    pictures: tuple[Picture | None, ...]
+    lines: tuple[Statement, ...]
 
 
-def folded(findings: Findings) -> list[Folded]:
-    """Sections 2 to 6 for a screen, in the order and with the words of the documents."""
-    intruder, losses, choice, history = (part(findings) for part in (_intruder, _losses, _choice, _history))
-
-    def drawn(values: dict[str, Any], *names: str) -> list[Picture]:
-        return [values[name] for name in names if values[name] is not None]
-
-    checks = [f"{name}: {holds}. {found}" for name, holds, found in history["checks"]]
-    log = [f"{day}: {text}" for day, text in history["log"]]
-    said = [f"Public description: {history['public_wording']}", *history["claims"], history["repeat"]]
-    return [
-        (
-            "What could an intruder do?",
-            intruder["intruder_title"],
-            drawn(intruder, "cell_sizes", "known_keys", "exposed_groups"),
-            [
-                intruder["intruder_line"],
-                *(
-                    f"{name}: {before} unprotected, {after} released."
-                    for name, before, after in intruder["other_risks"]
-                ),
-                *intruder["still_true"],
-            ],
-        ),
-        (
-            "What do users lose?",
-            losses["losses_title"],
-            drawn(losses, "by_tables", "largest_changes", "forest"),
-            [
-                losses["tolerance_line"],
-                *(f"{row[1]} appears in {row[2]} groups of {row[0]} (most: {row[4]})." for row in losses["new_values"]),
-                *losses["declared"],
-            ],
-        ),
-        (
-            "Why this candidate?",
-            choice["choice_title"],
-            drawn(choice, "runs_picture"),
-            [choice["choice_line"], *choice["how_sure"]],
-        ),
-        (
-            "What happened, and what may be said?",
-            history["happened_title"],
-            drawn(history, "places"),
-            [*log, *checks, *said],
-        ),
-        ("Notes", "Definitions, method and plan", [], [f"{name}: {text}" for name, text in notes(findings)]),
+def folded(findings: Findings) -> list[tuple[str, str, list[Picture], list[str]]]:
+    """Sections 2 to 6 for a screen, in the order and with the words of the documents: question, answer, pictures and
+    lines."""
+    shown = [
+        (part.question, words(part.answer), [p for p in part.pictures if p], [words(s) for s in part.lead + part.lines])
+        for part in (_intruder(findings), _losses(findings), _choice(findings), _history(findings))
     ]
+    shown[0][3][1:1] = [
+        words(statement("measured", title=m.title, before=m.before, after=m.released, is_share=m.unit[:5] == "share"))
+        for m in _other_measures(findings)
+    ]
+    new = new_values(findings.utility.figures)[:_MOST_NEW]
+    shown[1][3][1:1] = [words(sheet.appearing(findings, row, row.of)) for row in new]
+    happened = [f"{event.at}: {event.words}" for event in _log(findings)] + [words(each) for each in _checks(findings)]
+    shown[3][3][:0] = [*happened, f"Public description: {public_wording(findings)}"]
+    named = [f"{name}: {text}" for name, text in notes(findings)]
+    return [*shown, ("Notes", "Definitions, method and plan", [], named)]
 
 
-def _intruder(findings: Findings) -> dict[str, Any]:
+# -- 2: what an intruder could do ------------------------------------------------------------------------------------
+
+
+def _intruder(findings: Findings) -> Section:
     exposed, threat = findings.exposure, findings.threat
-    after = exposed.unaltered_after
-    title = f"{plural(exposed.small_before, 'record')} stand out without protection."
-    if after is not None:
-        stand = "stands" if after == 1 else "stand"
-        title = (
-            f"{plural(after, 'unaltered record')} still {stand} out; {exposed.small_before:,} do without protection."
-        )
-    line = f"The intruder knows {listed(threat.keys)}. A cell of fewer than {exposed.fewest} records is small."
-    if threat.intruder:
-        line = f"{upper_first(threat.intruder.rstrip('.'))}. {line}"
-    rows = [
-        (row.title, _measure_value(row.unit, row.before), _measure_value(row.unit, row.released))
-        for row in findings.measures
-        if row.kind == "risk" and not row.chosen_by
-    ]
-    return {
-        "intruder_title": title,
-        "intruder_line": line,
-        "cell_sizes": board_pictures.cell_sizes(findings),
-        "known_keys": board_pictures.known_keys(findings),
-        "exposed_groups": board_pictures.exposed_groups(findings),
-        "other_risks": rows,
-        "still_true": _still_true(findings),
-    }
+    pictures = (
+        board_pictures.cell_sizes(findings),
+        board_pictures.known_keys(findings),
+        board_pictures.exposed_groups(findings),
+    )
+    return Section(
+        "What could an intruder do?",
+        statement("stand_out", after=exposed.unaltered_after, before=exposed.small_before),
+        (statement("intruder", who=threat.intruder, keys=threat.keys, fewest=exposed.fewest),),
+        pictures,
+        tuple(_still_true(findings)),
+    )
+
+
+def _other_measures(findings: Findings) -> list[MeasureRow]:
+    """Measures of risk beside the one that decides."""
+    return [row for row in findings.measures if row.kind == "risk" and not row.chosen_by]
 
 
 def _measure_value(unit: str, value: float | None) -> str:
     return percent(value) if unit.startswith("share") else figure(value)
 
 
-def _still_true(findings: Findings) -> list[str]:
+def _still_true(findings: Findings) -> Iterator[Statement]:
     """What an intruder can rely on in the release, and learn from it."""
-    extent, facts, rows = findings.extent, findings.recognised, []
-    if extent is not None:
-        kept = [row.name for row in extent.attributes if not row.records]
-        if kept:
-            rows.append(f"{upper_first(listed(kept))} in every record.")
+    extent, facts = findings.extent, findings.recognised
+    kept = tuple(row.name for row in extent.attributes if not row.records) if extent else ()
+    if kept:
+        yield statement("unmoved_keys", keys=kept)
     if facts is not None and facts.rare:
-        rows.append(f"{upper_first(facts.rare_of)} that are rare in the release are more often altered than others.")
+        yield statement("rare_suspected", of=facts.rare_of)
     if findings.exposure.new_after:
-        n = findings.exposure.new_after
-        rows.append(f"{plural(n, 'altered record')} {'has' if n == 1 else 'have'} keys that no original record has.")
+        yield statement("new_combinations", n=findings.exposure.new_after)
     if facts is not None and facts.sensitive:
-        rows.append(f"An intruder who finds a record also learns {listed(facts.sensitive)}.")
+        yield statement("learns_also", columns=facts.sensitive)
     if findings.threat.harm:
-        rows.append(f"Harm: {findings.threat.harm.rstrip('.')}.")
-    return rows
+        yield statement("harm", text=findings.threat.harm.rstrip("."))
 
 
-def _losses(findings: Findings) -> dict[str, Any]:
+# -- 3: what users lose ----------------------------------------------------------------------------------------------
+
+
+def _losses(findings: Findings) -> Section:
     utility, at = findings.utility, findings.utility.tolerances
     flagged, eligible = flagged_of(utility)
-    changed = by_table(utility.figures)
-    if not eligible:
-        title = "The release cannot change any figure that users compute."
-    else:
-        title = f"{flagged:,} of {plural(eligible, 'figure')} change beyond tolerance ({percent(flagged / eligible)})"
-        common = _common(findings, [row.of for row in changed])
-        title += f"; all involve {common}." if common else "."
-    share = f"{100 * at.change:g} % of a figure that rests on more than {at.min_n} records"
-    line = f"Tolerance: {at.se:g} standard errors, or {share}."
+    common = _common(findings, [row.of for row in by_table(utility.figures)])
+    declared = [statement("table_changes", name=t.name, changed=t.changed, cells=t.cells) for t in utility.tables]
+    declared += [statement("predicts", analysis=model.analysis, what=model.predicts) for model in utility.models]
+    declared += [statement("no_use", attributes=utility.unused)] if utility.unused else []
+    pictures = (
+        board_pictures.by_tables(findings),
+        board_pictures.largest_changes(findings),
+        board_pictures.forest(findings),
+    )
+    return Section(
+        "What do users lose?",
+        statement("flagged", flagged=flagged, eligible=eligible, common=common),
+        (statement("tolerance", errors=at.se, change=at.change, min_n=at.min_n),),
+        pictures,
+        tuple(declared),
+    )
+
+
+def _new_rows(findings: Findings) -> list[tuple[str, str, int, int, str]]:
+    """The values that appear in most groups that had none, as rows of a table."""
     named = places_named(findings)
-    new = new_values(utility.figures)
-    declared = [
-        f"Table “{table.name}”: {table.changed:,} of {plural(table.cells, 'cell')} change." for table in utility.tables
+    return [
+        (
+            row.of,
+            short_name(row.what, named),
+            row.groups,
+            row.records,
+            f"{short_name(row.most.group, named)}: {row.most.n_after:,} of {row.most.within_after:,}",
+        )
+        for row in new_values(findings.utility.figures)[:_MOST_NEW]
     ]
-    declared += [
-        f"{model.analysis}: a positive coefficient means more of {model.predicts}." for model in utility.models
-    ]
-    if utility.unused:
-        declared.append(no_use_sentence(utility.unused))
-    return {
-        "losses_title": title,
-        "tolerance_line": line,
-        "by_tables": board_pictures.by_tables(findings),
-        "largest_changes": board_pictures.largest_changes(findings),
-        "forest": board_pictures.forest(findings),
-        "new_values": [
-            (
-                row.of,
-                short_name(row.what, named),
-                row.groups,
-                row.records,
-                f"{short_name(row.most.group, named)}: {row.most.n_after:,} of {row.most.within_after:,}",
-            )
-            for row in new[:_MOST_NEW]
-        ],
-        "declared": declared,
-    }
 
 
 def _common(findings: Findings, tables: list[str]) -> str:
@@ -263,36 +241,30 @@ def _common(findings: Findings, tables: list[str]) -> str:
     return listed(sorted(altered)) if 0 < len(altered) < 3 and all(altered & part for part in parts) else ""
 
 
-def _choice(findings: Findings) -> dict[str, Any]:
-    board, own = findings.map, findings.recommendation.letter
-    utility = board.utility_title.partition(" (")[0]
-    same = findings.sheet.candidates.same if findings.sheet else ""
-    if findings.recommendation.by_utility and board.n_within:
-        title = f"{own} changes tables least of the {plural(board.n_within, 'candidate')} within the limit."
-    elif findings.recommendation.recorded:
-        title = f"{own} was chosen: {findings.recommendation.why.rstrip('.')}."
-    else:
-        title = f"{own} is shown; no choice is recorded."
+# -- 4: why this candidate -------------------------------------------------------------------------------------------
+
+
+def _choice(findings: Findings) -> Section:
+    board, advice = findings.map, findings.recommendation
+    same, lead = findings.sheet.candidates.same if findings.sheet else "", []
     if same:
-        title += f" {same} is as good on both axes and better on {sheet.further_name(findings)}."
-    better = "Right and down is better" if board.risk_better == "lower" else "Right and up is better"
-    tried = f"{plural(board.n_candidates, 'candidate')}, {plural(board.runs, 'run')} of {own}"
-    line = f"{tried}. {better}. Table change: {utility}."
-    rows, settings, widths = _letters(findings)
-    return {
-        "choice_title": title,
-        "choice_line": line,
-        "large_map": board_pictures.the_map(findings),
-        "candidates": {"rows": rows, "settings": settings, "widths": widths},
-        "runs_picture": board_pictures.runs(findings),
-        "how_sure": _how_sure(findings),
-    }
+        lead.append(statement("better_on_both", letter=same, further=sheet.further_name(findings)))
+    axes = {"risk_better": board.risk_better, "change": board.utility_title.partition(" (")[0]}
+    lead.append(statement("tried", candidates=board.n_candidates, runs=board.runs, letter=advice.letter, **axes))
+    rule = {"recorded": advice.recorded, "most_useful": advice.by_utility}
+    return Section(
+        "Why this candidate?",
+        statement("chosen", letter=advice.letter, why=advice.why, within=board.n_within or 0, **rule),
+        tuple(lead),
+        (board_pictures.runs(findings),),
+        tuple(_how_sure(findings)),
+    )
 
 
-def _letters(findings: Findings) -> tuple[list[_Letter], list[str], list[str]]:
+def _letters(findings: Findings) -> dict[str, Any]:
     """The lettered candidates, the columns in which they differ, and the widths of these."""
     if findings.sheet is None:
-        return [], [], []
+        return {"rows": [], "settings": [], "widths": []}
     candidates, own = findings.sheet.candidates, findings.recommendation.letter
     settings = list(candidates.settings[:_MOST_SETTINGS])
     by, rows = candidates.same_by, []
@@ -305,7 +277,7 @@ def _letters(findings: Findings) -> tuple[list[_Letter], list[str], list[str]]:
                 kind="proposed" if row.letter == own else "",
                 warning="over" if row.within_bound is False else "",
                 values=facts.settings[:_MOST_SETTINGS],
-                risk=sheet.shown_risk(findings, row.risk),
+                risk=sheet.risk_figure(findings, row.risk),
                 utility=figure(row.utility),
                 further=further,
                 within=DASH if row.within is None else f"{row.within} of {row.runs}",
@@ -314,63 +286,64 @@ def _letters(findings: Findings) -> tuple[list[_Letter], list[str], list[str]]:
     longest = [
         max(len(name) * 0.8, *(len(row.values[k]) for row in rows)) if rows else 1 for k, name in enumerate(settings)
     ]
-    return rows, settings, [f"{min(3.2, max(0.9, 0.13 * length)):.1f}" for length in longest]
+    widths = [f"{min(3.2, max(0.9, 0.13 * length)):.1f}" for length in longest]
+    return {"rows": rows, "settings": settings, "widths": widths}
 
 
-def _how_sure(findings: Findings) -> list[str]:
-    run, own, rows = findings.recommendation.run, findings.recommendation.letter, []
-    if text := sheet.sure(findings):
-        rows.append(text)
+def _how_sure(findings: Findings) -> Iterator[Statement]:
+    run, own, letter = findings.recommendation.run, findings.map.recommended, findings.recommendation.letter
+    yield from sheet.sure(findings)
     if run is not None and run.released is not None and run.mean is not None and run.of > 1:
-        place = f"The released run is number {run.place} of {run.of} from the safest"
-        if run.as_safe and run.as_safe > 1:
-            place += f"; {run.as_safe} runs are equally safe"
-        rows.append(
-            f"{place}. Its figure is {_run_figure(findings, run.released)}, the mean {_run_figure(findings, run.mean)}."
-        )
-    row = sheet.recommended(findings)
-    if row.share is not None and row.shared_runs:
-        on = round(row.share * row.shared_runs)
-        rows.append(f"{own} is on the frontier in {on} of {plural(row.shared_runs, 'run')} that all candidates share.")
+        yield statement("run_place", place=run.place, of=run.of, as_safe=run.as_safe or 1)
+        yield statement("run_figure", value=run.released, mean=run.mean, is_share=run.unit.startswith("share"))
+    if own.share is not None and own.shared_runs:
+        yield statement("on_frontier", letter=letter, on=round(own.share * own.shared_runs), runs=own.shared_runs)
     if findings.map.recall is not None:
-        missed = 1 - findings.map.recall
-        rows.append(f"Chance hides about {percent(missed, 1)} of the true frontier.")
+        yield statement("hidden", share=1 - findings.map.recall)
     if findings.map.failed:
-        rows.append(f"{plural(findings.map.failed, 'run')} of {own} failed; they are not counted.")
-    for other in findings.recommendation.alternatives:
-        rows.append(f"{other.letter} was considered: {(other.why or other.difference).rstrip('.')}.")
-    return rows
+        yield statement("failed_runs", n=findings.map.failed, letter=letter)
+    yield from findings.recommendation.alternatives
 
 
-def _run_figure(findings: Findings, value: float) -> str:
-    run = findings.recommendation.run
-    return percent(value) if run is not None and run.unit.startswith("share") else figure(value)
+# -- 5: what happened, and what may be said --------------------------------------------------------------------------
 
 
-def _history(findings: Findings) -> dict[str, Any]:
-    plan, certificate = findings.approved, findings.certificate
+def _history(findings: Findings) -> Section:
+    plan, made = findings.approved, findings.certificate
+    answer = statement("plan_not_locked", key_fixed=False)
     if plan.number:
-        title = f"The plan was approved as {plan.number} and locked on {plan.at}"
-        title += f"; it departs from it in {plural(len(plan.departures), 'change')}." if plan.departures else "."
-    else:
-        title = "The plan was not locked before results were seen."
-    log = list(plan.changes)
-    if len(log) > _MOST_LOGGED:
-        log = [*log[:2], *log[2 - _MOST_LOGGED :]]
-    equal = f"{certificate.equal} of {certificate.figures} figures agree."
-    repeat = (
-        f"The analyst, with the secret key, the original file and version {certificate.version} of the program. "
-        f"The release was remade for this sheet: {equal}"
+        answer = statement("plan_locked", number=plan.number, at=plan.at, departures=len(plan.departures))
+    return Section(
+        "What happened, and what may be said?",
+        answer,
+        (),
+        (board_pictures.places(findings),),
+        (*_said(findings), statement("remade", version=made.version, equal=made.equal, figures=made.figures)),
     )
-    return {
-        "happened_title": title,
-        "places": board_pictures.places(findings),
-        "log": log,
-        "checks": check_rows(findings.checks),
-        "public_wording": public_wording(findings),
-        "claims": [text for text in (claims_summary(findings), besides_words(findings.publish.include)) if text],
-        "repeat": repeat,
-    }
+
+
+def _log(findings: Findings) -> tuple[Event, ...]:
+    """The first two events and the latest."""
+    log = findings.approved.log
+    return log if len(log) <= _MOST_LOGGED else (*log[:2], *log[2 - _MOST_LOGGED :])
+
+
+def _checks(findings: Findings) -> list[Statement]:
+    """Checks by name, what came of them, and what was found; without those of which there is nothing to check."""
+    told, unchecked = [], {EDITS: "not checked: none declared", ROW_ORDER: "checked at export"}
+    for c in findings.checks:
+        outcome = unchecked.get(c.name) if c.holds is None else "holds" if c.holds else "does not hold"
+        if outcome:
+            told.append(statement("checked", name=c.name, outcome=outcome, found=c.found))
+    return told
+
+
+def _said(findings: Findings) -> list[Statement]:
+    """What was looked at of the public description, and what is released beside it."""
+    return [*claims_checked(findings), released_with(findings.publish.include)]
+
+
+# -- 6: notes --------------------------------------------------------------------------------------------------------
 
 
 def notes(findings: Findings) -> list[tuple[str, str]]:
@@ -378,13 +351,9 @@ def notes(findings: Findings) -> list[tuple[str, str]]:
     cover, design, extent = findings.cover, findings.design, findings.extent
     rows = [(row.title.partition(" (")[0], row.meaning) for row in findings.measures if row.chosen_by]
     rows += [
-        ("Correct matches", "Expected number of true matches in small cells, of an intruder who picks at random."),
-        ("Standard error", "That of the original's figure as a simple random sample. One that rests on few records "
-         "has the larger one of original and release; a value that did not exist has none."),
-        ("Frontier", "Candidates that no other beats on both axes."),
-        ("Limits", "Risk counts exposed records; it is no chance of identification. It leaves out what is learnt "
-         "without finding a record, and intruders who know more than the keys."),
-    ]  # fmt: skip
+        (name, words(statement("definition", of=name)))
+        for name in ("Correct matches", "Standard error", "Frontier", "Limits")
+    ]
     if extent is not None:
         rows.append(("Method", f"{extent.mechanism}: {extent.asked_amount}. Amount: {lower_first(extent.amount)}."))
     rows += [("Selection rule", f"{upper_first(findings.approved.rule)}.")]

@@ -9,6 +9,7 @@ from engine.common.errors import EngineError
 from engine.common.untrusted import parse, plain_json
 from engine.common.wording import listed
 from engine.decision.altered_groups import AlteredGroup
+from engine.decision.statements import Severity
 from engine.measures.verdict import Verdict
 from engine.report import codec
 from engine.report.extent_facts import ChangedRow
@@ -187,9 +188,36 @@ def as_format_3(plain: Any, where: str) -> Any:
     published = _record(_record(told.get("recognised")).get("tables")).get("published")
     for place, names in _GONE.items():
         _without(told, place.split("."), names, where)
+    advice = {**_record(told.get("recommendation"))}
+    for name, severity in (("cautions", "caution"), ("obstacles", "obstacle")):
+        advice[name] = [_recorded(text, severity) for text in advice.get(name) or ()]  # type: ignore[arg-type]
+    advice["alternatives"] = [_considered(_record(row)) for row in advice.get("alternatives") or ()]
+    told["recommendation"] = advice
+    approved = {**_record(told.get("approved"))}
+    parse(_Changes, {"plan_changes": approved.pop("plan_changes", None)}, where)
+    told["approved"] = approved | {"log": [_event(row) for row in approved.pop("changes", ())]}
     if told.get("recognised"):
         told["recognised"] |= {"published": published}
     return told
+
+
+@dataclass(frozen=True)
+class _Changes:
+    plan_changes: tuple[tuple[str, str], ...] | None
+
+
+def _recorded(text: Any, severity: Severity = "note") -> dict[str, Any]:
+    return {"kind": "recorded", "values": {"text": text}, "severity": severity}
+
+
+def _event(row: Any) -> Any:
+    return {"at": row[0], "what": [_recorded(row[1])]} if isinstance(row, list) and len(row) == 2 else row
+
+
+def _considered(row: dict[str, Any]) -> dict[str, Any]:
+    why = row.get("why") or row.get("difference")
+    values: dict[str, Any] = {"letter": row.get("letter"), "why": why, "risk": "", "utility": "", "noise": []}
+    return {"kind": "considered", "values": values, "severity": "note"}
 
 
 def _without(record: dict[str, Any], place: list[str], names: tuple[str, ...], where: str) -> None:

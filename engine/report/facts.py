@@ -13,6 +13,7 @@ from engine.decision.states import State
 from engine.measures.base import Kind
 from engine.plan.entries import ReleaseType
 from engine.report.ledger_facts import LedgerFacts
+from engine.report.log import Event
 from engine.report.loss_facts import AnalysisRuns, CoefficientRuns, Figure, ModelRow
 
 Better = Literal["lower", "higher"]
@@ -96,19 +97,16 @@ class Threat:
 @dataclass(frozen=True)
 class Approved:
     """The plan and its approval: number and day of the lock (empty without one), parameters as name and words,
-    departures, and what happened since as day and words, of which ``plan_changes`` are changes of the plan
-    (None: findings of an earlier version do not say); ``run_rule`` says which run is released, ``ledger`` what came
-    before (None: the log does not say)."""
+    departures, and the log; ``run_rule`` says which run is released, ``ledger`` what came before (None: unknown)."""
 
     number: str
     at: str
     rule: str
     parameters: tuple[tuple[str, str], ...]
     departures: tuple[str, ...]
-    changes: tuple[tuple[str, str], ...]
+    log: tuple[Event, ...]
     run_rule: str = ""
     ledger: LedgerFacts | None = None
-    plan_changes: tuple[tuple[str, str], ...] | None = None
 
 
 @dataclass(frozen=True)

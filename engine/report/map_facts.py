@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from engine.decision.statements import Statement
 from engine.report.facts import Better
 
 
@@ -77,14 +78,15 @@ class Map:
     bound_asked: float | None = None
     within_at: tuple[tuple[float, float], ...] | None = None
 
+    @property
+    def recommended(self) -> CandidateRow:
+        """The recommended candidate."""
+        return next(row for row in self.candidates if row.recommended)
 
-@dataclass(frozen=True)
-class Alternative:
-    """A candidate that was considered and not recommended, with the reason given."""
-
-    letter: str
-    difference: str
-    why: str
+    def utility_change(self, row: CandidateRow) -> float | None:
+        """Return by which share of itself the recommended candidate's utility figure differs in another one."""
+        own = self.recommended
+        return None if row is own or row.utility is None or not own.utility else row.utility / own.utility - 1
 
 
 @dataclass(frozen=True)
@@ -119,7 +121,7 @@ class ReleasedRun:
 
 @dataclass(frozen=True)
 class Recommendation:
-    """What is recommended: its letter, the reason given, cautions in sentences, alternatives considered.
+    """What is recommended: its letter, the reason given, cautions, alternatives considered.
 
     ``obstacles`` say what stands against releasing the ``run``; ``despite`` is the reason for which it was submitted
     all the same, empty where it was not.  ``key_fixed`` tells whether the log shows that the secret key was fixed
@@ -130,10 +132,10 @@ class Recommendation:
     recorded: bool
     rule: str
     why: str
-    cautions: tuple[str, ...]
-    alternatives: tuple[Alternative, ...]
+    cautions: tuple[Statement, ...] = ()
+    alternatives: tuple[Statement, ...] = ()
     run: ReleasedRun | None = None
-    obstacles: tuple[str, ...] = ()
+    obstacles: tuple[Statement, ...] = ()
     despite: str = ""
     key_fixed: bool = False
     by_utility: bool = False

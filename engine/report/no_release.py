@@ -7,13 +7,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from engine.common.errors import UsageError
+from engine.decision.statements import sentences
 from engine.decision.states import decision_status
 from engine.plan.types import unstated
 from engine.report.candidate_rows import candidate_words, extents_tried
 from engine.report.decision_pages import BANNER
 from engine.report.documents import html, lines
-from engine.report.ledger_words import earlier_sentences, ledger_facts, ledger_summary
-from engine.report.logged import history
+from engine.report.ledger_words import earlier_studies, ledger_facts, ledger_summary
+from engine.report.log import history
 from engine.report.parameters import parameters
 from engine.report.redaction import Redactor
 from engine.report.sentences import headline
@@ -43,7 +44,7 @@ def no_release_memo(study: Study, view: RiskUtilityMap) -> str:
     ledger = ledger_facts(study, redact)
     names = {
         "about": plan.about,
-        "came_before": [*ledger_summary(ledger), *earlier_sentences(ledger)],
+        "came_before": sentences([*ledger_summary(ledger), *earlier_studies(ledger)]),
         "title": plan.publish.title,
         "banner": plan.about.classification or BANNER,
         "why": redact(status.why),

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from engine.common.wording import listed, lower_first
-from engine.decision.statements import percent
+from engine.decision.statements import Statement, percent, statement
 from engine.mechanisms import mechanism
 from engine.plan.entries import TolerancePlan
 from engine.plan.types import FIRST_WITHIN
@@ -207,11 +207,11 @@ def file_names(plan: Plan) -> list[str]:
     return [name.replace("\\", "/").rpartition("/")[2] for name in plan.threat.public_files]
 
 
-def besides_words(include: Sequence[str]) -> str:
+def released_with(include: Sequence[str]) -> Statement:
     """What is released besides the attributes and carried columns."""
     texts = {
         "weight": "the weight of each record",
         "id": "a new id of each record",
         "unit": "a new number of each household",
     }
-    return f"Released with the file: {listed([texts[role] for role in include]) or 'neither weights nor ids'}."
+    return statement("released_with", include=tuple(texts[role] for role in include))

@@ -223,7 +223,7 @@ def _public(plan: Plan, redact: Redactor) -> dict[str, Any]:
     title, wording = redact(publish.title), redact(publish.wording)
     return {
         "extent": extent,
-        "released_besides": in_words.besides_words(publish.include),
+        "released_besides": in_words.released_with(publish.include),
         "wordings": [
             (
                 swap,

@@ -1,15 +1,48 @@
-"""The paragraph on methods for the public; its words are in ``templates/methods.html``."""
+"""The paragraph on methods for the public, and what was looked at of its statements on the records."""
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import combinations
 from typing import TYPE_CHECKING
 
-from engine.common.wording import plural
-from engine.report.documents import lines
+import numpy as np
+
+from engine.common.errors import EngineError
+from engine.decision.statements import Statement, sentences, statement
+from engine.plan.entries import rate_range
+from engine.report.facts import ROW_ORDER, Claims
+from engine.report.losses import flagged_of
+from engine.report.other_keys import altered_in
 
 if TYPE_CHECKING:
-    from engine.report.facts import Exposure
+    from engine.models.record_release import RecordRelease
+    from engine.plan import Plan
     from engine.report.findings import Findings
+    from engine.report.loss_facts import Figure
+
+PUBLIC: Mapping[str, tuple[str, ...]] = {
+    "values_altered": ("title", "swap"),
+    "several_files": ("n",),
+    "public_extent": ("extent",),
+    "not_published": ("several", "extent"),
+    "may_mislead": (),
+    "weaker_associations": (),
+    "random_order": ("new_ids",),
+    "own_wording": ("text",),
+}
+"""Allow-list: the kinds of statements that the public may read, each with the values that it may hold."""
+_STRENGTH = "Cramér's V"
+
+
+def public_text(told: Iterable[Statement]) -> str:
+    """Return statements as a paragraph for the public; one that is not on the allow-list is refused."""
+    told = list(told)
+    for one in told:
+        if one.kind not in PUBLIC or not set(one.values) <= set(PUBLIC[one.kind]):
+            raise EngineError(f"a statement of the kind '{one.kind}' is not for the public")
+    return sentences(told).strip()
 
 
 def methods_paragraph(*, title: str, extent: str, wording: str, swap: bool, n_tables: int, new_ids: bool) -> str:
@@ -20,42 +53,89 @@ def methods_paragraph(*, title: str, extent: str, wording: str, swap: bool, n_ta
     exchanged between records or altered otherwise, ``n_tables`` how many tables the release has, ``new_ids`` whether
     records are released with new identifiers.
     """
-    names = {"title": title, "extent": extent, "wording": wording, "swap": swap, "n_tables": n_tables}
-    names["new_ids"] = new_ids
-    return " ".join(lines("methods.html", **names))
-
-
-def match_words(exposure: Exposure, is_exactly_none: bool = False) -> str:
-    """Return what the sentence on apparent matches means in this file, for the board; users are told no more."""
-    after, unaltered = exposure.small_after, exposure.unaltered_after
-    if after is None or unaltered is None:
-        return ""
-    if not after:
-        return (
-            "No record stands in a small cell of this file, so nobody who knows the keys alone finds an apparent "
-            "match. The sentence that such a match may be false is for users who know other things."
-        )
-    if unaltered >= after:
-        return (
-            f"In this file {plural(after, 'record')} in small cells {'is' if after == 1 else 'are'} unaltered, "
-            "and none is altered: a match with one of them is true. That a match may be false holds for the method."
-        )
-    of = f"Of {plural(after, 'record')} in small cells of this file"
-    if not unaltered and is_exactly_none:
-        which = "it" if after == 1 else "one of them"
-        return f"{of} none is unaltered: a match with {which} is false."
-    other = "the other" if after - unaltered == 1 else "one of the others"
-    are = "is" if unaltered == 1 else "are"
-    return f"{of} {unaltered:,} {are} unaltered: a match with {other} is false."
+    told = [statement("values_altered", title=title, swap=swap)]
+    told += [statement("several_files", n=n_tables)] if n_tables > 1 else []
+    told += [statement("public_extent", extent=extent)] if extent else []
+    told += [statement("not_published", several=n_tables > 1, extent=bool(extent)), statement("may_mislead")]
+    told += [statement("weaker_associations")] if swap else []
+    told += [statement("random_order", new_ids=new_ids)]
+    told += [statement("own_wording", text=wording)] if wording else []
+    return public_text(told)
 
 
 def public_wording(findings: Findings) -> str:
-    """The paragraph that goes with the public file, word for word."""
+    """Return the paragraph that goes with the public file, word for word."""
     return methods_paragraph(
         title=findings.publish.title,
         extent=findings.publish.extent,
         wording=findings.publish.wording,
         swap=findings.design.swap,
         n_tables=findings.design.tables,
-        new_ids=bool({"id", "unit"} & set(findings.publish.include)),
+        new_ids=_has_new_ids(findings),
     )
+
+
+def _has_new_ids(findings: Findings) -> bool:
+    return bool({"id", "unit"} & set(findings.publish.include))
+
+
+# -- what was looked at ----------------------------------------------------------------------------------------------
+
+
+def claims(release: RecordRelease, plan: Plan, associations: Iterable[Figure], changed: float) -> Claims:
+    """Look at what the paragraph states of a release, of which the share ``changed`` of the records is altered."""
+    altered, strongest = altered_in(release), dict[str, tuple[float, float]]()
+    pairs = {f"{a} × {b}": (a, b) for a, b in combinations(release.data.domain.names, 2)}
+    for row in associations:
+        own = [name for name in pairs.get(row.of, ()) if name in altered]
+        if row.what != _STRENGTH or len(own) != 1 or row.before is None or row.after is None:
+            continue
+        if np.isfinite(row.before) and np.isfinite(row.after):
+            strongest[own[0]] = max(strongest.get(own[0], (0.0, 0.0)), (row.before, row.after))
+    told = plan.publish.rate_range if plan.publish.rate_policy == "range" else ""
+    return Claims(
+        differing=altered,
+        weaker=all(after < before for before, after in strongest.values()) if strongest else None,
+        extent=rate_range(told).holds(changed) if told else None,
+    )
+
+
+def judged(findings: Findings, claimed: Claims) -> Iterator[tuple[str, bool, bool | None]]:
+    """Yield each claim of the paragraph in short, whether the program checks it on this file, and whether it holds
+    (None: it holds of the method, or the board judges it)."""
+    publish, several = findings.publish, findings.design.tables > 1
+    yield "exchanged values" if findings.design.swap else "altered values", True, bool(claimed.differing)
+    if several:
+        yield "files of the same records in the same order", True, True
+    if publish.extent:
+        yield f"the share of records concerned is {publish.extent}", True, claimed.extent
+    else:
+        yield "what is not published", not several, several or not _named(findings, claimed)
+    yield "matches may be false", True, True
+    yield "estimates may differ", True, True if flagged_of(findings.utility)[1] else None
+    yield "standard errors do not tell", False, None
+    if findings.design.swap:
+        yield "weaker associations", True, claimed.weaker
+    order = next((check for check in findings.checks if check.name == ROW_ORDER), None)
+    if order is not None:
+        yield "random order", True, order.holds is not False
+    if _has_new_ids(findings):
+        yield "new identifiers", True, True
+    if publish.wording:
+        yield f"“{publish.wording}”", False, None
+
+
+def _named(findings: Findings, claimed: Claims) -> list[str]:
+    """The altered attributes that the title or the plan's own words name."""
+    own = f"{findings.publish.title} {findings.publish.wording}".replace("_", " ")
+    names = (re.escape(name.replace("_", " ")) for name in claimed.differing)
+    return [name for name in names if re.search(rf"(?<!\w){name}(?!\w)", own, re.IGNORECASE)]
+
+
+def claims_checked(findings: Findings) -> list[Statement]:
+    """Return how many claims were looked at and whether they hold; none for findings of an earlier version."""
+    if findings.claims is None:
+        return []
+    rows = list(judged(findings, findings.claims))
+    untrue = tuple(says for says, is_checked, holds in rows if is_checked and holds is False)
+    return [statement("claims_checked", n=len(rows), checked=sum(row[1] for row in rows), untrue=untrue)]

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from engine.common.wording import lower_first
+from engine.decision.statements import Statement
 from engine.measures import MeasureCall
 
 if TYPE_CHECKING:
@@ -42,6 +43,11 @@ class Redactor:
         text = _LABEL.sub(self._candidate, text)
         text = _SECRET.sub(WITHHELD, text)
         return _RUN.sub("one run", text)
+
+    def statement(self, found: Statement) -> Statement:
+        """A statement whose texts the board may see."""
+        values = {name: self(value) if isinstance(value, str) else value for name, value in found.values.items()}
+        return replace(found, values=values)
 
     def all(self, texts: Iterable[str]) -> tuple[str, ...]:
         """Several texts."""

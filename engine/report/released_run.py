@@ -7,8 +7,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from engine.decision import gate
-from engine.decision.choice import obstacles_now
-from engine.decision.statements import words
 from engine.frontier.choosing import run_quantiles, share_within
 from engine.frontier.risk_utility_map import check_realisation
 from engine.report.losses import optional
@@ -67,12 +65,6 @@ def standing(study: Study, view: RiskUtilityMap, choice: Choice, results: Result
         fresh_high=None if fresh is None else fresh.high,
         as_safe=run.as_safe,
     )
-
-
-def obstacle_sentences(context: ReportContext, choice: Choice) -> tuple[str, ...]:
-    """What stands today against releasing the recommended run."""
-    standing = obstacles_now(context.study, choice, context.view.allow_partial)
-    return tuple(words(each) for each in standing)
 
 
 def despite_words(context: ReportContext) -> str:

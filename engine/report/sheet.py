@@ -1,22 +1,23 @@
-"""The decision sheet: what is asked, the figures that decide, neighbours, losses, and what to know before signing."""
+"""The decision sheet: the figures that decide, neighbours, losses, and statements on what is asked and what to know."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator
+from collections.abc import Collection
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from engine.common.wording import listed, lower_first, plural, upper_first
+from engine.common.wording import lower_first, plural, upper_first
+from engine.decision.statements import KINDS, Statement, statement, words
 from engine.measures.verdict import verdict_words
 from engine.report.ledger_words import ledger_summary
-from engine.report.losses import flagged_of, largest, new_values
+from engine.report.losses import flagged_of, largest
 from engine.report.words import figure
 
 if TYPE_CHECKING:
     from engine.report.facts import MeasureRow
     from engine.report.findings import Findings
-    from engine.report.loss_facts import Figure
+    from engine.report.loss_facts import Figure, NewValue
     from engine.report.map_facts import CandidateRow
     from engine.report.sheet_facts import Lettered
 
@@ -41,23 +42,18 @@ class Row:
 
 @dataclass(frozen=True)
 class Choice:
-    """A candidate beside the proposed one: why it is named, what distinguishes it, its risk and its utility, and a
-    further measure (empty: none is shown)."""
+    """A candidate beside the proposed one: why it is named, whether it is over the limit, what distinguishes it, its
+    risk and its utility, and a further measure (empty: none is shown)."""
 
     letter: str
     kind: str
-    why: str
-    warning: str
+    why: Statement
+    warning: Statement | None
     settings: str
     risk: str
     utility: str
     utility_change: str
     further: str
-
-
-def recommended(findings: Findings) -> CandidateRow:
-    """The candidate that the sheet is about."""
-    return next(row for row in findings.map.candidates if row.recommended)
 
 
 # -- names and figures -----------------------------------------------------------------------------------------------
@@ -117,51 +113,34 @@ def title(findings: Findings) -> str:
     return f"{named}: {release}" if named and release else named or release or "Disclosure review"
 
 
-def subject(findings: Findings) -> str:
+def subject(findings: Findings) -> Statement:
     """The data in a line."""
-    design, facts = findings.design, findings.sheet.places if findings.sheet else None
-    parts = [plural(design.n_records, "record")]
-    if design.n_units:
-        parts[0] += f" in {plural(design.n_units, 'household')}"
-    if facts is not None:
-        parts.append(f"{len(facts.areas)} areas ({facts.level})")
-    parts.append(f"{len(design.attributes)} attributes")
-    who = [text for text in (findings.cover.sponsor, findings.cover.authority) if text]
-    return f"{', '.join(parts)}. {', '.join(who)}".strip()
+    design, places = findings.design, findings.sheet.places if findings.sheet else None
+    return statement(
+        "data",
+        records=design.n_records,
+        households=design.n_units,
+        areas=len(places.areas) if places else 0,
+        level=places.level if places else "",
+        attributes=len(design.attributes),
+        who=", ".join(filter(None, (findings.cover.sponsor, findings.cover.authority))),
+    )
 
 
-def request(findings: Findings) -> tuple[str, str]:
-    """The decision that is asked for, or its record, and what the release does."""
-    cover, letter = findings.cover, findings.recommendation.letter
-    at = f" on {cover.decided}" if cover.decided else ""
-    number = f" as {cover.number}" if cover.number else ""
-    asked = {
-        "approved": f"Decision: release {letter} was approved{at}{number}.",
-        "released": f"Decision: release {letter} was approved{at}{number} and is published.",
-        "returned": f"Decision: the board returned release {letter}{at}.",
-        "withheld": "Decision requested: release nothing.",
-    }.get(cover.state, f"Decision requested: approve release {letter}.")
-    if not findings.recommendation.recorded:
-        asked = f"No decision is requested yet. Candidate {letter} is shown."
-    return asked, what_it_does(findings)
-
-
-def what_it_does(findings: Findings) -> str:
-    """What the release does, with how many records or households."""
-    extent = findings.extent
+def request(findings: Findings) -> list[Statement]:
+    """The decision that is asked for, or its record, and what the release does with how many records or households."""
+    cover, advice, extent = findings.cover, findings.recommendation, findings.extent
+    filed = {"state": cover.state, "at": cover.decided, "number": cover.number}
+    asked = statement("requested", letter=advice.letter, recorded=advice.recorded, **filed)
     if extent is None:
-        return ""
-    names = listed(row.name for row in extent.attributes if row.records) or "no attribute"
-    method = lower_first(extent.mechanism) if not extent.mechanism[:2].isupper() else extent.mechanism
+        return [asked]
+    method = extent.mechanism if extent.mechanism[:2].isupper() else lower_first(extent.mechanism)
     if extent.units is not None and extent.units.changed and places_named(findings):
-        units = extent.units
-        level = extent.levels[-1].level
-        count = f"{units.changed:,} of {plural(units.n_units, 'household')} ({percent(units.changed / units.n_units)})"
-        return f"It moves {count} to another {level} by {method}."
-    count = f"{extent.records:,} of {plural(findings.design.n_records, 'record')} ({percent(extent.share, 3)})"
-    files = f" over {extent.tables} released files" if extent.tables > 1 else ""
-    verb = "exchanges" if findings.design.swap else "alters"
-    return f"It {verb} {names} in {count}{files} by {method}."
+        n, of = extent.units.changed, extent.units.n_units
+        return [asked, statement("moves", n=n, of=of, level=extent.levels[-1].level, method=method)]
+    names = tuple(row.name for row in extent.attributes if row.records)
+    counts = {"n": extent.records, "of": findings.design.n_records, "files": extent.tables}
+    return [asked, statement("alters", swap=findings.design.swap, names=names, **counts, method=method)]
 
 
 # -- the figures that decide -----------------------------------------------------------------------------------------
@@ -226,23 +205,17 @@ def _value(row: MeasureRow, value: float | None) -> str:
     return percent(value) if row.unit.startswith("share") else figure(value)
 
 
-def sure(findings: Findings) -> str:
+def sure(findings: Findings) -> list[Statement]:
     """How many runs meet the limit, fresh ones where there are any; empty without a limit."""
     run = findings.recommendation.run
     if run is None:
-        return ""
-    asked = "" if run.asked is None else f"; the plan asks for {percent(run.asked)}"
-    if run.fresh and run.fresh_within is not None and run.fresh_low is not None and run.fresh_high is not None:
-        interval = f"95 % interval {_interval(run.fresh_low, run.fresh_high)}"
-        return f"{run.fresh_within} of {run.fresh} fresh runs meet the limit ({interval}{asked})."
-    if run.within is not None and run.low is not None and run.high is not None:
-        interval = f"95 % interval {_interval(run.low, run.high)}"
-        return f"{run.within} of {run.of} runs meet the limit ({interval}{asked}). No fresh runs were made."
-    return ""
-
-
-def _interval(low: float, high: float) -> str:
-    return f"{100 * low:.0f} to {100 * high:.0f} %"
+        return []
+    counts = [(True, run.fresh_within, run.fresh, run.fresh_low, run.fresh_high)] if run.fresh else []
+    for fresh, within, runs, low, high in (*counts, (False, run.within, run.of, run.low, run.high)):
+        if within is not None and low is not None and high is not None:
+            values = {"within": within, "runs": runs, "low": low, "high": high, "asked": run.asked}
+            return [statement("runs_within", fresh=fresh, **values)]
+    return []
 
 
 # -- neighbours ------------------------------------------------------------------------------------------------------
@@ -251,7 +224,7 @@ def _interval(low: float, high: float) -> str:
 def choices(findings: Findings) -> list[Choice]:
     """The proposed candidate, one that is as good and better elsewhere, the next safer and the next more useful one."""
     rows = [row for row in findings.map.candidates if not row.also_within or row.recommended]
-    own = recommended(findings)
+    own = findings.map.recommended
     at = rows.index(own)
     named: dict[str, tuple[CandidateRow, str]] = {own.letter: (own, "proposed")}
     same = findings.sheet.candidates.same if findings.sheet else ""
@@ -285,27 +258,23 @@ def _choice(findings: Findings, row: CandidateRow, own: CandidateRow, kind: str)
     if candidates is not None and by is not None:
         value, measure = lettered(findings, row.letter).further[by], candidates.further[by]
         further = percent(value) if measure.unit.startswith("share") else figure(value)
-    why = {
-        "proposed": _proposed(findings),
-        "better": "at least as good on both axes, better on one",
-        "same": "as good on both axes" + (f", better on {further_name(findings)}" if further else ""),
-        "safer": "safer" + ("" if row.risk_clear else " (within noise)"),
-        "more useful": "more useful" + ("" if row.utility_clear else " (within noise)"),
-    }[kind]
     over = row.runs - row.within if row.within_bound is False and row.runs and row.within is not None else 0
-    change = ""
-    if row is not own and row.utility is not None and own.utility:
-        percents = 100 * (row.utility / own.utility - 1)
-        change = f"{percents:+.0f} %".replace("-", "−") if abs(percents) >= 0.5 else ""
+    change, advice = findings.map.utility_change(row), findings.recommendation
+    within = findings.map.n_within or 0
+    why = statement("proposed", recorded=advice.recorded, most_useful=advice.by_utility, within=within)
+    if kind != "proposed":
+        clear = {"safer": row.risk_clear, "more useful": row.utility_clear}.get(kind, True)
+        elsewhere = further_name(findings) if kind == "same" and further else ""
+        why = statement("neighbour", side=kind, further=elsewhere, clear=clear)
     return Choice(
         letter=row.letter,
         kind=kind,
         why=why,
-        warning=f"over the limit in {over} of {row.runs} runs" if over else "",
+        warning=statement("over_in_runs", over=over, runs=row.runs) if over else None,
         settings=settings_words(findings, row.letter),
-        risk=shown_risk(findings, row.risk),
+        risk=risk_figure(findings, row.risk),
         utility=figure(row.utility),
-        utility_change=change,
+        utility_change=f"{100 * change:+.0f} %".replace("-", "−") if change and abs(change) >= 0.005 else "",
         further=further,
     )
 
@@ -313,20 +282,6 @@ def _choice(findings: Findings, row: CandidateRow, own: CandidateRow, kind: str)
 def further_name(findings: Findings) -> str:
     """The further measure within a sentence, without its particulars."""
     return lower_first(further_shown(findings).partition(" (")[0])
-
-
-def shown_risk(findings: Findings, value: float | None) -> str:
-    """A candidate's mean risk as the map has it."""
-    return risk_figure(findings, value)
-
-
-def _proposed(findings: Findings) -> str:
-    within = findings.map.n_within
-    if not findings.recommendation.recorded:
-        return "shown"
-    if findings.recommendation.by_utility and within:
-        return f"most useful of the {within:,} within the limit" if within > 1 else "the only one within the limit"
-    return "proposed"
 
 
 def lettered(findings: Findings, letter: str) -> Lettered:
@@ -349,7 +304,7 @@ def settings_words(findings: Findings, letter: str) -> str:
         for name, value, other in zip(names, rows, base, strict=True)
         if (letter == own and value != DASH) or value != other
     ]
-    return upper_first("; ".join(parts))
+    return words(statement("differs", parts=tuple(parts)))
 
 
 # -- losses, exposure, and what to know ------------------------------------------------------------------------------
@@ -361,47 +316,55 @@ def worst_losses(findings: Findings, most: int = 3) -> list[Figure]:
     return [row for row in rows if row.flagged][:most] or rows[:1]
 
 
-def appearing(findings: Findings) -> str:
-    """The value that appears in most places or groups that had none, in a sentence; empty without one."""
-    rows = new_values(findings.utility.figures)
-    if not rows:
-        return ""
-    row, places = rows[0], places_named(findings)
-    groups = "area" if row.most.group.partition(": ")[0] in places else "group"
-    what = short_name(row.what, places)
+def appearing(findings: Findings, row: NewValue, table: str = "") -> Statement:
+    """A value that appears in places or groups that had none."""
+    what, places = short_name(row.what, places_named(findings)), places_named(findings)
     if not row.most.group:
-        return f"{upper_first(what)} appears, which the original does not have: {plural(row.records, 'record')}."
-    most = f"most in {short_name(row.most.group, places)}: {row.most.n_after:,} of {row.most.within_after:,}"
-    return f"{upper_first(what)} appears in {plural(row.groups, groups)} that had none ({most})."
+        return statement("new_to_file", what=what, n=row.records)
+    noun = "area" if row.most.group.partition(": ")[0] in places else "group"
+    most = {"where": short_name(row.most.group, places), "n": row.most.n_after, "of": row.most.within_after}
+    return statement("new_value", what=what, table=table, groups=row.groups, noun=noun, **most)
 
 
-def before_signing(findings: Findings) -> Iterator[tuple[str, str]]:
-    """What a member should know before signing: a heading and a sentence each, the weightiest first."""
-    recommendation, plan = findings.recommendation, findings.approved
-    for text in recommendation.obstacles:
-        yield "Against release", text
-    if recommendation.obstacles:
-        yield "Submitted despite this", recommendation.despite or "no reason is recorded"
+HEADINGS = {
+    "despite": "Submitted despite this",
+    "attack": "Attack",
+    "departs": "Departs from the approved plan",
+    "check_failed": "Check failed",
+    "not_stated": "Not stated",
+}
+"""Headings of kinds of statements on page 1; others have that of their group or severity."""
+
+
+def heading(found: Statement) -> str:
+    """The heading of a statement on page 1."""
+    if found.severity == "obstacle":
+        return "Against release"
+    return HEADINGS.get(found.kind, "Earlier studies" if KINDS[found.kind].group == "earlier" else "Note")
+
+
+def before_signing(findings: Findings) -> list[Statement]:
+    """What a member should know before signing, the weightiest first."""
+    advice, plan = findings.recommendation, findings.approved
+    told = list(advice.obstacles)
+    if told:
+        told.append(statement("despite", reason=advice.despite))
     verdict = findings.extent.verdict if findings.extent else None
     if verdict is not None and verdict.finds:
-        yield "Attack", verdict_words(verdict, titled=False)
-    for text in recommendation.cautions:
-        yield "Note", text
+        told.append(statement("attack", finding=verdict_words(verdict, titled=False)))
+    told += advice.cautions
     if not plan.number:
-        yield (
-            "Plan",
-            "not locked before results were seen" + ("; the secret key was." if recommendation.key_fixed else "."),
-        )
-    for text in plan.departures:
-        yield "Departs from the approved plan", text
+        told.append(statement("plan_not_locked", key_fixed=advice.key_fixed))
+    told += [statement("departs", change=change) for change in plan.departures]
     if plan.ledger is not None and (plan.ledger.earlier or plan.ledger.unrelated or plan.ledger.unread):
-        for text in ledger_summary(plan.ledger):
-            yield "Earlier studies", text
+        told += ledger_summary(plan.ledger)
     for check in findings.checks:
         if check.holds is False:
-            yield f"Check failed: {lower_first(check.name)}", f"{check.found.partition('. ')[0].rstrip('.')}."
+            found = check.found.partition(". ")[0].rstrip(".")
+            told.append(statement("check_failed", name=check.name, found=found))
     if missing := not_stated(findings):
-        yield "Not stated", f"{listed(missing)}."
+        told.append(statement("not_stated", entries=tuple(missing)))
+    return told
 
 
 def not_stated(findings: Findings) -> list[str]:
@@ -425,14 +388,14 @@ def not_stated(findings: Findings) -> list[str]:
     return [name for name, value in entries if not value]
 
 
-def conditions(findings: Findings) -> list[str]:
+def conditions(findings: Findings) -> list[Statement]:
     """The conditions under which the figures of risk hold, and those of the board."""
-    rows = ["The public description is limited to section 5."]
+    told = [statement("only_description")]
     if findings.recognised is not None and findings.recognised.published == "no":
-        rows.append("No two-way table of the original is published.")
+        told.append(statement("no_table_published"))
     if findings.cover.conditions:
-        rows.append(f"{upper_first(findings.cover.conditions.rstrip('.'))}.")
-    return rows
+        told.append(statement("condition", text=findings.cover.conditions))
+    return told
 
 
 def to_sign(findings: Findings) -> bool:

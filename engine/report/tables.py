@@ -128,7 +128,7 @@ def sheets(findings: Findings) -> dict[str, Table]:
         "Checks": _rows(findings.checks),
         "Attributes": _rows(findings.design.attributes),
         "Parameters": (["parameter", "in this study"], [list(pair) for pair in findings.approved.parameters]),
-        "Log": (["when (UTC)", "event"], [list(pair) for pair in findings.approved.changes]),
+        "Log": (["when (UTC)", "event"], [[event.at, event.words] for event in findings.approved.log]),
     }
     for number, table in enumerate(utility.tables, 1):
         all_sheets[f"Table {number}"] = _figures([f for f in utility.figures if f.of == table.name])

@@ -17,6 +17,8 @@ from markupsafe import Markup
 
 from engine.common.errors import EngineError
 from engine.common.wording import listed, lower_first, plural, printable, upper_first
+from engine.decision import statements
+from engine.decision.statements import Statement
 from engine.report import words
 
 
@@ -41,14 +43,16 @@ def _environment(folder: Path) -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters |= {filter_.__name__.lstrip("_"): filter_ for filter_ in _FILTERS}
+    environment.filters |= {filter_.__name__.lstrip("_"): filter_ for filter_ in _FILTERS} | {"figure": words.figure}
     return environment
 
 
 def _value(value: Any) -> Markup:
-    """What a template writes for a value: text, or a whole number; other figures need a filter."""
+    """What a template writes for a value: text, a statement, or a whole number; other figures need a filter."""
     if isinstance(value, Markup):  # what a macro wrote, whose values came here before
         return value
+    if isinstance(value, Statement):
+        value = statements.words(value)
     if isinstance(value, Undefined):
         str(value)  # raises, with the name
     if isinstance(value, bool) or not isinstance(value, str | int):
@@ -87,6 +91,7 @@ def _decimals(value: float | None, places: int) -> str:
 
 
 _FILTERS: tuple[Callable[..., Any], ...] = (
-    *(words.figure, words.about, words.percent, words.relative, words.signed, words.one_in),
-    *(listed, plural, lower_first, upper_first, _joined, _difference, _moved, _short, _whole, _decimals),
+    *(words.about, words.percent, words.relative, words.signed, words.one_in),
+    *(statements.sentences, listed, plural, lower_first, upper_first),
+    *(_joined, _difference, _moved, _short, _whole, _decimals),
 )

@@ -4,33 +4,9 @@ from __future__ import annotations
 
 import math
 
-NONE = "–"
+from engine.decision import statements
 
-
-def figure(value: float | None, digits: int = 3) -> str:
-    """A figure with so many significant digits, without noughts at the end; whole numbers from there on; an undefined
-    one is a dash."""
-    if value is None or math.isnan(value):
-        return NONE
-    if value == 0:
-        return "0"
-    if float(value).is_integer() and abs(value) < 1e15:
-        return f"{value:,.0f}".replace("-", "−")
-    if abs(value) >= 10 ** (digits - 1):
-        return f"{value:,.0f}".replace("-", "−")
-    digits = next((n for n in (1, 2) if n < digits and _steps(value, _unit(value, n))), digits)
-    decimals = max(0, digits - 1 - math.floor(math.log10(abs(value))))
-    return f"{value:.{min(decimals, 8)}f}".replace("-", "−")
-
-
-def _unit(value: float, digits: int) -> float:
-    """The place of the last of so many significant digits."""
-    return float(10.0 ** (math.floor(math.log10(abs(value))) - digits + 1))
-
-
-def _steps(value: float, unit: float) -> int:
-    """How many units a figure is, 0 where it is no whole number of them."""
-    return round(abs(value) / unit) if abs(abs(value) / unit - round(abs(value) / unit)) < 1e-9 else 0
+NONE, figure = statements.NONE, statements.digits_kept
 
 
 def about(value: float | None, se: float | None) -> str:

@@ -14,6 +14,7 @@ from typing import Any
 import streamlit as st
 
 from engine.common.errors import EngineError
+from engine.decision.statements import words
 from engine.decision.states import decision_status
 from engine.report import decision_pages
 from engine.report.build_findings import findings
@@ -164,7 +165,7 @@ def _sheet(findings: Findings) -> None:
             with st.container(border=True):
                 st.subheader("Before you sign", anchor=False)
                 st.markdown(bullets(markdown("**{}:** {}", name, text) for name, text in page["before_signing"]))
-        st.caption(f"Conditions: {' '.join(page['conditions'])}")
+        st.caption(f"Conditions: {page['conditions']}")
 
 
 def _choices(findings: Findings, page: dict[str, Any]) -> None:
@@ -178,7 +179,7 @@ def _choices(findings: Findings, page: dict[str, Any]) -> None:
     ]
     rows = []
     for c in page["choices"]:
-        why = markdown("**{}** {}", c.letter, f"{c.why}; {c.warning}" if c.warning else c.why)
+        why = markdown("**{}** {}", c.letter, "; ".join(words(each) for each in (c.why, c.warning) if each))
         change = f"{c.utility} ({c.utility_change})" if c.utility_change else c.utility
         rows.append(
             [

@@ -11,10 +11,11 @@ from engine.bundle.readers import Attack
 from engine.common.errors import EngineError
 from engine.common.output import Message
 from engine.common.wording import columns_named, upper_first
+from engine.decision.statements import words
 from engine.decision.states import DecisionStatus, decision_status
 from engine.decision.verdict_log import logged_verdict
 from engine.measures.verdict import Verdict, verdict_of
-from engine.report.parameters import besides_words
+from engine.report.parameters import released_with
 from engine.study.study import Study
 from frontier_app.session import actions, jobs, state
 from frontier_app.widgets import candidate_card, elements, workflow
@@ -204,7 +205,8 @@ def _data(
     else:
         include = ()
     st.caption(
-        f"{besides_words(planned)} The page Threat and uses settles this for the public, and the board approves it."
+        f"{words(released_with(planned))} The page Threat and uses settles this for the public,"
+        " and the board approves it."
     )
     return tuple(formats), include
 

@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from engine.decision.statements import statement
 from engine.decision.states import decide
 from engine.plan import DecisionPlan, SpacePlan, TolerancePlan
 from engine.plan.differences import lock
@@ -107,8 +108,8 @@ def test_departures_and_changes_are_told_with_rates_and_without_names(tmp_path: 
     approved = findings(case.study, case.realisation).approved
     assert len(approved.departures) == 2 and any("0.3197" in text for text in approved.departures)
     assert any("Tolerances change" in text and "0.07" in text for text in approved.departures)
-    deviations = [event for _, event in approved.changes if event.startswith("A deviation")]
-    assert len(deviations) == 1 and "31.97 %" in deviations[0]
+    (deviation,) = [each for event in approved.log for each in event.what if each.kind == "plan_changed"]
+    assert deviation.values["deviation"] and "31.97 %" in str(deviation.values["why"])
     text = case.findings.to_json() + findings(case.study, case.realisation).to_json()
     assert not any(secret in text for secret in ("Grace", "someuser"))
 
@@ -128,7 +129,7 @@ def test_a_choice_of_another_candidate_is_no_recommendation_of_this_one(case: Ca
 @pytest.mark.slow
 def test_a_caution_that_fresh_runs_have_answered_is_gone(tmp_path):
     case = case_of(tmp_path, plan_of(measures=("small_cells", "hellinger"), analyses=(), edits=()))
-    warned = "Not yet confirmed on fresh runs."
+    warned = statement("not_rechecked")
     assert warned in case.findings.recommendation.cautions
     recheck(
         case.study,

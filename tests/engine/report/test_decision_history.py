@@ -9,9 +9,11 @@ import pytest
 
 from engine.decision.choice import choose
 from engine.decision.comparison import differences
+from engine.decision.statements import statement, words
 from engine.plan import DecisionPlan, SpacePlan
 from engine.plan.differences import lock
 from engine.report.build_findings import findings
+from engine.report.context import report_context
 from engine.report.describe import remade
 from engine.report.parameters import run_words
 from engine.study.keys import key_path, read_key
@@ -27,30 +29,26 @@ def test_alternatives_differ_in_words_and_never_in_the_analysts_figures(tmp_path
     index = view.under_bound(0.5)
     rows = np.flatnonzero(np.arange(len(view.scenarios)) != index).tolist()
     figures = "small-cell risk 0.1234 → 0.2345 (+0.1111, +90 %): riskier"
-    others = [{"candidate": view.scenarios[i].label, "difference": figures, "why": "no"} for i in rows]
+    others = [{"candidate": view.scenarios[i].label, "difference": figures, "why": ""} for i in rows]
     gone = {"candidate": "x00000", "difference": figures, "why": "it was tried before"}
     choice = choose(study, view, "as agreed", candidate=view.scenarios[index].label, others=[*others, gone])
-    report = findings(study, remade(study, raw_table(), choice.label, choice.replicate))
+    made = remade(study, raw_table(), choice.label, choice.replicate)
+    report, context = findings(study, made), report_context(study, made)
     *kept, last = report.recommendation.alternatives
-    assert (last.letter, last.difference, last.why) == ("?", "", "it was tried before")
+    assert (last.values["letter"], last.values["why"]) == ("?", "it was tried before")
     assert "0.1234" not in report.to_json()
-    ways = {(True, False): "safer and less useful", (False, True): "riskier and more useful"}
-    ways |= {(True, True): "safer and more useful", (False, False): "riskier and less useful"}
-    columns = (("risk", view.risk), ("utility", view.utility))
-    for i, said in zip(rows, kept, strict=True):
-        safer = bool(view.risk_loss[i] < view.risk_loss[index])
-        useful = bool(view.utility_loss[i] < view.utility_loss[index])
-        if view.risk_loss[i] != view.risk_loss[index]:
-            noise = [kind for kind, k in columns if not differences(view, i, index, together=len(rows) + 1)[k].clear]
-            about = f", in {' and '.join(noise)} within noise" if noise else ""
-            assert said.difference == f"{ways[safer, useful]} on average{about}"
-    some = next(
-        i for i in rows if [differences(view, i, index)[k].clear for k in (view.risk, view.utility)] == [False, True]
-    )
-    alone = {"candidate": view.scenarios[some].label, "difference": figures, "why": "no"}
-    choice = choose(study, view, "as agreed", candidate=view.scenarios[index].label, others=[alone])
-    (said,) = findings(study, remade(study, raw_table(), choice.label, choice.replicate)).recommendation.alternatives
-    assert said.difference.endswith(" less useful on average, in risk within noise")
+    letters = {**context.letters, **context.also_within}
+    assert kept and {said.values["letter"] for said in kept} == letters.keys() - {report.recommendation.letter}
+    for said in kept:
+        i = letters[str(said.values["letter"])]
+        found = differences(view, i, index, together=len(rows) + 1)
+        risk, utility = (found[k].better for k in (view.risk, view.utility))
+        assert said.values["risk"] == {1: "safer", -1: "riskier", 0: ""}[risk]
+        assert said.values["utility"] == {1: "more useful", -1: "less useful", 0: ""}[utility]
+        unclear = [axis for axis, k in (("risk", view.risk), ("utility", view.utility)) if not found[k].clear]
+        assert said.values["noise"] == tuple(unclear)
+    noise = statement("considered", letter="B", why="", risk="safer", utility="less useful", noise=("risk",))
+    assert words(noise) == "B was considered: safer and less useful on average, in risk within noise."
 
 
 def test_attributes_that_are_named_by_a_letter_are_called_attributes() -> None:
@@ -95,7 +93,7 @@ def test_a_candidate_named_by_hand_above_the_bound_of_the_plan_is_told(tmp_path:
     choice = choose(study, view, "it serves", candidate=view.scenarios[int(np.nanargmax(risks))].label)
     assert choice.record["obstacles"][0]["kind"] == "over_limit"
     advice = findings(study, remade(study, raw_table(), choice.label, choice.replicate)).recommendation
-    assert len(advice.obstacles) == 4 and advice.obstacles[0].startswith("The released run is over the limit:")
+    assert len(advice.obstacles) == 4 and advice.obstacles[0].kind == "over_limit"
     assert advice.run is not None and (advice.run.within, advice.run.of) == (0, 12) and advice.despite == ""
 
 
@@ -145,7 +143,7 @@ def test_a_slope_by_which_doing_nothing_is_better_is_told(tmp_path: Path) -> Non
     choice = choose(study, view, "as agreed")
     assert view.beaten_by_original(study.find(choice.label)[0].index, 50.0)
     report = findings(study, remade(study, raw_table(), choice.label, choice.replicate))
-    assert any("slope × utility lost" in text for text in report.recommendation.cautions)
+    assert "beaten_by_original" in {each.kind for each in report.recommendation.cautions}
     for rule in (report.approved.rule, report.recommendation.rule):
         assert "one unit of Hellinger distance counts as much as 50 of the share of unaltered records in" in rule
         assert "not their number" in rule and "small_cells" not in rule

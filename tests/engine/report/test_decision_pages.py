@@ -9,6 +9,7 @@ from dataclasses import replace
 
 import pytest
 
+from engine.decision.statements import statement, words
 from engine.report import decision_pages, documents, sheet
 from engine.report.decision_pages import folded, page_one, pages
 from engine.report.findings import Findings
@@ -107,7 +108,7 @@ def test_hostile_names_stay_text(case: Case) -> None:
 def test_a_sheet_that_is_decided_has_no_line_to_sign(case: Case) -> None:
     assert sheet.to_sign(case.findings)
     decided = replace(case.findings, cover=replace(case.findings.cover, state="approved", number="7"))
-    assert not sheet.to_sign(decided) and "approved as 7" in sheet.request(decided)[0]
+    assert not sheet.to_sign(decided) and "approved as 7" in words(sheet.request(decided)[0])
     assert 'class="sign"' not in pages(decided)
 
 
@@ -124,12 +125,13 @@ def test_the_figures_hold_only_where_the_plan_says_that_no_table_is_published(ca
         told = replace(facts, published=published)
         cover = replace(case.findings.cover, conditions="once only")
         rows = sheet.conditions(replace(case.findings, recognised=told, cover=cover))
-        assert any("two-way table" in row for row in rows) == (published == "no") and rows[-1] == "Once only."
+        assert (statement("no_table_published") in rows) == (published == "no")
+        assert words(rows[-1]) == "Once only."
 
 
 def test_a_candidate_that_is_only_within_the_bound_is_no_neighbour(case: Case) -> None:
     assert case.findings.sheet is not None
-    own = sheet.recommended(case.findings)
+    own = case.findings.map.recommended
     letters = [row.letter for row in case.findings.map.candidates if row is not own]
     for also_within in (False, True):
         other = replace(own, letter=letters[0], recommended=False, also_within=also_within, more_useful_by=0.5)
@@ -148,9 +150,10 @@ def test_what_chance_hides_of_the_frontier_is_told_where_it_is_known(case: Case)
 
 
 def test_obstacles_come_first_before_signing(case: Case) -> None:
-    against = replace(case.findings.recommendation, obstacles=("It is over the limit.",), despite="urgent")
+    against = replace(case.findings.recommendation, obstacles=(statement("changes_nothing"),), despite="urgent")
     first, second, *_ = sheet.before_signing(replace(case.findings, recommendation=against))
-    assert first[1] == "It is over the limit." and second[1] == "urgent"
+    assert first == statement("changes_nothing") and second == statement("despite", reason="urgent")
+    assert (sheet.heading(first), sheet.heading(second)) == ("Against release", "Submitted despite this")
 
 
 def test_what_changes_nothing_reads_well(case: Case) -> None:

@@ -13,12 +13,12 @@ import pytest
 from engine.bundle.files import write_sums
 from engine.bundle.verify import verify
 from engine.common.errors import EngineError
+from engine.decision.statements import words
 from engine.report import documents
 from engine.report.decision_pages import pages
 from engine.report.earlier_formats import CHAIR, COARSE, read_chair
 from engine.report.findings import BOARD, FORMAT, Findings, read_board
 from engine.report.losses import largest
-from engine.report.sheet import recommended
 from engine.report.tables import tables_bytes
 
 HERE = Path(__file__).parent / "earlier_formats"
@@ -35,8 +35,8 @@ def test_a_members_bundle_opens_and_says_what_it_leaves_out(name: str, is_coarse
     plain, found = json.loads(old(name)), Findings.from_json(old(name))
     assert plain["format"] == 1 and found.format == FORMAT and found.extent is None
     assert found.exposure.small_before == plain["exposure"]["small_before"]
-    assert recommended(found).letter == plain["recommendation"]["letter"]
-    assert (COARSE in found.recommendation.cautions) == is_coarse
+    assert found.map.recommended.letter == plain["recommendation"]["letter"]
+    assert (COARSE in [words(each) for each in found.recommendation.cautions]) == is_coarse
     assert bool(largest(found.utility.figures)) != is_coarse and bool(plain["utility"]["changes"]) == is_coarse
     assert Findings.from_json(found.to_json()) == found
 

@@ -9,20 +9,21 @@ import pytest
 
 from engine.bundle.submissions import differences, read_submission
 from engine.decision.choice import choose
+from engine.decision.statements import statement, words
 from engine.decision.states import withhold
 from engine.plan import DecisionPlan
 from engine.plan.differences import lock
 from engine.report import ledger_words
 from engine.report.decision_pages import pages
 from engine.report.ledger_facts import EarlierFacts, LedgerFacts
-from engine.report.ledger_words import earlier_sentences, ledger_summary
+from engine.report.ledger_words import earlier_studies, ledger_summary
 from engine.report.no_release import no_release_memo
 from engine.study.map_reader import risk_utility_map
 from engine.sweeps.sweep import sweep
 from tests.engine.report.conftest import Case, case_of, plan_of, raw_table
 from tests.engine.report.pages import entries_of, text_of, tree
 
-AFTER = "the bound was set after results of an earlier study of the same data could be seen"
+AFTER = "the limit was set after results of an earlier study of the same data could be seen"
 
 
 @pytest.fixture(scope="module")
@@ -44,7 +45,7 @@ def test_a_bound_that_the_plan_got_after_the_sweep_is_not_called_fixed(tmp_path:
     case = case_of(tmp_path, plan_of(decision=DecisionPlan()))
     change_plan(case.study, replace(case.study.plan, decision=DecisionPlan(max_risk="0.5")))
     rule = findings(case.study, case.realisation).approved.rule
-    assert rule.endswith("; the bound was set in a change of the plan, after results could be seen")
+    assert rule.endswith("; the limit was set in a change of the plan, after results could be seen")
 
 
 def test_the_sheet_tells_what_had_been_seen_and_calls_no_later_bound_fixed(after_another: Case, case: Case) -> None:
@@ -87,35 +88,29 @@ def test_a_plan_approved_after_results_says_so(tmp_path: Path) -> None:
         with sweep(raw_table(), plan, tmp_path / f"{told}.study", workers=1) as study:
             facts = ledger_words.ledger_facts(study, lambda text: text)  # type: ignore[arg-type]
         assert facts is not None and facts.approved_after is told
-        said = "The plan was approved after an earlier study had begun." in ledger_summary(facts)
-        assert said is told
+        assert (statement("approved_after_earlier") in ledger_summary(facts)) is told
 
 
 EARLIER = EarlierFacts("2026-01-02", 84, 0, "", (), ())
 
 
-def test_the_words_for_every_ledger() -> None:
-    assert ledger_summary(None) == [ledger_words.UNKNOWN] and earlier_sentences(None) == []
-    assert ledger_summary(LedgerFacts()) == [ledger_words.NONE] and earlier_sentences(LedgerFacts()) == []
+def test_the_statements_for_every_ledger() -> None:
+    assert ledger_summary(None) == [statement("ledger_unknown")] and earlier_studies(None) == []
+    assert ledger_summary(LedgerFacts()) == [statement("none_earlier")] and earlier_studies(LedgerFacts()) == []
     five = LedgerFacts(tuple(replace(EARLIER, candidates=n) for n in (1, 20, 300, 4000, 50000)))
-    assert ledger_summary(five)[0].startswith("Results of 54,321 candidates had been seen in 5 earlier studies of")
-    first, *others = earlier_sentences(five)
-    assert first == "Before those named here came 2 more, with results of 21 candidates." and len(others) == 3
-    same = "An earlier study of the same data, begun on 2026-01-02, had results of 84 candidates."
-    assert earlier_sentences(LedgerFacts((EARLIER,))) == [f"{same} Its plan was the same as this one."]
+    assert ledger_summary(five) == [statement("seen_before", candidates=54321, studies=5, certain=True)]
+    first, *others = earlier_studies(five)
+    assert first == statement("more_earlier", n=2, candidates=21) and len(others) == 3
     told = replace(EARLIER, bounds=("0.1", "0.2"), choices=2, decision="the release was published", later=True)
-    (sentence,) = earlier_sentences(LedgerFacts((replace(told, certain=False, differences=("keys were A",)),)))
-    assert sentence == (
+    (earlier,) = earlier_studies(LedgerFacts((replace(told, certain=False, differences=("keys were A",)),)))
+    assert words(earlier) == (
         "An earlier study of data with as many records and the same columns, begun on 2026-01-02, had results of 84"
-        " candidates and bounds on risk of 0.1 and 0.2; 2 choices were recorded in it; in the end the release was"
+        " candidates and limits on risk of 0.1 and 0.2; 2 choices were recorded in it; in the end the release was"
         " published. From its plan to that of the study after it: keys were A."
     )
     empty = LedgerFacts((replace(EARLIER, candidates=0),), unrelated=2, reasons=("a trial.",), unread=1)
     assert ledger_summary(empty) == [
-        "An earlier study of the same data had no results.",
-        "2 studies of the same data are said to be unrelated.",
+        statement("seen_before", candidates=0, studies=1, certain=True),
+        statement("unrelated", n=2),
     ]
-    assert earlier_sentences(empty)[1:] == [
-        "Why studies of the same data are said to be unrelated: a trial.",
-        "1 file beside the study could not be read as a study.",
-    ]
+    assert earlier_studies(empty)[1:] == [statement("unrelated_why", reasons=("a trial.",)), statement("unread", n=1)]

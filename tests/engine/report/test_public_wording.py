@@ -3,15 +3,27 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
 
+from engine.common.errors import EngineError
+from engine.decision.statements import KINDS, statement
 from engine.report.audit import _row_order
-from engine.report.coherence import check_words
-from engine.report.facts import EDITS, ROW_ORDER, Check, Exposure, Publish
-from engine.report.public_wording import match_words, methods_paragraph, public_wording
-from tests.engine.report.conftest import Case
+from engine.report.facts import ROW_ORDER, Publish
+from engine.report.findings import Findings
+from engine.report.loss_facts import Figure
+from engine.report.public_wording import (
+    PUBLIC,
+    claims,
+    claims_checked,
+    methods_paragraph,
+    public_text,
+    public_wording,
+)
+from tests.engine.report.conftest import Case, N
+from tests.engine.report.recount import release_of
 
 
 def paragraph(*, swap: bool = True, new_ids: bool = False) -> str:
@@ -52,38 +64,6 @@ def test_a_random_order_is_claimed_of_a_file_that_has_one(order: np.ndarray | No
     assert (check.name, check.holds) == (ROW_ORDER, holds)
 
 
-def test_what_was_not_looked_at_is_not_called_inapplicable() -> None:
-    assert check_words(Check(EDITS, "none", None)) == "not checked: none declared"
-    assert check_words(Check(ROW_ORDER, "later", None)) == "checked at export"
-    assert (check_words(Check("x", "y", True)), check_words(Check("x", "y", False))) == ("holds", "does not hold")
-
-
-def test_no_promise_of_a_random_order_stands_beside_a_check_that_is_yet_to_come() -> None:
-    check = _row_order(None, 500)
-    assert "not checked" not in f"{check_words(check)} {check.found}".lower()
-    assert "A file that keeps anything of the original order is not written." in check.found
-
-
-@pytest.mark.parametrize(
-    ("small", "unaltered", "wanted"),
-    [
-        (0, 0, "No record stands in a small cell of this file, so nobody who knows the keys alone finds an apparent"),
-        (2, 1, "Of 2 records in small cells of this file 1 is unaltered: a match with the other is false."),
-        (3, 1, "Of 3 records in small cells of this file 1 is unaltered: a match with one of the others is false."),
-        (
-            2,
-            2,
-            "In this file 2 records in small cells are unaltered, and none is altered: a match with one of them",
-        ),
-    ],
-)
-def test_the_board_reads_what_the_sentence_on_matches_means_in_this_file(
-    small: int, unaltered: int, wanted: str
-) -> None:
-    exposure = Exposure(3, 5, small, unaltered, ())
-    assert match_words(exposure).startswith(wanted)
-
-
 def test_a_title_that_names_no_people_fits_the_paragraph() -> None:
     titled = methods_paragraph(
         title="Risk factors, public file", extent="", wording="", swap=True, n_tables=1, new_ids=False
@@ -94,14 +74,76 @@ def test_a_title_that_names_no_people_fits_the_paragraph() -> None:
     assert paragraph().startswith("To protect confidentiality, values in this file were exchanged")
 
 
-def test_where_every_match_is_false_none_is_called_unaltered() -> None:
-    exposure = Exposure(3, 5, 2, 0, ())
-    text = match_words(exposure, is_exactly_none=True)
-    assert "none is unaltered: a match with one of them is false" in text and "about 0" not in text
-
-
 def test_the_paragraph_follows_the_policy_of_the_plan(case: Case) -> None:
     assert "are not published" in public_wording(case.findings)
     given = replace(case.findings, publish=Publish("Cars", "Own words.", "between 1 and 5 percent", ("id",)))
     text = public_wording(given)
     assert "between 1 and 5 percent" in text and text.endswith("Own words.") and "are not published" not in text
+
+
+def claiming(case: Case, **parts: Any) -> Findings:
+    assert case.findings.claims is not None
+    return replace(case.findings, claims=replace(case.findings.claims, **parts))
+
+
+def test_the_attributes_that_differ_are_those_of_which_some_record_differs(case: Case) -> None:
+    data = case.realisation.data
+    differing = [
+        name for j, name in enumerate(data.domain.names) if not np.array_equal(case.realisation.codes(j), data.codes[j])
+    ]
+    assert case.findings.claims is not None
+    assert list(case.findings.claims.differing) == differing != []
+    (true,), (untrue,) = claims_checked(case.findings), claims_checked(claiming(case, differing=()))
+    assert true.values["untrue"] == () and untrue.values["untrue"] == ("exchanged values",)
+
+
+@pytest.mark.parametrize(("after", "weaker"), [(0.1, True), (0.3, False), (None, None)])
+def test_the_strongest_association_of_an_altered_and_another_attribute_decides(case: Case, after, weaker) -> None:
+    """An association next to 0 grows by chance: the strongest one decides."""
+    altered = claims(release_of(case), case.study.plan, (), 0.1).differing
+    other, far = [name for name in case.study.names if name not in altered][:2]
+
+    def _association(first: str, second: str, what: str, before: float, after: float | None) -> Figure:
+        pair = " × ".join(sorted((first, second), key=case.study.names.index))
+        plain = ("association", pair, "", what, False, N, N, None, None, before, None, after, None, None, None)
+        return Figure(*plain)  # type: ignore[arg-type]
+
+    rows = [
+        _association(altered[0], other, "Cramér's V", 0.2, after),
+        _association(altered[0], far, "Cramér's V", 0.01, 0.04),
+        _association(altered[0], other, "contingency coefficient C", 0.2, 0.2),
+        _association(other, far, "Cramér's V", 0.2, 0.9),
+    ]
+    rows = rows if after is not None else rows[2:]
+    assert claims(release_of(case), case.study.plan, rows, 0.1).weaker is weaker
+
+
+@pytest.mark.parametrize(("share", "holds"), [(0.03, True), (0.07, False)])
+def test_a_range_that_the_share_leaves_is_not_called_true(case: Case, share: float, holds: bool) -> None:
+    publish = replace(case.study.plan.publish, rate_policy="range", rate_range="between 1 and 5 percent")
+    plan = replace(case.study.plan, publish=publish)
+    claimed = claims(release_of(case), plan, (), share)
+    told = replace(case.findings.publish, extent="between 1 and 5 percent")
+    (checked,) = claims_checked(replace(case.findings, claims=claimed, publish=told))
+    assert (checked.values["untrue"] == ()) is holds
+    assert claims(release_of(case), case.study.plan, (), share).extent is None
+
+
+def test_the_board_judges_what_no_program_can(case: Case) -> None:
+    (plain,) = claims_checked(case.findings)
+    told = replace(case.findings.publish, wording="Ask us.", title="Ages by A, public file")
+    (own,) = claims_checked(replace(claiming(case, differing=("A",)), publish=told))
+    assert own.values["n"] == int(str(plain.values["n"])) + 1 and own.values["checked"] == plain.values["checked"]
+    assert own.values["untrue"] == ("what is not published",)
+
+
+def test_a_statement_that_is_not_on_the_allow_list_is_not_for_the_public() -> None:
+    assert public_text([statement("may_mislead")]).endswith("do not show this.")
+    for secret in (statement("alters", swap=True, names=("A",), n=1, of=9, files=1, method="x"), statement("off_plan")):
+        with pytest.raises(EngineError, match="is not for the public"):
+            public_text([statement("may_mislead"), secret])
+
+
+def test_the_allow_list_names_each_value_of_its_kinds() -> None:
+    assert {kind: KINDS[kind].values for kind in PUBLIC} == PUBLIC
+    assert set(PUBLIC) == {name for name, kind in KINDS.items() if kind.group == "public"}

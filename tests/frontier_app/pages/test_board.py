@@ -13,6 +13,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from engine.decision.choice import choose
+from engine.decision.statements import statement
 from engine.decision.states import withhold
 from engine.plan import samples
 from engine.report.build_findings import findings
@@ -232,7 +233,7 @@ def test_hostile_texts_of_a_bundle_stay_text(swept: Callable[..., Workspace], tm
     hostile = replace(
         found,
         cover=replace(found.cover, survey=bad),
-        recommendation=replace(found.recommendation, why=bad, cautions=("1. " + bad,)),
+        recommendation=replace(found.recommendation, why=bad, cautions=(statement("recorded", text="1. " + bad),)),
         map=replace(found.map, utility_title='<a href="http://evil.example">x</a>'),
     )
     bundle = tmp_path / "board"

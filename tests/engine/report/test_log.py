@@ -9,23 +9,14 @@ from pathlib import Path
 import pytest
 
 from engine.decision.choice import choose
+from engine.decision.statements import Statement, statement
 from engine.plan import AboutPlan, DecisionPlan, SpacePlan
+from engine.plan.differences import lock
 from engine.report.build_findings import findings
-from engine.report.change_log import (
-    FRESH_IN_SWEEP,
-    KEY_FIXED,
-    LOG_TEXTS,
-    SWEEP,
-    SWEEP_AGAIN,
-    finalists_words,
-    fresh_result_words,
-    fresh_words,
-    locked_words,
-)
 from engine.report.context import report_context
-from engine.report.decision_history import log_rows
+from engine.report.decision_history import log_of
 from engine.report.describe import remade
-from engine.report.logged import _fresh_text, contact_words, history
+from engine.report.log import _contact, _fresh_runs, history
 from engine.report.redaction import Redactor
 from engine.study.decision_log import entries
 from engine.study.keys import read_key
@@ -33,64 +24,69 @@ from engine.study.ledger import change_plan
 from engine.study.map_reader import risk_utility_map
 from engine.study.study import Study
 from engine.sweeps.remake import Remade
-from engine.sweeps.sweep import recheck
+from engine.sweeps.sweep import recheck, sweep
 from tests.engine.report.conftest import case_of, plan_of, raw_table
 
+BEGUN = [
+    statement("begun", key_fixed=True),
+    statement("sweep_begun", again=False),
+    statement("recommended", letter="", rule="", limit="", origin=""),
+]
 
-def told(study: Study) -> list[str]:
-    return [words for _, words in history(study, Redactor.of(study, {}))]
+
+def told(study: Study) -> list[Statement]:
+    return [what for event in history(study, Redactor.of(study, {})) for what in event.what]
+
+
+def fresh(runs: int, others: int, *, afterwards: bool, again: bool = False) -> Statement:
+    return statement("rechecked", runs=runs, others=others, afterwards=afterwards, again=again)
+
+
+def board_log(study: Study) -> list[list[Statement]]:
+    return [list(event.what) for event in log_of(report_context(study, remade_of(study)))]
 
 
 @pytest.mark.slow
 def test_fresh_runs_stand_before_or_after_the_recommendation_as_they_were(tmp_path: Path) -> None:
     study = case_of(tmp_path, plan_of(analyses=())).study
-    begun = [KEY_FIXED, SWEEP, LOG_TEXTS["chosen"]]
-    assert told(study) == begun
+    assert told(study) == BEGUN
     choice = study.choices.all()[-1]
     key = read_key(study.path.with_name(study.path.name + ".key"))
     place = study.find(choice.label)[0].index
     recheck(study, raw_table(), key, [place], 3)
-    assert told(study) == [*begun, fresh_words(3, 0, afterwards=True)]
+    assert told(study) == [*BEGUN, fresh(3, 0, afterwards=True)]
     choose(study, risk_utility_map(study), "again", candidate=choice.label)
-    assert told(study)[-1] == LOG_TEXTS["chosen"]
+    assert told(study)[-1] == BEGUN[-1]
     recheck(study, raw_table(), key, [place, (place + 1) % len(study.scenarios)], 4)
-    again = "After it had been recommended, the candidate was run again 4 times on fresh draws"
-    assert told(study)[-1] == f"{again}, and so was 1 other candidate."
-    assert FRESH_IN_SWEEP not in told(study)
+    assert told(study)[-1] == fresh(4, 1, afterwards=True)
+    assert statement("rechecked_in_sweep") not in told(study)
 
 
 def test_fresh_runs_before_any_recommendation_name_who_was_recommended_later(tmp_path: Path) -> None:
     study = case_of(tmp_path, plan_of(analyses=())).study
     log = [entry for entry in entries(study) if entry.event == "chosen"]
     label = log[0].detail["candidate"]
-    fresh = replace(log[0], event="rechecked", detail={"candidates": [label, "x00000"], "replicates": 12})
-    assert _fresh_text([fresh, *log], 0) == fresh_words(12, 1, afterwards=False)
-    twice = _fresh_text([fresh, fresh, *log], 1)
-    assert twice == fresh_words(12, 1, afterwards=False, again=True) and "recommended later" in twice
-    others = replace(fresh, detail={"candidates": ["x00000"], "replicates": 12})
-    assert _fresh_text([others, *log], 0) == finalists_words(12, 1)
+    entry = replace(log[0], event="rechecked", detail={"candidates": [label, "x00000"], "replicates": 12})
+    assert _fresh_runs([entry, *log], 0) == fresh(12, 1, afterwards=False)
+    assert _fresh_runs([entry, entry, *log], 1) == fresh(12, 1, afterwards=False, again=True)
+    others = replace(entry, detail={"candidates": ["x00000"], "replicates": 12})
+    assert _fresh_runs([others, *log], 0) == statement("finalists_rechecked", runs=12, finalists=1)
 
 
 @pytest.mark.slow
 def test_the_recommendation_in_the_log_names_its_bound_and_when_it_was_set(tmp_path: Path) -> None:
     case = case_of(tmp_path, plan_of(analyses=()))
-    by_hand = "The analyst recommended candidate A, by judgement and by no rule."
-    assert case.findings.approved.changes[-1][1] == by_hand
+    (by_hand,) = case.findings.approved.log[-1].what
+    assert (by_hand.values["letter"], by_hand.values["rule"]) == ("A", "judgement")
     choose(case.study, risk_utility_map(case.study), "the bound", max_risk=0.4)
-    rows = log_rows(report_context(case.study, remade_of(case.study)))
-    assert "that was set only then, after results were seen: at most 40 % of the unaltered records" in rows[-1][1]
-    choose(case.study, risk_utility_map(case.study), "the plan's bound", max_risk=0.5)
-    rows = log_rows(report_context(case.study, remade_of(case.study)))
-    assert "within the plan's bound on risk: at most 50 %" in rows[-1][1]
-    replaced, reason = (
-        "A later recommendation replaces it.",
-        "This replaces the recommendation before it; reason given: ",
-    )
-    texts = [text for _, text in rows[-3:]]
-    assert [text.endswith(replaced) for text in texts] == [True, True, False]
-    assert [reason in text for text in texts] == [False, True, True]
-    assert "that was set only then, after results were seen: at most 40 %" in texts[1], "told with its figure"
-    assert texts[2].endswith(f"{reason}the plan's bound.")
+    (late, *_) = board_log(case.study)[-1]
+    assert late.values["origin"] == "chosen" and str(late.values["limit"]).startswith("at most 40 %")
+    choose(case.study, risk_utility_map(case.study), "the plan's bound.", max_risk=0.5)
+    rows = board_log(case.study)[-3:]
+    assert rows[-1][0].values["origin"] == "fixed" and str(rows[-1][0].values["limit"]).startswith("at most 50 %")
+    assert [row[-1] == statement("replaced") for row in rows] == [True, True, False]
+    assert rows[0][1].kind != "replaces" and rows[2][1:] == [statement("replaces", why="the plan's bound")]
+    assert rows[1][0] == late and rows[1][1].kind == "replaces", "told with its figure"
 
 
 @pytest.mark.slow
@@ -98,9 +94,8 @@ def test_a_bound_that_the_plan_did_not_fix_before_results_is_not_called_the_plan
     case = case_of(tmp_path, plan_of(analyses=(), decision=DecisionPlan(max_risk="0.4")))
     change_plan(case.study, replace(case.study.plan, decision=DecisionPlan(max_risk="0.5")))
     choose(case.study, risk_utility_map(case.study), "the plan's bound", max_risk=0.5)
-    rows = log_rows(report_context(case.study, remade_of(case.study)))
-    assert "set in a change of the plan, after results could be seen: at most 50 %" in rows[-1][1]
-    assert "the plan's bound on risk" not in rows[-1][1]
+    (recommended, *_) = board_log(case.study)[-1]
+    assert recommended.values["origin"] == "changed" and "50 %" in str(recommended.values["limit"])
 
 
 @pytest.mark.slow
@@ -111,12 +106,12 @@ def test_the_log_tells_the_result_of_fresh_runs_once_and_which_were_not_made_aga
     key, place = read_key(study.path.with_name(study.path.name + ".key")), study.find(choice.label)[0].index
     recheck(study, raw_table(), key, [place], 3)
     recheck(study, raw_table(), key, [place], 3)
-    texts = [text for _, text in log_rows(report_context(study, remade_of(study)))]
     run = findings(study, remade_of(study)).recommendation.run
     assert run is not None and run.fresh == 3 and run.fresh_within is not None
-    assert texts[-2] == f"{fresh_words(3, 0, afterwards=True)} {fresh_result_words(run.fresh_within, 3)}"
-    assert texts[-1] == fresh_words(3, 0, afterwards=True, again=True)
-    assert texts[-1].endswith("the study held them already.")
+    assert board_log(study)[-2:] == [
+        [fresh(3, 0, afterwards=True), statement("fresh_result", within=run.fresh_within, runs=3)],
+        [fresh(3, 0, afterwards=True, again=True)],
+    ]
 
 
 def remade_of(study: Study) -> Remade:
@@ -131,40 +126,46 @@ def test_a_sweep_that_is_started_again_does_not_move_in_the_log(tmp_path: Path) 
     at = study.progress.started + 3600
     with study.database.transaction() as db:
         db.execute("update run set started=?", (at,))
-    assert told(study) == [*begun, SWEEP_AGAIN]
+    assert told(study) == [*begun, statement("sweep_begun", again=True)]
 
 
 def test_fresh_runs_of_a_sweep_itself_stand_before_the_recommendation(tmp_path: Path) -> None:
     space = SpacePlan(swap_sizes=(1,), rates=("0.0537", "0.2113"), replicates=12, adaptive=True, screen=10)
     study = case_of(tmp_path, plan_of(space=space, analyses=())).study
-    texts = told(study)
-    assert texts[:2] == [KEY_FIXED, SWEEP] and texts[-1] == LOG_TEXTS["chosen"]
-    assert all("on fresh draws" in text for text in texts[2:-1]) and len(texts) > 3
+    found = told(study)
+    assert found[:2] == BEGUN[:2] and found[-1] == BEGUN[-1] and len(found) > 3
+    assert {each.kind for each in found[2:-1]} <= {"rechecked_in_sweep", "rechecked", "finalists_rechecked"}
 
 
 def test_only_the_contact_of_the_plan_is_named() -> None:
     contact = "Head of disclosure control, extension 4411"
-    assert contact_words("head of disclosure control", contact) == " By the contact, head of disclosure control."
-    assert contact_words(contact, contact).startswith(" By the contact, Head of disclosure control")
-    assert contact_words("A. Analyst", contact) == contact_words("", "") == contact_words("A. Analyst", "") == ""
+    assert _contact("head of disclosure control", contact) == "head of disclosure control"
+    assert _contact(contact, contact) == contact
+    assert _contact("A. Analyst", contact) == _contact("", "") == _contact("A. Analyst", "") == ""
 
 
 @pytest.mark.slow
 def test_the_log_says_when_to_the_minute(tmp_path: Path) -> None:
     study = case_of(tmp_path, plan_of(analyses=())).study
-    assert all(re.fullmatch(r"\d{4}-\d\d-\d\d \d\d:\d\d", when) for when, _ in history(study, Redactor.of(study, {})))
+    events = history(study, Redactor.of(study, {}))
+    assert all(re.fullmatch(r"\d{4}-\d\d-\d\d \d\d:\d\d", event.at) for event in events)
 
 
 @pytest.mark.slow
 def test_the_log_says_who_decided(tmp_path: Path) -> None:
     study = case_of(tmp_path, plan_of(analyses=(), about=AboutPlan(contact="someuser, room 5"))).study
-    assert told(study)[-1] == "The analyst recommended a candidate. By the contact, someuser."
+    assert told(study)[-1] == statement("by_contact", name="someuser")
 
 
-def test_a_lock_that_was_made_before_the_study_is_told_with_its_own_time() -> None:
+@pytest.mark.slow
+def test_a_lock_that_was_made_before_the_study_is_told_with_its_own_time(tmp_path: Path) -> None:
     """The log of a study begins after a plan that was locked on paper, which is no lock of the minute of its entry."""
-    assert locked_words("2026-01-02T03:04:05Z", "2026-01-02T03:04:59Z") == LOG_TEXTS["locked"]
-    assert locked_words("", "2026-01-02T03:04:59Z") == LOG_TEXTS["locked"]
-    assert "it had been approved and locked on 2026-01-01 at 23:50" in locked_words(
-        "2026-01-01T23:50:05Z", "2026-01-02T03:04:59Z"
-    )
+    approved = lock(plan_of(analyses=()), "DAP-7", "Grace")
+    assert approved.lock is not None
+    for name, at, shown in (
+        ("before", "2001-01-01T23:50:05Z", "2001-01-01 23:50"),
+        ("now", "2999-01-01T00:00:00Z", ""),
+    ):
+        plan = replace(approved, lock=replace(approved.lock, at=at))
+        with sweep(raw_table(), plan, tmp_path / f"{name}.study", workers=1) as study:
+            assert statement("locked", at=shown) in told(study)
