@@ -34,7 +34,7 @@ from engine.cli.main import main
 estimate = probe.estimate
 def told(*given, **named):
     found = estimate(*given, **named)
-    sys.stderr.write(json.dumps([found.processor, found.seconds]))
+    sys.stderr.write(json.dumps([found.seconds]))
     return found
 probe.estimate = told
 sys.exit(main())
@@ -84,13 +84,12 @@ def foretold(name: str, case: Case, replicates: int) -> None:
     """Print an estimate beside what the sweep takes."""
     asked = (case.source, *case.options(), "--replicates", str(replicates))
     said = taken("-c", _COMMAND, "space", *asked)[2].stderr
-    told = json.loads(said[said.rindex("[") :])
+    (estimated,) = json.loads(said[said.rindex("[") :])
     with TemporaryDirectory() as place:
-        *sweep, _ = taken("-m", "engine", "sweep", *asked, "--study", str(Path(place) / "space.study"))
-    for what, estimated, true in zip(("processor", "clock"), told, sweep, strict=True):
-        figure = f"{name}, {replicates} replicate{'s' if replicates > 1 else ''}, {what}"
-        verdict = word(f"time of a sweep ÷ its estimate, {what}", true / estimated, either=FACTOR)
-        print(f"  {figure:54}{estimated:8.2f} s{true:8.2f} s   {true / estimated:5.2f} {verdict}", flush=True)
+        _, true, _ = taken("-m", "engine", "sweep", *asked, "--study", str(Path(place) / "space.study"))
+    figure = f"{name}, {replicates} replicate{'s' if replicates > 1 else ''}"
+    verdict = word("time of a sweep ÷ its estimate", true / estimated, either=FACTOR)
+    print(f"  {figure:54}{estimated:8.2f} s{true:8.2f} s   {true / estimated:5.2f} {verdict}", flush=True)
 
 
 def main() -> None:

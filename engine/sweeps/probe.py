@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import time
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
@@ -24,7 +23,7 @@ from engine.sweeps.workers import THREADS, default_workers, task_batches, thread
 
 _SPENT = 0.1  # seconds, shared by the mechanisms, after which a probe looks at no further group
 _SPENT_ON_RECORDS = 3.0  # where a measure looks at records: candidates differ much in what that takes
-# Processor seconds to start a process with its libraries and kernels, to list a scenario, to store a run, and to put it
+# Seconds to start a process with its libraries and kernels, to list a scenario, to store a run, and to put it
 # on the map at the end: `benchmarks/estimate.py` and `benchmarks/space.py` hold them against sweeps.
 _STARTED, _LISTED, _STORED, _MAPPED = 1.8, 5e-6, 1.7e-6, 2.3e-6
 _PROBED = 500  # swaps of given numbers of attributes that an estimate chooses from
@@ -34,14 +33,11 @@ _PASSES = 3  # times that quick groups are run, at most: hundreds of candidates 
 
 class Estimate(NamedTuple):
     """Estimated time of a sweep in a process of its own: ``runs`` that the plan asks for (the most it may ask for,
-    where it searches or spends replicates adaptively), ``seconds`` by the clock on this machine as busy as it now is,
-    ``processor`` seconds of all its processes, and the ``load`` that was found: seconds by the clock for one of the
-    processor."""
+    where it searches or spends replicates adaptively), and ``seconds`` by the clock on this machine as busy as it now
+    is."""
 
     runs: int
     seconds: float
-    processor: float
-    load: float = 1.0
 
 
 def estimate(
@@ -63,25 +59,20 @@ def estimate(
             [*specs, *ReleaseSpecs.product(search.start(), plan.space.rates, plan.space.rule, search.ways)]
         )
         total += search.budget * len(plan.space.rates) * len(search.ways)
-    stopwatch = _Stopwatch()
-    work = _work(question, specs, total, stopwatch)
-    runs, slow = total * plan.space.replicates, stopwatch.slowdown
+    work, runs = _work(question, specs, total), total * plan.space.replicates
     workers = default_workers(runs, question)
-    alone = _STARTED + work.once + _MAPPED * runs
+    seconds = read + _STARTED + work.once + _MAPPED * runs
     # scenarios are listed, and results stored, while workers draw
     shared = work.drawn + _LISTED * total + _STORED * runs
-    seconds, processor = read + alone * slow, read / slow + alone + shared
-    crowd = _crowded(slow, workers)
     if workers == 1 or threads_pay(runs, question, workers):
-        seconds += crowd * (work.again + work.fits + shared / min(workers, THREADS))
-        return Estimate(runs, seconds, processor + work.again + work.fits, crowd)
-    apart = _STARTED + work.once + work.fits  # each worker makes every fit of which it runs a part
-    return Estimate(runs, seconds + crowd * (apart + shared / workers**0.8), processor + workers * apart, crowd)
+        return Estimate(runs, seconds + work.again + work.fits + shared / min(workers, THREADS))
+    # each worker makes every fit of which it runs a part
+    return Estimate(runs, seconds + _STARTED + work.once + work.fits + shared / workers**0.8)
 
 
 class _Work(NamedTuple):
-    """Processor seconds of a sweep's parts: what is done ``once`` and made ``again`` by each process, ``fits``, and
-    runs ``drawn``."""
+    """Seconds of a sweep's parts: what is done ``once`` and made ``again`` by each process, ``fits``, and runs
+    ``drawn``."""
 
     once: float
     again: float
@@ -89,13 +80,13 @@ class _Work(NamedTuple):
     drawn: float
 
 
-def _work(question: Question, specs: Sequence[ReleaseSpec], total: int, stopwatch: _Stopwatch) -> _Work:
+def _work(question: Question, specs: Sequence[ReleaseSpec], total: int) -> _Work:
     """The parts of a sweep of ``total`` scenarios such as these."""
     evaluator = Evaluator(question, bytes(16))
-    once = stopwatch(question.original)  # which a sweep computes too
+    once = _seconds(question.original)  # which a sweep computes too
     if not question.on_records:  # without the kernels that the first call loads
-        once = min(once, stopwatch(question.original))
-    again = stopwatch(evaluator.prepare)  # what each process makes for itself, without what it loads for that
+        once = min(once, _seconds(question.original))
+    again = _seconds(evaluator.prepare)  # what each process makes for itself, without what it loads for that
     spent = _SPENT_ON_RECORDS if question.on_records else _SPENT
     groups, replicates = group(specs, question.table), question.plan.space.replicates
     kinds: dict[str, list[int]] = {}
@@ -107,37 +98,17 @@ def _work(question: Question, specs: Sequence[ReleaseSpec], total: int, stopwatc
         meant = known + (total - len(specs) if mechanism(name).by_roles else 0)  # no other mechanism is known in part
         indices = np.unique(np.linspace(0, len(places) - 1, _PROBES).astype(int))
         chosen = groups.take(np.array(places)[indices[even_order(len(indices))]])
-        fit, run = _each(evaluator, chosen, replicates, spent / len(kinds), stopwatch)
+        fit, run = _each(evaluator, chosen, replicates, spent / len(kinds))
         fits += meant * fit
         drawn += meant * replicates * run
     return _Work(once, again, fits, drawn)
 
 
-def _crowded(slow: float, workers: int) -> float:
-    """Seconds by the clock for one of the processor, of each of several workers, where one process took ``slow``: on a
-    busy machine they share its cores with others' processes, and with each other."""
-    return slow + min(1.0, slow - 1.0) * (workers - 1) / (os.cpu_count() or 1)
-
-
-class _Stopwatch:
-    """Seconds by the clock and of the processor that calls took."""
-
-    def __init__(self) -> None:
-        self.clock = self.processor = 0.0
-
-    def __call__(self, work: Callable[[], object]) -> float:
-        """Do some work; returns its seconds of the processor."""
-        began, busy = time.perf_counter(), time.thread_time()
-        work()
-        taken = time.thread_time() - busy
-        self.clock += time.perf_counter() - began
-        self.processor += taken
-        return taken
-
-    @property
-    def slowdown(self) -> float:
-        """Seconds by the clock for one of the processor."""
-        return max(1.0, self.clock / self.processor) if self.processor else 1.0
+def _seconds(work: Callable[[], object]) -> float:
+    """Seconds by the clock that some work takes."""
+    began = time.perf_counter()
+    work()
+    return time.perf_counter() - began
 
 
 def probed(
@@ -168,10 +139,8 @@ def _even_structures(specs: Specs, data: Microdata) -> Specs:
     return specs.take(np.isin(structure, middle))
 
 
-def _each(
-    evaluator: Evaluator, chosen: Groups, replicates: int, spent: float, stopwatch: _Stopwatch
-) -> tuple[float, float]:
-    """Processor seconds of the fit per scenario and of a run, of some groups that are run as a sweep runs them until
+def _each(evaluator: Evaluator, chosen: Groups, replicates: int, spent: float) -> tuple[float, float]:
+    """Seconds of the fit per scenario and of a run, of some groups that are run as a sweep runs them until
     so many seconds are ``spent``.
 
     Replicates of a group share its preparation, and many candidates measured together take far less than one at a time.
@@ -179,7 +148,7 @@ def _each(
     together = chosen[0].structure is not None and not evaluator.question.on_records
     for shared in chosen if together else chosen[:1]:
         evaluator.run(shared, [1])  # loads or compiles the kernels, which is not part of the rate
-    each = stopwatch(partial(evaluator.run, chosen[0], [1]))
+    each = _seconds(partial(evaluator.run, chosen[0], [1]))
     few = int(spent / len(chosen) / max(1e-9, each))
     done, scenarios, fits, runs = 0, 0, 0.0, 0.0
     began = time.perf_counter()
@@ -187,9 +156,9 @@ def _each(
         shared = batch[0][0]
         if shared.structure is None:
             evaluator.forget_fit()
-        taken = stopwatch(partial(evaluator.run_all, batch))
+        taken = _seconds(partial(evaluator.run_all, batch))
         if shared.structure is None:  # its fit is there now: what it took is the difference
-            run = stopwatch(partial(evaluator.run_all, batch))
+            run = _seconds(partial(evaluator.run_all, batch))
             fits += max(0.0, taken - run)
             taken = run
         runs += taken

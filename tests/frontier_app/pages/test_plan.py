@@ -132,7 +132,7 @@ def test_the_time_of_a_cheap_plan_is_told_without_asking() -> None:
 
 @pytest.mark.slow
 def test_the_time_counts_reading_the_file(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(plan_size, "estimate", lambda *_, read, **__: Estimate(10, 2.0 + read, 0.4))
+    monkeypatch.setattr(plan_size, "estimate", lambda *_, read, **__: Estimate(10, 2.0 + read))
     monkeypatch.setattr(actions, "seconds_to_read", lambda: 0.5)
     assert any("**a few seconds** on this machine" in str(part.value) for part in _on_plan().markdown)
     monkeypatch.setattr(actions, "seconds_to_read", lambda: 27.0)
