@@ -107,7 +107,6 @@ def stack(*calls):
         ([("engine.sweeps.realisations", "run"), ("engine.measures.hellinger", "value")], "figures from sums"),
         ([("engine.measures.hellinger", "value"), ("importlib", "import_module")], "start of processes"),
         ([("engine.study.runs", "add"), ("json", "dumps")], "storing"),
-        ([("engine.study.runs", "add"), ("engine.common.text", "join")], "listing"),
         ([("engine.cli.main", "main")], "the rest"),
     ],
 )
