@@ -198,6 +198,15 @@ def add_run_options(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def add_filled_study(parser: argparse.ArgumentParser) -> None:
+    """Add a study that is filled further, its data and its key, and where the work is done."""
+    parser.add_argument("study", metavar="STUDY")
+    parser.add_argument("--data", required=True, metavar="DATA", help=DATA_HELP)
+    parser.add_argument("--key-file", metavar="PATH", help="the study key (default: STUDY.key)")
+    add_stream_option(parser)
+    add_run_options(parser)
+
+
 def run_options(args: argparse.Namespace) -> RunOptions:
     """The options that were given, with progress on the screen; :class:`UsageError` where they exclude each other."""
     from engine.sweeps.runner import RunOptions

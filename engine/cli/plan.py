@@ -79,20 +79,32 @@ def run_plan_init(args: argparse.Namespace) -> None:
     is_guess = sample_plan is None and args.plan is None
     plan = plan_of(args, raw, first_plan_of(args, raw) if is_guess else sample_plan)
     text = plan_init_text(plan, propose(raw, plan)) if is_guess else plan_to_toml(plan)
+    _check_new(args.out)
+    _write(text, args.out)
     if args.out == "-":
-        write_file_text(text)
         return
-    out = Path(args.out)
-    if out.exists():
-        raise UsageError(f"'{out.name}' exists already; name another file with --out")
-    write_private(out, text.encode())
     if is_guess and plan.data.carry:
         announce(carried_remark(plan))
+    out = Path(args.out)
     say(f"wrote {out}; read it, edit it, then: frontier space {args.data} --plan {out}")
     if is_guess:
         say(
             f"to accept what the records suggest: frontier plan propose {args.data} --plan {out} --accept all --out NEW"
         )
+
+
+def _check_new(out: str | None) -> None:
+    """Refuse the name of a file that exists."""
+    if out and out != "-" and Path(out).exists():
+        raise UsageError(f"'{Path(out).name}' exists already; name another file with --out")
+
+
+def _write(text: str, out: str) -> None:
+    """Write the text of a plan to a new file; ``-`` prints it."""
+    if out == "-":
+        write_file_text(text)
+    else:
+        write_private(Path(out), text.encode())
 
 
 def run_plan_lock(args: argparse.Namespace) -> None:
@@ -173,8 +185,7 @@ def run_plan_check(args: argparse.Namespace) -> int:
 
     if bool(args.fix) != bool(args.out):
         raise UsageError("--fix and --out belong together: one says how to settle what differs, one where to write it")
-    if args.out and args.out != "-" and Path(args.out).exists():
-        raise UsageError(f"'{Path(args.out).name}' exists already; name another file with --out")
+    _check_new(args.out)
     plan = read_plan(args.plan)
     raw = tabulate(source_of(args)[0], plan)
     for text in args.fix:
@@ -193,10 +204,9 @@ def run_plan_check(args: argparse.Namespace) -> int:
             say(f"warning: {use.sentence}", file=stream)
         if any(use.attribute for use in unmeasured):
             say(f"to rename: {OPTIONS[Remedy.RENAME]}", file=stream)
-    if args.out == "-":
-        write_file_text(plan_to_toml(plan))
-    elif args.out:
-        write_private(Path(args.out), plan_to_toml(plan).encode())
+    if args.out:
+        _write(plan_to_toml(plan), args.out)
+    if args.out and args.out != "-":
         say(f"wrote {args.out}")
     if not found and not problems:
         say("the plan fits the data", file=stream)
@@ -273,8 +283,7 @@ def run_plan_propose(args: argparse.Namespace) -> None:
 
     if args.accept and not args.out:
         raise UsageError("--accept changes a plan; say with --out where to write it (- prints it)")
-    if args.out and args.out != "-" and Path(args.out).exists():
-        raise UsageError(f"'{Path(args.out).name}' exists already; name another file with --out")
+    _check_new(args.out)
     raw = first_records_of(args)[0]
     plan, raw = _first_plan(args, raw)
     depending = dependencies(raw)
@@ -289,10 +298,8 @@ def run_plan_propose(args: argparse.Namespace) -> None:
     if not proposals:
         say("nothing more to propose", file=stream)
     if plan is not None and args.out:
-        if args.out == "-":
-            write_file_text(plan_to_toml(plan))
-        else:
-            write_private(Path(args.out), plan_to_toml(plan).encode())
+        _write(plan_to_toml(plan), args.out)
+        if args.out != "-":
             say(f"wrote {args.out}; check it, then: frontier space {args.data} --plan {args.out}")
 
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from engine.cli.options import (
     DATA_HELP,
     add_command,
+    add_filled_study,
     add_objective_options,
     add_plan_options,
     add_run_options,
@@ -165,8 +166,7 @@ def run_cancel(args: argparse.Namespace) -> None:
 def add_measure(commands: Commands) -> None:
     """Add measure."""
     measure = add_command(commands, "measure", run_measure, "add measures to a finished study by remaking its runs")
-    measure.add_argument("study", metavar="STUDY")
-    measure.add_argument("--data", required=True, metavar="DATA", help=DATA_HELP)
+    add_filled_study(measure)
     measure.add_argument(
         "--measures",
         type=measures,
@@ -174,9 +174,6 @@ def add_measure(commands: Commands) -> None:
         metavar="NAMES",
         help="measures to add; `frontier measures` lists them",
     )
-    measure.add_argument("--key-file", metavar="PATH", help="the study key (default: STUDY.key)")
-    add_stream_option(measure)
-    add_run_options(measure)
 
 
 def run_measure(args: argparse.Namespace) -> None:
@@ -196,8 +193,7 @@ def run_measure(args: argparse.Namespace) -> None:
 def add_recheck(commands: Commands) -> None:
     """Add recheck."""
     recheck = add_command(commands, "recheck", run_recheck, "run finalists on fresh replicates")
-    recheck.add_argument("study", metavar="STUDY")
-    recheck.add_argument("--data", required=True, metavar="DATA", help=DATA_HELP)
+    add_filled_study(recheck)
     recheck.add_argument(
         "--candidate",
         action="append",
@@ -211,9 +207,6 @@ def add_recheck(commands: Commands) -> None:
         help="fresh runs per scenario (default: as many as tell whether the plan's share of runs meets the bound; 100"
         " for 90 %%, and without a bound)",
     )
-    recheck.add_argument("--key-file", metavar="PATH", help="the study key (default: STUDY.key)")
-    add_stream_option(recheck)
-    add_run_options(recheck)
     add_objective_options(recheck)
 
 
