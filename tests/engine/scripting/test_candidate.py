@@ -1,12 +1,15 @@
 """A candidate goes on with its study: what runs and measures were added after it was taken, it shows."""
 
+from pathlib import Path
 from typing import Any
 
+import pandas as pd
 import pytest
 
 import engine as sf
 from engine.scripting.candidate import Candidate
 from tests.engine.scripting.people import KEY, SPACE, people
+from tests.households import CENSUS_PLAN, census_files
 
 pytestmark = pytest.mark.slow
 
@@ -54,3 +57,17 @@ def test_a_candidate_that_a_bound_chose_releases_a_run_within_it_and_says_how_ma
         first_above = [c.id for c in swaps if c.runs["small_cells"].iloc[0] > 0.002 >= c.runs["small_cells"].min()]
         named = Candidate(swaps.study, swaps[first_above[0]]._index, swaps[0]._current_view, 0.002)
         assert named.replicate > 1 and float(named.figures["released"].iloc[0]) <= 0.002
+
+
+@pytest.mark.slow
+def test_a_release_holds_households_under_new_numbers_only_when_asked(tmp_path: Path) -> None:
+    persons = pd.read_csv(census_files(tmp_path)[0], dtype=str)
+    text = CENSUS_PLAN.replace('include = ["id", "unit"]', "").replace("replicates = 10", "replicates = 2")
+    candidate = sf.sweep(persons, plan=text, workers=1)[0]
+    assert {"hid", "pid"}.isdisjoint(candidate.release(persons).columns)
+    released = candidate.release(persons, include=["unit"])
+    assert set(released["hid"]) == set(range(1, 241))
+    assert (released.groupby("hid")["town"].nunique() == 1).all()
+    assert (released.groupby("hid")["rent"].size() == released.groupby("hid")["hsize"].first().astype(int)).all()
+    old_of = pd.DataFrame({"old": persons["hid"], "new": released["hid"]}).drop_duplicates()
+    assert len(old_of) == 240, "each household has one new number"
