@@ -655,7 +655,7 @@ class _Walker:
             cells = [
                 _cell([*self.blocks(cell, width / 2 - 2 * _CELL_MARGIN, label=True)], width / 2, "") for cell in element
             ]
-            yield _table([f"<w:tr>{''.join(cells)}</w:tr>"], wide, "") + _SPACE
+            yield _table([f"<w:tr><w:trPr><w:cantSplit/></w:trPr>{''.join(cells)}</w:tr>"], wide, "") + _SPACE
         elif "sign" in classes:
             own, between = width / len(element) - 0.2, 0.2
             line = f'<w:top w:val="single" w:sz="8" w:color="{INK}"/>'

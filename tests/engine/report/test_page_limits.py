@@ -57,7 +57,9 @@ def _body(text: str) -> str:
 def test_the_docx_is_at_most_one_page_longer(studies: Studies, study: str, tmp_path: Path) -> None:
     office = shutil.which("soffice")
     if office is None:
-        pytest.skip("there is no LibreOffice to count pages of a DOCX; install it (Debian's package is libreoffice-writer)")
+        pytest.skip(
+            "there is no LibreOffice to count pages of a DOCX; install it (Debian's package is libreoffice-writer)"
+        )
     (tmp_path / "memo.docx").write_bytes(docx(studies[study].page))
     profile = f"-env:UserInstallation={(tmp_path / 'profile').as_uri()}"
     subprocess.run(
