@@ -9,7 +9,7 @@ from fractions import Fraction
 from pathlib import Path
 
 import pytest
-from jinja2 import Environment, nodes
+from jinja2 import Environment, UndefinedError, nodes
 
 from engine.common.errors import EngineError
 from engine.decision.statements import (
@@ -17,6 +17,7 @@ from engine.decision.statements import (
     KINDS,
     Statement,
     Value,
+    _catalogue,
     figure,
     from_stored,
     number,
@@ -157,3 +158,8 @@ def test_numbers_keep_the_digits_that_tell_two_apart() -> None:
 def test_statements_are_told_apart_by_severity() -> None:
     found = [statement("off_plan"), statement("changes_nothing")]
     assert of_severity(found, "obstacle") == [found[1]] and of_severity(found, "caution") == [found[0]]
+
+
+def test_a_value_that_a_macro_lacks_is_an_error_and_no_word() -> None:
+    with pytest.raises(UndefinedError, match="place"):
+        _catalogue().run_place()  # type: ignore[union-attr]

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import importlib
 import json
-from dataclasses import replace
+import pkgutil
+from dataclasses import is_dataclass, replace
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import numpy as np
 import pytest
 
+import engine.decision
+import engine.report
 from engine.common.errors import EngineError
 from engine.report.findings import BOARD, Findings, read_board
 from tests.engine.report.conftest import Case
@@ -102,3 +107,14 @@ def test_findings_are_written_as_python_would_and_read_without_their_text(case: 
     assert unknown.as_read() == Findings.from_json(unknown.to_json()) != unknown
     with pytest.raises(EngineError, match="has format 4"):
         replace(found, format=4).as_read()
+
+
+@pytest.mark.parametrize("package", [engine.report, engine.decision])
+def test_findings_and_statements_are_values_that_nobody_changes(package: ModuleType) -> None:
+    names = [found.name for found in pkgutil.iter_modules(package.__path__)]
+    modules = [importlib.import_module(f"{package.__name__}.{name}") for name in names]
+    records = {
+        each for module in modules for each in vars(module).values() if isinstance(each, type) and is_dataclass(each)
+    }
+    own = [each for each in records if each.__module__.startswith(package.__name__)]
+    assert len(own) > 3 and [each for each in own if not each.__dataclass_params__.frozen] == []

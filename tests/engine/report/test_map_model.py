@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from engine.report.map_facts import CandidateRow, Map
-from engine.report.map_model import box_at, flags, map_model, overlap, staircase, together
+from engine.report.map_model import box_at, emptiest, flags, map_model, on_lines, overlap, staircase, together
 from engine.report.words import about, bar
 
 
@@ -114,6 +114,35 @@ def test_a_letter_keeps_off_points_where_there_is_room():
     ((free_x, free_y),) = flags(x, y, ["A"], (np.zeros(0), np.zeros(0)))
     blocked = (np.array([0.5 + free_x / 520]), np.array([0.5 + free_y / 300]))
     assert flags(x, y, ["A"], blocked) != [(free_x, free_y)]
+
+
+def test_a_letter_is_three_pixels_off_every_point_of_a_sparse_drawing():
+    drawn = np.random.default_rng(5)
+    for _ in range(25):
+        px, py = drawn.random((2, 4))
+        others = drawn.random(40), drawn.random(40)
+        offsets = flags(px, py, ["A", "B", "C", "D"], others)
+        points = np.append(others[0], px) * 520, np.append(others[1], py) * 300
+        for x, y, letter, (dx, dy) in zip(px * 520, py * 300, "ABCD", offsets, strict=True):
+            left, low, right, top = box_at(x + dx, y + dy, letter, 7.2)
+            near = (points[0] > left - 3) & (points[0] < right + 3) & (points[1] > low - 3) & (points[1] < top + 3)
+            assert not near.any()
+
+
+def test_places_along_lines_reach_from_end_to_end():
+    x, y = on_lines((np.array([0.0]), np.array([1.0])), (np.array([2.0]), np.array([5.0])))
+    assert (x[0], x[-1], y[0], y[-1]) == (0, 2, 1, 5) and len(x) >= 3
+    assert np.allclose(y, 1 + 2 * x)
+
+
+@pytest.mark.parametrize("height", [0.2, 0.8])
+@pytest.mark.parametrize(("full", "empty"), [("middle right", "middle left"), ("top center", "bottom center")])
+def test_words_stand_on_the_side_with_fewest_points(full: str, empty: str, height: float):
+    dx, dy = (25 / 520, 0) if full == "middle right" else (0, 14 / 300)
+    points = np.array([0.5 + dx]), np.array([height + dy])
+    assert emptiest((0.5, height), "word", points, (full, empty)) == empty
+    assert emptiest((0.5, height), "word", points, (empty, full)) == empty
+    assert emptiest((0.5, height), "word", (points[0][:0], points[1][:0]), (full, empty)) == full
 
 
 def test_marks_that_lie_on_each_other_share_a_label():

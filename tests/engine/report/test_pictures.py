@@ -174,6 +174,8 @@ def test_bars_before_and_after_stand_side_by_side_and_the_moved_on_the_others(ca
     pictures.small_cells([CellSize("1", 548, 42, 436), CellSize("2", 478, 232, 204)], 2, axis="x", **WORDS)
     boxes = [(p.get_x(), p.get_x() + p.get_width(), p.get_y(), p.get_height()) for p in canvases[0].axes[0].patches]
     before, kept, moved = boxes[0:2], boxes[2:4], boxes[4:6]
+    axes = canvases[0].axes[0]
+    assert axes.get_legend().get_window_extent().y0 >= axes.get_window_extent().y1, "the legend is above the bars"
     for k in (0, 1):
         assert before[k][1] <= kept[k][0] and kept[k][1] < k + 0.5 < before[k][0] + 1
         assert moved[k][:2] == kept[k][:2] and moved[k][2] == kept[k][3]
