@@ -70,7 +70,7 @@ def open_study(path: Path) -> None:
     with Study.open(path) as study:
         plan = study.plan
     at.note(study=path.name if path.parent == at.folder else str(path))
-    state.put(selected=None, shown=None, map_key=None, look=state.Look(), memo=state.Memo())
+    state.put(selected=None, look=state.Look(), memo=state.Memo())
     _keep(plan)
     forget_actions()
     state.renew()

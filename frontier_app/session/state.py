@@ -160,8 +160,7 @@ class State:
 
     ``base`` is the plan as it was when the present page's inputs were made, and ``version`` counts those moments:
     inputs start from ``base``, so that what a person types is not taken back while it is typed.  ``selected`` is the
-    candidate at hand; ``shown`` is the one drawn into the map (a click on the map marks itself, and a redrawn map would
-    forget its zoom), and ``picks`` counts selections made outside the table, which then has to show another row.
+    candidate at hand, and ``picks`` counts selections made outside the table, which then has to show another row.
     ``saved`` is the text of the plan's file as this session last read or wrote it: a file with another text was written
     by another tab.  ``typing`` says that the page's inputs are no plan yet.  ``actions`` are those that can be taken
     back, the last one first.  ``owner`` says that the session came by an address that was given to who started the
@@ -180,8 +179,6 @@ class State:
     notice: str = ""
     look: Look = field(default_factory=Look)
     selected: str | None = None
-    shown: str | None = None
-    map_key: Any = None
     picks: int = 0
     memo: Memo = field(default_factory=Memo)
     compare_view: CompareView = field(default_factory=CompareView)

@@ -9,13 +9,12 @@ from engine.frontier.choosing import fresh_runs_needed
 from engine.frontier.risk_utility_map import RiskUtilityMap
 from frontier_app.charts.map_data import index_of
 from frontier_app.session import actions, jobs, state
-from frontier_app.widgets import candidate_card, elements
+from frontier_app.widgets import candidate_card, elements, job_watcher
 from frontier_app.widgets.recommendation import Rule
 from frontier_app.wording import text
 
 _MOST = 10  # of the frontier, proposed for fresh replicates
 _OFFERED = 200
-_EVERY = 1.0
 
 
 def fresh_start(view: RiskUtilityMap, done: int = 0) -> int:
@@ -63,20 +62,12 @@ def watch_runs() -> None:
     at = state.get().workspace
     assert at is not None
 
-    @st.fragment(run_every=_EVERY)
-    def watch() -> None:
-        job = jobs.recheck_job(at)
-        if not job.busy:
-            st.rerun()
-        left, right = st.columns([5, 1], vertical_alignment="center")
-        done = f"{job.done:,} of {text.plural(job.total, 'fresh run')}."
-        progress_text = f"Stopping after the runs at hand… {done}" if job.state == "stopping" else done
-        left.progress(min(1.0, job.done / max(1, job.total)), f"{progress_text} You may leave this page.")
-        if right.button("Stop", icon=":material/stop:", key="stop-recheck", disabled=job.state == "stopping"):
-            with elements.errors_shown():
-                jobs.cancel_recheck(at)
+    job_watcher.watch(lambda: jobs.recheck_job(at), _progress_words, lambda: jobs.cancel_recheck(at), "stop-recheck")
 
-    watch()
+
+def _progress_words(job: jobs.Job) -> str:
+    done = f"{job.done:,} of {text.plural(job.total, 'fresh run')}. You may leave this page."
+    return f"Stopping after the runs at hand… {done}" if job.state == "stopping" else done
 
 
 def _ask(view: RiskUtilityMap, rule: Rule) -> None:

@@ -21,9 +21,15 @@ from frontier_app.wording.markup import markdown
 _PICKED = 2000  # scenarios up to which all are in the list
 
 
-def select(label: str) -> None:
-    """Put a candidate at hand, from outside the map and the table."""
-    state.put(selected=label, shown=label, picks=state.get().picks + 1)
+PARTS = ("headline", "map", "card", "table")
+"""Parts of the page that are drawn again by themselves."""
+
+
+def select(label: str, where: str = "card") -> None:
+    """Put a candidate at hand in a callback; the map is not drawn again for a click ``where`` it is itself."""
+    now = state.get()
+    state.put(selected=label, picks=now.picks + (where != "table"))
+    st.rerun([part for part in PARTS if part != "map" or where != "map"])
 
 
 def card(study: Study, view: RiskUtilityMap, rule: Rule, index: int | None, pins: dict[int, Pin]) -> None:

@@ -13,6 +13,7 @@ from engine.decision.statements import percent
 from engine.frontier.risk_utility_map import RiskUtilityMap, middle
 from engine.measures import MeasureCall
 from frontier_app.charts import map_data
+from frontier_app.pages.explore.card import select
 from frontier_app.session import state
 from frontier_app.widgets.recommendation import Rule
 from frontier_app.wording import markup, mechanisms, text
@@ -192,11 +193,7 @@ def _slope(view: RiskUtilityMap, now: Rule) -> None:
     with st.expander("Knee and slopes", icon=":material/line_axis:"):
         if knee is not None:
             label = view.scenarios[knee].label
-
-            def show() -> None:
-                state.put(selected=label, shown=label, picks=state.get().picks + 1)
-
-            st.button(f"Show {label}, the frontier's knee", on_click=show, key="to-knee")
+            st.button(f"Show {label}, the frontier's knee", on_click=select, args=(label,), key="to-knee")
             st.caption(
                 "The knee is the candidate farthest from the line between the frontier's ends: an aid and no rule."
             )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
@@ -17,7 +18,7 @@ from engine.report.sentences import headline, recall_words
 from engine.study.study import Pin, Study, pins
 from frontier_app.charts import map_data, maps
 from frontier_app.charts.map_data import MANY
-from frontier_app.pages.explore.card import at_hand, card
+from frontier_app.pages.explore.card import at_hand, card, select
 from frontier_app.pages.explore.controls import controls
 from frontier_app.pages.explore.table import measures, table
 from frontier_app.session import actions, jobs, state
@@ -96,25 +97,39 @@ def _unfinished(study: Study) -> None:
 
 
 def _study(study: Study, view: RiskUtilityMap) -> None:
-    look = state.get().look
-    rule = recommendation.rule(study, view, look)
-    index = at_hand(view, rule)
-    pinned = _pins(study, view)
-    _headline(study, view, rule, index)
+    rule = recommendation.rule(study, view, state.get().look)
+    _part("headline", _headline)
     planned, _ = recommendation.planned(study, view)
     controls(view, list(study.measures), rule, planned)
     left, right = st.columns([62, 38], gap="medium")
     with left:
-        drawn = _drawn()
-        if drawn == "measures":
-            measures(view)
-        else:
-            _map(view, rule, index, pinned)
+        _drawn()
+        _part("map", _figure)
     with right, st.container(border=True, key="card", gap="xxsmall"):
-        card(study, view, rule, index, pinned)
-    table(view, rule, pinned)
+        _part("card", lambda study, view, rule, pinned: card(study, view, rule, at_hand(view, rule), pinned))
+    _part("table", lambda study, view, rule, pinned: table(view, rule, pinned))
     finalists.finalists(view, rule)
-    state.save()
+
+
+def _part(name: str, draw: Callable[[Study, RiskUtilityMap, Rule, dict[int, Pin]], None]) -> None:
+    """Draw a part of the page, now and whenever it is drawn again by itself, from the study as it is then."""
+
+    def part() -> None:
+        look = state.get().look
+        with elements.errors_shown(), actions.opened() as study:
+            view = actions.the_map(look.risk, look.utility, look.partial)
+            assert study is not None and view is not None
+            draw(study, view, recommendation.rule(study, view, look), _pins(study, view))
+        state.save()
+
+    st.fragment(part, key=name)()
+
+
+def _figure(study: Study, view: RiskUtilityMap, rule: Rule, pinned: dict[int, Pin]) -> None:
+    if state.get().look.drawn == "measures":
+        measures(view)
+    else:
+        _map(view, rule, pinned)
 
 
 def _pins(study: Study, view: RiskUtilityMap) -> dict[int, Pin]:
@@ -123,8 +138,9 @@ def _pins(study: Study, view: RiskUtilityMap) -> dict[int, Pin]:
     return {index: pin for index, pin in by_index.items() if index is not None}
 
 
-def _headline(study: Study, view: RiskUtilityMap, rule: Rule, index: int | None) -> None:
+def _headline(study: Study, view: RiskUtilityMap, rule: Rule, pinned: dict[int, Pin]) -> None:
     """One sentence of counts; then where the recommendation comes from."""
+    index = at_hand(view, rule)
     name = rule.letter or (text.swap_short(view.scenarios[index].spec) if index is not None else "")
     sentence = headline(study, view, rule.index if rule.index is not None else index, name)
     st.markdown(markdown("##### {}", sentence))
@@ -160,7 +176,7 @@ def _recommended(view: RiskUtilityMap, rule: Rule) -> Markdown:
     return would + markdown(" **A** is still the recorded recommendation, {}.", recorded)
 
 
-def _drawn() -> str:
+def _drawn() -> None:
     """Ask which figure is drawn."""
     look = state.get().look
     if state.input_value("look-drawn") != look.drawn:
@@ -178,20 +194,16 @@ def _drawn() -> str:
         on_change=changed,
         label_visibility="collapsed",
     )
-    return look.drawn
 
 
-def _map(view: RiskUtilityMap, rule: Rule, index: int | None, pinned: dict[int, Pin]) -> None:
+def _map(view: RiskUtilityMap, rule: Rule, pinned: dict[int, Pin]) -> None:
     """The map; a click selects, a box on a density lists what is in it."""
     now = state.get()
     look = replace(now.look, bound=rule.bound, slope=rule.slope)
     if look.drawn == "runs":
         look = _highlight(view, look)
-    key = (id(view), look, rule.letters, tuple((i, pin.name) for i, pin in pinned.items()))
-    if key != now.map_key:
-        now = state.put(map_key=key, shown=now.selected)
     shown = map_data.Shown(
-        selected=map_data.index_of(view, now.shown) if now.shown else None,
+        selected=map_data.index_of(view, now.selected) if now.selected else None,
         optimum=rule.index,
         letters=dict(rule.letters),
         pins={i: pin.name or pin.label for i, pin in pinned.items()},
@@ -246,10 +258,11 @@ def _chosen(view: RiskUtilityMap) -> None:
         signs = [map_data.sign(view, k) for k in (view.risk, view.utility)]
         (r0, r1), (u0, u1) = boxes[-1]["y"], boxes[-1]["x"]
         state.look(box=(signs[0] * r0, signs[0] * r1, signs[1] * u0, signs[1] * u1), rows="box")
+        st.rerun("table")
     elif points and state.get().look.drawn != "measures":
         index = points[0][0] if isinstance(points[0], list) else points[0]
         if isinstance(index, int):
-            state.put(selected=view.scenarios[index].label, picks=state.get().picks + 1)
+            select(view.scenarios[index].label, "map")
 
 
 def _quantile_words(view: RiskUtilityMap) -> list[str]:

@@ -24,6 +24,7 @@ from engine.release.spec import ReleaseSpec
 from engine.study.study import Pin
 from frontier_app.charts import map_data
 from frontier_app.charts.before_after import Axis, MatrixPoints, splom
+from frontier_app.pages.explore.card import select
 from frontier_app.session import state
 from frontier_app.widgets import elements
 from frontier_app.widgets.recommendation import Rule
@@ -101,11 +102,7 @@ def _select_clicked(view: RiskUtilityMap) -> None:
     indices = [point["customdata"] for point in points if point.get("customdata") is not None]
     if indices:
         index = int(indices[0][0] if isinstance(indices[0], list) else indices[0])
-        _select(view.scenarios[index].label)
-
-
-def _select(label: str) -> None:
-    state.put(selected=label, shown=label, picks=state.get().picks + 1)
+        select(view.scenarios[index].label, "map")
 
 
 def _frontier_table(view: RiskUtilityMap, columns: list[int], listed: np.ndarray) -> None:
@@ -127,7 +124,7 @@ def _frontier_table(view: RiskUtilityMap, columns: list[int], listed: np.ndarray
     def select_row() -> None:
         rows = (state.input_value("measures-table") or {}).get("selection", {}).get("rows", [])
         if rows and rows[0] < len(labels):
-            _select(labels[rows[0]])
+            select(labels[rows[0]], "map")
 
     st.dataframe(
         pd.DataFrame(table),
@@ -174,10 +171,7 @@ def table(view: RiskUtilityMap, rule: Rule, pins: dict[int, Pin]) -> None:
     )
     which = which or now.look.rows
     if which != now.look.rows:
-        # Not a matter of the figure, so its key moves along and nothing is redrawn.
-        key = now.map_key
         now = state.look(rows=which)
-        now = state.put(map_key=key)
     if which == "box":
         with right:
             _range(view)
@@ -200,7 +194,7 @@ def table(view: RiskUtilityMap, rule: Rule, pins: dict[int, Pin]) -> None:
     def picked() -> None:
         rows = (state.input_value(key) or {}).get("selection", {}).get("rows", [])
         if rows and rows[0] < len(labels):
-            state.put(selected=labels[rows[0]], shown=labels[rows[0]])
+            select(labels[rows[0]], "table")
 
     key = f"table-{which}-{now.picks}-{view.risk}-{view.utility}-{len(labels)}-{hash(now.look.box)}"
     st.dataframe(

@@ -1,17 +1,14 @@
-"""Warnings about released columns with their remedies: those of the pages Threat and Recommend are mended here.
-
-Cards of what does not fit between a plan and the open file, with the ways to settle each or all of a kind.
-
-Proposals from the records for the plan: short lists of plain sentences, confirmed singly or by kind.
-"""
+"""Questions about columns with their answers: warnings on what is released, misfits of plan and file, proposals."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Literal
 
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from engine.common.errors import EngineError
 from engine.common.wording import lower_first, upper_first
@@ -28,7 +25,34 @@ from frontier_app.widgets import elements, small_cells
 from frontier_app.wording import text
 from frontier_app.wording.markup import markdown
 
+_ALL = ":material/done_all:"
 _WARNED_SHOWN = 20  # warnings drawn at a time
+
+
+@dataclass(frozen=True)
+class Way:
+    """An answer to a question: a button and what it does."""
+
+    label: str
+    key: str
+    act: Callable[[], None]
+    icon: str | None = None
+    help: str | None = None
+    primary: bool = False
+
+
+def _asked(words: str, ways: Iterable[Way], more: Callable[[], None] | None = None) -> DeltaGenerator:
+    """A question, or the heading of several, with its answers on the right; ``more`` draws others beside them."""
+    left, right = st.columns([3, 2], vertical_alignment="center")
+    left.markdown(words)
+    with right.container(horizontal=True, horizontal_alignment="right"):
+        for way in ways:
+            kind: Literal["primary", "secondary"] = "primary" if way.primary else "secondary"
+            if st.button(way.label, key=way.key, icon=way.icon, help=way.help, type=kind):
+                way.act()
+        if more is not None:
+            more()
+    return left
 
 
 def open_warnings(plan: Plan) -> list[ReleaseWarning]:
@@ -54,21 +78,19 @@ def warnings(plan: Plan, warnings: list[ReleaseWarning], n_suggestions: int) -> 
             st.rerun()
         return
     bearable = [small_cells.key_of(warning) for warning in warnings if not warning.refused]
-    left, right = st.columns([3, 2], vertical_alignment="center")
-    left.markdown(
-        f"{text.plural(len(warnings), 'warning')} about columns that would be released as the plan stands. Each button"
-        " is one way out. Once each is settled or left so, the next step is the threat."
+    leave_all = Way(
+        f"Leave all {len(bearable):,} so",
+        "leave-all",
+        partial(_leave, bearable),
+        _ALL,
+        "The columns are released as the plan has them. What no public bundle may hold stays listed.",
+        primary=True,
     )
-    if len(bearable) > 1:
-        with right.container(horizontal=True, horizontal_alignment="right"):
-            if st.button(
-                f"Leave all {len(bearable):,} so",
-                type="primary",
-                icon=":material/done_all:",
-                key="leave-all",
-                help="The columns are released as the plan has them. What no public bundle may hold stays listed.",
-            ):
-                _leave(bearable)
+    _asked(
+        f"{text.plural(len(warnings), 'warning')} about columns that would be released as the plan stands. Each button"
+        " is one way out. Once each is settled or left so, the next step is the threat.",
+        [leave_all] if len(bearable) > 1 else [],
+    )
     nearest = warnings[0] if len(bearable) < 2 else None
     for kind in small_cells.KINDS:
         of_kind = [warning for warning in warnings if isinstance(warning, kind.warning)]
@@ -87,36 +109,35 @@ def _warned_kind(
     step.  ``n_bearable`` warnings of all kinds can be left so."""
     raw = state.get().raw
     assert raw is not None
-    left, right = st.columns([3, 2], vertical_alignment="center")
-    left.markdown(markdown("**{}** ({:,})", kind.title, len(warnings)))
     bearable = [small_cells.key_of(warning) for warning in warnings if not warning.refused]
-    if len(warnings) > 1:
-        with right.container(horizontal=True, horizontal_alignment="right"):
-            if kind.all_at_once and st.button(kind.all_at_once, key=f"mend-all-{kind.icon}"):
-                _mend_all(plan, raw, warnings)
-            if 1 < len(bearable) < n_bearable and st.button("Leave these so", key=f"leave-all-{kind.icon}"):
-                _leave(bearable)
+    ways = []
+    if len(warnings) > 1 and kind.all_at_once:
+        ways.append(Way(kind.all_at_once, f"mend-all-{kind.icon}", partial(_mend_all, plan, raw, warnings)))
+    if 1 < len(bearable) < n_bearable:
+        ways.append(Way("Leave these so", f"leave-all-{kind.icon}", partial(_leave, bearable)))
+    _asked(markdown("**{}** ({:,})", kind.title, len(warnings)), ways)
     for warning in warnings[:_WARNED_SHOWN]:
         with st.container(border=True):
-            sentence, buttons = st.columns([3, 2], vertical_alignment="center")
-            sentence.markdown(f"{upper_first(warning.what)}.")
-            with buttons.container(horizontal=True, horizontal_alignment="right"):
-                _ways_out(plan, raw, warning, is_next=warning is nearest)
+            _asked(f"{upper_first(warning.what)}.", _ways_out(plan, raw, warning, is_next=warning is nearest))
     if len(warnings) > _WARNED_SHOWN:
         st.caption(f"The first {_WARNED_SHOWN} of {len(warnings):,}; the others come when these are decided.")
 
 
-def _ways_out(plan: Plan, raw: RawTable, warning: ReleaseWarning, *, is_next: bool) -> None:
-    """The buttons of one warning; the first of them is blue where it ``is_next``."""
+def _ways_out(plan: Plan, raw: RawTable, warning: ReleaseWarning, *, is_next: bool) -> list[Way]:
+    """The answers to one warning; the first of them is blue where it ``is_next``."""
     name = small_cells.key_of(warning)
-    blue: Literal["primary", "secondary"] = "primary" if is_next else "secondary"
-    ways = ways_out(warning, plan, raw)
-    for i, way in enumerate(ways):
-        if st.button(way.label, key=f"mend-{i}-{name}", type=blue if i == 0 else "secondary"):
-            actions.change(way.plan, way.done)
-            st.rerun()
-    if not warning.refused and st.button("Leave it so", key=f"leave-{name}", type="secondary" if ways else blue):
-        _leave([name])
+    found = [
+        Way(way.label, f"mend-{i}-{name}", partial(_change, way.plan, way.done), primary=is_next and i == 0)
+        for i, way in enumerate(ways_out(warning, plan, raw))
+    ]
+    if not warning.refused:
+        found.append(Way("Leave it so", f"leave-{name}", partial(_leave, [name]), primary=is_next and not found))
+    return found
+
+
+def _change(plan: Plan, done: str) -> None:
+    actions.change(plan, done)
+    st.rerun()
 
 
 def _mend_all(plan: Plan, raw: RawTable, warnings: list[ReleaseWarning]) -> None:
@@ -125,8 +146,7 @@ def _mend_all(plan: Plan, raw: RawTable, warnings: list[ReleaseWarning]) -> None
     for warning in warnings:
         if ways := ways_out(warning, plan, raw):
             plan, mended = ways[0].plan, mended + 1
-    actions.change(plan, f"{text.plural(mended, 'warning')} mended")
-    st.rerun()
+    _change(plan, f"{text.plural(mended, 'warning')} mended")
 
 
 def _leave(keys: list[str]) -> None:
@@ -206,17 +226,20 @@ def fit(plan: Plan, found: Sequence[Mismatch]) -> None:
 
 def _fit_kind(plan: Plan, raw: RawTable, kind: MismatchKind, found: Sequence[Mismatch]) -> None:
     words = _OF_KIND[kind]
-    left, right = st.columns([3, 3], vertical_alignment="center")
-    left.markdown(markdown("**{}** ({:,})  \n:gray[{}]", words.title, len(found), words.why))
     offered = [fixes(mismatch, plan, raw) for mismatch in found[:_FIT_SHOWN]]
-    if len(found) > 1:
-        common = set.intersection(*({fix.name for fix in ways} for ways in offered))
-        with right.container(horizontal=True, horizontal_alignment="right"):
-            for name, label in words.all_at_once:
-                # whether a column can be an attribute was looked at only where its card is drawn
-                there = name in common and (name != "attribute" or len(found) <= _FIT_SHOWN)
-                if there and st.button(label, key=f"fit-all-{kind}-{name}", icon=":material/done_all:"):
-                    _settle(plan, raw, found, name, f"{words.title} ({len(found):,}): {lower_first(label)}")
+    common = set.intersection(*({fix.name for fix in ways} for ways in offered)) if len(found) > 1 else set()
+    together = [
+        Way(
+            label,
+            f"fit-all-{kind}-{name}",
+            partial(_settle, plan, raw, found, name, f"{words.title} ({len(found):,}): {lower_first(label)}"),
+            _ALL,
+        )
+        for name, label in words.all_at_once
+        # whether a column can be an attribute was looked at only where its card is drawn
+        if name in common and (name != "attribute" or len(found) <= _FIT_SHOWN)
+    ]
+    _asked(markdown("**{}** ({:,})  \n:gray[{}]", words.title, len(found), words.why), together)
     for mismatch, ways in zip(found, offered, strict=False):
         with st.container(border=True):
             _card(plan, raw, mismatch, ways)
@@ -226,30 +249,38 @@ def _fit_kind(plan: Plan, raw: RawTable, kind: MismatchKind, found: Sequence[Mis
 
 def _card(plan: Plan, raw: RawTable, mismatch: Mismatch, ways: Sequence[Fix]) -> None:
     """One difference with its ways out: those that lead to a column or level are picked from a list."""
-    sentence, buttons = st.columns([3, 3], vertical_alignment="center")
-    sentence.markdown(markdown("{}.", upper_first(mismatch.sentence)))
+    led = [fix for fix in ways if fix.target]
+    direct = [*(fix for fix in led if fix.likely), *(fix for fix in ways if not fix.target)]
+    one = [mismatch]
+    answers = [
+        Way(
+            fix.label,
+            f"fit-{mismatch.key}-{fix.name}",
+            partial(_settle, plan, raw, one, fix.name, fix.done),
+            ":material/lightbulb:" if fix.likely else None,
+            upper_first(fix.done),
+        )
+        for fix in direct
+    ]
+
+    def targets() -> None:
+        for verb, title, label in (
+            ("rename", "Renamed…", "It is now called"),
+            ("merge", "Counts as…", "It counts as"),
+        ):
+            if fixes_by_target := {fix.target: fix for fix in led if fix.verb == verb}:
+                with st.popover(title):
+                    key = f"{mismatch.key}-{verb}"
+                    names = list(fixes_by_target)
+                    picked = st.selectbox(label, names, key=f"fit-target-{key}", filter_mode="contains")
+                    if st.button("Use it", key=f"fit-use-{key}", type="primary"):
+                        fix = fixes_by_target[str(picked)]
+                        _settle(plan, raw, one, fix.name, fix.done)
+
+    sentence = _asked(markdown("{}.", upper_first(mismatch.sentence)), answers, targets)
     for fix in ways:
         if fix.takes_along:
             sentence.caption(markdown("“{}” also takes out {}.", fix.label, text.listed(fix.takes_along)))
-    direct = [fix for fix in ways if not fix.target]
-    led = [fix for fix in ways if fix.target]
-    with buttons.container(horizontal=True, horizontal_alignment="right"):
-        for fix in (*(fix for fix in led if fix.likely), *direct):
-            icon = ":material/lightbulb:" if fix.likely else None
-            if st.button(fix.label, key=f"fit-{mismatch.key}-{fix.name}", icon=icon, help=upper_first(fix.done)):
-                _settle(plan, raw, [mismatch], fix.name, fix.done)
-        for verb, title in (("rename", "Renamed…"), ("merge", "Counts as…")):
-            if targets := {fix.target: fix for fix in led if fix.verb == verb}:
-                with st.popover(title):
-                    picked = st.selectbox(
-                        "It is now called" if verb == "rename" else "It counts as",
-                        list(targets),
-                        key=f"fit-target-{mismatch.key}-{verb}",
-                        filter_mode="contains",
-                    )
-                    if st.button("Use it", key=f"fit-use-{mismatch.key}-{verb}", type="primary"):
-                        fix = targets[str(picked)]
-                        _settle(plan, raw, [mismatch], fix.name, fix.done)
 
 
 def _settle(plan: Plan, raw: RawTable, chosen: Sequence[Mismatch], fix_name: str, done: str) -> None:
@@ -353,21 +384,20 @@ def proposals(plan: Plan) -> None:
         return
     by_kind: dict[str, list[Proposal]] = {kind: [p for p in proposals if p.kind == kind] for kind in PROPOSALS}
     kinds = {kind: f"{WORDS[kind].name} ({len(of_kind)})" for kind, of_kind in by_kind.items() if of_kind}
-    left, right = st.columns([3, 2], vertical_alignment="center")
-    left.markdown(
-        f"The records suggest {text.plural(len(proposals), 'decision')}. Each was checked on all records. Accept all at"
-        " once, or decide them one by one."
-    )
     n_certain = sum(proposal.certain for proposal in proposals)
-    with right.container(horizontal=True, horizontal_alignment="right"):
-        if n_certain > 1 and st.button(
-            f"Accept all {n_certain:,} suggestions",
-            type="primary",
-            icon=":material/done_all:",
-            key="all-suggestions",
-            help="Also those that arise from accepting, so that one pass is enough. What only may be so stays open.",
-        ):
-            _accept_all(plan)
+    all_of_them = Way(
+        f"Accept all {n_certain:,} suggestions",
+        "all-suggestions",
+        partial(_accept_all, plan),
+        _ALL,
+        "Also those that arise from accepting, so that one pass is enough. What only may be so stays open.",
+        primary=True,
+    )
+    _asked(
+        f"The records suggest {text.plural(len(proposals), 'decision')}. Each was checked on all records. Accept all at"
+        " once, or decide them one by one.",
+        [all_of_them] if n_certain > 1 else [],
+    )
     last = state.get().file_view.kind
     shown = last if last in kinds else next(iter(kinds))
     picked = st.segmented_control(
@@ -387,32 +417,24 @@ def proposals(plan: Plan) -> None:
 
 
 def _kind(plan: Plan, kind: str, proposals: list[Proposal], *, only_one: bool) -> None:
-    kind_words = WORDS[kind]
-    left, right = st.columns([3, 2], vertical_alignment="center")
-    left.caption(kind_words.why)
     certain = [proposal for proposal in proposals if proposal.certain]
+    ways = []
+    if len(certain) > 1:
+        ways.append(Way(f"Accept these {len(certain)}", f"all-{kind}", partial(_accept, plan, certain), _ALL))
     if len(proposals) > 1:
-        with right.container(horizontal=True, horizontal_alignment="right"):
-            if len(certain) > 1 and st.button(
-                f"Accept these {len(certain)}", icon=":material/done_all:", key=f"all-{kind}"
-            ):
-                _accept(plan, certain)
-            if st.button("Decline all", key=f"none-{kind}"):
-                _decline(plan, proposals)
+        ways.append(Way("Decline all", f"none-{kind}", partial(_decline, plan, proposals)))
+    _asked(markdown(":gray[{}]", WORDS[kind].why), ways)
     for proposal in proposals[: state.get().file_view.shown]:
+        accepting = Way(
+            f"Rename to {proposal.new_name}" if proposal.new_name else "Accept",
+            f"accept-{proposal.key}",
+            partial(_accept, plan, [proposal]),
+            ":material/check:",
+            primary=only_one and proposal.certain,
+        )
+        declining = Way("Decline", f"decline-{proposal.key}", partial(_decline, plan, [proposal]))
         with st.container(border=True):
-            sentence, buttons = st.columns([5, 2], vertical_alignment="center")
-            sentence.markdown(markdown("{}  \n:gray[{}]", proposal.sentence, proposal.effect))
-            with buttons.container(horizontal=True, horizontal_alignment="right"):
-                if st.button(
-                    f"Rename to {proposal.new_name}" if proposal.new_name else "Accept",
-                    key=f"accept-{proposal.key}",
-                    type="primary" if only_one and proposal.certain else "secondary",
-                    icon=":material/check:",
-                ):
-                    _accept(plan, [proposal])
-                if st.button("Decline", key=f"decline-{proposal.key}"):
-                    _decline(plan, [proposal])
+            _asked(markdown("{}  \n:gray[{}]", proposal.sentence, proposal.effect), [accepting, declining])
     left_over = len(proposals) - state.get().file_view.shown
     if left_over > 0 and st.button(f"Show {min(left_over, _MORE)} more of {left_over}", icon=":material/expand_more:"):
         state.set_file_view(shown=state.get().file_view.shown + _MORE)

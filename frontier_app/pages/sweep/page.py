@@ -16,13 +16,12 @@ from engine.study.study import Study
 from engine.sweeps.adaptive import most_runs
 from frontier_app.charts import maps
 from frontier_app.session import actions, jobs, state
-from frontier_app.widgets import elements, plan_size, plan_status
+from frontier_app.widgets import elements, job_watcher, plan_size, plan_status
 from frontier_app.widgets.plan_status import departing
 from frontier_app.wording import mechanisms, text
 from frontier_app.wording.markup import bullets, markdown
 from frontier_app.wording.plan_words import differences
 
-_EVERY = 1.0  # seconds between looks
 _DRAW_EVERY = 2.0  # seconds between redrawings of the map
 
 
@@ -199,7 +198,7 @@ def _begin_button(
                 raise UsageError("the plan departs from its approval; fill in above why it does, and your name")
             if new:
                 at.begin_study()
-                state.put(selected=None, shown=None)
+                state.put(selected=None)
             jobs.start(at, extend=extend, deviation=why, by=by, after=actions.earlier_elsewhere())
             st.rerun()
 
@@ -221,49 +220,24 @@ def _under_way() -> None:
     at = state.get().workspace
     assert at is not None
 
-    @st.fragment(run_every=_EVERY)
-    def watch() -> None:
-        job = jobs.status(at)
-        if not job.busy:
-            st.rerun()
-        left, stopping = jobs.time_left(job), job.state == "stopping"
-        if stopping:
-            progress_text = f" at {job.done:,} of {text.plural(job.total, 'run')}" if job.total else ""
-            st.progress(min(1.0, job.done / max(1, job.total)), f"Stopping{progress_text}, after the runs at hand…")
-        elif job.state == "starting" or job.total == 0:
-            st.progress(job.done / max(1, job.total), "Starting: reading the data, preparing the draw…")
-        else:
-            progress_text = f"{job.done:,} of {text.plural(job.total, 'run')}"
-            progress_text += "" if left is None else f", {left}"
-            st.progress(min(1.0, job.done / job.total), progress_text)
-        # A callback runs before the page is drawn, so that the page says at once that it was heard.
-        st.button(
-            "Stopping…" if stopping else "Stop",
-            icon=":material/stop:",
-            key="stop-sweep",
-            disabled=stopping,
-            on_click=_stop,
-        )
-
-    watch()
+    job_watcher.watch(lambda: jobs.status(at), _progress_words, lambda: jobs.cancel(at), "stop-sweep")
     st.caption(
         "You may leave or reload this page; the sweep goes on. After a stop, what is done is kept and can be resumed."
     )
     st.subheader("The map so far", anchor=False)
 
-    @st.fragment(run_every=_DRAW_EVERY)
-    def fill() -> None:
-        _map()
-
-    fill()
+    st.fragment(_map, run_every=_DRAW_EVERY)()
 
 
-def _stop() -> None:
-    """Ask the sweep at hand to stop."""
-    at = state.get().workspace
-    assert at is not None
-    with elements.errors_shown():
-        jobs.cancel(at)
+def _progress_words(job: jobs.Job) -> str:
+    """The progress of a sweep, in words."""
+    done = f"{job.done:,} of {text.plural(job.total, 'run')}" if job.total else ""
+    if job.state == "stopping":
+        return f"Stopping{f' at {done}' if done else ''}, after the runs at hand…"
+    if job.state == "starting" or not job.total:
+        return "Starting: reading the data, preparing the draw…"
+    left = jobs.time_left(job)
+    return done if left is None else f"{done}, {left}"
 
 
 def _so_far(unfinished: bool) -> None:
