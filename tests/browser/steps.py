@@ -7,7 +7,6 @@ import os
 import re
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
@@ -212,61 +211,15 @@ def enter(page: Page, label: str, value: str) -> None:
     settled(page)
 
 
-def plan_few(page: Page, rates: str = "5", replicates: int = 3) -> None:
-    """On the page of the plan: few rates and replicates, so that a sweep is over in a moment."""
-    enter(page, "Swap rates, in percent of records", rates)
-    enter(page, "Replicates of each", str(replicates))
-
-
-def run_sweep(page: Page) -> None:
-    """On the page of the sweep: start it and wait until it has finished."""
-    button(page, "Start the sweep").click()
-    page.get_by_text("Finished:").wait_for()
-    settled(page)
-
-
 def map_drawn(page: Page) -> None:
     """Wait until the map has its axes."""
     page.wait_for_function("() => document.querySelector('.js-plotly-plot')?._fullLayout?.xaxis?.range")
     settled(page)
 
 
-def click_frontier_point(page: Page) -> None:
-    """Click on the point of the frontier that has the most room around it."""
-    page.get_by_role("heading", name="Explore the map").wait_for()  # the page before it may have a map of its own
-    map_drawn(page)
-    page.wait_for_function(
-        "() => document.querySelector('.js-plotly-plot')?._fullData?.some(t => t.customdata && t.marker)"
-    )
-    place = page.evaluate(
-        """() => {
-            const plot = document.querySelector('.js-plotly-plot');
-            const box = plot.getBoundingClientRect(), x = plot._fullLayout.xaxis, y = plot._fullLayout.yaxis;
-            const all = [];
-            for (const t of plot._fullData.filter(t => t.customdata && t.marker && t.type != 'heatmap'))
-                for (let i = 0; i < t.x.length; i++)
-                    all.push({at: [box.left + x._offset + x.d2p(t.x[i]), box.top + y._offset + y.d2p(t.y[i])],
-                              on: !t.marker.symbol.endsWith('-open')});
-            const far = (p, q) => Math.hypot(q.at[0] - p.at[0], q.at[1] - p.at[1]);
-            const room = p => Math.min(...all.filter(q => q !== p).map(q => far(p, q)));
-            return all.filter(p => p.on).sort((p, q) => room(q) - room(p))[0].at;
-        }"""
-    )
-    page.mouse.move(place[0] - 3, place[1] - 3)
-    page.mouse.move(*place)
-    page.wait_for_timeout(300)
-    page.mouse.click(*place)
-    settled(page)
-
-
 def at_hand(page: Page) -> str:
     """What the list of candidates on the page shows as chosen."""
     return page.get_by_role("combobox", name="Candidate", exact=True).input_value()
-
-
-def id_at_hand(page: Page) -> str:
-    """The id of the candidate that is chosen on the page."""
-    return at_hand(page).rpartition("(")[2].rstrip(")")
 
 
 _FINDINGS = ("gpp_bad", "blockWhatstandsagainstthisrelease")  # the sign, then the words
@@ -289,11 +242,3 @@ def submit(page: Page, by: str) -> None:
         why.fill("the share is near enough to the one that was asked for")
     page.get_by_label("Who submits it to the board", exact=True).fill(by)
     button(page, "Submit to the board").click()
-
-
-@contextmanager
-def timed(what: str) -> Iterator[None]:
-    """Print how long an interaction took in the browser."""
-    begin = time.perf_counter()
-    yield
-    print(f"{what}: {time.perf_counter() - begin:.2f} s", flush=True)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests.browser import tour
-from tests.browser.steps import button, enter, no_trouble, run_sweep, settled, visit
+from tests.browser.steps import button, settled
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page
@@ -41,26 +41,3 @@ def test_from_the_sample_to_a_public_release(page: Page, address: str, tmp_path:
     assert len(asked) > 20
     elsewhere = {url for url in asked if not url.startswith((f"http://{host}", "data:", "blob:"))}
     assert not elsewhere
-
-
-def test_a_plan_is_locked_by_keyboard_alone(page: Page):
-    button(page, "Open czech").click()
-    button(page, "Next: threat and uses").wait_for()
-    visit(page, "plan")
-    page.get_by_label("Number of the approval", exact=True).focus()
-    page.keyboard.type("DRB-7")
-    page.keyboard.press("Tab")
-    page.keyboard.type("Grace")
-    page.keyboard.press("Tab")
-    page.keyboard.press("Enter")
-    page.get_by_text("The plan is locked as DRB-7, approved by Grace.").wait_for()
-    settled(page)
-    enter(page, "Swap rates, in percent of records", "5")
-    page.get_by_text("Swap rates: approved was 0.01, 0.02, 0.1, now it is 0.05").wait_for()
-    visit(page, "sweep")
-    button(page, "Start the sweep").click()
-    page.get_by_text("fill in above why it does, and your name").wait_for()
-    enter(page, "Why the plan departs from its approval", "the other rates were tried last year")
-    enter(page, "Your name", "Ada")
-    run_sweep(page)
-    no_trouble(page)

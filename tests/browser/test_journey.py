@@ -68,11 +68,9 @@ def settle_file(analyst: Analyst, path: Path) -> None:
 
 
 def plan_and_sweep(analyst: Analyst) -> None:
-    """Declare a table and the bound, and run the plan as it is proposed."""
+    """Declare the bound, and run the plan as it is proposed."""
     page = analyst.page
     with analyst.step("threat"):
-        analyst.press("Add a table")
-        analyst.pick("Crosses", "agegrp", "educ4")
         analyst.click(page.get_by_text("The most useful release within a risk bound"), decides=True)
         box = page.get_by_role("textbox", name="Largest acceptable risk")
         hint = str(box.get_attribute("placeholder"))  # half the risk of doing nothing, which no candidate reaches

@@ -79,3 +79,13 @@ def test_in_a_narrow_window_the_card_stands_below_the_map_and_no_words_are_cut_o
     assert window.get_by_text("Largest losses").count() and window.evaluate(_CUT_OFF) == []
     open_at(window, address, decided, "recommend")
     assert button(window, "Run on fresh replicates").count() == 1 and window.evaluate(_CUT_OFF) == []
+
+
+def test_what_is_folded_stays_open_while_it_is_worked_in(window: Page, address: str, home: Path) -> None:
+    open_at(window, address, workspace_with(home, "czech", swept=False), "threat")
+    window.get_by_text("Who asks: the cover of the memo").click()
+    box = window.get_by_label("Survey", exact=True)
+    box.fill("Car workers")
+    box.press("Enter")
+    window.wait_for_timeout(300)
+    assert box.is_visible() and window.get_by_label("Vintage", exact=True).is_visible()
