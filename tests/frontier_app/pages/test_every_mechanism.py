@@ -45,7 +45,7 @@ def test_every_page_works_and_says_the_amount(case: str, people: Path, finished_
     made = app(at, "data")
     for page in ("threat", "plan", "sweep", "explore"):
         assert not to(made, page).exception and not made.error
-    made.selectbox(key="candidate").set_value(label).run()
+    made.selectbox(key="candidate").set_value(label).run().run()
     assert not made.exception and not made.error
     spec = view.scenarios[len(view.scenarios) - 1].spec
     assert str(amount(spec)) in words(made) or amount(spec).short in words(made)

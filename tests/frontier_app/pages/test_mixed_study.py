@@ -123,7 +123,7 @@ def test_neighbours_are_the_nearest_of_the_frontier(view: RiskUtilityMap):
 def test_a_candidate_of_several_tables_names_its_joint_risk(at: Workspace, view: RiskUtilityMap):
     label = label_of(view, "maps s=12 rule=le w0=0.8 D=3")
     made = app(at, "explore")
-    made.selectbox(key="candidate").set_value(label).run()
+    made.selectbox(key="candidate").set_value(label).run().run()
     assert not made.exception and not made.error
     shown = words(made)
     assert "R2 = " in shown and "D=3 tables together" in shown and "(R2)" in shown
@@ -135,7 +135,7 @@ def test_a_dominated_candidate_is_shown_beside_what_is_better(at: Workspace, vie
     assert len(dominated)
     place = int(dominated[0])
     made = app(at, "explore")
-    made.selectbox(key="candidate").set_value(view.scenarios[place].label).run()
+    made.selectbox(key="candidate").set_value(view.scenarios[place].label).run().run()
     better = [int(i) for i in view.dominators(place) if view.dominance.undominated[i]]
     shown = words(made)
     assert better and any(candidate_card.difference(view, place, i) in shown for i in better)
@@ -144,7 +144,7 @@ def test_a_dominated_candidate_is_shown_beside_what_is_better(at: Workspace, vie
 def before_and_after(at: Workspace, label: str) -> AppTest:
     """The page that shows one candidate before and after."""
     made = app(at, "explore")
-    made.selectbox(key="candidate").set_value(label).run()
+    made.selectbox(key="candidate").set_value(label).run().run()
     to(made, "compare")
     return made.segmented_control(key="compare-mode").set_value("one").run()
 

@@ -137,7 +137,7 @@ def test_a_candidate_is_chosen_from_the_list_and_shown_in_words(swept: Callable[
         label = study.scenarios[4].label
     made = to(app(at), "explore")
     assert "No candidate selected" in words(made)
-    made.selectbox(key="candidate").set_value(label).run()
+    made.selectbox(key="candidate").set_value(label).run().run()
     assert not made.exception
     assert made.session_state["frontier"].selected == label
     assert "exchange" in words(made) and "±" in words(made)
