@@ -90,11 +90,11 @@ def told(keys: int, counts: Counter[str]) -> str:
     """Return the counts in words."""
     return (
         f"{keys} keys: the choice truly misses the share {counts['wrong']} times, and {counts['wrong and not refused']}"
-        f" times of these nothing stands against it; the released run is above the bound {counts['above']} times and"
+        f" times of these nothing stands against it; the released run is above the limit {counts['above']} times and"
         " no safer than the data unchanged"
         f" {counts['no safer']} times; fresh runs refute the choice {counts['refuted']} times, it is refused at"
         f" submission {counts['refused']} times and carries no caution {counts['without a caution']} times; by the mean"
-        f" and the first run {counts['mean above']} would be above the bound and {counts['mean no safer']} no safer;"
+        f" and the first run {counts['mean above']} would be above the limit and {counts['mean no safer']} no safer;"
         f" {counts['runs'] / keys:,.0f} runs a key, settled {counts['settled']} times"
     )
 

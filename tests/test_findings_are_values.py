@@ -171,7 +171,7 @@ def test_no_condition_looks_into_a_sentence() -> None:
         'text.startswith("the run to be released is partial")',
         'text.startswith(("The plan was changed", "A deviation"))',
         'line.removeprefix("warning: ")',
-        '"above the bound" in text',
+        '"above the limit" in text',
         '" of " not in rest',
         '"Did you mean" in did_you_mean(a, b)',
         '"records" in str(error)',

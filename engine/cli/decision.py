@@ -26,7 +26,7 @@ def add_commands(commands: Commands) -> None:
         "--max-risk",
         type=number,
         metavar="A",
-        help="the most useful candidate within the bound A (default: the plan's rule)",
+        help="the most useful candidate within the limit A (default: the plan's rule)",
     )
     selection_rule.add_argument(
         "--slope", type=number, metavar="A", help="the best for a trade-off of A units of risk per unit of utility"
@@ -98,7 +98,7 @@ def run_choose(args: argparse.Namespace) -> None:
         if advice := unmet_lines(study, view, _bound_of(study.plan, args), args.study):
             for line in advice:
                 say(line, file=sys.stderr)
-            raise UsageError("nothing was chosen, since no candidate meets the bound")
+            raise UsageError("nothing was chosen, since no candidate meets the limit")
         choice = choose(
             study, view, args.why, candidate=args.candidate, max_risk=args.max_risk, slope=args.slope, by=args.by
         )

@@ -332,7 +332,7 @@ _PLAN_OPTIONS: tuple[tuple[str, dict[str, Any], str], ...] = (
     (
         "adaptive",
         _SWITCH,
-        "run few replicates of scenarios that others clearly dominate and all of the rest, under a bound on risk up to "
+        "run few replicates of scenarios that others clearly dominate and all of the rest, under a limit on risk up to "
         "five times as many until the choice is settled; then fresh ones of the frontier",
     ),
     ("screen", _NUMBER, "replicates that every scenario gets (--adaptive)"),
@@ -358,7 +358,7 @@ _PLAN_OPTIONS: tuple[tuple[str, dict[str, Any], str], ...] = (
     (
         "max-risk",
         {"metavar": "A"},
-        "the bound on risk under which a release will be chosen after the sweep",
+        "the limit on risk under which a release will be chosen after the sweep",
     ),
 )
 """Options that make or edit a plan: name, form, help.  Each but those of a first plan is an entry of

@@ -398,7 +398,7 @@ def run_space(args: argparse.Namespace) -> None:
     replicates = f"{asked.screen} to {asked.replicates}" if at_most else f"{asked.replicates}"
     say(f"runs: {at_most}{estimated.runs:,} ({replicates} replicates of each scenario)")
     if (most := most_runs(plan)) > asked.replicates:
-        say(f"  and up to {most:,} of each scenario on which the choice under the bound depends")
+        say(f"  and up to {most:,} of each scenario on which the choice under the limit depends")
     say(f"estimated time: {at_most}{rough_duration(estimated.seconds)}")
 
 

@@ -30,7 +30,7 @@ def add_commands(commands: Commands) -> None:
         "--max-risk",
         type=number,
         metavar="A",
-        help="mark the most useful candidate within the bound A, and show what the bound is held against",
+        help="mark the most useful candidate within the limit A, and show what the limit is held against",
     )
     show.add_argument(
         "--slope", type=number, metavar="A", help="mark the best for a trade-off of A units of risk per unit of utility"
@@ -109,7 +109,7 @@ def _print_for_reading(
     for line in advice:
         say(line, file=sys.stderr)
     if advice:
-        raise UsageError("no candidate is marked, since none meets the bound")
+        raise UsageError("no candidate is marked, since none meets the limit")
     if args.max_risk is not None and args.by == "scenario":
         view.under_bound(args.max_risk)  # says why when nothing is within the bound
     if args.plot:

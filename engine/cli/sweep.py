@@ -204,8 +204,8 @@ def add_recheck(commands: Commands) -> None:
         "--replicates",
         type=whole_number,
         metavar="N",
-        help="fresh runs per scenario (default: as many as tell whether the plan's share of runs meets the bound; 100"
-        " for 90 %%, and without a bound)",
+        help="fresh runs per scenario (default: as many as tell whether the plan's share of runs meets the limit; 100"
+        " for 90 %%, and without a limit)",
     )
     add_objective_options(recheck)
 

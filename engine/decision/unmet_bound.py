@@ -130,7 +130,7 @@ def least_words(unmet: UnmetBound, view: RiskUtilityMap) -> str:
     held = "on average" if view.single_runs is None else f"in {percent(view.single_runs.probability)} of single runs"
     name = view.scenarios[unmet.index].label
     sentence = (
-        f"No candidate meets the bound {figure_words(unmet.call, unmet.bound)}. The least risk reached {held} is "
+        f"No candidate meets the limit {figure_words(unmet.call, unmet.bound)}. The least risk reached {held} is "
         f"{figure_words(unmet.call, unmet.least)}, by {name}."
     )
     if unmet.original <= unmet.bound:
@@ -153,10 +153,10 @@ def rate_words(unmet: UnmetBound) -> str:
         return f"A larger rate is not likely to help: {told}."
     if trend.reaches:
         return (
-            f"A larger rate may help: {told}; on a straight line the bound is met at {rate_percent(trend.next_rate)}."
+            f"A larger rate may help: {told}; on a straight line the limit is met at {rate_percent(trend.next_rate)}."
         )
     most = percent(_MOST)
-    return f"A larger rate alone will hardly do: {told}; on a straight line the bound is not met below {most}."
+    return f"A larger rate alone will hardly do: {told}; on a straight line the limit is not met below {most}."
 
 
 def keys_words(unmet: UnmetBound) -> str:

@@ -278,7 +278,7 @@ def best_under_bound(risk: ArrayLike, loss: ArrayLike, bound: float, allowed: Ar
     """
     x, y = _pair(risk, loss)
     if math.isnan(bound):
-        raise UsageError("the bound on risk is NaN, must be a number in the units of the risk measure")
+        raise UsageError("the limit on risk is NaN, must be a number in the units of the risk measure")
     feasible = (x <= bound) & ~np.isnan(y)
     if allowed is not None:
         mask = np.asarray(allowed)

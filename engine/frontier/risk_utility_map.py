@@ -212,7 +212,7 @@ class RiskUtilityMap:
             raise UsageError(self._too_few_runs(), Remedy.REPLICATES)
         least = int(np.nanargmin(bounded))
         raise UsageError(
-            f"no candidate meets the bound {bound:g}; the nearest is {self.scenarios[least].label}, with "
+            f"no candidate meets the limit {bound:g}; the nearest is {self.scenarios[least].label}, with "
             f"{self._bounded_words()} {bounded[least]:.4g}"
         )
 
@@ -258,7 +258,7 @@ class RiskUtilityMap:
         runs = int(self.summary.counted[most])
         needed = FEWEST_RUNS if self.single_runs is None else runs_needed(self.single_runs.probability)
         return (
-            f"no candidate has enough runs to be held against a bound: that takes {needed}, and "
+            f"no candidate has enough runs to be held against a limit: that takes {needed}, and "
             f"{self.scenarios[most].label} has {runs}, {needed - runs} too few"
         )
 

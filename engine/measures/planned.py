@@ -191,7 +191,7 @@ def check_bounded(risk: MeasureCall, bound: float) -> None:
     the measure's range, which every candidate meets."""
     if risk.measure.better == "higher":
         raise UsageError(
-            f"a bound is for a measure where lower is better; of '{risk}' higher is better, so judge risk by another "
+            f"a limit is for a measure where lower is better; of '{risk}' higher is better, so judge risk by another "
             "measure, or choose a slope"
         )
     low, high = risk.measure.least, risk.measure.most

@@ -565,9 +565,9 @@ _BEFORE = {
         "# Rates are shares of records.\n"
     ),
     "[decision]": (
-        '# max_risk = "0.014" bounds the risk, or slope = "0.05" trades it against utility.\n'
+        '# max_risk = "0.014" limits the risk, or slope = "0.05" trades it against utility.\n'
         '# probability = "0.9" of single runs must meet max_risk (the default); "mean" holds their mean against it.\n'
-        "# Released is the first run that meets the bound and is safer than the data unchanged (first_within),\n"
+        "# Released is the first run that meets the limit and is safer than the data unchanged (first_within),\n"
         '# the first of all ("first"), or one by its number.\n'
     ),
 }

@@ -297,7 +297,7 @@ def _probability(value: str) -> str:
         return ON_MEAN
     text = decimal_text(value, "probability")
     if not 0 < Decimal(text) < 1:
-        raise UsageError(f"probability == {text}, must be above 0 and below 1, or '{ON_MEAN}' for a bound on the mean.")
+        raise UsageError(f"probability == {text}, must be above 0 and below 1, or '{ON_MEAN}' for a limit on the mean.")
     return text
 
 

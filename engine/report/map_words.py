@@ -12,4 +12,4 @@ if TYPE_CHECKING:
 def bound_title(board_map: Map) -> str:
     """What the line of the bound on the map is called."""
     asked = board_map.bound_asked
-    return "bound on the average" if asked is None else f"bound, asked of {100 * asked:.3g} % of single runs"
+    return "limit on the average" if asked is None else f"limit, asked of {100 * asked:.3g} % of single runs"

@@ -110,7 +110,7 @@ def rule_words(plan: Plan, risk: MeasureCall | None, utility: MeasureCall | None
     decision = plan.decision
     if decision.max_risk is not None and risk is not None:
         within = bound_words(risk, float(decision.max_risk), decision)
-        return f"the most useful candidate within the bound: {within}" + (f"; {late}" if late else "")
+        return f"the most useful candidate within the limit: {within}" + (f"; {late}" if late else "")
     if decision.slope is not None:
         if risk is None or utility is None:
             return f"the best candidate on a straight trade-off of slope {decision.slope}"
@@ -141,8 +141,8 @@ def how_often(decision: DecisionPlan) -> str:
 def bound_is_on(decision: DecisionPlan) -> str:
     """What a bound on risk is on, as a sentence."""
     if decision.run_share is None:
-        return "the bound is on the mean over runs"
-    return f"at least {percent(decision.run_share)} of single runs must meet the bound"
+        return "the limit is on the mean over runs"
+    return f"at least {percent(decision.run_share)} of single runs must meet the limit"
 
 
 def trade_words(risk: MeasureCall, utility: MeasureCall, slope: float) -> str:
@@ -166,8 +166,8 @@ def run_words(plan: Plan, *, bounded: bool | None = None) -> str:
     rule = plan.decision.realisation
     if rule == FIRST_WITHIN:
         if bounded or plan.decision.max_risk is not None:
-            return "the first run that meets the bound and is less risky than the data unchanged"
-        set_later = " and meets the bound, where the choice sets one" if bounded is None else ""
+            return "the first run that meets the limit and is less risky than the data unchanged"
+        set_later = " and meets the limit, where the choice sets one" if bounded is None else ""
         return f"the first run that is less risky than the data unchanged{set_later}"
     return "the first completed run" if rule == "first" else "one run that the plan names"
 

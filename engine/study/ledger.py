@@ -188,7 +188,7 @@ def _sentence(study: EarlierStudy) -> str:
     text = f"{study.name} of {data} came before: results of {plural(study.candidates, 'candidate')}"
     text += f", {plural(study.choices, 'choice')}"
     if study.bounds_chosen:
-        text += f" under the bound {listed(f'{bound:g}' for bound in study.bounds_chosen)}"
+        text += f" under the limit {listed(f'{bound:g}' for bound in study.bounds_chosen)}"
     if study.decision:
         text += f", in the end {decision_words(study.decision)}"
     against = study.later or "this study"

@@ -173,12 +173,12 @@ class Settlement:
             others = len(self.open_) - _NAMED
             names = listed([*self.open_[:_NAMED], *([f"{others:,} more"] if others > 0 else [])])
             return (
-                f"the choice under the bound {self.bound} is not settled: {self.most:,} runs each do not tell whether "
+                f"the choice under the limit {self.bound} is not settled: {self.most:,} runs each do not tell whether "
                 f"{names} meet{'s' if len(self.open_) == 1 else ''} it"
             )
         if self.best is None:
-            return f"no candidate meets the bound {self.bound}"
-        return f"the choice under the bound {self.bound} is settled"
+            return f"no candidate meets the limit {self.bound}"
+        return f"the choice under the limit {self.bound} is settled"
 
 
 def _settlement(study: Study, found: Contest, utility_loss: np.ndarray) -> Settlement:

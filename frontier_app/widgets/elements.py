@@ -288,7 +288,7 @@ STEPS = {
     " with their record, which never leave. The four figures say how many people stand out if nothing is done.",
     "Threat and uses": "Before any result is seen, say what an intruder may already know, what users do with the data,"
     " and by which rule a release will be chosen. Under 'How the choice will be made' pick the most useful release"
-    " within a risk bound: the page then asks for the largest acceptable risk, α. What is changed later is logged.",
+    " within a risk limit: the page then asks for the largest acceptable risk, α. What is changed later is logged.",
     "Plan": "Say which exchanges are tried, on how many records, and how often each is repeated. The box on the right"
     " says at once what that amounts to and how long it takes.",
     "Sweep": "Every candidate is drawn and measured, in a process of its own: you may leave the page, reload it, stop"

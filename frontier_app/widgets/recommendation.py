@@ -65,14 +65,14 @@ def _is_open_in_the_plan(study: Study, view: RiskUtilityMap, unmet: UnmetBound) 
 def _allow_in_plan(study: Study, bound: float) -> None:
     """Put a bound that can be met into the plan, for a reason that the decision log keeps."""
     st.caption(
-        "No release above the bound of the plan is submitted without a reason. To change that bound now is a change"
+        "No release above the limit of the plan is submitted without a reason. To change that limit now is a change"
         " after results were seen: the decision log keeps it, with its reason and your name."
     )
     left, middle, right = st.columns([4, 2, 3], vertical_alignment="bottom")
     why = left.text_input("Why more risk is acceptable", key="unmet-why").strip()
     by = middle.text_input("Your name", state.get().draft.by, key="unmet-by").strip()
     if right.button(
-        f"Set the plan's bound to {text.figure(bound)}",
+        f"Set the plan's limit to {text.figure(bound)}",
         key="unmet-plan",
         type="secondary" if state.get().selected else "primary",  # the next step, unless a candidate is at hand
         icon=":material/edit_note:",
@@ -84,20 +84,20 @@ def _allow_in_plan(study: Study, bound: float) -> None:
             decision = replace(study.plan.decision, max_risk=repr(bound))
             change_plan(study, replace(study.plan, decision=decision), why=why, by=by)
             if plan := state.get().plan:
-                actions.change(replace(plan, decision=decision), f"the bound is {text.figure(bound)}")
+                actions.change(replace(plan, decision=decision), f"the limit is {text.figure(bound)}")
             state.set_draft(by=by)
             st.rerun()
 
 
 def _buttons(unmet: UnmetBound, allow: Callable[[float], None], *, is_next: bool) -> None:
     st.button(
-        f"Try the bound {text.figure(unmet.offered)}",
+        f"Try the limit {text.figure(unmet.offered)}",
         key="unmet-allow",
         type="primary" if is_next and not state.get().selected else "secondary",
         icon=":material/vertical_align_top:",
         on_click=allow,
         args=(unmet.offered,),
-        help="A bound that a candidate meets, with room for new runs. It is tried here; the plan keeps its own.",
+        help="A limit that a candidate meets, with room for new runs. It is tried here; the plan keeps its own.",
     )
     plan = state.get().plan
     rate = unmet.trend.next_rate if unmet.trend is not None else None
@@ -308,7 +308,7 @@ def _rule(study: Study, view: RiskUtilityMap, look: Look) -> Rule:
         if bound is not None:
             index = view.under_bound(bound)
             shown = figure_words(view.measures[view.risk], drawing.value_of(view, view.risk, bound))
-            whose = "the plan's bound" if is_planned else "a bound that is tried here, not the plan's,"
+            whose = "the plan's limit" if is_planned else "a limit that is tried here, not the plan's,"
             why = f"the most useful within {whose} α = {shown}"
         else:
             assert slope is not None

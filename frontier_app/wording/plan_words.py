@@ -40,7 +40,7 @@ def within_words(share: ShareWithin, bound: str, asked: str) -> Markdown:
     """Words on how many single runs of a candidate meet a bound (its figure, with its unit), and how many must
     (``asked``, a sentence)."""
     verb = "meets" if share.within == 1 else "meet"
-    return markdown("**{:,} of {:,} runs** {} the bound {}: {}.", share.within, share.runs, verb, bound, asked)
+    return markdown("**{:,} of {:,} runs** {} the limit {}: {}.", share.within, share.runs, verb, bound, asked)
 
 
 def exposed_words(exposure: Exposed) -> Markdown:
@@ -186,7 +186,7 @@ ENTRIES = {
     "decision.risk": "Measure that judges risk",
     "decision.utility": "Measure that judges use",
     "decision.max_risk": "Largest acceptable risk (α)",
-    "decision.probability": "Share of single runs that must meet the bound",
+    "decision.probability": "Share of single runs that must meet the limit",
     "decision.slope": "Slope",
     "decision.realisation": "Run that is released",
     "threat.intruder": "Who the intruder could be",

@@ -72,7 +72,7 @@ def decided(home: Path) -> Workspace:
         view = risk_utility_map(study)
         for place in view.frontier()[:2].tolist():
             pin(study, view.scenarios[place].label, f"pin {place}")
-        choose(study, view, "the most useful within the bound", by="A. Analyst")
+        choose(study, view, "the most useful within the limit", by="A. Analyst")
     return at
 
 

@@ -71,7 +71,7 @@ def plan_and_sweep(analyst: Analyst) -> None:
     """Declare the bound, and run the plan as it is proposed."""
     page = analyst.page
     with analyst.step("threat"):
-        analyst.click(page.get_by_text("The most useful release within a risk bound"), decides=True)
+        analyst.click(page.get_by_text("The most useful release within a risk limit"), decides=True)
         box = page.get_by_role("textbox", name="Largest acceptable risk")
         hint = str(box.get_attribute("placeholder"))  # half the risk of doing nothing, which no candidate reaches
         analyst.enter(box, hint.removeprefix("such as "))
@@ -93,13 +93,13 @@ def decide(analyst: Analyst) -> None:
     page = analyst.page
     with analyst.step("choice"):
         map_drawn(page)
-        assert "No candidate meets the bound" in page.locator("[data-testid=stAlert]").first.inner_text()
+        assert "No candidate meets the limit" in page.locator("[data-testid=stAlert]").first.inner_text()
         analyst.enter(page.get_by_label("Why more risk is acceptable"), "none reaches half", leave=False)
         analyst.enter(page.get_by_label("Your name"), "A. Analyst")
-        analyst.press("Set the plan's bound to", decides=True)
+        analyst.press("Set the plan's limit to", decides=True)
         analyst.press("Recommend this one", decides=True)
         analyst.wait_for(page.get_by_label("Reason, in words", exact=True))
-        analyst.enter(page.get_by_label("Reason, in words", exact=True), "the most useful within the bound")
+        analyst.enter(page.get_by_label("Reason, in words", exact=True), "the most useful within the limit")
         analyst.press("Record the recommendation")
         analyst.wait_for(page.get_by_text("is recorded as a draft"))
     with analyst.step("fresh runs"):

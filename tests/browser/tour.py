@@ -65,7 +65,7 @@ def walk(page: Page, picture: Callable[[str], None], export: str = "All") -> Non
     picture("file")
     # Threat and uses: the bound is said before anything has been run.
     button(page, "Next: threat and uses").click()
-    page.get_by_text("The most useful release within a risk bound").click()
+    page.get_by_text("The most useful release within a risk limit").click()
     settled(page)
     enter(page, "Largest acceptable risk (α), in share of unaltered records", ALPHA)
     page.get_by_text("Who asks: the cover of the memo").click()
@@ -107,7 +107,7 @@ def walk(page: Page, picture: Callable[[str], None], export: str = "All") -> Non
     page.get_by_text("The plan's own rule").click()
     settled(page)
     page.get_by_label("Who recommends it", exact=True).fill("A. Analyst")
-    page.get_by_label("Reason, in words", exact=True).fill("The most useful release within the bound set beforehand.")
+    page.get_by_label("Reason, in words", exact=True).fill("The most useful release within the limit set beforehand.")
     page.get_by_label("Reason, in words", exact=True).press("Control+Enter")
     settled(page)
     picture("recommend")

@@ -14,7 +14,7 @@ from tests.papers.row import MOST, Row
 
 VERDICTS = {
     "exact": "equal to the printed figure in all digits; no randomness",
-    "agrees": f"at most {MOST:g} standard errors apart, or within the bound",
+    "agrees": f"at most {MOST:g} standard errors apart, or within the limit",
     "qualitative": "the paper's statement or the order of its figures holds; the figures may differ",
     "not reproduced": "different or not possible; see the last column",
     "data absent": "the files were not in the shared folder",

@@ -136,7 +136,7 @@ def rows_cps(quick: bool) -> list[Row]:
     wins = float((single_runs.argmin(axis=0) == ws).mean())
     bound = two[(two[:, 0] > two[ws, 0]) & (two[:, 1] < two[ws, 1]), 0]
     why = f"on means; WS has DR {two[ws, 0]:.5f}" + (
-        f" and is best for bounds from there up to {bound.min():.5f}" if len(bound) else ""
+        f" and is best for limits from there up to {bound.min():.5f}" if len(bound) else ""
     )
     why += f"; in single runs, as the paper has, it is best in {wins:.0%}"
     out.append(_holds("figure 3, 2 %: best swap with DR at most 0.014", "WS", winner, winner == "WS", why))

@@ -71,7 +71,7 @@ def contradiction(row: Row, line: Line, in_order: bool) -> str | None:
         return None if verdict == "not reproduced" else "there is nothing of ours"
     if published.startswith("at most "):
         near = float(ours) <= float(published.split()[-1])
-        return None if near == (verdict == "agrees") else "the bound says otherwise"
+        return None if near == (verdict == "agrees") else "the limit says otherwise"
     if published == "0.70 to 0.80":
         near = other is not None and 0.7 <= other <= 0.8
         return None if near == (verdict == "agrees") else "the range says otherwise"

@@ -1,4 +1,4 @@
-"""The controls of the map: risk, utility, risk bound and mechanism; all others folded."""
+"""The controls of the map: risk, utility, risk limit and mechanism; all others folded."""
 
 from __future__ import annotations
 
@@ -180,7 +180,7 @@ def _slope(view: RiskUtilityMap, now: Rule) -> None:
         on_change=switched,
         disabled=not edges,
         help="How much risk one unit of utility is worth: the slope a of DR = a·DU + c. Only corners of the frontier"
-        " can win; a bound on risk can pick any candidate of the frontier.",
+        " can win; a limit on risk can pick any candidate of the frontier.",
     )
     if now.slope is not None and edges:
         _slope_inputs(now.slope, min(edges) / 3, max(edges) * 3)

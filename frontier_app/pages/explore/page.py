@@ -274,9 +274,9 @@ def _quantile_words(view: RiskUtilityMap) -> list[str]:
         " runs."
     ]
     if view.single_runs is None:
-        sentences.append("The plan's bound is on the mean, so it is not drawn here.")
+        sentences.append("The plan's limit is on the mean, so it is not drawn here.")
     elif state.get().look.rule != "none":
-        sentences.append("A bound on single runs is held against this risk.")
+        sentences.append("A limit on single runs is held against this risk.")
     few = int(np.count_nonzero((view.quantiles.missing > 0) & ~np.isnan(view.quantiles.quantile)))
     if few:
         verb = "has" if few == 1 else "have"

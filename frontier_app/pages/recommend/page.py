@@ -29,7 +29,7 @@ from frontier_app.wording.markup import markdown
 _RULES = {
     "hand": "A candidate that I name",
     "plan": "The plan's own rule",
-    "bound": "The most useful release within a risk bound",
+    "bound": "The most useful release within a risk limit",
     "slope": "The best trade of risk against utility",
     "nothing": "No release: nothing is published",
 }

@@ -164,7 +164,7 @@ def _tried(plan: Plan) -> list[tuple[str, str, bool]]:
 
 RULES = {
     "none": "Not settled yet",
-    "bound": "The most useful release within a risk bound",
+    "bound": "The most useful release within a risk limit",
     "slope": "The best trade of risk against utility",
 }
 
@@ -218,7 +218,7 @@ def _released(old: DecisionPlan, tag: str) -> str:
     if how == "number":
         before = old.realisation if old.realisation not in _RUNS else 1
         how = state.input_or(f"realisation-number-{tag}", before)
-    named = {FIRST_WITHIN: "the first run that meets the bound", "first": "the first run"}
+    named = {FIRST_WITHIN: "the first run that meets the limit", "first": "the first run"}
     return named.get(how, f"run {how}")
 
 
@@ -315,7 +315,7 @@ def _bound(
         key=f"alpha-{tag}",
         disabled=fixed,
         placeholder=f"such as {example}" if example else "a number",
-        help=f"{text.measure_help(risk)} The run that is released must meet the bound, and so must as many"
+        help=f"{text.measure_help(risk)} The run that is released must meet the limit, and so must as many"
         " single runs of its candidate as you say below.",
     )
 
@@ -337,8 +337,8 @@ def _reachable_words(least: float | None) -> str:
     if least is None:
         known = "seen on the map, under Explore" if actions.own_study() is not None else "known after the sweep"
         return (
-            f"How low swapping brings the risk is {known}. Where no candidate meets the bound, the map"
-            " says so and offers a bound that one meets."
+            f"How low swapping brings the risk is {known}. Where no candidate meets the limit, the map"
+            " says so and offers a limit that one meets."
         )
     return markdown("The least risk that a candidate of the study reaches is {}.", text.figure(least))
 
@@ -346,14 +346,14 @@ def _reachable_words(least: float | None) -> str:
 def _probability(old: DecisionPlan, tag: str, fixed: bool, wrong: InputErrors) -> str:
     """The share of single runs that must meet the bound, or that it is on their mean."""
     on = st.radio(
-        "What must meet the bound α",
+        "What must meet the limit α",
         ("runs", "mean"),
         index=1 if old.probability == ON_MEAN else 0,
         format_func={"runs": "Single runs", "mean": "Their mean"}.__getitem__,
         horizontal=True,
         key=f"probability-on-{tag}",
         disabled=fixed,
-        help="One run is released, not a mean. Where the mean of a candidate meets the bound, half of its runs may be"
+        help="One run is released, not a mean. Where the mean of a candidate meets the limit, half of its runs may be"
         " above it.",
     )
     if on == "mean":
@@ -392,7 +392,7 @@ def _doing_nothing(plan: Plan, risk: MeasureCall) -> float | None:
 
 
 _RUNS = {
-    FIRST_WITHIN: "The first that meets the bound and is safer than doing nothing",
+    FIRST_WITHIN: "The first that meets the limit and is safer than doing nothing",
     "first": "The first",
     "number": "A certain one",
 }
@@ -408,7 +408,7 @@ def _realisation(old: DecisionPlan, tag: str, fixed: bool) -> str:
         key=f"realisation-{tag}",
         disabled=fixed,
         help="Settled beforehand, because picking the run with the best figures is picking luck. Whichever it is, a run"
-        " above the bound or riskier than doing nothing is submitted only for a recorded reason.",
+        " above the limit or riskier than doing nothing is submitted only for a recorded reason.",
     )
     if how != "number":
         return how

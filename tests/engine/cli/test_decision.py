@@ -189,7 +189,7 @@ def test_a_bound_on_a_measure_of_which_more_is_better_is_refused(tmp_path, capsy
     else:
         assert main(asked) == 0
         assert main([command, str(study), "--max-risk", "0.2", *(["--why", "x"] if command == "choose" else [])]) == 2
-    assert "a bound is for a measure where lower is better; of 'p1' higher is better" in capsys.readouterr().err
+    assert "a limit is for a measure where lower is better; of 'p1' higher is better" in capsys.readouterr().err
 
 
 @pytest.mark.slow

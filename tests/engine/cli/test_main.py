@@ -133,13 +133,13 @@ def test_a_study_answers_the_same_words(study: Path, capsys: pytest.CaptureFixtu
     capsys.readouterr()
     assert run("show", "s.study", "--max-risk", "-1") == 2
     text = said(capsys)
-    assert "no candidate is marked, since none meets the bound" in text
+    assert "no candidate is marked, since none meets the limit" in text
     assert text.count(" by x") == 1 and "nearest" not in text, "the nearest candidate is told once"
     assert "The least risk reached in 90 % of single runs is" in text and " larger rate " in text
     assert run("choose", "s.study", "--max-risk", "-1", "--why", "because") == 2
     text = said(capsys)
     assert "The least risk reached in 90 % of single runs is" in text
-    assert text.count(" by x") == 1 and "nothing was chosen, since no candidate meets the bound" in text
+    assert text.count(" by x") == 1 and "nothing was chosen, since no candidate meets the limit" in text
     assert run("choose", "s.study", "--candidate", "xnone", "--why", "because") == 2
     assert "no candidate 'xnone'" in said(capsys)
     assert run("choose", "s.study", "--slope", "-1", "--why", "because") == 2
@@ -307,11 +307,11 @@ def test_extend_adds_and_equals_one_big_sweep(here: Path, capsys: pytest.Capture
 def test_choose_records_and_export_and_replay_follow(
     study: Path, here: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert run("choose", "s.study", "--max-risk", "1", "--why", "the board's bound") == 0
+    assert run("choose", "s.study", "--max-risk", "1", "--why", "the board's limit") == 0
     label = capsys.readouterr().out.split("chosen: ")[1].split("/")[0]
     assert run("export", "s.study", "--data", "people.csv", "--candidate", label, "--out", "out") == 0
     manifest = json.loads((here / "out/internal/manifest.json").read_text())
-    assert manifest["decision"]["why"] == "the board's bound"
+    assert manifest["decision"]["why"] == "the board's limit"
     assert bytes.fromhex((here / "s.study.key").read_text().strip()).hex() not in json.dumps(manifest)
     released = (here / "out/release/release.csv").read_text().splitlines()
     original = PEOPLE.splitlines()

@@ -40,7 +40,7 @@ def _disclosed(study: Study, scenario: Scenario | None, text: str) -> str:
 def test_ids_specs_and_the_rate_are_named(study: Study) -> None:
     scenario = study.scenarios[0]
     name, rate = study.names[0], float(scenario.spec.rate)
-    assert disclosure_in(study, scenario, "the least loss within the bound") is None
+    assert disclosure_in(study, scenario, "the least loss within the limit") is None
     assert scenario.label in _disclosed(study, scenario, f"better than {scenario.label}")
     assert disclosure_in(study, scenario, "xabc is no candidate of this study") is None
     assert f"{name}:S" in _disclosed(study, scenario, f"because {name}:S is enough")

@@ -54,10 +54,10 @@ def test_the_least_risk_larger_rates_and_coarser_keys_are_told_in_whole_sentence
         assert unmet is not None
         label = study.scenarios[1].label
         assert unmet_sentences(unmet, view) == [
-            "No candidate meets the bound 0.12 (12 % of unaltered records). The least risk reached in 90 % of single "
+            "No candidate meets the limit 0.12 (12 % of unaltered records). The least risk reached in 90 % of single "
             f"runs is 0.2 (20 % of unaltered records), by {label}.",
             "A larger rate may help: the least risk is 0.25 (25 % of unaltered records) at a rate of 10 % and 0.2 "
-            "(20 % of unaltered records) at 20 %; on a straight line the bound is met at 40 %.",
+            "(20 % of unaltered records) at 20 %; on a straight line the limit is met at 40 %.",
             "Coarser keys leave fewer small cells: merge levels of B (5 levels), C (3 levels), and sweep anew.",
         ]
 

@@ -122,7 +122,7 @@ def test_choosing_under_a_bound(study):
     assert choice.label == study.scenarios[0].label
     assert choice.rule == RULE
     words = (
-        r"no candidate meets the bound 0\.12; the nearest is x\w+, with a risk that 90 % of single runs do not exceed"
+        r"no candidate meets the limit 0\.12; the nearest is x\w+, with a risk that 90 % of single runs do not exceed"
     )
     with pytest.raises(UsageError, match=words + r" of 0\.13"):
         choose(study, view, "bound", max_risk=0.12)
@@ -184,7 +184,7 @@ def test_a_bound_on_the_mean_where_the_plan_says_so(tmp_path):
         assert view.under_bound(0.2201) == 1 and view.under_bound(0.2) == 0
         choice = choose(study, view, "bound", max_risk=0.2)
         assert choice.rule == "most useful with a mean small-cell risk of at most 0.2 (20 % of unaltered records)"
-        words = r"no candidate meets the bound 0\.1; the nearest is x\w+, with a mean risk of 0\.12$"
+        words = r"no candidate meets the limit 0\.1; the nearest is x\w+, with a mean risk of 0\.12$"
         with pytest.raises(UsageError, match=words):
             choose(study, view, "bound", max_risk=0.1)
 
@@ -300,10 +300,10 @@ def test_the_first_run_within_the_bound_is_released(tmp_path):
 
     with study_of(tmp_path, rows, DecisionPlan(max_risk="0.2")) as study:
         assert released(study) == 4
-        assert released(study, bound=0.27) == 4, "the plan's bound holds beside one's own"
+        assert released(study, bound=0.27) == 4, "the plan's limit holds beside one's own"
         assert released(study, bound=0.01) == 1, "none is within it; the submission is refused"
         assert released(study, None) == 1
-    with study_of(tmp_path, rows, name="without a bound") as study:
+    with study_of(tmp_path, rows, name="without a limit") as study:
         assert released(study) == 3
         assert released(study, bound=0.24) == 4
 

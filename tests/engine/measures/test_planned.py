@@ -90,7 +90,7 @@ def test_the_joint_risk_decides_in_a_study_unless_the_plan_names_another(tmp_pat
         assert str(study.measures[risk]) == "r2"
         view = risk_utility_map(study)
         assert view.risk == risk and np.isfinite(view.risk_loss).all()
-        assert planned_risk(study) == risk, "the plan's bound and the run that is released follow it too"
+        assert planned_risk(study) == risk, "the plan's limit and the run that is released follow it too"
     named = replace(plan, decision=DecisionPlan(risk="small_cells"))
     with sweep(raw, named, keyed(tmp_path / "n.study"), workers=1) as study:
         assert str(study.measures[objective_indices(study)[0]]) == "small_cells"

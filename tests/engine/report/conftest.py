@@ -79,7 +79,7 @@ def plan_of(**parts: Any) -> Plan:
     return Plan(**{**given, **parts})
 
 
-def case_of(folder: Path, plan: Plan, why: str = "it loses least within the bound") -> Case:
+def case_of(folder: Path, plan: Plan, why: str = "it loses least within the limit") -> Case:
     """Sweep, recommend and remake."""
     raw = raw_table()
     study = sweep(raw, plan, folder / "private-study-name.study", workers=1)

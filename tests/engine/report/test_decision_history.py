@@ -108,7 +108,7 @@ def test_a_bound_is_said_with_how_many_runs_must_meet_it(tmp_path: Path, probabi
     run = report.recommendation.run
     assert run is not None and (run.quantile is None) == (run.asked is None) == (probability == "mean")
     assert dict(report.approved.parameters)["Run to be released"] == (
-        "the first run that meets the bound and is less risky than the data unchanged"
+        "the first run that meets the limit and is less risky than the data unchanged"
     )
 
 
@@ -122,9 +122,9 @@ def test_the_rule_of_the_released_run_has_the_bound_also_where_only_the_choice_h
         rules.append(findings(study, remade(study, raw_table(), choice.label, choice.replicate)).approved.run_rule)
     assert rules == [
         "the first run that is less risky than the data unchanged",
-        "the first run that meets the bound and is less risky than the data unchanged",
+        "the first run that meets the limit and is less risky than the data unchanged",
     ]
-    unchosen = "the first run that is less risky than the data unchanged and meets the bound, where the choice sets one"
+    unchosen = "the first run that is less risky than the data unchanged and meets the limit, where the choice sets one"
     assert run_words(study.plan) == unchosen
 
 

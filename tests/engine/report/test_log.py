@@ -78,14 +78,14 @@ def test_the_recommendation_in_the_log_names_its_bound_and_when_it_was_set(tmp_p
     case = case_of(tmp_path, plan_of(analyses=()))
     (by_hand,) = case.findings.approved.log[-1].what
     assert (by_hand.values["letter"], by_hand.values["rule"]) == ("A", "judgement")
-    choose(case.study, risk_utility_map(case.study), "the bound", max_risk=0.4)
+    choose(case.study, risk_utility_map(case.study), "the limit", max_risk=0.4)
     (late, *_) = board_log(case.study)[-1]
     assert late.values["origin"] == "chosen" and str(late.values["limit"]).startswith("at most 40 %")
-    choose(case.study, risk_utility_map(case.study), "the plan's bound.", max_risk=0.5)
+    choose(case.study, risk_utility_map(case.study), "the plan's limit.", max_risk=0.5)
     rows = board_log(case.study)[-3:]
     assert rows[-1][0].values["origin"] == "fixed" and str(rows[-1][0].values["limit"]).startswith("at most 50 %")
     assert [row[-1] == statement("replaced") for row in rows] == [True, True, False]
-    assert rows[0][1].kind != "replaces" and rows[2][1:] == [statement("replaces", why="the plan's bound")]
+    assert rows[0][1].kind != "replaces" and rows[2][1:] == [statement("replaces", why="the plan's limit")]
     assert rows[1][0] == late and rows[1][1].kind == "replaces", "told with its figure"
 
 
@@ -93,7 +93,7 @@ def test_the_recommendation_in_the_log_names_its_bound_and_when_it_was_set(tmp_p
 def test_a_bound_that_the_plan_did_not_fix_before_results_is_not_called_the_plans_alone(tmp_path: Path) -> None:
     case = case_of(tmp_path, plan_of(analyses=(), decision=DecisionPlan(max_risk="0.4")))
     change_plan(case.study, replace(case.study.plan, decision=DecisionPlan(max_risk="0.5")))
-    choose(case.study, risk_utility_map(case.study), "the plan's bound", max_risk=0.5)
+    choose(case.study, risk_utility_map(case.study), "the plan's limit", max_risk=0.5)
     (recommended, *_) = board_log(case.study)[-1]
     assert recommended.values["origin"] == "changed" and "50 %" in str(recommended.values["limit"])
 
@@ -101,7 +101,7 @@ def test_a_bound_that_the_plan_did_not_fix_before_results_is_not_called_the_plan
 @pytest.mark.slow
 def test_the_log_tells_the_result_of_fresh_runs_once_and_which_were_not_made_again(tmp_path: Path) -> None:
     study = case_of(tmp_path, plan_of(analyses=())).study
-    choose(study, risk_utility_map(study), "the plan's bound", max_risk=0.5)
+    choose(study, risk_utility_map(study), "the plan's limit", max_risk=0.5)
     choice = study.choices.all()[-1]
     key, place = read_key(study.path.with_name(study.path.name + ".key")), study.find(choice.label)[0].index
     recheck(study, raw_table(), key, [place], 3)

@@ -24,7 +24,7 @@ def test_it_says_what_was_considered_and_names_no_candidate(tmp_path: Path) -> N
     for bound, words in (("1", f"{len(view.scenarios)} of them are"), ("0", "None of them is")):
         study.grow(replace(study.plan, decision=replace(study.plan.decision, max_risk=bound)))
         text = " ".join(considered(study, view))
-        assert f"{words} within the plan's bound on risk." in text
+        assert f"{words} within the plan's limit on risk." in text
     assert f"{len(view.scenarios)} candidates were run" in text and "if nothing is done" in text
     assert f"{int(view.dominance.undominated.sum())} are on the frontier" in text
     assert not any(scenario.label in text for scenario in view.scenarios)

@@ -114,7 +114,7 @@ def test_every_section_is_there_and_says_something(member: str) -> None:
         "Small-cell risk | risk, decides | ",
         "Hellinger distance | utility, decides |",
         "Total variation distance | utility | The share of records",
-        "Selection rule: The most useful candidate within the bound: at most 50 % of the unaltered records",
+        "Selection rule: The most useful candidate within the limit: at most 50 % of the unaltered records",
         "The extent is given as a range: between 1 and 5 percent.",
         "Replicates: they may grow.",
     ],

@@ -82,7 +82,7 @@ def test_pins_are_named_annotated_and_taken_away(study: Study) -> None:
         ),
         ("keys: the study has A, asked A: B", "keys", "keys", "the study has A, asked A: B"),
         ("attribute 'publish: x' is new", "", "", "attribute 'publish: x' is new"),
-        ("the bound has moved", "", "", "the bound has moved"),
+        ("the limit has moved", "", "", "the limit has moved"),
     ],
 )
 def test_a_logged_change_is_read_as_the_entry_of_the_plan_and_its_words(

@@ -71,7 +71,7 @@ def test_a_locked_plan_changes_by_recorded_deviation_only(tmp_path: Path) -> Non
         other = replace(study.plan, decision=DecisionPlan(max_risk="0.02"))
         with pytest.raises(UsageError, match=r"departs from the one approved as DRB-7: decision\.max_risk"):
             change_plan(study, other, why=" ")
-        change_plan(study, other, why="the bound was a slip", by="Ada")
+        change_plan(study, other, why="the limit was a slip", by="Ada")
         assert [entry.event for entry in entries(study)] == ["plan", "locked", "changed", "changed", "deviation"]
         with pytest.raises(UsageError, match="cannot be changed or left out"):
             change_plan(study, replace(study.plan, lock=None), why="why not")

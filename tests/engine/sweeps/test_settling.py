@@ -137,12 +137,12 @@ def test_a_settled_choice_is_settled_and_an_open_one_has_reached_the_limit(tmp_p
         message = study.progress.message
         if found.open_.any():
             assert (held[found.open_] == 100).all()
-            assert message.startswith(f"the choice under the bound {bound} is not settled: 100 runs each do not tell")
+            assert message.startswith(f"the choice under the limit {bound} is not settled: 100 runs each do not tell")
             assert any(study.scenarios[i].label in message for i in np.flatnonzero(found.open_).tolist())
         elif found.best is None:
-            assert message == f"no candidate meets the bound {bound}"
+            assert message == f"no candidate meets the limit {bound}"
         else:
-            assert message == f"the choice under the bound {bound} is settled"
+            assert message == f"the choice under the limit {bound} is settled"
             view = risk_utility_map(study)
             assert view.utility_loss[view.under_bound(float(bound))] == view.utility_loss[found.best]
         if found.best is not None:
@@ -157,8 +157,8 @@ def test_all_three_ends_are_among_the_bounds(tmp_path: Path):
     for number, (bound, probability) in enumerate(BOUNDS):
         with sweep(RAW, bounded(bound, probability), keyed(tmp_path / f"{number}.study"), workers=1) as study:
             ends.add(study.progress.message.replace(bound, "").partition(":")[0])
-    bound = "the choice under the bound  is"
-    assert ends == {f"{bound} settled", f"{bound} not settled", "no candidate meets the bound "}
+    bound = "the choice under the limit  is"
+    assert ends == {f"{bound} settled", f"{bound} not settled", "no candidate meets the limit "}
 
 
 # -- stops, workers, progress ------------------------------------------------------------------------------------------
@@ -250,13 +250,13 @@ def test_a_search_settles_the_choice_too(tmp_path: Path):
     space: dict[str, Any] = {"swap_sizes": (), "search": True, "adaptive": False, "budget": 80, "rates": ("0.1", "0.3")}
     with sweep(RAW, bounded(*SPENDS, **space), keyed(tmp_path / "s.study"), workers=1) as study:
         assert study.runs.replicates_done().max() > 20
-        assert "looked at" in study.progress.message and "the choice under the bound" in study.progress.message
+        assert "looked at" in study.progress.message and "the choice under the limit" in study.progress.message
 
 
 @pytest.mark.slow
 def test_another_key_is_another_study_and_settles_for_itself(tmp_path: Path):
     with sweep(RAW, bounded(*SPENDS), keyed(tmp_path / "a.study", KEY[::-1]), workers=1) as study:
-        assert "the bound 0.21" in study.progress.message
+        assert "the limit 0.21" in study.progress.message
 
 
 # -- what is said beforehand -------------------------------------------------------------------------------------------
@@ -273,7 +273,7 @@ def test_the_plan_says_how_often_a_candidate_may_be_run():
 def test_the_command_says_so_before_a_sweep(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
     from engine.cli.main import main
 
-    line = "and up to 100 of each scenario on which the choice under the bound depends"
+    line = "and up to 100 of each scenario on which the choice under the limit depends"
     _, plan = load("czech")
     for bound, told in (("0.01", True), (None, False)):
         asked = edit_plan(plan, swap_sizes=[1], rates=["0.1"], replicates=20, adaptive=True, max_risk=bound)

@@ -183,7 +183,7 @@ def test_letters_of_one_place_on_the_map_do_not_cover_each_other(
     placed = [((note.x, note.y * pixels - note.ay), note.ax) for note in drawn.layout.annotations]
     assert len(placed) == 3
     for k, ((_, height), right) in enumerate(placed):
-        assert abs(height - bound_at * pixels) > 8, "a letter stands on the line of the bound"
+        assert abs(height - bound_at * pixels) > 8, "a letter stands on the line of the limit"
         for (_, other), other_right in placed[:k]:
             assert abs(height - other) > 15 or abs(right - other_right) > 12, "two letters stand on each other"
     # A neighbour's bar stands where the letter would.

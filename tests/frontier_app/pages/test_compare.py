@@ -168,7 +168,7 @@ def test_the_run_shown_is_the_recommended_one_where_its_own_bound_picked_another
         first = realisation_of(study, view.results, index, view.risk, allow_partial=False)
         released = realisation_of(study, view.results, index, view.risk, bound=bound, allow_partial=False)
         assert first != released
-        study.choices.record(study.scenarios[index], released, "its own bound", "safe", {"bound": bound, "risk": ""})
+        study.choices.record(study.scenarios[index], released, "its own limit", "safe", {"bound": bound, "risk": ""})
     made = inspect(opened(at), "runs")
     assert f"Run {released} is the one to release" in words(made)
 

@@ -106,14 +106,14 @@ def test_a_slope_recommends_too_and_takes_the_place_of_the_bound(at: Workspace, 
 @pytest.mark.slow
 def test_the_plans_own_rule_recommends_without_being_asked(swept: Callable[..., Workspace], view: RiskUtilityMap):
     made = explored(swept(max_risk=f"{middle(view):.4f}"))
-    assert "is recommended: the most useful within the plan's bound α = " in words(made)
+    assert "is recommended: the most useful within the plan's limit α = " in words(made)
     assert made.toggle(key="bound-on").value
 
 
 def test_a_bound_below_everything_says_so(at: Workspace, view: RiskUtilityMap):
     with Study.open(at.folder / "study-1.study") as study:
         found = rule(study, view, Look(rule="bound", bound=-1.0))
-    assert found.index is None and "no candidate meets the bound" in found.trouble
+    assert found.index is None and "no candidate meets the limit" in found.trouble
 
 
 @pytest.mark.slow
@@ -123,7 +123,7 @@ def test_a_bound_that_nothing_meets_says_what_would_and_does_it(at: Workspace, v
     (number,) = [box for box in made.number_input if box.label == "Largest acceptable risk"]
     number.set_value(0.0001).run()
     (warning,) = [str(one.value) for one in made.warning]
-    assert warning.startswith("No candidate meets the bound 0.0001 (0.01 % of unaltered records). The least risk")
+    assert warning.startswith("No candidate meets the limit 0.0001 (0.01 % of unaltered records). The least risk")
     assert "Fewer keys leave fewer small cells" in words(made)
     press(made, "unmet-allow")
     assert not made.warning and not made.exception and "is recommended" in words(made)

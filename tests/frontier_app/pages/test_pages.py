@@ -155,7 +155,7 @@ def test_risk_bound_marks_the_most_useful(swept: Callable[..., Workspace]):
     (slider,) = [box for box in made.slider if box.label == "Largest acceptable risk"]
     assert number.value == slider.value
     number.set_value(0.0).run()
-    assert any("no candidate meets the bound" in w.value.lower() for w in made.warning)
+    assert any("no candidate meets the limit" in w.value.lower() for w in made.warning)
     assert slider.value is not None
 
 

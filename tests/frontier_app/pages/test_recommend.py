@@ -91,7 +91,7 @@ def test_a_recommendation_is_recorded_with_its_alternatives(at: Workspace):
     assert "Nothing has been recommended yet" in words(made)
     made.radio(key="recommend-rule-0-none").set_value("bound").run()
     made.number_input(key="recommend-bound").set_value(0.0).run()
-    assert any("no candidate meets the bound" in warning.value.lower() for warning in made.warning)
+    assert any("no candidate meets the limit" in warning.value.lower() for warning in made.warning)
     made.number_input(key="recommend-bound").set_value(0.0025).run()
     assert not made.error and made.button(key="record-choice").disabled
     assert any("a reason and a name" in one.value for one in made.caption)
@@ -238,10 +238,10 @@ def test_a_locked_plan_and_its_departures(at: Workspace):
         from dataclasses import replace
 
         study.grow(replace(study.plan, decision=replace(study.plan.decision, max_risk="0.5")))
-        append(study, "deviation", {"what": ["the bound has moved"], "why": "new law"}, by="Ada")
+        append(study, "deviation", {"what": ["the limit has moved"], "why": "new law"}, by="Ada")
     made = opened(at)
     assert any("departs from it" in one.value and "max_risk" in one.value for one in made.warning)
-    assert "the bound has moved" in history(made)
+    assert "the limit has moved" in history(made)
 
 
 def test_a_study_without_its_data(at: Workspace):

@@ -54,7 +54,7 @@ def test_threat_shows_what_has_to_be_decided_and_folds_the_rest() -> None:
     }
     assert [step[0] for step in _steps(made)] == ["1", "2", "3", "4"]
     titles = [fold.label.replace("\\", "") for fold in made.expander]
-    assert "Judged by Small-cell risk and Hellinger distance; the first run that meets the bound is released" in titles
+    assert "Judged by Small-cell risk and Hellinger distance; the first run that meets the limit is released" in titles
     assert "Pointed out: changes above 10 %, shifts above 1.96 SE" in titles
     assert "The intruder in words, for the memo (0 of 3 given)" in titles
 

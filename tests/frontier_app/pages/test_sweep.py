@@ -127,7 +127,7 @@ def test_a_new_study_with_another_bound_tells_what_was_seen_before(
     press(made, "begin-new")
     assert not made.exception and not made.error and at.study == at.folder / "study-2.study"
     with Study.open(at.study) as study:
-        choice = choose(study, risk_utility_map(study), "within the bound")
+        choice = choose(study, risk_utility_map(study), "within the limit")
         told = findings(study, remade(study, load("czech")[0], choice.label, choice.replicate))
     page = text_of(pages(told))
     assert f"Results of {n} candidates had been seen in an earlier study of the same data" in page

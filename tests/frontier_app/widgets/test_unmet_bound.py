@@ -22,7 +22,7 @@ def at_a_bound_of_nothing(at: Workspace) -> AppTest:
     made = app(at, "recommend")
     made.radio(key="recommend-rule-0-none").set_value("bound").run()
     made.number_input(key="recommend-bound").set_value(0.0).run()
-    assert any(str(one.value).startswith("No candidate meets the bound 0 (0 % of ") for one in made.warning)
+    assert any(str(one.value).startswith("No candidate meets the limit 0 (0 % of ") for one in made.warning)
     return made
 
 
