@@ -6,6 +6,7 @@ import hashlib
 import random
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -14,6 +15,7 @@ from engine.bundle import export
 from engine.bundle.attack import (
     FAMILIES,
     _find_identifiers,
+    _find_misfits,
     _guess_keys,
     _guess_order,
     _undo_swap,
@@ -124,6 +126,23 @@ def test_a_guess_that_stands_out_by_chance_restores_nothing_and_blocks_nothing(
     monkeypatch.setattr(attacks, "_SEEDS_TRIED", 3)
     found = _undo_swap(reopened)
     assert not found["succeeded"] and found["restored"] < 0.5 and found["best_guess"]
+    assert found["keys"] == len(list(guesses(16, 3))), "time stops it later than after one guess"
+
+
+def test_tables_that_tell_nothing_are_said_with_the_reason(
+    reopened: ExportSource, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from engine.bundle import attack as attacks
+
+    monkeypatch.setattr(attacks, "detected_once", lambda *_: SimpleNamespace(why="nothing was exchanged"))
+    found = attacks._use_published_tables(reopened)
+    assert found == {"tried": 0, "published": "not known", "why": "nothing was exchanged"}
+
+
+def test_new_ids_are_no_column_that_tells(reopened: ExportSource) -> None:
+    assert "id" in reopened.include
+    tried = _find_misfits(reopened)["tried"]
+    assert tried == _find_misfits(replace(reopened, include=("weight",)))["tried"] > 0
 
 
 class _Planted(Rows):

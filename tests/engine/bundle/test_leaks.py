@@ -11,12 +11,14 @@ import zipfile
 from dataclasses import replace
 from html import escape
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 from urllib.parse import quote
 
 import pytest
 
 from engine.bundle import leaks
-from engine.bundle.leaks import Secret, check_fields, forms_of_bytes, forms_of_text, scan, search_of
+from engine.bundle.leaks import Search, Secret, check_fields, forms_of_bytes, forms_of_text, scan, search_of
 from engine.bundle.readers import Refused, Tier
 from engine.bundle.source import ExportSource
 from engine.bundle.unpack import Part, parts_of, plain_text
@@ -305,3 +307,18 @@ def test_large_files_are_searched_in_pieces_that_overlap(tmp_path: Path, monkeyp
         path.write_bytes(b"x" * before + KEY + b"y" * 300)
         assert found(path, Secret("the key", forms_of_bytes(KEY)))
     assert len(list(parts_of(path))) == 5
+
+
+def test_an_analysts_release_holds_no_secret_that_its_internal_folder_may(tmp_path: Path) -> None:
+    about = SimpleNamespace(survey="", contact="")
+    plan = SimpleNamespace(about=about, publish=SimpleNamespace(title=""))
+    source: Any = SimpleNamespace(study=SimpleNamespace(plan=plan))
+    search = Search((Secret("the key", forms_of_bytes(KEY), inside=True),), (), source)
+    for folder in ("internal", "release"):
+        (tmp_path / folder).mkdir()
+    (tmp_path / "internal" / "seed-annex.json").write_text(KEY.hex())
+    (tmp_path / "release" / "release.csv").write_text("a,b\n1,2\n")
+    scan(tmp_path, Tier.ANALYST, search)
+    (tmp_path / "release" / "release.csv").write_text(KEY.hex())
+    with pytest.raises(Refused, match=r"'release\.csv' holds the key"):
+        scan(tmp_path, Tier.ANALYST, search)

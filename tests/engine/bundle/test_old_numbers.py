@@ -104,3 +104,11 @@ def test_a_column_in_the_order_of_the_numbers_is_found(shown: list[str]) -> None
 def test_a_sorted_file_of_repeated_values_is_no_order_of_numbers() -> None:
     numbers, shown = [str(i) for i in range(N)], [str(i) for i in range(90)]
     assert searched(numbers, shown, np.arange(N) * 90 // N).column_in_order() is None
+
+
+def test_many_records_that_agree_in_one_number_alone_show_none() -> None:
+    numbers = [str(i) for i in range(N)]
+    search = searched(numbers, ["0", "none"], np.where(np.arange(N) < 100, 0, 1))
+    # the first household has 100 records, and each of the others one
+    search.source.raw.columns["case"].codes[:100] = 0
+    assert search.column_with() is None

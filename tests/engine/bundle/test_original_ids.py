@@ -39,6 +39,15 @@ def test_ids_are_found_as_they_are_and_in_their_order(ids: np.ndarray, made, wha
     assert found[0] == "other" and found[1].startswith(what)
 
 
+def test_records_without_a_value_do_not_count_among_those_that_differ() -> None:
+    """25 of 20,000 known values are ids; of unrelated numbers fewer agree."""
+    ids = pa.array(np.arange(60_000) * 7)
+    column = np.where(np.arange(60_000) < 25, ids, -1)
+    watch = IdWatch()
+    watch.compare(ids, {"other": pa.array(column, mask=np.arange(60_000) >= 20_000)})
+    assert watch.found() == ("other", "the original ids of records")
+
+
 @pytest.mark.parametrize("ids", [RISING, SHUFFLED])
 @pytest.mark.parametrize(
     "column",

@@ -1,0 +1,40 @@
+"""The manifest's times, and the places where a bundle's list of digests is looked up."""
+
+from __future__ import annotations
+
+import hashlib
+from pathlib import Path
+
+import pytest
+
+from engine.bundle import manifest
+from engine.bundle.manifest import UNKNOWN, compare, digests_in, iso
+from engine.bundle.readers import Tier
+from engine.study.decision_log import Entry, Event
+
+
+def entry(event: Event, **sums: str) -> Entry:
+    return Entry(1, "2026-01-01T00:00:00Z", "", event, {"sums": sums}, "", "")
+
+
+def test_times_are_written_in_utc() -> None:
+    assert iso(0) == "1970-01-01T00:00:00Z" and iso() > "2026"
+
+
+def test_the_boards_bundle_was_the_members_once_and_no_other_was() -> None:
+    log = [entry("exporting", member="m", public="p"), entry("exported", board="b"), entry("blocked", board="x")]
+    assert [*digests_in(log, Tier.BOARD)] == ["m", "b"]
+    assert [*digests_in(log, Tier.PUBLIC)] == ["p"]
+    assert [*digests_in(log, Tier.ANALYST)] == []
+
+
+def test_a_bundle_is_looked_up_by_its_list_of_digests(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert compare(tmp_path, Tier.PUBLIC, None)[0] == ("SHA256SUMS is missing, so there is nothing to compare",)
+    (tmp_path / "SHA256SUMS").write_text("x")
+    assert compare(tmp_path, Tier.PUBLIC, None) == ((), UNKNOWN)
+    known = {hashlib.sha256(b"x").hexdigest(): "a.study"}
+    monkeypatch.setattr(manifest, "_studies_by_digest", lambda paths, tier, lenient=False: known)
+    assert compare(tmp_path, Tier.PUBLIC, None) == ((), "")
+    (tmp_path / "SHA256SUMS").write_text("y")
+    (problem,), note = compare(tmp_path, Tier.PUBLIC, None)
+    assert problem.startswith("the decision log of 'a.study' records no such bundle") and not note
