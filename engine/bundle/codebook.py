@@ -6,12 +6,15 @@ are given only where the weight is released: otherwise a value that one record h
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
+from xml.sax.saxutils import escape, quoteattr
 
 import numpy as np
+from markupsafe import Markup
 
 from engine.bundle.files import Tables
 from engine.common.raw_values import is_number, texts
@@ -196,4 +199,18 @@ def codebook_html(book: Codebook) -> str:
 
 def codebook_xml(book: Codebook) -> str:
     """The codebook as DDI Codebook 2.5 (namespace ``ddi:codebook:2_5``): study, files and variables."""
-    return html_of(Path(__file__).with_name("templates") / "codebook.xml", {"book": book}) + "\n"
+    names = {"book": book, "text": _text, "quoted": _quoted}
+    return html_of(Path(__file__).with_name("templates") / "codebook.xml", names) + "\n"
+
+
+_BAD = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+
+
+def _text(text: str) -> Markup:
+    """A text as it is, but for signs that no XML can hold."""
+    return Markup(escape(_BAD.sub("\ufffd", text), {"\r": "&#13;"}))
+
+
+def _quoted(text: str) -> Markup:
+    """The value of an attribute in its quotes."""
+    return Markup(quoteattr(_BAD.sub("\ufffd", text)))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import json
 import os
 import socket
 import struct
@@ -187,8 +186,3 @@ JSON: dict[str, Callable[[str], str]] = {
     "a text": lambda text: '"text"',
 }
 """What is no JSON of ours."""
-
-
-def with_fields(**fields: object) -> Callable[[str], str]:
-    """A manifest with other values."""
-    return lambda text: json.dumps({**json.loads(text), **fields})

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.bundle import unpack as byte_pairs
+from engine.bundle import unpack
 from engine.bundle.unpack import pairs_in, possible_forms
 from tests.examples import examples
 
@@ -20,7 +20,7 @@ few_letters = st.lists(st.sampled_from([b"a", b"b", b"\0", b"\xff"]), max_size=1
 @examples(200)
 def test_nothing_that_is_there_is_left_out(content: bytes, forms: tuple[bytes, ...], piece: int) -> None:
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(byte_pairs, "_CHUNK", piece)
+        patched.setattr(unpack, "_CHUNK_OF_PAIRS", piece)
         left = possible_forms(forms, pairs_in(content))
     assert set(left) <= set(forms)
     assert {form for form in left if form in content} == {form for form in forms if form in content}

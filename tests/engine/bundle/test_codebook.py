@@ -79,6 +79,18 @@ def test_odd_text_stays_well_formed() -> None:
     assert "<b &" not in page and "don&#x27;t &lt;know&gt;" in page
 
 
+def test_names_and_values_are_in_the_xml_as_they_are_in_the_files() -> None:
+    odd = "a\n\t\r\u202e \u200b\"'&<]]>=1+1"
+    about = {odd: ColumnLabels(odd, ((odd, odd),))}
+    root = ElementTree.fromstring(
+        codebook_xml(codebook(odd, {"release": {odd: pa.array([odd])}}, about, [], [odd], None))
+    )
+    (variable,) = root.iter(f"{NS}var")
+    found = [variable.attrib["name"], variable.findtext(f"{NS}labl"), root.findtext(f".//{NS}titl")]
+    found += [variable.findtext(f"{NS}catgry/{NS}{name}") for name in ("catValu", "labl")]
+    assert found == [odd] * 5
+
+
 @pytest.mark.slow
 def test_the_page_leads_to_every_column_and_labels_stand_where_there_are_some(every: Path) -> None:
     page = (every / "public" / "codebook.html").read_text()
