@@ -369,7 +369,8 @@ def _stata(csv_name: str, columns: list[_Column]) -> list[str]:
         if len(integers) < len(c.about.values):
             lines.append(f"* {name}: Stata cannot label some of its values; the codebook lists them")
         if c.remark:
-            lines.append(f"* {name}: {c.remark}")
+            remark = re.sub("/(?=[/*])", "/ ", c.remark)  # which begin comments and join lines
+            lines.append(f"* {name}: {remark}")
     return lines
 
 

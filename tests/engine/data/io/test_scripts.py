@@ -77,6 +77,13 @@ def test_labels_cannot_break_out_of_their_quotes() -> None:
     assert '"it\'s \\"x\\"\\\\" = 1' in texts["load.R"]
 
 
+def test_missing_codes_cannot_break_out_of_their_comments() -> None:
+    about = ColumnLabels(missing=("x /* */ ///",))
+    texts = load_scripts("r.csv", {"v": pa.array(["x /* */ ///"])}, {"v": about})
+    assert "* v: missing codes x / * */ / / /" in texts["load.do"].splitlines()
+    assert "  /* v: missing codes x /* * / /// */" in texts["load.sas"].splitlines()
+
+
 @pytest.mark.parametrize("file", [*TEXTS])
 def test_no_program_holds_a_sign_that_steers(file: str) -> None:
     steering = "a\x1b[2J\u202eb\x9b"
