@@ -1,3 +1,1 @@
 """The ``frontier`` command."""
-
-__all__ = ["main"]

@@ -1,17 +1,5 @@
 """Foundations that every package uses: errors, raw values, the operating system, compiled kernels, keyed streams."""
 
-__all__ = [
-    "compiled",
-    "errors",
-    "os_support",
-    "output",
-    "processes",
-    "raw_values",
-    "registry",
-    "streams",
-    "untrusted",
-    "wording",
-]
 
 __version__ = "0.1.0"
 """The version of the program, as studies, manifests and certificates state it."""

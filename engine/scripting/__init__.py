@@ -2,5 +2,3 @@
 
 ``import engine`` offers these names (docs/api.md).
 """
-
-__all__ = ["candidate", "data", "measuring", "result", "sweeping"]

@@ -3,5 +3,3 @@
 Streamlit would take a folder ``pages`` beside its script for pages that it finds itself, and tell who opens one of ours
 first that there is no such page.
 """
-
-__all__: list[str] = []

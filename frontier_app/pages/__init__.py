@@ -1,3 +1,1 @@
 """The pages, a package each."""
-
-__all__ = ["explore"]
