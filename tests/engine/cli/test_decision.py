@@ -42,10 +42,8 @@ def test_the_whole_way(path, capsys):
         return code, found.out + found.err
 
     assert run("decide") == (0, "  1  " + run("decide")[1][5:])  # asking changes nothing
-    code, said = run("decide", "--state", "submitted", "--by", "Ada")
-    assert code == 2 and "nothing is recommended yet" in said
-    code, said = run("choose", "--max-risk", "0.0025", "--why", "useful", "--by", "Ada")
-    assert code == 0 and f"next: frontier recheck {path} --data DATA" in said
+    assert run("decide", "--state", "submitted", "--by", "Ada")[0] == 2 and state(path) == "none"
+    assert run("choose", "--max-risk", "0.0025", "--why", "useful", "--by", "Ada")[0] == 0
     with Study.open(path) as study:
         label = study.choices.all()[0].label
         assert decision_status(study).by == "Ada"
@@ -54,22 +52,17 @@ def test_the_whole_way(path, capsys):
     assert run("recheck", "--data", "czech", "--candidate", label, "--replicates", "2")[0] == 0
     code, said = run("choose", "--candidate", label, "--why", "useful", "--by", "Ada")
     assert code == 0 and f"next: frontier decide {path} --state submitted --by NAME" in said
-    code, said = run("decide", "--state", "submitted", "--by", "Ada")
-    assert code == 0 and "possible next: approved, returned" in said
-    assert "still to be filled in for the board" in said and "about.contact" in said
-    assert "to fill them in, edit the plan, then: frontier sweep DATA --study " in said
-    code, said = run("decide", "--state", "released", "--by", "Ada")
-    assert code == 2 and "it can be approved or returned" in said
+    assert run("decide", "--state", "submitted", "--by", "Ada")[0] == 0 and state(path) == "submitted"
+    assert run("decide", "--state", "released", "--by", "Ada")[0] == 2 and state(path) == "submitted"
     code, said = run("decide", "--state", "approved", "--by", "Board")
     assert code == 2 and "--number NO" in said
     given = ("--number", "17", "--conditions", "with a notice")
-    code, said = run("decide", "--state", "approved", "--by", "Board", *given)
-    assert code == 0 and "approval 17, on condition: with a notice" in said
+    assert run("decide", "--state", "approved", "--by", "Board", *given)[0] == 0
+    with Study.open(path) as study:
+        approved = decision_status(study)
+    assert (approved.state, approved.number, approved.conditions) == ("approved", *given[1::2])
     assert run("decide", "--state", "released", "--by", "Bob")[0] == 0
-    code, said = run("decide")
-    assert code == 0 and "the board approved the release by Board" in said and "released. The release has been" in said
-    code, said = run("decide", "--state", "withheld", "--by", "Board", "--why", "late")
-    assert code == 2 and "published already" in said
+    assert run("decide", "--state", "withheld", "--by", "Board", "--why", "late")[0] == 2 and state(path) == "released"
 
 
 def test_withholding_and_misplaced_options(path, capsys):
@@ -78,7 +71,6 @@ def test_withholding_and_misplaced_options(path, capsys):
     assert "need --state" in capsys.readouterr().err
     assert main(["decide", str(path), "--state", "withheld", "--by", "B", "--why", "too risky"]) == 0
     assert state(path) == "withheld"
-    assert "Nothing is released." in capsys.readouterr().out
 
 
 @pytest.mark.slow

@@ -62,20 +62,13 @@ def test_with_nothing_open_it_says_what_to_do():
     assert made.button
 
 
-def test_before_a_recommendation(swept: Callable[..., Workspace]):
-    assert "Nothing has been recommended" in words(board(swept()))
-
-
 @pytest.mark.slow
-def test_a_study_with_a_recommendation_shows_the_decision_sheet_in_600_words(swept: Callable[..., Workspace]):
+def test_a_study_with_a_recommendation_shows_the_decision_sheet(swept: Callable[..., Workspace]):
     at = swept()
     recommend(at).close()
     made = board(at)
     assert not made.error and len(made.expander) == 5
-    folded = sum(len(str(p.value).split()) for e in made.expander for p in (*e.markdown, *e.caption))
-    assert len(words(made).split()) - folded <= 600 < len(words(made).split())
-    said = words(made)
-    assert "$x$" not in said
+    assert "$x$" not in words(made)
     assert not made.selectbox and not made.text_input and not made.checkbox  # nothing can be changed here
     assert {m.label for m in made.metric} >= {"Small-cell risk", "Users' figures"}
 
@@ -86,12 +79,7 @@ def test_a_decision_to_release_nothing(swept: Callable[..., Workspace]):
         withhold(study, "Ada", "too risky")
         label = study.choices.all()[-1].label
     made = board(at)
-    said = words(made)
-    assert made.title[0].value == "No release" and "Decided by Ada on" in said and "too risky" in said
-    assert (
-        "Of 1,841 records" in said and "are on the frontier" in said and "The safest candidate of the frontier" in said
-    )
-    assert label not in said and not made.exception and not made.error
+    assert label not in words(made) and not made.exception and not made.error
 
 
 def test_a_bundle_alone_shows_the_board_and_the_glossary_only(swept: Callable[..., Workspace], tmp_path: Path):
