@@ -356,8 +356,7 @@ def run_space(args: argparse.Namespace) -> None:
     from engine.plan.coding import code
     from engine.release.space import Space
     from engine.sweeps.adaptive import most_runs
-    from engine.sweeps.candidates import n_complete, per_spec, scenarios_of, space_or_count
-    from engine.sweeps.meaning import check_meaning
+    from engine.sweeps.candidates import check_meaning, n_complete, per_spec, scenarios_of, space_or_count
     from engine.sweeps.probe import estimate, probed
     from engine.sweeps.sweep import check_single_columns, table_for
 

@@ -17,7 +17,6 @@ from engine.common.wording import listed
 from engine.data.microdata import ColumnLabels, RawTable
 from engine.plan.coding import AttributeView, assign_columns, missing_mask, n_records, view_of
 from engine.plan.columns import facts, numbers_units, says_missing
-from engine.plan.doubtful_numbers import doubtful_numbers
 from engine.plan.doubts import undecided_codes
 from engine.plan.edit import add_attribute, edit_plan, split_levels, viewed_by
 from engine.plan.entries import (
@@ -31,6 +30,7 @@ from engine.plan.entries import (
     with_notation,
 )
 from engine.plan.guess import first_part, natural_order, value_levels
+from engine.plan.households import doubtful_numbers
 from engine.plan.mismatches import (
     KINDS,
     AbsentColumn,

@@ -35,9 +35,9 @@ from engine.measures import MeasureCall, call
 from engine.measures.planned import UnmeasuredUse, check_decision, unmeasured_uses
 from engine.plan import Plan
 from engine.plan.coding import check_assignment, check_seen, code, tabulate
-from engine.plan.doubtful_numbers import refuse_doubtful
 from engine.plan.doubts import refuse_undecided
 from engine.plan.guess import with_levels_in_order
+from engine.plan.households import refuse_doubtful
 from engine.release.records import ReleasedTable
 from engine.release.space import Space
 from engine.release.spec import MOST_REPLICATES, ReleaseSpec
@@ -60,10 +60,9 @@ from engine.study.map_reader import risk_utility_map
 from engine.study.runs import TABLES, RunTable
 from engine.study.study import Study
 from engine.sweeps.adaptive import NONE_TO_START, Search, most_runs, most_to_do, run_adaptively, run_search, search_of
-from engine.sweeps.candidates import counted, scenarios_of
+from engine.sweeps.candidates import check_meaning, counted, scenarios_of
 from engine.sweeps.evaluator import Outcome, Question, check_countable, question_of
 from engine.sweeps.groups import Groups, TaskBatch, group, in_even_order
-from engine.sweeps.meaning import check_meaning
 from engine.sweeps.remake import remake, remake_cells, stream_of
 from engine.sweeps.runner import (
     FRESH_FROM,

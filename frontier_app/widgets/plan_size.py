@@ -21,6 +21,7 @@ from engine.sweeps.adaptive import most_runs
 from engine.sweeps.candidates import (
     MOST_LOOKED_AT,
     Counted,
+    check_meaning,
     n_complete,
     per_spec,
     scenarios_of,
@@ -29,7 +30,6 @@ from engine.sweeps.candidates import (
     too_many_to_look_at,
 )
 from engine.sweeps.evaluator import question_of
-from engine.sweeps.meaning import check_meaning
 from engine.sweeps.probe import estimate, probed
 from engine.sweeps.warnings import failure_text, method_remarks, predicted_failures, remark_text, widest_first
 from frontier_app.session import actions, state

@@ -17,9 +17,9 @@ from engine.data.microdata import ColumnLabels, RawTable
 from engine.plan import Plan, check_plan, plan_from_toml, plan_to_toml, propose
 from engine.plan.check import mismatches, settle
 from engine.plan.coding import tabulate
-from engine.plan.doubtful_numbers import doubtful_numbers, refuse_doubtful
+from engine.plan.households import doubtful_numbers, refuse_doubtful
 from engine.plan.mismatches import DoubtfulNumber
-from tests.engine.plan.test_guess import table_of
+from tests.engine.plan.tables import table_of
 from tests.streamed_sources import small_pieces
 
 SIZES = np.random.default_rng(5).integers(1, 6, 120)

@@ -1,7 +1,9 @@
-"""A plan as TOML: every entry read, mistakes named, the same after a journey."""
+"""Plans are read from TOML within bounds, refused by the name of an entry, and written so that they read back equal."""
 
 from __future__ import annotations
 
+import os
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -9,9 +11,24 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.common.errors import UsageError
+from datasets.make_survey import survey
+from engine.common.errors import EngineError, UsageError
+from engine.common.untrusted import MOST_BYTES
 from engine.data.domain import EditRule
-from engine.plan import AttributePlan, DataPlan, DecisionPlan, Plan, SpacePlan, plan_from_toml, plan_to_toml, read_plan
+from engine.plan import (
+    AttributePlan,
+    DataPlan,
+    DecisionPlan,
+    MechanismPlan,
+    Plan,
+    SpacePlan,
+    plan_from_toml,
+    plan_to_toml,
+    read_plan,
+)
+from engine.plan.differences import lock
+from engine.plan.entries import AnalysisPlan
+from engine.plan.samples import load
 from tests.engine.plans import FULL
 
 
@@ -155,3 +172,113 @@ def plans(draw: st.DrawFn) -> Plan:
 @given(plans())
 def test_toml_brings_back_an_equal_plan(plan: Plan) -> None:
     assert plan_from_toml(plan_to_toml(plan)) == plan
+
+
+TEXTS = {
+    "lists nested deep": ("[about]\nsurvey = " + "[" * 5000 + "]" * 5000, "line 2 nests lists or tables deeper"),
+    "tables nested deep": ("[about]\nsurvey = " + "{a=" * 1000 + "1" + "}" * 1000, "nests lists or tables deeper"),
+    "4,301 digits": ("[space]\nreplicates = " + "9" * 4301, "line 2 holds a number of very many digits"),
+    "hexadecimal digits": ("[space]\nreplicates = 0x" + "f" * 5000, "a number of very many digits"),
+    "more than 64 bits": ("[space]\nreplicates = 9223372036854775808", "replicates holds a whole number of more than"),
+    "a large edge": ("[[attribute]]\nname = 'A'\ncut = [1" + "0" * 80 + "]", "cut holds a whole number of more than"),
+    "a key of many parts": ("[about]\n" + "a." * 50_000 + "b = 1", "line 2 holds a name of very many parts"),
+    "a quoted key of many parts": ("[" + "'a'." * 50_000 + "b]", "a name of very many parts"),
+    "a day that is none": ("[about]\nsurvey = 2024-02-30", "not valid TOML"),
+    "a tiny rate": ("[[attribute]]\nname = 'A'\n[space]\nrates = ['1e-999999999']", "rate has more than 28 decimals"),
+}
+
+
+@pytest.mark.parametrize("what", TEXTS)
+def test_what_no_plan_needs_is_refused(what: str) -> None:
+    text, words = TEXTS[what]
+    with pytest.raises(UsageError, match=words):
+        plan_from_toml(text)
+
+
+@pytest.mark.parametrize("value", ['"[[[[" # [[[[', "'''\n[[[[\n'''", '"""\n{{{{ "" \\""" [[[[\n"""', '"a.b.c.d"'])
+def test_brackets_within_texts_and_comments_are_no_nesting(value: str) -> None:
+    value = value.replace("[[[[", "[" * 40).replace("a.b", "a." * 40)
+    assert plan_from_toml(f"[about]\nsurvey = {value}\n[[attribute]]\nname = 'A'").names == ("A",)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("n", [1_000_001, 2_000_003])
+@pytest.mark.parametrize("sign", ['"', "'", "\\", '"\\'])
+def test_signs_without_end_are_read_through_once(sign: str, n: int) -> None:
+    with pytest.raises(UsageError, match="not valid TOML"):
+        plan_from_toml("[about]\nsurvey = " + sign * n)
+
+
+def test_a_folder_a_device_and_a_very_large_file_are_no_plans(tmp_path: Path) -> None:
+    with pytest.raises(EngineError, match="is a folder"):
+        read_plan(tmp_path)
+    large = tmp_path / "large.toml"
+    with large.open("wb") as file:
+        file.truncate(MOST_BYTES + 1)
+    with pytest.raises(UsageError, match="is it the data"):
+        read_plan(large)
+
+
+@pytest.mark.skipif(
+    not hasattr(os, "mkfifo"), reason="Windows has no named pipes among its files; run the tests on Linux or macOS"
+)
+def test_a_pipe_and_an_endless_file_are_refused_and_not_waited_for(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe.toml")
+    (tmp_path / "endless.toml").symlink_to("/dev/zero")
+    for name, kind in (("pipe.toml", "a named pipe"), ("endless.toml", "a device")):
+        with pytest.raises(UsageError, match=f"plan '{name}' is {kind}; give the file of a plan"):
+            read_plan(tmp_path / name)
+
+
+@pytest.mark.parametrize(
+    "predictors", ["(" * 30 + "x" + ")" * 30, " + ".join(["x"] * 3000), "-" * 2000 + "x", "x" * 30_000]
+)
+def test_a_formula_that_a_parser_cannot_hold_is_refused(predictors: str) -> None:
+    with pytest.raises(UsageError, match=r"characters, .* are read"):
+        AnalysisPlan("a", f"y ~ {predictors}")
+
+
+def test_quoted_names_in_a_formula_may_hold_any_signs() -> None:
+    assert AnalysisPlan("a", "y ~ Q('" + "(" * 300 + "')").columns[-1] == "(" * 300
+
+
+def test_a_short_plan_is_short() -> None:
+    assert plan_to_toml(Plan(DataPlan((AttributePlan("A"), AttributePlan("B b"))))) == (
+        '[[attribute]]\nname = "A"\n\n[[attribute]]\nname = "B b"\n\n'
+        '[space]\nswap_sizes = [1]\nrule = "strict"\nrates = ["0.01", "0.02", "0.1"]\nreplicates = 20\n\n'
+        '[measures]\nnames = ["small_cells", "hellinger", "total_variation", "entropy_change"]\n\n'
+        '[decision]\nrealisation = "first_within"\n'
+    )
+
+
+def test_a_long_table_stands_after_the_other_entries_of_its_section() -> None:
+    merge = tuple((f"level {j}", (f"{j}", f"-{j}")) for j in range(1, 12))
+    part = AttributePlan("A", merge=merge, skip=("-77",), missing=("-99",), on_missing="level")
+    forbid = tuple((name, tuple(f"a long level of {name}, number {j}" for j in range(4))) for name in ("A", "B"))
+    plan = Plan(DataPlan((part, AttributePlan("B"))), edits=(EditRule("never", forbid),))
+    text = plan_to_toml(plan)
+    assert plan_from_toml(text) == plan
+    assert '\non_missing = "level"\n\n[attribute.merge]\n"level 1" = ["1", "-1"]\n' in text
+    assert '\n[edit.forbid]\nA = [\n    "a long level of A, number 0",\n' in text
+
+
+def test_every_sign_comes_back() -> None:
+    odd = '\t\n\r\b\f\x01\x1b\x7f"\\é…\u2028😀 = # [x]'
+    plan = Plan(
+        DataPlan((AttributePlan(odd, merge=((odd + "1", (odd,)),)), AttributePlan("B")), carry=(odd + "2",)),
+        mechanisms=(MechanismPlan.of("maps", {"w0": [0.8, 0.9], "D": 5}),),
+        space=SpacePlan(rates=tuple(f"0.0{j:03d}" for j in range(1, 40))),
+    )
+    locked = lock(plan, f"no. {odd}", "Grace")
+    assert plan_from_toml(plan_to_toml(plan)) == plan
+    assert plan_from_toml(plan_to_toml(locked)) == locked
+
+
+@pytest.mark.slow
+def test_samples_and_a_plan_with_hundreds_of_attributes_come_back() -> None:
+    from engine.plan import first_plan
+
+    wide = first_plan(survey(300)[0])
+    assert len(wide.names) > 250
+    for plan in (load("czech")[1], wide, replace(wide, keys=wide.names[:5])):
+        assert plan_from_toml(plan_to_toml(plan)) == plan

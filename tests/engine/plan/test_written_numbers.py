@@ -38,7 +38,7 @@ from engine.plan.differences import plan_differences
 from engine.plan.entries import AnalysisPlan, ColumnPlan
 from engine.release.records import ReleasedTable
 from engine.sweeps.sweep import ready
-from tests.engine.plan.test_guess import table_of
+from tests.engine.plan.tables import table_of
 
 N = 300
 FIGURES = np.random.default_rng(3).uniform(1000, 50000, N).round(1)

@@ -1,23 +1,37 @@
-"""The file behind a study: it appears once and whole, is read without writing, and says what is wrong with the disk."""
+"""Errors of the database are sentences; what is damaged or cut short is found."""
 
 from __future__ import annotations
 
 import errno
+import json
 import os
+import random
+import shutil
 import sqlite3
 import subprocess
 import sys
 from contextlib import closing
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pytest
 
 from engine.common.errors import EngineError, UsageError
+from engine.common.untrusted import from_json
+from engine.decision.choice import choose
+from engine.decision.states import decision_status
+from engine.report.sentences import counted_runs
 from engine.study import database
-from engine.study.database import Database, errors_in_words, new_in_memory, write_new
-from engine.study.study import Study
+from engine.study import runs as aggregate_cache
+from engine.study.database import Database, errors_in_words, is_cut_short, new_in_memory, write_new
+from engine.study.decision_log import entries
+from engine.study.map_reader import risk_utility_map
+from engine.study.study import Study, pin, pins
+from engine.sweeps.sweep import add_measures, recheck, sweep
 from tests import forked
-from tests.engine.small_studies import ROOT, keyed, plan_of, swept
+from tests.engine.small_studies import RAW, ROOT, keyed, plan_of, swept, table_of
+from tests.small_tables import KEY
 
 
 @pytest.fixture
@@ -186,3 +200,351 @@ def test_a_study_that_is_opened_twice_in_a_process_keeps_the_first_ones_locks(pa
         for times in (1, 2):
             subprocess.run([sys.executable, "-c", counting, str(path)], check=True)
             assert first.progress.total == before + 1000 * times
+
+
+PAGE = 8192
+
+
+@pytest.fixture(scope="module")
+def halves(tmp_path_factory: pytest.TempPathFactory) -> dict[str, tuple[bytes, bytes]]:
+    """A study with what it had stored before it was killed, by the kind of journal that was left beside it."""
+    folder = tmp_path_factory.mktemp("killed")
+    path = keyed(folder / "s.study")
+    sweep(RAW, plan_of(space={"replicates": 40}), path, workers=1).close()
+    found = {}
+    for mode, ending in (("wal", "-wal"), ("delete", "-journal")):
+        at = folder / f"{mode}.study"
+        shutil.copy(path, at)
+        with closing(sqlite3.connect(at, isolation_level=None)) as db:
+            db.execute(f"pragma journal_mode = {mode}")
+            db.execute("pragma cache_size = 1")  # so that changed pages are written before the transaction ends
+            db.execute("create table more (text)")
+            db.execute("insert into more values (zeroblob(50000))")
+            db.execute("begin")
+            db.execute("insert into more values (zeroblob(60000))")
+            db.execute("update more set text = zeroblob(70000)")
+            if mode == "wal":
+                db.execute("commit")
+            found[ending] = (at.read_bytes(), Path(f"{at}{ending}").read_bytes())
+    return found
+
+
+def left(folder: Path, study: bytes, beside: bytes, ending: str) -> Path:
+    path = keyed(folder / "left.study")
+    for name in ("", "-wal", "-journal", "-shm"):
+        Path(f"{path}{name}").unlink(missing_ok=True)
+    path.write_bytes(study)
+    if beside:
+        Path(f"{path}{ending}").write_bytes(beside)
+    return path
+
+
+def outcome(path: Path) -> str:
+    """Whether it is refused when it is opened; what is not must be whole."""
+    try:
+        Study.open(path).close()
+    except EngineError as error:
+        return "damaged" if "damaged" in str(error) else str(error)
+    try:
+        with closing(sqlite3.connect(path)) as db:
+            return str(db.execute("pragma integrity_check(1)").fetchone()[0])
+    except sqlite3.Error as error:
+        return f"opened, but {error}"
+
+
+@pytest.mark.parametrize("ending", ["-wal", "-journal"])
+def test_what_was_left_by_a_kill_is_whole(ending: str, halves: dict[str, tuple[bytes, bytes]], tmp_path: Path):
+    study, beside = halves[ending]
+    path = left(tmp_path, study, beside, ending)
+    assert beside and not is_cut_short(path) and outcome(path) == "ok"
+
+
+@pytest.mark.parametrize("ending", ["-wal", "-journal"])
+def test_a_study_cut_short_is_whole_again_or_damaged(
+    ending: str, halves: dict[str, tuple[bytes, bytes]], tmp_path: Path
+):
+    study, beside = halves[ending]
+    found = set()
+    for pages in range(1, len(study) // PAGE, max(1, len(study) // PAGE // 12)):
+        for more in (0, 100):
+            found.add(said := outcome(left(tmp_path, study[: pages * PAGE + more], beside, ending)))
+            assert said in ("ok", "damaged"), (pages, more)
+    assert "damaged" in found
+
+
+def test_a_study_cut_short_without_a_journal_is_damaged(halves: dict[str, tuple[bytes, bytes]], tmp_path: Path):
+    for n in (PAGE, 3 * PAGE + 7, len(halves["-wal"][0]) // 2):
+        assert outcome(left(tmp_path, halves["-wal"][0][:n], b"", "")) == "damaged"
+
+
+def test_a_log_or_journal_that_is_none_says_nothing(tmp_path: Path):
+    path = tmp_path / "a.study"
+    path.write_bytes(bytes(100))
+    for ending in ("-wal", "-journal"):
+        for content in (b"", b"x" * 10, b"x" * 100, bytes(40)):
+            Path(f"{path}{ending}").write_bytes(content)
+            assert not is_cut_short(path)
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory) -> Path:
+    """A study with everything that a study can hold, in one file."""
+    path = keyed(tmp_path_factory.mktemp("whole") / "s.study")
+    with sweep(RAW, plan_of(space={"replicates": 10}), path, workers=1) as study:
+        recheck(study, RAW, KEY, [0, 3], 3)
+        add_measures(study, RAW, KEY, ["false_zeros"], workers=1)
+        view = risk_utility_map(study)
+        choose(study, view, "small enough", candidate=study.scenarios[3].label, by="A. Chair")
+        pin(study, study.scenarios[3].label, "third")
+    one_file(path)
+    return path
+
+
+def one_file(path: Path) -> None:
+    with closing(sqlite3.connect(path)) as db:
+        db.execute("pragma journal_mode = delete")
+
+
+def seen(path: Path) -> dict[str, Any]:
+    """All that a person is shown of a study's figures."""
+    with Study.open(path) as study:
+        view = risk_utility_map(study)
+        found = {
+            "runs": table_of(study),
+            "kept": [a.tobytes() for a in (*vars(view.summary).values(), view.dominance.share, view.dominance.clear)],
+            "original": study.original,
+            "fresh": [column.tobytes() for column in vars(study.runs.results("fresh")).values()],
+            "one": [counted_runs(study, place, True).tobytes() for place in range(3)],
+            "notes": [study.notes.of(place) for place in range(3)],
+            "choices": [vars(choice) for choice in study.choices.all()],
+            "log": [vars(entry) for entry in entries(study)],
+            "state": decision_status(study).state,
+            "n": study.about["n_records"],
+            "measures": [str(call) for call in study.measures],
+        }
+        pins(study)
+    return found
+
+
+def outcome_of_damaged(path: Path, expected: dict[str, Any]) -> str:
+    """same, refused, or which figures are others without a word."""
+    try:
+        found = seen(path)
+    except EngineError as error:
+        assert "\n" not in str(error) and len(str(error)) < 600
+        return "refused"
+    return ", ".join(name for name in expected if found[name] != expected[name]) or "same"
+
+
+def turned(content: bytes, bit: int) -> bytes:
+    made = bytearray(content)
+    made[bit // 8] ^= 1 << bit % 8
+    return bytes(made)
+
+
+def flips(whole: Path, at: Path, bits: list[int]) -> dict[str, int]:
+    expected, content, counts = seen(whole), whole.read_bytes(), {"same": 0, "refused": 0}
+    for bit in bits:
+        for left in at.parent.glob(f"{at.name}-*"):
+            left.unlink()
+        at.write_bytes(turned(content, bit))
+        got = outcome_of_damaged(at, expected)
+        assert got in counts, f"bit {bit} changed {got} without a word"
+        counts[got] += 1
+    return counts
+
+
+@pytest.mark.slow
+def test_a_turned_bit_never_changes_a_figure_without_a_word(whole, tmp_path):
+    size = 8 * whole.stat().st_size
+    counts = flips(whole, keyed(tmp_path / "s.study"), random.Random(5).sample(range(size), 80))
+    assert counts["refused"] >= 5 and counts["same"] >= 5
+
+
+@pytest.mark.slow
+def test_many_turned_bits(whole, tmp_path):
+    """A third of them where figures lie, for most of a file is room."""
+    content = whole.read_bytes()
+    rng = random.Random(6)
+    bits = rng.sample(range(8 * len(content)), 400)
+    with Study.open(whole) as study:
+        figures = study.runs.results().values
+    for value in rng.sample(figures[np.isfinite(figures) & (figures % 1 != 0)].tolist(), 60):
+        at = content.find(np.array(value, ">f8").tobytes())
+        assert at > 0
+        bits.append(8 * at + rng.randrange(64))
+    flips(whole, keyed(tmp_path / "s.study"), bits)
+
+
+@pytest.mark.slow
+def test_no_run_is_missed_where_a_page_leads_to_a_wrong_one(whole: Path, tmp_path: Path) -> None:
+    """In the page above all runs: where each page below is, and the keys of the run between two of them."""
+    content = whole.read_bytes()
+    size = int.from_bytes(content[16:18], "big")
+    with closing(sqlite3.connect(whole)) as db:
+        ((root,),) = db.execute("select rootpage from sqlite_master where name = 'realisation'")
+    page = content[(root - 1) * size : root * size]
+    assert page[0] == 2, "SQLite's kind of page that leads to others"
+    pages = [*range(8, 12)]  # the last of them
+    for k in range(int.from_bytes(page[3:5], "big")):
+        cell = int.from_bytes(page[12 + 2 * k : 14 + 2 * k], "big")
+        pages += range(cell, cell + 32)  # a page, the kind and length of each value, scenario and replicate
+    bits = [8 * ((root - 1) * size + byte) + bit for byte in pages for bit in range(8)]
+    counts = flips(whole, keyed(tmp_path / "s.study"), bits)
+    assert counts["refused"] > len(bits) / 2
+
+
+def test_a_run_that_damage_moved_to_another_scenario_is_missed_by_its_own(whole: Path, tmp_path: Path) -> None:
+    path = keyed(tmp_path / "s.study")
+    for other, which in ((1, "min"), (3, "max")):
+        path.write_bytes(whole.read_bytes())
+        with closing(sqlite3.connect(path)) as db:
+            moved = f"(select {which}(replicate) from realisation where scenario = 2)"
+            db.execute("delete from realisation where scenario = ?", (other,))
+            db.execute(f"update realisation set scenario = ? where scenario = 2 and replicate = {moved}", (other,))
+            db.commit()
+        with Study.open(path) as study:
+            assert len(study.runs.of([12]).scenario) == 10, "far from the damage"
+            with pytest.raises(EngineError, match=r"the figures of 1 run \(small_cells, .*\) do not fit"):
+                study.runs.of([2])
+
+
+@pytest.mark.parametrize("number", ["'two'", "2.5", "x'02'"])
+def test_a_run_whose_candidate_is_no_whole_number_is_damage_for_all_others(
+    whole: Path, tmp_path: Path, number: str
+) -> None:
+    path = keyed(tmp_path / "s.study")
+    path.write_bytes(whole.read_bytes())
+    with closing(sqlite3.connect(path)) as db:
+        db.execute(f"update realisation set scenario = {number} where scenario = 2 and replicate = 10")
+        db.commit()
+    with Study.open(path) as study, pytest.raises(EngineError, match="its runs are not in their order"):
+        study.runs.of([12])
+
+
+DEEP = "[" * 100_000
+DAMAGE = {
+    "a text for a figure": "update realisation set m0 = 'ten' where scenario = 2",
+    "bytes for a figure": "update realisation set m1 = x'00ff' where scenario = 2",
+    "another figure": "update realisation set m1 = m1 + 0.01 where scenario = 2",
+    "a figure for none": "update realisation set m1 = null where scenario = 2",
+    "another fresh figure": "update fresh set m4 = m4 + 0.5",
+    "another replicate": "update realisation set replicate = 77 where scenario = 2 and replicate = 4",
+    "no such candidate": "update realisation set scenario = 77 where scenario = 19",
+    "no such status": "update realisation set status = 9 where scenario = 2",
+    "a status that is no number": "update realisation set status = 'ok'",
+    "no sum": "update realisation set crc0 = null where scenario = 2",
+    "no column of sums": "alter table realisation drop column crc0",
+    "no column of figures": "alter table realisation drop column m1",
+    "no JSON": "update about set value = '{' where name = 'original'",
+    "deep JSON": f"update about set value = '{DEEP}' where name = 'measures'",
+    "a huge number": f"update about set value = '{'9' * 5000}' where name = 'n_records'",
+    "another number of records": "update about set value = '99' where name = 'n_records'",
+    "bytes for JSON": "update about set value = x'ff' where name = 'measures'",
+    "no plan": "delete from about where name = 'plan'",
+    "no measures": "delete from about where name = 'measures'",
+    "no format": "delete from about where name = 'format'",
+    "a format that is a list": "update about set value = '[1]' where name = 'format'",
+    "an infinite format": "update about set value = 'Infinity' where name = 'format'",
+    "no label": "update scenario set label = null where id = 3",
+    "a bad label": "update scenario set label = 'ä/../x' where id = 3",
+    "another label": "update scenario set label = 'x123456' where id = 3",
+    "bad roles": "update scenario set roles = 'QQ' where id = 3",
+    "a bad rate": "update scenario set rate = 'many' where id = 3",
+    "bad parameters": "update scenario set params = '[1' where id = 3",
+    "a candidate missing": "delete from scenario where id = 3",
+    "a number that is none": "update run set done = 'many'",
+    "a state that is none": "update run set state = 'asleep'",
+    "nothing on the sweep": "delete from run",
+    "a choice of none": "update decision set record = '['",
+    "a choice of bytes": "update decision set why = x'00'",
+    "a choice of no candidate": "update decision set scenario = 99",
+    "a log that is no JSON": "update log set detail = '{'",
+    "a deep log": f"update log set detail = '{DEEP}'",
+    "a log without events": "update log set event = 'gossip'",
+    "a log of bytes": "update log set digest = x'00' where number = 2",
+    "a seal that is none": "update log_seal set length = 'all'",
+    "a seal of bytes": "update log_seal set seal = x'ff'",
+    "a pin of bytes": "update pin set name = x'ff'",
+    **{
+        f"no table {name}": f"drop table {name}"
+        for name in ("about", "scenario", "realisation", "fresh", "run", "note", "decision")
+    },
+}
+
+
+@pytest.mark.parametrize("what", DAMAGE)
+def test_damage_gets_one_sentence(whole, tmp_path, what):
+    path = keyed(tmp_path / "s.study")
+    path.write_bytes(whole.read_bytes())
+    with closing(sqlite3.connect(path)) as db:
+        db.execute("delete from aggregate")  # else most would not be looked at
+        db.execute(DAMAGE[what])
+        db.commit()
+    one_file(path)
+    with pytest.raises(EngineError) as got:
+        seen(path)
+    assert "s.study" in str(got.value) or "decision log" in str(got.value)
+    assert "\n" not in str(got.value) and len(str(got.value)) < 600
+
+
+def test_the_sentence_says_what_to_do(whole, tmp_path):
+    path = keyed(tmp_path / "s.study")
+    path.write_bytes(whole.read_bytes())
+    with closing(sqlite3.connect(path)) as db:
+        db.execute("update realisation set m1 = m1 + 0.01 where scenario = 2")
+        db.commit()
+    with Study.open(path) as study, pytest.raises(EngineError) as got:
+        counted_runs(study, 2, True)
+    assert str(got.value) == (
+        "study 's.study' is damaged: the figures of 10 runs (small_cells, hellinger, total_variation, entropy_change)"
+        " do not fit their check sums; restore it from a copy, or sweep it anew with the same key file, which gives the"
+        " same figures"
+    )
+
+
+@pytest.mark.slow
+def test_what_was_worked_out_and_is_damaged_is_worked_out_again(whole, tmp_path):
+    expected = seen(whole)
+    path = keyed(tmp_path / "s.study")
+    for change in (
+        "update aggregate set value = zeroblob(length(value)) where name like '%mean/%'",
+        "delete from aggregate where name like '%share/%'",
+        "update aggregate set name = replace(name, 'mean', 'meam')",
+        "update aggregate set value = 'text'",
+    ):
+        path.write_bytes(whole.read_bytes())
+        with closing(sqlite3.connect(path)) as db:
+            db.execute(change)
+            db.commit()
+        assert outcome_of_damaged(path, expected) == "same", change
+
+
+def test_arrays_of_other_measures_are_not_used(whole, tmp_path):
+    """As a program left them that worked them out before a measure was added."""
+    path = keyed(tmp_path / "s.study")
+    path.write_bytes(whole.read_bytes())
+    with Study.open(path) as study:
+        before = [str(call) for call in study.measures][:-1]
+        with study.database.transaction() as db:
+            aggregate_cache.store(db, "fresh runs", {"values": np.zeros((6, 4))}, before)
+        assert study.runs.results("fresh").values.shape == (6, 5)
+
+
+def test_deep_json_is_no_json():
+    for text in (DEEP, "{", None, b"{}", "9" * 5000):
+        with pytest.raises(ValueError):
+            from_json(text)
+    assert from_json(json.dumps({"a": [1, None]})) == {"a": [1, None]}
+
+
+@pytest.mark.parametrize("table", ["realisation", "fresh"])
+def test_nothing_is_added_to_damaged_runs(whole: Path, tmp_path: Path, table: str):
+    path = keyed(tmp_path / "s.study")
+    path.write_bytes(whole.read_bytes())
+    with closing(sqlite3.connect(path)) as db:
+        first = f"scenario = 0 and replicate = (select min(replicate) from {table})"
+        db.execute(f"update {table} set scenario = '' where {first}")
+        db.commit()
+    with Study.open(path) as study, pytest.raises(EngineError, match=r"'s\.study'.* is damaged"):
+        add_measures(study, RAW, KEY, ["r1_share"], workers=1)

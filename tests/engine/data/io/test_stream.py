@@ -1,4 +1,4 @@
-"""Streaming: the records of a file or of a folder's files in their order, with the checks of the readers."""
+"""Files and folders are read by streaming, some records at a time."""
 
 from __future__ import annotations
 
@@ -8,11 +8,14 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 from pyarrow import parquet
 
 from engine.common.errors import EngineError
+from engine.data.io import stream as growing_values
 from engine.data.io.readers import read_table
-from engine.data.io.stream import first_records, open_stream
+from engine.data.io.stream import GrowingValues, first_records, local_codes, open_stream, read_folder
 from engine.data.microdata import RawTable
 from tests.streamed_sources import FORMS, records, refusal, small_pieces, write_source
 
@@ -170,3 +173,156 @@ def test_views_of_text_and_bytes_are_texts_and_bytes(tmp_path: Path) -> None:
     assert batch.coded["text"].values.equals(pa.array(["a", "b"]))
     assert batch.plain["bytes"].equals(pa.array([b"x", b"y"] * 10))
     assert first_records(stream, 5).columns["bytes"].values.type == pa.binary()
+
+
+def check_equal(folder: RawTable, whole: RawTable) -> None:
+    """Compare names, types, values and codes."""
+    assert folder.names == whole.names
+    assert folder.n_records == whole.n_records
+    for name in whole.names:
+        a, b = folder.columns[name], whole.columns[name]
+        assert a.values.type == b.values.type
+        assert np.array_equal(a.codes, b.codes)
+        assert a.codes.dtype == b.codes.dtype
+    assert folder.content_digest() == whole.content_digest()
+
+
+@pytest.mark.slow
+@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(
+    kind=st.sampled_from(["csv", "parquet"]),
+    n=st.integers(2, 400),
+    seed=st.integers(0, 99),
+    cuts=st.lists(st.integers(0, 400), max_size=4),
+    pieces=st.tuples(st.integers(1, 300), st.integers(1, 300), st.integers(64, 4096)),
+    group=st.integers(1, 300),
+)
+def test_a_folder_gives_the_table_of_one_file(
+    tmp_path_factory: pytest.TempPathFactory,
+    kind: str,
+    n: int,
+    seed: int,
+    cuts: list[int],
+    pieces: tuple[int, int, int],
+    group: int,
+) -> None:
+    place, table = tmp_path_factory.mktemp("source"), records(n, seed)
+    folder = write_source(place, f"{kind} folder", table, [min(cut, n) for cut in cuts], group)
+    with small_pieces(*pieces):
+        check_equal(read_folder(open_stream(folder)), read_table(write_source(place, kind, table, [])))
+
+
+def test_types_are_those_of_the_files(tmp_path: Path) -> None:
+    texts = ["b", "", None, "a", "b", "c"]
+    table = pa.table(
+        {
+            "large": pa.array(texts, pa.large_string()),
+            "coded": pa.array(texts).dictionary_encode(),
+            "empty": pa.nulls(6, pa.int16()),
+            "untyped": pa.nulls(6),
+            "when": pa.array([0, 1, None, 3, 1, 0], pa.timestamp("us", "Europe/Berlin")),
+            "size": pa.array([np.nan, -0.0, 0.0, None, np.nan, 1.5], from_pandas=False),
+            "flag": [True, None, False, True, True, False],
+            "bytes": [b"a", b"b", None, b"a", b"c", b"a"],
+        }
+    )
+    folder = tmp_path / "people"
+    folder.mkdir()
+    for number in range(3):
+        parquet.write_table(table.slice(2 * number, 2), folder / f"{number}.parquet")
+    parquet.write_table(table, tmp_path / "people.parquet")
+    check_equal(read_folder(open_stream(folder)), read_table(tmp_path / "people.parquet"))
+
+
+def test_folders_of_a_key_add_a_column(tmp_path: Path) -> None:
+    for state in ("02", "01", "__HIVE_DEFAULT_PARTITION__"):
+        (tmp_path / "people" / f"state={state}").mkdir(parents=True)
+        write_source(tmp_path / "people" / f"state={state}", "csv", records(10), [])
+    column = read_folder(open_stream(tmp_path / "people")).columns["state"]
+    assert column.values.to_pylist() == ["01", "02"]
+    assert column.codes.tolist() == [0] * 10 + [1] * 10 + [-1] * 10
+
+
+def test_a_folder_without_records_is_refused(tmp_path: Path) -> None:
+    folder = write_source(tmp_path, "parquet folder", records(10).slice(0, 0), [])
+    with pytest.raises(EngineError, match="'people' has columns but no records"):
+        read_folder(open_stream(folder))
+
+
+TYPES = (pa.int8(), pa.uint8(), pa.int16(), pa.uint16(), pa.int32(), pa.uint32(), pa.int64(), pa.uint64(), pa.float64())
+
+
+def coded(batches: list[pa.Array]) -> tuple[list[object], list[int]]:
+    """The values that a column has in the end, and the codes of its records."""
+    growing, codes = GrowingValues("x", "people"), []
+    for batch in batches:
+        dictionary, indices = local_codes("people", "x", batch)
+        codes += growing.add(dictionary, indices)[indices].tolist()
+    return growing.values.to_pylist(), codes
+
+
+@pytest.mark.parametrize("kind", TYPES, ids=str)
+@pytest.mark.parametrize("nulls", [False, True])
+@pytest.mark.parametrize("spread", [1, 40])
+def test_values_are_coded_as_if_all_records_came_at_once(kind: pa.DataType, nulls: bool, spread: int) -> None:
+    rng = np.random.default_rng(3)
+    numbers = rng.integers(0, 3, 200) * spread + np.repeat([7, 0, 3, 7], 50)
+    mask = rng.random(200) < 0.2 if nulls else np.zeros(200, bool)
+    whole = pa.array(numbers, mask=mask).cast(kind)
+    once = whole.dictionary_encode()
+    for ends in ([200], [3, 50, 110, 200], list(range(1, 201))):
+        starts = [0, *ends[:-1]]
+        values, codes = coded([whole.slice(a, b - a) for a, b in zip(starts, ends, strict=True)])
+        assert values == once.dictionary.to_pylist()
+        assert codes == once.indices.fill_null(-1).to_pylist()
+
+
+def test_whole_numbers_at_the_ends_of_their_type_are_coded() -> None:
+    for kind in TYPES[:-1]:
+        bits = kind.bit_width
+        low, high = (0, 2**bits - 1) if str(kind).startswith("u") else (-(2 ** (bits - 1)), 2 ** (bits - 1) - 1)
+        for numbers in ([high, high - 1] * 3, [low + 1, low] * 3, [low, high] * 3):
+            values, codes = coded([pa.array(numbers, kind)])
+            assert values == numbers[:2]
+            assert codes == [0, 1] * 3
+
+    all_bytes = list(range(-128, 128))
+    assert coded([pa.array(all_bytes, pa.int8())]) == (all_bytes, list(range(256)))
+
+
+def test_values_of_a_dictionary_that_do_not_occur_are_left_out() -> None:
+    batch = pa.DictionaryArray.from_arrays(pa.array([2, None, 0], pa.int8()), pa.array(["a", "b", "c", "d"]))
+    assert coded([batch, batch]) == (["c", "a"], [0, -1, 1] * 2)
+
+
+@pytest.mark.parametrize("numbers", [[1, 0, 2], [0, 1], [3, 0, 0, 2, 3, 1], [], [2, None, 2]])
+def test_dictionaries_in_any_order_and_with_a_value_twice_are_coded_in_order_of_use(numbers: list[int | None]) -> None:
+    known = pa.array(["z", "b"]).dictionary_encode()
+    dictionary = pa.array(["a", "b", "c", "a"])
+    batch = pa.DictionaryArray.from_arrays(pa.array(numbers, pa.int32()), dictionary)
+    for batches in ([batch], [known, batch], [batch, known, batch], [known, batch.slice(0, 1), batch]):
+        texts = [text for each in batches for text in each.to_pylist()]
+        values = [*dict.fromkeys(text for text in texts if text is not None)]
+        assert coded(batches) == (values, [-1 if text is None else values.index(text) for text in texts])
+
+
+def test_values_that_first_occur_late_are_coded() -> None:
+    numbers = np.repeat(np.array([4, 0, 3, 1], np.int32), [growing_values._FEW, 5 * growing_values._FEW, 1, 2])
+    batch = pa.DictionaryArray.from_arrays(pa.array(numbers), pa.array(list("abcde")))
+    values, codes = coded([batch])
+    assert values == ["e", "a", "d", "b"]
+    assert codes == np.repeat(np.arange(4), [growing_values._FEW, 5 * growing_values._FEW, 1, 2]).tolist()
+
+
+def test_known_values_come_first() -> None:
+    growing = GrowingValues("x", "people", pa.array(["b", "a"]))
+    dictionary, indices = local_codes("people", "x", pa.array(["c", "a"]))
+    assert growing.add(dictionary, indices)[indices].tolist() == [2, 1]
+
+
+def test_more_values_than_can_be_coded_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(growing_values, "MOST_VALUES", 2)
+    with pytest.raises(
+        EngineError, match="column 'x' has more than 2 distinct values, too many to code while streaming"
+    ):
+        coded([pa.array(["a", "b"]), pa.array(["c"])])

@@ -1,24 +1,33 @@
-"""Writing: text comes back as it was, equal columns give equal bytes, and no trace of a tool or an original is left."""
+"""Files are written without traces and read back before they get their name."""
 
 from __future__ import annotations
 
 import csv
+import subprocess
+import sys
+from collections.abc import Callable
 from datetime import date
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyreadstat
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from pyarrow import parquet
 
 from engine.common.errors import EngineError
+from engine.common.os_support import aside
 from engine.common.wording import has_hidden_signs, is_blank
 from engine.data.io import writers
+from engine.data.io import writers as read_back
+from engine.data.io.labelled_writers import write_dta, write_sav
 from engine.data.io.readers import read_table
 from engine.data.io.writers import write_csv, write_parquet
 from engine.data.microdata import RawTable
+from tests import forked
 
 
 def released(table: RawTable) -> dict[str, pa.Array]:
@@ -115,3 +124,169 @@ def test_nothing_and_unequal_columns_are_refused(tmp_path: Path, write: object) 
         write(tmp_path / "a", {})
     with pytest.raises(EngineError, match="column 'a' has 1 values and column 'b' 2; all must be equally long"):
         write(tmp_path / "a", {"a": pa.array([1]), "b": pa.array(np.arange(2))})
+
+
+DRAW = np.random.default_rng(5)
+COLUMNS = {
+    "number": pa.array(DRAW.normal(size=3000)),
+    "whole": pa.array(DRAW.integers(0, 9, 3000)),
+    "text": pa.array(DRAW.choice(["x", "yé", ""], 3000)),
+}
+LABELLED: dict[str, tuple[Callable[..., Any], str]] = {
+    "sav": (write_sav, "write_sav"),
+    "dta": (write_dta, "write_dta"),
+}
+FORMS = ("csv", "parquet", *LABELLED)
+
+
+def limited(folder: Path, form: str, size: int) -> subprocess.CompletedProcess[str]:
+    """The command that writes a sample, no file of which may grow beyond ``size`` bytes."""
+    code = (
+        f"import resource, sys; resource.setrlimit(resource.RLIMIT_FSIZE, ({size}, {size}));"
+        "from engine.cli.main import main; sys.exit(main(sys.argv[1:]))"
+    )
+    arguments = ["datasets", "write", "czech", "--to", str(folder / f"c.{form}")]
+    return forked.run(["-c", code, *arguments])
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(
+    sys.platform == "win32", reason="Windows cannot limit the sizes of files; run the tests on Linux or macOS"
+)
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("size", [0, 700, 30_000])
+def test_a_limit_on_the_size_of_files_leaves_nothing(tmp_path: Path, form: str, size: int) -> None:
+    """As a full disk does, of which labelled files said nothing."""
+    ran = limited(tmp_path, form, size)
+    if (form, size) == ("parquet", 30_000):
+        assert ran.returncode == 0 and read_table(tmp_path / "c.parquet").n_records == 1841
+        return
+    assert ran.returncode == 1, ran.stdout
+    assert ran.stderr.startswith("frontier: ") and f"'c.{form}'" in ran.stderr and "Traceback" not in ran.stderr
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("form", LABELLED)
+@pytest.mark.parametrize("kept", [0, 80, 4000, -80, -1])
+def test_a_library_that_writes_less_and_says_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, form: str, kept: int
+) -> None:
+    write, name = LABELLED[form]
+    library = getattr(pyreadstat, name)
+
+    def cut(frame: Any, path: str, **options: Any) -> None:
+        library(frame, path, **options)
+        content = Path(path).read_bytes()
+        Path(path).write_bytes(content[:kept])
+
+    monkeypatch.setattr(pyreadstat, name, cut)
+    with pytest.raises(EngineError, match=rf"a\.{form}'? (could not be written|is cut short|has a header)"):
+        write(tmp_path / f"a.{form}", COLUMNS)
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("form", LABELLED)
+def test_a_library_that_writes_other_records(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, form: str) -> None:
+    write, name = LABELLED[form]
+    library = getattr(pyreadstat, name)
+    less: list[Any] = [lambda f: f.iloc[:-1], lambda f: f.iloc[::-1], lambda f: f.drop(columns="whole")]
+    for change in less:
+        monkeypatch.setattr(pyreadstat, name, lambda frame, path, _c=change, **o: library(_c(frame), path, **o))
+        with pytest.raises(EngineError, match=rf"a\.{form}"):
+            write(tmp_path / f"a.{form}", COLUMNS)
+        assert not list(tmp_path.iterdir())
+
+
+def test_a_csv_that_does_not_hold_its_bytes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    check = read_back.check_bytes
+
+    def cut(part: Path, file: str, sha256: bytes) -> None:
+        part.write_bytes(part.read_bytes()[:-3])
+        check(part, file, sha256)
+
+    monkeypatch.setattr(writers, "check_bytes", cut)
+    with pytest.raises(EngineError, match=r"file 'a\.csv' could not be written whole"):
+        write_csv(tmp_path / "a.csv", COLUMNS)
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("spoil", ["cut", "records", "values", "names"])
+def test_a_parquet_file_that_holds_something_else(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, spoil: str) -> None:
+    check = read_back.check_parquet
+
+    def spoilt(part: Path, file: str, columns: Any) -> None:
+        other = dict(COLUMNS)
+        if spoil == "cut":
+            part.write_bytes(part.read_bytes()[:-3])
+        elif spoil == "records":
+            parquet.write_table(pa.table({name: values[:-1] for name, values in other.items()}), part)
+        elif spoil == "values":
+            parquet.write_table(pa.table(other | {"whole": pa.array(other["whole"].to_pylist()[::-1])}), part)
+        else:
+            parquet.write_table(pa.table(other).rename_columns(["number", "text", "whole"]), part)
+        check(part, file, columns)
+
+    monkeypatch.setattr(writers, "check_parquet", spoilt)
+    with pytest.raises(EngineError, match=r"file 'a\.parquet' could not be written whole"):
+        write_parquet(tmp_path / "a.parquet", COLUMNS)
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_parquet_file_of_all_types_reads_back(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(writers, "ROW_GROUP", 2)
+    columns = {
+        "nan": pa.array([float("nan"), -0.0, 0.0, None]),
+        "small": pa.array([1.5, float("nan"), None, 2], pa.float32()),
+        "coded": pa.array(["a", None, "b", "a"]).dictionary_encode(),
+        "large": pa.array(["a", None, "b", "a"], pa.large_string()),
+        "none": pa.nulls(4),
+        "time": pa.array([1, None, 3, 4], pa.timestamp("s")),
+        "day": pa.array([1, None, 3, 4], pa.date32()),
+        "raw": pa.array([b"x", None, b"", b"z"]),
+        "chunks": pa.chunked_array([["a"], ["b", "c", None]]),
+        "dot.ted": pa.array([True, False, None, True]),
+    }
+    write_parquet(tmp_path / "a.parquet", columns)
+    assert parquet.read_metadata(tmp_path / "a.parquet").num_rows == 4
+
+
+@pytest.mark.parametrize(
+    ("form", "values", "said"),
+    [
+        ("sav", ["a\0b", "c"], r"column 'x' reads back from a\.sav with other values"),
+        ("dta", ["a\0b", "c"], r"column 'x' reads back from a\.dta with other values"),
+    ],
+)
+def test_what_a_format_would_alter_is_refused(tmp_path: Path, form: str, values: list[Any], said: str) -> None:
+    """It is known beforehand, or it was written and read back as something else."""
+    with pytest.raises(EngineError, match=said):
+        LABELLED[form][0](tmp_path / f"a.{form}", {"x": pa.array(values)})
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_a_failure_keeps_the_file_that_was_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, form: str) -> None:
+    path = tmp_path / f"a.{form}"
+    path.write_bytes(b"before")
+    write = {"csv": write_csv, "parquet": write_parquet, **{f: w for f, (w, _) in LABELLED.items()}}[form]
+
+    def full(descriptor: int) -> None:
+        raise OSError(28, "No space left on device", "hidden")
+
+    monkeypatch.setattr("os.fsync", full)
+    with pytest.raises(EngineError, match=rf"'({path.name})' could not be written: the disk is full"):
+        write(path, COLUMNS)
+    assert path.read_bytes() == b"before"
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_a_block_that_fails_leaves_no_file(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match="no"), aside(tmp_path / "a") as part:
+        part.write_text("half")
+        raise ValueError("no")
+    assert not list(tmp_path.iterdir())
+    with aside(tmp_path / "a") as part:
+        part.write_text("whole")
+        assert not (tmp_path / "a").exists()
+    assert (tmp_path / "a").read_text() == "whole"
