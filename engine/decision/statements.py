@@ -150,6 +150,7 @@ KINDS: dict[str, Kind] = {
         "fact",
         run_place="place of as_safe",
         run_figure="value mean is_share",
+        run_and_mean="measure value mean quantile asked",
         runs_within="fresh within runs low high asked",
         on_frontier="letter on runs",
         hidden="share",

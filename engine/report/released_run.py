@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from engine.decision import gate
+from engine.decision.statements import Statement, statement
 from engine.frontier.choosing import run_quantiles, share_within
 from engine.frontier.risk_utility_map import check_realisation
 from engine.report.losses import optional
@@ -65,6 +66,15 @@ def standing(study: Study, view: RiskUtilityMap, choice: Choice, results: Result
         fresh_high=None if fresh is None else fresh.high,
         as_safe=run.as_safe,
     )
+
+
+def among_siblings(run: ReleasedRun) -> list[Statement]:
+    """Return the place of the run to be released, and its figure beside that of all runs."""
+    found = [statement("run_place", place=run.place, of=run.of, as_safe=run.as_safe or 1)]
+    if run.released is not None and run.mean is not None:
+        figures = {"value": run.released, "mean": run.mean, "quantile": run.quantile, "asked": run.asked}
+        found.append(statement("run_and_mean", measure=run.title, **figures))
+    return found
 
 
 def despite_words(context: ReportContext) -> str:

@@ -13,8 +13,7 @@ from engine.measures import MeasureCall
 from engine.mechanisms import mechanism
 from engine.release.scenarios import NoteKind
 from engine.release.spec import ReleaseSpec
-from engine.report.recognised_words import small_cells_words
-from engine.report.words import figure
+from engine.report.words import figure, small_cells_words
 from engine.study.study import Study
 
 _ALL = 0.995  # a share of the true frontier that is told as all of it

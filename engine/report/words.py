@@ -3,8 +3,14 @@
 from __future__ import annotations
 
 import math
+from typing import TYPE_CHECKING
 
+from engine.common.wording import plural
 from engine.decision import statements
+
+if TYPE_CHECKING:
+    from engine.report.loss_facts import ModelRow
+    from engine.report.map_facts import Map
 
 NONE, figure = statements.NONE, statements.digits_kept
 
@@ -61,3 +67,28 @@ def relative(value: float | None) -> str:
 def one_in(part: int, whole: int) -> str:
     """Roughly one in how many; empty for none."""
     return f"about one in {round(whole / part):,}" if part else "none"
+
+
+def on_frontier_words(share: float, shared_runs: int | None) -> str:
+    """In how many of the single runs that all candidates have one is on the frontier; ``share`` is of these."""
+    if shared_runs is None:
+        return "under 1 % of them" if share < 0.005 else f"{100 * share:.0f} % of them"
+    return f"{round(share * shared_runs):,} of {plural(shared_runs, 'run')} that all candidates share"
+
+
+def model_words(model: ModelRow) -> str:
+    """What the coefficients of a declared analysis mean."""
+    references = "; ".join(f"{factor} with {level}" for factor, level in model.references)
+    compared = f" Levels are compared with a reference level: {references}." if references else ""
+    return f"A positive coefficient stands for more of this: {model.predicts}.{compared}"
+
+
+def bound_title(board_map: Map) -> str:
+    """What the line of the bound on the map is called."""
+    asked = board_map.bound_asked
+    return "limit on the average" if asked is None else f"limit, asked of {100 * asked:.3g} % of single runs"
+
+
+def small_cells_words(fewest: int) -> str:
+    """What a small cell is, in words."""
+    return "combinations that nobody shares" if fewest == 2 else f"combinations that fewer than {fewest} records share"

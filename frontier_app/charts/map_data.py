@@ -19,7 +19,7 @@ from engine.frontier.summary import losses
 from engine.mechanisms import amount, mechanism
 from engine.release.scenarios import Scenarios
 from engine.release.spec import RANDOM_SWAP, AttributeSpec
-from engine.report.run_words import on_frontier_words
+from engine.report.words import on_frontier_words
 from frontier_app.charts.style import COLOURS, SHAPES
 from frontier_app.session.state import Look
 from frontier_app.wording import mechanisms, text

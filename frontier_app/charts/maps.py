@@ -31,8 +31,7 @@ from engine.report import map_model
 from engine.report.board_pictures import board_model
 from engine.report.findings import Findings
 from engine.report.map_model import MapModel, Mark, Point, flags, lines_of, on_lines, together
-from engine.report.map_words import bound_title
-from engine.report.words import figure
+from engine.report.words import bound_title, figure
 from engine.study.map_reader import LiveFrontier
 from frontier_app.charts.map_data import (
     DRAWN,

@@ -18,6 +18,7 @@ import streamlit as st
 
 from engine.decision.bound_words import figure_words
 from engine.decision.comparison import Difference, differences
+from engine.decision.statements import sentences
 from engine.decision.states import decision_status
 from engine.decision.verdict_log import log_verdict, logged_verdict
 from engine.frontier.choosing import share_within
@@ -31,9 +32,9 @@ from engine.report.context import in_counts
 from engine.report.describe import remade
 from engine.report.detected import release_verdict
 from engine.report.parameters import bound_is_on
-from engine.report.released_run import standing
-from engine.report.run_words import on_frontier_words, place_sentence
+from engine.report.released_run import among_siblings, standing
 from engine.report.sentences import exposed
+from engine.report.words import on_frontier_words
 from engine.study.map_reader import risk_bound
 from engine.study.study import Study
 from engine.sweeps.remake import Remade
@@ -45,9 +46,9 @@ from frontier_app.wording.markup import Markdown, joined, markdown, table
 
 
 def released(study: Study, view: RiskUtilityMap, choice: Choice) -> str:
-    """The place of the run to be released among its siblings, in the memo's words."""
+    """The place of the run to be released among its siblings."""
     counts = in_counts(study, view.scenarios, view.results)
-    return place_sentence(standing(study, view, choice, counts))
+    return sentences(among_siblings(standing(study, view, choice, counts)))
 
 
 def lines(

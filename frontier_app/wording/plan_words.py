@@ -2,7 +2,7 @@
 
 Words for the analyst on what an intruder would recognise: the same on every page.
 
-The board reads its own in :mod:`engine.report.recognised_words`.
+The board reads its own in :mod:`engine.report.words`.
 """
 
 from __future__ import annotations
@@ -19,9 +19,8 @@ from engine.plan.entries import PublishedTables
 from engine.release.spec import percent
 from engine.report.detected import TOP, Detected, units_words
 from engine.report.recognised_facts import KeySet
-from engine.report.recognised_words import small_cells_words
 from engine.report.sentences import Exposed
-from engine.report.words import figure
+from engine.report.words import figure, small_cells_words
 from frontier_app.wording import mechanisms, text
 from frontier_app.wording.markup import Markdown, markdown
 

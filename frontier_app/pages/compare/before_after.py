@@ -34,7 +34,6 @@ from engine.report.inspection import SIZES, one_table, weighted_levels
 from engine.report.inspection import associations as associations_of
 from engine.report.inspection import coefficients as coefficients_of
 from engine.report.inspection import small_cells as cells_of
-from engine.report.loss_words import model_words
 from engine.report.other_keys import altered_in, key_set, unswapped_keys, worst_few
 from engine.report.places import (
     AreaRow,
@@ -46,7 +45,7 @@ from engine.report.places import (
     relative_change,
 )
 from engine.report.recognised_facts import KeySet
-from engine.report.recognised_words import small_cells_words
+from engine.report.words import model_words, small_cells_words
 from engine.study.study import Study
 from engine.sweeps.remake import Remade
 from frontier_app.charts import before_after

@@ -54,7 +54,7 @@ SAMPLES: dict[str, dict[str, Value]] = {
 """Values that some kinds need; others get some by name."""
 FIGURES = {
     *("value", "limit", "original", "low", "high", "asked", "candidate", "times", "errors", "change", "share", "mean"),
-    *("instead", "before", "after"),
+    *("instead", "before", "after", "quantile"),
 }
 LISTS = {
     *("names", "entries", "keys", "columns", "attributes", "noise", "parts", "untrue", "include", "limits", "changes"),
