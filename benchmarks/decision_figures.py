@@ -22,7 +22,7 @@ from engine.bundle.members_attack import attack_members_bundle
 
 from engine.frontier.choosing import FEWEST_RUNS
 from engine.frontier.summary import CONFIDENCE, believed_errors
-from engine.measures.detection_grades import altered_by_level, auc, graded, precision
+from engine.measures.detection import altered_by_level, auc, graded, precision
 from engine.report.facts import Tally
 from engine.report.losses import worst
 from tests.cps_release import (

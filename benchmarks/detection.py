@@ -20,7 +20,7 @@ if __name__ == "__main__":
 
 from engine.data.table import ContingencyTable
 from engine.measures import call, evaluate
-from engine.measures.detection_grades import altered_by_level, attacked, auc, graded, precision
+from engine.measures.detection import altered_by_level, attacked, auc, graded, precision
 from engine.models.level_model import MODELS
 from engine.release.batch import ReleaseBatch
 from tests.shared import folder

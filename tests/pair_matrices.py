@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from engine.measures.association import Statistic, _associations
-from engine.measures.distortion import Distance, two_way_figures
-from engine.measures.pairs import PairMargins, pair_margins
+from engine.measures.distortion import Distance, PairMargins, Statistic, _associations, pair_margins, two_way_figures
 from engine.release.batch import ReleaseBatch
 
 

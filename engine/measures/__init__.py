@@ -40,16 +40,14 @@ BY_FILE = {
         "total_variation_two_way",
         "entropy_change_two_way",
         "largest_two_way",
-    ),
-    "association": (
         "cramers_v_change",
         "contingency_change",
+        "edit_failures",
     ),
     "inference": (
         "du_llm",
         "du_llm_per_record",
     ),
-    "edits": ("edit_failures",),
     "reanalysis": (
         "ci_overlap",
         "ci_disjoint",
@@ -110,8 +108,8 @@ BY_FILE = {
         "detection_precision",
         "small_cells_recognised",
         "altered_share_max",
+        "rarity_auc",
     ),
-    "rarity": ("rarity_auc",),
     "moved_units": (
         "detection_unit_auc",
         "detection_unit_precision",

@@ -2,7 +2,7 @@
 
 The attack (:mod:`engine.models.table_excess`) has the release and two-way tables of the original; here it is carried
 out on a release, and graded by the truth that the agency has.  An intruder who knows the method can also learn which
-traces tell, from swaps of his own (:mod:`engine.models.learned_suspicion`).  It supposes no mechanism: an attribute
+traces tell, from swaps of his own (:mod:`engine.models.table_excess`).  It supposes no mechanism: an attribute
 that was altered is a place, and each other one is tabulated by it.  Where altered attributes are the same within all
 households, before and after, households moved and are what is graded, and their places together are one place; else
 records are.
@@ -23,12 +23,11 @@ from engine.common.errors import UsageError
 from engine.data.microdata import Microdata, Units
 from engine.data.table import occupied
 from engine.measures.base import Figure, Measure
-from engine.measures.detection_grades import area_under_curve, right_among
+from engine.measures.detection import area_under_curve, right_among
 from engine.measures.linkage import decimal_parameter
 from engine.measures.verdict import Outright, Verdict, told_outright, worst
-from engine.models.learned_suspicion import learned
 from engine.models.record_release import RecordRelease
-from engine.models.table_excess import cells_of_units, suspicion
+from engine.models.table_excess import cells_of_units, learned, suspicion
 from engine.release.records import ReleasedTable
 
 _DIGITS = 9  # of a score: what differs less is rounding, and the units are equally suspect

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from engine.measures.detection_grades import area_under_curve
+from engine.measures.detection import area_under_curve
 from engine.measures.moved_units import by_score
 from engine.measures.verdict import Outright, Verdict, told_outright
 from engine.release.records import ReleasedTable

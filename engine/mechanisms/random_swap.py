@@ -32,7 +32,7 @@ from engine.common.wording import plural
 from engine.data.microdata import Microdata
 from engine.data.table import ContingencyTable
 from engine.mechanisms.base import BatchedDraw, Drawn, Mechanism
-from engine.mechanisms.crossing import parts_met
+from engine.mechanisms.targeted import parts_met
 from engine.release.parameter import Parameter, Setting
 from engine.release.records import ReleasedTable
 from engine.release.scenarios import RunStatus

@@ -34,7 +34,7 @@ from engine.common.wording import all_of, of_them, plural
 from engine.data.domain import KINDS, Attribute
 from engine.data.microdata import Microdata, Units
 from engine.mechanisms.base import Drawn, Mechanism, table_stream
-from engine.mechanisms.crossing import crossed, rules_met, shared
+from engine.mechanisms.targeted import crossed, rules_met, shared
 from engine.models.record_release import complete_numbers
 from engine.release.parameter import Counts, Parameter, Setting
 from engine.release.records import ReleasedTable

@@ -2,11 +2,10 @@
 
 The swapped attributes and the rate are inferred from the tables (:mod:`engine.models.margin_inference`).  A model of
 each swapped attribute given all others is fitted to the release (:mod:`engine.models.level_model`), and adjusted to all
-published tables (:mod:`engine.models.adjusted_table`): that is the intruder's model of the original.  Bayes' rule with
-the inferred rate gives the probability that a record is altered, by which records are suspected.  A second intruder
-takes nothing of the release but its patterns, fits the tables alone, and suspects the records with the least probable
-levels.  Nothing here sees pairs, flags or original records.
-"""
+published tables (:mod:`engine.models.margin_inference`): that is the intruder's model of the original.  Bayes' rule
+with the inferred rate gives the probability that a record is altered, by which records are suspected.  A second
+intruder takes nothing of the release but its patterns, fits the tables alone, and suspects the records with the least
+probable levels.  Nothing here sees pairs, flags or original records."""
 
 from __future__ import annotations
 
@@ -21,10 +20,19 @@ import numpy as np
 from engine.common.errors import UsageError
 from engine.common.registry import Cache
 from engine.data.table import occupied
-from engine.models import adjusted_table
-from engine.models.adjusted_table import AdjustedTable, Margin, TablesFit, adjusted
+from engine.models import margin_inference as adjusted_table
 from engine.models.level_model import MOST_ENTRIES, MOST_TERMS, Design, design_of, fit_levels, n_terms
-from engine.models.margin_inference import MarginInference, Tables, infer_from_margins, pair_shares, two_way_tables
+from engine.models.margin_inference import (
+    AdjustedTable,
+    Margin,
+    MarginInference,
+    Tables,
+    TablesFit,
+    adjusted,
+    infer_from_margins,
+    pair_shares,
+    two_way_tables,
+)
 
 _SURE = 1e-12
 _SINGULAR = 1e-6

@@ -5,7 +5,7 @@ the analyst alone.  Of several tables the first one is attacked, and all are
 compared with each other (:mod:`engine.measures.several_tables`).  It is an attack on the random swap; of another method
 which records it altered, or which households it moved, is also looked for without supposing any
 (:mod:`engine.measures.moved_units`), and the better attack counts.  Of a method that alters records at risk first,
-somebody who knows it suspects the rare ones (:mod:`engine.measures.rarity`).
+somebody who knows it suspects the rare ones (:mod:`engine.measures.detection`).
 """
 
 from __future__ import annotations
@@ -22,15 +22,14 @@ from engine.common.processes import one_thread
 from engine.common.wording import lower_first
 from engine.decision.states import decision_status
 from engine.decision.verdict_log import log_verdict
-from engine.measures.detection_grades import Calibration, Graded, attacked, auc, calibration, graded, precision
+from engine.measures.detection import Calibration, Graded, Rarity, attacked, auc, calibration, graded, precision, rarity
 from engine.measures.moved_units import Found, named
-from engine.measures.rarity import Rarity, rarity
 from engine.measures.several_tables import compared
 from engine.measures.verdict import Verdict, verdict_words, worst
 from engine.mechanisms import mechanism
 from engine.mechanisms.base import names_in
-from engine.models.adjusted_table import TablesFit
 from engine.models.level_model import MODELS, MOST_TERMS, n_terms, quick_to_fit
+from engine.models.margin_inference import TablesFit
 from engine.models.record_release import RecordRelease
 from engine.release.records import ReleasedTable
 from engine.release.spec import beyond_roles

@@ -14,7 +14,7 @@ import numpy as np
 
 from engine.common.errors import EngineError
 from engine.data.table import occupied
-from engine.measures.association import phi_squared, strength
+from engine.measures.distortion import phi_squared, strength
 from engine.measures.reanalysis import interval_overlap
 from engine.models.analyses import compare
 from engine.models.record_release import RecordRelease, numbers_of

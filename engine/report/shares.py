@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from engine.data.table import occupied
-from engine.measures.association import STATISTICS, phi_squared, strength
+from engine.measures.distortion import STATISTICS, phi_squared, strength
 from engine.models.record_release import numbers_of, numeric_columns
 from engine.plan.households import places_of
 from engine.report.alterable import Alterable

@@ -11,10 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from engine.common.errors import EngineError, UsageError
-from engine.measures import association as measures
 from engine.measures import call, evaluate
-from engine.measures.association import association_change, phi_squared, strength
-from engine.measures.pairs import pair_margins
+from engine.measures import distortion as measures
+from engine.measures.distortion import association_change, pair_margins, phi_squared, strength
 from engine.release.batch import Cells, ReleaseBatch, TouchedCells, release_batch
 from tests.examples import examples
 from tests.pair_matrices import association_matrix

@@ -13,8 +13,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from engine.common.errors import UsageError
-from engine.measures import call, detection, detection_grades, evaluate
-from engine.measures.detection_grades import (
+from engine.measures import call, detection, evaluate
+from engine.measures import detection as detection_grades
+from engine.measures.detection import (
     Graded,
     altered_by_level,
     attacked,
@@ -23,9 +24,9 @@ from engine.measures.detection_grades import (
     graded,
     precision,
 )
-from engine.models import adjusted_table, level_model, margin_inference, swap_detection
-from engine.models.adjusted_table import AdjustedTable, TablesFit
-from engine.models.margin_inference import two_way_tables
+from engine.models import level_model, margin_inference, swap_detection
+from engine.models import margin_inference as adjusted_table
+from engine.models.margin_inference import AdjustedTable, TablesFit, two_way_tables
 from engine.models.swap_detection import Detection, Release
 from engine.release.batch import ReleaseBatch
 from tests.examples import examples

@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from engine.measures.detection_grades import Graded, altered_by_level, attacked, auc, calibration, graded, precision
+from engine.measures.detection import Graded, altered_by_level, attacked, auc, calibration, graded, precision
 from engine.models.margin_inference import two_way_tables
 from tests.swapped_batches import cps, swaps
 

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from engine.common.errors import UsageError
 from engine.measures import call, evaluate
-from engine.measures import pairs as pair_module
+from engine.measures import distortion as pair_module
 from engine.measures.distortion import (
     entropy_change,
     hellinger,

@@ -1,8 +1,21 @@
-"""Targeted swapping: the twin's swaps from the same random numbers, what must hold, laws, and what is refused."""
+"""Targeted swapping: the twin's swaps from the same random numbers, what must hold, laws, and what is refused.
+
+Targeted swapping where little is possible: tiny areas, everybody risky, establishments, sizes that nobody shares.
+
+What holds of targeted swapping whatever is drawn: profiles in their order, tables that stay, also weighted ones, and
+rows and numbers of households that only permute the result.
+
+Involution, levels of turns, who is risky and moves, whole households, numbers of initiators, quotas, columns that stay,
+compiled and plain kernels: ``test_targeted``.  Refused pairs: ``test_targeted_rules``.  Tables at a level that all
+profiles name, and cases at the edge: ``test_targeted_edges``.
+
+Targeted swapping under edit rules that refuse: the twin's swaps, no record that fails anew, and what is told.
+"""
 
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import replace
 from fractions import Fraction
 from itertools import product
@@ -10,19 +23,23 @@ from random import Random
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from engine.common.errors import EngineError, UsageError
 from engine.common.streams import derive
-from engine.data.microdata import Microdata
+from engine.data.domain import EditRule
+from engine.data.microdata import Microdata, RawColumn
 from engine.mechanisms import targeted
 from engine.mechanisms.base import Drawn
 from engine.mechanisms.targeted import TRS, Prepared, chances, compatible_quotas, race_order, swap
+from engine.plan.coding import edit_failures
 from engine.release.parameter import Setting
 from engine.release.records import ReleasedTable
 from engine.release.scenarios import RunStatus
+from tests.edit_rules import breaks_anew, refusing_rules
 from tests.examples import examples
 from tests.households import in_households, persons_in_households
 from tests.plain_python import compiled_and_plain
@@ -495,3 +512,340 @@ def test_equal_profiles_have_one_text():
 @examples(100)
 def test_a_race_goes_by_time_and_equal_times_by_first_appearance(times):
     assert race_order(np.array(times)).tolist() == sorted(range(len(times)), key=lambda u: (times[u], u))
+
+
+def drawn(data: Microdata, i: int = 0, **parameters: str) -> Drawn:
+    setting, prepared = made(data, {"hierarchy": "town", "risk": "sex", "k": "0", **parameters})
+    return TRS.draw_replicate(prepared, setting, derived(i))
+
+
+def towns(sizes: list[int]) -> Microdata:
+    """Towns of so many households of one person each."""
+    town = np.repeat(np.arange(len(sizes)), sizes)
+    return in_households(range(len(town)), {"town": town.tolist()}, {"sex": (np.arange(len(town)) % 2).tolist()})
+
+
+@pytest.mark.parametrize("i", range(5))
+def test_areas_of_one_household_each(i: int):
+    data = towns([1] * 6)
+    made_ = drawn(data, i, rate="1")
+    partner = partner_of(made_)
+    n_moved = int((partner != np.arange(6)).sum())
+    assert (partner[partner] == np.arange(6)).all()
+    assert n_moved in (4, 6), "a household that has given already begins no swap"
+    assert made_.status is RunStatus.OK
+
+
+@pytest.mark.parametrize("i", range(5))
+def test_a_quota_above_those_who_can_begin_leaves_some_without_donor(i: int):
+    data = towns([9, 1])
+    made_ = drawn(data, i, rate="1")
+    assert int((partner_of(made_) != np.arange(10)).sum()) == 2, "the small town has one household to give"
+    assert made_.status is RunStatus.PARTIAL and float(made_.diagnostics["without_donor"]) >= 3
+
+
+@pytest.mark.parametrize("i", range(5))
+def test_with_two_areas_each_gives_to_the_other(i: int):
+    data = towns([5, 5])
+    partner = partner_of(drawn(data, i, rate="0.8"))
+    moved = np.flatnonzero(partner != np.arange(10))
+    assert len(moved) == 8 and all((u < 5) != (partner[u] < 5) for u in moved.tolist())
+
+
+def test_one_region_is_refused():
+    data = in_households(range(4), {"region": [0] * 4, "town": [0, 0, 1, 1]}, {"sex": [0, 1, 0, 1]})
+    asked = {"rate": "0.5", "hierarchy": "region+town"}
+    with pytest.raises(UsageError) as refused:
+        TRS.prepare(TRS.setting(data, asked, range(3)))
+    assert str(refused.value) == "hierarchy: all records lie in one 'region'; leave it out"
+
+
+@pytest.mark.parametrize("must", ["all", "within"])
+def test_where_everybody_is_risky_all_move_or_as_many_as_the_rate_says(must: str):
+    data = towns([4, 4, 4])
+    made_ = drawn(data, rate="0.5", k="12", must=must)
+    n_moved = int((partner_of(made_) != np.arange(12)).sum())
+    assert made_.diagnostics["risky_town"] == 12
+    assert n_moved == (6 if must == "within" else 12 - float(made_.diagnostics["without_donor"]))
+    assert made_.diagnostics["risky_left"] == 12 - n_moved
+
+
+def establishments() -> Microdata:
+    """Private households of two, and residents of homes, each a unit of its own."""
+    private = [(h, 0) for h in range(20) for _ in range(2)]
+    homes = [(20 + i, 1) for i in range(12)]
+    units = [h for h, _ in private + homes]
+    kind = [0] * 20 + [1] * 12
+    return in_households(
+        units,
+        {"town": [h % 4 for h in range(32)], "kind": kind, "size": [1 - k for k in kind]},
+        {"sex": [i % 2 for i in range(len(units))]},
+    )
+
+
+@pytest.mark.parametrize("i", range(5))
+def test_residents_of_establishments_stay_among_themselves(i: int):
+    data = establishments()
+    partner = partner_of(drawn(data, i, rate="0.6", similar="kind+size|kind"))
+    kind = data.codes[data.domain.index("kind")][data.units.first]  # type: ignore[union-attr]
+    assert (partner != np.arange(32)).any() and (kind[partner] == kind).all()
+
+
+def one_large(similar: str) -> tuple[Drawn, list[str]]:
+    """A risky household of 15 among such of two."""
+    units = [0] * 15 + [h for h in range(1, 11) for _ in range(2)]
+    data = in_households(
+        units,
+        {"town": [h % 2 for h in range(11)], "size": [1] + [0] * 10},
+        {"sex": [2] + [i % 2 for i in range(1, len(units))]},
+    )
+    setting, prepared = made(data, {"rate": "0.1", "hierarchy": "town", "risk": "sex", "k": "2", "similar": similar})
+    result = TRS.draw_replicate(prepared, setting, derived(1))
+    assert TRS.remarks is not None
+    return result, list(TRS.remarks(prepared, setting, result))
+
+
+def test_a_size_that_nobody_shares_has_no_donor():
+    result, remarks = one_large("size")
+    assert float(result.diagnostics["without_donor"]) >= 1 and result.diagnostics["risky_left"] == 1
+    assert "1 household found no donor and stays where it is" in str(result.diagnostics["warning"])
+    assert not [remark for remark in remarks if remark.startswith("similar")]
+
+
+def test_a_profile_without_size_lets_it_move_and_a_remark_says_so():
+    result, remarks = one_large("size|")
+    assert partner_of(result)[0] != 0
+    before, after = (Counter(codes.tolist()) for codes in (result.tables[0].data.codes[0], result.tables[0].codes(0)))
+    assert before != after, "persons by area have changed"
+    assert remarks[0] == (
+        "similar: partners by profile 2 may differ in size, so the number of persons of an area may change"
+    )
+
+
+@pytest.mark.slow
+@given(persons_in_households(), st.sampled_from(["0", "2"]), st.integers(0, 99))
+def test_every_table_of_a_level_in_the_only_profile_is_kept(data: Microdata, k: str, i: int):
+    setting, prepared = made(
+        data, {"rate": "0.5", "hierarchy": "region+town", "risk": "sex", "k": k, "similar": "region"}
+    )
+    made_ = TRS.draw_replicate(prepared, setting, derived(i))
+    region = data.domain.index("region")
+    assert (made_.tables[0].codes(region) == data.codes[region]).all()
+    assert int(chances(prepared, setting, derived(i)).quota.sum()) == chances(prepared, setting, derived(i)).swaps
+
+
+def finer_than_the_last(similar: str) -> tuple[Drawn, list[str]]:
+    """Two regions of two towns each, of which only regions count."""
+    town = [0, 0, 1, 1, 2, 2, 3, 3] * 2
+    data = in_households(range(16), {"region": [t // 2 for t in town], "town": town}, {"sex": [0, 1] * 8})
+    asked = {"rate": "0.5", "hierarchy": "region+town", "risk": "sex", "k": "0", "levels": "1", "similar": similar}
+    setting, prepared = made(data, asked)
+    result = TRS.draw_replicate(prepared, setting, derived(1))
+    assert TRS.remarks is not None
+    return result, list(TRS.remarks(prepared, setting, result))
+
+
+def test_partners_of_one_town_cannot_lie_in_two_regions_and_a_remark_says_so():
+    result, remarks = finer_than_the_last("town")
+    assert (partner_of(result) == np.arange(16)).all()
+    assert [remark for remark in remarks if "donor" in remark] == [
+        "similar: profile 1 finds no donor: households that agree on town all live in one 'region', the finest level "
+        "that counts",
+        "similar: no profile finds a donor, so no household can move and the table is the original",
+    ]
+
+
+def test_a_laxer_profile_finds_donors_where_the_first_cannot():
+    result, remarks = finer_than_the_last("town|")
+    assert (partner_of(result) != np.arange(16)).any()
+    about_donors = [remark for remark in remarks if "donor" in remark]
+    assert len(about_donors) == 1 and about_donors[0].startswith("similar: profile 1 finds no donor")
+
+
+pytestmark = pytest.mark.slow
+
+PLAIN = {"compatible": "no"}
+
+
+@given(persons_in_households(), given_parameters(), st.sampled_from(SIMILAR), st.integers(0, 99))
+@examples(100)
+def test_no_eligible_donor_is_left_on_an_earlier_profile(
+    data: Microdata, parameters: dict[str, str], similar: str, i: int
+):
+    setting, prepared = made(data, parameters | PLAIN | {"similar": similar})
+    _, swaps, failed = of_twin(setting, prepared, derived(i))
+    swapped = set[int]()
+    for h, u, v, used in swaps:
+        free = [w for w in range(len(prepared.units)) if w not in swapped and w not in failed and prepared.movable[w]]
+        for p in range(used):
+            alike = [w for w in free if prepared.group[p][w] == prepared.group[p][u]]
+            assert all(prepared.area[h][w] == prepared.area[h][u] for w in alike)
+        swapped |= {u, v}
+
+
+def weighted(data: Microdata, of_household: bool) -> tuple[Microdata, np.ndarray]:
+    """The file with a weight: by tenure where it is one of the household, else any."""
+    tenure = data.codes[data.domain.index("tenure")]
+    weight = 1.0 + 2 * tenure if of_household else 1.0 + np.arange(data.n_records) % 7
+    numbers = RawColumn("weight", pa.array(weight), np.arange(data.n_records, dtype=np.int32))
+    raw = replace(data.raw, columns={**data.raw.columns, "weight": numbers})
+    return replace(data, raw=raw, weight="weight"), weight
+
+
+def totals(codes: list[np.ndarray], weight: np.ndarray) -> Counter[tuple[int, ...]]:
+    found = Counter[tuple[int, ...]]()
+    for cell, w in zip(zip(*(c.tolist() for c in codes), strict=True), weight.tolist(), strict=True):
+        found[cell] += w
+    return found
+
+
+@given(persons_in_households(), given_parameters(), st.integers(0, 99))
+@examples(60)
+def test_weighted_tables_without_places_stay_and_by_area_with_a_class_of_the_weight_in_all_profiles(
+    data: Microdata, parameters: dict[str, str], i: int
+):
+    anything, weight = weighted(data, of_household=False)
+    table = drawn_table(anything, parameters | {"similar": "size"}, i)
+    others = [j for j, name in enumerate(data.domain.names) if name not in parameters["hierarchy"].split("+")]
+    before, after = ([source(j) for j in others] for source in (lambda j: data.codes[j], table.codes))
+    assert totals(before, weight) == totals(after, weight)
+    classed, weight = weighted(data, of_household=True)
+    table = drawn_table(classed, parameters | {"similar": "size+tenure"}, i)
+    for name in parameters["hierarchy"].split("+"):
+        kept = data.domain.indices((name, "size", "tenure"))
+        before, after = ([source(j) for j in kept] for source in (lambda j: data.codes[j], table.codes))
+        assert totals(before, weight) == totals(after, weight)
+
+
+def drawn_table(data: Microdata, parameters: dict[str, str], i: int) -> ReleasedTable:
+    setting, prepared = made(data, parameters)
+    table: ReleasedTable = TRS.draw_replicate(prepared, setting, derived(i)).tables[0]
+    return table
+
+
+@given(
+    persons_in_households(),
+    given_parameters(),
+    st.sampled_from(SIMILAR),
+    st.integers(0, 99),
+    st.randoms(use_true_random=True),
+)
+@examples(100)
+def test_households_of_other_names_and_rows_in_another_order_get_the_same_places(
+    data: Microdata, parameters: dict[str, str], similar: str, i: int, random: Any
+):
+    """Random numbers belong to households in order of first appearance: with that kept, a member's row may stand
+    anywhere, and numbers may be any."""
+    parameters = parameters | {"similar": similar}
+    table = drawn_table(data, parameters, i)
+    units = data.units
+    assert units is not None
+    later = [r for r in range(data.n_records) if r not in set(units.first.tolist())]
+    random.shuffle(later)
+    order = np.array([*units.first.tolist(), *later])
+    names = list(range(len(units)))
+    random.shuffle(names)
+    codes = np.array(names, np.int32)[units.of_record][order]
+    raw = {
+        name: replace(column, codes=column.codes[order]) for name, column in data.raw.columns.items() if name != "hid"
+    }
+    raw["hid"] = RawColumn("hid", pa.array([f"x{n}" for n in range(len(units))]), codes)
+    moved = replace(data, raw=replace(data.raw, columns=raw), codes=tuple(c[order] for c in data.codes))
+    again = drawn_table(moved, parameters, i)
+    for j in range(len(data.domain)):
+        assert (again.codes(j) == table.codes(j)[order]).all()
+
+
+def with_rules(data: Microdata, rules: Sequence[EditRule]) -> Microdata:
+    return replace(data, domain=replace(data.domain, refusing=tuple(rules)))
+
+
+@pytest.mark.slow
+@given(persons_in_households(), given_parameters(), st.sampled_from(SIMILAR), st.integers(0, 99), st.data())
+def test_no_pair_that_a_rule_refuses_is_made_and_the_swaps_are_the_twins(
+    data: Microdata, parameters: dict[str, str], similar: str, i: int, drawing: st.DataObject
+):
+    data = with_rules(data, drawing.draw(refusing_rules(data.domain)))
+    setting, prepared = made(data, parameters | {"similar": similar})
+    drawn = TRS.draw_replicate(prepared, setting, derived(i))
+    records = list(zip(*(codes.tolist() for codes in data.codes), strict=True))
+    members = [np.flatnonzero(prepared.units.of_record == u).tolist() for u in range(len(prepared.units))]
+
+    def refused(u: int, v: int) -> bool:
+        for mine, other in ((u, v), (v, u)):
+            place = {j: records[members[other][0]][j] for j in prepared.places}
+            before = [records[i] for i in members[mine]]
+            after = [[place.get(j, level) for j, level in enumerate(record)] for record in before]
+            if breaks_anew(before, after, data.domain, records):
+                return True
+        return False
+
+    chance = chances(prepared, setting, derived(i))
+    partner, _, failed = twin.swap(
+        prepared.area.tolist(),
+        prepared.level.tolist(),
+        prepared.group.tolist(),
+        chance.quota.tolist(),
+        chance.donors.tolist(),
+        chance.initiators.tolist(),
+        setting["must"] == "within",
+        setting["compatible"],
+        prepared.movable.tolist(),
+        refused,
+    )
+    assert partner_of(drawn).tolist() == partner and drawn.diagnostics["without_donor"] == len(failed)
+    table = drawn.tables[0]
+    released = [table.codes(j) for j in range(len(data.domain))]
+    after = list(zip(*(codes.tolist() for codes in released), strict=True))
+    assert not breaks_anew(records, after, data.domain, records)
+    original = np.column_stack(data.codes)
+    for rule in data.domain.refusing:
+        was, now = (
+            int(edit_failures(cells, data.domain, (rule,), original).sum())
+            for cells in (original, np.column_stack(released))
+        )
+        assert now <= was and not (rule.existing and now)
+
+
+def farms(refuse: bool) -> Microdata:
+    """Two towns of three households each; in the first all are farmers, and no farmer may live in the second."""
+    data = in_households(range(6), {"town": [0, 0, 0, 1, 1, 1], "farmer": [1, 1, 1, 0, 0, 0]}, {"sex": [0] * 6})
+    rule = EditRule("no farms in town", (("town", ("v1",)), ("farmer", ("v1",))), refuse)
+    return with_rules(data, [rule] if refuse else [])
+
+
+def test_who_finds_no_donor_because_of_a_rule_is_counted_and_told():
+    asked = {"rate": "1", "hierarchy": "town", "risk": "sex", "k": "0"}
+    setting, prepared = made(farms(False), asked)
+    assert TRS.draw_replicate(prepared, setting, derived(1)).diagnostics["households_swapped"] == 6
+    setting, prepared = made(farms(True), asked)
+    drawn = TRS.draw_replicate(prepared, setting, derived(1))
+    about = drawn.diagnostics
+    assert drawn.status == RunStatus.PARTIAL and about["households_swapped"] == 0
+    assert float(about["without_donor"]) == about["without_donor_by_rules"] != 0
+    # each who begins meets the three donors of the other town, and is refused by them all
+    assert about["pairs_refused_by_rules"] == 3 * float(about["without_donor"])
+    assert "of them because edit rules refuse all donors that are left" in str(about["warning"])
+
+
+def test_more_rules_than_a_word_has_bits():
+    data = farms(True)
+    (rule,) = data.domain.refusing
+    # 64 rules that nobody can break come first, so that the one that counts lies in the second word
+    never = [replace(rule, name=f"{i}", forbid=(("farmer", ("none",)),)) for i in range(64)]
+    setting, prepared = made(
+        with_rules(data, [*never, rule]), {"rate": "1", "hierarchy": "town", "risk": "sex", "k": "0"}
+    )
+    assert prepared.rules[0].shape[1] == 2
+    assert TRS.draw_replicate(prepared, setting, derived(1)).diagnostics["households_swapped"] == 0
+
+
+@pytest.mark.parametrize("attribute", ["town", "farmer"])
+def test_a_rule_on_one_side_alone(attribute: str):
+    """Places that fail a rule by themselves go to nobody who does not live in one; a rule without places refuses
+    nothing, since it fails as before."""
+    rule = EditRule("one side", ((attribute, ("v1",)),), refuse=True)
+    data = with_rules(farms(False), [rule])
+    setting, prepared = made(data, {"rate": "1", "hierarchy": "town", "risk": "sex", "k": "0"})
+    swapped = TRS.draw_replicate(prepared, setting, derived(1)).diagnostics["households_swapped"]
+    assert swapped == (0 if attribute == "town" else 6)

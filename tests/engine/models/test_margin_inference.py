@@ -14,7 +14,7 @@ import pytest
 from engine.common.errors import UsageError
 from engine.data.domain import Attribute, Domain
 from engine.data.table import ContingencyTable, occupied
-from engine.measures.detection_grades import attacked
+from engine.measures.detection import attacked
 from engine.models import margin_inference
 from engine.models.margin_inference import infer_from_margins, two_way_tables
 from tests.swapped_batches import cps, swaps

@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 from engine.common.errors import UsageError
-from engine.models import adjusted_table, swap_detection
+from engine.models import margin_inference as adjusted_table
+from engine.models import swap_detection
 from engine.models.margin_inference import two_way_tables
 from engine.models.swap_detection import Release, check_size, detect, infer_from_release
 
