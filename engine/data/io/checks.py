@@ -16,10 +16,9 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 import numpy as np
-import pyarrow as pa
 
 from engine.common.errors import EngineError, Remedy
 from engine.common.wording import (
@@ -30,6 +29,9 @@ from engine.common.wording import (
     without_hidden_signs,
 )
 from engine.data.microdata import RawColumn
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 DELIMITERS = ",;\t|"
 _HEADER_BYTES = 4 << 20

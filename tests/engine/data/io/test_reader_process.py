@@ -77,9 +77,9 @@ def test_each_end_of_the_process(
     path = tmp_path / "a.sav"
     write_sav(path, COLUMNS)
     code = (
-        "from engine.data.io import labelled_readers as reader_process, statistical\n"
+        "from engine.data.io import labelled_readers as reader_process\n"
         f"def read(path, beat):\n {WAYS[way]}\n"
-        "reader_process._STILL = 1.0\nstatistical.read_statistical = read\nreader_process.main()"
+        "reader_process._STILL = 1.0\nreader_process.read_statistical = read\nreader_process.main()"
     )
     children = []
 
