@@ -133,8 +133,7 @@ def refuse_original(tables: Tables, data: Microdata) -> None:
                 before.append(raw.codes + 1)
                 after.append(values.indices.fill_null(-1).to_numpy() + 1)
             else:
-                original = np.append(raw.numbers, np.nan)[raw.codes]
-                both = rounded_codes(original, values.to_numpy(zero_copy_only=False))
+                both = rounded_codes(raw, values.to_numpy(zero_copy_only=False))
                 before.append(both[0])
                 after.append(both[1])
         if same_rows(before, after, units):

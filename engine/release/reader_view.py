@@ -11,7 +11,7 @@ from collections.abc import Collection, Iterable, Sequence
 
 import numpy as np
 
-from engine.data.microdata import Microdata, Units
+from engine.data.microdata import Microdata, RawColumn, Units
 from engine.data.table import occupied
 from engine.release.records import ReleasedTable
 
@@ -155,18 +155,22 @@ def _altered_columns(table: ReleasedTable) -> list[tuple[np.ndarray, np.ndarray]
     return columns
 
 
-def _drawn_numbers(table: ReleasedTable) -> list[tuple[np.ndarray, np.ndarray]]:
-    columns = []
-    for name in table.renumbered:
-        raw = table.data.raw.columns[name]
-        columns.append((np.append(raw.numbers, np.nan)[raw.codes], table.numeric(name).astype(float)))
-    return columns
+def _drawn_numbers(table: ReleasedTable) -> list[tuple[RawColumn, np.ndarray]]:
+    return [(table.data.raw.columns[name], table.numeric(name)) for name in table.renumbered]
 
 
-def rounded_codes(before: np.ndarray, after: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Codes of numbers before and after, both rounded to the decimals that the numbers before have."""
-    known = before[~np.isnan(before)]
-    decimals = next((d for d in range(_MOST_DECIMALS) if np.array_equal(np.round(known, d), known)), _MOST_DECIMALS)
+def rounded_codes(column: RawColumn, after: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Codes of a column's numbers before and after, both rounded to the decimals that the numbers before have, and to
+    the precision of a column of shorter floating-point numbers."""
+    before = np.append(column.numbers, np.nan)[column.codes]
+    if column.values.type in ("halffloat", "float"):
+        before, after = (
+            numbers.astype(column.values.type.to_pandas_dtype()).astype(float) for numbers in (before, after)
+        )
+    known = before[np.isfinite(before)]
+    magnitude = np.frexp(np.abs(known).max(initial=0.0))[1] * np.log10(2)
+    most = _MOST_DECIMALS + min(int(max(0, -magnitude)), 280)  # of numbers below 1 as many digits
+    decimals = next((d for d in range(most) if np.array_equal(np.round(known, d), known)), most)
     both = np.round(np.concatenate([before, after]), decimals) + 0.0
     codes = np.unique(both, return_inverse=True)[1]
     return codes[: len(before)], codes[len(before) :]
@@ -175,8 +179,8 @@ def rounded_codes(before: np.ndarray, after: np.ndarray) -> tuple[np.ndarray, np
 def renumbered_records(table: ReleasedTable) -> np.ndarray:
     """Mask of the records in which some number that a mechanism drew differs at the decimals of its column."""
     mask = np.zeros(table.data.n_records, bool)
-    for before, after in _drawn_numbers(table):
-        own, shown = rounded_codes(before, after)
+    for column, after in _drawn_numbers(table):
+        own, shown = rounded_codes(column, after)
         mask |= own != shown
     return mask
 

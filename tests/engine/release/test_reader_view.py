@@ -170,3 +170,23 @@ def test_numbers_count_at_the_decimals_of_their_column(noise: float, altered: in
     table = ReleasedTable(data, numbers={"age": np.array([20.5, 31.0, 44.5]) + noise})
     assert int(renumbered_records(table).sum()) == altered
     assert is_original(table, ReleasedTable(data), ("age",)) == (not altered)
+
+
+@pytest.mark.parametrize("kind", ["float16", "float32"])
+def test_noise_that_a_shorter_number_cannot_hold_is_none(kind: str) -> None:
+    """The last place of a number of the column is the least that its reader can see."""
+    ages = np.array([20.3, 31.1, 44.7], kind)
+    raw = RawTable({"age": RawColumn("age", pa.array(ages), np.arange(3, dtype=np.int32))}, 3, "test")
+    data = Microdata(Domain((Attribute("k", ("k0",)),)), (np.zeros(3, np.int32),), raw, carried=("age",))
+    for share, altered in ((0.1, False), (2.0, True)):
+        table = ReleasedTable(data, numbers={"age": ages.astype(float) + share * np.spacing(ages).astype(float)})
+        assert renumbered_records(table).all() == altered
+        assert is_original(table, ReleasedTable(data), ("age",)) == (not altered)
+
+
+@pytest.mark.parametrize("unit", [1e-14, 1.0, 1e9])
+def test_a_change_counts_in_whatever_unit_a_column_is(unit: float) -> None:
+    ages = np.array([0.203, 0.311, 0.447]) * unit
+    raw = RawTable({"age": RawColumn("age", pa.array(ages), np.arange(3, dtype=np.int32))}, 3, "test")
+    data = Microdata(Domain((Attribute("k", ("k0",)),)), (np.zeros(3, np.int32),), raw, carried=("age",))
+    assert not is_original(ReleasedTable(data, numbers={"age": 1.1 * ages}), ReleasedTable(data), ("age",))
