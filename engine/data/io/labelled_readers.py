@@ -7,7 +7,8 @@ memory is a small multiple of the coded table.
 
 The library that knows these formats can crash, or never end, on a damaged file, and no check beforehand tells which:
 the process that reads takes that upon itself.  It sends coded columns back, as Arrow data and JSON, which cannot run
-anything here.  It ends itself where nothing happens for too long; an honest file, however large, goes on.
+anything here.  It ends itself after much processor time without a further chunk; an honest file goes on, however large
+it is and however busy the machine.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ import faulthandler
 import json
 import os
 import re
+import signal
 import struct
 import subprocess
 import sys
@@ -323,8 +325,9 @@ def as_number_text(value: float) -> str:
     return str(as_text(pa.array([value]))[0].as_py())
 
 
-_STILL = 15.0  # seconds that may pass without a further chunk of records ...
+_STILL = 15.0  # seconds of processor time that may pass without a further chunk of records ...
 _SLOWEST = 1 << 20  # ... and as many more as reading the whole file takes at this many bytes a second
+_WAITING = 40  # as many times longer may a process wait for a busy processor or disk
 _LEAST_MEMORY = 4 << 30
 _HEAD = struct.Struct("<cQ")  # of a message: its kind and its length
 _BEAT, _TABLE, _COLUMN, _VALUES, _CODES, _REFUSED, _SYSTEM, _MEMORY, _FAULT = (bytes([c]) for c in b".tcvkrsm?")
@@ -432,7 +435,7 @@ def main() -> None:
     nowhere = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115 (as long as the process)
 
     def send(kind: bytes, content: bytes | memoryview = b"") -> None:
-        faulthandler.dump_traceback_later(still, exit=True, file=nowhere)
+        _end_after(still, nowhere)
         pipe.write(_HEAD.pack(kind, len(content)))
         pipe.write(content)
         pipe.flush()
@@ -460,6 +463,18 @@ def main() -> None:
         say(_SYSTEM, [error.errno, error.strerror])
     except Exception:
         say(_FAULT, traceback.format_exc())  # a fault of this program, which the other side raises
+
+
+def _end_after(still: float, nowhere: IO[str]) -> None:
+    """End this process after so much processor time, or ``_WAITING`` times as long by the clock.
+
+    Both hold while the library keeps the interpreter: a signal's default action ends the process, and a thread of C.
+    Windows has no timer of processor time.
+    """
+    if sys.platform != "win32":
+        signal.signal(signal.SIGPROF, signal.SIG_DFL)
+        signal.setitimer(signal.ITIMER_PROF, still)
+    faulthandler.dump_traceback_later(still * _WAITING, exit=True, file=nowhere)
 
 
 def _stream(values: pa.Array) -> memoryview:

@@ -53,33 +53,23 @@ def test_a_file_on_which_the_library_crashes_is_a_sentence(tmp_path: Path) -> No
 
 WAYS = {
     "stands still": "import re; re.match('(a+)+$', 'a' * 64 + 'b')",  # holds the interpreter as a library does
+    "waits for ever": "import time; time.sleep(60)",
     "memory": "bytes(1 << 62)",
     "fault": "raise KeyError('of this program')",
     "ends": "import os; os._exit(0)",
     "disk": "raise OSError(5, 'Input/output error')",
+    "is slow": "import time; time.sleep(3); return honest(path, beat)",  # another program has the processor
 }
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    ("way", "kind", "said"),
-    [
-        ("stands still", EngineError, r"^file 'a\.sav' is no readable \.sav file"),
-        ("memory", EngineError, r"^file 'a\.sav' needs more memory than this machine has"),
-        ("fault", RuntimeError, "KeyError: 'of this program'"),
-        ("ends", EngineError, r"^file 'a\.sav' is no readable \.sav file"),
-        ("disk", EngineError, r"^file 'a\.sav' could not be read: Input/output error"),
-    ],
-)
-def test_each_end_of_the_process(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, way: str, kind: type[Exception], said: str
-) -> None:
-    path = tmp_path / "a.sav"
-    write_sav(path, COLUMNS)
+def _start_as(monkeypatch: pytest.MonkeyPatch, way: str, patience: str) -> list[subprocess.Popen[bytes]]:
+    """The processes that will have read a file, in this way."""
     code = (
-        "from engine.data.io import labelled_readers as reader_process\n"
+        "import pandas, pyarrow, pyreadstat\nfrom engine.data.io import labelled_readers\n"
+        "honest = labelled_readers.read_statistical\n"
         f"def read(path, beat):\n {WAYS[way]}\n"
-        "reader_process._STILL = 1.0\nreader_process.read_statistical = read\nreader_process.main()"
+        f"labelled_readers._STILL, labelled_readers._WAITING = {patience}\n"
+        "labelled_readers.read_statistical = read\nlabelled_readers.main()"
     )
     children = []
 
@@ -89,11 +79,47 @@ def test_each_end_of_the_process(
         return children[-1]
 
     monkeypatch.setattr(reader_process, "_started", started)
+    return children
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("way", "patience", "kind", "said"),
+    [
+        pytest.param(
+            "stands still",
+            "1, 1000",
+            EngineError,
+            r"^file 'a\.sav' is no readable \.sav file",
+            marks=pytest.mark.skipif(sys.platform == "win32", reason="Windows has no timer of processor time"),
+        ),
+        ("stands still", "1, 1", EngineError, r"^file 'a\.sav' is no readable \.sav file"),
+        ("waits for ever", "1, 2", EngineError, r"^file 'a\.sav' is no readable \.sav file"),
+        ("memory", "15, 1", EngineError, r"^file 'a\.sav' needs more memory than this machine has"),
+        ("fault", "15, 1", RuntimeError, "KeyError: 'of this program'"),
+        ("ends", "15, 1", EngineError, r"^file 'a\.sav' is no readable \.sav file"),
+        ("disk", "15, 1", EngineError, r"^file 'a\.sav' could not be read: Input/output error"),
+    ],
+)
+def test_each_end_of_the_process(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, way: str, patience: str, kind: type[Exception], said: str
+) -> None:
+    path = tmp_path / "a.sav"
+    write_sav(path, COLUMNS)
+    children = _start_as(monkeypatch, way, patience)
     began = time.monotonic()
     with pytest.raises(kind, match=said):
         read_table(path)
-    assert time.monotonic() - began < 20
+    assert time.monotonic() - began < 40
     assert children[0].poll() is not None, "the process has ended"
+
+
+@pytest.mark.slow
+def test_patience_is_counted_in_processor_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "a.dta"
+    write_dta(path, COLUMNS)
+    _start_as(monkeypatch, "is slow", "2, labelled_readers._WAITING")
+    assert read_table(path).n_records == len(COLUMNS["sex"])
 
 
 @pytest.mark.parametrize(
