@@ -67,7 +67,7 @@ class EngineError(Exception):
     exit_code = 1
 
     def __init__(self, message: str = "", remedy: Remedy | None = None, **values: str) -> None:
-        super().__init__(message)
+        super().__init__(message.encode("utf-8", "backslashreplace").decode())  # half a character cannot be printed
         self.remedy = remedy
         self.values = values
 

@@ -79,7 +79,7 @@ class Matrices(Parameter):
         if text[0] not in "[{":
             try:
                 content = Path(text).read_text(encoding="utf-8-sig")
-            except (OSError, UnicodeDecodeError) as error:
+            except (OSError, ValueError) as error:  # also of a text that no path can be
                 why = "is neither a matrix nor a file that can be read"
                 raise UsageError(f"{self.name} == {text[:80]!r}, {why}; wanted: {FORMS}.") from error
             if not text.lower().endswith(".json"):

@@ -112,6 +112,23 @@ def test_names_are_texts_and_a_list_of_attributes_is_not_empty(wrong, sentence):
         sf.sweep(people(), **wrong)
 
 
+@pytest.mark.parametrize(
+    "mechanisms",
+    [
+        {"\ud800": {}},
+        {"pram": {"matrix": "\ud800"}},
+        {"pram": {"matrix": "a\0"}},
+        {"pram": {"vars": ["\ud800"]}},
+        {"cgs": {"pairs": "\ud800"}},
+        {"random_swap": {"near": "\ud800"}},
+    ],
+)
+def test_half_a_character_is_refused_in_words_that_can_be_printed(mechanisms):
+    with pytest.raises(sf.UsageError) as refused:
+        sf.sweep(people(), ["age", "sex", "race"], mechanisms=mechanisms)
+    assert str(refused.value).encode()
+
+
 def test_none_stands_for_an_argument_that_is_left_out(swaps):
     other = sf.sweep(people(), ["age", "sex", "race"], key=KEY, **{**SPACE, "keys": None, "budget": None, "cut": None})
     assert other.plan == swaps.plan
