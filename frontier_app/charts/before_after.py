@@ -1,9 +1,4 @@
-"""Figures that compare candidates, and figures of one candidate before and after.
-
-Figures of places: areas before and after as bars, and changes by area as a map of given outlines.
-
-A matrix of scatter plots: every measure against every other.
-"""
+"""Figures of a candidate before and after the swap, of places, and of several measures."""
 
 from __future__ import annotations
 

@@ -1,9 +1,4 @@
-"""The data of a risk–utility map: arrays of points, marks, and ranges of the axes.
-
-Groups of candidates on a map by rate, mechanism or swapped attributes, and short labels for them.
-
-Convert the engine's map to the arrays that a figure takes.
-"""
+"""The data of a risk–utility map: points, marks, ranges and groups, from the engine's map."""
 
 from __future__ import annotations
 

@@ -1,18 +1,8 @@
-"""Very many points as a density: counts in a grid, darker where there are more.
-
-Layers of a risk–utility map besides its points: labels, lines, anchors, rings, the legend.
-
-Draw the risk–utility map from arrays.
+"""The risk–utility map drawn by plotly: for exploring, for the board, while a sweep fills it, and for scripts.
 
 Shape says the same as colour, and filled says "on the frontier" where hollow says "dominated".  Losses are drawn on a
 reversed axis, so that useful is to the right and the tick labels stay the measure's own figures; in the distortion view
 of Gomatam, Karr and Sanil (2005) they run forwards and the frontier is in the south-west.
-
-The board's map as a figure of plotly, and its candidates as a table.
-
-The map while a sweep fills it: the runs so far, their frontier, and its growth.
-
-The risk–utility map for scripts: the dashboard's figure, on a ground of its own.
 """
 
 from __future__ import annotations

@@ -1,8 +1,6 @@
-"""Sweeps as processes of their own: started, watched and cancelled from any page, and found again after a reload.
+"""Sweeps, fresh runs and exports as processes of their own: started, watched and cancelled from any page.
 
 The study says how far a sweep is and who writes it; only the moments before it exists are kept here, in the workspace.
-
-Exports of a workspace: written by a process of their own, found again on disk, zipped for download.
 """
 
 from __future__ import annotations

@@ -1,10 +1,8 @@
-"""Start the dashboard's server on this machine and stay with it until it ends.
+"""Start the dashboard's server on this machine, open a browser, and stay until the server ends.
 
-Open the dashboard in a browser without the secret name of the workspace on a command line.
-
-A browser is given its address on its command line, which every user of the machine can list.  So it is given a page in
-a private folder instead, which sends it on.  Browsers that may not read there (some packaged ones) show an error; the
-address is in the terminal as well.
+A browser's address on its command line could be listed by every user of the machine.  So the browser is given a page in
+a private folder, which sends it on.  Browsers that may not read there (some packaged ones) show an error; the address
+is in the terminal as well.
 """
 
 from __future__ import annotations

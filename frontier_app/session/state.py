@@ -1,7 +1,4 @@
-"""The session as one frozen value; the only module that touches ``st.session_state``.
-
-The view of the map, kept in the workspace, so that a reload or another tab shows the same.
-"""
+"""The session as one frozen value, and the view of the map that is kept between sessions."""
 
 from __future__ import annotations
 

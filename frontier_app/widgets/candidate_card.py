@@ -1,11 +1,4 @@
-"""A candidate in words and figures, for any page that shows one.
-
-The risk of a candidate in words, the same wherever one is shown: single runs, unaltered records, unswapped keys.
-
-The verdict of the attacks on a release: a box whose colour and icon follow from its severity.
-
-Candidates side by side as one table: figures, differences from a reference, in words and colour.
-"""
+"""A candidate in words and figures, alone and beside others."""
 
 from __future__ import annotations
 

@@ -1,11 +1,4 @@
-"""The status of the plan: new, run already (changes are logged), or approved (fixed).
-
-Fit of the plan at hand to the open file.
-
-The approval of the plan: its number and name, shown once recorded, and the way back to the approved plan.
-
-One plan in several tabs: a page's inputs are kept without loss, and what two tabs changed otherwise is asked.
-"""
+"""The state of the plan: whether it fits the file, what is approved, and changes of other tabs."""
 
 from __future__ import annotations
 

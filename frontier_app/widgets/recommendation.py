@@ -1,9 +1,4 @@
-"""The recommended candidate, as recorded or as a rule picks it, and the letters of it and its neighbours.
-
-Ways out where no candidate meets a bound on risk, with a button for each.
-
-A box to pick a candidate from, or to type its id into.
-"""
+"""The recommended candidate, its letters, and the ways out where none meets the bound."""
 
 from __future__ import annotations
 

@@ -1,11 +1,4 @@
-"""Detection of the change in a remade release from published tables of the original, worked out once.
-
-The sizes of the key cells, before and after a change of levels.
-
-The keys that a candidate leaves as they are, counted on the open data.
-
-Warnings about what a release of the open data would tell, shown before anybody decides.
-"""
+"""Small cells by key, other keys, detection, and warnings about a public bundle."""
 
 from __future__ import annotations
 

@@ -1,9 +1,4 @@
-"""Differences of two plans in the words of the pages.
-
-Words for the analyst on what an intruder would recognise: the same on every page.
-
-The board reads its own in :mod:`engine.report.words`.
-"""
+"""Differences between plans and what is recognised in a release, in words."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""Words and numbers for people; meanings come from the engine's measures and the glossary.
-
-Remedies of errors on the pages: what to click or to type, which the engine's own sentences never name.
-"""
+"""Numbers, names and errors in words; steps that mend an error."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""Board: the decision sheet of one release, and its evidence folded under the same headings.
-
-The source of the board's findings: a board bundle, or the open study with its data.
-"""
+"""Board: the decision sheet and its evidence, from the study at work or a bundle."""
 
 from __future__ import annotations
 

@@ -1,13 +1,4 @@
-"""One candidate before and after, drawn from the engine's counts on the remade release.
-
-Counts of one release before and after: distributions, small cells, records changed.
-
-Relations in one release before and after: associations, coefficients, and the spread of its runs.
-
-The view of an intruder on one release: other keys, and detection from published tables of the original.
-
-Places of one candidate before and after: levels, areas with the worst first, bars, and a map of given outlines.
-"""
+"""One candidate before and after the swap: levels, cells, associations, coefficients, an intruder, places."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""The candidates as a table linked with the map: a selected row is the selected candidate.
-
-Two or more measures together: undominated candidates as a matrix of scatter plots and a table.
-"""
+"""Candidates as a table linked with the map, and the frontier under several measures together."""
 
 from __future__ import annotations
 

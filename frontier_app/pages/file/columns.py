@@ -1,11 +1,4 @@
-"""Find any column by name, label or value; give it a role, or see why not and go where that is mended.
-
-Roles of attributes: known to an intruder, exchanged, tabulated by users.
-
-Rows of the table of columns: from a file and a plan to rows, and from edited rows back to a plan.
-
-The table of columns: the use of each, and the roles of its attribute.
-"""
+"""The table of columns: find any, and give each its use and role."""
 
 from __future__ import annotations
 

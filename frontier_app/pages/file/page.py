@@ -1,9 +1,4 @@
-"""File: open a sample or a file, and assign every column its use.
-
-Open data: earlier work, samples, an upload, or a path on this machine.
-
-The plan as a file, a codebook for the columns, and the workspace that holds everything.
-"""
+"""File: open data and a plan, the overview of the file, and the folder that holds the work."""
 
 from __future__ import annotations
 

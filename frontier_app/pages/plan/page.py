@@ -1,9 +1,4 @@
-"""Plan: the candidates to try, their replicates, and the measures.
-
-The plan as a document that a board can approve.
-
-Declarations about the data: columns used as numbers, and combinations that must not occur.
-"""
+"""Plan: the candidates to try, their replicates, the measures, and the plan as a document."""
 
 from __future__ import annotations
 

@@ -1,13 +1,4 @@
-"""The swaps to try: a preset, the role of every attribute, and the definition of a true swap.
-
-Inputs of a mechanism's parameters in words of the field: shares, choices and lists of attributes.
-
-The swap of survey records: who is a target, what partners exchange, and on what they must agree.
-
-The exchange of whole households between places: how many, between which places, and what partners agree on.
-
-The mechanisms to try, and the grid of parameters of each.
-"""
+"""Which mechanisms are tried, and over which space of candidates."""
 
 from __future__ import annotations
 

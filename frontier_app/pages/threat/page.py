@@ -1,13 +1,4 @@
-"""Threat and uses: the threat, the uses and the rule of choice, settled before results are seen.
-
-The cover of the memo: survey, vintage, sponsor, contact.
-
-The knowledge of an intruder: the keys, the files that overlap with them, and the harm.
-
-Published tables of the original: whether there are any, and what they tell of a release.
-
-The public statement on the protection.
-"""
+"""Threat and uses: the intruder, the uses, the rule of choice and the public statement, settled before results."""
 
 from __future__ import annotations
 

@@ -27,7 +27,7 @@ def blend(colour: str, ground: str, share: float) -> str:
 
 
 @pytest.mark.parametrize("side", SIDES)
-@pytest.mark.parametrize("what", ["textColor", "linkColor"])
+@pytest.mark.parametrize("what", ["textColor", "linkColor", "primaryColor"])
 @pytest.mark.parametrize("ground", ["backgroundColor", "secondaryBackgroundColor"])
 def test_text_of_the_theme_is_readable_on_both_grounds(side: str, what: str, ground: str):
     assert contrast(THEME[side][what], THEME[side][ground]) >= 4.5
@@ -60,7 +60,7 @@ def test_the_map_knows_the_grounds_and_the_ink_of_the_theme():
 def test_marks_of_the_map_stand_out_and_its_words_are_readable(side: int):
     for colour in (*COLOURS, QUIET):
         assert contrast(colour, GROUNDS[side]) >= 3.0, colour
-    assert contrast(INKS[side], GROUNDS[side]) >= 4.5
+    assert contrast(INKS[side], GROUNDS[side]) >= 7.0
     assert contrast(COLOURS[0] if not side else THEME["dark"]["primaryColor"], GROUNDS[side]) >= 3.0
 
 

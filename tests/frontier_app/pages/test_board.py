@@ -56,10 +56,8 @@ def recommend(at: Workspace) -> Study:
     return study
 
 
-def test_with_nothing_open_it_says_what_to_do():
-    made = board()
-    assert "nothing for a board" in words(made)
-    assert made.button
+def test_before_a_recommendation(swept: Callable[..., Workspace]):
+    assert "Nothing has been recommended" in words(board(swept()))
 
 
 @pytest.mark.slow

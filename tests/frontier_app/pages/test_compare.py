@@ -36,11 +36,6 @@ def html(made: AppTest) -> str:
     return "\n".join(str(one.proto.body) for one in made.get("html"))
 
 
-def test_without_a_study_the_page_says_what_to_do():
-    made = app(page="compare")
-    assert not made.exception and "nothing to compare yet" in words(made)
-
-
 @pytest.mark.slow
 def test_pins_are_set_named_compared_and_taken_away(swept: Callable[..., Workspace]):
     at = swept(replicates=6)

@@ -53,11 +53,6 @@ def recommend(at: Workspace, *, fresh: bool = True) -> str:
         return study.scenarios[place].label
 
 
-def test_without_a_study_the_page_says_what_to_do():
-    made = app(page="recommend")
-    assert not made.exception and "nothing to recommend yet" in words(made)
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize(("bound", "replicates", "doubted"), [("0.5", 40, False), ("0.0026", 20, True)])
 def test_the_share_of_runs_within_the_bound_is_told_once(swept: Callable[..., Workspace], bound, replicates, doubted):

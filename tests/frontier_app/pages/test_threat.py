@@ -1,4 +1,4 @@
-"""The page of threat and uses: nothing changes by looking, rows complain by themselves, later changes are logged."""
+"""Threat and uses: the intruder, the uses and the rule of choice."""
 
 from __future__ import annotations
 
@@ -8,12 +8,7 @@ from dataclasses import replace
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from engine.plan import (
-    DecisionPlan,
-    TablePlan,
-    ThreatPlan,
-    edit_plan,
-)
+from engine.plan import DecisionPlan, TablePlan, ThreatPlan, edit_plan
 from engine.plan.differences import lock
 from engine.plan.entries import FAMILIES, MEDIAN, QUANTILE
 from engine.plan.samples import load
@@ -64,11 +59,6 @@ def test_looking_changes_nothing(name: str) -> None:
     made = _sample(name)
     assert not made.exception and not made.error
     assert _plan(made) == load(name)[1]
-
-
-def test_with_nothing_open_it_says_what_to_do() -> None:
-    made = _to(AppTest.from_file(str(APP), default_timeout=60).run())
-    assert not made.exception and [b.label for b in made.button if "Open" in b.label] == ["Open data"]
 
 
 @pytest.mark.slow
@@ -334,3 +324,39 @@ def test_what_is_said_in_public_is_kept_and_a_range_needs_its_words() -> None:
     assert not made.error
     said = _plan(made).publish
     assert (said.title, said.rate_policy, said.rate_range) == ("Car workers 1981", "range", "between 1 and 5 percent")
+
+
+def test_uses_of_a_plan_written_by_hand_are_measured_by_one_button() -> None:
+    made = AppTest.from_file(str(APP), default_timeout=60).run()
+    made.button(key="open-czech").click().run()
+    now = made.session_state["frontier"]
+    a, b = now.plan.names[:2]
+    plan = replace(now.plan, tables=(TablePlan("by hand", (a, b)),))
+    made.session_state["frontier"] = replace(now, plan=plan, base=plan, version=now.version + 1)
+    made = to_page(made, "threat")
+    assert any("the table 'by hand' is declared and not measured" in str(part.value).lower() for part in made.warning)
+    made.button(key="measure-uses").click().run()
+    assert made.session_state["frontier"].plan.measures == (*plan.measures, f"total_variation[attributes={a}+{b}]")
+    assert not any("not measured" in str(part.value) for part in made.warning) and not made.exception
+
+
+@pytest.mark.slow
+def test_how_many_single_runs_must_meet_the_bound_and_which_is_released() -> None:
+    made = _sample()
+    _box(made, "Rule").set_value("bound").run()
+    _box(made, "Largest acceptable risk").set_value("0.002").run()
+    before = _plan(made).decision
+    assert (before.probability, before.realisation) == ("0.9", "first_within")
+    assert _box(made, "How many of them").value == "90"
+    _box(made, "How many of them").set_value("95").run()
+    assert _plan(made).decision.probability == "0.95"
+    _box(made, "How many of them").set_value("100").run()
+    assert made.error and _plan(made).decision.probability == "0.9", "as before the page was opened"
+    _box(made, "What must meet the limit").set_value("mean").run()
+    assert not made.error and _plan(made).decision.probability == "mean"
+    assert not any(box.label.startswith("How many of them") for box in made.text_input)
+    for way, kept in (("first", "first"), ("number", "1"), ("first_within", "first_within")):
+        _box(made, "Which of its runs").set_value(way).run()
+        assert not made.exception and _plan(made).decision.realisation == kept
+    _to(_to(made, "glossary"))
+    assert _box(made, "What must meet the limit").value == "mean"

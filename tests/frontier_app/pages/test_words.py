@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import ast
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -17,7 +16,6 @@ from engine.study.study import Study
 from frontier_app.session.workspace import Workspace
 from frontier_app.widgets import candidate_card
 from frontier_app.wording import mechanisms, text
-from tests import sources
 from tests.frontier_app.pages.test_compare import difference
 from tests.frontier_app.pages.test_next_step import brought_to
 from tests.frontier_app.pages.test_pages import PAGES, app
@@ -36,23 +34,6 @@ def shown(made: AppTest) -> str:
         for element in made.main
         if hasattr(element, "proto") and element.type not in _NO_PROSE and "<style>" not in str(element.proto)
     )
-
-
-def _texts() -> Iterator[tuple[str, str]]:
-    """Texts of the dashboard that may be shown, and where they stand; no docstrings, no arguments of processes."""
-    for path in sorted(_ROOT.rglob("*.py")):
-        if path.parent.name == "session":
-            continue
-        nodes = sources.nodes(path)
-        bare = {id(node.value) for node in nodes if isinstance(node, ast.Expr)}
-        for node in nodes:
-            if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in bare:
-                yield f"{path.relative_to(_ROOT)}:{node.lineno}", node.value
-
-
-@pytest.mark.slow
-def test_no_text_of_the_dashboard_names_an_option_of_the_command_line():
-    assert not [place for place, words in _texts() if _OPTION.search(words)]
 
 
 @pytest.mark.slow

@@ -1,4 +1,4 @@
-"""Streamlit's scripts are sent in one piece, to be kept by the browser, and nothing else is read from the disk."""
+"""The server's pages and scripts."""
 
 from __future__ import annotations
 
@@ -6,8 +6,10 @@ import re
 from typing import Any
 
 import pytest
+from starlette.applications import Starlette
 
 from frontier_app.session import server
+from frontier_app.session.navigation import PAGES
 from frontier_app.session.server import StaticFiles, files, scripts_of
 from tests.asgi import run
 
@@ -74,3 +76,30 @@ def test_a_page_tells_the_large_scripts_of_its_components_and_runs_that_of_the_c
         (run,) = re.findall(r'<script type="module"[^>]* src="(/[^"]+)"', text)
         assert run.startswith(f"{SCRIPTS}PlotlyChart.") and text.index(run) > text.index("/index.")
     assert "fetchpriority" not in server.html("plan") and server.FOLDER.is_dir()
+
+
+def page_answer(path: str) -> tuple[int, str]:
+    """Status and text of the answer to a request."""
+    sent: list[dict[str, Any]] = []
+
+    async def receive() -> dict[str, Any]:
+        return {"type": "http.request", "body": b"", "more_body": False}
+
+    async def send(message: Any) -> None:
+        sent.append(message)
+
+    scope = {"type": "http", "method": "GET", "path": path, "query_string": b"", "headers": [], "root_path": ""}
+    run(Starlette(routes=server.routes())(scope, receive, send))
+    return sent[0]["status"], b"".join(message.get("body", b"") for message in sent).decode()
+
+
+def test_every_page_below_the_top_says_where_the_server_is():
+    for name in PAGES:
+        if name != "data":
+            assert page_answer(f"/{name}") == (200, server.html(name))
+    assert page_answer("/explore/_stcore/health")[0] == 404
+
+
+def test_it_is_said_before_any_script_of_streamlit_runs():
+    before, said, after = server.html().partition(server.PAGE_SCRIPT)
+    assert said and before.count("<script") == 1 and "<script" in after and server.PAGE_SCRIPT not in after

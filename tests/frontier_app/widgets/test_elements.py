@@ -1,4 +1,4 @@
-"""A defect shows one message with what to do next; page and log hold nothing of its text."""
+"""Elements of pages: errors and defects, and the tour."""
 
 from __future__ import annotations
 
@@ -8,12 +8,15 @@ import logging
 from collections.abc import Callable, Iterator
 
 import pytest
+from streamlit.testing.v1 import AppTest
 
 from engine.common.errors import EngineError
-from frontier_app.session import actions
+from frontier_app.session import actions, workspace
+from frontier_app.session.navigation import PAGES
 from frontier_app.session.workspace import Workspace
 from frontier_app.widgets import elements
-from tests.frontier_app.elements import press
+from tests.frontier_app.conftest import APP, to_page
+from tests.frontier_app.elements import has_button, press
 from tests.frontier_app.pages.test_pages import app, to, words
 
 SECRET = "record 17: Ada, 43, divorced"
@@ -88,3 +91,58 @@ def test_a_full_disk_is_called_one_by_a_page_and_by_a_callback(
 
 def test_an_error_from_elsewhere_has_its_type_alone():
     assert elements.location_of(OSError(SECRET)) == "OSError"
+
+
+def strips(made: AppTest) -> list[str]:
+    return [m.value for m in made.markdown if m.value.startswith(":material/tour: **Step")]
+
+
+def begun() -> AppTest:
+    made = AppTest.from_file(str(APP), default_timeout=60).run()
+    assert not strips(made)
+    return press(made, "tour-begin")
+
+
+@pytest.mark.slow
+def test_the_tour_goes_from_page_to_page_in_the_order_of_the_work():
+    made = begun()
+    assert not has_button(made, "tour-begin")
+    for number, (page, step) in enumerate(elements.STEPS.items(), 1):
+        (said,) = strips(made)
+        assert said == f":material/tour: **Step {number} of {len(elements.STEPS)}: {page}.** {step}"
+        assert not made.exception
+        following = [b for b in made.button if b.label.startswith("On to ")]
+        assert len(following) == (number < len(elements.STEPS))
+        if following:
+            # The test harness does not follow a switch of pages by itself.
+            made = to_page(made, elements._NAMES[list(elements.STEPS)[number]])
+
+
+def test_it_ends_where_one_has_had_enough_and_can_begin_again():
+    made = to_page(begun(), "plan")
+    assert strips(made)
+    made = made.button(key="tour-end").click().run()
+    assert not strips(made)
+    made = to_page(made, "data")
+    assert not strips(made) and has_button(made, "tour-begin")
+
+
+def test_its_steps_are_the_pages_of_the_navigation():
+    assert list(elements.STEPS) == [page.title for page in PAGES.values()]
+
+
+@pytest.mark.slow
+def test_a_launch_with_the_tour_says_on_the_map_what_is_seen_and_what_to_do(swept: Callable[..., Workspace]):
+    token = workspace.new_token()
+    workspace.begin(workspace.digest(token), swept().folder, tour=True)
+
+    def on_the_map() -> AppTest:
+        made = AppTest.from_file(str(APP), default_timeout=60)
+        made.query_params["w"] = token
+        return to_page(made.run(), "explore")
+
+    made = on_the_map()
+    (said,) = strips(made)
+    assert elements.EXAMPLE in said and "Move α" in said and has_button(made, "tour-first")
+    press(made, "tour-end")
+    assert not strips(on_the_map()), "once ended it does not come back with the page"

@@ -1,4 +1,4 @@
-"""Figures from arrays: directions, anchors, shapes, contrast, and the density for very many points."""
+"""Figures: the risk–utility map, its words, and figures before and after."""
 
 from __future__ import annotations
 
@@ -9,14 +9,22 @@ from typing import Any
 import numpy as np
 import pytest
 
+from engine.data.io.readers import read_table
+from engine.frontier.risk_utility_map import RiskUtilityMap
 from engine.measures import call
+from engine.plan import plan_from_toml
 from engine.report import map_model
-from engine.study.map_reader import LiveFrontier
+from engine.study.map_reader import LiveFrontier, risk_utility_map
+from engine.sweeps.sweep import sweep
 from frontier_app.charts import before_after, map_data, maps, style
 from frontier_app.charts.map_data import Cloud, Marks
 from frontier_app.charts.style import COLOURS, QUIET, SHAPES, TOOLBAR
+from frontier_app.pages.explore.table import rows
+from frontier_app.widgets import candidate_card
+from frontier_app.widgets.recommendation import Rule
 from frontier_app.wording import text
-from tests.frontier_app.contrast import GROUNDS, INKS, contrast
+from tests.frontier_app.contrast import INKS, contrast
+from tests.households import CENSUS_PLAN, census_files
 
 
 def cloud(n: int = 4, **changes: object) -> Cloud:
@@ -70,21 +78,6 @@ def test_the_axes_of_all_figures_lead_the_same_way():
 def test_names_of_people_keep_their_capital_within_a_sentence():
     named = [text.measure_within(call(name)) for name in ("hellinger", "small_cells", "entropy_change")]
     assert named == ["Hellinger distance", "small-cell risk", "size of entropy change"]
-
-
-@pytest.mark.parametrize("colour", [*COLOURS, QUIET])
-@pytest.mark.parametrize("ground", GROUNDS)
-def test_colours_keep_three_to_one_on_both_themes(colour: str, ground: str):
-    assert contrast(colour, ground) >= 3.0
-
-
-@pytest.mark.parametrize("theme", [0, 1])
-def test_what_must_be_seen_first_has_the_contrast_of_text(theme: int):
-    assert contrast(INKS[theme], GROUNDS[theme]) >= 7.0
-
-
-def test_contrast_of_black_on_white_is_twenty_one():
-    assert contrast("#000000", "#FFFFFF") == pytest.approx(21.0)
 
 
 def test_utility_is_to_the_right_and_risk_upwards():
@@ -341,3 +334,127 @@ def test_a_mean_that_rounds_to_zero_has_no_sign():
     assert text.with_error(-0.00001, 0.0004) == "0.0000 ± 0.0004"
     assert text.with_error(-0.0012, 0.0004) == "-0.0012 ± 0.0004"
     assert text.with_error(2416.4, 4.0) == "2,416 ± 4"
+
+
+@pytest.fixture(scope="module")
+def view(tmp_path_factory: pytest.TempPathFactory) -> RiskUtilityMap:
+    folder = tmp_path_factory.mktemp("households")
+    raw = read_table(census_files(folder)[0])
+    with sweep(raw, plan_from_toml(CENSUS_PLAN), folder / "census.study", workers=1) as study:
+        return risk_utility_map(study)
+
+
+def test_households_stand_beside_records_over_a_point_on_its_card_and_in_the_table(view: RiskUtilityMap) -> None:
+    assert view.households is not None
+    mean = f"{view.households[0]:,.0f} households"
+    assert f"{mean} moved" in map_data.words(view, 0)
+    assert f"On average {mean} moved, with all who live in them." in candidate_card.certainty(view, 0, 10, 0)
+    table = rows(view, np.arange(1), Rule(), {})
+    assert table["households"].tolist() == [view.households[0]]
+
+
+@pytest.mark.parametrize("households", [None, np.array([np.nan])])
+def test_nothing_is_said_of_households_where_single_records_move(
+    view: RiskUtilityMap, households: np.ndarray | None
+) -> None:
+    of_records = replace(view, households=households)
+    assert "household" not in map_data.words(of_records, 0)
+    assert "household" not in candidate_card.certainty(of_records, 0, 10, 0)
+    assert "households" not in rows(of_records, np.arange(1), Rule(), {})
+
+
+_MARKS = Marks(original=(0.0, 0.05), risk_title="risk", utility_title="utility", errors=True)
+_HALF = 0.5 * 15
+"""Half the height of a line of words, pixels."""
+Box = tuple[float, float, float, float]
+
+
+def _cloud(**changes: object) -> Cloud:
+    """The first candidate has a neighbour to the right, whose bar stands where its letter would."""
+    n = 4
+    base = Cloud(
+        loss=np.array([0.4, 0.379, 0.2, 0.1]),
+        risk=np.array([0.02, 0.021, 0.03, 0.04]),
+        loss_se=np.full(n, 0.004),
+        risk_se=np.array([0.012, 0.012, 0.002, 0.002]),
+        index=np.arange(n),
+        on=np.ones(n, bool),
+        category=np.zeros(n, int),
+        categories=("1 %",),
+        facet=np.zeros(n, int),
+        facets=("",),
+        hover=[],
+    )
+    return replace(base, **changes)  # type: ignore[arg-type]
+
+
+def _pixels(figure: Any, x: Any, y: Any) -> tuple[np.ndarray, np.ndarray]:
+    (left, right), (low, high) = figure.layout.xaxis.range, figure.layout.yaxis.range
+    wide, tall = map_model.SIZE
+    return wide * (np.asarray(x, float) - left) / (right - left), tall * (np.asarray(y, float) - low) / (high - low)
+
+
+def _words(figure: Any) -> dict[str, Box]:
+    """Where letters and the words of no release stand, in pixels."""
+    boxes = {}
+    for note in figure.layout.annotations:
+        if note.showarrow:
+            plain = note.text.replace("<b>", "").replace("</b>", "")
+            x, y = (float(place) for place in _pixels(figure, note.x, note.y))
+            half = 7.2 * len(plain) / 2
+            x, y = x + note.ax, y - note.ay
+            boxes[plain] = (x - half, y - _HALF, x + half, y + _HALF)
+    (none,) = [trace for trace in figure.data if trace.text and "no release" in trace.text[0]]
+    lines = none.text[0].split("<br>")
+    x, y = (float(place[0]) for place in _pixels(figure, none.x, none.y))
+    tall = _HALF * len(lines)
+    boxes["no release"] = (x - 7, y - tall, x + 12 + 6.6 * max(map(len, lines)), y + tall)
+    return boxes
+
+
+def _bars(figure: Any) -> list[Box]:
+    """Every bar about a candidate as a thin box, in pixels."""
+    boxes: list[Box] = []
+    for trace in figure.data:
+        if trace.customdata is None:
+            continue
+        for name in ("error_x", "error_y"):
+            array = np.asarray(trace[name].array, float)
+            minus = array if trace[name].arrayminus is None else np.asarray(trace[name].arrayminus, float)
+            x, y = np.asarray(trace.x, float), np.asarray(trace.y, float)
+            across = name == "error_x"
+            (x0, y0), (x1, y1) = (
+                _pixels(figure, x + step * across, y + step * (not across)) for step in (-minus, array)
+            )
+            boxes += zip(np.minimum(x0, x1), np.minimum(y0, y1), np.maximum(x0, x1), np.maximum(y0, y1), strict=True)
+    return boxes
+
+
+def _met(a: Box, b: Box) -> bool:
+    return a[0] < b[2] and b[0] < a[2] and a[1] < b[3] and b[1] < a[3]
+
+
+_ENDLESS = (np.full(4, -np.inf), np.full(4, np.inf))
+
+
+@pytest.mark.parametrize("interval", [None, _ENDLESS])
+@pytest.mark.parametrize("span", ["original", "zero"])
+def test_no_bar_is_drawn_over_letters_and_the_words_of_no_release(span: str, interval: Any) -> None:
+    marks = replace(_MARKS, span=span, flags={0: "A", 1: "B", 2: "C"}, pins={3: "mine"}, optimum=0)
+    figure = maps.risk_utility(_cloud(interval=interval), marks)
+    words, bars = _words(figure), _bars(figure)
+    assert len(words) == 5 and len(bars) == 8
+    assert not [name for name, box in words.items() if any(_met(box, bar) for bar in bars)]
+
+
+def test_rings_keep_off_the_letters_of_others() -> None:
+    near = _cloud(loss=np.array([0.4, 0.3642, 0.2, 0.1]), risk=np.array([0.02, 0.0177, 0.03, 0.04]))
+    figure = maps.risk_utility(near, replace(_MARKS, errors=False, flags={0: "A"}, optimum=1))
+    x, y = (float(place) for place in _pixels(figure, 0.3642, 0.0177))
+    assert not _met(_words(figure)["A"], (x - 13, y - 13, x + 13, y + 13))
+
+
+def test_no_bar_is_cut_off() -> None:
+    figure = maps.risk_utility(_cloud(risk_se=np.full(4, 0.03)), _MARKS)
+    low, high = figure.layout.yaxis.range
+    assert low < 0.02 - 0.03 and high > 0.04 + 0.03
