@@ -166,19 +166,8 @@ def flag_layer(panel: Panel) -> None:
         ox, oy = np.append(ox, np.linspace(left, right, 60)), np.append(oy, np.full(60, height))
     offsets = map_model.flags(*panel.scaled(rows), plain, (ox, oy))
     for row, text, (dx, dy) in zip(rows.tolist(), named, offsets, strict=True):
-        panel.note(
-            float(panel.cloud.loss[row]),
-            float(panel.cloud.risk[row]),
-            text,
-            ax=dx,
-            ay=-dy,
-            showarrow=True,
-            arrowhead=0,
-            arrowwidth=1,
-            arrowcolor=QUIET,
-            standoff=6,
-            font={"size": 14, "color": INK},
-        )
+        x, y = float(panel.cloud.loss[row]), float(panel.cloud.risk[row])
+        panel.note(x, y, text, standoff=6, **_on_a_line(dx, dy, 14))
 
 
 def _drawn(panel: Panel) -> map_model.Places:
@@ -552,45 +541,26 @@ def board_map(findings: Findings, *, dark: bool) -> Figure:
 
     model = board_model(findings, small=True)
     blue = "#56B4E9" if dark else COLOURS[0]
-    parts: list[Any] = [
+    edge = {"color": blue, "width": 1.5}
+    parts = [
         _board_points(model, model.others, "other candidates", QUIET),
-        go.Scatter(
-            x=[u for u, _ in model.edge],
-            y=[r for _, r in model.edge],
-            mode="lines",
-            name="frontier",
-            line={"color": blue, "width": 1.5},
-            hoverinfo="skip",
-            showlegend=False,
-        ),
+        _scatter(model.edge, "frontier", mode="lines", line=edge, showlegend=False),
         _board_points(model, model.frontier, "frontier", blue),
     ]
     if model.unprotected:
+        marker = {"symbol": "diamond", "size": 14, "color": INK}
+        hover = f"unprotected file: {figure(model.unprotected[1])}<extra></extra>"
         parts.append(
-            go.Scatter(
-                x=[model.unprotected[0]],
-                y=[model.unprotected[1]],
-                mode="markers",
-                name="unprotected file",
-                marker={"symbol": "diamond", "size": 14, "color": INK},
-                hovertemplate=f"unprotected file: {figure(model.unprotected[1])}<extra></extra>",
-            )
+            _scatter([model.unprotected], "unprotected file", marker=marker, hovertemplate=hover, hoverinfo=None)
         )
     for recommended, name, colour in ((False, "lettered neighbours", blue), (True, "recommended", COLOURS[1])):
         marks = [mark for mark in model.marks if mark.recommended == recommended]
-        parts.append(_lettered(findings, model, marks, name, colour))
+        parts.append(_lettered(findings, marks, name, colour))
     across, up = model.window(0.1) or ((0.0, 1.0), (0.0, 1.0))
     if model.limit is not None:
-        parts.append(
-            go.Scatter(
-                x=list(across),
-                y=[model.limit] * 2,
-                mode="lines",
-                name=bound_title(findings.map),
-                line={"color": INK, "width": 1.5, "dash": "dash"},
-                hoverinfo="skip",
-            )
-        )
+        dashed = {"color": INK, "width": 1.5, "dash": "dash"}
+        ends = [(end, model.limit) for end in across]
+        parts.append(_scatter(ends, bound_title(findings.map), mode="lines", line=dashed))
     drawing = go.Figure(parts)
     drawing.update_layout(
         height=540,
@@ -605,45 +575,37 @@ def board_map(findings: Findings, *, dark: bool) -> Figure:
     return drawing
 
 
-def _board_points(model: MapModel, points: Sequence[Point], name: str, colour: str) -> Any:
-    import plotly.graph_objects as go
-
-    return go.Scatter(
-        x=[u for u, _ in points],
-        y=[r for _, r in points],
-        mode="markers",
-        cliponaxis=False,  # a mark at an edge is drawn whole
-        name=name,
-        marker={
-            "symbol": ["circle" if model.meets(point) else "circle-open" for point in points],
-            "size": 8,
-            "color": colour,
-        },
-        hoverinfo="skip",
-        showlegend=bool(points),
-    )
+def _scatter(points: Sequence[Point], name: str, mode: str = "markers", **more: Any) -> dict[str, Any]:
+    """Points of a map, as plotly's table of them."""
+    x, y = [use for use, _ in points], [risk for _, risk in points]
+    return {"type": "scatter", "x": x, "y": y, "name": name, "mode": mode, "hoverinfo": "skip", **more}
 
 
-def _lettered(findings: Findings, model: MapModel, marks: Sequence[Mark], name: str, colour: str) -> Any:
-    import plotly.graph_objects as go
+def _board_points(model: MapModel, points: Sequence[Point], name: str, colour: str) -> dict[str, Any]:
+    symbols = ["circle" if model.meets(point) else "circle-open" for point in points]
+    marker = {"symbol": symbols, "size": 8, "color": colour}
+    # a mark at an edge is drawn whole
+    return _scatter(points, name, marker=marker, cliponaxis=False, showlegend=bool(points))
 
+
+def _lettered(findings: Findings, marks: Sequence[Mark], name: str, colour: str) -> dict[str, Any]:
     words = {candidate.letter: candidate.words for candidate in findings.map.candidates}
     star = name == "recommended"
-    return go.Scatter(
-        x=[mark.at[0] for mark in marks],
-        y=[mark.at[1] for mark in marks],
-        mode="markers",
-        name=name,
+    bars = {"color": colour, "thickness": 1.2}
+    return _scatter(
+        [mark.at for mark in marks],
+        name,
         marker={
             "symbol": [f"{'star' if star else 'circle'}{'' if mark.within else '-open'}" for mark in marks],
             "size": 22 if star else 13,
             "color": colour,
             "line": {"width": [0 if mark.within else 2 for mark in marks]},
         },
-        error_x={"array": [mark.bars[0] for mark in marks], "color": colour, "thickness": 1.2},
-        error_y={"array": [mark.bars[1] for mark in marks], "color": colour, "thickness": 1.2},
+        error_x={"array": [mark.bars[0] for mark in marks], **bars},
+        error_y={"array": [mark.bars[1] for mark in marks], **bars},
         customdata=[drawn("<b>{}</b> {}", mark.letter, upper_first(words[mark.letter])) for mark in marks],
         hovertemplate="%{customdata}<extra></extra>",
+        hoverinfo=None,
     )
 
 
@@ -670,19 +632,15 @@ def _add_letters(drawing: Figure, model: MapModel) -> None:
     offsets = flags(x[first], y[first], labels, covered, _PIXELS, letter=_LETTER)
     for group, label, (right, above) in zip(groups, labels, offsets, strict=True):
         mark = model.marks[group[0]]
-        drawing.add_annotation(
-            x=mark.at[0],
-            y=mark.at[1],
-            text=drawn("<b>{}</b>", label) if mark.recommended else label,
-            ax=right,
-            ay=-above,
-            showarrow=True,
-            arrowhead=0,
-            arrowwidth=1,
-            arrowcolor=QUIET,
-            standoff=8,
-            font={"size": _SIZE + 3 * mark.recommended, "color": INK},
-        )
+        text = drawn("<b>{}</b>", label) if mark.recommended else label
+        place = {"x": mark.at[0], "y": mark.at[1], "text": text, "standoff": 8}
+        drawing.add_annotation(**place, **_on_a_line(right, above, _SIZE + 3 * mark.recommended))
+
+
+def _on_a_line(right: float, above: float, size: int) -> dict[str, Any]:
+    """Words at an offset in pixels, on a line from their point."""
+    arrow = {"showarrow": True, "arrowhead": 0, "arrowwidth": 1, "arrowcolor": QUIET}
+    return {"ax": right, "ay": -above, **arrow, "font": {"size": size, "color": INK}}
 
 
 def _across(drawing: Figure, points: Sequence[Point]) -> tuple[np.ndarray, np.ndarray]:
@@ -703,39 +661,26 @@ def live_figure(
 
     risk_sign, utility_sign = signs
     x, y = utility_sign * frontier.losses[:, 1], risk_sign * frontier.losses[:, 0]
-    drawing = go.Figure()
     if len(x) > MANY:
-        drawing.add_trace(trace(x, y, (x.min(), x.max()), (y.min(), y.max()), "candidates"))
+        others = trace(x, y, (x.min(), x.max()), (y.min(), y.max()), "candidates")
     else:
-        drawing.add_trace(
-            (go.Scattergl if len(x) > WEBGL else go.Scatter)(
-                x=sent(x[~frontier.undominated]),
-                y=sent(y[~frontier.undominated]),
-                mode="markers",
-                name="dominated",
-                marker={"color": QUIET, "size": 6, "symbol": "circle-open"},
-            )
-        )
+        kind = "scattergl" if len(x) > WEBGL else "scatter"
+        marker = {"color": QUIET, "size": 6, "symbol": "circle-open"}
+        rest = ~frontier.undominated
+        others = {"type": kind, "x": sent(x[rest]), "y": sent(y[rest]), "name": "dominated"}
+        others |= {"mode": "markers", "marker": marker}
     on = np.flatnonzero(frontier.undominated)
     on = on[np.argsort(frontier.losses[on, 0], kind="stable")]
-    drawing.add_trace(
-        go.Scatter(
-            x=sent(x[on]),
-            y=sent(y[on]),
-            mode="lines+markers",
-            name="frontier",
-            line={"color": QUIET, "width": 1.5, "shape": "vh"},
-            marker={"color": COLOURS[0], "size": 9, "symbol": "diamond"},
-        )
-    )
-    drawing.add_trace(
-        go.Scatter(
-            x=[original[1]],
-            y=[original[0]],
-            mode="markers",
-            name="original data",
-            marker={"color": QUIET, "size": 11, "symbol": "triangle-up"},
-        )
+    line = {"color": QUIET, "width": 1.5, "shape": "vh"}
+    edge: dict[str, Any] = {"type": "scatter", "x": sent(x[on]), "y": sent(y[on]), "mode": "lines+markers"}
+    nothing: dict[str, Any] = {"type": "scatter", "x": [original[1]], "y": [original[0]], "mode": "markers"}
+    nothing |= {"name": "original data", "marker": {"color": QUIET, "size": 11, "symbol": "triangle-up"}}
+    drawing = go.Figure(
+        [
+            others,
+            edge | {"name": "frontier", "line": line, "marker": {"color": COLOURS[0], "size": 9, "symbol": "diamond"}},
+            nothing,
+        ]
     )
     drawing.update_layout(
         height=420,
