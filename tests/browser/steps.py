@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from frontier_app.session.workspace import Workspace
 
 ROOT = Path(__file__).resolve().parents[2]
-PATIENCE = 60_000
+PATIENCE = 240_000
 """Milliseconds until a step that does not come is a failure: generous, since machines differ."""
 KEY = hashlib.sha256(b"a study key for pictures and journeys").hexdigest()[:32]
 """A study key for runs that have to be the same every time; one with a pattern would be refused at export."""

@@ -26,7 +26,7 @@ def people(folder: Path) -> Path:
 
 
 def start(owner: bool = True) -> AppTest:
-    made = AppTest.from_file(str(APP), default_timeout=60)
+    made = AppTest.from_file(str(APP), default_timeout=300)
     if owner:
         made.query_params["w"] = launched(None)
     return made.run()

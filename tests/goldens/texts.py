@@ -82,7 +82,7 @@ def screen(name: str) -> Callable[[Shown], str]:
     """The text of a page of the dashboard, folded parts included."""
 
     def text(shown: Shown) -> str:
-        made = AppTest.from_file(str(APP), default_timeout=120)
+        made = AppTest.from_file(str(APP), default_timeout=300)
         made.query_params["w"] = launched(shown.workspace())
         to_page(made, name)
         assert not made.exception

@@ -105,8 +105,8 @@ def _study(study: Study, view: RiskUtilityMap) -> None:
     with left:
         _drawn()
         _part("map", _figure)
-    with right, st.container(border=True, key="card", gap="xxsmall"):
-        _part("card", lambda study, view, rule, pinned: card(study, view, rule, at_hand(view, rule), pinned))
+    with right:
+        _part("card", _card)
     _part("table", lambda study, view, rule, pinned: table(view, rule, pinned))
     finalists.finalists(view, rule)
 
@@ -123,6 +123,11 @@ def _part(name: str, draw: Callable[[Study, RiskUtilityMap, Rule, dict[int, Pin]
         state.save()
 
     st.fragment(part, key=name)()
+
+
+def _card(study: Study, view: RiskUtilityMap, rule: Rule, pinned: dict[int, Pin]) -> None:
+    with st.container(border=True, key="card", gap="xxsmall"):
+        card(study, view, rule, at_hand(view, rule), pinned)
 
 
 def _figure(study: Study, view: RiskUtilityMap, rule: Rule, pinned: dict[int, Pin]) -> None:

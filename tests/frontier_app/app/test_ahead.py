@@ -23,7 +23,7 @@ from frontier_app.session.navigation import script
 import_module({AHEAD!r})
 token = workspace.new_token()
 workspace.begin(workspace.digest(token), Path(sys.argv[1]))
-page = AppTest.from_file({str(APP)!r}, default_timeout=60)
+page = AppTest.from_file({str(APP)!r}, default_timeout=300)
 page.query_params["w"] = token
 before = set(sys.modules)
 page.run()
@@ -36,7 +36,7 @@ print(*(name for name in set(sys.modules) - before))
 @pytest.mark.slow
 def test_the_first_map_finds_the_large_libraries_loaded(swept: Callable[..., Workspace]):
     command = [sys.executable, "-W", "ignore", "-c", _OPEN, str(swept().folder)]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=60)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=300)
     assert done.returncode == 0, done.stderr
     late = [name.partition(".")[0] for name in done.stdout.split()]
     assert not {"pandas", "scipy", "numpy"} & set(late)

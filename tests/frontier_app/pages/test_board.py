@@ -33,7 +33,7 @@ from tests.frontier_app.conftest import APP, launched, to_page
 
 
 def board(at: Workspace | None = None) -> AppTest:
-    made = AppTest.from_file(str(APP), default_timeout=60)
+    made = AppTest.from_file(str(APP), default_timeout=300)
     if at is not None:
         made.query_params["w"] = at.token or launched(at)
     made.run()

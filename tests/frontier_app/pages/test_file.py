@@ -38,7 +38,7 @@ def test_a_path_is_opened_and_stands_in_no_address(tmp_path: Path) -> None:
         and not (workspace_of(made).folder / "data").exists()
     )
     assert str(tmp_path) not in str(dict(made.query_params)) and str(tmp_path) not in plan_to_toml(plan_of(made))
-    again = AppTest.from_file(str(APP), default_timeout=60)
+    again = AppTest.from_file(str(APP), default_timeout=300)
     again.query_params["w"] = workspace_of(made).token
     assert again.run().title[0].value == "people.csv"
     assert again.session_state["frontier"].owner
@@ -53,7 +53,7 @@ def test_a_file_with_a_name_that_no_format_holds_is_opened_under_a_clean_one_by_
     click(made, "Open it with clean names")
     assert not made.exception and not made.error
     assert made.session_state["frontier"].raw.names[1] == "age" and "age" in plan_of(made).names
-    again = AppTest.from_file(str(APP), default_timeout=60)
+    again = AppTest.from_file(str(APP), default_timeout=300)
     again.query_params["w"] = workspace_of(made).token
     assert again.run().title[0].value == "people.csv" and "--clean-names" in workspace_of(made).reading
 
@@ -153,7 +153,7 @@ def test_a_codebook_gives_labels_and_roles_and_is_kept(tmp_path: Path) -> None:
     assert not runs.error and not runs.exception
     assert runs.session_state["frontier"].actions[0].done == "the codebook was applied"
     assert plan_of(runs).keys == ("age", "agegrp", "sex") and plan_of(runs).swap == ("sex",)
-    again = AppTest.from_file(str(APP), default_timeout=60)
+    again = AppTest.from_file(str(APP), default_timeout=300)
     again.query_params["w"] = workspace_of(made).token
     again.run()
     assert again.session_state["frontier"].raw.columns["sex"].about.label == "Sex of person"
@@ -197,7 +197,7 @@ def test_a_study_takes_the_data_that_it_was_made_on_and_no_other(
 ) -> None:
     at = swept()
     at.note(data=None)
-    made = AppTest.from_file(str(APP), default_timeout=60)
+    made = AppTest.from_file(str(APP), default_timeout=300)
     made.query_params["w"] = launched(at)
     made.run()
     other = tmp_path / "other.csv"

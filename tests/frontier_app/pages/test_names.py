@@ -45,7 +45,7 @@ LIVE = re.compile(
 
 
 def app(at: Workspace, page: str) -> AppTest:
-    made = AppTest.from_file(str(APP), default_timeout=90)
+    made = AppTest.from_file(str(APP), default_timeout=300)
     made.query_params["w"] = at.token
     to_page(made, page)
     assert not made.exception

@@ -25,7 +25,7 @@ PAGES = ("data", "threat", "plan", "sweep", "explore", "compare", "recommend", "
 
 def app(at: Workspace | None = None, page: str | None = None) -> AppTest:
     """The dashboard on a workspace, at its first page or at once at another one, as by its address."""
-    made = AppTest.from_file(str(APP), default_timeout=60)
+    made = AppTest.from_file(str(APP), default_timeout=300)
     if at is not None:
         made.query_params["w"] = at.token or launched(at)
     return made.run() if page is None else to_page(made, page)
@@ -74,7 +74,7 @@ def test_with_data_and_no_study(page: str):
 
 def test_an_unknown_or_malformed_workspace_is_said_and_left():
     for token in ("A" * 22, "../../etc", "", "x" * 500):
-        made = AppTest.from_file(str(APP), default_timeout=60)
+        made = AppTest.from_file(str(APP), default_timeout=300)
         made.query_params["w"] = token
         made.run()
         assert not made.exception
@@ -124,7 +124,7 @@ def test_plan_survives_leaving_the_page_and_reloading():
     to(made, "glossary")
     to(made, "plan")
     assert next(box for box in made.text_input if box.label.startswith("Swap rates")).value == "3, 4"
-    again = AppTest.from_file(str(APP), default_timeout=60)
+    again = AppTest.from_file(str(APP), default_timeout=300)
     again.query_params["w"] = token_of(made)
     to(again.run(), "plan")
     assert next(box for box in again.text_input if box.label.startswith("Swap rates")).value == "3, 4"
@@ -219,7 +219,7 @@ def test_the_first_page_loads_no_heavy_library(home: Path):
     script = (
         "import sys\n"
         "from streamlit.testing.v1 import AppTest\n"
-        f"made = AppTest.from_file({str(APP)!r}, default_timeout=60).run()\n"
+        f"made = AppTest.from_file({str(APP)!r}, default_timeout=300).run()\n"
         "assert not made.exception\n"
         "print([m for m in ('statsmodels', 'scipy', 'numba', 'plotly.express') if m in sys.modules])\n"
     )

@@ -35,7 +35,7 @@ _PLAN = load("czech")[1]
 
 
 def _on_plan() -> AppTest:
-    made = AppTest.from_file(str(APP), default_timeout=60).run()
+    made = AppTest.from_file(str(APP), default_timeout=300).run()
     made.button(key="open-czech").click().run()
     return to_page(made, "plan")
 
@@ -310,7 +310,7 @@ def test_a_departure_is_taken_back_and_what_is_open_stays() -> None:
 
 def test_an_approval_after_results_is_logged_as_one(swept: Callable[..., Workspace]) -> None:
     at = swept()
-    made = AppTest.from_file(str(APP), default_timeout=60)
+    made = AppTest.from_file(str(APP), default_timeout=300)
     made.query_params["w"] = at.token
     made = to_page(made.run(), "plan")
     assert any("after results were seen" in str(part.value) for part in made.warning)

@@ -35,7 +35,7 @@ def _open(hidden: Block) -> bool:
 
 
 def _page(name: str) -> AppTest:
-    made = AppTest.from_file(str(APP), default_timeout=60).run()
+    made = AppTest.from_file(str(APP), default_timeout=300).run()
     made = to_page(press(made, "open-czech"), name)
     assert not made.exception
     return made

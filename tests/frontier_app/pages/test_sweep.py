@@ -32,7 +32,7 @@ from tests.frontier_app.elements import press
 
 
 def _open(at: Workspace) -> AppTest:
-    made = AppTest.from_file(str(APP), default_timeout=60)
+    made = AppTest.from_file(str(APP), default_timeout=300)
     made.query_params["w"] = at.token
     return to_page(made.run(), "sweep")
 
@@ -90,7 +90,7 @@ def test_every_entry_of_a_plan_has_a_name_on_the_pages() -> None:
 
 
 def test_the_time_that_the_plan_page_estimated_is_told_before_the_sweep() -> None:
-    made = AppTest.from_file(str(APP), default_timeout=60).run()
+    made = AppTest.from_file(str(APP), default_timeout=300).run()
     made.button(key="open-czech").click().run()
     to_page(made, "sweep")
     assert not any("estimated" in part.value for part in made.caption)

@@ -22,13 +22,13 @@ from tests.frontier_app.elements import typed
 
 
 def _sample(name: str = "czech") -> AppTest:
-    made = AppTest.from_file(str(APP), default_timeout=60).run()
+    made = AppTest.from_file(str(APP), default_timeout=300).run()
     made.button(key=f"open-{name}").click().run()
     return _to(made)
 
 
 def _study(at: Workspace) -> AppTest:
-    made = AppTest.from_file(str(APP), default_timeout=60)
+    made = AppTest.from_file(str(APP), default_timeout=300)
     made.query_params["w"] = at.token
     return _to(made.run())
 
@@ -327,7 +327,7 @@ def test_what_is_said_in_public_is_kept_and_a_range_needs_its_words() -> None:
 
 
 def test_uses_of_a_plan_written_by_hand_are_measured_by_one_button() -> None:
-    made = AppTest.from_file(str(APP), default_timeout=60).run()
+    made = AppTest.from_file(str(APP), default_timeout=300).run()
     made.button(key="open-czech").click().run()
     now = made.session_state["frontier"]
     a, b = now.plan.names[:2]

@@ -91,7 +91,7 @@ def test_before_a_submission_it_is_said_of_the_candidate_itself(tmp_path: Path) 
     title = "Can be worked out from another column"
 
     def seen() -> set[str]:
-        made = AppTest.from_file(str(APP), default_timeout=60)
+        made = AppTest.from_file(str(APP), default_timeout=300)
         made.query_params["w"] = at.token
         made = _to(made.run(), "recommend")
         assert not made.exception

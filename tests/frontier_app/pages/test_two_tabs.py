@@ -19,7 +19,7 @@ from tests.frontier_app.elements import has_button, press
 
 def _tab(at: Workspace | None, page: str) -> AppTest:
     """A tab on a workspace, or on a sample in a new one."""
-    made = AppTest.from_file(str(APP), default_timeout=60)
+    made = AppTest.from_file(str(APP), default_timeout=300)
     if at is not None:
         made.query_params["w"] = at.token
     made.run()

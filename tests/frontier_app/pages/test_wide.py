@@ -32,7 +32,7 @@ def wide(tmp_path: Path) -> Path:
 
 def _opened(path: Path) -> AppTest:
     """The page of the file, with every column one that may be swapped."""
-    made = AppTest.from_file(str(APP), default_timeout=60)
+    made = AppTest.from_file(str(APP), default_timeout=300)
     made.query_params["w"] = launched(None)
     made.run().text_input(key="open-path-text").set_value(str(path))
     return press(made, "open-path")

@@ -128,7 +128,7 @@ def test_no_exports_in_a_fresh_workspace():
 
 def visited(token: str) -> AppTest:
     """A new session at an address with this token."""
-    made = AppTest.from_file(str(APP), default_timeout=60)
+    made = AppTest.from_file(str(APP), default_timeout=300)
     made.query_params["w"] = token
     return made.run()
 
@@ -231,7 +231,7 @@ def test_with_nothing_open_the_page_loaded_again_is_still_its_owners() -> None:
 @pytest.mark.slow
 def test_who_comes_without_the_launchs_address_gets_no_rights_by_a_workspace() -> None:
     launched(None)
-    stranger = AppTest.from_file(str(APP), default_timeout=60).run()
+    stranger = AppTest.from_file(str(APP), default_timeout=300).run()
     assert not is_owner(stranger)
     assert not is_owner(visited(token_in(opened(stranger))))
     at = workspace.create()
@@ -269,4 +269,4 @@ def test_the_page_says_what_its_address_is_good_for() -> None:
     at = workspace.link(None, "czech")
     assert "until the dashboard is ended; *frontier app*" in said(visited(launched(at)))
     assert "**Give it to nobody**" in said(opened(visited(launched(None))))
-    assert "nobody" not in said(opened(AppTest.from_file(str(APP), default_timeout=60).run()))
+    assert "nobody" not in said(opened(AppTest.from_file(str(APP), default_timeout=300).run()))

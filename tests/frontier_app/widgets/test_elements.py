@@ -98,7 +98,7 @@ def strips(made: AppTest) -> list[str]:
 
 
 def begun() -> AppTest:
-    made = AppTest.from_file(str(APP), default_timeout=60).run()
+    made = AppTest.from_file(str(APP), default_timeout=300).run()
     assert not strips(made)
     return press(made, "tour-begin")
 
@@ -137,7 +137,7 @@ def test_a_launch_with_the_tour_says_on_the_map_what_is_seen_and_what_to_do(swep
     workspace.begin(workspace.digest(token), swept().folder, tour=True)
 
     def on_the_map() -> AppTest:
-        made = AppTest.from_file(str(APP), default_timeout=60)
+        made = AppTest.from_file(str(APP), default_timeout=300)
         made.query_params["w"] = token
         return to_page(made.run(), "explore")
 

@@ -20,7 +20,7 @@ EXCHANGE = MechanismPlan.of(
 
 
 def _compared(at: Workspace, part: str) -> AppTest:
-    made = AppTest.from_file(str(APP), default_timeout=60)
+    made = AppTest.from_file(str(APP), default_timeout=300)
     made.query_params["w"] = at.token
     made = to_page(made, "compare")
     _switch(made, "compare-mode").set_value("one").run()
@@ -58,7 +58,7 @@ def test_areas_are_shown_worst_first_at_each_level(swept: Callable[..., Workspac
 def test_a_study_of_exchanges_alone_is_explored(swept: Callable[..., Workspace]) -> None:
     """Its candidates have no rate of the random swap; their table needed one."""
     at = swept("census", mechanisms=[EXCHANGE], replicates=2, measures=["small_cells", "hellinger"])
-    made = AppTest.from_file(str(APP), default_timeout=60)
+    made = AppTest.from_file(str(APP), default_timeout=300)
     made.query_params["w"] = at.token
     made = to_page(made, "explore")
     assert not made.exception and not made.error

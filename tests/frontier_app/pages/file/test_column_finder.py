@@ -15,7 +15,7 @@ def opened(monkeypatch: pytest.MonkeyPatch) -> AppTest:
     """A file of 300 columns on its first page: every column that could be one is a key."""
     table, _ = survey(1500)
     monkeypatch.setattr(loading, "open_source", lambda path, **_: (table, None))
-    made = AppTest.from_file(str(APP), default_timeout=60)
+    made = AppTest.from_file(str(APP), default_timeout=300)
     made.query_params["w"] = launched(None)
     made.run().text_input(key="open-path-text").set_value("/data/survey.sav")
     return next(b for b in made.button if b.label == "Open this file").click().run()

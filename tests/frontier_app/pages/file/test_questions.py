@@ -51,7 +51,7 @@ def test_a_declined_suggestion_stays_away_until_it_is_asked_for(tmp_path: Path) 
     made.button(key=button_key(made, "decline-skip:job")).click().run()
     (declined,) = workspace_of(made).about["declined"]
     assert declined.startswith("skip:job")
-    again = AppTest.from_file(str(APP), default_timeout=60)
+    again = AppTest.from_file(str(APP), default_timeout=300)
     again.query_params["w"] = workspace_of(made).token
     again.run()
     assert not any(str(b.key).startswith("accept-skip:job") for b in again.button)

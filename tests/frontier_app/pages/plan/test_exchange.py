@@ -36,7 +36,7 @@ ONE_OF_EACH = {"rate": ("0.05",), "k": ("3",), "must": ("all",), "lean": ("1",)}
 
 
 def _opened() -> AppTest:
-    made = AppTest.from_file(str(APP), default_timeout=60).run()
+    made = AppTest.from_file(str(APP), default_timeout=300).run()
     return made.button(key="open-census").click().run()
 
 

@@ -28,7 +28,7 @@ def _entry(made: AppTest) -> MechanismPlan:
 @pytest.fixture
 def made() -> AppTest:
     """The page Plan of a sample for which the swap of survey records alone was chosen."""
-    made = AppTest.from_file(str(APP), default_timeout=60).run()
+    made = AppTest.from_file(str(APP), default_timeout=300).run()
     made = to_page(made.button(key="open-nces").click().run(), "plan")
     _with(made, "checkbox", f"mechanism-{SURVEY_SWAP}-").check().run()
     _with(made, "checkbox", "mechanism-random_swap-").uncheck().run()
