@@ -56,10 +56,6 @@ def recommend(at: Workspace) -> Study:
     return study
 
 
-def test_before_a_recommendation(swept: Callable[..., Workspace]):
-    assert "Nothing has been recommended" in words(board(swept()))
-
-
 @pytest.mark.slow
 def test_a_study_with_a_recommendation_shows_the_decision_sheet(swept: Callable[..., Workspace]):
     at = swept()
