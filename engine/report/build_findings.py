@@ -37,7 +37,7 @@ from engine.report.facts import (
 from engine.report.findings import FORMAT, Findings
 from engine.report.ledger_words import ledger_facts
 from engine.report.log import change_text
-from engine.report.other_keys import all_but_one, altered_in, key_set, unswapped_keys, worst_few
+from engine.report.other_keys import all_but_one, altered_in, key_set, unswapped_keys, with_left, worst_few
 from engine.report.parameters import (
     ROLE_WORDS,
     SWAP_TITLE,
@@ -48,13 +48,15 @@ from engine.report.parameters import (
     run_words,
 )
 from engine.report.public_wording import claims
-from engine.report.recognised_facts import Recognised
+from engine.report.recognised_facts import KeySet, Recognised
 from engine.report.sheet_counts import sheet
 from engine.report.side_by_side import side_by_side
 from engine.report.utility import utility
 from engine.study.decision_log import entries
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from engine.plan import Plan
     from engine.study.study import Study
     from engine.sweeps.remake import Remade
@@ -99,15 +101,20 @@ def recognised(release: RecordRelease, realisation: Remade, plan: Plan, fewest: 
     """What an intruder would recognise in a release; a cell of fewer than ``fewest`` records is small."""
     table, altered = realisation.data.table, altered_in(release)
     found = detected_once(realisation, plan)
+
+    def counted(sets: Sequence[KeySet]) -> tuple[KeySet, ...]:
+        return with_left(release, sets, plan.keys, fewest)
+
+    unswapped = unswapped_keys(table, plan.keys, altered, fewest)
     return Recognised(
         fewest=fewest,
-        nothing_done=key_set(table, plan.keys, altered, fewest),
-        unswapped=unswapped_keys(table, plan.keys, altered, fewest),
-        few_keys=worst_few(release, plan.keys, fewest),
+        nothing_done=counted([key_set(table, plan.keys, altered, fewest)])[0],
+        unswapped=unswapped and counted([unswapped])[0],
+        few_keys=counted(worst_few(release, plan.keys, fewest)),
         published=plan.threat.published_tables,
         rare=found.finds_rare,
         rare_of=found.of,
-        all_but_one=all_but_one(table, plan.keys, altered, fewest),
+        all_but_one=counted(all_but_one(table, plan.keys, altered, fewest)),
         sensitive=sensitive(plan),
     )
 

@@ -32,16 +32,17 @@ def exposure(release: RecordRelease, plan: Plan, fewest: int) -> Exposure:
     shape = [data.domain.shape[j] for j in attributes]
     cells, cell_sizes = sizes([data.codes[j] for j in attributes], shape, n)
     small = cell_sizes < fewest
-    masks, small_after, matches, new = [], [], [], []
+    masks, kept, small_after, matches, new = [], [], [], [], []
     for table in release.tables:
         _, released = sizes([table.codes(j) for j in attributes], shape, n)
         small_after.append(int(np.count_nonzero(released < fewest)))
-        masks.append((released < fewest) & ~release.changed(table, attributes))
+        kept.append(~release.changed(table, attributes))
+        masks.append((released < fewest) & kept[-1])
         matches.append(float((1 / released[masks[-1]]).sum()))
         new.append(_in_new_cells(data, table, attributes))
-    groups = [row for j in attributes for row in _groups_of(data, j, small, masks)]
+    groups = [row for j in attributes for row in _groups_of(data, j, small, masks, kept)]
     # the share of a group decides, where the group is large enough for a share to mean something
-    groups.sort(key=lambda g: (g.people <= plan.tolerances.min_n, -g.after / g.people, -g.after))
+    groups.sort(key=lambda g: (g.people <= plan.tolerances.min_n, -g.after / max(g.of_after, 1), -g.after))
 
     return Exposure(
         fewest=fewest,
@@ -52,6 +53,7 @@ def exposure(release: RecordRelease, plan: Plan, fewest: int) -> Exposure:
         matches_before=int(np.count_nonzero(cells < fewest)),
         matches_after=round(float(np.mean(matches)), 1),
         new_after=round(float(np.mean(new))),
+        unaltered_new=round(float(np.mean([(mask & ~small).sum() for mask in masks]))),
     )
 
 
@@ -65,14 +67,28 @@ def _in_new_cells(data: Microdata, table: ReleasedTable, attributes: Sequence[in
     return int(np.count_nonzero(~held[inverse[n:]]))
 
 
-def _groups_of(data: Microdata, j: int, small: np.ndarray, masks: Sequence[np.ndarray]) -> list[GroupRow]:
-    """The groups of an attribute (its place) with records in small cells, before or after."""
+def _groups_of(
+    data: Microdata, j: int, small: np.ndarray, masks: Sequence[np.ndarray], kept: Sequence[np.ndarray]
+) -> list[GroupRow]:
+    """The groups of an attribute (its place) with records in small cells, before or after; ``kept`` are the unaltered
+    records of each table."""
     attribute, codes = data.domain.attributes[j], data.codes[j]
-    people = np.bincount(codes, minlength=attribute.size)
-    before = np.bincount(codes[small], minlength=attribute.size)
-    after = np.mean([np.bincount(codes[mask], minlength=attribute.size) for mask in masks], axis=0)
+
+    def counts(chosen: Sequence[np.ndarray]) -> np.ndarray:
+        means: np.ndarray = np.mean([np.bincount(codes[m], minlength=attribute.size) for m in chosen], axis=0)
+        return means
+
+    people, before = np.bincount(codes, minlength=attribute.size), counts([small])
+    after, unaltered, new = (counts(chosen) for chosen in (masks, kept, [mask & ~small for mask in masks]))
     return [
-        GroupRow(f"{attribute.name}: {attribute.levels[level]}", *counts, attribute.name)
+        GroupRow(
+            f"{attribute.name}: {attribute.levels[level]}",
+            int(people[level]),
+            int(before[level]),
+            round(float(after[level])),
+            attribute.name,
+            unaltered=round(float(unaltered[level])),
+            new=round(float(new[level])),
+        )
         for level in np.flatnonzero((before > 0) | (after > 0)).tolist()
-        if (counts := (int(people[level]), int(before[level]), round(float(after[level]))))
     ]

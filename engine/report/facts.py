@@ -128,14 +128,22 @@ class MeasureRow:
 
 @dataclass(frozen=True)
 class GroupRow:
-    """A group of people (one level of one key): its size and how many of it stand in small cells, before and, of those
-    whose keys are unaltered, after.  ``attribute`` is the key (empty in findings of an earlier version)."""
+    """A group of people (one level of one key): its size and how many of it are in small cells, before and, of the
+    ``unaltered`` ones, whose keys are unaltered, after; ``new`` of these were in none before.  ``attribute`` is the key
+    (empty in findings of an earlier version, as ``unaltered`` and ``new`` are None)."""
 
     group: str
     people: int
     before: int
     after: int
     attribute: str = ""
+    unaltered: int | None = None
+    new: int | None = None
+
+    @property
+    def of_after(self) -> int:
+        """The number that ``after`` is a part of: unaltered records, as for the limit; all in an earlier version."""
+        return self.people if self.unaltered is None else self.unaltered
 
 
 @dataclass(frozen=True)
@@ -146,8 +154,9 @@ class Exposure:
     altered stand in small cells of the release; ``small_after`` counts everybody there, altered or not.
     ``matches_before`` and ``matches_after`` are the right matches to expect in small cells of somebody who knows the
     keys of everybody and guesses at random among equal records (None in findings of an earlier version).
-    ``new_after`` altered records have a combination of keys that no original one has.  Counts after are None in a
-    bundle of an earlier version that withholds them.
+    ``new_after`` altered records have a combination of keys that no original one has.  ``unaltered_new`` of the
+    ``unaltered_after`` were in no small cell before (None in findings of an earlier version).  Counts after are None in
+    a bundle of an earlier version that withholds them.
     """
 
     fewest: int
@@ -158,24 +167,29 @@ class Exposure:
     matches_before: int | None = None
     matches_after: float | None = None
     new_after: int | None = None
+    unaltered_new: int | None = None
 
 
 @dataclass(frozen=True)
 class NamedTable:
-    """A table that users make: its attributes, its cells that hold anybody before or after, and how many change."""
+    """A table that users make: its attributes, its cells that hold anybody before or after, and how many change, the
+    ``largest`` of these by its share of the group (None: none changes).  ``reverses`` tells whether two attributes of
+    two levels each have an association of the other sign in the release."""
 
     name: str
     attributes: tuple[str, ...]
     cells: int
     changed: int
+    largest: Figure | None = None
+    reverses: bool = False
 
 
 @dataclass(frozen=True)
 class Tally:
     """Figures of a kind: all that users would compute (``compared``), of these those that the release cannot change
     (``unchangeable``), those that it can change and that rest on enough records (``eligible``), and of these those
-    beyond the tolerances (``flagged``): by their change relative to themselves, by standard errors, or both.  ``new``
-    of them are values that did not exist in their group."""
+    beyond the tolerances (``flagged``): by their change relative to themselves, by standard errors, or both.  ``new`` are values that did not
+    exist in their group, which are not judged."""
 
     kind: str
     compared: int
@@ -190,12 +204,13 @@ class Tally:
 @dataclass(frozen=True)
 class Tolerances:
     """From where on a figure is flagged: relative change, least number of records, standard errors, ratio of standard
-    errors."""
+    errors; ``planned`` tells whether the plan sets any of them (None in findings of an earlier version)."""
 
     change: float
     min_n: int
     se: float
     se_ratio: float
+    planned: bool | None = None
 
 
 @dataclass(frozen=True)

@@ -27,10 +27,10 @@ class Figure:
     ``of`` is its table, column or analysis; ``group`` the area or group that it is within (empty: all records), and
     ``what`` the value or coefficient; a level stands after its attribute and a colon.  It rests on ``n`` records before
     and ``n_after`` after, of the ``within`` of its group in the original and ``within_after`` in the release (None:
-    records are not counted).  Percentages are of all records.  ``errors`` is the size of the change in standard errors
-    ``se`` of the original's figure; a percentage that rests on few records has the release's ``se`` where that is
-    larger, and one of nobody (a ``new value``) has none.  ``flagged`` tells whether it is beyond the tolerances (None:
-    figures of this kind are not judged).  ``why`` says why there is no figure.
+    records are not counted).  Percentages are of the group.  ``errors`` is the size of the change in standard errors
+    ``se`` of the original's figure; a percentage of which few records have the value or few lack it has the release's
+    ``se`` where that is larger, and one of nobody (a ``new value``) has none.  ``flagged`` tells whether it is beyond
+    the tolerances (None: it is not judged, as values that did not exist are).  ``why`` says why there is no figure.
     """
 
     kind: FigureKind

@@ -12,7 +12,7 @@ from engine.report.facts import Tally, Tolerances, Utility
 from engine.report.loss_facts import Figure, FigureKind, NewValue
 
 MOST_UNFLAGGED = 5000
-"""Most figures within the tolerances that findings hold, those that change most; all flagged ones are held."""
+"""Most figures within the tolerances that findings hold, those that change most; all others are held."""
 
 
 class Flags(NamedTuple):
@@ -70,28 +70,26 @@ class Batch(NamedTuple):
 
 
 class Collection:
-    """Figures of one kind, weighted or not: counts of all, and the figures that change.
-
-    ``listed`` is false where another collection lists the same figures.
-    """
+    """Figures of one kind, weighted or not: counts of all, and the figures that change."""
 
     def __init__(self, kind: FigureKind, tally: str, weighted: bool, tolerances: Tolerances) -> None:
-        self.kind, self.weighted, self.tolerances, self.listed = kind, weighted, tolerances, True
+        self.kind, self.weighted, self.tolerances = kind, weighted, tolerances
         self.tally = Tally(f"{'weighted ' if weighted else ''}{tally}", 0, 0, 0)
-        self._flagged: list[Figure] = []
+        self._kept: list[Figure] = []
         self._others: list[Figure] = []
 
     @property
     def figures(self) -> list[Figure]:
-        """The figures that change: all that are flagged, and of the others those that change most."""
-        return [*self._flagged, *_largest(self._others)]
+        """The figures that change: all that findings hold, and of the others those that change most."""
+        return [*self._kept, *_largest(self._others)]
 
     def add(self, batch: Batch, can_change: bool) -> None:
-        """Compare figures, each of which exists before and after, and keep those that change."""
-        is_large = np.maximum(batch.n, batch.n_after) > self.tolerances.min_n
-        changes = flags(batch.before, batch.after, batch.error, is_large, self.tolerances)
-        is_new = np.zeros(len(batch.n), bool) if batch.is_new is None else batch.is_new
-        eligible = changes.asked & can_change
+        """Compare figures, each of which exists before and after, and keep those that change.
+
+        Values that did not exist are not judged: the original has no standard error of them, and no share to change.
+        """
+        changes, is_new = self._changes(batch)
+        eligible = changes.asked & ~is_new & can_change
         flagged = eligible & changes.beyond
         self.count(
             compared=len(eligible),
@@ -100,12 +98,24 @@ class Collection:
             flagged=int(flagged.sum()),
             by_change=int((eligible & changes.by_change).sum()),
             by_errors=int((eligible & changes.by_errors).sum()),
-            new=int((flagged & is_new).sum()),
+            new=int(is_new.sum()),
         )
-        if self.listed:
-            errors = np.where(is_new, np.nan, changes.errors)
-            at = np.flatnonzero((batch.after != batch.before) & can_change).tolist()
-            self.keep(self._figure(batch, i, errors[i], bool(flagged[i]), bool(is_new[i])) for i in at)
+        at = np.flatnonzero((batch.after != batch.before) & can_change).tolist()
+        self.keep(self._figure(batch, i, changes.errors[i], bool(flagged[i]), bool(is_new[i])) for i in at)
+
+    def figures_of(self, batch: Batch) -> list[Figure]:
+        """The figures of a batch, none of which is counted or kept."""
+        changes, is_new = self._changes(batch)
+        return [
+            self._figure(batch, i, changes.errors[i], bool(changes.beyond[i]), bool(is_new[i]))
+            for i in range(len(batch.n))
+        ]
+
+    def _changes(self, batch: Batch) -> tuple[Flags, np.ndarray]:
+        """Changes held against the tolerances, and which figures are values that did not exist."""
+        is_large = np.maximum(batch.n, batch.n_after) > self.tolerances.min_n
+        is_new = np.zeros(len(batch.n), bool) if batch.is_new is None else batch.is_new
+        return flags(batch.before, batch.after, batch.error, is_large, self.tolerances), is_new
 
     def _figure(self, batch: Batch, i: int, errors: float, flagged: bool, is_new: bool) -> Figure:
         return Figure(
@@ -122,15 +132,15 @@ class Collection:
             se=None if is_new else optional(batch.error[i]),
             after=float(batch.after[i]),
             se_after=None,
-            errors=optional(errors),
-            flagged=flagged,
+            errors=None if is_new else optional(errors),
+            flagged=None if is_new else flagged,
             note="new value" if is_new else "",
         )
 
     def keep(self, figures: Iterable[Figure]) -> None:
         """Add figures that are made already."""
         for figure in figures:
-            (self._flagged if figure.flagged else self._others).append(figure)
+            (self._kept if _is_kept(figure) else self._others).append(figure)
         if len(self._others) > 4 * MOST_UNFLAGGED:
             self._others = _largest(self._others)
 
@@ -155,16 +165,21 @@ def by_size(figure: Figure) -> tuple[int, float, int]:
     return 1, -figure.errors, -(figure.n or 0)
 
 
+def _is_kept(figure: Figure) -> bool:
+    """Whether findings hold a figure whatever its size: flagged, a value that did not exist, or not estimable."""
+    return bool(figure.flagged or figure.note)
+
+
 def _largest(figures: Iterable[Figure]) -> list[Figure]:
     return sorted(figures, key=by_size)[:MOST_UNFLAGGED]
 
 
 def collected(collections: Sequence[Collection]) -> tuple[tuple[Tally, ...], tuple[Figure, ...]]:
-    """The counts of collections that compared anything, and their figures: all flagged ones, and of the others those
+    """The counts of collections that compared anything, and their figures: all that are held, and of the others those
     that change most, in the order of their size."""
     figures = [figure for collection in collections for figure in collection.figures]
-    kept = [figure for figure in figures if figure.flagged or figure.note == "not estimable"]
-    others = [figure for figure in figures if not figure.flagged and figure.note != "not estimable"]
+    kept = [figure for figure in figures if _is_kept(figure)]
+    others = [figure for figure in figures if not _is_kept(figure)]
     tallies = tuple(collection.tally for collection in collections if collection.tally.compared)
     return tallies, tuple(sorted([*kept, *_largest(others)], key=by_size))
 
@@ -195,7 +210,7 @@ def new_values(figures: Iterable[Figure]) -> list[NewValue]:
 
 
 class TableLosses(NamedTuple):
-    """Figures of one table, column or analysis beyond the tolerances, and how many of these did not exist before."""
+    """Figures of one table, column or analysis beyond the tolerances, and values that did not exist in their group."""
 
     of: str
     flagged: int
@@ -203,14 +218,15 @@ class TableLosses(NamedTuple):
 
 
 def by_table(figures: Iterable[Figure]) -> list[TableLosses]:
-    """The tables, columns and analyses with a flagged figure, those with most first; weighted figures count once."""
-    flagged: dict[str, dict[tuple[str, str], bool]] = {}
+    """The tables, columns and analyses with a flagged figure or a value that did not exist, those with most first;
+    weighted figures count once."""
+    rows: dict[str, tuple[set[tuple[str, str]], set[tuple[str, str]]]] = {}
     for figure in figures:
-        if figure.flagged:
-            of = flagged.setdefault(figure.of, {})
-            of[figure.group, figure.what] = figure.note == "new value"
-    rows = [TableLosses(of, len(cells), sum(cells.values())) for of, cells in flagged.items()]
-    return sorted(rows, key=lambda row: -row.flagged)
+        is_new = figure.note == "new value"
+        if figure.flagged or is_new:
+            rows.setdefault(figure.of, (set(), set()))[is_new].add((figure.group, figure.what))
+    losses = [TableLosses(of, len(flagged - new), len(new)) for of, (flagged, new) in rows.items()]
+    return sorted(losses, key=lambda row: (-row.flagged - row.new, -row.flagged))
 
 
 def flagged_of(utility: Utility) -> tuple[int, int]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 from itertools import combinations
 from typing import TYPE_CHECKING
 
@@ -83,6 +84,14 @@ def worst_few(release: RecordRelease, keys: Sequence[str], fewest: int) -> tuple
             most = max(range(len(sets)), key=lambda at: (unaltered[at], originals[at].small))
             worst.append(originals[most])
     return tuple(worst)
+
+
+def with_left(release: RecordRelease, sets: Sequence[KeySet], keys: Sequence[str], fewest: int) -> tuple[KeySet, ...]:
+    """The sets with the unaltered records in small cells of their keys in the release; they are parts of ``keys``."""
+    batch = batch_of(release, release.data.domain.indices(tuple(keys)))
+    places = [tuple(list(keys).index(name) for name in found.keys) for found in sets]
+    left = [round(_unaltered_small(release, batch, some, fewest)) for some in places]
+    return tuple(replace(found, left=count) for found, count in zip(sets, left, strict=True))
 
 
 def _unaltered_small(release: RecordRelease, batch: ReleaseBatch, some: tuple[int, ...], fewest: int) -> float:

@@ -16,13 +16,15 @@ class KeySet:
     """The table of some ``keys`` in the original: records in its ``small`` cells, records ``alone`` in theirs, and the
     right ``matches`` to expect in small cells of somebody who knows these keys of everybody and picks at random among
     equal records.  ``exchanged`` are those of the keys that the release alters; without any the release shows the same
-    table."""
+    table.  ``left`` are the unaltered records in small cells of the release (None: not counted, as in findings of an
+    earlier version)."""
 
     keys: tuple[str, ...]
     exchanged: tuple[str, ...]
     small: int
     alone: int
     matches: int
+    left: int | None = None
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,7 @@ from engine.plan.households import places_of
 from engine.report.alterable import Alterable
 from engine.report.facts import NamedTable, Statistic, Tolerances
 from engine.report.loss_facts import Figure, FigureKind
-from engine.report.losses import Batch, Collection
+from engine.report.losses import Batch, Collection, by_size
 
 if TYPE_CHECKING:
     from engine.models.record_release import RecordRelease
@@ -42,53 +42,75 @@ def pairs(release: RecordRelease, attributes: Sequence[int]) -> list[tuple[int, 
     return [pair for pair in all_pairs if altered.intersection(pair)]
 
 
+def _tabulated(release: RecordRelease, attributes: Sequence[int]) -> list[tuple[int, int]]:
+    """The pairs whose cells are figures of two attributes: without tables of very many cells."""
+    shape, most = release.data.domain.shape, max(_MOST_CELLS, 4 * release.data.n_records)
+    return [(i, j) for i, j in pairs(release, attributes) if shape[i] * shape[j] <= most]
+
+
 def weights_of(original: ReleasedTable) -> np.ndarray | None:
     """The records' weights, missing ones as 0; None where the plan declares none."""
     return None if original.weights is None else np.nan_to_num(original.weights, nan=0.0)
 
 
 class _Shares:
-    """Counts of a coded table before and after (a mean over a release's tables), weighted or not, as percentages.
+    """Counts of a coded table before and after (a mean over a release's tables), and percentages of their group,
+    weighted or not; ``group`` is the number of each cell's group.
 
-    ``error`` is the standard error of the original's percentage.  Where that rests on few records, it is the larger one
-    of the original's and the release's, so that a cell with next to nobody in it does not divide by next to nothing.
+    ``error`` is the standard error of the original's percentage within its group.  Where few records have the value or
+    few of the group lack it, it is the larger one of the original's and the release's, so that a cell with next to
+    nobody in it does not divide by next to nothing.
     """
 
     def __init__(
-        self, before: np.ndarray, after: Sequence[np.ndarray], size: int, weights: np.ndarray | None, min_n: int
+        self,
+        before: np.ndarray,
+        after: Sequence[np.ndarray],
+        group: np.ndarray,
+        weights: np.ndarray | None,
+        min_n: int,
     ) -> None:
-        # without any weight there is no weighted percentage
-        total = len(before) if weights is None else float(weights.sum()) or np.nan
+        size = len(group)
         self.n = np.bincount(before, minlength=size)
         self.n_after = np.mean([np.bincount(codes, minlength=size) for codes in after], axis=0)
-        self.before = 100 * np.bincount(before, weights, size) / total
-        self.after = 100 * np.mean([np.bincount(codes, weights, size) for codes in after], axis=0) / total
-        squares, squares_after = self.n, self.n_after
+        self.within, self.within_after = (np.bincount(group, n)[group] for n in (self.n, self.n_after))
+        sums, squares = [self.n, self.n_after], [self.n, self.n_after]
         if weights is not None:
-            squares = np.bincount(before, weights**2, size)
-            squares_after = np.mean([np.bincount(codes, weights**2, size) for codes in after], axis=0)
-        error = _share_error(self.before / 100, squares, total)
-        with np.errstate(invalid="ignore"):
-            larger = np.maximum(error, _share_error(self.after / 100, squares_after, total))
-        self.error = np.where(self.n > min_n, error, larger)
+            sums, squares = (
+                [
+                    np.bincount(before, powers, size),
+                    np.mean([np.bincount(codes, powers, size) for codes in after], axis=0),
+                ]
+                for powers in (weights, weights**2)
+            )
+        (self.before, error), (self.after, error_after) = (
+            _share(part, square, group) for part, square in zip(sums, squares, strict=True)
+        )
+        is_rare = np.minimum(self.n, self.within - self.n) <= min_n
+        self.error = np.where(is_rare, np.fmax(error, error_after), error)
 
-    def batch(self, table: str, groups: Sequence[str], names: Sequence[str], group: np.ndarray) -> Batch:
+    def batch(self, table: str, groups: Sequence[str], names: Sequence[str]) -> Batch:
         """The figures of the cells that hold anybody before or after; weighted ones are as many.
 
-        ``group`` is the number of each cell's group, ``groups`` and ``names`` are its group's and its own name.
+        ``groups`` and ``names`` are each cell's group's and its own name.  Without any weight there is no weighted
+        percentage; a value is at 0 in a group that holds nobody.
         """
-        at = np.flatnonzero(((self.n > 0) | (self.n_after > 0)) & np.isfinite(self.before))
-        within, within_after = (np.bincount(group, counts)[group] for counts in (self.n, self.n_after))
-        values = (self.n, self.n_after, self.before, self.after, self.error, within, within_after, self.n == 0)
+        is_new = self.n == 0
+        before, after = np.where(is_new, 0.0, self.before), np.where(self.n_after == 0, 0.0, self.after)
+        at = np.flatnonzero(((self.n > 0) | (self.n_after > 0)) & np.isfinite(before) & np.isfinite(after))
+        values = (self.n, self.n_after, before, after, self.error, self.within, self.within_after, is_new)
         chosen = at.tolist()
         return Batch(table, [groups[i] for i in chosen], [names[i] for i in chosen], *(v[at] for v in values))
 
 
-def _share_error(share: np.ndarray, squares: np.ndarray, total: float) -> np.ndarray:
-    """Standard errors of percentages; ``squares`` are sums of squared weights of the records that count."""
-    spread = (1 - share) ** 2 * squares + share**2 * np.maximum(squares.sum() - squares, 0)
-    result: np.ndarray = 100 * np.sqrt(spread) / total
-    return result
+def _share(part: np.ndarray, squares: np.ndarray, group: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Percentages of a group and their standard errors from sums of weights and of squared weights of each cell; not a
+    number in a group without any."""
+    whole, all_squares = (np.bincount(group, values)[group] for values in (part, squares))
+    with np.errstate(divide="ignore", invalid="ignore"):
+        share = part / whole
+        spread = (1 - share) ** 2 * squares + share**2 * np.maximum(all_squares - squares, 0)
+        return 100 * share, 100 * np.sqrt(spread) / whole
 
 
 def _collections(kind: FigureKind, tally: str, weights: np.ndarray | None, tolerances: Tolerances) -> list[Collection]:
@@ -103,7 +125,7 @@ def percentages(
     data, original = release.data, release.original
     names, shape = data.domain.names, data.domain.shape
     levels = [attribute.levels for attribute in data.domain.attributes]
-    weights, n, alterable = weights_of(original), data.n_records, Alterable.of(release)
+    weights, alterable = weights_of(original), Alterable.of(release)
     limit = " of which one has changed" if len(attributes) > _MANY else ""
     one_way = _collections("percentage of one attribute", "percentages of one attribute", weights, tolerances)
     two_way = _collections("percentage of two attributes", f"percentages of two attributes{limit}", weights, tolerances)
@@ -111,24 +133,20 @@ def percentages(
         by, column = (weights, data.weight) if one.weighted else (None, None)
         for j, name in enumerate(names):
             after = [table.codes(j) for table in release.tables]
-            shares = _Shares(data.codes[j], after, shape[j], by, tolerances.min_n)
-            batch = shares.batch(name, [""] * shape[j], levels[j], np.zeros(shape[j], np.int64))
+            shares = _Shares(data.codes[j], after, np.zeros(shape[j], np.int64), by, tolerances.min_n)
+            batch = shares.batch(name, [""] * shape[j], levels[j])
             one.add(batch, alterable.can_change((j,), (column,)))
-        for i, j in pairs(release, attributes):
+        for i, j in _tabulated(release, attributes):
             size = shape[i] * shape[j]
-            if size > max(_MOST_CELLS, 4 * n):
-                continue
             before = data.codes[i].astype(np.int64) * shape[j] + data.codes[j]
             after = [table.codes(i).astype(np.int64) * shape[j] + table.codes(j) for table in release.tables]
-            shares = _Shares(before, after, size, by, tolerances.min_n)
-            first, second = np.divmod(np.arange(size), shape[j])
+            sides = np.divmod(np.arange(size), shape[j])
             of_first = [f"{names[i]}: {level}" for level in levels[i] for _ in levels[j]]
             of_second = [f"{names[j]}: {level}" for level in levels[j]] * shape[i]
-            table = f"{names[i]} × {names[j]}"
-            if _group_of((names[i], names[j]), plan):
-                batch = shares.batch(table, of_second, of_first, second)
-            else:
-                batch = shares.batch(table, of_first, of_second, first)
+            at = _group_of((names[i], names[j]), plan)
+            groups, values = (of_second, of_first) if at else (of_first, of_second)
+            shares = _Shares(before, after, sides[at], by, tolerances.min_n)
+            batch = shares.batch(f"{names[i]} × {names[j]}", groups, values)
             two.add(batch, alterable.can_change((i, j), (column,)))
     return [collection for pair in zip(one_way, two_way, strict=True) for collection in pair]
 
@@ -296,11 +314,16 @@ def associations(release: RecordRelease, attributes: Sequence[int]) -> list[Figu
 def named_tables(
     release: RecordRelease, plan: Plan, tolerances: Tolerances
 ) -> tuple[list[NamedTable], list[Collection]]:
-    """The tables that the plan names, before and after."""
+    """The tables that the plan names, before and after.
+
+    Cells that percentages of one or two attributes or an earlier table hold already are counted there alone.
+    """
     data, n, tables = release.data, release.data.n_records, []
     weights, alterable = weights_of(release.original), Alterable.of(release)
     collections = _collections("cell of a declared table", "cells of declared tables", weights, tolerances)
-    analysed = set(data.domain.indices(plan.analyse))
+    analysed = data.domain.indices(plan.analyse)
+    counted = {frozenset(pair) for pair in _tabulated(release, analysed)}
+    counted |= {frozenset((j,)) for j in range(len(data.domain.names))}
     for table in plan.tables:
         attributes = data.domain.indices(table.attributes)
         columns = [np.concatenate([data.codes[j], *(t.codes(j) for t in release.tables)]) for j in attributes]
@@ -318,15 +341,37 @@ def named_tables(
         groups = [cell[at] if by_group else "" for cell in levels]
         names = [", ".join(level for k, level in enumerate(cell) if k != at or not by_group) for cell in levels]
         group = cells[:, at] if by_group else np.zeros(len(cells), np.int64)
-        is_percentage = len(attributes) < 2 or (len(attributes) == 2 and analysed.issuperset(attributes))
-        changed = 0
+        batches = []
         for collection in collections:
             by, column = (weights, data.weight) if collection.weighted else (None, None)
-            shares = _Shares(codes[0], codes[1:], len(cells), by, tolerances.min_n)
-            # percentages of one and two attributes list the same cells already
-            collection.listed = not is_percentage
-            batch = shares.batch(table.name, groups, names, group)
-            collection.add(batch, alterable.can_change(attributes, (column,)))
-            changed = int(np.count_nonzero(np.rint(shares.n_after) != shares.n))
-        tables.append(NamedTable(table.name, table.attributes, len(cells), changed))
+            shares = _Shares(codes[0], codes[1:], group, by, tolerances.min_n)
+            batches.append(shares.batch(table.name, groups, names))
+            if frozenset(attributes) not in counted:
+                collection.add(batches[-1], alterable.can_change(attributes, (column,)))
+        counted.add(frozenset(attributes))
+        first = batches[0]
+        tables.append(
+            NamedTable(
+                table.name,
+                table.attributes,
+                cells=len(cells),
+                changed=int(np.count_nonzero(np.rint(first.n_after) != first.n)),
+                largest=_largest_of(collections[0], first),
+                reverses=by_group and _reverses(cells, first),
+            )
+        )
     return tables, collections
+
+
+def _largest_of(collection: Collection, batch: Batch) -> Figure | None:
+    """The cell of a table that changes most; None where none changes."""
+    changed = [figure for figure in collection.figures_of(batch) if figure.n_after != figure.n]
+    return min(changed, key=by_size, default=None)
+
+
+def _reverses(cells: np.ndarray, batch: Batch) -> bool:
+    """Whether two attributes of two levels each have an association of the other sign after."""
+    if cells.shape != (4, 2) or any(len(np.unique(column)) != 2 for column in cells.T):
+        return False
+    signs = [np.sign(a * d - b * c) for a, b, c, d in (batch.n.astype(float), batch.n_after)]
+    return bool(signs[0] * signs[1] < 0)

@@ -11,6 +11,7 @@ from engine.common.wording import listed
 from engine.models.analyses import Compared, compare
 from engine.models.formulas import design, levels_of
 from engine.models.regression import WHY
+from engine.plan.entries import TolerancePlan
 from engine.plan.types import in_no_use
 from engine.report import shares
 from engine.report.alterable import Alterable
@@ -63,7 +64,8 @@ def _altered(release: RecordRelease) -> tuple[str, ...]:
 def tolerances_of(plan: Plan) -> Tolerances:
     """A plan's tolerances as numbers."""
     planned = plan.tolerances
-    return Tolerances(float(planned.change), planned.min_n, float(planned.se), float(planned.se_ratio))
+    is_own = planned != TolerancePlan()
+    return Tolerances(float(planned.change), planned.min_n, float(planned.se), float(planned.se_ratio), is_own)
 
 
 def model_rows(original: ReleasedTable, plan: Plan) -> list[ModelRow]:

@@ -20,7 +20,7 @@ from engine.report.alterable import Alterable
 from engine.report.facts import Tally, Tolerances
 from engine.report.loss_facts import NewValue
 from engine.report.losses import Collection, by_size, by_table, flagged_of, flags, largest, new_values
-from engine.report.shares import _group_of, _Shares
+from engine.report.shares import _group_of, _reverses, _Shares
 from engine.report.utility import utility
 from tests.engine.report.conftest import MECHANISMS, Case, N, case_of, plan_of
 from tests.engine.report.recount import codes, column
@@ -30,17 +30,21 @@ Figure = tuple[int, float, float, float, float]
 """Records before and after, the figure before and after, and its standard error."""
 
 
-def _percentage(before: np.ndarray, after: np.ndarray, weights: np.ndarray, min_n: int) -> Figure | None:
-    """A percentage of records (masks), in proportions, with the error of a ratio of weighted totals."""
+def _percentage(cell: list[np.ndarray], weights: np.ndarray, min_n: int) -> Figure | None:
+    """A percentage of a group, in proportions, with the error of a ratio of weighted totals; ``cell`` are masks of its
+    records and of its group's, before and after."""
+    before, after, group, group_after = cell
     n, n_after = int(before.sum()), int(after.sum())
     if not n and not n_after:
         return None
-    old, new = (float(weights[mask].sum() / weights.sum()) for mask in (before, after))
 
-    def error(mask: np.ndarray, share: float) -> float:
-        return float(np.sqrt((weights**2 * (mask - share) ** 2).sum()) / weights.sum())
+    def share(mask: np.ndarray, of: np.ndarray) -> tuple[float, float]:
+        part = float(weights[mask].sum() / weights[of].sum())
+        return part, float(np.sqrt((weights[of] ** 2 * (mask[of] - part) ** 2).sum()) / weights[of].sum())
 
-    return n, n_after, old, new, error(before, old) if n > min_n else max(error(before, old), error(after, new))
+    (old, error), (new, error_after) = share(before, group), share(after, group_after)
+    few = min(n, int(group.sum()) - n) <= min_n
+    return n, n_after, old, new, max(error, error_after) if few else error
 
 
 def _mean(values: np.ndarray, before: np.ndarray, after: np.ndarray, weights: np.ndarray) -> Figure | None:
@@ -60,6 +64,10 @@ def _tally(kind: str, figures: list[tuple[Figure, bool]], at: Tolerances) -> Tal
             counts["unchangeable"] += 1
             assert after == pytest.approx(before, abs=1e-12)
             continue
+        is_new = n == 0
+        counts["new"] += is_new
+        if is_new:
+            continue
         stands_out = max(n, n_after) > at.min_n and not (error > 0 and abs(before) <= at.se * error)
         counts["eligible"] += bool(error > 0 or stands_out)
         by_change = stands_out and before != 0 and abs(after - before) > at.change * abs(before)
@@ -67,16 +75,17 @@ def _tally(kind: str, figures: list[tuple[Figure, bool]], at: Tolerances) -> Tal
         counts["by_change"] += by_change
         counts["by_errors"] += by_errors
         counts["flagged"] += by_change or by_errors
-        counts["new"] += (by_change or by_errors) and n == 0
     return Tally(kind, len(figures), **counts)
 
 
-def _cells(table: np.ndarray, attributes: tuple[int, ...], both: np.ndarray) -> Iterator[tuple[np.ndarray, ...]]:
-    """Masks of the records in every cell that anybody is in, before or after."""
+def _cells(attributes: tuple[int, ...], both: np.ndarray) -> Iterator[list[np.ndarray]]:
+    """Masks of the records in every cell that anybody is in, and of its group (the level of the first of several
+    attributes), before and after."""
     half = len(both) // 2
     for cell in np.unique(both[:, attributes], axis=0):
         mask = (both[:, attributes] == cell).all(axis=1)
-        yield mask[:half], mask[half:]
+        group = both[:, attributes[0]] == cell[0] if len(attributes) > 1 else np.ones(2 * half, bool)
+        yield [mask[:half], mask[half:], group[:half], group[half:]]
 
 
 def _recounted(case: Case, swapped: frozenset[int]) -> dict[str, Tally]:
@@ -91,7 +100,6 @@ def _recounted(case: Case, swapped: frozenset[int]) -> dict[str, Tally]:
     kinds: dict[str, list[tuple[int, ...]]] = {
         "percentages of one attribute": [(j,) for j in range(4)],
         "percentages of two attributes": list(combinations(range(4), 2)),
-        "cells of declared tables": [(0, 1)],
     }
     for weighted, weights in ((False, ones), (True, w)):
         prefix = "weighted " if weighted else ""
@@ -99,8 +107,8 @@ def _recounted(case: Case, swapped: frozenset[int]) -> dict[str, Tally]:
             figures = [
                 (figure, can_change(set(table), weighted))
                 for table in tables
-                for before, after in _cells(old, table, both)
-                if (figure := _percentage(before, after, weights, at.min_n)) is not None
+                for cell in _cells(table, both)
+                if (figure := _percentage(cell, weights, at.min_n)) is not None
             ]
             tallies[prefix + kind] = _tally(prefix + kind, figures, at)
         figures = []
@@ -110,7 +118,7 @@ def _recounted(case: Case, swapped: frozenset[int]) -> dict[str, Tally]:
             assert overall is not None
             figures.append((overall, False))
             for j in range(4):
-                for before, after in _cells(old, (j,), both):
+                for before, after, _, _ in _cells((j,), both):
                     if (figure := _mean(values, before, after, weights)) is not None:
                         figures.append((figure, can_change({j}, True)))
         tallies[prefix + "means"] = _tally(prefix + "means", figures, at)
@@ -188,39 +196,68 @@ def test_counts_of_a_figure_are_within_its_group(case: Case) -> None:
 PLACES = MechanismPlan("trs", (("rate", ("0.1",)), ("hierarchy", ("region+town",))))
 
 
-def _towns(before: str, after: str) -> _Shares:
-    """Counts of two towns (letters) by whether a dwelling is a house or a flat (capital), before and after."""
+def _towns(before: str, after: str) -> Collection:
+    """Figures of two towns (letters) by whether a dwelling is a house or a flat (capital), before and after."""
     old, new = (np.array(["aAbB".index(cell) for cell in text]) for text in (before, after))
-    return _Shares(old, [new], 4, None, DEFAULT.min_n)
-
-
-def test_a_value_that_did_not_exist_has_no_standard_error_and_is_judged_by_the_release() -> None:
-    """0 of 60 becomes 20 of 60: not 4.5 standard errors of an original that has none."""
-    shares = _towns("a" * 60 + "b" * 30 + "B" * 30, "a" * 40 + "A" * 20 + "b" * 50 + "B" * 10)
+    shares = _Shares(old, [new], np.array([0, 0, 1, 1]), None, DEFAULT.min_n)
     collection = Collection("percentage of two attributes", "percentages", False, DEFAULT)
-    town, dwelling = ["a", "a", "b", "b"], ["house", "flat", "house", "flat"]
-    collection.add(shares.batch("town × dwelling", town, dwelling, np.array([0, 0, 1, 1])), True)
+    collection.add(shares.batch("town × dwelling", ["a", "a", "b", "b"], ["house", "flat", "house", "flat"]), True)
+    return collection
+
+
+def _errors(collection: Collection) -> dict[tuple[str, str], float | None]:
+    return {(figure.group, figure.what): figure.errors for figure in collection.figures}
+
+
+def test_a_value_that_did_not_exist_has_no_standard_error_and_is_not_judged() -> None:
+    """0 of 60 becomes 20 of 60: not 4.5 standard errors of an original that has none."""
+    collection = _towns("a" * 60 + "b" * 30 + "B" * 30, "a" * 40 + "A" * 20 + "b" * 50 + "B" * 10)
     new = next(figure for figure in collection.figures if figure.note)
     assert (new.note, new.group, new.what, new.n, new.n_after, new.within) == ("new value", "a", "flat", 0, 20, 60)
-    assert new.errors is None and new.se is None and new.flagged and new.relative is None
-    assert collection.tally.new == 1 and new not in largest(collection.figures)
+    assert new.errors is None and new.se is None and new.flagged is None and new.relative is None
+    assert (collection.tally.new, collection.tally.eligible, collection.tally.flagged) == (1, 3, 3)
+    assert new not in largest(collection.figures)
     assert new_values(collection.figures) == [NewValue("town × dwelling", "flat", 1, 20, new)]
-    assert by_table(collection.figures)[0] == ("town × dwelling", 4, 1)
+    assert by_table(collection.figures)[0] == ("town × dwelling", 3, 1)
 
 
-@pytest.mark.parametrize(("n_after", "flagged"), [(3, False), (4, True)])
-def test_a_few_records_with_a_new_value_are_chance(n_after: int, flagged: bool) -> None:
-    shares = _towns("a" * 1000, "a" * (1000 - n_after) + "A" * n_after)
-    collection = Collection("percentage of two attributes", "percentages", False, DEFAULT)
-    collection.add(shares.batch("t", ["a"] * 4, list("hfHF"), np.zeros(4, np.int64)), True)
-    assert [figure.flagged for figure in collection.figures if figure.note == "new value"] == [flagged]
+def test_every_value_that_did_not_exist_is_held_and_counted_however_few_have_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(losses, "MOST_UNFLAGGED", 0)
+    collection = _towns("a" * 1000 + "b" * 999 + "B", "a" * 999 + "A" + "b" * 1000)
+    _, figures = losses.collected([collection])
+    (new,) = new_values(figures)
+    assert by_table(figures)[0].new == new.groups == collection.tally.new == 1
 
 
-def test_a_rare_figure_is_measured_in_the_larger_standard_error() -> None:
-    """1 of 100 becomes 20: 1.9 in 4.0 of the release, not 19 in 0.995 of the original."""
-    shares = _towns("a" * 99 + "A", "a" * 80 + "A" * 20)
-    assert shares.error[1] == pytest.approx(100 * np.sqrt(0.2 * 0.8 / 100))
-    assert shares.error[0] == pytest.approx(100 * np.sqrt(0.99 * 0.01 / 100))
+def test_the_error_is_that_of_the_share_within_the_group() -> None:
+    """The same shift of 61 of 778 is as many standard errors from 119 as from 659, and the rest of the file is
+    irrelevant."""
+    expected = 61 / 778 / np.sqrt(119 / 778 * 659 / 778 / 778)
+    for rest in (10, 5000):
+        town_b = "b" * rest + "B" * rest
+        errors = _errors(_towns("a" * 659 + "A" * 119 + town_b, "a" * 598 + "A" * 180 + town_b))
+        assert errors == {("a", "house"): pytest.approx(expected), ("a", "flat"): pytest.approx(expected)}
+
+
+def test_a_share_that_nearly_all_have_is_measured_as_the_one_that_few_have() -> None:
+    """1 of 100 becomes 20: 1.9 in 4.0 of the release, not 19 in 0.995 of the original, and so 99 that become 80."""
+    expected = 19 / (100 * np.sqrt(0.2 * 0.8 / 100))
+    errors = _errors(_towns("a" * 99 + "A", "a" * 80 + "A" * 20))
+    assert errors == {("a", "house"): pytest.approx(expected), ("a", "flat"): pytest.approx(expected)}
+
+
+def test_a_group_that_grows_is_measured_by_its_share() -> None:
+    collection = _towns("a" * 60 + "A" * 60 + "b" * 80, "a" * 50 + "A" * 50 + "b" * 100)
+    assert {figure.errors for figure in collection.figures if figure.group == "a"} <= {0.0}
+
+
+def test_a_group_that_the_original_or_the_release_lacks_is_not_divided_by() -> None:
+    emptied, filled = _towns("a" * 60 + "b" * 60, "a" * 120), _towns("a" * 120, "a" * 60 + "b" * 60)
+    (lost,), (new,) = ([f for f in c.figures if f.group == "b"] for c in (emptied, filled))
+    assert (lost.n, lost.n_after, lost.before, lost.after) == (60, 0, 100.0, 0.0) and lost.flagged
+    assert (new.n, new.n_after, new.errors, new.note) == (0, 60, None, "new value")
 
 
 def test_the_group_of_a_table_is_its_finest_place() -> None:
@@ -289,13 +326,39 @@ def test_a_figure_of_the_whole_recommendation_counts_what_can_change(case: Case)
     assert all(t.flagged <= t.eligible <= t.compared - t.unchangeable for t in tallies)
 
 
-def test_larger_tables_are_ranked_and_smaller_ones_not_twice(case: Case):
-    plan = plan_of(tables=(TablePlan("all four", tuple("ABCD")), TablePlan("A by B", ("A", "B"))))
-    use = utility(_release(case, plan), plan)
-    of_tables = {figure.of for figure in use.figures if figure.kind == "cell of a declared table"}
-    assert of_tables == {"all four"}
+def test_cells_are_counted_once_however_many_declared_tables_hold_them(case: Case):
+    """In the order of the plan or another, of two attributes or of four that two tables name."""
+    none = utility(_release(case, plan := plan_of(tables=())), plan)
+    two = (TablePlan("A by B", ("A", "B")), TablePlan("C by A", ("C", "A")), TablePlan("of A", ("A",)))
+    plan = plan_of(tables=two)
+    assert flagged_of(utility(_release(case, plan), plan)) == flagged_of(none)
+    four = (TablePlan("all four", tuple("ABCD")), TablePlan("once more", tuple("DCBA")))
+    use = utility(_release(case, plan := plan_of(tables=(*four, *two))), plan)
+    assert {figure.of for figure in use.figures if figure.kind == "cell of a declared table"} == {"all four"}
     (tally,) = (t for t in use.tallies if t.kind == "cells of declared tables")
-    assert tally.compared == sum(table.cells for table in use.tables)
+    assert tally.compared == use.tables[0].cells == use.tables[1].cells
+
+
+def test_a_declared_table_has_its_largest_change_and_the_sign_of_its_association(case: Case) -> None:
+    use = utility(_release(case, plan := plan_of(tables=(TablePlan("A by B", ("A", "B")),))), plan)
+    (table,) = use.tables
+    cells = [figure for figure in use.figures if figure.of == "A × B" and not figure.weighted]
+    assert table.changed and table.largest is not None
+    assert table.largest.errors == max(figure.errors or 0.0 for figure in cells)
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "reverses"),
+    [((30, 10, 10, 30), (10, 30, 30, 10), True), ((30, 10, 10, 30), (21, 20, 20, 21), False)],
+)
+def test_an_association_reverses_where_its_sign_does(
+    before: tuple[int, ...], after: tuple[int, ...], reverses: bool
+) -> None:
+    cells = np.array([(0, 0), (0, 1), (1, 0), (1, 1)])
+    old, new = (np.repeat(np.arange(4), counts) for counts in (before, after))
+    batch = _Shares(old, [new], cells[:, 0], None, 45).batch("t", list("aabb"), list("xyxy"))
+    assert _reverses(cells, batch) is reverses
+    assert not _reverses(np.array([(0, 0), (0, 1), (0, 2), (0, 3)]), batch)
 
 
 def test_an_analysis_without_a_swapped_attribute_is_not_in_the_denominator(case: Case):
