@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from engine.common.wording import lower_first, plural
+from engine.common.wording import listed, lower_first, plural
 from engine.report import pictures
 from engine.report.losses import by_table, largest
 from engine.report.map_model import map_model
@@ -98,32 +98,36 @@ def cell_sizes(findings: Findings) -> Picture | None:
     )
     cells = [pictures.CellSize(str(r.size), r.before, r.unaltered, r.altered) for r in rows]
     return pictures.small_cells(
-        cells, exposed.fewest, axis="records alike on all keys", title=title, alt=alt, height=2.2
+        cells,
+        exposed.fewest,
+        axis="records alike on all keys",
+        title=title,
+        alt=alt,
+        note=f"Records by how many are alike; cells of more than {rows[-1].size} records are not shown.",
+        height=2.2,
     )
 
 
 def known_keys(findings: Findings) -> Picture | None:
-    """Records in small cells of the unprotected file by what an intruder knows."""
+    """Records in small cells by what an intruder knows, unprotected and in the release."""
     facts = findings.recognised
     if facts is None:
         return None
     sets = {s.keys: s for s in (*facts.few_keys, *facts.all_but_one, facts.nothing_done)}
-    rows = [s for s in sorted(sets.values(), key=lambda s: -s.small) if s.small][:8]
+    rows = [s for s in sorted(sets.values(), key=lambda s: -s.small) if s.small and s.left is not None][:8]
     if len(rows) < 2:
         return None
     all_keys, fixed = facts.nothing_done.keys, facts.unswapped
-    found = plural(facts.nothing_done.small, "record")
-    title = f"An intruder who knows all {len(all_keys)} keys finds {found} in small cells"
+    title = f"Knowing all {len(all_keys)} keys exposes most, {plural(rows[0].left or 0, 'record')} in the release"
     if fixed is not None and fixed.small:
-        title = f"{plural(fixed.small, 'record')} in small cells of keys that the release leaves unchanged"
-    alt = f"{title}. " + " ".join(f"{', '.join(s.keys)}: {s.small}." for s in rows)
-    bars = [
-        pictures.BeforeAfter(
-            _keys_name(s.keys, all_keys), 0, s.small, f"{s.small:,}" + ("" if s.exchanged else ", unchanged")
-        )
+        title = f"Keys that the release leaves unaltered expose {plural(fixed.small, 'record')}: {listed(fixed.keys)}"
+    marks = [
+        pictures.BeforeAfter(_keys_name(s.keys, all_keys), s.small, s.left or 0, f"{s.small:,} → {s.left:,}")
         for s in rows
     ]
-    return pictures.bars(bars, title=title, alt=alt, note="Unprotected file, by what the intruder knows.")
+    alt = f"{title}. " + " ".join(f"{', '.join(s.keys)}: {s.small} → {s.left}." for s in rows)
+    note = "Records in small cells, in the release unaltered ones, by the keys that the intruder knows."
+    return pictures.before_after(marks, title=title, alt=alt, note=note, unit="")
 
 
 def _keys_name(keys: Sequence[str], all_keys: Sequence[str]) -> str:
@@ -139,19 +143,21 @@ def exposed_groups(findings: Findings, most: int = 10) -> Picture | None:
     if not groups:
         return None
     first = groups[0]
-    share = f"{100 * first.after / first.people:.2g} % of its {first.people:,} records"
+    share = f"{100 * first.after / max(first.of_after, 1):.2g} % of its {plural(first.of_after, 'unaltered record')}"
     title = f"Most exposed: {short_name(first.group, places)}, {share}"
     rows = [
         pictures.BeforeAfter(
             short_name(g.group, places),
             100 * g.before / g.people,
-            100 * g.after / g.people,
-            f"{g.before:,} → {g.after:,} of {g.people:,}",
+            100 * g.after / max(g.of_after, 1),
+            f"{g.before:,} of {g.people:,} → {g.after:,} of {g.of_after:,}" + (f" ({g.new:,} new)" if g.new else ""),
         )
         for g in groups
     ]
     alt = f"{title}. " + " ".join(f"{r.label}: {r.text}." for r in rows)
-    note = "Share of unaltered records in small cells, sorted by the share left."
+    note = "Share in small cells, in the release of the unaltered records; the group's others are altered."
+    if any(g.new for g in groups):
+        note += " New: in no small cell before."
     return pictures.before_after(rows, title=title, alt=alt, note=note)
 
 
@@ -159,13 +165,15 @@ def exposed_groups(findings: Findings, most: int = 10) -> Picture | None:
 
 
 def by_tables(findings: Findings, most: int = 10) -> Picture | None:
-    """Figures beyond the tolerances by table, values that did not exist apart."""
+    """Figures beyond the tolerances by table, values that did not exist apart; None where no table has two."""
     rows = by_table(findings.utility.figures)
-    if not rows:
+    if not rows or rows[0].flagged + rows[0].new < 2:
         return None
     title = f"{rows[0].of} loses most: {plural(rows[0].flagged, 'figure')} beyond tolerance"
+    if rows[0].new:
+        title += f", {plural(rows[0].new, 'value')} new in a group"
     counts = [
-        pictures.Count(row.of, row.flagged, row.new, f"{row.flagged:,}" + (f" ({row.new:,} new)" if row.new else ""))
+        pictures.Count(row.of, row.flagged, row.new, f"{row.flagged:,}" + (f" + {row.new:,} new" if row.new else ""))
         for row in rows[:most]
     ]
     alt = f"{title}. " + " ".join(f"{row.label}: {row.text}." for row in counts)
@@ -193,6 +201,8 @@ def change_words(row: Figure) -> str:
     if row.note == "lost":
         return f"{figure(row.before)} → no estimate"
     if row.is_count and not row.weighted and row.n is not None and row.n_after is not None and row.within is not None:
+        if row.within_after not in (None, row.within):
+            return f"{row.n:,} of {row.within:,} → {row.n_after:,} of {row.within_after:,}"
         return f"{row.n:,} → {row.n_after:,} of {row.within:,}"
     unit, digits = (" %", 3) if row.is_count else ("", 4)
     return f"{figure(row.before, digits)}{unit} → {figure(row.after, digits)}{unit}"
@@ -204,7 +214,7 @@ def forest(findings: Findings, most: int = 14) -> Picture | None:
     if not rows:
         return None
     beyond = sum(bool(f.flagged) for f in rows)
-    title = f"Declared analyses: {beyond} of {plural(len(rows), 'coefficient')} beyond tolerance"
+    title = f"Declared analyses: {beyond} of {plural(len(rows), 'coefficient')} beyond tolerance in the released run"
     estimates = [
         pictures.Estimate(
             f"{f.of}: {f.what}",
@@ -213,13 +223,19 @@ def forest(findings: Findings, most: int = 14) -> Picture | None:
             1.96,
             None if f.after is None else (f.after - f.before) / f.se,  # type: ignore[operator]
             bool(f.flagged),
-            change_words(f),
+            f"{_with_error(f.before, f.se)} → {_with_error(f.after, f.se_after)}",
         )
         for f in rows[:most]
     ]
     alt = f"{title}. " + " ".join(f"{e.label}: {e.text}." for e in estimates)
-    note = "Change in standard errors of the original, largest first."
+    note = "Change in standard errors of the original, largest first; estimates with their standard errors in brackets."
     return pictures.forest(estimates, title=title, alt=alt, note=note)
+
+
+def _with_error(value: float | None, error: float | None) -> str:
+    if value is None:
+        return "no estimate"
+    return figure(value, 4) if error is None else f"{figure(value, 4)} ({figure(error, 2)})"
 
 
 # -- candidates and places -------------------------------------------------------------------------------------------

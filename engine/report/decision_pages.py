@@ -19,7 +19,7 @@ from engine.report.sheet import DASH, figure_name, percent, places_named, short_
 from engine.report.words import figure
 
 if TYPE_CHECKING:
-    from engine.report.facts import MeasureRow
+    from engine.report.facts import GroupRow, MeasureRow
     from engine.report.findings import Findings
     from engine.report.log import Event
 
@@ -62,11 +62,17 @@ def names(findings: Findings) -> dict[str, Any]:
         **page_one(findings),
         "intruder": _intruder(findings),
         "other_risks": [
-            (row.title, _measure_value(row.unit, row.before), _measure_value(row.unit, row.released))
+            (
+                row.title.partition(" (")[0],
+                row.meaning,
+                _measure_value(row.unit, row.before),
+                _measure_value(row.unit, row.released),
+            )
             for row in _other_measures(findings)
         ],
         "users": _losses(findings),
         "new_values": _new_rows(findings),
+        "n_new_values": len(new_values(findings.utility.figures)),
         "choice": _choice(findings),
         "large_map": board_pictures.the_map(findings),
         "candidates": _letters(findings),
@@ -96,7 +102,7 @@ def page_one(findings: Findings) -> dict[str, Any]:
         "losses": [loss_row(findings, row) for row in sheet.worst_losses(findings)],
         "appearing": words(sheet.appearing(findings, new[0])) if new else "",
         "exposed": [
-            (short_name(g.group, named), f"{g.before:,} → {g.after:,}", f"{g.people:,}")
+            (short_name(g.group, named), exposed_words(g), DASH if g.new is None else f"{g.new:,}")
             for g in findings.exposure.groups
             if g.after
         ][:3],
@@ -104,6 +110,11 @@ def page_one(findings: Findings) -> dict[str, Any]:
         "conditions": sentences(sheet.conditions(findings)),
         "to_sign": sheet.to_sign(findings),
     }
+
+
+def exposed_words(row: GroupRow) -> str:
+    """The records of a group in small cells: of all before, of the unaltered ones after."""
+    return f"{row.before:,} of {row.people:,} → {row.after:,} of {row.of_after:,}"
 
 
 def loss_row(findings: Findings, row: Any) -> tuple[str, str, str]:
@@ -151,6 +162,9 @@ def folded(findings: Findings) -> list[tuple[str, str, list[Picture], list[str]]
 
 def _intruder(findings: Findings) -> Section:
     exposed, threat = findings.exposure, findings.threat
+    lead = [statement("intruder", who=threat.intruder, keys=threat.keys, fewest=exposed.fewest)]
+    if threat.harm:
+        lead.append(statement("harm", text=threat.harm.rstrip(".")))
     pictures = (
         board_pictures.cell_sizes(findings),
         board_pictures.known_keys(findings),
@@ -158,8 +172,10 @@ def _intruder(findings: Findings) -> Section:
     )
     return Section(
         "What could an intruder do?",
-        statement("stand_out", after=exposed.unaltered_after, before=exposed.small_before),
-        (statement("intruder", who=threat.intruder, keys=threat.keys, fewest=exposed.fewest),),
+        statement(
+            "stand_out", after=exposed.unaltered_after, before=exposed.small_before, new=exposed.unaltered_new or 0
+        ),
+        tuple(lead),
         pictures,
         tuple(_still_true(findings)),
     )
@@ -186,8 +202,6 @@ def _still_true(findings: Findings) -> Iterator[Statement]:
         yield statement("new_combinations", n=findings.exposure.new_after)
     if facts is not None and facts.sensitive:
         yield statement("learns_also", columns=facts.sensitive)
-    if findings.threat.harm:
-        yield statement("harm", text=findings.threat.harm.rstrip("."))
 
 
 # -- 3: what users lose ----------------------------------------------------------------------------------------------
@@ -196,9 +210,15 @@ def _still_true(findings: Findings) -> Iterator[Statement]:
 def _losses(findings: Findings) -> Section:
     utility, at = findings.utility, findings.utility.tolerances
     flagged, eligible = flagged_of(utility)
-    common = _common(findings, [row.of for row in by_table(utility.figures)])
-    declared = [statement("table_changes", name=t.name, changed=t.changed, cells=t.cells) for t in utility.tables]
-    declared += [statement("predicts", analysis=model.analysis, what=model.predicts) for model in utility.models]
+    tables = by_table(utility.figures)
+    counts: dict[str, Any] = {
+        "flagged": flagged,
+        "eligible": eligible,
+        "common": _common(findings, [row.of for row in tables]),
+        "new": sum(row.new for row in tables),
+    }
+    tolerance = {"errors": at.se, "change": at.change, "min_n": at.min_n, "planned": at.planned}
+    declared = [*_declared_tables(findings), *_declared_analyses(findings)]
     declared += [statement("no_use", attributes=utility.unused)] if utility.unused else []
     pictures = (
         board_pictures.by_tables(findings),
@@ -207,11 +227,41 @@ def _losses(findings: Findings) -> Section:
     )
     return Section(
         "What do users lose?",
-        statement("flagged", flagged=flagged, eligible=eligible, common=common),
-        (statement("tolerance", errors=at.se, change=at.change, min_n=at.min_n),),
+        statement("flagged", **counts),
+        (statement("tolerance", **tolerance),),
         pictures,
         tuple(declared),
     )
+
+
+def _declared_tables(findings: Findings) -> Iterator[Statement]:
+    """Each declared table: how many cells change, and the largest change."""
+    for table in findings.utility.tables:
+        largest, row = "", table.largest
+        if row is not None:
+            largest = f"{figure_name(row, places_named(findings))}, {board_pictures.change_words(row)}"
+            largest += f" ({row.errors:.1f} standard errors)" if row.errors else ""
+        cells = {"changed": table.changed, "cells": table.cells}
+        yield statement("table_changes", name=table.name, **cells, largest=largest, reverses=table.reverses)
+
+
+def _declared_analyses(findings: Findings) -> Iterator[Statement]:
+    """Each declared analysis: coefficients beyond the tolerances in the released run, and on average over runs."""
+    utility, letter = findings.utility, findings.recommendation.letter
+    for model in utility.models:
+        own = [
+            f for f in utility.figures if f.kind == "coefficient" and f.of == model.analysis and f.before is not None
+        ]
+        runs = next((r for r in utility.analysis_runs if (r.analysis, r.letter) == (model.analysis, letter)), None)
+        yield statement(
+            "predicts",
+            analysis=model.analysis,
+            what=model.predicts,
+            beyond=sum(f.flagged is True for f in own),
+            coefficients=len(own),
+            mean=None if runs is None else runs.beyond,
+            runs=0 if runs is None else runs.runs,
+        )
 
 
 def _new_rows(findings: Findings) -> list[tuple[str, str, int, int, str]]:

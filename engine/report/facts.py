@@ -188,8 +188,8 @@ class NamedTable:
 class Tally:
     """Figures of a kind: all that users would compute (``compared``), of these those that the release cannot change
     (``unchangeable``), those that it can change and that rest on enough records (``eligible``), and of these those
-    beyond the tolerances (``flagged``): by their change relative to themselves, by standard errors, or both.  ``new`` are values that did not
-    exist in their group, which are not judged."""
+    beyond the tolerances (``flagged``): by their change relative to themselves, by standard errors, or both.  ``new``
+    are values that did not exist in their group, which are not judged."""
 
     kind: str
     compared: int

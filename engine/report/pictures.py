@@ -47,7 +47,7 @@ class Picture:
 
 
 class Count(NamedTuple):
-    """Figures of a table: ``beyond`` the tolerance, of them ``new`` values that did not exist there, and a text."""
+    """Figures of a table ``beyond`` the tolerance, ``new`` values that did not exist in their group, and a text."""
 
     label: str
     beyond: int
@@ -64,12 +64,12 @@ class Change(NamedTuple):
 
 
 class CellSize(NamedTuple):
-    """Records in cells of one size: in the original, and in the release those not moved and those moved."""
+    """Records in cells of one size: in the original, and in the release the unaltered and the altered ones."""
 
     label: str
     before: float
-    unmoved: float
-    moved: float
+    unaltered: float
+    altered: float
 
 
 class Estimate(NamedTuple):
@@ -360,20 +360,20 @@ def _legend(axes: Any, handles: Sequence[Any], labels: Sequence[str], **where: A
 
 
 def losses_by_table(rows: Sequence[Count], *, title: str, alt: str, note: str = "", width: float = WIDE) -> Picture:
-    """Draw the figures beyond the tolerance of each table as bars, new values hatched; rows come sorted."""
-    canvas, axes = _row_axes([r.label for r in rows], [""], width=width, top=0.28, bottom=0.05)
-    most = max(max(r.beyond for r in rows), 1)
+    """Draw the figures beyond the tolerance of each table as bars, new values hatched after them; rows come sorted."""
+    canvas, axes = _row_axes([r.label for r in rows], [""], width=width, top=0.28 if any(r.new for r in rows) else 0.05, bottom=0.05)
+    most = max(max(r.beyond + r.new for r in rows), 1)
     axes.set_xlim(0, most * (1 + 1.1 * max(text_width(r.text) for r in rows) / (0.6 * width)))
-    changed = axes.barh(range(len(rows)), [r.beyond - r.new for r in rows], height=0.62, color=BLUE)
+    changed = axes.barh(range(len(rows)), [r.beyond for r in rows], height=0.62, color=BLUE)
     new = axes.barh(
-        range(len(rows)), [r.new for r in rows], left=[r.beyond - r.new for r in rows], height=0.62, color=ORANGE,
+        range(len(rows)), [r.new for r in rows], left=[r.beyond for r in rows], height=0.62, color=ORANGE,
         hatch="////", edgecolor="white", linewidth=0,
     )  # fmt: skip
     for k, r in enumerate(rows):
-        _say(axes, r.text, (r.beyond, k), (5, 0))
+        _say(axes, r.text, (r.beyond + r.new, k), (5, 0))
     axes.set_xticks([])
     if any(r.new for r in rows):
-        names = ["change beyond tolerance", "value did not exist there"]
+        names = ["change beyond tolerance", "value that did not exist in its group"]
         _legend(axes, [changed, new], names, loc="lower right", bbox_to_anchor=(1, 1), ncols=2, borderaxespad=0)
     return Picture(_png(canvas), title, alt, note)
 
@@ -382,7 +382,7 @@ def changes(
     rows: Sequence[Change], tolerance: float, *, title: str, alt: str, note: str = "", width: float = WIDE
 ) -> Picture:
     """Draw changes in standard errors as signed bars on the band of the tolerance."""
-    canvas, axes = _row_axes([r.label for r in rows], [r.text for r in rows], width=width, top=0.05, bottom=0.4)
+    canvas, axes = _row_axes([r.label for r in rows], [r.text for r in rows], width=width, top=0.28, bottom=0.4)
     most = 1.08 * max(tolerance, *(abs(r.errors) for r in rows))
     axes.set_xlim(-most, most)
     axes.axvspan(-tolerance, tolerance, color="#ebebeb", zorder=0)
@@ -392,7 +392,9 @@ def changes(
     for k, r in enumerate(rows):
         _row_text(axes, k, r.text)
     _ticks(axes.xaxis, "")
-    axes.set_xlabel("change in standard errors; grey: within tolerance", fontsize=_SIZE - 0.5, color=GREY)
+    axes.set_xlabel(f"change in standard errors; grey: at most {figure(tolerance)}", fontsize=_SIZE - 0.5, color=GREY)
+    marks = [("fall", {"marker": "s", "color": BLUE}), ("rise", {"marker": "s", "color": ORANGE})]
+    _marks(axes, marks)
     return Picture(_png(canvas), title, alt, note)
 
 
@@ -400,24 +402,26 @@ def small_cells(
     rows: Sequence[CellSize], fewest: int, *, axis: str, title: str, alt: str, note: str = "", width: float = WIDE,
     height: float = 2.3,
 ) -> Picture:  # fmt: skip
-    """Draw records by the size of their cell, before and after, the moved ones pale; cells below ``fewest`` come first
-    and are small.  ``axis`` names the sizes."""
+    """Draw records by the size of their cell, before and after, the altered ones pale; cells below ``fewest`` come
+    first and are small.  ``axis`` names the sizes."""
+    from matplotlib.legend_handler import HandlerTuple
+
     canvas = _canvas(width, height)
-    axes = _axes(canvas, 0.55, 0.45, 0.05, 0.48)
+    axes = _axes(canvas, 0.62, 0.45, 0.05, 0.48)
     small = min(fewest - 1, len(rows))
     at = np.arange(len(rows))
-    high = max(max(r.before, r.unmoved + r.moved) for r in rows) or 1
+    high = max(max(r.before, r.unaltered + r.altered) for r in rows) or 1
     axes.set_ylim(0, 1.1 * high)
     axes.set_xlim(-0.55, len(rows) - 0.45)
     axes.grid(axis="y", color=RULE, linewidth=0.6)
     strong = [ORANGE if k < small else BLUE for k in at]
     pale = [PALE_ORANGE if k < small else PALE_BLUE for k in at]
     before = axes.bar(at - 0.2, [r.before for r in rows], width=0.36, color=STONE)
-    kept = axes.bar(at + 0.2, [r.unmoved for r in rows], width=0.36, color=strong)
-    moved = axes.bar(at + 0.2, [r.moved for r in rows], bottom=[r.unmoved for r in rows], width=0.36, color=pale)
+    kept = axes.bar(at + 0.2, [r.unaltered for r in rows], width=0.36, color=strong)
+    altered = axes.bar(at + 0.2, [r.altered for r in rows], bottom=[r.unaltered for r in rows], width=0.36, color=pale)
     for k, r in enumerate(rows[:small]):
         _say(axes, f"{r.before:,.0f}", (k - 0.2, r.before), (0, 2), ha="center", va="bottom", color=GREY)
-        _say(axes, f"{r.unmoved:,.0f}", (k + 0.2, r.unmoved), (0, 2), ha="center", va="bottom", fontweight="bold")
+        _say(axes, f"{r.unaltered:,.0f}", (k + 0.2, r.unaltered), (0, 2), ha="center", va="bottom", fontweight="bold")
     if small < len(rows):
         axes.axvline(small - 0.5, color=INK, linestyle=(0, (3, 3)), linewidth=0.8)
     look = {"ha": "right", "va": "bottom", "fontweight": "bold", "color": ORANGE}
@@ -426,10 +430,15 @@ def small_cells(
     axes.tick_params(axis="x", labelcolor=INK)
     _ticks(axes.yaxis, "")
     axes.set_xlabel(_fitted(axis, 0.7 * width), fontsize=_SIZE - 0.5, color=GREY, loc="right")
-    shown = small if small < len(rows) else 0
-    names = ["unprotected", "release, not moved", "release, moved"]
+    axes.set_ylabel("records", fontsize=_SIZE - 0.5, color=GREY)
+    bars, names = [before[0], kept[0], altered[0]], ["unprotected", "release, unaltered", "release, altered"]
+    if small < len(rows):
+        bars, names = (
+            [before[0], kept[small], altered[small], (kept[0], altered[0])],
+            [*names, "the same, in small cells"],
+        )
     where = {"loc": "lower right", "bbox_to_anchor": (1, 1 + 0.18 / (height - 0.93)), "borderaxespad": 0}
-    _legend(axes, [before[0], kept[shown], moved[shown]], names, ncols=3, **where)
+    _legend(axes, bars, names, ncols=4, handler_map={tuple: HandlerTuple(None)}, **where)
     return Picture(_png(canvas), title, alt, note)
 
 
@@ -447,8 +456,8 @@ def forest(
         if r.after is not None:
             axes.plot(r.after, k, zorder=4, **(_BEYOND if r.beyond else _WITHIN))
         _row_text(axes, k, r.text, marked=r.beyond)
-    beyond = [("release, beyond", _BEYOND)] if any(r.beyond for r in rows) else []
-    _marks(axes, [("unprotected, 95 % interval", _BEFORE), ("release, within", _WITHIN), *beyond])
+    beyond = [("release, beyond tolerance", _BEYOND)] if any(r.beyond for r in rows) else []
+    _marks(axes, [("unprotected, 95 % interval", _BEFORE), ("release, within tolerance", _WITHIN), *beyond])
     return Picture(_png(canvas), title, alt, note)
 
 
@@ -475,18 +484,6 @@ def _across(axes: Any, values: Sequence[float], unit: str) -> None:
     axes.locator_params(axis="x", nbins=5)
     axes.grid(axis="x", color=RULE, linewidth=0.7)
     _ticks(axes.xaxis, unit)
-
-
-def bars(rows: Sequence[BeforeAfter], *, title: str, alt: str, note: str = "", width: float = WIDE) -> Picture:
-    """Draw one figure for each row as a bar (its ``after``), such as risk by the facts that an intruder knows."""
-    canvas, axes = _row_axes([r.label for r in rows], [""], width=width, top=0.05, bottom=0.05)
-    most = max(max(r.after for r in rows), 1e-9)
-    axes.set_xlim(0, most * (1 + 1.3 * max(text_width(r.text) for r in rows) / (0.6 * width)))
-    axes.barh(range(len(rows)), [r.after for r in rows], height=0.58, color="#a9b3be")
-    for k, r in enumerate(rows):
-        _say(axes, r.text, (r.after, k), (5, 0), fontweight="bold")
-    axes.set_xticks([])
-    return Picture(_png(canvas), title, alt, note)
 
 
 def strips(

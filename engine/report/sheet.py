@@ -137,7 +137,10 @@ def request(findings: Findings) -> list[Statement]:
     method = extent.mechanism if extent.mechanism[:2].isupper() else lower_first(extent.mechanism)
     if extent.units is not None and extent.units.changed and places_named(findings):
         n, of = extent.units.changed, extent.units.n_units
-        return [asked, statement("moves", n=n, of=of, level=extent.levels[-1].level, method=method)]
+        return [
+            asked,
+            statement("moves", n=n, of=of, persons=extent.units.persons, level=extent.levels[-1].level, method=method),
+        ]
     names = tuple(row.name for row in extent.attributes if row.records)
     counts = {"n": extent.records, "of": findings.design.n_records, "files": extent.tables}
     return [asked, statement("alters", swap=findings.design.swap, names=names, **counts, method=method)]

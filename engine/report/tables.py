@@ -78,7 +78,7 @@ def _tallies(tallies: Sequence[Tally]) -> Table:
     header = ["kind of figure", "all", "cannot change", "no standard error", "judged", "flagged", "by % of value"]
     rows = []
     for t in tallies:
-        without_error = t.compared - t.unchangeable - t.eligible
+        without_error = t.compared - t.unchangeable - t.eligible - t.new
         judged = [t.eligible, t.flagged, t.by_change, t.by_errors, t.new]
         rows.append([t.kind, t.compared, t.unchangeable, without_error, *judged])
     return [*header, "by standard errors", "values that did not exist"], rows
@@ -86,13 +86,18 @@ def _tallies(tallies: Sequence[Tally]) -> Table:
 
 def _groups(groups: Sequence[GroupRow]) -> Table:
     """Groups with the share of them that stays exposed."""
-    rows = [[g.group, g.people, g.before, g.after, g.after / g.people] for g in groups]
+    rows = [
+        [g.group, g.people, g.before, g.of_after, g.after, g.after / g.of_after if g.of_after else None, g.new]
+        for g in groups
+    ]
     return [
         "group",
         "records",
         "in small cells before",
+        "unaltered",
         "unaltered and in small cells after",
-        "after, as a share of all records of the group",
+        "after, as a share of unaltered records of the group",
+        "of these in none before",
     ], rows
 
 

@@ -200,7 +200,9 @@ def _losses(page: dict[str, Any]) -> None:
     with right:
         st.subheader("Still exposed", anchor=False)
         rows = page["exposed"]
-        st.markdown(table(["Group", "Before → after", "Of"], "lrr", rows) if rows else "No unaltered record.")
+        st.markdown(
+            table(["Group", "Before → after, unaltered", "New"], "lrr", rows) if rows else "No unaltered record."
+        )
 
 
 def _evidence(findings: Findings) -> None:

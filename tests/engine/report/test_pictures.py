@@ -62,7 +62,6 @@ def every(long: str = LONG) -> dict[str, Any]:
             unit="%", **WORDS,
         ),
         "places": lambda: pictures.before_after([BeforeAfter(long, 10.8, 7.0, "17 → 11 of 157")], **WORDS),
-        "bars": lambda: pictures.bars([BeforeAfter(long, 0, 160, "160"), BeforeAfter("b", 0, 0, "0")], **WORDS),
         "strips": lambda: pictures.strips(
             [Strip("A", (2.2, 2.5), True), Strip("E", (2.9, 3.1))], 3.0, axis=long, limit_words="limit 3 %", **WORDS
         ),
@@ -197,5 +196,5 @@ def test_runs_beyond_the_limit_are_rings(canvases: list[Any]) -> None:
 
 
 def test_names_are_no_formulas_and_steer_nothing(canvases: list[Any]) -> None:
-    pictures.bars([BeforeAfter("$x^$ \\bad{ \u202e", 0, 1, "1")], **WORDS)
+    pictures.before_after([BeforeAfter("$x^$ \\bad{ \u202e", 0, 1, "1")], **WORDS)
     assert any("$x^$" in text.get_text() and "\u202e" not in text.get_text() for text in texts(canvases[0]))
