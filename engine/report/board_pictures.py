@@ -104,7 +104,7 @@ def cell_sizes(findings: Findings) -> Picture | None:
         title=title,
         alt=alt,
         note=f"Records by how many are alike; cells of more than {rows[-1].size} records are not shown.",
-        height=2.2,
+        height=2.0,
     )
 
 
@@ -114,7 +114,7 @@ def known_keys(findings: Findings) -> Picture | None:
     if facts is None:
         return None
     sets = {s.keys: s for s in (*facts.few_keys, *facts.all_but_one, facts.nothing_done)}
-    rows = [s for s in sorted(sets.values(), key=lambda s: -s.small) if s.small and s.left is not None][:8]
+    rows = [s for s in sorted(sets.values(), key=lambda s: -s.small) if s.small and s.left is not None][:6]
     if len(rows) < 2:
         return None
     all_keys, fixed = facts.nothing_done.keys, facts.unswapped
@@ -137,13 +137,15 @@ def _keys_name(keys: Sequence[str], all_keys: Sequence[str]) -> str:
     return f"all but {left[0]}" if len(left) == 1 else ", ".join(keys)
 
 
-def exposed_groups(findings: Findings, most: int = 10) -> Picture | None:
+def exposed_groups(findings: Findings, most: int = 7) -> Picture | None:
     """The groups with the largest share of unaltered records in small cells."""
     groups, places = [g for g in findings.exposure.groups if g.after][:most], places_named(findings)
     if not groups:
         return None
     first = groups[0]
-    share = f"{100 * first.after / max(first.of_after, 1):.2g} % of its {plural(first.of_after, 'unaltered record')}"
+    share = (
+        f"{figure(100 * first.after / max(first.of_after, 1), 2)} % of its {plural(first.of_after, 'unaltered record')}"
+    )
     title = f"Most exposed: {short_name(first.group, places)}, {share}"
     rows = [
         pictures.BeforeAfter(

@@ -63,12 +63,11 @@ def names(findings: Findings) -> dict[str, Any]:
         "intruder": _intruder(findings),
         "other_risks": [
             (
-                row.title.partition(" (")[0],
-                row.meaning,
+                title,
                 _measure_value(row.unit, row.before),
                 _measure_value(row.unit, row.released),
             )
-            for row in _other_measures(findings)
+            for title, row in _other_measures(findings)
         ],
         "users": _losses(findings),
         "new_values": _new_rows(findings),
@@ -146,8 +145,8 @@ def folded(findings: Findings) -> list[tuple[str, str, list[Picture], list[str]]
         for part in (_intruder(findings), _losses(findings), _choice(findings), _history(findings))
     ]
     shown[0][3][1:1] = [
-        words(statement("measured", title=m.title, before=m.before, after=m.released, is_share=m.unit[:5] == "share"))
-        for m in _other_measures(findings)
+        words(statement("measured", title=title, before=m.before, after=m.released, is_share=m.unit[:5] == "share"))
+        for title, m in _other_measures(findings)
     ]
     new = new_values(findings.utility.figures)[:_MOST_NEW]
     shown[1][3][1:1] = [words(sheet.appearing(findings, row, row.of)) for row in new]
@@ -181,9 +180,11 @@ def _intruder(findings: Findings) -> Section:
     )
 
 
-def _other_measures(findings: Findings) -> list[MeasureRow]:
-    """Measures of risk beside the one that decides."""
-    return [row for row in findings.measures if row.kind == "risk" and not row.chosen_by]
+def _other_measures(findings: Findings) -> list[tuple[str, MeasureRow]]:
+    """Measures of risk beside the one that decides, by their names; with particulars where two have the same name."""
+    rows = [row for row in findings.measures if row.kind == "risk" and not row.chosen_by]
+    names = [row.title.partition(" (")[0] for row in rows]
+    return [(name if names.count(name) == 1 else row.title, row) for name, row in zip(names, rows, strict=True)]
 
 
 def _measure_value(unit: str, value: float | None) -> str:

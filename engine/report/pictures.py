@@ -361,7 +361,9 @@ def _legend(axes: Any, handles: Sequence[Any], labels: Sequence[str], **where: A
 
 def losses_by_table(rows: Sequence[Count], *, title: str, alt: str, note: str = "", width: float = WIDE) -> Picture:
     """Draw the figures beyond the tolerance of each table as bars, new values hatched after them; rows come sorted."""
-    canvas, axes = _row_axes([r.label for r in rows], [""], width=width, top=0.28 if any(r.new for r in rows) else 0.05, bottom=0.05)
+    canvas, axes = _row_axes(
+        [r.label for r in rows], [""], width=width, top=0.28 if any(r.new for r in rows) else 0.05, bottom=0.05
+    )
     most = max(max(r.beyond + r.new for r in rows), 1)
     axes.set_xlim(0, most * (1 + 1.1 * max(text_width(r.text) for r in rows) / (0.6 * width)))
     changed = axes.barh(range(len(rows)), [r.beyond for r in rows], height=0.62, color=BLUE)
