@@ -39,6 +39,7 @@ SAMPLES: dict[str, dict[str, Value]] = {
     "better_on_both": {"letter": "A"},
     "on_frontier": {"letter": "A"},
     "stand_out": {"before": 3, "after": 1},
+    "tolerance": {"planned": False},
     "data": {"attributes": 3},
     "checked": {"name": "Edit rules", "found": "None."},
     "check_failed": {"name": "Edit rules"},
@@ -63,11 +64,24 @@ LISTS = {
 WHOLES = {
     *("within", "runs", "needed", "changed", "done", "total", "place", "as_safe", "n", "of", "files", "records"),
     *("cells", "households", "areas", "departures", "fewest", "flagged", "eligible", "min_n", "groups", "over", "on"),
-    *("equal", "studies", "choices", "checked", "others", "finalists", "candidates", "figures"),
+    *(
+        "equal",
+        "studies",
+        "choices",
+        "checked",
+        "others",
+        "finalists",
+        "candidates",
+        "figures",
+        "new",
+        "persons",
+        "beyond",
+        "coefficients",
+    ),
 }
 FLAGS = {
     *("fresh", "utility_only", "noise_known", "recorded", "swap", "is_share", "most_useful", "clear", "certain"),
-    *("later", "several", "new_ids", "key_fixed", "again", "deviation", "afterwards", "despite"),
+    *("later", "several", "new_ids", "key_fixed", "again", "deviation", "afterwards", "despite", "reverses"),
 }
 
 

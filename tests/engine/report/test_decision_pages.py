@@ -9,15 +9,18 @@ from dataclasses import replace
 
 import pytest
 
-from engine.decision.statements import statement, words
-from engine.report import decision_pages, documents, sheet
+from engine.decision.statements import number, statement, words
+from engine.plan.entries import TolerancePlan
+from engine.report import board_pictures, decision_pages, documents, sheet
+from engine.report.board_pictures import change_words
 from engine.report.decision_pages import folded, page_one, pages
 from engine.report.findings import Findings
 from engine.report.loss_facts import Figure
-from engine.report.losses import flagged_of, largest, new_values
+from engine.report.losses import by_table, flagged_of, largest, new_values
 from engine.report.member import write_findings
 from engine.report.sheet import figure_name
 from engine.report.tables import sheets
+from engine.report.utility import tolerances_of
 from tests.engine.report.conftest import Case
 
 
@@ -89,13 +92,61 @@ def test_neighbours_are_told_by_what_differs(case: Case) -> None:
 def test_losses_are_the_largest_and_the_workbook_holds_all_that_are_flagged(case: Case) -> None:
     figures = case.findings.utility.figures
     shown = page_one(case.findings)["losses"]
-    wanted = [row for row in largest(figures) if row.flagged][:3]
+    wanted = [row for row in largest(figures) if row.flagged][:3] or largest(figures)[:1]
     assert [row[0] for row in shown] == [sheet.figure_name(row) for row in wanted]
     header, rows = sheets(case.findings)["Losses"]
     assert len(rows) == sum(figure.flagged is True for figure in figures)
     errors = [row[header.index("change in standard errors")] for row in rows]
     assert [e for e in errors if e is not None] == sorted((e for e in errors if e is not None), reverse=True)
     assert ("New values" in sheets(case.findings)) == bool(new_values(figures))
+
+
+def test_the_workbook_has_the_shares_of_groups_and_the_runs_of_analyses_that_the_pages_show(case: Case) -> None:
+    findings = case.findings
+    header, rows = sheets(findings)["Exposed groups"]
+    share = header.index("after, as a share of unaltered records of the group")
+    assert [row[share] for row in rows] == [g.after / g.of_after for g in findings.exposure.groups]
+    text = text_of(pages(findings))
+    for runs in findings.utility.analysis_runs:
+        if runs.letter == findings.recommendation.letter:
+            assert f"{number(runs.beyond or 0.0, digits=2)} on average over {runs.runs} runs" in text
+
+
+def test_counts_have_the_size_of_their_group_after_where_that_is_another() -> None:
+    figure = Figure("percentage of two attributes", "a × b", "a: 1", "b: 2", False, 487, 540, 2684, 2698, *[None] * 6)  # type: ignore[arg-type]
+    assert change_words(figure) == "487 of 2,684 → 540 of 2,698"
+    assert change_words(replace(figure, within_after=2684)) == "487 → 540 of 2,684"
+
+
+def test_tables_are_drawn_only_where_one_loses_more_than_one_figure(case: Case) -> None:
+    one = next(figure for figure in case.findings.utility.figures if figure.note == "")
+    losses = [replace(one, of=of, flagged=True, note="") for of in ("a × b", "c × d")]
+
+    def drawn(figures: list[Figure]) -> bool:
+        use = replace(case.findings.utility, figures=tuple(figures))
+        return board_pictures.by_tables(replace(case.findings, utility=use)) is not None
+
+    assert not drawn(losses) and drawn([*losses, replace(losses[0], what="another")])
+
+
+def test_a_table_has_as_many_new_values_in_its_bar_as_in_the_table_below(case: Case) -> None:
+    small = next(figure for figure in case.findings.utility.figures if figure.n is not None and figure.group)
+    new = [replace(small, what=f"x: {k}", note="new value", errors=None, flagged=None, weighted=False) for k in range(3)]
+    assert [row.new for row in by_table(new)] == [sum(row.groups for row in new_values(new))] == [3]
+
+
+def test_a_tolerance_says_whether_the_plan_sets_it(case: Case) -> None:
+    plan = case.study.plan
+    assert not tolerances_of(replace(plan, tolerances=TolerancePlan())).planned
+    assert tolerances_of(replace(plan, tolerances=TolerancePlan(change="0.2"))).planned
+    assert "as the plan sets none" in words(statement("tolerance", errors=2.0, change=0.1, min_n=45, planned=False))
+
+
+def test_measures_of_one_name_keep_their_particulars(case: Case) -> None:
+    row = replace(case.findings.measures[0], kind="risk", chosen_by=False)
+    several = [replace(row, title=title) for title in ("Cells (of 3)", "Cells (of 5)", "Uniques (a + b)")]
+    titles = decision_pages.names(replace(case.findings, measures=(*case.findings.measures, *several)))["other_risks"]
+    assert [title for title, *_ in titles][-3:] == ["Cells (of 3)", "Cells (of 5)", "Uniques"]
 
 
 def test_hostile_names_stay_text(case: Case) -> None:

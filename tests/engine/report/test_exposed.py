@@ -22,16 +22,27 @@ def in_small(table: np.ndarray, fewest: int) -> np.ndarray:
 def test_every_group_with_an_exposed_record_is_counted_however_few_there_are(case: Case, fewest: int) -> None:
     old, new = codes(case)
     before = in_small(old, fewest)
-    after = in_small(new, fewest) & (old == new).all(axis=1)
+    unaltered = (old == new).all(axis=1)
+    after = in_small(new, fewest) & unaltered
     wanted = {}
     for j, attribute in enumerate(case.realisation.data.domain.attributes):
         for k, level in enumerate(attribute.levels):
             mine = old[:, j] == k
             if (mine & (before | after)).any():
-                wanted[f"{attribute.name}: {level}"] = (mine.sum(), (mine & before).sum(), (mine & after).sum())
-    groups = exposure(release_of(case), case.study.plan, fewest).groups
-    assert len(groups) == len(wanted) > 0
-    assert all(wanted[row.group] == (row.people, row.before, row.after) for row in groups)
+                masks = (mine, mine & before, mine & unaltered, mine & after, mine & after & ~before)
+                wanted[f"{attribute.name}: {level}"] = tuple(mask.sum() for mask in masks)
+    found = exposure(release_of(case), case.study.plan, fewest)
+    assert len(found.groups) == len(wanted) > 0
+    for row in found.groups:
+        assert wanted[row.group] == (row.people, row.before, row.of_after, row.after, row.new)
+    assert found.unaltered_new == (after & ~before).sum()
+
+
+def test_groups_are_sorted_by_the_share_of_their_unaltered_records(case: Case) -> None:
+    """The basis of the limit: 20 of 40 unaltered records are more than 25 of 60, whatever the groups' sizes."""
+    groups = exposure(release_of(case), case.study.plan, 12).groups
+    large = [row.after / row.of_after for row in groups if row.of_after > case.study.plan.tolerances.min_n]
+    assert large == sorted(large, reverse=True) and any(row.of_after < row.people for row in groups)
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,7 @@ from engine.models.record_release import RecordRelease
 from engine.plan import Plan
 from engine.plan.entries import MechanismPlan
 from engine.release.records import ReleasedTable
-from engine.report.other_keys import altered_in, key_set, may_alter, unswapped_keys, worst_few
+from engine.report.other_keys import all_but_one, altered_in, key_set, may_alter, unswapped_keys, with_left, worst_few
 from engine.report.recognised_facts import KeySet
 from tests.engine.report.conftest import Case, case_of, plan_of
 
@@ -81,6 +81,8 @@ def test_every_count_is_that_of_the_records(tmp_path: Path, name: str) -> None:
         assert unaltered(case, kept, fewest) == unswapped.small, "the release shows the same there"
     nothing = key_set(data.table, plan.keys, altered, fewest)
     assert nothing == KeySet(plan.keys, tuple(k for k in plan.keys if k in altered), *original(case, plan.keys, fewest))
+    for found in with_left(release, [nothing, *all_but_one(data.table, plan.keys, altered, fewest)], plan.keys, fewest):
+        assert found.left == round(unaltered(case, found.keys, fewest))
     few = worst_few(release, plan.keys, fewest)
     assert [len(keys.keys) for keys in few] == [3, 2]
     for keys in few:

@@ -169,7 +169,31 @@ def test_a_figure_beyond_its_interval_has_a_shape_of_its_own(canvases: list[Any]
     assert found[7.3] == "^" and found[8.0] == "o" and found[9.0] == found[8.5] == "o"
 
 
-def test_bars_before_and_after_stand_side_by_side_and_the_moved_on_the_others(canvases: list[Any]) -> None:
+def test_rises_and_falls_have_their_colours_in_a_legend(canvases: list[Any]) -> None:
+    from matplotlib.colors import to_hex
+
+    pictures.changes([Change("a", -4.1, ""), Change("b", 3.8, "")], 1.96, **WORDS)
+    axes = canvases[0].axes[0]
+    named = {text.get_text(): handle.get_color() for text, handle in zip(*_legend_of(axes), strict=True)}
+    bars = {patch.get_width() > 0: to_hex(patch.get_facecolor()) for patch in axes.patches if patch.get_height() < 0.5}
+    assert named == {"fall": bars[False], "rise": bars[True]}
+
+
+def _legend_of(axes: Any) -> tuple[list[Any], list[Any]]:
+    legend = axes.get_legend()
+    return legend.get_texts(), legend.legend_handles
+
+
+def test_each_colour_of_cells_by_size_is_in_the_legend_and_the_axis_has_a_name(canvases: list[Any]) -> None:
+    cells = [CellSize("1", 548, 42, 436), CellSize("2", 478, 232, 204), CellSize("3", 304, 205, 80)]
+    pictures.small_cells(cells, 3, axis="x", **WORDS)
+    axes = canvases[0].axes[0]
+    drawn = {patch.get_facecolor() for patch in axes.patches}
+    explained = {patch.get_facecolor() for patch in axes.get_legend().findobj(type(axes.patches[0]))}
+    assert drawn <= explained and axes.get_ylabel() == "records"
+
+
+def test_bars_before_and_after_stand_side_by_side_and_the_altered_on_the_others(canvases: list[Any]) -> None:
     pictures.small_cells([CellSize("1", 548, 42, 436), CellSize("2", 478, 232, 204)], 2, axis="x", **WORDS)
     boxes = [(p.get_x(), p.get_x() + p.get_width(), p.get_y(), p.get_height()) for p in canvases[0].axes[0].patches]
     before, kept, moved = boxes[0:2], boxes[2:4], boxes[4:6]
@@ -184,7 +208,7 @@ def test_bars_before_and_after_stand_side_by_side_and_the_moved_on_the_others(ca
 def test_new_values_are_hatched(canvases: list[Any]) -> None:
     pictures.losses_by_table([Count("a", 44, 32, "44 of 189")], **WORDS)
     bars = {round(patch.get_width()): patch.get_hatch() for patch in canvases[0].axes[0].patches}
-    assert not bars[12] and bars[32]
+    assert not bars[44] and bars[32]
 
 
 def test_runs_beyond_the_limit_are_rings(canvases: list[Any]) -> None:

@@ -23,8 +23,9 @@ def test_percentages_weighted_and_not(case: Case):
         for f in figures:
             level = [domain.attributes[j].levels.index(t.partition(": ")[2]) for j, t in enumerate((f.group, f.what))]
             here, there = ((c[:, :2] == level).all(axis=1) for c in (old, new))
-            assert f.before == pytest.approx(100 * by[here].sum() / by.sum())
-            assert f.after == pytest.approx(100 * by[there].sum() / by.sum())
+            of, of_after = (c[:, 0] == level[0] for c in (old, new))
+            assert f.before == pytest.approx(100 * by[here].sum() / by[of].sum())
+            assert f.after == pytest.approx(100 * by[there].sum() / by[of_after].sum())
             assert (f.n, f.n_after) == (here.sum(), there.sum())
             assert f.relative == pytest.approx((f.after - f.before) / f.before)  # type: ignore[operator]
             assert f.flagged == (here.sum() > 45 and abs(f.relative) > 0.1)  # type: ignore[arg-type]
