@@ -196,6 +196,21 @@ def test_of_several_attacks_the_best_counts():
     assert found.first(Decimal("0.3")) == 2 and found.first(Decimal(9)) == 4
 
 
+def test_carried_columns_tell_as_well():
+    """A column that a place decides shows each household that came from elsewhere."""
+    data = census(n=300, levels=(2, 3))
+    raw = data.raw.columns
+    columns = {**raw, "post office": replace(raw["town"], name="post office")}
+    carrying = replace(data, raw=replace(data.raw, columns=columns), carried=("post office",))
+    source = swapped(data, risk="a3").tables[0].source
+    found = []
+    for one in (data, carrying):
+        release = release_of(one, [ReleasedTable(one, source, (0,))])
+        found.append(named(release, release.tables[0], range(4)))
+    without, beside = found
+    assert beside.altered.sum() == beside.certain.sum() > without.certain.sum()
+
+
 def test_published_weights_tell_as_well():
     data = census(n=600, levels=(2, 3))
     columns = {**data.raw.columns, "w": replace(data.raw.columns["a3"], name="w", values=pa.array([1, 2, 5]))}

@@ -8,9 +8,12 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 import pytest
 
 from engine.common.errors import EngineError, UsageError
+from engine.data.domain import Attribute, Domain
+from engine.data.microdata import Microdata, RawColumn, RawTable
 from engine.mechanisms import MECHANISMS, register
 from engine.mechanisms.base import Drawn
 from engine.mechanisms.noise import NOISE
@@ -153,3 +156,21 @@ def tried(draw, **fields) -> None:
         record_scenarios(MechanismPlan("own"), plan, code(raw, plan))
     finally:
         MECHANISMS.unregister("own")
+
+
+def test_a_record_that_got_the_values_of_its_like_is_unaltered_in_the_release():
+    """Of two pairs that exchange, one is alike in all that stays; who reads the release cannot see its exchange."""
+    columns = {"a": [0, 1, 0, 1], "b": [0, 0, 0, 1]}
+    raw = RawTable(
+        {name: RawColumn(name, pa.array(["0", "1"]), np.array(codes, np.int32)) for name, codes in columns.items()},
+        4,
+        "test",
+    )
+    domain = Domain(tuple(Attribute(name, ("0", "1")) for name in columns))
+    data = Microdata(domain, tuple(column.codes for column in raw.columns.values()), raw)
+    exchanged = ReleasedTable(data, np.array([1, 0, 3, 2]), (0,))
+    own = replace(NOISE, draw=lambda *_: Drawn([exchanged], RunStatus.OK, np.ones((1, 4), bool), {}))
+    setting = Setting(data, {}, (), (0,), (), beside=())
+    drawn = own.draw_replicate(None, setting, bytes(32))
+    assert drawn.status == RunStatus.OK
+    assert drawn.tables[0].changed.tolist() == [False, False, True, True]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -144,6 +145,17 @@ def test_the_verdict_is_that_of_the_worst_attack() -> None:
     rare = replace(most, kind="rare")
     assert _found(by_tables=some).verdict == some and _found(by_tables=some, by_rarity=rare).verdict == rare
     assert _found(by_tables=most, by_rarity=replace(none, kind="rare")).verdict == most
+    several = replace(most, kind="several")
+    assert _found(by_tables=some, by_comparison=several).verdict == several
+
+
+def test_a_number_that_can_be_looked_at_one_by_one_is_judged_for_itself(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of two million records 50 are certain, and all others are guesses."""
+    n, altered = 2_000_000, 200_000
+    grade: Any = SimpleNamespace(release=SimpleNamespace(counts=np.array([n])), altered=np.array([altered]))
+    monkeypatch.setattr(module, "precision", lambda grade, top: 1.0 if top * n <= 50 else altered / n)
+    verdict = module._named(grade)
+    assert (verdict.named, verdict.right, verdict.severity) == (50, 50, "serious")
 
 
 @pytest.mark.parametrize("together", [False, True])
