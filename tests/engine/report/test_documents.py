@@ -142,7 +142,7 @@ def test_the_workbook_holds_every_table(written: Path, case: Case):
         assert names == list(sheets(case.findings))
         for k, (_, rows) in enumerate(sheets(case.findings).values(), 1):
             assert archive.read(f"xl/worksheets/sheet{k}.xml").decode().count("<row ") == len(rows) + 1
-    assert {"Losses", "Figures that change", "Extent", "Checks", "Parameters", "Log"} <= set(names)
+    assert {"Figures that change", "Extent", "Checks", "Parameters", "Log"} <= set(names)
 
 
 @pytest.mark.slow
