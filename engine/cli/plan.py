@@ -290,7 +290,7 @@ def run_plan_propose(args: argparse.Namespace) -> None:
     if args.accept:
         assert plan is not None
         plan, accepted = _accept(raw, plan, depending, args.accept)
-        say(f"accepted {len(accepted)}: {', '.join(p.key for p in accepted)}", file=sys.stderr)
+        say(f"accepted {len(accepted)}{': ' * bool(accepted)}{', '.join(p.key for p in accepted)}", file=sys.stderr)
     proposals = propose(raw, plan, depending)
     stream = sys.stderr if args.out == "-" else sys.stdout
     for proposal in proposals:

@@ -52,18 +52,22 @@ _NUMBER = r"(?<![\d.,])(?:(?:(?<![\w)\]])-)?(?:\d{1,3}(?:[ ,.'’\u00a0\u202f]\d
 _NUMBERS = re.compile(_NUMBER, re.IGNORECASE)
 _BELOW = re.compile(
     r"^(?:<=?|≤|-\s*inf\w*\s*,)|\b(?:under|below|less\s+than|fewer\s+than|younger\s+than|lower\s+than|up\s+to|at\s+most)\b|"
+    r"\b(?:unter|weniger\s+als|jünger\s+als|moins\s+de|menos\s+de|meno\s+di|minder\s+dan|onder)\b|"
     r"\b(?:(?:and|or)\s+)?(?:under|below|less|fewer|younger|lower)\b",
     re.IGNORECASE,
 )
 _ABOVE = re.compile(
     r"^(?:>=?|≥)|\+|,\s*\+?inf\w*|\b(?:over|above|more\s+than|older\s+than|greater\s+than|at\s+least)\b|"
+    r"\b(?:über|mehr\s+als|älter\s+als|mindestens|plus\s+de|más\s+de|più\s+di|meer\s+dan|boven)\b|"
+    r"\b(?:und|oder|et|ou|y|o|e|en|of)\s+(?:mehr|älter|darüber|über|plus|más|più|meer|ouder)\b|"
     r"\b(?:(?:and|or)\s+)?(?:over|above|more|older|greater|higher|up|upwards?|plus)\b",
     re.IGNORECASE,
 )
 _BETWEEN = re.compile(
-    r"^\W*(?:to|through|thru|and|until|till|-|–|—)?\W*(?:under|below|less\s+than)?\W*$", re.IGNORECASE
+    r"^\W*(?:to|through|thru|and|until|till|bis|à|a|tot|-|–|—)?\W*(?:under|below|less\s+than|unter)?\W*$", re.IGNORECASE
 )
 _CHUNKS = re.compile(r"\d+|\D+")
+_DECIMAL = re.compile(r"[0-9]+\.[0-9]+")
 
 
 def natural_order(labels: Sequence[str]) -> list[str]:
@@ -92,7 +96,9 @@ def _numbered(labels: Sequence[str]) -> list[str]:
     return sorted(
         labels,
         key=lambda label: (
-            [(0, int(chunk), "") if chunk.isdecimal() else (1, 0, chunk) for chunk in _CHUNKS.findall(label)],
+            [(0, float(label), "")]
+            if _DECIMAL.fullmatch(label)
+            else [(0, int(chunk), "") if chunk.isdecimal() else (1, 0, chunk) for chunk in _CHUNKS.findall(label)],
             label,
         ),
     )

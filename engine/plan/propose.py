@@ -217,7 +217,8 @@ def _missing(raw: RawTable, known: Dependencies) -> Iterator[Proposal]:
     yield Proposal(
         "missing",
         tuple(name for name, _ in known.missing),
-        f"{count(len(known.missing), 'column')} hold codes that mean missing: {', '.join(codes_shown[:6])}{remainder}.",
+        f"{count(len(known.missing), 'column')} {'holds' if len(known.missing) == 1 else 'hold'} codes that mean "
+        f"missing: {', '.join(codes_shown[:6])}{remainder}.",
         "In attributes made of these columns the codes become one level 'missing'; the data keep their codes.",
         codes=known.missing,
     )

@@ -28,7 +28,7 @@ from engine.plan.check import with_level
 from engine.plan.coding import code
 from engine.plan.differences import lock
 from engine.plan.guess import natural_order, with_levels_in_order
-from engine.plan.propose import carried_remark
+from engine.plan.propose import carried_remark, propose
 from engine.plan.propose import plan_init_text as plan_init_text_of_level_order
 from engine.sweeps.sweep import open_sweep
 from tests.engine.plan.tables import table_of, with_labels
@@ -226,6 +226,11 @@ ORDERED = [
     ["low", "medium", "high"],
     ["very_poor", "poor", "good", "very_good"],
     ["2", "10", "100"],
+    ["1.02", "1.109", "1.2", "2", "2.013", "2.12", "inf"],
+    ["unter 18", "18 bis 29", "30 bis unter 65", "65 und älter"],
+    ["moins de 18 ans", "18 à 29 ans", "100 ans et plus"],
+    ["menos de 5", "5 a 14", "15 a 64", "más de 64"],
+    ["onder 20", "20 tot 65", "65 en ouder"],
 ]
 
 
@@ -288,3 +293,11 @@ def test_a_level_that_is_accepted_stands_where_it_belongs() -> None:
     plan = Plan(DataPlan((AttributePlan("grp", levels=("<5", "10-14", "100+")), AttributePlan("x", levels=("b", "a")))))
     assert with_level(plan, "grp", "5-9").attributes[0].levels == ("<5", "5-9", "10-14", "100+")
     assert with_level(plan, "x", "c").attributes[1].levels == ("b", "a", "c")
+
+
+@pytest.mark.parametrize("word", ["inf", "-Infinity", "#DIV/0!", "#VALUE!"])
+def test_a_word_for_no_number_makes_no_levels_of_a_measurement(word: str) -> None:
+    table = table_of(sex=["f", "m"] * 40, peso=[word, *(f"{1 + i / 64}" for i in range(79))])
+    plan = first_plan(table)
+    assert [part.name for part in plan.attributes] == ["sex"] and plan.data.carry == ("peso",)
+    assert f"code:peso:{word}" in [p.key for p in propose(table)]
