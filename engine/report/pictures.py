@@ -458,8 +458,8 @@ def forest(
         if r.after is not None:
             axes.plot(r.after, k, zorder=4, **(_BEYOND if r.beyond else _WITHIN))
         _row_text(axes, k, r.text, marked=r.beyond)
-    beyond = [("release, beyond tolerance", _BEYOND)] if any(r.beyond for r in rows) else []
-    _marks(axes, [("unprotected, 95 % interval", _BEFORE), ("release, within tolerance", _WITHIN), *beyond])
+    beyond = [("beyond tolerance", _BEYOND)] if any(r.beyond for r in rows) else []
+    _marks(axes, [("unprotected, 95 % interval", _BEFORE), ("release", _WITHIN), *beyond])
     return Picture(_png(canvas), title, alt, note)
 
 
