@@ -404,9 +404,9 @@ def lettered(view: RiskUtilityMap, index: int, each_side: int = EACH_SIDE) -> di
     among them.
 
     Neighbours are clearly different ones: scenarios that cannot be told apart within the noise are one (see
-    :func:`engine.frontier.risk_utility_map.indistinguishable_groups`).  At most ``each_side`` are safer and as many
-    more useful.  The scenario itself is always among them, also where it is dominated: then neighbours are those of the
-    frontier with less risk, and those with more use.
+    :func:`engine.frontier.risk_utility_map.indistinguishable_groups`), but for a side that has no other.  At most
+    ``each_side`` are safer and as many more useful.  The scenario itself is always among them, also where it is
+    dominated: then neighbours are those of the frontier with less risk, and those with more use.
     """
     groups = indistinguishable_groups(view, representative=index)
     on = np.array([group.index for group in groups if group.index != index], np.int64)
@@ -415,6 +415,12 @@ def lettered(view: RiskUtilityMap, index: int, each_side: int = EACH_SIDE) -> di
     safer = safer[np.lexsort((loss[safer], risk[safer]))][-each_side:] if each_side else safer[:0]
     useful = np.setdiff1d(on[loss[on] < loss[index]], safer)
     useful = useful[np.lexsort((risk[useful], -loss[useful]))][:each_side]
+    if each_side:  # where noise hides all of a side, its nearest candidate stands for it
+        edge = np.setdiff1d(np.flatnonzero(view.dominance.undominated), [*safer, index, *useful])
+        if not len(safer) and len(near := edge[risk[edge] < risk[index]]):
+            safer = near[np.lexsort((loss[near], risk[near]))][-1:]
+        if not len(useful) and len(near := edge[loss[edge] < loss[index]]):
+            useful = np.setdiff1d(near[np.lexsort((risk[near], -loss[near]))][:1], safer)
     letters = iter(ascii_uppercase[1:])
     return {"A" if i == index else next(letters): i for i in (*safer.tolist(), index, *useful.tolist())}
 

@@ -20,6 +20,8 @@ AttackKind = Literal["untried", "tables", "units", "rare", "columns", "several"]
 """The knowledge of an intruder: published two-way tables of the original, such tables without a method supposed, the
 method's preference for those at risk, the columns that stayed, or several released tables of the same records."""
 
+NEED_TABLES: frozenset[AttackKind] = frozenset(("tables", "units"))
+"""The attacks that need published two-way tables of the original."""
 _ODDS = 1.5  # times those of guesses
 _SERIOUS = 0.5  # of the way from guesses to certain names
 _SURPRISE = math.log(1000)  # guesses do as well once in a thousand times at most
@@ -144,7 +146,7 @@ _KNOWLEDGE: dict[AttackKind, str] = {
     "several": "compares the released tables with each other",
 }
 _OUTRIGHT = {
-    "tables": "they stand where two-way tables of the original had no room for them",
+    "tables": "two-way tables of the original have no room for them",
     "several": "their rows differ between the released tables",
 }
 
@@ -162,11 +164,12 @@ def verdict_words(verdict: Verdict, *, titled: bool = True) -> str:
     words = (
         f"{title}of the {verdict.named:,} most suspect of {verdict.n:,} {verdict.of}, {_count(verdict.right)} "
         f"({100 * verdict.share:.3g} %) are altered, for an intruder who {_knowledge(verdict)}; "
-        f"{_count(verdict.guessed)} by guessing."
+        f"by guessing, {_count(verdict.guessed)} would be."
     )
     if (told := verdict.outright) is None:
         return words
-    return f"{words} {told.certain:,} of {told.altered:,} altered {told.of} are told outright: {_OUTRIGHT[told.by]}."
+    certain = f"{told.certain:,} of {told.altered:,} altered {told.of} are certain to be altered"
+    return f"{words} {certain}: {_OUTRIGHT[told.by]}."
 
 
 def _knowledge(verdict: Verdict) -> str:

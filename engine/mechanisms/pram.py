@@ -499,7 +499,7 @@ PRAM = Mechanism(
         "users tabulate the perturbed attributes and can be told how they were perturbed, or only their margin has to "
         "be right on average; relations to other variables are weakened"
     ),
-    rate="records that move; θ times the smallest category times the number of categories on average",
+    rate="records whose value is replaced; of each category θ times the smallest category's records on average",
     prepare=prepare,
     draw=draw,
     remarks=remarks,

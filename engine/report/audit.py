@@ -80,7 +80,11 @@ def _marginals(release: RecordRelease) -> Check:
         if any(not np.array_equal(before, np.bincount(t.codes(j), minlength=attribute.size)) for t in release.tables):
             changed.append(attribute.name)
     if changed:
-        return Check("One-way tables kept", f"The counts of {listed(changed)} differ from the original.", False)
+        found = (
+            f"The counts of {listed(changed)} differ from the original. Published totals show that the file was "
+            "altered; a method that exchanges values between records would keep them."
+        )
+        return Check("One-way tables kept", found, False)
     return Check("One-way tables kept", f"All {len(data.domain)} one-way tables are the same, count for count.", True)
 
 
@@ -95,7 +99,9 @@ def _unswapped(realisation: Remade, release: RecordRelease) -> Check:
     may_be_altered = set(realisation.spec.attributes.having("S") if swap else altered)
     for j, attribute in enumerate(data.domain.attributes):
         if j not in may_be_altered and j in altered:
-            return Check(name, f"{attribute.name} was not to be changed and differs.", False)
+            return Check(
+                name, f"{attribute.name} was not to be changed and differs. The file must not be released.", False
+            )
     unswapped = [a.name for j, a in enumerate(data.domain.attributes) if j not in may_be_altered]
     renumbered = [c for c in data.raw.names if any(t.is_renumbered(c) for t in release.tables)]
     carried = [c for c in data.carried if c not in renumbered]
@@ -124,7 +130,7 @@ def _blocks(release: RecordRelease) -> Check:
         for a in several
         for t in release.tables
     )
-    outcome = "move as one" if kept_whole else "were torn apart"
+    outcome = "move as one" if kept_whole else "were torn apart: they contradict each other in altered records"
     return Check("Blocks of columns kept whole", f"The columns of {names} {outcome}.", kept_whole)
 
 
@@ -191,13 +197,13 @@ def _edits(release: RecordRelease, plan: Plan) -> list[Check]:
             for cells, inverse in after
         ]
         most_broken = max(broken_after)
-        checks_of_rules.append(
-            Check(
-                f"Edit rule “{rule.name}”",
-                f"Broken by {broken_before:,} records before and {most_broken:,} after.",
-                most_broken <= broken_before,
-            )
+        found, holds = (
+            f"Broken by {broken_before:,} records before and {most_broken:,} after.",
+            most_broken <= broken_before,
         )
+        if not holds:
+            found += " Such records show that they were altered; `refuse` in the rule prevents it where the method can."
+        checks_of_rules.append(Check(f"Edit rule “{rule.name}”", found, holds))
     return checks_of_rules
 
 
@@ -213,8 +219,9 @@ def new_to_places(realisation: Remade, plan: Plan) -> list[Check]:
         return [Check(name, f"No {places[-1]} holds a value that nobody there had in the original.", True)]
     attributes = listed([attribute for attribute in plan.analyse if attribute in new])
     found = (
-        f"Some {places[-1]} holds a value of {attributes} that nobody there had in the original, which shows that a "
-        "record was exchanged. Annex A tells how many; an edit rule with existing and refuse prevents it."
+        f"Some {places[-1]} holds a value of {attributes} that nobody there had in the original. An intruder who knows "
+        "the place sees that such a record came from elsewhere. A remedy exists: an edit rule with `existing` and "
+        "`refuse`, and a new sweep."
     )
     return [Check(name, found, False)]
 
@@ -233,7 +240,11 @@ def _missing(release: RecordRelease) -> Check:
         if any(int(np.count_nonzero(levels[table.codes(j)])) != before[j] for table in release.tables)
     ]
     if changed:
-        return Check(name, f"The numbers of missing values of {listed(changed)} differ from the original.", False)
+        return Check(
+            name,
+            f"The numbers of missing values of {listed(changed)} differ from the original: users cannot rely on them.",
+            False,
+        )
     return Check(
         name,
         f"As many are missing as before: {listed([f'{before[j]:,} of {data.domain.names[j]}' for j in incomplete[:6]])}"
@@ -251,10 +262,16 @@ def _partners(realisation: Remade) -> Check:
             return Check(name, "Nothing was to be exchanged: the release is the original.", None)
         if missing == 0:
             return Check(name, "Every record drawn for an exchange found a partner; none was left without.", True)
-        return Check(name, f"{missing:,} records could not be exchanged as planned.", False)
+        return Check(
+            name,
+            f"{missing:,} records could not be exchanged as planned: less is protected. A lower rate can mend it.",
+            False,
+        )
     if realisation.status in (RunStatus.FAILED, RunStatus.PARTIAL):
-        return Check(name, "Some records found no partner and stayed as they were.", False)
-    return Check(name, "None were reported by the method.", True)
+        return Check(name, "Some records found no partner and stayed as they were: less is protected.", False)
+    if not mechanism(realisation.spec.mechanism).exchanges:
+        return Check(name, "The method pairs no records.", None)
+    return Check(name, "The method reported none without a partner.", True)
 
 
 def _totals(release: RecordRelease) -> Check:
@@ -278,6 +295,6 @@ def _totals(release: RecordRelease) -> Check:
     return Check(
         name,
         "Weights stay with their records and their sum is kept; weighted totals of exchanged attributes move, "
-        f"most for {level_name} ({size}).",
+        f"most for {level_name} ({size}). Weights that are calibrated anew can mend it.",
         False,
     )

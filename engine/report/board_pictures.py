@@ -11,7 +11,16 @@ from engine.report import pictures
 from engine.report.losses import by_table, largest
 from engine.report.map_model import map_model
 from engine.report.pictures import HALF, WIDE, Picture
-from engine.report.sheet import choices, figure_name, is_share, named, places_named, risk_figure, short_name
+from engine.report.sheet import (
+    TABLE_CHANGE,
+    choices,
+    figure_name,
+    is_share,
+    named,
+    places_named,
+    risk_figure,
+    short_name,
+)
 from engine.report.words import figure
 
 if TYPE_CHECKING:
@@ -30,14 +39,16 @@ _POINTS = 5.0
 def the_map(findings: Findings, *, small: bool = False) -> Picture | None:
     """All candidates by risk and utility, the frontier, the limit, the named ones and the unprotected file."""
     board = findings.map
-    within = "" if board.n_within is None else f"; {board.n_within:,} meet the limit"
+    within = (
+        "" if board.n_within is None else f"; {board.n_within:,} {'meets' if board.n_within == 1 else 'meet'} the limit"
+    )
     title = f"{plural(board.n_candidates, 'candidate')}, {board.n_frontier:,} on the frontier{within}"
     note = "Blue: on the frontier. Star: proposed."
     if board.bound_at is not None:
-        share = f" in {100 * board.bound_asked:.3g} % of runs" if board.bound_asked else ""
-        note = f"Filled: meets the limit{share}. {note}"
+        often = f"{100 * board.bound_asked:.3g} % of its runs meet" if board.bound_asked else "its mean meets"
+        note = f"Filled: {often} the limit; hollow: not so. Shaded: the mean is within the limit. {note}"
     alt = f"Map of {title}. " + " ".join(
-        f"{row.letter}: {board.risk_title} {figure(row.risk)}, {board.utility_title} {figure(row.utility)}."
+        f"{row.letter}: {board.risk_title} {figure(row.risk)}, {lower_first(TABLE_CHANGE)} {figure(row.utility)}."
         for row in named(findings)
     )
     model = board_model(findings, small=small)
@@ -66,7 +77,7 @@ def board_model(findings: Findings, *, small: bool) -> MapModel:
     return replace(
         model,
         up=replace(up, title=f"{up.title} (%)" if scale > 1 else up.title, unit=""),
-        across=replace(across, title=across.title.partition(" (")[0]) if small else across,
+        across=replace(across, title=TABLE_CHANGE),
         marks=tuple(
             replace(m, at=scaled(m.at), bars=(m.bars[0], None if m.bars[1] is None else m.bars[1] * scale))
             for m in model.marks

@@ -20,7 +20,7 @@ from engine.plan.differences import departures
 from engine.release.records import ReleasedTable
 from engine.report.audit import checks
 from engine.report.context import ReportContext, measure_rows, report_context, the_map
-from engine.report.decision_history import late_rule_words, log_of, recommendation
+from engine.report.decision_history import late_rule_words, limit_origin, log_of, recommendation
 from engine.report.describe import occupancy
 from engine.report.detected import detected_once
 from engine.report.exposed import exposure
@@ -221,6 +221,8 @@ def _approved(context: ReportContext) -> Approved:
         log=log_of(context),
         run_rule=run_words(plan, bounded=None if context.choice is None else context.bound is not None),
         ledger=ledger_facts(context.study, context.redact),
+        by=context.redact(plan.lock.by) if plan.lock else "",
+        limit_origin=limit_origin(context),
     )
 
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from engine.common.wording import lower_first, upper_first
 from engine.decision.choice import NAMED_BY_HAND, gate_now, obstacles_now
 from engine.decision.comparison import differences
 from engine.decision.statements import Statement, statement
 from engine.report.context import ReportContext, bound_words
+from engine.report.facts import LimitOrigin
 from engine.report.log import Board, Event, history
 from engine.report.map_facts import Recommendation
 from engine.report.parameters import trade_words
@@ -95,6 +96,14 @@ _LATE = {
 }
 
 
+_ORIGINS: dict[BoundOrigin, LimitOrigin] = {
+    BoundOrigin.FIXED: "fixed",
+    BoundOrigin.CHOSEN: "chosen",
+    BoundOrigin.CHANGED: "changed",
+    BoundOrigin.AFTER_EARLIER: "after_earlier",
+}
+
+
 def log_of(context: ReportContext) -> tuple[Event, ...]:
     """The log; every recommendation names its candidate and its rule, and the last fresh runs their result."""
     choice = context.choice
@@ -111,6 +120,11 @@ def late_words(context: ReportContext) -> str:
     none."""
     bound = context.choice.record.get("bound") if context.choice else None
     return "" if bound is None else _LATE[bound_origin(context.study, float(bound))]
+
+
+def limit_origin(context: ReportContext) -> LimitOrigin | Literal[""]:
+    """When the limit that counts was set; empty without one."""
+    return "" if context.bound is None else _ORIGINS[bound_origin(context.study, float(context.bound))]
 
 
 def late_rule_words(context: ReportContext) -> str:

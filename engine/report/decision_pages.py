@@ -21,12 +21,13 @@ from engine.report.words import figure
 if TYPE_CHECKING:
     from engine.report.facts import GroupRow, MeasureRow
     from engine.report.findings import Findings
-    from engine.report.log import Event
 
 BANNER = "CONFIDENTIAL: Disclosure Review Board"
 """The text on every page where the plan gives no classification."""
 _MOST_LOGGED = 6
 _MOST_NEW = 5
+_ALL_FOUND = 0.95
+"""The share of the frontier from which on the runs are told to find it."""
 _MOST_SETTINGS = 6
 
 
@@ -40,6 +41,7 @@ class _Letter:
     utility: str
     further: str
     within: str
+    altered: str
 
 
 def pages(findings: Findings) -> str:
@@ -55,9 +57,9 @@ def names(findings: Findings) -> dict[str, Any]:
         "letter": findings.recommendation.letter,
         "recommended": findings.cover.recommended,
         "contact": findings.cover.contact,
-        "runs": findings.map.runs,
         "has_limit": decided is not None and decided.limit is not None,
         "has_within": any(row.within is not None for row in findings.map.candidates),
+        "has_altered": findings.sheet is not None and any(row.altered for row in findings.sheet.candidates.rows),
         "further": further_title(findings),
         **page_one(findings),
         "intruder": _intruder(findings),
@@ -106,6 +108,7 @@ def page_one(findings: Findings) -> dict[str, Any]:
             if g.after
         ][:3],
         "before_signing": [(sheet.heading(each), words(each)) for each in sheet.before_signing(findings)],
+        "limit_set": sentences(sheet.limit_set(findings)),
         "conditions": sentences(sheet.conditions(findings)),
         "to_sign": sheet.to_sign(findings),
     }
@@ -150,7 +153,8 @@ def folded(findings: Findings) -> list[tuple[str, str, list[Picture], list[str]]
     ]
     new = new_values(findings.utility.figures)[:_MOST_NEW]
     shown[1][3][1:1] = [words(sheet.appearing(findings, row, row.of)) for row in new]
-    happened = [f"{event.at}: {event.words}" for event in _log(findings)] + [words(each) for each in _checks(findings)]
+    happened = [f"{day}: {text}" if day else text for day, text in _log(findings)]
+    happened += [words(each) for each in _checks(findings)]
     shown[3][3][:0] = [*happened, f"Public description: {public_wording(findings)}"]
     named = [f"{name}: {text}" for name, text in notes(findings)]
     return [*shown, ("Notes", "Definitions, method and plan", [], named)]
@@ -301,7 +305,7 @@ def _choice(findings: Findings) -> Section:
     if same:
         lead.append(statement("better_on_both", letter=same, further=sheet.further_name(findings)))
     axes = {"risk_better": board.risk_better, "change": board.utility_title.partition(" (")[0]}
-    lead.append(statement("tried", candidates=board.n_candidates, runs=board.runs, letter=advice.letter, **axes))
+    lead.append(statement("tried", **axes))
     rule = {"recorded": advice.recorded, "most_useful": advice.by_utility}
     return Section(
         "Why this candidate?",
@@ -331,6 +335,7 @@ def _letters(findings: Findings) -> dict[str, Any]:
                 risk=sheet.risk_figure(findings, row.risk),
                 utility=figure(row.utility),
                 further=further,
+                altered=percent(facts.altered),
                 within=DASH if row.within is None else f"{row.within} of {row.runs}",
             )
         )
@@ -342,14 +347,12 @@ def _letters(findings: Findings) -> dict[str, Any]:
 
 
 def _how_sure(findings: Findings) -> Iterator[Statement]:
-    run, own, letter = findings.recommendation.run, findings.map.recommended, findings.recommendation.letter
+    run, letter = findings.recommendation.run, findings.recommendation.letter
     yield from sheet.sure(findings)
     if run is not None and run.released is not None and run.mean is not None and run.of > 1:
-        yield statement("run_place", place=run.place, of=run.of, as_safe=run.as_safe or 1)
-        yield statement("run_figure", value=run.released, mean=run.mean, is_share=run.unit.startswith("share"))
-    if own.share is not None and own.shared_runs:
-        yield statement("on_frontier", letter=letter, on=round(own.share * own.shared_runs), runs=own.shared_runs)
-    if findings.map.recall is not None:
+        figures = {"value": run.released, "mean": run.mean, "is_share": run.unit.startswith("share")}
+        yield statement("run_figure", letter=letter, runs=run.of, **figures)
+    if findings.map.recall is not None and findings.map.recall < _ALL_FOUND:
         yield statement("hidden", share=1 - findings.map.recall)
     if findings.map.failed:
         yield statement("failed_runs", n=findings.map.failed, letter=letter)
@@ -363,25 +366,35 @@ def _history(findings: Findings) -> Section:
     plan, made = findings.approved, findings.certificate
     answer = statement("plan_not_locked", key_fixed=False)
     if plan.number:
-        answer = statement("plan_locked", number=plan.number, at=plan.at, departures=len(plan.departures))
+        departures = tuple(change.rstrip(".") for change in plan.departures)
+        answer = statement("plan_locked", number=plan.number, at=plan.at, by=plan.by, departures=departures)
     return Section(
         "What happened, and what may be said?",
         answer,
-        (),
+        tuple(sheet.limit_set(findings)),
         (board_pictures.places(findings),),
         (*_said(findings), statement("remade", version=made.version, equal=made.equal, figures=made.figures)),
     )
 
 
-def _log(findings: Findings) -> tuple[Event, ...]:
-    """The first two events and the latest."""
-    log = findings.approved.log
-    return log if len(log) <= _MOST_LOGGED else (*log[:2], *log[2 - _MOST_LOGGED :])
+def _log(findings: Findings) -> list[tuple[str, str]]:
+    """Events up to the sweep and the latest, each with its day where that is another than the one before."""
+    log = [
+        e
+        for e in findings.approved.log
+        if not any(one.values.get("again") and one.kind == "rechecked" for one in e.what)
+    ]
+    begun = next((k for k, event in enumerate(log) if any(one.kind == "sweep_begun" for one in event.what)), 1)
+    if len(log) > _MOST_LOGGED:
+        first = log[: min(begun + 1, _MOST_LOGGED - 2)]
+        log = [*first, *log[len(first) - _MOST_LOGGED :]]
+    days = [event.at[:10] for event in log]
+    return [("" if k and days[k] == days[k - 1] else days[k], event.words) for k, event in enumerate(log)]
 
 
 def _checks(findings: Findings) -> list[Statement]:
     """Checks by name, what came of them, and what was found; without those of which there is nothing to check."""
-    told, unchecked = [], {EDITS: "not checked: none declared", ROW_ORDER: "checked at export"}
+    told, unchecked = [], {EDITS: "not checked: none declared", ROW_ORDER: "checked when the public file is written"}
     for c in findings.checks:
         outcome = unchecked.get(c.name) if c.holds is None else "holds" if c.holds else "does not hold"
         if outcome:
@@ -400,7 +413,16 @@ def _said(findings: Findings) -> list[Statement]:
 def notes(findings: Findings) -> list[tuple[str, str]]:
     """Definitions of what is shown, the method, and what the plan says of the data."""
     cover, design, extent = findings.cover, findings.design, findings.extent
-    rows = [(row.title.partition(" (")[0], row.meaning) for row in findings.measures if row.chosen_by]
+    rows = [
+        (
+            row.title.partition(" (")[0]
+            if row.kind == "risk"
+            else f"{sheet.TABLE_CHANGE} ({lower_first(row.title.partition(' (')[0])})",
+            row.meaning,
+        )
+        for row in findings.measures
+        if row.chosen_by
+    ]
     rows += [
         (name, words(statement("definition", of=name)))
         for name in ("Correct matches", "Standard error", "Frontier", "Limits")
@@ -421,4 +443,5 @@ def notes(findings: Findings) -> list[tuple[str, str]]:
         )
         if text
     ]
-    return rows
+    tables = [each for each in sheet.other_sources(findings) if each.kind == "tables_published"]
+    return [*rows, *(("Published tables", words(each)) for each in tables)]

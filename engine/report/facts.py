@@ -18,6 +18,8 @@ from engine.report.loss_facts import AnalysisRuns, CoefficientRuns, Figure, Mode
 
 Better = Literal["lower", "higher"]
 """Which figures of a measure are better, as they are shown: of a signed change that is its size."""
+LimitOrigin = Literal["fixed", "chosen", "changed", "after_earlier"]
+"""When a limit on risk was set (see :class:`engine.study.ledger.BoundOrigin`)."""
 Statistic = Literal["Pearson's r", "Cramér's V", "contingency coefficient C"]
 """How an association is measured."""
 
@@ -97,7 +99,9 @@ class Threat:
 @dataclass(frozen=True)
 class Approved:
     """The plan and its approval: number and day of the lock (empty without one), parameters as name and words,
-    departures, and the log; ``run_rule`` says which run is released, ``ledger`` what came before (None: unknown)."""
+    departures, and the log; ``run_rule`` says which run is released, ``ledger`` what came before (None: unknown),
+    ``by`` who approved it, ``limit_origin`` when the limit was set (empty: there is none, or findings of an earlier
+    version)."""
 
     number: str
     at: str
@@ -107,6 +111,8 @@ class Approved:
     log: tuple[Event, ...]
     run_rule: str = ""
     ledger: LedgerFacts | None = None
+    by: str = ""
+    limit_origin: LimitOrigin | Literal[""] = ""
 
 
 @dataclass(frozen=True)

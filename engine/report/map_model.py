@@ -72,7 +72,15 @@ class MapModel:
             return True
         if self.inside is not None:
             return point in self.inside
-        return point[1] >= self.limit if self.up.better == "higher" else point[1] <= self.limit
+        return self._within(point[1], self.limit)
+
+    @property
+    def unprotected_meets(self) -> bool:
+        """Whether the unprotected file, which has no runs, is within the limit; so it is where there is none."""
+        return self.unprotected is None or self.limit is None or self._within(self.unprotected[1], self.limit)
+
+    def _within(self, risk: float, limit: float) -> bool:
+        return risk >= limit if self.up.better == "higher" else risk <= limit
 
     def window(self, room: float) -> tuple[Point, Point] | None:
         """Ranges of utility and of risk with ``room`` around them as a share; None where there is nothing to hold.
@@ -182,6 +190,8 @@ _ON_LINE, _ON_LINES = 30, 6_000  # places of one line, and about how many of all
 _ANGLES = np.deg2rad([315, 45, 0, 270, 90, 225, 135, 180, 292, 337, 22, 67, 112, 157, 202, 247])
 _REACHES = (1.0, 1.6, 2.3, 3.2, 4.3, 6.0)
 _NEAREST = 24.0
+FAR = 12.0
+"""The gap from which on a label needs a line to its point."""
 
 
 def overlap(a: Box, b: Box) -> float:
@@ -266,19 +276,22 @@ def flags(
     taken: Sequence[Box] = (),
     nearest: float = _NEAREST,
     letter: float = _LETTER,
+    dots: Places | None = None,
 ) -> list[tuple[float, float]]:
     """For every point the offset in pixels (to the right, upwards) of the centre of its label.
 
     ``x``, ``y`` and ``others`` are 0 to 1 across the drawing.  A label lies within the drawing and off all other labels
-    and the boxes ``taken``, and covers as few points as can be, its own included; only where the drawing has no room
-    left does it lie where it covers least.
+    and the boxes ``taken``, which a line to it does not cross either, and covers as few points as can be, its own
+    included; only where the drawing has no room left does it lie where it covers least.  It is nearer to its own point
+    than to any of ``dots``, or has a line.
     """
     wide, high = size
     px, py = x * wide, y * high
     points = np.append(others[0] * wide, px), np.append(others[1] * high, py)
     used, offsets = list(taken), []
     for text, own in zip(labels, zip(px.tolist(), py.tolist(), strict=True), strict=True):
-        room = _Room(text, own, points, used, size, letter)
+        marks = (np.empty(0), np.empty(0)) if dots is None else (dots[0] * wide, dots[1] * high)
+        room = _Room(text, own, points, used, size, letter, marks)
         cost, centre = room.least(room.around(nearest))
         if cost >= _BAD:
             centre = min((cost, centre), room.least(room.everywhere()))[1]
@@ -300,6 +313,7 @@ class _Room:
     used: Sequence[Box]
     size: tuple[float, float]
     letter: float
+    dots: Places
 
     def around(self, nearest: float) -> list[Point]:
         """Centres about the own point, the nearest first."""
@@ -323,8 +337,10 @@ class _Room:
         for x, y in centres:
             left, low, right, top = box = box_at(x, y, self.text, self.letter)
             out = max(0.0, -left, -low, right - self.size[0], top - self.size[1])
+            gap = self.gap(x, y)
             bad = out + sum(overlap(box, other) for other in self.used)
-            cost = self.gap(x, y) / 1000 + ((_BAD + bad) if bad > 1e-6 else 0.0)
+            bad += sum(_crosses(self.own, (x, y), other) for other in self.used) if gap > FAR else 0.0
+            cost = gap / 1000 + ((_BAD + bad) if bad > 1e-6 else float(gap <= FAR and self._is_nearer(x, y)))
             if cost < best[0]:
                 across, up = self.points
                 cost += int(
@@ -335,10 +351,23 @@ class _Room:
                     break
         return best
 
+    def _is_nearer(self, x: float, y: float) -> bool:
+        """Whether another dot is nearer to a centre than the own point."""
+        apart = np.hypot(self.dots[0] - self.own[0], self.dots[1] - self.own[1]) > 1
+        near = np.hypot(self.dots[0] - x, self.dots[1] - y) < np.hypot(self.own[0] - x, self.own[1] - y)
+        return bool((apart & near).any())
+
     def gap(self, x: float, y: float) -> float:
         """How far the rectangle about a centre is from the own point."""
         _, _, half, high = box_at(0, 0, self.text, self.letter)
         return float(np.hypot(max(0, abs(x - self.own[0]) - half), max(0, abs(y - self.own[1]) - high)))
+
+
+def _crosses(begin: Point, end: Point, box: Box) -> float:
+    """How much of a straight line lies in a rectangle, in pixels."""
+    x, y = (np.linspace(a, b, 30) for a, b in zip(begin, end, strict=True))
+    inside = (x > box[0]) & (x < box[2]) & (y > box[1]) & (y < box[3])
+    return float(np.count_nonzero(inside))
 
 
 def together(points: Sequence[Point], near: float, first: Sequence[int] = ()) -> list[list[int]]:

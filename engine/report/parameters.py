@@ -29,8 +29,6 @@ SWAP_TITLE = "Random swapping between pairs of records"
 KEYS_TITLE, SWAPPED_TITLE, TABULATED_TITLE = "What an intruder knows (keys)", "May be exchanged", "Tabulated by users"
 METHODS_TITLE = "Methods"
 TABLES_TITLE, NOTHING = "Named tables", "none"
-NOT_DECLARED = "Not declared"
-"""What the row of the memo is called that names all parameters which a plan leaves out."""
 BY_ATTRIBUTE = frozenset((KEYS_TITLE, TABULATED_TITLE))
 """Parameters that a table of attributes shows too."""
 
@@ -74,11 +72,18 @@ def parameters(
 
 
 def parameter_rows(rows: Sequence[tuple[str, str]]) -> list[tuple[str, str]]:
-    """Parameters as the memo shows them: those of attributes stand in a table of their own, and all that the plan
-    leaves out are one row."""
-    shown = [(name, value) for name, value in rows if name not in BY_ATTRIBUTE and value != NOTHING]
-    absent = [lower_first(name) for name, value in rows if name not in BY_ATTRIBUTE and value == NOTHING]
-    return [*shown, (NOT_DECLARED, listed(absent))] if absent else shown
+    """Parameters as the memo shows them: without those of attributes, which have a table, and those that the plan
+    leaves out (:func:`not_declared`)."""
+    return [(name, value) for name, value in rows if name not in BY_ATTRIBUTE and value != NOTHING]
+
+
+def not_declared(rows: Sequence[tuple[str, str]]) -> list[str]:
+    """Names of the parameters that a plan leaves out."""
+    return [
+        lower_first(name).removeprefix("declared ").removeprefix("named ")
+        for name, value in rows
+        if name not in BY_ATTRIBUTE and value == NOTHING
+    ]
 
 
 def mechanisms_of(plan: Plan) -> tuple[str, ...]:

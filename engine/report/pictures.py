@@ -16,7 +16,19 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from engine.common.wording import printable
-from engine.report.map_model import Box, MapModel, Places, Point, flags, lines_of, on_lines, overlap, together
+from engine.report.map_model import (
+    FAR,
+    Box,
+    MapModel,
+    Places,
+    Point,
+    box_at,
+    flags,
+    lines_of,
+    on_lines,
+    overlap,
+    together,
+)
 from engine.report.words import figure
 
 INK, GREY, BLUE, ORANGE, GREEN = "#1b2430", "#566171", "#0067a3", "#a84300", "#00704f"
@@ -218,7 +230,10 @@ def _map(model: MapModel, limit: str, width: float, height: float) -> bytes | No
     _points(axes, model, model.frontier, BLUE, 20, 3)
     _lettered(axes, model)
     if model.unprotected:
-        axes.plot(*model.unprotected, marker="D", markersize=7, color=INK, linestyle="none", clip_on=False, zorder=5)
+        axes.plot(
+            *model.unprotected, marker="D", markersize=7, linestyle="none", clip_on=False, zorder=5,
+            markeredgewidth=1.3, markerfacecolor=INK if model.unprotected_meets else "white", markeredgecolor=INK,
+        )  # fmt: skip
     _map_words(axes, model, limit, (72 * (width - 0.6), 72 * (height - 0.5 - above - below)))
     return _png(canvas)
 
@@ -264,22 +279,23 @@ def _map_words(axes: Any, model: MapModel, limit: str, size: tuple[float, float]
     if model.limit is not None:
         level = float(share([(0.0, model.limit)])[1][0])
         places.append((np.linspace(0, 1, 80), np.full(80, level)))
-        words = [(limit, level * size[1] + 8, ORANGE)] if limit else []
-        if model.n_within is not None:
-            low = 9.0 if level > 0.2 else level * size[1] - 8
-            words.append((f"within the limit: {model.n_within:,} of {model.n:,}", low, BLUE))
-        for text, height, colour in words:
-            taken.append(_on_a_side(axes, text, height, colour, _joined(places), taken, size))
     x, y = share([mark.at for mark in model.marks])
     proposed = [k for k, mark in enumerate(model.marks) if mark.recommended]
     groups = together(list(zip(x * size[0], y * size[1], strict=True)), 7.0, proposed)
     named = [(", ".join(model.marks[k].letter for k in group), model.marks[group[0]].at) for group in groups]
     named = [("unprotected file", at) for at in unprotected] + named
     labels, (x, y) = [label for label, _ in named], share([at for _, at in named])
+    dots = share([*(mark.at for mark in model.marks), *model.frontier, *model.others, *unprotected])
+    n, drawn = len(unprotected), _joined(places)
+    offsets = flags(x[:n], y[:n], labels[:n], drawn, size, taken, 11.0, _LETTER, dots)
+    for label, left, low, (dx, dy) in zip(labels, x, y, offsets, strict=False):
+        taken.append(box_at(left * size[0] + dx, low * size[1] + dy, label, _LETTER))
+    if limit and model.limit is not None:
+        taken.append(_at_limit(axes, limit, float(share([(0.0, model.limit)])[1][0]) * size[1], drawn, taken, size))
     bold = {label for label, group in zip(labels[len(unprotected) :], groups, strict=True) if group[0] in proposed}
-    offsets = flags(x, y, labels, _joined(places), size, taken, 11.0, _LETTER)
+    offsets += flags(x[n:], y[n:], labels[n:], drawn, size, taken, 11.0, _LETTER, dots)
     for label, left, low, (dx, dy) in zip(labels, x, y, offsets, strict=True):
-        far = np.hypot(max(0, abs(dx) - _LETTER / 2 * len(label)), max(0, abs(dy) - 7.5)) > 12
+        far = np.hypot(max(0, abs(dx) - _LETTER / 2 * len(label)), max(0, abs(dy) - 7.5)) > FAR
         line = {"arrowstyle": "-", "color": GREY, "linewidth": 0.6, "shrinkB": 4} if far else None
         size_ = 10 if label in bold else 8.5 if len(label) < 12 else _SIZE
         look = {"ha": "center", "fontsize": size_, "fontweight": "bold", "zorder": 7, "arrowprops": line}
@@ -290,24 +306,24 @@ def _joined(places: Sequence[Places]) -> Places:
     return np.concatenate([x for x, _ in places]), np.concatenate([y for _, y in places])
 
 
-def _on_a_side(
-    axes: Any, text: str, height: float, colour: str, places: Places, taken: Sequence[Box], size: tuple[float, float]
+def _at_limit(
+    axes: Any, text: str, level: float, places: Places, taken: Sequence[Box], size: tuple[float, float]
 ) -> Box:
-    """Words at that height on the side of the map where they cover less; returns their box."""
+    """Words above or below the limit's line, at an end of it, where they cover least; returns their box."""
     half = 36 * text_width(text, weight="bold") + 2
-    height = min(max(height, 7.5), size[1] - 7.5)
 
-    def box(x: float) -> Box:
-        return (x - half, height - 7.5, x + half, height + 7.5)
+    def box(at: Point) -> Box:
+        return (at[0] - half, at[1] - 7.5, at[0] + half, at[1] + 7.5)
 
-    def covered(x: float) -> float:
-        near = (np.abs(places[0] * size[0] - x) < half) & (np.abs(places[1] * size[1] - height) < 6)
-        return float(np.count_nonzero(near)) + 1000 * sum(overlap(box(x), other) for other in taken)
+    def covered(at: Point) -> float:
+        near = (np.abs(places[0] * size[0] - at[0]) < half) & (np.abs(places[1] * size[1] - at[1]) < 6)
+        return float(np.count_nonzero(near)) + 1000 * sum(overlap(box(at), other) for other in taken)
 
-    x = min((size[0] - half - 2, half + 2), key=covered)
-    at = (x / size[0], height / size[1])
-    _say(axes, text, at, xycoords="axes fraction", ha="center", fontweight="bold", color=colour, zorder=6)
-    return box(x)
+    heights = [min(max(height, 7.5), size[1] - 7.5) for height in (level + 8, level - 8)]
+    x, y = min(((x, y) for y in heights for x in (size[0] - half - 2, half + 2)), key=covered)
+    at = (x / size[0], y / size[1])
+    _say(axes, text, at, xycoords="axes fraction", ha="center", fontweight="bold", color=ORANGE, zorder=6)
+    return box((x, y))
 
 
 # Rows

@@ -113,12 +113,17 @@ def judged(findings: Findings, claimed: Claims) -> Iterator[tuple[str, bool, boo
         yield "what is not published", not several, several or not _named(findings, claimed)
     yield "matches may be false", True, True
     yield "estimates may differ", True, True if flagged_of(findings.utility)[1] else None
-    yield "standard errors do not tell", False, None
+    yield "standard errors do not show the change, which holds of the method", False, None
     if findings.design.swap:
         yield "weaker associations", True, claimed.weaker
     order = next((check for check in findings.checks if check.name == ROW_ORDER), None)
     if order is not None:
-        yield "random order", True, order.holds is not False
+        checked = order.holds is not None
+        yield (
+            "random order" + ("" if checked else ", which is checked when the public file is written"),
+            checked,
+            order.holds,
+        )
     if _has_new_ids(findings):
         yield "new identifiers", True, True
     if publish.wording:
@@ -138,4 +143,5 @@ def claims_checked(findings: Findings) -> list[Statement]:
         return []
     rows = list(judged(findings, findings.claims))
     untrue = tuple(says for says, is_checked, holds in rows if is_checked and holds is False)
-    return [statement("claims_checked", n=len(rows), checked=sum(row[1] for row in rows), untrue=untrue)]
+    unchecked = tuple(says for says, is_checked, _ in rows if not is_checked)
+    return [statement("claims_checked", n=len(rows), unchecked=unchecked, untrue=untrue)]

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from engine.common.wording import lower_first, plural, upper_first
 from engine.decision.statements import KINDS, Statement, statement, words
-from engine.measures.verdict import verdict_words
+from engine.measures.verdict import NEED_TABLES, verdict_words
 from engine.report.ledger_words import ledger_summary
 from engine.report.losses import flagged_of, largest
+from engine.report.parameters import not_declared
 from engine.report.words import figure
 
 if TYPE_CHECKING:
@@ -22,6 +23,8 @@ if TYPE_CHECKING:
     from engine.report.sheet_facts import Lettered
 
 DASH = "–"
+TABLE_CHANGE = "Table change"
+"""The name of the utility measure that decides, wherever candidates are compared by it."""
 _LONGEST = 26  # letters below the name of a figure
 
 
@@ -165,7 +168,11 @@ def figures(findings: Findings) -> list[Row]:
     if eligible:
         share = f"of {eligible:,} ({percent(flagged / eligible)})"
         rows.append(Row("Users' figures", "beyond tolerance", DASH, "", f"{flagged:,}", share))
-    rows += [_measure(row) for row in findings.measures if row.kind == "utility" and row.chosen_by]
+    rows += [
+        replace(_measure(row), title=TABLE_CHANGE, under=row.title.partition(" (")[0])
+        for row in findings.measures
+        if row.kind == "utility" and row.chosen_by
+    ]
     one_way = next((t for t in utility.tallies if t.kind == "percentages of one attribute"), None)
     if one_way is not None and one_way.compared == one_way.unchangeable:
         n = len(findings.design.attributes)
@@ -303,7 +310,7 @@ def settings_words(findings: Findings, letter: str) -> str:
     if names == ("Method", "Settings"):
         return f"{rows[0]}: {lower_first(rows[1])}"
     parts = [
-        f"{lower_first(name)} {value}"
+        f"{lower_first(name)}: {value}"
         for name, value, other in zip(names, rows, base, strict=True)
         if (letter == own and value != DASH) or value != other
     ]
@@ -334,7 +341,10 @@ HEADINGS = {
     "attack": "Attack",
     "departs": "Departs from the approved plan",
     "check_failed": "Check failed",
-    "not_stated": "Not stated",
+    "not_stated": "The agency did not state",
+    "tables_published": "Published tables",
+    "files_overlap": "Public files",
+    "releases_overlap": "Other releases",
 }
 """Headings of kinds of statements on page 1; others have that of their group or severity."""
 
@@ -354,7 +364,7 @@ def before_signing(findings: Findings) -> list[Statement]:
         told.append(statement("despite", reason=advice.despite))
     verdict = findings.extent.verdict if findings.extent else None
     if verdict is not None and verdict.finds:
-        told.append(statement("attack", finding=verdict_words(verdict, titled=False)))
+        told.append(statement("attack", finding=verdict_words(verdict, titled=False), of=verdict.of))
     told += advice.cautions
     if not plan.number:
         told.append(statement("plan_not_locked", key_fixed=advice.key_fixed))
@@ -363,11 +373,42 @@ def before_signing(findings: Findings) -> list[Statement]:
         told += ledger_summary(plan.ledger)
     for check in findings.checks:
         if check.holds is False:
-            found = check.found.partition(". ")[0].rstrip(".")
-            told.append(statement("check_failed", name=check.name, found=found))
-    if missing := not_stated(findings):
-        told.append(statement("not_stated", entries=tuple(missing)))
+            told.append(statement("check_failed", name=check.name, found=check.found))
+    told += other_sources(findings)
+    missing, undeclared = not_stated(findings), not_declared(findings.approved.parameters)
+    if missing or undeclared:
+        told.append(statement("not_stated", entries=tuple(missing), undeclared=tuple(undeclared)))
     return told
+
+
+def other_sources(findings: Findings) -> list[Statement]:
+    """Published tables, public files and other releases that an intruder has beside this release, as far as the plan
+    names them."""
+    told, facts, extent = [], findings.recognised, findings.extent
+    if facts is not None:
+        verdict = extent.verdict if extent else None
+        needed = verdict is not None and verdict.finds and (verdict.kind in NEED_TABLES or verdict.outright is not None)
+        told.append(statement("tables_published", published=facts.published, needed=needed))
+    if files := tuple(name for name in findings.threat.public_files if not _says_none(name)):
+        told.append(statement("files_overlap", names=files))
+    if findings.cover.overlaps and not _says_none(findings.cover.overlaps):
+        told.append(statement("releases_overlap", text=findings.cover.overlaps))
+    return told
+
+
+def _says_none(text: str) -> bool:
+    """Whether a text of the plan says that there is nothing."""
+    return text.strip().rstrip(".").casefold() in ("none", "none known", "no", "nothing")
+
+
+def limit_set(findings: Findings) -> list[Statement]:
+    """Who set the limit, and when; empty without one and in findings of an earlier version."""
+    plan = findings.approved
+    if not plan.limit_origin:
+        return []
+    by, at = (plan.by, plan.at) if plan.limit_origin == "fixed" else ("", findings.cover.recommended)
+    by = by or ("The board" if plan.number and plan.limit_origin == "fixed" else "")
+    return [statement("limit_set", origin=plan.limit_origin, by=by, at=at)]
 
 
 def not_stated(findings: Findings) -> list[str]:
@@ -379,7 +420,7 @@ def not_stated(findings: Findings) -> list[str]:
         ("sponsor", cover.sponsor),
         ("contact", cover.contact),
         ("authority", cover.authority),
-        ("design", design.design),
+        ("survey design", design.design),
         ("smallest geography", design.geography),
         ("changes since the last release", cover.changes or cover.release_type == "new"),
         ("other releases of these records", cover.overlaps),

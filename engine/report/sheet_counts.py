@@ -119,7 +119,7 @@ def _candidates(context: ReportContext) -> Candidates:
     differing, settings = _distinguished({letter: view.scenarios[index].spec for letter, index in letters.items()})
     others = [k for k in range(len(view.measures)) if k not in (view.risk, view.utility)]
     same, by = better_elsewhere(view, context.scenario.index)
-    runs = view.results.counted(view.allow_partial)
+    runs, n_records = view.results.counted(view.allow_partial), int(context.study.about["n_records"])
 
     def of_runs(index: int) -> tuple[float, ...]:
         values = view.results.values[runs & (view.results.scenario == index), view.risk]
@@ -137,6 +137,7 @@ def _candidates(context: ReportContext) -> Candidates:
                 settings=settings[letter],
                 further=tuple(optional(float(as_read(view.measures[k], view.summary.loss[index, k]))) for k in others),
                 runs=of_runs(index),
+                altered=optional(float(context.summary.changed[index]) / n_records),
             )
             for letter, index in letters.items()
         ),
@@ -166,7 +167,9 @@ def _distinguished(specs: Mapping[str, ReleaseSpec]) -> tuple[tuple[str, ...], d
         names = differing(letters) if len(letters) > 1 else []
         for letter in letters:
             amount_text = str(amount(specs[letter]))
-            parts = [f"{lower_first(name)} {settings[letter].get(name, '–')}" for name in names] or [amount_text]
+            parts = [f"{lower_first(name)}: {settings[letter].get(name, '–')}" for name in names] or [amount_text]
+            if method == "pram":
+                parts = ["each value is replaced at random, with known probabilities", *parts]
             rows[letter] = mechanism(method).title, upper_first("; ".join(parts))
     return ("Method", "Settings"), rows
 
@@ -216,22 +219,22 @@ def _roles(spec: ReleaseSpec) -> list[tuple[str, str]]:
     if limits := selection.limits(roles.names):
         rows.append(("Partners", listed(limits)))
     if selection.lean != UNIFORM:
-        rows.append(("Drawn first", "rare records"))
-    return [*rows, ("Rate", percent(spec.rate) if spec.rate else "–")]
+        rows.append(("Drawing", "rare records first"))
+    return [*rows, ("Amount", f"{percent(spec.rate)} of records" if spec.rate else "–")]
 
 
 _TITLES = {
     ("trs", "k"): "Risky if fewer than",
-    ("trs", "must"): "Moves",
-    ("trs", "rate"): "Rate",
+    ("trs", "must"): "Risky households",
+    ("trs", "rate"): "Households to move",
     ("trs", "similar"): "Partners agree on",
-    ("trs", "lean"): "Drawn first",
+    ("trs", "lean"): "Drawing",
 }
 _VALUES = {
-    ("trs", "must", "all"): "all risky households",
-    ("trs", "must", "within"): "up to the rate",
+    ("trs", "must", "all"): "all move",
+    ("trs", "must", "within"): "within that share",
     ("trs", "lean", "0"): "all alike",
-    ("trs", "lean", "1"): "rare ones",
+    ("trs", "lean", "1"): "rarer ones first",
 }
 
 

@@ -54,12 +54,13 @@ class Further:
 @dataclass(frozen=True)
 class Lettered:
     """A lettered candidate: its settings in the order of the columns, the means of further measures (None: undefined),
-    and the risk of each run."""
+    the risk of each run, and the mean share of records that are altered (None in findings of an earlier version)."""
 
     letter: str
     settings: tuple[str, ...]
     further: tuple[float | None, ...]
     runs: tuple[float, ...]
+    altered: float | None = None
 
 
 @dataclass(frozen=True)

@@ -193,7 +193,7 @@ def _choices(findings: Findings, page: dict[str, Any]) -> None:
 def _losses(page: dict[str, Any]) -> None:
     left, right = st.columns(2)
     with left:
-        st.subheader("Largest losses", anchor=False)
+        st.subheader("Largest changes", anchor=False)
         st.markdown(table(["Figure", "Before → after", "SE"], "lrr", page["losses"]) if page["losses"] else "None.")
         if page["appearing"]:
             st.caption(page["appearing"])

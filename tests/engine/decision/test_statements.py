@@ -37,7 +37,9 @@ SAMPLES: dict[str, dict[str, Value]] = {
     "considered": {"letter": "A"},
     "chosen": {"letter": "A"},
     "better_on_both": {"letter": "A"},
-    "on_frontier": {"letter": "A"},
+    "limit_set": {"origin": "fixed"},
+    "tables_published": {"published": "no"},
+    "run_figure": {"letter": "A"},
     "stand_out": {"before": 3, "after": 1},
     "tolerance": {"planned": False},
     "data": {"attributes": 3},
@@ -59,25 +61,13 @@ FIGURES = {
 }
 LISTS = {
     *("names", "entries", "keys", "columns", "attributes", "noise", "parts", "untrue", "include", "limits", "changes"),
-    *("differences", "reasons"),
+    *("differences", "reasons", "departures", "undeclared", "unchecked"),
 }
 WHOLES = {
     *("within", "runs", "needed", "changed", "done", "total", "place", "as_safe", "n", "of", "files", "records"),
-    *("cells", "households", "areas", "departures", "fewest", "flagged", "eligible", "min_n", "groups", "over", "on"),
-    *(
-        "equal",
-        "studies",
-        "choices",
-        "checked",
-        "others",
-        "finalists",
-        "candidates",
-        "figures",
-        "new",
-        "persons",
-        "beyond",
-        "coefficients",
-    ),
+    *("cells", "households", "areas", "fewest", "flagged", "eligible", "min_n", "groups", "over", "on"),
+    *("equal", "studies", "choices", "checked", "others", "finalists", "candidates", "figures", "new", "persons"),
+    *("beyond", "coefficients"),
 }
 FLAGS = {
     *("fresh", "utility_only", "noise_known", "recorded", "swap", "is_share", "most_useful", "clear", "certain"),

@@ -29,7 +29,12 @@ def some(lacking: bool) -> Microdata:
     [
         (False, [0, 1, 2, 2, 1], "No attribute has a missing value.", True),
         (True, [2, 2, 0, 1, 1], "As many are missing as before: 2 of job.", True),
-        (True, [2, 2, 2, 1, 1], "The numbers of missing values of job differ from the original.", False),
+        (
+            True,
+            [2, 2, 2, 1, 1],
+            "The numbers of missing values of job differ from the original: users cannot rely on them.",
+            False,
+        ),
     ],
 )
 def test_missing_values_are_counted_before_and_after(lacking: bool, job: list[int], found: str, holds: bool) -> None:

@@ -3,18 +3,24 @@
 from __future__ import annotations
 
 import base64
+import io
 import json
 import re
 from dataclasses import replace
 
 import pytest
+from pptx import Presentation
+from pptx.util import Inches
 
-from engine.decision.statements import number, statement, words
-from engine.plan.entries import TolerancePlan
+from engine.decision.statements import Value, number, statement, words
+from engine.measures.verdict import Verdict
+from engine.plan.entries import PublishedTables, TolerancePlan
 from engine.report import board_pictures, decision_pages, documents, sheet
 from engine.report.board_pictures import change_words
 from engine.report.decision_pages import folded, page_one, pages
+from engine.report.facts import Check, LimitOrigin
 from engine.report.findings import Findings
+from engine.report.log import Event
 from engine.report.loss_facts import Figure
 from engine.report.losses import by_table, flagged_of, largest, new_values
 from engine.report.member import write_findings
@@ -200,7 +206,7 @@ def test_what_chance_hides_of_the_frontier_is_told_where_it_is_known(case: Case)
     plain = json.loads(case.findings.to_json())
     del plain["map"]["recall"]
     for found, told in ((case.findings, True), (Findings.from_json(json.dumps(plain)), False)):
-        assert ("of the true frontier" in pages(found)) is told
+        assert ("missing from the frontier by chance" in pages(found)) is told
 
 
 def test_obstacles_come_first_before_signing(case: Case) -> None:
@@ -208,6 +214,78 @@ def test_obstacles_come_first_before_signing(case: Case) -> None:
     first, second, *_ = sheet.before_signing(replace(case.findings, recommendation=against))
     assert first == statement("changes_nothing") and second == statement("despite", reason="urgent")
     assert (sheet.heading(first), sheet.heading(second)) == ("Against release", "Submitted despite this")
+
+
+@pytest.mark.parametrize(
+    ("published", "means"), [("yes", "can make"), ("no", "cannot make"), ("not known", "if they are")]
+)
+def test_an_attack_has_its_meaning_and_what_it_needs(case: Case, published: PublishedTables, means: str) -> None:
+    assert case.findings.extent is not None and case.findings.recognised is not None
+    verdict = Verdict("tables", 240, 10, 9, 1)
+    shown = replace(
+        case.findings,
+        extent=replace(case.findings.extent, verdict=verdict),
+        recognised=replace(case.findings.recognised, published=published),
+        threat=replace(case.findings.threat, public_files=("register of voters",)),
+        cover=replace(case.findings.cover, overlaps="a sample of 2020"),
+    )
+    told = {each.kind: words(each) for each in sheet.before_signing(shown)}
+    assert "not their true values" in told["attack"] and means in told["tables_published"]
+    assert "register of voters" in told["files_overlap"] and "A sample of 2020." in told["releases_overlap"]
+    assert dict(decision_pages.notes(shown))["Published tables"] == told["tables_published"]
+    calm = replace(shown, cover=replace(shown.cover, overlaps="None."), threat=replace(shown.threat, public_files=()))
+    assert not {"files_overlap", "releases_overlap"} & {each.kind for each in sheet.before_signing(calm)}
+
+
+def test_a_failed_check_has_all_that_was_found(case: Case) -> None:
+    failed = Check(
+        "Values known in their place", "Some town is new. An intruder sees it. A remedy exists: a rule.", False
+    )
+    told = [words(each) for each in sheet.before_signing(replace(case.findings, checks=(failed,)))]
+    assert f"{failed.name}: {failed.found}" in told
+
+
+def test_the_first_slide_has_what_to_know_before_signing(case: Case, page: str) -> None:
+    first = Presentation(io.BytesIO(documents.pptx(page))).slides[0]
+    text = " ".join(shape.text_frame.text for shape in first.shapes if shape.has_text_frame)
+    for each in sheet.before_signing(case.findings):
+        assert words(each) in text
+    low = max(shape.top + shape.height for shape in first.shapes)
+    assert low <= Inches(7.5)
+
+
+def test_who_set_the_limit_and_whether_the_plan_was_followed_is_told(case: Case) -> None:
+    plan = replace(case.findings.approved, number="D-1", at="2026-01-02", by="the board", departures=())
+    by_origin: dict[LimitOrigin, str] = {
+        "fixed": "The board approved the limit with the plan on",
+        "chosen": "The analyst",
+    }
+    for origin, by in by_origin.items():
+        shown = replace(case.findings, approved=replace(plan, limit_origin=origin))
+        (limit,) = sheet.limit_set(shown)
+        assert words(limit).startswith(by) and words(limit) in text_of(pages(shown))
+    assert "no deviations" in pages(shown) and "The board approved the plan as D-1" in pages(shown)
+    off = pages(replace(case.findings, approved=replace(plan, departures=("Fewer runs.",))))
+    assert "The plan was not followed: Fewer runs." in off and not sheet.limit_set(
+        replace(case.findings, approved=replace(plan, limit_origin=""))
+    )
+
+
+def test_the_log_keeps_the_sweep_and_leaves_out_runs_that_were_asked_for_again(case: Case) -> None:
+    kinds = ("begun", "locked", "sweep_begun", "approved", "returned", "withheld", "replaced")
+    again = statement("rechecked", runs=9, others=0, afterwards=True, again=True)
+    values: dict[str, dict[str, Value]] = {
+        "begun": {"key_fixed": True},
+        "locked": {"at": ""},
+        "sweep_begun": {"again": False},
+    }
+    told = [*(statement(kind, **values.get(kind, {})) for kind in kinds), again]
+    log = tuple(Event(f"2026-01-0{1 + k // 4} 10:00", (one,)) for k, one in enumerate(told))
+    shown = decision_pages._log(replace(case.findings, approved=replace(case.findings.approved, log=log)))
+    texts = [text for _, text in shown]
+    assert len(shown) == 6 and words(statement("sweep_begun", again=False)) == texts[2]
+    assert not [text for text in texts if "asked for again" in text]
+    assert [day for day, _ in shown] == ["2026-01-01", "", "", "2026-01-02", "", ""]
 
 
 def test_what_changes_nothing_reads_well(case: Case) -> None:

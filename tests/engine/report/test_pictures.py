@@ -131,10 +131,13 @@ def test_the_map_tells_within_from_beyond_by_fill_and_the_recommended_by_shape(c
     pictures.map_picture(MODEL, limit="limit 3 %", **WORDS)
     lines = [line for line in canvases[0].axes[0].lines if line.get_marker() in ("*", "o", "D")]
     looks = {tuple(line.get_xydata()[0]): (line.get_marker(), line.get_markerfacecolor()) for line in lines}
-    assert looks[0.12, 0.024] == ("*", pictures.STAR) and looks[0.0, 0.074] == ("D", pictures.INK)
+    assert looks[0.12, 0.024] == ("*", pictures.STAR) and looks[0.0, 0.074] == ("D", "white"), (
+        "it does not meet the limit"
+    )
     assert looks[0.133, 0.009] == ("o", pictures.GREY) and looks[0.114, 0.033] == ("o", "white")
     words = [text.get_text() for text in texts(canvases[0])]
-    assert {"A, J", "B", "F", "unprotected file", "limit 3 %", "within the limit: 29 of 48"} <= set(words)
+    assert {"A, J", "B", "F", "unprotected file", "limit 3 %"} <= set(words)
+    assert not [text for text in words if "within" in text], "the title has the count"
     assert "4 %" in words, "shares are printed in per cent"
 
 
@@ -156,6 +159,12 @@ def test_a_letter_far_from_its_mark_has_a_line_to_it(canvases: list[Any]) -> Non
         text.get_text(): text.arrow_patch is not None for text in texts(canvases[0]) if hasattr(text, "arrow_patch")
     }
     assert lines["F"] is False and any(lines.values())
+
+
+def test_an_unprotected_file_within_the_limit_is_filled(canvases: list[Any]) -> None:
+    pictures.map_picture(replace(MODEL, limit=0.08), **WORDS)
+    (diamond,) = (line for line in canvases[0].axes[0].lines if line.get_marker() == "D")
+    assert diamond.get_markerfacecolor() == pictures.INK
 
 
 def test_a_map_without_figures_is_not_drawn() -> None:
