@@ -46,7 +46,7 @@ def the_map(findings: Findings, *, small: bool = False) -> Picture | None:
     note = "Blue: on the frontier. Star: proposed."
     if board.bound_at is not None:
         often = f"{100 * board.bound_asked:.3g} % of its runs meet" if board.bound_asked else "its mean meets"
-        note = f"Filled: {often} the limit; hollow: not so. Shaded: the mean is within the limit. {note}"
+        note = f"Filled: {often} the limit. Shaded: means within it. {note}"
     alt = f"Map of {title}. " + " ".join(
         f"{row.letter}: {board.risk_title} {figure(row.risk)}, {lower_first(TABLE_CHANGE)} {figure(row.utility)}."
         for row in named(findings)

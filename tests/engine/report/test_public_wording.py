@@ -133,10 +133,9 @@ def test_the_board_judges_what_no_program_can(case: Case) -> None:
     (plain,) = claims_checked(case.findings)
     told = replace(case.findings.publish, wording="Ask us.", title="Ages by A, public file")
     (own,) = claims_checked(replace(claiming(case, differing=("A",)), publish=told))
-    assert own.values["n"] == int(str(plain.values["n"])) + 1 and own.values["unchecked"] == (
-        *plain.values["unchecked"],
-        "“Ask us.”",
-    )
+    assert own.values["n"] == int(str(plain.values["n"])) + 1
+    before, after = (str(claim.values["unchecked"]) for claim in (plain, own))
+    assert "Ask us." in after and "Ask us." not in before
     assert own.values["untrue"] == ("what is not published",)
 
 
