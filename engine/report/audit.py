@@ -219,9 +219,8 @@ def new_to_places(realisation: Remade, plan: Plan) -> list[Check]:
         return [Check(name, f"No {places[-1]} holds a value that nobody there had in the original.", True)]
     attributes = listed([attribute for attribute in plan.analyse if attribute in new])
     found = (
-        f"Some {places[-1]} holds a value of {attributes} that nobody there had in the original. An intruder who knows "
-        "the place sees that such a record came from elsewhere. A remedy exists: an edit rule with `existing` and "
-        "`refuse`, and a new sweep."
+        f"Some {places[-1]} gains a value of {attributes} that nobody there had, which tells that the record "
+        "came from elsewhere. A remedy exists: an edit rule with `existing` and `refuse`, and a new sweep."
     )
     return [Check(name, found, False)]
 

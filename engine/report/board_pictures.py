@@ -56,7 +56,7 @@ def the_map(findings: Findings, *, small: bool = False) -> Picture | None:
         replace(model, marks=tuple(replace(mark, bars=(None, None)) for mark in model.marks)),
         title=title,
         alt=alt,
-        note=note,
+        note=note if small else "",
         limit="" if board.bound_at is None else f"limit {risk_figure(findings, board.bound_at)}",
         width=HALF if small else WIDE,
         height=2.5 if small else 2.7,

@@ -371,7 +371,7 @@ def _history(findings: Findings) -> Section:
     return Section(
         "What happened, and what may be said?",
         answer,
-        tuple(sheet.limit_set(findings)),
+        (),
         (board_pictures.places(findings),),
         (*_said(findings), statement("remade", version=made.version, equal=made.equal, figures=made.figures)),
     )
@@ -432,16 +432,13 @@ def notes(findings: Findings) -> list[tuple[str, str]]:
     rows += [("Selection rule", f"{upper_first(findings.approved.rule)}.")]
     if findings.approved.run_rule:
         rows.append(("Run to be released", f"{upper_first(findings.approved.run_rule)}."))
-    rows += [
+    return rows + [
         (name, text)
         for name, text in (
             ("Design", design.design),
             ("Smallest geography", design.geography),
             ("Other releases", cover.overlaps),
             ("Changes since the last", cover.changes),
-            ("Public files that overlap", listed(findings.threat.public_files)),
         )
         if text
     ]
-    tables = [each for each in sheet.other_sources(findings) if each.kind == "tables_published"]
-    return [*rows, *(("Published tables", words(each)) for each in tables)]

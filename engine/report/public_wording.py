@@ -113,17 +113,13 @@ def judged(findings: Findings, claimed: Claims) -> Iterator[tuple[str, bool, boo
         yield "what is not published", not several, several or not _named(findings, claimed)
     yield "matches may be false", True, True
     yield "estimates may differ", True, True if flagged_of(findings.utility)[1] else None
-    yield "standard errors do not show the change, which holds of the method", False, None
+    yield "standard errors do not show the change", False, None
     if findings.design.swap:
         yield "weaker associations", True, claimed.weaker
     order = next((check for check in findings.checks if check.name == ROW_ORDER), None)
     if order is not None:
         checked = order.holds is not None
-        yield (
-            "random order" + ("" if checked else ", which is checked when the public file is written"),
-            checked,
-            order.holds,
-        )
+        yield "random order", checked, order.holds
     if _has_new_ids(findings):
         yield "new identifiers", True, True
     if publish.wording:
