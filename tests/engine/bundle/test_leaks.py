@@ -135,7 +135,8 @@ def test_values_names_and_labels_of_data_files_are_read(tmp_path: Path) -> None:
         meta = {"why": name} if where == "label" else None
         parquet.write_table(pa.table({"a": values}).replace_schema_metadata(meta), tmp_path / "a.parquet")
         for file in ("a.sav", "a.dta", "a.xpt", "a.parquet"):
-            assert found(tmp_path / file, secret) == (where != "nothing"), (file, where)
+            kept = ("value",) if file == "a.xpt" else ("value", "label")  # this writer of test files has no labels
+            assert found(tmp_path / file, secret) == (where in kept), (file, where)
 
 
 def test_short_names_count_in_descriptions_only_and_long_ones_as_words() -> None:

@@ -91,7 +91,9 @@ def _start_as(monkeypatch: pytest.MonkeyPatch, way: str, patience: str) -> list[
             "1, 1000",
             EngineError,
             r"^file 'a\.sav' is no readable \.sav file",
-            marks=pytest.mark.skipif(sys.platform == "win32", reason="Windows has no timer of processor time"),
+            marks=pytest.mark.skipif(
+                sys.platform == "win32", reason="Windows has no timer of processor time; run this on Linux or macOS"
+            ),
         ),
         ("stands still", "1, 1", EngineError, r"^file 'a\.sav' is no readable \.sav file"),
         ("waits for ever", "1, 2", EngineError, r"^file 'a\.sav' is no readable \.sav file"),
