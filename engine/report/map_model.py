@@ -274,8 +274,7 @@ def flags(
     others: Places,
     size: tuple[float, float] = SIZE,
     taken: Sequence[Box] = (),
-    nearest: float = _NEAREST,
-    letter: float = _LETTER,
+    sizes: tuple[float, float] = (_LETTER, _NEAREST),
     dots: Places | None = None,
 ) -> list[tuple[float, float]]:
     """For every point the offset in pixels (to the right, upwards) of the centre of its label.
@@ -283,9 +282,10 @@ def flags(
     ``x``, ``y`` and ``others`` are 0 to 1 across the drawing.  A label lies within the drawing and off all other labels
     and the boxes ``taken``, which a line to it does not cross either, and covers as few points as can be, its own
     included; only where the drawing has no room left does it lie where it covers least.  It is nearer to its own point
-    than to any of ``dots``, or has a line.
+    than to any of ``dots``, or has a line.  ``sizes`` are the width of a sign and the distance of the nearest labels.
     """
     wide, high = size
+    letter, nearest = sizes
     px, py = x * wide, y * high
     points = np.append(others[0] * wide, px), np.append(others[1] * high, py)
     used, offsets = list(taken), []

@@ -287,13 +287,13 @@ def _map_words(axes: Any, model: MapModel, limit: str, size: tuple[float, float]
     labels, (x, y) = [label for label, _ in named], share([at for _, at in named])
     dots = share([*(mark.at for mark in model.marks), *model.frontier, *model.others, *unprotected])
     n, drawn = len(unprotected), _joined(places)
-    offsets = flags(x[:n], y[:n], labels[:n], drawn, size, taken, 11.0, _LETTER, dots)
+    offsets = flags(x[:n], y[:n], labels[:n], drawn, size, taken, (_LETTER, 11.0), dots)
     for label, left, low, (dx, dy) in zip(labels, x, y, offsets, strict=False):
         taken.append(box_at(left * size[0] + dx, low * size[1] + dy, label, _LETTER))
     if limit and model.limit is not None:
         taken.append(_at_limit(axes, limit, float(share([(0.0, model.limit)])[1][0]) * size[1], drawn, taken, size))
     bold = {label for label, group in zip(labels[len(unprotected) :], groups, strict=True) if group[0] in proposed}
-    offsets += flags(x[n:], y[n:], labels[n:], drawn, size, taken, 11.0, _LETTER, dots)
+    offsets += flags(x[n:], y[n:], labels[n:], drawn, size, taken, (_LETTER, 11.0), dots)
     for label, left, low, (dx, dy) in zip(labels, x, y, offsets, strict=True):
         far = np.hypot(max(0, abs(dx) - _LETTER / 2 * len(label)), max(0, abs(dy) - 7.5)) > FAR
         line = {"arrowstyle": "-", "color": GREY, "linewidth": 0.6, "shrinkB": 4} if far else None

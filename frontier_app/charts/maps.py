@@ -629,7 +629,7 @@ def _add_letters(drawing: Figure, model: MapModel) -> None:
         others.append(on_lines(begin, end))
     covered = np.concatenate([place[0] for place in others]), np.concatenate([place[1] for place in others])
     first = np.array([group[0] for group in groups])
-    offsets = flags(x[first], y[first], labels, covered, _PIXELS, letter=_LETTER)
+    offsets = flags(x[first], y[first], labels, covered, _PIXELS, sizes=(_LETTER, 24.0))
     for group, label, (right, above) in zip(groups, labels, offsets, strict=True):
         mark = model.marks[group[0]]
         text = drawn("<b>{}</b>", label) if mark.recommended else label

@@ -98,7 +98,7 @@ def test_letters_never_meet_and_never_leave_the_frame(points, others, frame):
     x, y = (np.array([point[k] for point in points]) for k in (0, 1))
     covered = np.array([u for u, _ in others]), np.array([r for _, r in others])
     taken = [(0.0, 0.0, 90.0, 15.0)]
-    offsets = flags(x, y, labels, covered, frame, taken, 11.0, 6.2)
+    offsets = flags(x, y, labels, covered, frame, taken, (6.2, 11.0))
     boxes = [
         box_at(px * frame[0] + dx, py * frame[1] + dy, label, 6.2)
         for px, py, label, (dx, dy) in zip(x, y, labels, offsets, strict=True)
