@@ -221,7 +221,6 @@ def _approved(context: ReportContext) -> Approved:
         log=log_of(context),
         run_rule=run_words(plan, bounded=None if context.choice is None else context.bound is not None),
         ledger=ledger_facts(context.study, context.redact),
-        by=context.redact(plan.lock.by) if plan.lock else "",
         limit_origin=limit_origin(context),
     )
 

@@ -367,7 +367,7 @@ def _history(findings: Findings) -> Section:
     answer = statement("plan_not_locked", key_fixed=False)
     if plan.number:
         departures = tuple(change.rstrip(".") for change in plan.departures)
-        answer = statement("plan_locked", number=plan.number, at=plan.at, by=plan.by, departures=departures)
+        answer = statement("plan_locked", number=plan.number, at=plan.at, departures=departures)
     return Section(
         "What happened, and what may be said?",
         answer,

@@ -100,8 +100,8 @@ class Threat:
 class Approved:
     """The plan and its approval: number and day of the lock (empty without one), parameters as name and words,
     departures, and the log; ``run_rule`` says which run is released, ``ledger`` what came before (None: unknown),
-    ``by`` who approved it, ``limit_origin`` when the limit was set (empty: there is none, or findings of an earlier
-    version)."""
+    ``limit_origin`` when the limit was set (empty: there is none, or findings of an earlier version).  Nobody is named.
+    """
 
     number: str
     at: str
@@ -111,7 +111,6 @@ class Approved:
     log: tuple[Event, ...]
     run_rule: str = ""
     ledger: LedgerFacts | None = None
-    by: str = ""
     limit_origin: LimitOrigin | Literal[""] = ""
 
 

@@ -29,6 +29,8 @@ SWAP_TITLE = "Random swapping between pairs of records"
 KEYS_TITLE, SWAPPED_TITLE, TABULATED_TITLE = "What an intruder knows (keys)", "May be exchanged", "Tabulated by users"
 METHODS_TITLE = "Methods"
 TABLES_TITLE, NOTHING = "Named tables", "none"
+ANALYSES_TITLE = "Declared analyses"
+_SHORT = {TABLES_TITLE: "tables", ANALYSES_TITLE: "analyses"}
 BY_ATTRIBUTE = frozenset((KEYS_TITLE, TABULATED_TITLE))
 """Parameters that a table of attributes shows too."""
 
@@ -65,7 +67,7 @@ def parameters(
         ("Weights", "used for weighted figures; they stay with their record" if plan.data.weight else "none"),
         ("Codes that mean missing", missing_words(plan)),
         ("Edit rules", listed(rule.name + " (forbids)" * rule.refuse for rule in plan.edits) or "none"),
-        ("Declared analyses", "; ".join(f"{a.name} ({a.family_words}): {a.formula}" for a in plan.analyses) or "none"),
+        (ANALYSES_TITLE, "; ".join(f"{a.name} ({a.family_words}): {a.formula}" for a in plan.analyses) or "none"),
         (TABLES_TITLE, "; ".join(f"{t.name}: {' × '.join(t.attributes)}" for t in plan.tables) or NOTHING),
     ]
     return tuple(rows)
@@ -80,9 +82,7 @@ def parameter_rows(rows: Sequence[tuple[str, str]]) -> list[tuple[str, str]]:
 def not_declared(rows: Sequence[tuple[str, str]]) -> list[str]:
     """Names of the parameters that a plan leaves out."""
     return [
-        lower_first(name).removeprefix("declared ").removeprefix("named ")
-        for name, value in rows
-        if name not in BY_ATTRIBUTE and value == NOTHING
+        _SHORT.get(name, lower_first(name)) for name, value in rows if name not in BY_ATTRIBUTE and value == NOTHING
     ]
 
 

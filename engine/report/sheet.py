@@ -406,9 +406,8 @@ def limit_set(findings: Findings) -> list[Statement]:
     plan = findings.approved
     if not plan.limit_origin:
         return []
-    by, at = (plan.by, plan.at) if plan.limit_origin == "fixed" else ("", findings.cover.recommended)
-    by = by or ("The board" if plan.number and plan.limit_origin == "fixed" else "")
-    return [statement("limit_set", origin=plan.limit_origin, by=by, at=at)]
+    at = plan.at if plan.limit_origin == "fixed" else findings.cover.recommended
+    return [statement("limit_set", origin=plan.limit_origin, number=plan.number, at=at)]
 
 
 def not_stated(findings: Findings) -> list[str]:

@@ -158,7 +158,7 @@ def test_the_board_with_a_bundle_alone(
         for one in _SCHEMES:
             page.emulate_media(color_scheme=one)
             page.goto(address)
-            page.get_by_role("heading", name="Largest losses").wait_for()
+            page.get_by_role("heading", name="Largest changes").wait_for()
             found += faults(page, "board", one)
         page.close()
     assert not found, "\n".join(found)

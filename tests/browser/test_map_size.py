@@ -76,7 +76,7 @@ def test_in_a_narrow_window_the_card_stands_below_the_map_and_no_words_are_cut_o
     assert more is not None and more["height"] < 60, "the words of the button stand below each other"
     open_at(window, address, decided, "board")
     map_drawn(window)
-    assert window.get_by_text("Largest losses").count() and window.evaluate(_CUT_OFF) == []
+    assert window.get_by_text("Largest changes").count() and window.evaluate(_CUT_OFF) == []
     open_at(window, address, decided, "recommend")
     assert button(window, "Run on fresh replicates").count() == 1 and window.evaluate(_CUT_OFF) == []
 

@@ -120,7 +120,7 @@ def walk(page: Page, picture: Callable[[str], None], export: str = "All") -> Non
     picture("recommend-submitted")
     # Board: what it sees; then its answer.
     visit(page, "board")
-    page.get_by_role("heading", name="Largest losses").wait_for()
+    page.get_by_role("heading", name="Largest changes").wait_for()
     map_drawn(page)
     picture("board")
     visit(page, "recommend")

@@ -242,16 +242,16 @@ def test_a_failed_check_has_all_that_was_found(case: Case) -> None:
 
 
 def test_who_set_the_limit_and_whether_the_plan_was_followed_is_told(case: Case) -> None:
-    plan = replace(case.findings.approved, number="D-1", at="2026-01-02", by="the board", departures=())
+    plan = replace(case.findings.approved, number="D-1", at="2026-01-02", departures=())
     by_origin: dict[LimitOrigin, str] = {
-        "fixed": "The board approved the limit with the plan on",
+        "fixed": "The limit was approved with the plan, D-1, on 2026-01-02",
         "chosen": "The analyst",
     }
     for origin, by in by_origin.items():
         shown = replace(case.findings, approved=replace(plan, limit_origin=origin))
         (limit,) = sheet.limit_set(shown)
         assert words(limit).startswith(by) and words(limit) in text_of(pages(shown))
-    assert "no deviations" in pages(shown) and "The board approved the plan as D-1" in pages(shown)
+    assert "no deviations" in pages(shown) and "The plan was approved as D-1" in pages(shown)
     off = pages(replace(case.findings, approved=replace(plan, departures=("Fewer runs.",))))
     assert "The plan was not followed: Fewer runs." in off and not sheet.limit_set(
         replace(case.findings, approved=replace(plan, limit_origin=""))
