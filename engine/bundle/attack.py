@@ -180,12 +180,12 @@ def _of_records(source: ExportSource, moved: tuple[int, ...]) -> Redrawn:
     swap = mechanism(spec.mechanism)
     specs = [s.spec for s in source.study.scenarios if _but_rate(s.spec) == _but_rate(spec)]
     settings = [setting_of(one, plan, data) for one in specs]
-    prepared = swap.prepare(settings[0])
+    prepared, original = swap.prepare(settings[0]), ReleasedTable(data)
 
     def donors_of(key: bytes) -> list[np.ndarray]:
         streams = (swap.stream(key, one, data.table, source.replicate) for one in specs)
         drawn = (
-            swap.draw_replicate(prepared, setting, derived).tables[0]
+            swap.draw_replicate(prepared, setting, derived, original).tables[0]
             for setting, derived in zip(settings, streams, strict=True)
         )
         return [np.arange(data.n_records) if table.source is None else table.source for table in drawn]
