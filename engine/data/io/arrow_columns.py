@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from engine.common.errors import EngineError
-from engine.common.raw_values import index_codes, smallest
+from engine.common.raw_values import index_codes, n_written, nan_mask, smallest
 from engine.data.microdata import RawColumn
 
 if TYPE_CHECKING:
@@ -100,6 +100,26 @@ def value_notes(
     if is_text and values.null_count and pc.any(pc.equal(plain_values(values), "")).as_py():
         notes.append(f"'{column}': empty texts and missing values are both empty in {file}.")
     return tuple(notes)
+
+
+def merged_note(
+    column: str, values: pa.Array | pa.ChunkedArray, held: pa.Array, file: str, what: str = "values"
+) -> tuple[str, ...]:
+    """A sentence where different ``values`` of a column are one value in a ``file``, which has them as ``held``, in any
+    order; missing and empty ones are left out."""
+    n_values, n_held = _n_different(values), _n_different(held)
+    if n_held >= n_values:
+        return ()
+    return (f"'{column}': its {n_values:,} different {what} are only {n_held:,} in {file}, where some look the same.",)
+
+
+def _n_different(values: pa.Array | pa.ChunkedArray) -> int:
+    import pyarrow as pa
+
+    distinct = one_array(plain_values(values)).unique().drop_null()
+    if pa.types.is_string(distinct.type) or pa.types.is_large_string(distinct.type):
+        return len(distinct) - (distinct.index("").as_py() >= 0)
+    return n_written(distinct) - int(np.count_nonzero(nan_mask(distinct)))
 
 
 _UNITS = {"s": "seconds", "ms": "milliseconds", "us": "microseconds", "ns": "nanoseconds"}

@@ -25,7 +25,7 @@ from engine.common.errors import EngineError
 from engine.common.os_support import FULL, aside, is_full
 from engine.common.raw_values import PLAIN, Notation, as_text, is_number, numbers
 from engine.common.wording import printable
-from engine.data.io.arrow_columns import one_array, one_length, plain_values
+from engine.data.io.arrow_columns import merged_note, one_array, one_length, plain_values
 from engine.data.io.encoded_column import (
     TAG,
     EncodedColumn,
@@ -89,8 +89,8 @@ def write_sav(path: str | Path, columns: Columns, labels: Mapping[str, ColumnLab
             header.write(b"@(#) SPSS DATA FILE".ljust(60))
             header.seek(92)
             header.write(b"01 Jan 7000:00:00")
-        check_labelled(temporary, file, "sav", encoded, columns)
-    return notes
+        merged = check_labelled(temporary, file, "sav", encoded, columns)
+    return (*notes, *merged)
 
 
 def write_dta(path: str | Path, columns: Columns, labels: Mapping[str, ColumnLabels] | None = None) -> tuple[str, ...]:
@@ -140,8 +140,8 @@ def write_dta(path: str | Path, columns: Columns, labels: Mapping[str, ColumnLab
         )
         stamp = rb"(<timestamp>\x11)\d\d \w{3} \d{4} \d\d:\d\d"
         _overwrite(temporary, Path(path).name, stamp, rb"\g<1>01 Jan 1970 00:00")
-        check_labelled(temporary, Path(path).name, "dta", encoded, columns)
-    return (*notes, *limits)
+        merged = check_labelled(temporary, Path(path).name, "dta", encoded, columns)
+    return (*notes, *limits, *merged)
 
 
 def _frame(
@@ -149,6 +149,7 @@ def _frame(
 ) -> tuple[Any, list[EncodedColumn], tuple[str, ...]]:
     """The columns as the library takes them, and notes on names and labels."""
     import pandas as pd
+    import pyarrow as pa
 
     one_length(columns)
     file, notes, encoded = Path(path).name, [], []
@@ -164,6 +165,8 @@ def _frame(
         about, cut = fitting(labels.get(name, NO_LABELS), form)
         if cut:
             notes.append(f"'{name}': labels longer than {file} can hold were cut; the codebook has them whole.")
+            whole, held = ([label for _, label in some.values] for some in (labels[name], about))
+            notes += merged_note(name, pa.array(whole), pa.array(held), file, "value labels")
         encoded.append(encode(name, names[name], values, about, form, file))
         notes += encoded[-1].notes
     return pd.DataFrame({h.name: h.values for h in encoded}), encoded, tuple(notes)
@@ -280,6 +283,7 @@ def _described(name: str, values: pa.Array | pa.ChunkedArray, about: ColumnLabel
         and all(is_number(text) and not re.match(r"[+-]?0\d|\s", text) for text in texts)
     )
     numeric = numeric and all(len(text) <= 15 or Decimal(text.strip()) == Decimal(repr(float(text))) for text in texts)
+    numeric = numeric and len(set(map(float, texts))) == len(texts)
     return _Column(name, numeric, max((len(text.encode()) for text in texts), default=1), about, notation)
 
 

@@ -24,7 +24,7 @@ import numpy as np
 from engine.common.errors import EngineError
 from engine.common.os_support import FULL, arrow_file, aside, is_full
 from engine.common.raw_values import as_text, is_number
-from engine.data.io.arrow_columns import clock_times, one_array, one_length, plain_values, value_notes
+from engine.data.io.arrow_columns import clock_times, merged_note, one_array, one_length, plain_values, value_notes
 from engine.data.io.checks import refuse_cut
 from engine.data.io.encoded_column import EncodedColumn, Form
 from engine.data.microdata import NO_LABELS, ColumnLabels
@@ -104,9 +104,9 @@ def check_labelled(
     form: Form,
     encoded: Sequence[EncodedColumn],
     originals: Mapping[str, pa.Array | pa.ChunkedArray],
-) -> None:
+) -> tuple[str, ...]:
     """Refuse a file of the form "sav" or "dta" that does not hold ``encoded``, or says other values than the
-    ``originals`` do as text.
+    ``originals`` do as text; returns a note for each column of which it has different values as one.
 
     Blanks at the end of a text are no part of it in SPSS.
     """
@@ -135,6 +135,16 @@ def check_labelled(
                     f"column '{h.column}' reads back from {file} with other values than were written, so the format "
                     "cannot hold it; leave the column out or release it as CSV or Parquet"
                 )
+    return tuple(note for h in encoded for note in merged_note(h.column, originals[h.column], _held(h, form), file))
+
+
+def _held(h: EncodedColumn, form: Form) -> pa.Array:
+    """The values of a column as a program shows them, numbers and special missings as text where both occur."""
+    import pyarrow as pa
+
+    if h.values.dtype != object:
+        return pa.array(h.values)
+    return pa.array([str(value).rstrip(" " if form == "sav" else "") for value in h.values if value == value])
 
 
 def _same_values(written: np.ndarray, read: list[Any], form: Form) -> bool:
@@ -220,7 +230,11 @@ def write_csv(path: str | Path, columns: Mapping[str, pa.Array | pa.ChunkedArray
     with csv_file(path, list(columns)) as write:
         for start in range(0, n_records, _ROWS):
             write([values.slice(start, _ROWS) for values in columns.values()])
-    return tuple(note for name, values in columns.items() for note in value_notes(name, values, file, has_zones=True))
+    notes = []
+    for name, values in columns.items():
+        notes += value_notes(name, values, file, has_zones=True)
+        notes += merged_note(name, values, as_text(one_array(plain_values(values)).unique()), file)
+    return tuple(notes)
 
 
 @contextmanager

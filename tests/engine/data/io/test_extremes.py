@@ -272,3 +272,28 @@ def test_more_columns_than_a_format_has(tmp_path: Path) -> None:
     values = pa.array([1])
     with pytest.raises(EngineError, match="the release has 32,768 columns"):
         write_dta(tmp_path / "a.dta", {f"v{i}": values for i in range(32_768)}, {})
+
+
+MERGED: dict[str, tuple[pa.Array, ColumnLabels, tuple[str, ...]]] = {
+    "clocks set back": (
+        pa.array([1_729_989_000, 1_729_992_600, 0], pa.timestamp("s", "Europe/Berlin")),
+        NO_LABELS,
+        ("sav", "dta"),
+    ),
+    "blanks at the end": (pa.array(["a", "a ", "b"]), NO_LABELS, ("sav",)),
+    "a blank alone": (pa.array(["a", " ", ""]), NO_LABELS, ("sav",)),
+    "long labels": (
+        pa.array([1, 2]),
+        ColumnLabels(values=(("1", "x" * 32_001), ("2", "x" * 32_002))),
+        ("sav", "dta"),
+    ),
+}
+
+
+@pytest.mark.parametrize("form", WRITERS)
+@pytest.mark.parametrize("kind", MERGED)
+def test_different_values_that_become_one_are_counted(tmp_path: Path, kind: str, form: str) -> None:
+    values, about, merging = MERGED[kind]
+    notes = WRITERS[form](tmp_path / f"a.{form}", {"x": values}, {"x": about})
+    told = [note for note in notes if "look the same" in note]
+    assert len(told) == (form in merging)

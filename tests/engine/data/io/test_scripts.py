@@ -91,3 +91,8 @@ def test_no_program_holds_a_sign_that_steers(file: str) -> None:
     columns = {"v": pa.array([1]), "w": pa.array([steering])}
     text = load_scripts("r.csv", columns, {"v": about, "w": about})[file]
     assert printable(text) == text and "u202e" in text
+
+
+@pytest.mark.parametrize(("values", "kind"), [(["1", "1.0", "2"], "character"), (["1.0", "2"], "numeric")])
+def test_texts_that_are_one_number_are_read_as_texts(values: list[str], kind: str) -> None:
+    assert f'c("x" = "{kind}")' in load_scripts("release.csv", {"x": pa.array(values)})["load.R"]
