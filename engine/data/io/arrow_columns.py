@@ -118,7 +118,7 @@ def _n_different(values: pa.Array | pa.ChunkedArray) -> int:
 
     distinct = one_array(plain_values(values)).unique().drop_null()
     if pa.types.is_string(distinct.type) or pa.types.is_large_string(distinct.type):
-        return len(distinct) - (distinct.index("").as_py() >= 0)
+        return len(distinct) - int(distinct.index("").as_py() >= 0)
     return n_written(distinct) - int(np.count_nonzero(nan_mask(distinct)))
 
 

@@ -230,7 +230,7 @@ def write_csv(path: str | Path, columns: Mapping[str, pa.Array | pa.ChunkedArray
     with csv_file(path, list(columns)) as write:
         for start in range(0, n_records, _ROWS):
             write([values.slice(start, _ROWS) for values in columns.values()])
-    notes = []
+    notes: list[str] = []
     for name, values in columns.items():
         notes += value_notes(name, values, file, has_zones=True)
         notes += merged_note(name, values, as_text(one_array(plain_values(values)).unique()), file)
