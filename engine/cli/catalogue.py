@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import sys
 import textwrap
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -22,41 +23,64 @@ BETTER = {"lower": "lower is better", "higher": "higher is better", "zero": "nea
 
 def add_commands(commands: Commands) -> None:
     """Add mechanisms and measures."""
-    add_command(commands, "mechanisms", run_mechanisms, "list the mechanisms with their parameters")
-    add_command(commands, "measures", run_measures, "list the measures of risk and utility")
+    for noun, run, what in (
+        ("mechanism", run_mechanisms, "list the mechanisms; of one that is named, its parameters"),
+        ("measure", run_measures, "list the measures of risk and utility; of one that is named, what it means"),
+    ):
+        command = add_command(commands, f"{noun}s", run, what)
+        command.add_argument("name", nargs="?", metavar="NAME", help=f"a {noun}, to tell all about it")
 
 
 def run_mechanisms(args: argparse.Namespace) -> None:
-    """List the mechanisms."""
+    """List the mechanisms, or tell all about one."""
     from engine.mechanisms import mechanism, names
 
-    for name in names():
-        described = mechanism(name)
-        say(f"{described.name}")
-        _say_below(f"{described.title}; {described.source}")
-        in_space = " The plan names its specs and rates in [space]." if described.by_roles else ""
-        _say_below(f"Amount: {described.rate}.{in_space}")
-        _say_below(f"When: {described.when}.")
-        for parameter in described.parameters:
-            legal = "|".join(parameter.choices) or " to ".join(filter(None, (parameter.low, parameter.high)))
-            default = "must be given" if parameter.default is None else f"default {parameter.default or 'none'}"
-            _say_below(f"{parameter.name} ({default}{'; ' + legal if legal else ''}): {parameter.meaning}")
+    if args.name is None:
+        _say_table(("mechanism", "what it does"), ((name, mechanism(name).title) for name in names()))
+        say("one in full: frontier mechanisms NAME")
+        return
+    described = mechanism(args.name)
+    say(described.name)
+    _say_below(f"{described.title}; {described.source}")
+    in_space = " The plan names its specs and rates in [space]." if described.by_roles else ""
+    _say_below(f"Amount: {described.rate}.{in_space}")
+    _say_below(f"When: {described.when}.")
+    for parameter in described.parameters:
+        legal = "|".join(parameter.choices) or " to ".join(filter(None, (parameter.low, parameter.high)))
+        default = "must be given" if parameter.default is None else f"default {parameter.default or 'none'}"
+        _say_below(f"{parameter.name} ({default}{'; ' + legal if legal else ''}): {parameter.meaning}")
 
 
 def run_measures(args: argparse.Namespace) -> None:
-    """List the measures."""
+    """List the measures, or tell all about one."""
     from engine.measures import MEASURES
 
-    for measure in MEASURES.values():
-        parameters = "; ".join(f"{key}={value}" for key, value in measure.parameters.items())
-        direction = BETTER[measure.better]
-        say(f"{measure.name}" + (f"[{parameters}]" if parameters else ""))
-        _say_below(
-            f"{measure.title} ({measure.symbol}), {measure.kind}; {direction}; {measure.range}, {measure.unit}; "
-            f"tabulates {measure.over}"
-        )
-        _say_below(f"{measure.meaning}")
-        _say_below(f"Source: {measure.source}. Cost per candidate: {measure.cost}; needs {measure.needs}.")
+    if args.name is None:
+        rows = ((m.name, m.kind, BETTER[m.better].split()[0], m.title) for m in MEASURES.values())
+        _say_table(("measure", "kind", "better", "what it measures"), rows)
+        say("one in full, with range, unit, source and cost: frontier measures NAME")
+        return
+    measure = MEASURES.find(args.name)
+    parameters = "; ".join(f"{key}={value}" for key, value in measure.parameters.items())
+    say(f"{measure.name}" + (f"[{parameters}]" if parameters else ""))
+    _say_below(
+        f"{measure.title} ({measure.symbol}), {measure.kind}; {BETTER[measure.better]}; {measure.range}, "
+        f"{measure.unit}; tabulates {measure.over}"
+    )
+    _say_below(f"{measure.meaning}")
+    _say_below(f"Source: {measure.source}. Cost per candidate: {measure.cost}; needs {measure.needs}.")
+
+
+def _say_table(titles: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
+    """Print rows of texts as a table, the last column cut where a terminal is narrower."""
+    from engine.cli.show_table import Column, table_lines
+
+    columns = [
+        Column(title, cells, cut=title == titles[-1])
+        for title, cells in zip(titles, zip(*rows, strict=True), strict=True)
+    ]
+    for line in table_lines(columns, width_of(sys.stdout)):
+        say(line)
 
 
 def _say_below(text: str) -> None:

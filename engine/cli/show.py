@@ -54,10 +54,14 @@ def run_show(args: argparse.Namespace) -> None:
         if args.max_risk is not None:
             check_bounded(view.measures[view.risk], args.max_risk)
         advice = unmet_lines(study, view, args.max_risk, args.study) if args.by == "scenario" else []
-        progress = study.progress
+        progress, choices, plan = study.progress, study.choices.all(), study.plan.decision
         make = scenario_rows if args.by == "scenario" else realisation_rows
         rows = with_units(make(view, args.max_risk, args.slope, args.undominated), study)
         columns = unit_columns(columns_of(view, args.by, args.max_risk), study)
+    limit = args.max_risk
+    if plan.max_risk is not None and (args.risk, limit, args.slope) == (None, None, None):
+        limit = float(plan.max_risk)
+    choice = choices[-1].label if choices else None
     if args.columns:
         columns = _chosen(args.columns, columns)
         rows = [{name: row[name] for name in columns} for row in rows] if args.format == "json" else rows
@@ -66,7 +70,7 @@ def run_show(args: argparse.Namespace) -> None:
     elif args.format == "json":
         say(as_json(rows), end="")
     else:
-        _print_for_reading(args, view, rows, columns, advice)
+        _print_for_reading(args, view, rows, columns, advice, limit, choice)
         if progress.state != "finished":
             say(f"the sweep is {progress.state}: {progress.done:,} of {progress.total:,} runs so far")
 
@@ -90,9 +94,16 @@ def _chosen(asked: list[str], columns: list[str]) -> list[str]:
 
 
 def _print_for_reading(
-    args: argparse.Namespace, view: RiskUtilityMap, rows: list[dict[str, Any]], columns: list[str], advice: list[str]
+    args: argparse.Namespace,
+    view: RiskUtilityMap,
+    rows: list[dict[str, Any]],
+    columns: list[str],
+    advice: list[str],
+    limit: float | None,
+    choice: str | None,
 ) -> None:
-    """Print the table, how much of the frontier it can hold, the ``advice`` on a bound, and the plot."""
+    """Print the table, how much of the frontier it can hold, the ``advice`` on a limit, and the plot with the ``limit``
+    and the ``choice``."""
     from engine.cli.show_table import plot_lines
     from engine.report.sentences import recall_words
 
@@ -114,7 +125,7 @@ def _print_for_reading(
         view.under_bound(args.max_risk)  # says why when nothing is within the bound
     if args.plot:
         best = [row["id"] for row in rows if row["optimal"]]
-        for line in ["", *plot_lines(view, best, width_of(sys.stdout))]:
+        for line in ["", *plot_lines(view, width_of(sys.stdout), best=best, limit=limit, choice=choice)]:
             say(line)
 
 
@@ -134,9 +145,9 @@ def print_table(
     what a choice needs, and with ``bounded`` the risk that a bound is held against."""
     from engine.cli import show_table
 
-    figures = "; ".join(f"{call} {value:.5g}" for call, value in zip(view.measures, view.original, strict=True))
-    say(f"doing nothing: {figures}")
     objectives = [view.measures[k] for k in view.objectives]
+    shown = view.objectives if columns is None else range(len(view.measures))
+    say(f"doing nothing: {'; '.join(f'{view.measures[k]} {view.original[k]:.5g}' for k in shown)}")
     say(f"frontier: {'; '.join(f'{c} ({c.measure.kind}, {BETTER[c.measure.better]})' for c in objectives)}")
     if not rows:
         say("no candidates")

@@ -77,25 +77,28 @@ def brief_columns(
     """
     specs = [scenario.spec for scenario in _scenarios(view, rows)]
     calls = [str(view.measures[k]) for k in view.objectives]
+    names = [view.measures[k].measure.name for k in view.objectives]
+    short = {call: name if names.count(name) == 1 else call for call, name in zip(calls, names, strict=True)}
     before = [
         Column("id", [row["id"] for row in rows]),
         Column("swapped", _settings(specs, [scenario.spec for scenario in view.scenarios]), cut=True),
         _amounts(specs),
     ]
     if len({row.get("replicates") for row in rows}) > 1:
-        before += named_columns(rows, ["replicates"])
+        before.append(replace(named_columns(rows, ["replicates"])[0], title="runs"))
     if any(row.get(COLUMNS[0]) is not None for row in rows):
         households = [row[COLUMNS[0]] for row in rows]
         cells = ["-" if count is None else f"{count:,.0f}" for count in households]
-        before.append(Column(COLUMNS[0], cells, right=True))
+        before.append(Column("households", cells, right=True))
     after = [Column("standing", [standing(row) for row in rows])]
     if bounded and view.single_runs is not None:
         (quantile,) = named_columns(rows, quantile_columns(view)[:1])
         after.insert(0, replace(quantile, title=f"{float(100 * view.single_runs.probability):.3g} % of runs"))
-    with_errors = [*before, *(_figures(rows, call) for call in calls), *after]
+    with_errors = [*before, *(_figures(rows, call, short[call]) for call in calls), *after]
     if width is None or _least_width(with_errors) <= width:
         return with_errors
-    return [*before, *named_columns(rows, calls), *after]
+    figures = [replace(column, title=short[column.title]) for column in named_columns(rows, calls)]
+    return [*before, *figures, *after]
 
 
 def _amounts(specs: Sequence[ReleaseSpec]) -> Column:
@@ -139,9 +142,9 @@ def amount_meanings(view: RiskUtilityMap, rows: Sequence[Row]) -> list[str]:
     return [f"{noun} of {name}: {mechanism(name).rate}" for name in sorted(names)]
 
 
-def _figures(rows: Sequence[Row], call: str) -> Column:
+def _figures(rows: Sequence[Row], call: str, title: str) -> Column:
     errors = [row.get(f"{call}_se") for row in rows]
-    title = f"{call} ± se" if any(error is not None for error in errors) else call
+    title += " ± se" * any(error is not None for error in errors)
     return Column(title, figure_cells([row[call] for row in rows], errors), right=True)
 
 
@@ -216,15 +219,23 @@ def _cell(value: Any) -> str:
     return f"{value:.5g}" if isinstance(value, float) else str(value)
 
 
-SIGNS = {".": "dominated", "o": "frontier", "A": "best", "X": "the data unchanged"}
+SIGNS = {"-": "the limit", ".": "dominated", "o": "frontier", "A": "best", "C": "the choice", "X": "the data unchanged"}
 """What stands for what, the last above the others where they meet."""
 _HEIGHT = 18
 _WIDEST = 100
 
 
-def plot_lines(view: RiskUtilityMap, best: Sequence[str], width: int | None) -> list[str]:
+def plot_lines(
+    view: RiskUtilityMap,
+    width: int | None,
+    *,
+    best: Sequence[str] = (),
+    limit: float | None = None,
+    choice: str | None = None,
+) -> list[str]:
     """The map of a study: up is more risk, right is more useful, as in the dashboard; ``best`` are the ids of
-    candidates that a rule picks.  Empty where no candidate has both figures."""
+    candidates that a rule picks, ``limit`` is one on the risk and ``choice`` the id of what was chosen.  Empty where no
+    candidate has both figures."""
     points = np.column_stack([view.utility_loss, view.risk_loss])
     known = np.isfinite(points).all(axis=1)
     original = view.original_losses[[view.utility, view.risk]]
@@ -232,25 +243,37 @@ def plot_lines(view: RiskUtilityMap, best: Sequence[str], width: int | None) -> 
         return []
     shown = np.vstack([points[known], original[None, :]][: 2 if np.isfinite(original).all() else 1])
     low, high = shown.min(axis=0), shown.max(axis=0)
+    level = None if limit is None else float(view.measures[view.risk].measure.loss(np.array([limit]))[0])
+    if level is not None:
+        low[1], high[1] = min(low[1], level), max(high[1], level)
     ends = [_ends(view, k, low[axis], high[axis]) for axis, k in enumerate((view.utility, view.risk))]
-    margin = max(map(len, ends[1])) + 1
+    beside = "" if level is None else f"{limit:.4g}"
+    margin = max(map(len, (*ends[1], beside))) + 1
     columns = max(20, min(width or 80, _WIDEST) - margin - 2)
     grid = [[" "] * columns for _ in range(_HEIGHT)]
-
-    def draw(losses: np.ndarray, sign: str) -> None:
-        share = (losses - low) / np.where(high > low, high - low, 1)
-        for use, risk in share.tolist():
-            grid[_HEIGHT - 1 - round(risk * (_HEIGHT - 1))][columns - 1 - round(use * (columns - 1))] = sign
-
-    on = view.dominance.undominated
-    draw(points[known & ~on], ".")
-    draw(points[known & on], "o")
-    draw(points[known & np.isin(view.scenarios.labels(), best)], "A")
-    if np.isfinite(original).all():
-        draw(original[None, :], "X")
     (most_useless, most_useful), (safest, riskiest) = ends
     sides = [riskiest, *[""] * (_HEIGHT - 2), safest]
-    signs = "  ".join(f"{sign} {meaning}" for sign, meaning in SIGNS.items() if sign != "A" or best)
+
+    def line_of(risk: float) -> int:
+        return _HEIGHT - 1 - round(float((risk - low[1]) / (high[1] - low[1] or 1) * (_HEIGHT - 1)))
+
+    def draw(losses: np.ndarray, sign: str) -> None:
+        share = (losses[:, 0] - low[0]) / (high[0] - low[0] or 1)
+        for use, risk in zip(share.tolist(), losses[:, 1].tolist(), strict=True):
+            grid[line_of(risk)][columns - 1 - round(use * (columns - 1))] = sign
+
+    if level is not None:
+        grid[line_of(level)] = ["-"] * columns
+        sides[line_of(level)] = beside
+    labels, on = np.array(view.scenarios.labels()), view.dominance.undominated
+    draw(points[known & ~on], ".")
+    draw(points[known & on], "o")
+    draw(points[known & np.isin(labels, best)], "A")
+    draw(points[known & (labels == choice)], "C")
+    if np.isfinite(original).all():
+        draw(original[None, :], "X")
+    absent = {sign for sign, given in zip("-AC", (level is not None, best, choice), strict=True) if not given}
+    signs = "  ".join(f"{sign} {meaning}" for sign, meaning in SIGNS.items() if sign not in absent)
     return [
         f"risk: {view.measures[view.risk]} (up is riskier)",
         *(f"{side:>{margin - 1}} |{''.join(row).rstrip()}" for side, row in zip(sides, grid, strict=True)),

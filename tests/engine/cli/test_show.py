@@ -10,6 +10,7 @@ import os
 import re
 import subprocess
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
@@ -17,6 +18,8 @@ import pytest
 from engine.cli import catalogue, show
 from engine.cli.main import main
 from engine.cli.show_table import Column, figure_cells, table_lines
+from engine.measures import MEASURES
+from engine.mechanisms import MECHANISMS
 from tests import needs
 from tests.households import CENSUS_PLAN, census_files
 
@@ -172,7 +175,11 @@ def test_the_plot_holds_every_candidate_and_the_data_unchanged(study: str, capsy
     assert drawn.count("A") == 1 and drawn.count("X") == 1
     assert 0 < drawn.count("o") <= sum(row["undominated"] for row in known.values())
     assert 0 < drawn.count(".") <= sum(not row["undominated"] for row in known.values())
-    assert "X" in max(grid, key=lambda line: len(line)), "the data unchanged are the most useful"
+    limit = [line for line in text.splitlines() if "|" in line].index(
+        next(li for li in text.splitlines() if "|--" in li)
+    )
+    assert limit == 0, "no candidate has more risk than the limit of 1"
+    assert "X" in max(grid[1:], key=len), "the data unchanged are the most useful"
 
 
 def test_a_plot_of_one_candidate_is_drawn(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
@@ -229,18 +236,24 @@ def test_a_household_swap_shows_its_rate_and_says_what_it_counts(
     capsys.readouterr()
     assert main(["choose", study, *bound]) == 0
     assert "(most useful with exposed households of at most 1 (" in capsys.readouterr().out
+    plot = printed(capsys, study, "--risk", "exposed_households", "--plot").split("\n\n")[-1]
+    assert sum(line.count("C") for line in plot.splitlines() if "|" in line) == 1, "the choice"
+    assert "-" not in plot.split("+--")[0], "a limit that the plan does not have"
 
 
-@pytest.mark.parametrize("command", ["measures", "mechanisms"])
-@pytest.mark.parametrize("width", [79, 139])
-def test_sentences_break_between_words_and_fit_the_terminal(
-    command: str, width: int, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+@pytest.mark.parametrize(("command", "known"), [("measures", MEASURES), ("mechanisms", MECHANISMS)])
+def test_a_list_names_all_and_each_is_told_in_full_within_the_terminal(
+    command: str, known: Mapping[str, object], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main([command]) == 0
+    listed = capsys.readouterr().out.splitlines()
+    assert [line.split()[0] for line in listed[2:-1]] == list(known)
+    name = list(known)[-1]
+    assert main([command, name]) == 0
     whole = capsys.readouterr().out
-    monkeypatch.setattr(catalogue, "width_of", lambda stream: width)
-    assert main([command]) == 0
+    monkeypatch.setattr(catalogue, "width_of", lambda stream: 79)
+    assert main([command, name]) == 0
     fitted = capsys.readouterr().out
     assert fitted.split() == whole.split(), "breaking lines changed the words"
-    below = [line for line in fitted.splitlines() if line.startswith("    ")]
-    assert len(below) > len(whole.splitlines()) / 2 and max(map(len, below)) <= width
+    assert max(map(len, fitted.splitlines())) <= 79 < max(map(len, whole.splitlines()))
+    assert main([command, name[:-1] + "q"]) == 2
