@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from html import escape
@@ -30,11 +31,18 @@ if TYPE_CHECKING:
     from plotly.graph_objects import Figure
 
 
-def fill_study(opened: OpenSweep, workers: int, progress: bool) -> None:
+def is_watched(progress: bool | None) -> bool:
+    """Return whether progress is shown: as asked, else on a terminal and in a notebook."""
+    if progress is not None:
+        return progress
+    return "ipykernel" in sys.modules or bool(sys.stderr and sys.stderr.isatty())
+
+
+def fill_study(opened: OpenSweep, workers: int, progress: bool | None) -> None:
     """Draw and measure what a study does not hold yet, and warn of undefined figures; an interruption ends the work and
     leaves what is done."""
     try:
-        if progress:
+        if is_watched(progress):
             ticker = Ticker()
             opened.run(workers=workers, on_progress=ticker, on_time_left=ticker.time_left, announce=announce)
         else:
@@ -302,7 +310,7 @@ class Sweep(Sequence[Candidate]):
     # -- more runs ---------------------------------------------------------------------------------------------------
 
     @public
-    def resume(self, data: Data, *, workers: int = 1, progress: bool = False) -> Self:
+    def resume(self, data: Data, *, workers: int = 1, progress: bool | None = None) -> Self:
         """Do the runs of the plan that are missing, such as after an interruption; returns the sweep itself.
 
         ``data`` are the records that were swept; ``workers`` and ``progress`` are as in :func:`sweep`.
@@ -312,7 +320,9 @@ class Sweep(Sequence[Candidate]):
         return self
 
     @public
-    def extend(self, data: Data, *, workers: int = 1, progress: bool = False, **options: Unpack[SweepOptions]) -> Self:
+    def extend(
+        self, data: Data, *, workers: int = 1, progress: bool | None = None, **options: Unpack[SweepOptions]
+    ) -> Self:
         """Add rates, swaps, mechanisms or replicates to the plan and run them; returns the sweep itself.
 
         Runs that were done stay as they are; everything that the plan had stays in it.

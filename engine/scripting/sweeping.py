@@ -11,7 +11,7 @@ from engine.common.errors import DisclosureWarning
 from engine.common.output import announce
 from engine.scripting.arguments import SweepOptions, public
 from engine.scripting.data import Data, PlanSource, described_plan, plan_of, records_of
-from engine.scripting.result import Sweep, fill_study
+from engine.scripting.result import Sweep, fill_study, is_watched
 from engine.study.keys import read_key
 from engine.study.study import Study
 from engine.sweeps.sweep import open_sweep
@@ -27,7 +27,7 @@ def sweep(
     study: str | Path | None = None,
     key: bytes | str | Path | None = None,
     workers: int = 1,
-    progress: bool = False,
+    progress: bool | None = None,
     **options: Unpack[SweepOptions],
 ) -> Sweep:
     """Draw and measure every candidate release of a plan, several times each.
@@ -49,7 +49,7 @@ def sweep(
       The same data, plan and key give the same figures and releases, bit for bit, also on the command line.
     * ``workers``: threads or processes.  With more than one a script needs ``if __name__ == "__main__":`` around the
       call.
-    * ``progress``: say on standard error how far the sweep is.
+    * ``progress``: say on standard error how far the sweep is.  Default: on a terminal and in a notebook.
     * ``keys``, ``swap``, ``analyse``: attributes that an intruder knows, that may be swapped, that users tabulate.
     * ``cut``: edges of numeric attributes, such as ``{"age": [25, 55]}``.
     * ``carry``, ``drop``, ``weight``, ``id``, ``unit``: columns that stay with their record, that never leave, the
@@ -96,7 +96,7 @@ def sweep(
         raise
     for warning in opened.warnings:
         warnings.warn(str(warning), DisclosureWarning, stacklevel=3)
-    if progress:
+    if is_watched(progress):
         for remark in opened.remarks:
             announce(remark_text(remark))
         for use in opened.unmeasured:

@@ -269,3 +269,12 @@ def test_a_choice_with_a_reason_is_recorded(swaps):
     assert not swaps.study.choices.all()
     best = swaps.choose(max_risk=1, why="most useful", by="A. Analyst")
     assert [choice.label for choice in swaps.study.choices.all()] == [best.id]
+
+
+@pytest.mark.parametrize("where", ["a script", "a notebook"])
+def test_progress_is_shown_where_somebody_watches(where, monkeypatch, capsys):
+    if where == "a notebook":
+        monkeypatch.setitem(sys.modules, "ipykernel", sys)
+    with sf.sweep(people(), ["age", "sex", "race"], key=KEY, **SPACE) as made:
+        shown = f"{made.study.progress.total:,} runs" in capsys.readouterr().err
+    assert shown == (where == "a notebook")
