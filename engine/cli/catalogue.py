@@ -179,7 +179,7 @@ def run_demo(args: argparse.Namespace) -> int:
                 raise
             for old in folder.glob("fair.study*"):
                 old.unlink()
-    return _launch(path, "fair", args, tour=True)
+    return _launch(path, "fair", args)
 
 
 def run_app(args: argparse.Namespace) -> int:
@@ -202,9 +202,7 @@ def run_app(args: argparse.Namespace) -> int:
     return _launch(path, args.data, args)
 
 
-def _launch(
-    study: Path | None, data: str | None, args: argparse.Namespace, *, board: Path | None = None, tour: bool = False
-) -> int:
+def _launch(study: Path | None, data: str | None, args: argparse.Namespace, *, board: Path | None = None) -> int:
     from frontier_app.session.launch import launch
 
-    return launch(study, data, args.port, not args.no_browser, board=board, tour=tour)
+    return launch(study, data, args.port, not args.no_browser, board=board)

@@ -33,7 +33,8 @@ _CSS = """<style>
 [data-testid="stMarkdownContainer"] :is(th, td) {padding: .22rem .4rem; border-left: 0; border-right: 0;}
 [data-testid="stMarkdownContainer"] :is(th, td):not(:first-child) {white-space: nowrap;}
 [data-testid="stMetricLabel"] p {font-size: .85rem;}
-[data-testid="stLayoutWrapper"]:has(> .st-key-amounts) {position: sticky; top: 4.2rem;}
+[data-testid="stLayoutWrapper"]:has(> .st-key-amounts) {position: sticky; top: 4.2rem; z-index: 1;}
+.st-key-amounts {background: light-dark(#FFFFFF, #14181D);}
 [data-testid="stMultiSelectTagsContainer"] {flex-wrap: wrap !important;}
 div:has(> [data-testid="stMultiSelectTagsContainer"]),
 div:has(> div > [data-testid="stMultiSelectTagsContainer"]) {max-height: none !important; height: auto !important;}
@@ -93,7 +94,7 @@ def _restore() -> None:
             state.put(notice=_GONE)
         return
     now = state.get()
-    state.put(owner=opened.owner or now.owner, touring=opened.tour or now.touring)
+    state.put(owner=opened.owner or now.owner)
     if opened.workspace is not None:
         try:
             loading.open_workspace(opened.workspace)
@@ -131,7 +132,6 @@ def main() -> None:
         st.error(now.error, icon=":material/error:")
     disputes = st.container()
     with elements.caught():
-        elements.strip(page.title)
         page.run()
     with disputes:  # after the page, whose inputs may have been changed in the same moment
         plan_status.disputes()

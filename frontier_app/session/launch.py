@@ -121,11 +121,10 @@ def launch(
     open_browser: bool,
     *,
     board: Path | None = None,
-    tour: bool = False,
 ) -> int:
     """Serve the dashboard, on a study if one is named, until it is stopped; returns the server's exit code.
 
-    With ``board``, a board bundle, it shows that and nothing else; with ``tour`` the guided tour is on.
+    With ``board``, a board bundle, it shows that and nothing else.
 
     The address holds the secret token of this launch, so that other users of this machine cannot open the study, nor
     read files through the server.  It is printed, never on a command line (:mod:`frontier_app.session.launch`), and
@@ -146,7 +145,7 @@ def launch(
     address = f"http://{HOST}:{port}/{'explore' if study else ''}?w={token}"
     mark = new_token()
     at = str(workspace.folder.absolute()) if workspace else ""
-    message = {"token": digest(token), "mark": mark, "workspace": at, "tour": tour}
+    message = {"token": digest(token), "mark": mark, "workspace": at}
     # Streamlit prints an address of its own on standard output, without the token.
     # Its look is in the package when installed, and at the top of a checkout.
     here = _HERE if (_HERE / ".streamlit").exists() else _HERE.parent

@@ -261,7 +261,7 @@ def main() -> None:
     """Serve until the process is ended."""
     (port,) = sys.argv[1:]
     launch = json.load(sys.stdin)
-    workspace.begin(launch["token"], Path(launch["workspace"]) if launch["workspace"] else None, tour=launch["tour"])
+    workspace.begin(launch["token"], Path(launch["workspace"]) if launch["workspace"] else None)
     os.umask(0o077)
     Thread(target=_load_ahead, daemon=True).start()
     dashboard = Dashboard(SCRIPT, routes=routes())

@@ -161,7 +161,7 @@ class State:
     ``saved`` is the text of the plan's file as this session last read or wrote it: a file with another text was written
     by another tab.  ``typing`` says that the page's inputs are no plan yet.  ``actions`` are those that can be taken
     back, the last one first.  ``owner`` says that the session came by an address that was given to who started the
-    server, so that it may open files by their path.  ``touring`` says that the guided tour is on.
+    server, so that it may open files by their path.
     """
 
     workspace: Workspace | None = None
@@ -184,7 +184,6 @@ class State:
     file_view: FileView = field(default_factory=FileView)
     actions: tuple[Action, ...] = ()
     owner: bool = False
-    touring: bool = False
 
 
 def get() -> State:
@@ -203,10 +202,10 @@ def put(**changes: Any) -> State:
 
 
 def begin(**changes: Any) -> State:
-    """Forget the work at hand and begin with ``changes``; the page, whose session it is, the tour and the counters of
-    inputs stay."""
+    """Forget the work at hand and begin with ``changes``; the page, whose session it is and the counters of inputs
+    stay."""
     old = get()
-    lasting = {"page": old.page, "owner": old.owner, "touring": old.touring, "picks": old.picks}
+    lasting = {"page": old.page, "owner": old.owner, "picks": old.picks}
     state = State(version=old.version + 1, **{**lasting, **changes})
     st.session_state[_KEY] = state
     return state

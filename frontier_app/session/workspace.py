@@ -303,12 +303,11 @@ def link_board(bundle: Path) -> Workspace:
 
 @dataclass
 class _Launch:
-    """Digest of the launch's token ("" before there is a launch), the folder it opens, whether it shows its visitor
-    around, and digests of the tokens that carry the rights of who started the server: of workspaces, and of doors."""
+    """Digest of the launch's token ("" before there is a launch), the folder it opens, and digests of the tokens that
+    carry the rights of who started the server: of workspaces, and of doors."""
 
     token: str = ""
     folder: Path | None = None
-    tour: bool = False
     owned: set[str] = field(default_factory=set)
     doors: set[str] = field(default_factory=set)
 
@@ -318,18 +317,15 @@ _launch = _Launch()
 
 @dataclass(frozen=True)
 class Opened:
-    """The access that a token gives: a workspace, if any, whether with the rights of who started the server, and
-    whether the guided tour is on."""
+    """The access that a token gives: a workspace, if any, and whether with the rights of who started the server."""
 
     workspace: Workspace | None
     owner: bool
-    tour: bool = False
 
 
-def begin(token: str, folder: Path | None, *, tour: bool = False) -> None:
-    """A launch begins: ``token`` is the digest of its token, ``folder`` the workspace that it is on, if any; ``tour``
-    says that it begins with the guided tour."""
-    _launch.token, _launch.folder, _launch.tour = token, folder, tour
+def begin(token: str, folder: Path | None) -> None:
+    """A launch begins: ``token`` is the digest of its token, ``folder`` the workspace that it is on, if any."""
+    _launch.token, _launch.folder = token, folder
     _launch.owned.clear()
     _launch.doors.clear()
 
@@ -337,16 +333,6 @@ def begin(token: str, folder: Path | None, *, tour: bool = False) -> None:
 def is_the_launch(token: str) -> bool:
     """Return whether a token is that of the launch."""
     return bool(_launch.token) and hmac.compare_digest(_launch.token.encode(), digest(token).encode())
-
-
-def shows_around() -> bool:
-    """Return whether the launch began with the guided tour, and nobody has ended it."""
-    return _launch.tour
-
-
-def end_tour() -> None:
-    """The tour with which the launch began is ended: the page loaded again begins without it."""
-    _launch.tour = False
 
 
 def own(token: str) -> None:
@@ -374,7 +360,7 @@ def opened_by(token: str | None) -> Opened | None:
         folder = _launch.folder
         if folder is None or not folder.is_dir():  # it may have been deleted since
             return Opened(None, True)
-        return Opened(Workspace(folder, token), True, _launch.tour)
+        return Opened(Workspace(folder, token), True)
     if _among(token, _launch.doors):
         return Opened(None, True)
     at = find(token)

@@ -9,7 +9,7 @@ Errors of single inputs, shown where they arise.
 
 Pages about a finished study: opened with its map, or with a sentence about what is missing.
 
-The guided tour: one strip of words at the top of each page, until it is ended.
+The guided tour: what is done on each page, in the order of the work.
 """
 
 from __future__ import annotations
@@ -31,8 +31,8 @@ from engine.frontier.risk_utility_map import RiskUtilityMap
 from engine.report.describe import Occupancy
 from engine.study.study import Study
 from frontier_app.charts.style import framed
-from frontier_app.session import actions, navigation, state, workspace
-from frontier_app.session.navigation import PAGES, go_to
+from frontier_app.session import actions, navigation, state
+from frontier_app.session.navigation import PAGES
 from frontier_app.wording import text
 from frontier_app.wording.markup import markdown
 from frontier_app.wording.text import plural
@@ -307,8 +307,6 @@ STEPS = {
     " with its source. Come here whenever a word is not clear.",
 }
 """What to do on each page, by its name in the navigation, in the order of the work."""
-EXAMPLE = "You see a sample that is swept already."
-"""What comes before the step of the map where the work begins with a finished study."""
 _A_ROW = 5
 _NAMES = {page.title: page.name for page in PAGES.values()}
 
@@ -328,36 +326,15 @@ def overview(following: str) -> None:
 
 
 def offer() -> None:
-    """A button that begins the tour, or nothing while it is on."""
-    if not state.get().touring and st.button(
-        "Show me around, page by page", key="tour-begin", icon=":material/tour:", type="tertiary"
-    ):
-        state.put(touring=True)
-        st.rerun()
+    """A button that shows what is done on each page."""
+    if st.button("Show me around, page by page", key="tour", icon=":material/tour:", type="tertiary"):
+        _tour()
 
 
-def strip(page: str) -> None:
-    """The step of this page, with the way to the next one and out."""
-    if not state.get().touring or page not in STEPS:
-        return
-    names = list(STEPS)
-    number = names.index(page)
-    with st.container(border=True, key="tour"):
-        text_column, button_column = st.columns([5, 1], vertical_alignment="center", gap="medium")
-        begun_here = workspace.shows_around() and page == "Explore"
-        step = number + 1, len(names), page, f"{EXAMPLE} {STEPS[page]}" if begun_here else STEPS[page]
-        text_column.markdown(markdown(":material/tour: **Step {} of {}: {}.** {}", *step))
-        with button_column:
-            if number + 1 < len(names):
-                following = names[number + 1]
-                if st.button(f"On to {following}", key="tour-next", width="stretch"):
-                    go_to(_NAMES[following])
-            if begun_here and st.button("Begin with the file", key="tour-first", width="stretch"):
-                go_to("data")
-            if st.button("End the tour", key="tour-end", type="tertiary", width="stretch"):
-                workspace.end_tour()
-                state.put(touring=False)
-                st.rerun()
+@st.dialog("From a file to a release", width="large")
+def _tour() -> None:
+    for number, (page, step) in enumerate(STEPS.items(), 1):
+        st.markdown(markdown("**{}. {}.** {}", number, page, step))
 
 
 def attempt(action: Callable[[], object]) -> None:

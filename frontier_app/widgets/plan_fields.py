@@ -391,6 +391,17 @@ def list_editor(
     return counted
 
 
+def pick_column(label: str, options: Sequence[str], width: int, tip: str = "") -> Any:
+    """A column of :func:`list_editor` whose cells hold several of the options.
+
+    Streamlit's cell takes an option by a click or as typed text; Enter on a highlighted one closes the cell without it.
+    """
+    how = "Type part of a name and press Enter, or click in the open cell; Enter closes it, Escape discards."
+    return st.column_config.MultiselectColumn(
+        label, options=options, accept_new_options=False, width=width, help=f"{tip} {how}".strip()
+    )
+
+
 def _accepted(
     rows: Sequence[Row], make: Callable[[int, Row], T | None], check: Callable[[tuple[T, ...]], object]
 ) -> tuple[tuple[T, ...], dict[int, str]]:

@@ -7,10 +7,13 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.browser.steps import at_hand, map_drawn, no_trouble, settled
+from engine.plan import plan_from_toml
+from tests.browser.steps import at_hand, map_drawn, no_trouble, open_at, settled, workspace_with
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Page
+    from pathlib import Path
+
+    from playwright.sync_api import Locator, Page
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
 _FOCUS = """() => { const e = document.activeElement; if (!e) return '';
@@ -120,3 +123,39 @@ def test_from_the_first_page_to_a_recommendation_by_keys_alone(page: Page):
     press(page, "Record the recommendation")
     page.get_by_text(f"The recommendation of {chosen} is recorded").wait_for()
     no_trouble(page)
+
+
+def test_a_table_of_the_users_takes_attributes_by_mouse_and_by_keys(window: Page, address: str, home: Path):
+    at = workspace_with(home, swept=False)
+    open_at(window, address, at, "threat")
+    grid = window.locator("[class*=st-key-edits-tables] [data-testid=stDataFrame]")
+
+    def crosses(row: int) -> None:
+        """Open a cell of the second column; a click into the first one makes the row."""
+        for share in (0.2, 0.7):
+            box = grid.bounding_box()
+            assert box is not None
+            window.mouse.click(box["x"] + share * box["width"], box["y"] + 52 + 35 * row)
+            window.wait_for_timeout(500)
+            settled(window)
+        window.keyboard.press("Enter")
+
+    def option(name: str) -> Locator:
+        return window.get_by_role("option", name=name, exact=True)
+
+    crosses(0)
+    option("B").click()
+    window.keyboard.press("ArrowDown")
+    option("D").click()
+    window.keyboard.press("Enter")
+    settled(window)
+    crosses(1)
+    for name in ("C", "A"):
+        window.keyboard.type(name)
+        option(name).wait_for()
+        window.keyboard.press("Enter")
+    window.keyboard.press("Enter")
+    settled(window)
+    no_trouble(window)
+    tables = plan_from_toml(at.plan_path.read_text(encoding="utf-8")).tables
+    assert [table.attributes for table in tables] == [("B", "D"), ("C", "A")]

@@ -96,9 +96,7 @@ def _declared(base: Plan, tag: str, data: Microdata, wrong: InputErrors) -> Plan
     known = plan_fields.picks(data.domain, base)
     columns = {
         "name": column.TextColumn("Rule", width=140),
-        "forbid": column.MultiselectColumn(
-            "Forbidden together", options=list(known), accept_new_options=False, width=380
-        ),
+        "forbid": plan_fields.pick_column("Forbidden together", list(known), 380),
         "effect": column.SelectboxColumn(
             "Effect", options=list(plan_fields.EFFECTS), default=plan_fields.EFFECTS[0], required=True, width=90
         ),

@@ -102,7 +102,7 @@ def _tables(base: Plan, tag: str, fixed: bool) -> tuple[TablePlan, ...]:
     column = st.column_config
     columns = {
         "name": column.TextColumn("Table", width=120),
-        "attributes": column.MultiselectColumn("Crosses", options=base.names, accept_new_options=False, width=330),
+        "attributes": plan_fields.pick_column("Crosses", base.names, 330),
     }
     rows = plan_fields.table_rows(base)
     alt = "Tables that users make: name and the attributes that each crosses"
@@ -118,9 +118,7 @@ def _analyses(plan: Plan, tag: str, fixed: bool, columns: Sequence[str]) -> tupl
         "name": column.TextColumn("Analysis", width=85),
         "formula": column.TextColumn("Formula", width=160, help="outcome ~ first + second"),
         "family": column.SelectboxColumn("Kind", options=list(FAMILIES), default="linear", required=True, width=85),
-        "by": column.MultiselectColumn(
-            "By", options=plan.names, accept_new_options=False, width=90, help="Separately in each level of these"
-        ),
+        "by": plan_fields.pick_column("By", plan.names, 90, "Separately in each level of these."),
         "weighted": column.CheckboxColumn("Weight", default=False, width=70, help=f"With the weight: {weighted}"),
         "tau": column.TextColumn("Quantile", width=75, help=f"Of a quantile regression; {MEDIAN} is the median"),
     }

@@ -192,7 +192,7 @@ def test_the_command_opens_a_bundle_and_refuses_another_folder(
         found = findings(study, remade(study, samples.load("czech")[0], choice.label, choice.replicate))
     opened: list[Path | None] = []
 
-    def pretend(study: object, data: object, port: object, browser: object, *, board: Path | None, tour: bool) -> int:
+    def pretend(study: object, data: object, port: object, browser: object, *, board: Path | None) -> int:
         opened.append(board)
         return 0
 

@@ -184,11 +184,11 @@ def test_a_codebook_is_taken_back_with_its_labels(tmp_path: Path) -> None:
 def test_leaving_forgets_the_work_at_hand_and_keeps_whose_session_it_is(tmp_path: Path) -> None:
     made = open_file(people(tmp_path))
     now = made.session_state["frontier"]
-    made.session_state["frontier"] = replace(now, selected="A", touring=True, picks=3)
+    made.session_state["frontier"] = replace(now, selected="A", picks=3)
     made = click(made, "Open other data")
     left = made.session_state["frontier"]
     assert left.workspace is left.raw is left.plan is left.selected is None
-    assert left.file_view.column is None and left.owner and left.touring and left.picks == 3
+    assert left.file_view.column is None and left.owner and left.picks == 3
     assert left.version > now.version
 
 
