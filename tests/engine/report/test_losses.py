@@ -231,6 +231,23 @@ def test_every_value_that_did_not_exist_is_held_and_counted_however_few_have_it(
     assert by_table(figures)[0].new == new.groups == collection.tally.new == 1
 
 
+def test_values_that_did_not_exist_are_counted_unweighted_those_with_most_records_first() -> None:
+    """Whatever the order of the figures; of as many records, those of more groups first."""
+    (one,) = (figure for figure in _towns("a" * 60, "a" * 40 + "A" * 20).figures if figure.note)
+    flat, flat_in_b = one, replace(one, group="b", n_after=30)
+    few, hut, tent = (replace(one, what=what, n_after=n) for what, n in (("barn", 7), ("hut", 80), ("tent", 50)))
+    heavy, whole = replace(flat, weighted=True, n_after=900), replace(flat, group="", n_after=900)
+    was_there = replace(flat, note="", n_after=900)
+    assert new_values([few, heavy, tent, flat, was_there, flat_in_b, whole, hut]) == [
+        NewValue(one.of, "hut", 1, 80, hut),
+        NewValue(one.of, "flat", 2, 50, flat_in_b),
+        NewValue(one.of, "tent", 1, 50, tent),
+        NewValue(one.of, "barn", 1, 7, few),
+    ]
+    assert by_table([replace(few, of="t"), flat, heavy, flat_in_b]) == [(one.of, 0, 2), ("t", 0, 1)]
+    assert [figure.what for figure in sorted([few, tent, hut], key=by_size)] == ["hut", "tent", "barn"]
+
+
 def test_the_error_is_that_of_the_share_within_the_group() -> None:
     """The same shift of 61 of 778 is as many standard errors from 119 as from 659, and the rest of the file is
     irrelevant."""
