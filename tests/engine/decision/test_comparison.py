@@ -85,6 +85,18 @@ def test_noise_is_welchs(tmp_path, gap, together):
         assert alone.clear == (ttest_1samp(second, ORIGINAL["small_cells"]).pvalue < level)
 
 
+@pytest.mark.parametrize(("together", "clear"), [({}, True), ({"together": 1}, True), ({"together": 2}, False)])
+def test_one_comparison_is_shared_by_the_measures_alone(tmp_path, together: dict[str, int], clear: bool):
+    """A p-value between .05 / 6 and .05 / 3, of three measures."""
+    from scipy.stats import ttest_ind
+
+    first, second = np.linspace(0.0, 0.09, 12), np.linspace(0.0, 0.09, 12) + 0.0335
+    assert 0.05 / 6 < ttest_ind(first, second, equal_var=False).pvalue < 0.8 * 0.05 / 3
+    rows = [(s, r + 1, RunStatus.OK, 2, v, 0.1, 0.0) for s, of in ((0, first), (1, second)) for r, v in enumerate(of)]
+    with study_of(tmp_path, rows) as study:
+        assert differences(risk_utility_map(study), 0, 1, **together)[0].clear is clear
+
+
 def test_higher_is_better(tmp_path):
     from engine.plan import SpacePlan
     from engine.release.spec import ReleaseSpec

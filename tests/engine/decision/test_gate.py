@@ -10,11 +10,11 @@ from math import comb
 import numpy as np
 import pytest
 
-from engine.decision.gate import obstacles, released_run
+from engine.decision.gate import _near_limit, obstacles, released_run
 from engine.decision.statements import of_severity
 from engine.release.scenarios import Results, RunStatus
 from engine.study.map_reader import risk_utility_map
-from tests.engine.frontier.test_risk_utility_map import ORIGINAL, study_of
+from tests.engine.frontier.test_risk_utility_map import ORIGINAL, rows_of, study_of
 
 NINE_TENTHS = Fraction(9, 10)
 
@@ -159,3 +159,19 @@ def test_the_place_of_a_run_among_its_siblings(tmp_path):
     assert run.share is not None and (run.share.within, run.share.runs) == (7, 10)
     alone = released_run(view, runs, 0, bound=None, probability=None)
     assert (alone.place, alone.quantile, alone.share) == (8, None, None)
+
+
+@pytest.mark.parametrize(
+    ("runs", "steps", "cautions"),
+    [(12, -0.1, []), (12, 0.0, [True]), (12, 1.9, [True]), (12, 2.1, []), (1, 9.0, [False])],
+)
+def test_a_mean_is_within_the_limit_for_certain_from_two_standard_errors_on(
+    tmp_path, runs: int, steps: float, cautions: list[bool]
+) -> None:
+    """One run has no known standard error, so that no limit is met for certain."""
+    with study_of(tmp_path, rows_of(runs)) as study:
+        view = risk_utility_map(study)
+        mean, se = float(view.risk_loss[0]), np.std([0.01, 0.02, 0.03] * 4, ddof=1) / np.sqrt(12)
+        found = _near_limit(view, 0, mean + steps * float(se) + 1e-12)
+    assert [one.values["noise_known"] for one in found] == cautions
+    assert all(one.kind == "near_limit" and one.values["value"] == mean for one in found)

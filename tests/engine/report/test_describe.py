@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -72,5 +73,7 @@ def test_changes_recounted(made):
 def test_untouched_attributes_are_unaltered(made):
     release, plan = made
     counted = changes(release, plan.keys)
+    assert counted.marginals_kept is True
+    assert replace(counted, after=(*counted.after[:-1], counted.after[-1] + 1)).marginals_kept is False
     swapped = set(release.spec.attributes.having("S"))
     assert all((counted.altered[j] > 0) == (j in swapped) for j in range(len(counted.altered)))

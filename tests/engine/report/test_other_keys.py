@@ -104,3 +104,17 @@ def test_all_keys_swapped_leave_none() -> None:
     assert unswapped_keys(table, ("A", "B"), ("A", "B"), 3) is None
     assert unswapped_keys(table, ("A", "B"), ("B",), 3) == KeySet(("A",), (), 1, 1, 1)
     assert key_set(table, ("A", "B"), (), 3).exchanged == ()
+
+
+@pytest.mark.parametrize(("n", "sets"), [(2, 0), (3, 3), (12, 12), (13, 0)])
+def test_tables_of_all_keys_but_one_are_of_three_to_twelve_keys(n: int, sets: int) -> None:
+    from engine.data.domain import Attribute, Domain
+    from engine.data.table import ContingencyTable
+
+    names = [f"K{k}" for k in range(n)]
+    table = ContingencyTable(
+        Domain(tuple(Attribute(name, ("a", "b")) for name in names)), np.eye(n, dtype=int), np.ones(n, int)
+    )
+    assert [found.keys for found in all_but_one(table, names, names[:1], 3)] == [
+        tuple(name for name in names if name != out) for out in names[:sets]
+    ]
