@@ -193,10 +193,16 @@ def _legend_of(axes: Any) -> tuple[list[Any], list[Any]]:
     return legend.get_texts(), legend.legend_handles
 
 
-def test_each_colour_of_cells_by_size_is_in_the_legend_and_the_axis_has_a_name(canvases: list[Any]) -> None:
+@pytest.mark.parametrize(("fewest", "colours"), [(3, 4), (9, 3)])
+def test_each_colour_of_cells_by_size_is_in_the_legend_and_the_axis_has_a_name(
+    canvases: list[Any], fewest: int, colours: int
+) -> None:
     cells = [CellSize("1", 548, 42, 436), CellSize("2", 478, 232, 204), CellSize("3", 304, 205, 80)]
-    pictures.small_cells(cells, 3, axis="x", **WORDS)
-    axes = canvases[0].axes[0]
+    pictures.small_cells(cells, fewest, axis="x", **WORDS)
+    axes, page = canvases[0].axes[0], canvases[0].bbox
+    legend = axes.get_legend().get_window_extent()
+    assert page.x0 <= legend.x0 and legend.x1 <= page.x1 and legend.y1 <= page.y1
+    assert len(axes.get_legend().get_texts()) == colours
     drawn = {patch.get_facecolor() for patch in axes.patches}
     explained = {patch.get_facecolor() for patch in axes.get_legend().findobj(type(axes.patches[0]))}
     assert drawn <= explained and axes.get_ylabel() == "records"
@@ -212,6 +218,25 @@ def test_bars_before_and_after_stand_side_by_side_and_the_altered_on_the_others(
         assert before[k][1] <= kept[k][0] and kept[k][1] < k + 0.5 < before[k][0] + 1
         assert moved[k][:2] == kept[k][:2] and moved[k][2] == kept[k][3]
     assert [box[3] for box in (*before, *kept, *moved)] == [548, 478, 42, 232, 436, 204]
+
+
+def test_axes_have_their_inches_around_them() -> None:
+    canvas = pictures._canvas(4, 2)
+    assert pictures._axes(canvas, 1, 0.5, 0.2, 0.25).get_position().bounds == pytest.approx((0.25, 0.25, 0.7, 0.625))
+
+
+def test_places_are_tiles_in_lines_of_two_blocks_side_by_side(canvases: list[Any]) -> None:
+    names = [("one", "a", "p"), ("one", "a", "q"), ("one", "b", "r"), ("two", "a", "s"), ("three", "a", "t")]
+    pictures.tiles([Tile(*name, 1.0) for name in names], 5, **WORDS)
+    (canvas,) = canvases
+    at = {text.get_text(): tuple(text.xy) for text in texts(canvas)}
+    (across, _), (far, _), (low, _) = (at[name] for name in ("one", "two", "three"))
+    assert (across, low) == (0, 0) and far == pytest.approx((canvas.get_size_inches()[0] + 0.15) / 2)
+    assert [at[name][1] for name in ("one", "two", "three")] == pytest.approx([0.17, 0.17, 0.38 + 0.8 + 0.17])
+    assert [at[name][1] for name in "prst"] == pytest.approx([0.41, 0.81, 0.41, 1.18 + 0.41])
+    boxes = {name: patch.get_x() for name, patch in zip("pqrst", canvas.axes[0].patches, strict=True)}
+    assert boxes["p"] == boxes["r"] == boxes["t"] == pytest.approx(boxes["s"] - far)
+    assert boxes["q"] - boxes["p"] == pytest.approx(0.62)
 
 
 def test_new_values_are_hatched(canvases: list[Any]) -> None:
