@@ -43,3 +43,8 @@ def test_correlations_of_columns_that_stay_are_counted_and_not_judged(case: Case
     (tally,) = (t for t in case.findings.utility.tallies if t.kind == "correlations")
     assert (tally.compared, tally.unchangeable, tally.eligible) == (1, 1, 0)
     assert not [figure for figure in case.findings.utility.figures if figure.kind == "correlation"]
+
+
+def test_associations_that_change_most_stand_first(case: Case) -> None:
+    changes = [abs(row.after - row.before) for row in case.findings.utility.associations]  # type: ignore[operator]
+    assert changes == sorted(changes, reverse=True) and changes[0] > changes[-1] >= 0

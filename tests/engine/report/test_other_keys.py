@@ -118,3 +118,12 @@ def test_tables_of_all_keys_but_one_are_of_three_to_twelve_keys(n: int, sets: in
     assert [found.keys for found in all_but_one(table, names, names[:1], 3)] == [
         tuple(name for name in names if name != out) for out in names[:sets]
     ]
+
+
+def test_counts_of_a_release_without_a_candidate_are_those_of_its_records(case: Case) -> None:
+    """Its method is unknown, so that records are compared on the keys asked for alone."""
+    release, data = release_of(case, case.study.plan), case.realisation.data
+    release = RecordRelease(release.original, release.tables, case.study.plan)
+    sets = [key_set(data.table, keys, (), 9) for keys in combinations(data.domain.names, 3)]
+    for found in with_left(release, sets, data.domain.names, 9):
+        assert found.left == round(unaltered(case, found.keys, 9)) > 0
