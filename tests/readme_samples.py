@@ -17,9 +17,9 @@ from engine.decision.statements import of_severity
 from engine.frontier.choosing import best_under_bound
 from engine.frontier.undominated import undominated
 from engine.measures import call
+from engine.plan import SpacePlan
 from engine.plan.coding import code
 from engine.plan.samples import load
-from engine.plan.types import DEFAULT_RATES
 from engine.release.space import by_swap_sizes
 from engine.release.spec import ReleaseSpec
 from engine.study.map_reader import risk_utility_map
@@ -105,7 +105,7 @@ def shares_found(n_runs: int, sweeps: int = 20, runs_of_truth: int = 1000) -> np
     raw, plan = load("fair")
     data = code(raw, plan)
     made = by_swap_sizes(data.domain.names, data.domain.names, SIZES)
-    specs = [ReleaseSpec(one, rate) for one in made for rate in DEFAULT_RATES]
+    specs = [ReleaseSpec(one, rate) for one in made for rate in SpacePlan.rates]
     question = question_of(plan, data, [call(name) for name in MEASURES])
     drawn = runs(question, specs, range(1, runs_of_truth + sweeps * n_runs + 1))[:, 4:]
     drawn = drawn.reshape(len(specs), -1, len(MEASURES))

@@ -32,9 +32,6 @@ class EditRule:
     refuse: bool = False
     existing: tuple[str, ...] = ()
 
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "existing", tuple(self.existing))  # a plan's file gives a list
-
     @property
     def attributes(self) -> tuple[str, ...]:
         """Names of the attributes that the rule looks at."""

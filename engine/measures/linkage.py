@@ -26,7 +26,7 @@ from engine.data.io.readers import read_table
 from engine.data.table import occupied
 from engine.measures.base import Figure, Measure
 from engine.models.record_release import known_numbers
-from engine.plan.entries import decimal_text
+from engine.plan.schema import decimal_text
 from engine.release.batch import ReleaseBatch, unpack
 
 if TYPE_CHECKING:

@@ -26,7 +26,7 @@ from engine.plan.entries import (
     unit_columns,
 )
 from engine.plan.guess import first_part
-from engine.plan.types import DataPlan, DecisionPlan, Plan, SpacePlan, is_pattern, unknown_attribute
+from engine.plan.types import ROLES, DataPlan, DecisionPlan, Plan, SpacePlan, is_pattern, unknown_attribute
 from engine.release.spec import RANDOM_SWAP, AttributeSpec
 
 _OF_OWN_FORM = ("formula", "matrix")  # parameters of a mechanism that name attributes among other words
@@ -135,7 +135,6 @@ def _in_mechanism(entry: MechanismPlan, new_names: Mapping[str, str]) -> Mechani
     return replace(entry, grid=grid)
 
 
-_ROLES: tuple[Literal["keys"], Literal["swap"], Literal["analyse"]] = ("keys", "swap", "analyse")
 _OUTSIDE: tuple[Literal["fix"], Literal["change"]] = ("fix", "change")
 _DESCRIPTIONS: tuple[Literal["swap_sizes"], Literal["all_specs"], Literal["specs"], Literal["search"]]
 _DESCRIPTIONS = ("swap_sizes", "all_specs", "specs", "search")
@@ -188,7 +187,7 @@ def edit_plan(plan: Plan, **changes: Unpack[PlanChanges]) -> Plan:
     remaining = dict.fromkeys(_known(plan, attributes, "attributes") if attributes is not None else plan.names)
     if not remaining:
         raise UsageError("attributes is empty; name at least one")
-    roles: dict[str, Any] = {role: _role(plan, role, changes.get(role), remaining) for role in _ROLES}
+    roles: dict[str, Any] = {role: _role(plan, role, changes.get(role), remaining) for role in ROLES}
     outside = _outside(plan, changes, remaining)
     description = _description(plan, changes, remaining)
     used = {name for names in (*roles.values(), *outside.values()) for name in names}

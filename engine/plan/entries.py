@@ -8,133 +8,19 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, is_dataclass, replace
+from dataclasses import dataclass, replace
 from decimal import Decimal
-from functools import cache, cached_property
+from functools import cached_property
 from itertools import pairwise
 from math import isfinite
-from typing import Annotated, Any, Literal, TypedDict, get_args, get_origin, get_type_hints
-
-from msgspec import Meta, ValidationError, convert
+from typing import Literal, TypedDict, get_args
 
 from engine.common.errors import Remedy, UsageError, did_you_mean
 from engine.common.raw_values import Notation, is_number
 from engine.common.untrusted import fits
-from engine.common.wording import first_twice
 from engine.data.microdata import MEASURES, NO_LABELS, ColumnLabels, GroupedColumns, RawTable, StreamedColumns
+from engine.plan.schema import Name, as_tuple, check, entry, needed, set_fields, typed
 from engine.release.spec import RANDOM_SWAP
-
-Name = Annotated[str, Meta(min_length=1, description="a text that is not empty")]
-_WANTED: dict[Any, str] = {str: "a text", bool: "true or false", int: "a whole number"}
-_LISTS: dict[Any, tuple[str, str]] = {
-    str: ('a list of texts such as ["a", "b"]', "texts; put it in quotes"),
-    int: ("a list of whole numbers such as [1, 2]", "whole numbers such as 1 and 2"),
-}
-"""What a list must be, and what it must hold, by the type of its items."""
-
-
-def set_fields(part: object, **values: object) -> None:
-    """Normalise fields of a frozen part while it is being made."""
-    for name, value in values.items():
-        object.__setattr__(part, name, value)
-
-
-def check_types(part: Any, *read_elsewhere: str, where: str = "") -> None:
-    """Refuse a field of ``part`` whose value is not of its declared type; lists become tuples, texts may not repeat.
-
-    Fields are texts, whole numbers, truths, parts of a plan, and lists of them; of others, and of those in
-    ``read_elsewhere``, nothing is checked.  ``where`` begins the sentence, and the description of an annotated type
-    says what is wanted.
-    """
-    for name, hint in _declared(part.__class__).items():
-        if name not in read_elsewhere:
-            set_fields(part, **{name: typed(getattr(part, name), hint, where + name)})
-    for name, (kind, is_list) in _parts(part.__class__).items():
-        value = as_tuple(getattr(part, name)) if is_list else (getattr(part, name),)
-        if value is None or not all(isinstance(one, kind) for one in value):
-            of = ", ".join(dict.fromkeys(type(one).__name__ for one in value or ()))
-            wanted = f"a list of {kind.__name__}" if is_list else f"a {kind.__name__}"
-            raise UsageError(f"{where}{name} holds {f'values of type {of}' if of else 'no list'}, must be {wanted}")
-        if is_list:
-            set_fields(part, **{name: value})
-
-
-def as_tuple(value: Any) -> tuple[Any, ...] | None:
-    """The items of a list; None for what is none."""
-    try:
-        return None if isinstance(value, str | bytes | Mapping) else tuple(value)
-    except TypeError:
-        return None
-
-
-def typed(value: Any, hint: Any, what: str) -> Any:
-    """A value as its declared type; ``what`` names it in the error."""
-    try:
-        value = convert(value, hint)
-    except (ValidationError, UnicodeError):  # the latter of half a character
-        raise UsageError(f"{what} {_refusal(value, hint)}") from None
-    if hint == tuple[str, ...]:
-        refuse_repeats(value, what)
-    return value
-
-
-def refuse_repeats(names: Sequence[str], what: str) -> None:
-    """Refuse a list that names something twice."""
-    repeated = first_twice(names)
-    if repeated is not None:
-        raise UsageError(f"{what} names '{repeated}' more than once")
-
-
-@cache
-def _declared(kind: Any) -> dict[str, Any]:
-    checked = (*_WANTED, str | None, tuple[str, ...], tuple[int, ...])
-    types, hints = get_type_hints(kind), get_type_hints(kind, include_extras=True)
-    return {name: hints[name] for name, t in types.items() if t in checked or get_origin(t) is Literal}
-
-
-@cache
-def _parts(kind: Any) -> dict[str, tuple[Any, bool]]:
-    """The fields that are parts of a plan, or lists of them: their class, and whether they are a list."""
-    found = {}
-    for name, hint in get_type_hints(kind).items():
-        item = get_args(hint)[0] if get_origin(hint) is tuple and get_args(hint)[1:] == (...,) else None
-        if is_dataclass(item or hint):
-            found[name] = (item or hint, item is not None)
-    return found
-
-
-def _refusal(value: Any, hint: Any) -> str:
-    for inner in (hint, *get_args(hint)):
-        if get_origin(inner) is Annotated:
-            return f"is {value!r}, must be {inner.__metadata__[0].description}"
-    if get_origin(hint) is Literal:
-        return f"is {value!r}, must be one of {', '.join(get_args(hint))}"
-    if get_origin(hint) is not tuple:
-        return f"is {value!r}, must be {_WANTED[hint]}"
-    a_list, items = _LISTS[get_args(hint)[0]]
-    if not isinstance(value, list | tuple | set | frozenset):
-        return f"is {value!r}, must be {a_list}"
-    wrong = next(item for item in value if not fits(item, get_args(hint)[0]))
-    return f"holds {wrong!r}, must hold {items}"
-
-
-_DECIMAL = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d{1,2})?", re.ASCII)
-
-
-def decimal_text(value: object, what: str) -> str:
-    """A decimal number as its shortest plain text: ``"0.10"`` and ``1e-1`` are both ``"0.1"``.
-
-    ``what`` names the quantity in the error for anything that is no decimal number.
-    """
-    text = str(value).strip()
-    if isinstance(value, bool) or not _DECIMAL.fullmatch(text):
-        raise UsageError(f"{what} is {text!r}, must be a decimal number; write it as for example 0.01")
-    number = Decimal(text)
-    written = format(number, "f")
-    if "." in written:
-        written = written.rstrip("0").rstrip(".")
-    return "0" if number == 0 else written.lstrip("+")
-
 
 _WORDS = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
 _END = rf"(\d+(?:\.\d+)?|\.\d+|{'|'.join(_WORDS)})"
@@ -196,12 +82,12 @@ class AttributePlan:
     raw values of those kinds; ``on_missing`` says whether a missing value is refused or becomes the level "missing".
     """
 
-    name: str
-    columns: tuple[str, ...] = ()
-    view: tuple[str, ...] = ()
-    cut: tuple[float, ...] = ()
-    labels: tuple[str, ...] = ()
-    levels: tuple[str, ...] = ()
+    name: str = needed(example='"..."')
+    columns: tuple[str, ...] = entry((), never_empty=True, implied=lambda part: (part.name,))
+    view: tuple[str, ...] = entry((), never_empty=True, implied=lambda part: part.columns[:1])
+    cut: tuple[float, ...] = entry((), never_empty=True, unchecked=True)
+    labels: tuple[str, ...] = entry((), never_empty=True)
+    levels: tuple[str, ...] = entry((), never_empty=True)
     merge: tuple[tuple[str, tuple[str, ...]], ...] = ()
     skip: tuple[str, ...] = ()
     missing: tuple[str, ...] = ()
@@ -210,13 +96,12 @@ class AttributePlan:
     def __post_init__(self) -> None:
         typed(self.name, Name, "an attribute's name")
         who = f"attribute '{self.name}'"
-        check_types(self, where=f"{who}: ")
-        columns = self.columns or (self.name,)
-        view = self.view or columns[:1]
-        set_fields(self, columns=columns, view=view)
-        for column in view:
-            if column not in columns:
-                raise UsageError(f"{who} views column '{column}', which is not in its columns: {', '.join(columns)}")
+        check(self, f"{who}: ")
+        for column in self.view:
+            if column not in self.columns:
+                raise UsageError(
+                    f"{who} views column '{column}', which is not in its columns: {', '.join(self.columns)}"
+                )
         self._check_merge(who)
         self._check_cut(who)
         extra_levels = (*self.skip, *((MISSING_LEVEL,) if self.on_missing == "level" else ()))
@@ -228,10 +113,8 @@ class AttributePlan:
                 )
 
     def _check_merge(self, who: str) -> None:
-        merge = tuple(self.merge.items() if isinstance(self.merge, dict) else self.merge)
-        merge = tuple((level, typed(raw, tuple[str, ...], f"{who}: merge of '{level}'")) for level, raw in merge)
         merged: set[str] = set()
-        for level, raw in merge:
+        for level, raw in self.merge:
             if not raw:
                 raise UsageError(f"{who}: merge makes '{level}' of nothing; list at least one raw value")
             if merged.intersection(raw):
@@ -241,13 +124,12 @@ class AttributePlan:
                 raise UsageError(
                     f"{who}: merge makes '{level}', which is not in levels.{did_you_mean(level, self.levels)}"
                 )
-        set_fields(self, merge=merge)
 
     def _check_cut(self, who: str) -> None:
-        if isinstance(self.cut, str) or not isinstance(self.cut, Iterable):
+        given, edges = as_tuple(self.cut), []
+        if given is None:
             raise UsageError(f"{who}: cut is {self.cut!r}, must be a list of numbers such as [25, 55]")
-        edges = []
-        for edge in self.cut:
+        for edge in given:
             if isinstance(edge, bool) or not isinstance(edge, int | float) or not isfinite(edge):
                 raise UsageError(f"{who}: cut holds {edge!r}, must hold numbers")
             edges.append(int(edge) if float(edge).is_integer() else float(edge))
@@ -298,7 +180,7 @@ class MechanismPlan:
     Which parameters a mechanism has, and which values are legal, is said by ``engine.mechanisms``.
     """
 
-    name: str
+    name: str = needed(example='"rds"')
     grid: tuple[tuple[str, tuple[str, ...]], ...] = ()
 
     def __post_init__(self) -> None:
@@ -322,6 +204,15 @@ class MechanismPlan:
         """From plain values: a list is a grid, anything else one value."""
         return cls(name, tuple((key, tuple(map(as_text, values_of(value)))) for key, value in grid.items()))
 
+    @classmethod
+    def read(cls, name: object, **grid: object) -> MechanismPlan:
+        """From entries of a file, of any type."""
+        for key, value in grid.items():
+            if not fits(value, str | int | float | bool | tuple[str | int | float | bool, ...]):
+                wanted = "a text, a number, true or false, or a list of them"
+                raise UsageError(f"{key} is {value!r}, must be {wanted}")
+        return cls.of(typed(name, str, "name"), grid)
+
 
 def values_of(value: object) -> Sequence[object]:
     """The values of one entry."""
@@ -331,13 +222,6 @@ def values_of(value: object) -> Sequence[object]:
 def as_text(value: object) -> str:
     """A value as the text of a parameter."""
     return ("yes" if value else "no") if isinstance(value, bool) else str(value).strip()
-
-
-def check_mechanisms(plan: object, mechanisms: Sequence[MechanismPlan]) -> None:
-    """The same mechanism may stand there more than once, with other grids; the very same entry may not."""
-    set_fields(plan, mechanisms=tuple(mechanisms))
-    if len(set(mechanisms)) < len(mechanisms):
-        raise UsageError("a mechanism is declared twice with the same parameters; leave one out")
 
 
 SIGNS = "[ ] ; , + ="
@@ -431,12 +315,12 @@ class AnalysisPlan:
     NAME_raw.
     """
 
-    name: str
-    formula: str
-    family: str = "linear"
-    by: tuple[str, ...] = ()
+    name: str = needed(example='"survival"')
+    formula: str = needed(example='"Survived ~ Sex + Age"')
+    family: str = entry("linear", choices=tuple(FAMILIES), written=True)
+    by: tuple[str, ...] = entry((), never_empty=True)
     weighted: bool = False
-    tau: str = ""
+    tau: str = entry("", decimal="above 0 and below 1")
 
     def __post_init__(self) -> None:
         typed(self.name.strip() if isinstance(self.name, str) else self.name, Name, "an analysis's name")
@@ -445,31 +329,18 @@ class AnalysisPlan:
             raise UsageError(
                 f"{who} needs another name: not '{ALL}', no space at its ends and none of the signs [ ] ; , ="
             )
-        check_types(self, "tau", where=f"{who}: ")
+        check(self, f"{who}: ")
         if not all(side.strip() for side in self.sides) or len(self.sides) != 2:
             raise UsageError(f'{who}: formula is {self.formula!r}, must be written as "outcome ~ first + second"')
         self._check_size(who)
-        if self.family not in FAMILIES:
-            raise UsageError(
-                f"{who}: family is {self.family!r}, must be one of {', '.join(FAMILIES)}."
-                + did_you_mean(self.family, FAMILIES)
-            )
         if self.weighted and not self.model.weighted:
             able = ", ".join(family.name for family in FAMILIES.values() if family.weighted)
             raise UsageError(
                 f"{who}: the family '{self.family}' takes no weights here; leave weighted out, or use one of {able}"
             )
-        self._check_tau(who)
-
-    def _check_tau(self, who: str) -> None:
-        if self.family != QUANTILE:
-            if self.tau != "":
-                raise UsageError(f'{who}: tau is the quantile of family = "{QUANTILE}"; leave it out of {self.family}')
-            return
-        tau = decimal_text(self.tau if self.tau != "" else MEDIAN, f"{who}: tau")
-        if not 0 < Decimal(tau) < 1:
-            raise UsageError(f"{who}: tau == {tau}, must be above 0 and below 1; 0.5 is the median")
-        set_fields(self, tau=tau)
+        if self.family != QUANTILE and self.tau:
+            raise UsageError(f'{who}: tau is the quantile of family = "{QUANTILE}"; leave it out of {self.family}')
+        set_fields(self, tau=self.tau or (MEDIAN if self.family == QUANTILE else ""))
 
     @property
     def model(self) -> Family:
@@ -541,25 +412,17 @@ class ColumnPlan:
     no value means missing but those listed, whatever it looks like.  What is empty stays as the file has it.
     """
 
-    name: Name
+    name: Name = needed(example='"SEX"')
     label: str = ""
     values: tuple[tuple[str, str], ...] = ()
     missing: tuple[str, ...] = ()
-    measure: str = ""
+    measure: str = entry("", choices=MEASURES)
     decimal: str = ""
     thousands: str = ""
     real: bool = False
 
     def __post_init__(self) -> None:
-        pairs = as_tuple(self.values.items() if isinstance(self.values, Mapping) else self.values)
-        if pairs is None or not all(fits(pair, tuple[str, str]) for pair in pairs):
-            raise UsageError(f'column \'{self.name}\': values must be pairs of texts such as {{"1": "Male"}}')
-        set_fields(self, values=tuple((raw, label) for raw, label in pairs))
-        check_types(self, where=f"column '{self.name}': ")
-        if self.measure not in MEASURES:
-            raise UsageError(
-                f"column '{self.name}': measure is '{self.measure}', must be one of {', '.join(MEASURES[1:])}"
-            )
+        check(self, f"column '{self.name}': ")
         if self.decimal not in ("", ".", ",") or self.thousands not in ("", *".,' "):
             raise UsageError(
                 f"column '{self.name}': decimal must be '.' or ',', and thousands one of them, a blank or an apostrophe"
@@ -701,11 +564,6 @@ def check_include(include: Iterable[str], where: str = "") -> tuple[str, ...]:
     return tuple(name for name in INCLUDE if name in requested)
 
 
-def _strip(part: object) -> None:
-    """Take blanks off the ends of all texts of a part."""
-    set_fields(part, **{name: value.strip() for name, value in vars(part).items() if isinstance(value, str)})
-
-
 @dataclass(frozen=True)
 class AboutPlan:
     """The cover of the memo: who asks for which release.  Every entry is a text and may be empty.
@@ -728,8 +586,7 @@ class AboutPlan:
     overlaps: str = ""
 
     def __post_init__(self) -> None:
-        _strip(self)
-        check_types(self, where="about ")
+        check(self, "about ", strip=True)
 
 
 @dataclass(frozen=True)
@@ -747,20 +604,19 @@ class ThreatPlan:
     published_tables: PublishedTables = "not known"
 
     def __post_init__(self) -> None:
-        _strip(self)
-        check_types(self, where="threat ")
+        check(self, "threat ", strip=True)
 
 
 @dataclass(frozen=True)
 class TablePlan:
     """A table that users make: its name and the attributes it crosses."""
 
-    name: str
-    attributes: tuple[str, ...]
+    name: str = needed(example='"work"')
+    attributes: tuple[str, ...] = needed(example='["Age", "Job"]', never_empty=True)
 
     def __post_init__(self) -> None:
         typed(self.name.strip() if isinstance(self.name, str) else self.name, Name, "a table's name")
-        check_types(self, where=f"table '{self.name}': ")
+        check(self, f"table '{self.name}': ")
         if not self.attributes:
             raise UsageError(f"table '{self.name}' crosses no attribute; list at least one")
 
@@ -774,18 +630,13 @@ class TolerancePlan:
     standard errors.  The defaults are those of the practice described for DataSwap.
     """
 
-    change: str = "0.1"
-    min_n: Annotated[int, Meta(ge=0, description="a whole number, 0 or more")] = 45
-    se: str = "1.96"
-    se_ratio: str = "1.1"
+    change: str = entry("0.1", decimal="above 0")
+    min_n: int = entry(45, low=0)
+    se: str = entry("1.96", decimal="above 0")
+    se_ratio: str = entry("1.1", decimal="above 0")
 
     def __post_init__(self) -> None:
-        for name in ("change", "se", "se_ratio"):
-            text = decimal_text(getattr(self, name), f"tolerances {name}")
-            if Decimal(text) <= 0:
-                raise UsageError(f"tolerances {name} == {text}, must be above 0.")
-            set_fields(self, **{name: text})
-        check_types(self, "change", "se", "se_ratio", where="tolerances ")
+        check(self, "tolerances ")
 
 
 @dataclass(frozen=True)
@@ -801,12 +652,11 @@ class PublishPlan:
     rate_policy: RatePolicy = "withhold"
     rate_range: str = ""
     wording: str = ""
-    include: tuple[str, ...] = ()
+    include: tuple[str, ...] = entry((), unchecked=True)
     members_rate: MembersRate = "tell"
 
     def __post_init__(self) -> None:
-        _strip(self)
-        check_types(self, "include", where="publish ")
+        check(self, "publish ", strip=True)
         set_fields(self, include=check_include(self.include, "publish include names"))
         if (self.rate_policy == "range") != bool(self.rate_range):
             raise UsageError(
@@ -829,8 +679,7 @@ class LockPlan:
     approved: str
 
     def __post_init__(self) -> None:
-        _strip(self)
-        check_types(self, where="lock ")
+        check(self, "lock ", strip=True)
         for name, text in vars(self).items():
             if not text:
                 raise UsageError(f"lock {name} is empty; an approval writes this section", Remedy.LOCK)

@@ -11,15 +11,14 @@ import os
 import re
 import tomllib
 from collections.abc import Iterable, Mapping
-from dataclasses import MISSING, fields
+from dataclasses import MISSING
 from pathlib import Path
-from typing import Any, Literal, get_origin, get_type_hints
+from typing import Any
 
 from engine.common.errors import EngineError, Remedy, UsageError, did_you_mean
-from engine.common.untrusted import MOST_BYTES, fits, kind_of, read_plain, shown
+from engine.common.untrusted import MOST_BYTES, kind_of, read_plain
 from engine.data.domain import EditRule
 from engine.plan.entries import (
-    SINGLE_USES,
     AboutPlan,
     AnalysisPlan,
     AttributePlan,
@@ -31,7 +30,8 @@ from engine.plan.entries import (
     ThreatPlan,
     TolerancePlan,
 )
-from engine.plan.types import DEFAULT_MISSING, DEFAULT_PROBABILITY, DataPlan, DecisionPlan, Plan, SpacePlan
+from engine.plan.schema import Declared, declared, typed
+from engine.plan.types import ROLES, DataPlan, DecisionPlan, Plan, SpacePlan
 
 _MOST_DEPTH = 16
 _LARGEST = 2**63
@@ -109,43 +109,6 @@ def _check_numbers(value: object, where: str = "") -> None:
         raise UsageError(f"{where} holds a whole number of more than 64 bits; no plan needs one")
 
 
-_TEXTS = tuple[str, ...]
-_TABLE = dict[str, _TEXTS]
-_LABELS = dict[str, str]
-_DECIMAL = str | int | float
-_PARAMETER = _DECIMAL | bool
-_PARAMETERS = _PARAMETER | tuple[_PARAMETER, ...]
-_WORDS: dict[Any, str] = {
-    str: "a text",
-    str | None: "a text",
-    _TEXTS: "a list of texts",
-    str | _TEXTS | None: "a text, or a list of texts",
-    _TABLE: "a table",
-    _LABELS: 'a table of texts such as {1 = "Male"}',
-    bool: "true or false",
-    int: "a whole number",
-    tuple[int, ...]: "a list of whole numbers",
-    tuple[float, ...]: "a list of numbers",
-    _DECIMAL: "a decimal number in quotes",
-    tuple[_DECIMAL, ...]: "a list of decimal numbers in quotes",
-    _PARAMETERS: "a text, a number, true or false, or a list of them",
-}
-_AS_WRITTEN = {
-    **dict.fromkeys(("merge", "forbid"), _TABLE),
-    "values": _LABELS,
-    **dict.fromkeys(("max_risk", "slope", "probability", "change", "se", "se_ratio", "tau"), _DECIMAL),
-    "rates": tuple[_DECIMAL, ...],
-}
-"""Entries that a plan's file writes in another type than the plan holds; ``change`` in [tolerances], not in [space]."""
-
-
-def _types(kind: type, *left_out: str) -> dict[str, Any]:
-    """The entries of a section as its dataclass declares them."""
-    hints = {name: str if get_origin(hint) is Literal else hint for name, hint in get_type_hints(kind).items()}
-    written = {name: as_written for name, as_written in _AS_WRITTEN.items() if (kind, name) != (SpacePlan, "change")}
-    return {f.name: written.get(f.name, hints[f.name]) for f in fields(kind) if f.name not in left_out}
-
-
 _LISTS = {
     "attribute": AttributePlan,
     "edit": EditRule,
@@ -155,6 +118,7 @@ _LISTS = {
     "column": ColumnPlan,
 }
 _TABLES = {
+    "data": DataPlan,
     "space": SpacePlan,
     "decision": DecisionPlan,
     "about": AboutPlan,
@@ -163,25 +127,11 @@ _TABLES = {
     "publish": PublishPlan,
     "lock": LockPlan,
 }
-_SECTIONS = {
-    **{name: _types(kind) for name, kind in {**_LISTS, **_TABLES}.items()},
-    "data": _types(DataPlan, "attributes", "columns"),
-    "roles": dict.fromkeys(("keys", "swap", "analyse"), _TEXTS),
-    "measures": {"names": _TEXTS},
-}
-# An empty list here would silently mean "all" or "the default", the opposite of what it seems to say.
-_NEVER_EMPTY = (
-    *("keys", "swap", "analyse", "swap_sizes", "specs", "rates", "names", "columns", "view"),
-    *("cut", "levels", "labels", "numeric", "by", "attributes"),
-)
-_EXAMPLES = {
-    ("attribute", "name"): '"..."',
-    ("analysis", "name"): '"survival"',
-    ("analysis", "formula"): '"Survived ~ Sex + Age"',
-    ("mechanism", "name"): '"rds"',
-    ("table", "name"): '"work"',
-    ("table", "attributes"): '["Age", "Job"]',
-    ("column", "name"): '"SEX"',
+_SECTIONS: Mapping[str, Mapping[str, Declared]] = {
+    **{name: declared(kind) for name, kind in {**_LISTS, **_TABLES}.items()},
+    "data": {name: of for name, of in declared(DataPlan).items() if name not in ("attributes", "columns")},
+    "roles": {name: declared(Plan)[name] for name in ROLES},
+    "measures": {"names": declared(Plan)["measures"]},
 }
 
 
@@ -200,19 +150,26 @@ def plan_from_toml(text: str) -> Plan:
     entries = toml_entries(text)
     for name, section in entries.items():
         _check_section(name, section)
+    data = entries.get("data", {})
 
     def listed(name: str) -> tuple[Any, ...]:
-        return tuple(_LISTS[name](**_required(name, entry, i)) for i, entry in enumerate(entries.get(name, []), 1))
+        return tuple(_made(name, entry, f"[[{name}]] number {i}") for i, entry in enumerate(entries.get(name, []), 1))
 
+    def texts(section: str) -> dict[str, Any]:
+        written = entries.get(section, {})
+        return {key: typed(value, tuple[str, ...], f"[{section}]: {key}") for key, value in written.items()}
+
+    roles = texts("roles")
+    sections = {name: _made(name, entries[name], f"[{name}]") for name in _TABLES if name in entries and name != "data"}
     return Plan(
-        data=DataPlan(attributes=listed("attribute"), columns=listed("column"), **entries.get("data", {})),
-        **entries.get("roles", {}),
+        data=_made("data", {"attributes": listed("attribute"), "columns": listed("column"), **data}, "[data]"),
+        **roles,
         edits=listed("edit"),
-        measures=entries.get("measures", {}).get("names", Plan.measures),
+        measures=texts("measures").get("names", Plan.measures),
         analyses=listed("analysis"),
-        mechanisms=tuple(_mechanism(entry, i) for i, entry in enumerate(entries.get("mechanism", []), 1)),
+        mechanisms=listed("mechanism"),
         tables=listed("table"),
-        **{name: kind(**_required(name, entries[name])) for name, kind in _TABLES.items() if name in entries},
+        **sections,
     )
 
 
@@ -222,51 +179,43 @@ def _check_section(name: str, section: object) -> None:
     if name not in _LISTS:
         if not isinstance(section, dict):
             raise UsageError(f"'{name}' must be a table; write [{name}] above its entries")
-        _check_entries(f"[{name}]", section, _SECTIONS[name])
+        _check_names(f"[{name}]", section, _SECTIONS[name])
         return
     if not (isinstance(section, list) and all(isinstance(entry, dict) for entry in section)):
         raise UsageError(f"'{name}' must be a list of tables; write [[{name}]] above each")
     for i, entry in enumerate(section, 1):
-        # a mechanism's other entries are parameters, which the mechanism knows
-        known = {**dict.fromkeys(entry, _PARAMETERS), "name": str} if name == "mechanism" else _SECTIONS[name]
-        _check_entries(f"[[{name}]] number {i}", entry, known)
+        if name != "mechanism":  # its other entries are parameters, which the mechanism knows
+            _check_names(f"[[{name}]] number {i}", entry, _SECTIONS[name])
 
 
-def _check_entries(where: str, entries: Mapping[str, object], known: Mapping[str, Any]) -> None:
+def _check_names(where: str, entries: Mapping[str, object], known: Mapping[str, Declared]) -> None:
     for key, value in entries.items():
         if key not in known:
             raise UsageError(f"{where} has the unknown entry '{key}'.{did_you_mean(key, known)}")
-        if not fits(value, known[key]):
-            raise UsageError(f"{where}: {key} is {shown(value)}, must be {_WORDS[known[key]]}")
-        if key in _NEVER_EMPTY and value == []:
+        # an empty list would silently mean "all" or "the default", the opposite of what it seems to say
+        if value == [] and known[key].entry.never_empty:
             raise UsageError(f"{where}: {key} is empty; leave it out for the default or list something")
 
 
-def _required(name: str, entry: dict[str, Any], number: int | None = None) -> dict[str, Any]:
-    """The entries of a section that holds all that it must, tables as pairs."""
-    for f in fields(_LISTS.get(name) or _TABLES[name]):
-        if f.name in entry or f.default is not MISSING:
-            continue
-        if name == "lock":
-            raise UsageError(f"[lock] has no {f.name}; an approval writes this section", Remedy.LOCK)
-        example = _EXAMPLES.get((name, f.name))
-        add = f"; add {f.name} = {example}" if example else ""
-        raise UsageError(f"[[{name}]] number {number} has no {f.name}{add}")
-    tables = {key: value for key, value in entry.items() if isinstance(value, dict)}
-    return entry | {
-        key: tuple((level, raw if isinstance(raw, str) else tuple(raw)) for level, raw in table.items())
-        for key, table in tables.items()
-    }
-
-
-def _mechanism(entry: dict[str, Any], number: int) -> MechanismPlan:
-    grid = dict(_required("mechanism", entry, number))
-    return MechanismPlan.of(grid.pop("name"), grid)
+def _made(name: str, entries: Mapping[str, Any], where: str) -> Any:
+    """A section of its entries; an error says where it stands."""
+    kind = (_LISTS | _TABLES)[name]
+    for key, (_, default, said) in declared(kind).items():
+        if default is MISSING and key not in entries:
+            if name == "lock":
+                raise UsageError(f"[lock] has no {key}; an approval writes this section", Remedy.LOCK)
+            add = f"; add {key} = {said.example}" if said.example else ""
+            raise UsageError(f"{where} has no {key}{add}")
+    try:
+        return MechanismPlan.read(**entries) if name == "mechanism" else kind(**entries)
+    except UsageError as error:
+        if name not in (*_LISTS, "data", "space") or f"'{entries.get('name')}'" in str(error):
+            raise  # it names the section, or the part of it
+        raise UsageError(f"{where}: {error}", error.remedy, **error.values) from None
 
 
 _WIDTH = 100  # signs from which a list or a table is written over several lines
 _BARE = re.compile(r"[A-Za-z0-9_-]+")
-_CONTEXT = {"about": AboutPlan, "threat": ThreatPlan, "tolerances": TolerancePlan, "publish": PublishPlan}
 
 Entries = dict[str, object]
 """Entries of a section: a text, a truth, a number, a sequence of them, or a mapping of names to sequences of texts."""
@@ -275,100 +224,49 @@ Entries = dict[str, object]
 def plan_to_toml(plan: Plan) -> str:
     """``plan`` as TOML text that :func:`engine.plan.plan_from_toml` reads back to an equal plan; defaults may be left
     out."""
+    data = plan.data
     sections = [
-        _block("[data]", _data(plan.data)),
-        *(_block("[[attribute]]", _attribute(entry)) for entry in plan.attributes),
-        *(_block("[[column]]", _column(entry)) for entry in plan.data.columns),
-        _block("[roles]", {key: getattr(plan, key) for key in _ROLES if getattr(plan, key) != plan.names}),
-        *(_block("[[edit]]", _edit(rule)) for rule in plan.edits),
-        *(_block("[[analysis]]", _analysis(entry)) for entry in plan.analyses),
-        *(_block("[[mechanism]]", _mechanism_entries(entry)) for entry in plan.mechanisms),
-        _block("[space]", _space(plan.space)),
+        _block("[data]", _entries(data, "attributes", "columns")),
+        *(_block("[[attribute]]", _entries(entry)) for entry in data.attributes),
+        *(_block("[[column]]", _entries(entry)) for entry in data.columns),
+        _block("[roles]", {role: names for role in ROLES if (names := getattr(plan, role)) != plan.names}),
+        *(_block("[[edit]]", _entries(entry)) for entry in plan.edits),
+        *(_block("[[analysis]]", _entries(entry)) for entry in plan.analyses),
+        *(_block("[[mechanism]]", {"name": entry.name, **_grid(entry)}) for entry in plan.mechanisms),
+        _block("[space]", _entries(plan.space)),
         _block("[measures]", {"names": plan.measures}),
-        _block("[decision]", _decision(plan.decision)),
-        *(_block("[[table]]", {"name": entry.name, "attributes": entry.attributes}) for entry in plan.tables),
-        *(_block(f"[{name}]", _changed(getattr(plan, name), kind())) for name, kind in _CONTEXT.items()),
-        _block("[lock]", {} if plan.lock is None else vars(plan.lock)),
+        _block("[decision]", _entries(plan.decision)),
+        *(_block("[[table]]", _entries(entry)) for entry in plan.tables),
+        *(_block(f"[{name}]", _entries(getattr(plan, name))) for name in ("about", "threat", "tolerances", "publish")),
+        _block("[lock]", {} if plan.lock is None else _entries(plan.lock)),
     ]
     return "\n".join(block for block in sections if block)
 
 
-_ROLES = ("keys", "swap", "analyse")
-_OF_COLUMN = ("label", "measure", "missing", "decimal", "thousands", "real")
+_FIRST = {
+    DataPlan: ("missing", "weight", "id", "unit"),
+    ColumnPlan: ("name", "label", "measure", "missing", "decimal", "thousands", "real"),
+    EditRule: ("name", "forbid", "existing"),
+    AnalysisPlan: ("name", "formula", "family", "tau"),
+    SpacePlan: ("all_specs", "search", "adaptive"),
+}
+"""Entries that the text has before others of their section, in another order than that of the fields."""
 
 
-def _data(data: DataPlan) -> Entries:
-    entries: Entries = {} if data.missing == DEFAULT_MISSING else {"missing": data.missing}
-    entries |= _given({use: getattr(data, use) for use in SINGLE_USES})
-    return entries | _filled(data, "carry", "drop", "numeric", "seen")
-
-
-def _attribute(attribute: AttributePlan) -> Entries:
-    entries: Entries = {"name": attribute.name}
-    if attribute.columns != (attribute.name,):
-        entries["columns"] = attribute.columns
-    if attribute.view != attribute.columns[:1]:
-        entries["view"] = attribute.view
-    entries |= _filled(attribute, "cut", "labels", "levels")
-    if attribute.merge:
-        entries["merge"] = dict(attribute.merge)
-    entries |= _filled(attribute, "skip", "missing")
-    if attribute.on_missing != "refuse":
-        entries["on_missing"] = attribute.on_missing
+def _entries(part: Any, *elsewhere: str) -> Entries:
+    """The entries of a part that are not its defaults, or that are always written, tables as such."""
+    kind = part.__class__
+    entries: Entries = {}
+    for name in dict.fromkeys((*_FIRST.get(kind, ()), *declared(kind))):
+        of, value = declared(kind)[name], getattr(part, name)
+        default = of.default if of.entry.implied is None else of.entry.implied(part)
+        if name not in elsewhere and (of.entry.written or value != default):
+            entries[name] = dict(value) if of.is_table else value
     return entries
 
 
-def _column(column: ColumnPlan) -> Entries:
-    labels: Entries = {"values": dict(column.values)} if column.values else {}
-    return {"name": column.name, **_filled(column, *_OF_COLUMN), **labels}
-
-
-def _edit(rule: EditRule) -> Entries:
-    forbid = {"forbid": dict(rule.forbid)} if rule.forbid else {}
-    return {"name": rule.name, **forbid, **_filled(rule, "existing", "refuse")}
-
-
-def _analysis(analysis: AnalysisPlan) -> Entries:
-    entries: Entries = {key: getattr(analysis, key) for key in ("name", "formula", "family")}
-    return entries | _filled(analysis, "tau", "by", "weighted")
-
-
-def _mechanism_entries(mechanism: MechanismPlan) -> Entries:
-    grid = {key: values[0] if len(values) == 1 else values for key, values in mechanism.grid}
-    return {"name": mechanism.name, **grid}
-
-
-def _space(space: SpacePlan) -> Entries:
-    entries = _filled(space, "all_specs", "search", "adaptive", "swap_sizes", "specs", "fix", "change")
-    entries |= {"rule": space.rule, "rates": space.rates, "replicates": space.replicates}
-    return entries | {
-        key: getattr(space, key) for key in ("budget", "screen") if getattr(space, key) != getattr(SpacePlan, key)
-    }
-
-
-def _filled(section: object, *names: str) -> Entries:
-    """The entries of a part that are not empty."""
-    return {name: getattr(section, name) for name in names if getattr(section, name)}
-
-
-def _given(entries: Mapping[str, object]) -> Entries:
-    """Entries that are given at all."""
-    return {name: value for name, value in entries.items() if value is not None}
-
-
-def _decision(decision: DecisionPlan) -> Entries:
-    """The rule of the decision, with the probability only where it is not the default: plans that were locked before
-    there was one keep their digest."""
-    entries = _given(vars(decision))
-    if decision.probability == DEFAULT_PROBABILITY:
-        del entries["probability"]
-    return entries
-
-
-def _changed(section: object, default: object) -> Entries:
-    """The entries of a part that are not its defaults."""
-    pairs = ((f.name, getattr(section, f.name)) for f in fields(section))  # type: ignore[arg-type]
-    return {name: value for name, value in pairs if value != getattr(default, name)}
+def _grid(mechanism: MechanismPlan) -> Entries:
+    return {key: values[0] if len(values) == 1 else values for key, values in mechanism.grid}
 
 
 def _block(head: str, entries: Mapping[str, object]) -> str:

@@ -15,7 +15,7 @@ from fractions import Fraction
 from functools import cached_property
 from math import comb
 from numbers import Real
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from msgspec import Meta
 
@@ -37,24 +37,16 @@ from engine.plan.entries import (
     ThreatPlan,
     TolerancePlan,
     UnitColumns,
-    check_mechanisms,
-    check_types,
-    decimal_text,
-    refuse_repeats,
-    set_fields,
-    typed,
     unit_columns,
 )
+from engine.plan.schema import check, entry, refuse_repeats, set_fields, typed
 from engine.release.space import can_list
 from engine.release.spec import MOST_REPLICATES, MOST_SCENARIOS, RULES, AttributeSpec, rate_text
 
 DEFAULT_MISSING = ("", "NA", "N/A", "NaN", "null", ".")
 """Raw codes that mean missing when a plan says nothing."""
-DEFAULT_RATES = ("0.01", "0.02", "0.1")
-DEFAULT_REPLICATES = 20
-DEFAULT_SCREEN = 4
-DEFAULT_BUDGET = 3000
 DEFAULT_MEASURES = ("small_cells", "hellinger", "total_variation", "entropy_change")
+ROLES: tuple[Literal["keys"], Literal["swap"], Literal["analyse"]] = ("keys", "swap", "analyse")
 DEFAULT_SIZES = (1, 2)
 DEFAULT_PROBABILITY = "0.9"
 ON_MEAN = "mean"
@@ -84,13 +76,13 @@ class DataPlan:
     id: _Column | None = None
     carry: tuple[str, ...] = ()
     drop: tuple[str, ...] = ()
-    numeric: tuple[str, ...] = ()
-    unit: UnitColumns = None
+    numeric: tuple[str, ...] = entry((), never_empty=True)
+    unit: UnitColumns = entry(None, unchecked=True)
     seen: tuple[str, ...] = field(default=(), compare=False)
     columns: tuple[ColumnPlan, ...] = ()
 
     def __post_init__(self) -> None:
-        check_types(self)
+        check(self)
         self._check_unit()
         if not self.attributes:
             raise UsageError("the plan codes no attribute; name some, as [[attribute]] in the plan", Remedy.ATTRIBUTES)
@@ -182,21 +174,21 @@ class SpacePlan:
     risk, then more often while the choice depends on it (:func:`engine.sweeps.adaptive.most_runs`).
     """
 
-    swap_sizes: tuple[int, ...] = ()
+    swap_sizes: tuple[int, ...] = entry((), never_empty=True)
     all_specs: bool = False
-    specs: tuple[str, ...] = ()
+    specs: tuple[str, ...] = entry((), never_empty=True)
     fix: tuple[str, ...] = ()
     change: tuple[str, ...] = ()
-    rule: str = "strict"
-    rates: tuple[str, ...] = DEFAULT_RATES
-    replicates: int = DEFAULT_REPLICATES
+    rule: str = entry("strict", choices=RULES, written=True)
+    rates: tuple[str, ...] = entry(("0.01", "0.02", "0.1"), never_empty=True, unchecked=True, written=True)
+    replicates: int = entry(20, low=1, high=MOST_REPLICATES, written=True)
     search: bool = False
-    budget: int = DEFAULT_BUDGET
+    budget: int = entry(3000, low=1, high=MOST_SCENARIOS)
     adaptive: bool = False
-    screen: int = DEFAULT_SCREEN
+    screen: int = entry(4, low=2, high=MOST_REPLICATES)
 
     def __post_init__(self) -> None:
-        check_types(self, "rates")
+        check(self)
         for size in self.swap_sizes:
             if size < 1:
                 raise UsageError(f"swap size == {size}, must be at least 1; swapping no attribute leaves the original")
@@ -216,18 +208,6 @@ class SpacePlan:
             raise UsageError(
                 f"attribute '{sorted(both)[0]}' is in fix and in change; pairs are equal on it or differ on it"
             )
-        if self.rule not in RULES:
-            raise UsageError(f"rule is {self.rule!r}, must be one of {', '.join(RULES)}")
-        for entry, least, most in (
-            ("replicates", 1, MOST_REPLICATES),
-            ("screen", 2, MOST_REPLICATES),
-            ("budget", 1, MOST_SCENARIOS),
-        ):
-            number = getattr(self, entry)
-            if number < least:
-                raise UsageError(f"{entry} == {number}, must be at least {least}.")
-            if number > most:
-                raise UsageError(f"{entry} == {number}, must be at most {most}.")
         if (self.adaptive or self.search) and self.screen > self.replicates:
             raise UsageError(f"screen == {self.screen}, must be at most {self.replicates}, the number of replicates.")
         set_fields(self, swap_sizes=tuple(sorted(set(self.swap_sizes))), rates=self._rates())
@@ -260,22 +240,15 @@ class DecisionPlan:
 
     risk: _Measure | None = None
     utility: _Measure | None = None
-    max_risk: str | None = None
-    slope: str | None = None
-    probability: str = DEFAULT_PROBABILITY
-    realisation: str = FIRST_WITHIN
+    max_risk: str | None = entry(None, decimal="not negative")
+    slope: str | None = entry(None, decimal="not negative")
+    probability: str = entry(DEFAULT_PROBABILITY, decimal="above 0 and below 1", or_word=ON_MEAN)
+    realisation: str = entry(FIRST_WITHIN, unchecked=True, written=True)
 
     def __post_init__(self) -> None:
-        check_types(self, "max_risk", "slope", "probability", "realisation", where="decision ")
-        for entry in ("max_risk", "slope"):
-            if getattr(self, entry) is not None:
-                text = decimal_text(getattr(self, entry), entry)
-                if Decimal(text) < 0:
-                    raise UsageError(f"{entry} == {text}, must not be negative.")
-                set_fields(self, **{entry: text})
+        check(self, "decision ")
         if self.max_risk is not None and self.slope is not None:
             raise UsageError("the decision has both max_risk and slope; choose one rule")
-        set_fields(self, probability=_probability(self.probability))
         realisation = self.realisation
         if isinstance(realisation, int) and not isinstance(realisation, bool):
             realisation = str(realisation)
@@ -291,16 +264,6 @@ class DecisionPlan:
         return None if self.probability == ON_MEAN else Fraction(self.probability)
 
 
-def _probability(value: str) -> str:
-    """The share of single runs as the shortest decimal text, or :data:`ON_MEAN`."""
-    if isinstance(value, str) and value == ON_MEAN:
-        return ON_MEAN
-    text = decimal_text(value, "probability")
-    if not 0 < Decimal(text) < 1:
-        raise UsageError(f"probability == {text}, must be above 0 and below 1, or '{ON_MEAN}' for a limit on the mean.")
-    return text
-
-
 @dataclass(frozen=True)
 class Plan:
     """Everything that command line, dashboard and study agree on.
@@ -311,12 +274,12 @@ class Plan:
     """
 
     data: DataPlan
-    keys: tuple[str, ...] = ()
-    swap: tuple[str, ...] = ()
-    analyse: tuple[str, ...] = ()
+    keys: tuple[str, ...] = entry((), never_empty=True, implied=lambda plan: plan.names)
+    swap: tuple[str, ...] = entry((), never_empty=True, implied=lambda plan: plan.names)
+    analyse: tuple[str, ...] = entry((), never_empty=True, implied=lambda plan: plan.names)
     edits: tuple[EditRule, ...] = ()
     space: SpacePlan = field(default_factory=SpacePlan)
-    measures: tuple[str, ...] = DEFAULT_MEASURES
+    measures: tuple[str, ...] = entry(DEFAULT_MEASURES, never_empty=True)
     decision: DecisionPlan = field(default_factory=DecisionPlan)
     analyses: tuple[AnalysisPlan, ...] = ()
     mechanisms: tuple[MechanismPlan, ...] = ()
@@ -325,16 +288,16 @@ class Plan:
     tables: tuple[TablePlan, ...] = ()
     tolerances: TolerancePlan = field(default_factory=TolerancePlan)
     publish: PublishPlan = field(default_factory=PublishPlan)
-    lock: LockPlan | None = None
+    lock: LockPlan | None = entry(None, unchecked=True)
 
     def __post_init__(self) -> None:
-        check_types(self)
-        check_mechanisms(self, self.mechanisms)
-        for entry in ("keys", "swap", "analyse"):
-            set_fields(self, **{entry: getattr(self, entry) or self.names})
-            self._known(getattr(self, entry), entry)
-        for entry in ("fix", "change"):
-            self._known(getattr(self.space, entry), entry)
+        check(self)
+        if len(set(self.mechanisms)) < len(self.mechanisms):
+            raise UsageError("a mechanism is declared twice with the same parameters; leave one out")
+        for role in ROLES:
+            self._known(getattr(self, role), role)
+        for aside in ("fix", "change"):
+            self._known(getattr(self.space, aside), aside)
         if self.space.specs:
             specs = (str(AttributeSpec.parse(spec, self.names)) for spec in self.space.specs)
             set_fields(self, space=replace(self.space, specs=tuple(dict.fromkeys(specs))))
@@ -401,14 +364,15 @@ class Plan:
                 raise UsageError(
                     f"measure {measure!r} is no name; write for example hellinger or small_cells[n_rule=5]"
                 )
-        for entry in ("risk", "utility"):
-            chosen = getattr(self.decision, entry)
+        for judge in ("risk", "utility"):
+            chosen = getattr(self.decision, judge)
             if chosen is not None and chosen not in measures and chosen not in [m.partition("[")[0] for m in measures]:
                 hint = did_you_mean(chosen, measures)
-                raise UsageError(f"decision {entry} is '{chosen}', which is not among the measures.{hint}")
+                raise UsageError(f"decision {judge} is '{chosen}', which is not among the measures.{hint}")
 
     def _check_edits(self) -> None:
-        set_fields(self, edits=tuple(self.edits))
+        for rule in self.edits:
+            check(rule, f"edit rule '{rule.name}': ")
         refuse_repeats([rule.name for rule in self.edits], "the edit rules")
         for rule in self.edits:
             if not rule.name:
@@ -425,7 +389,6 @@ class Plan:
             self._known(rule.attributes, where)
 
     def _check_analyses(self) -> None:
-        set_fields(self, analyses=tuple(self.analyses))
         refuse_repeats([analysis.name for analysis in self.analyses], "the analyses")
         for analysis in self.analyses:
             self._known(analysis.by, f"analysis '{analysis.name}': by")
@@ -436,7 +399,6 @@ class Plan:
                 )
 
     def _check_tables(self) -> None:
-        set_fields(self, tables=tuple(self.tables))
         refuse_repeats([table.name for table in self.tables], "the tables")
         for table in self.tables:
             self._known(table.attributes, f"table '{table.name}'")

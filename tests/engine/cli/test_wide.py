@@ -16,7 +16,8 @@ from engine.data.microdata import ColumnLabels, RawColumn, RawTable
 from engine.plan import DataPlan, Plan, dependencies, edit_plan, propose
 from engine.plan.codebook import Codebook, CodebookRow
 from engine.plan.coding import assign_columns
-from engine.plan.entries import AttributePlan, typed
+from engine.plan.entries import AttributePlan
+from engine.plan.schema import typed
 
 
 class Counted(str):

@@ -65,6 +65,9 @@ def test_every_entry_is_read() -> None:
     )
 
 
+ONE = "[[attribute]]\nname = 'A'\n"
+
+
 @pytest.mark.parametrize(
     ("text", "message"),
     [
@@ -76,17 +79,20 @@ def test_every_entry_is_read() -> None:
         ("[[attribute]]\nnames = 'A'", "[[attribute]] number 1 has the unknown entry 'names'. Did you mean 'name'"),
         ("[[attribute]]\ncut = [1]", '[[attribute]] number 1 has no name; add name = "..."'),
         ("[space]\nreplicates = '20'", "[space]: replicates is '20', must be a whole number"),
-        ("[space]\nreplicates = true", "[space]: replicates is true, must be a whole number"),
+        ("[space]\nreplicates = true", "[space]: replicates is True, must be a whole number"),
         ("[space]\nall_specs = 1", "[space]: all_specs is 1, must be true or false"),
-        ("[space]\nswap_sizes = [1.5]", "[space]: swap_sizes is [1.5], must be a list of whole numbers"),
+        ("[space]\nswap_sizes = [1.5]", "[space]: swap_sizes holds 1.5, must hold whole numbers"),
         ("[space]\nswap_sizes = []", "[space]: swap_sizes is empty; leave it out for the default or list something"),
         ("[roles]\nkeys = 'A'", "[roles]: keys is 'A', must be a list of texts"),
-        ("[data]\nmissing = [9]", "[data]: missing is [9], must be a list of texts"),
+        ("[data]\nmissing = [9]", "[data]: missing holds 9, must hold texts"),
         ("[[attribute]]\nname = 'A'\n[[edit]]\nforbid = {}", "[[edit]] number 1 has no name"),
-        ("[[edit]]\nname = 'x'\nrefuse = 'yes'", "[[edit]] number 1: refuse is 'yes', must be true or false"),
-        ("[[edit]]\nname = 'x'\nforbid = {A = 'a'}", "[[edit]] number 1: forbid is {'A': 'a'}, must be a table"),
-        ("[[attribute]]\nname = 'A'\ncut = ['x']", "[[attribute]] number 1: cut is ['x'], must be a list of numbers"),
-        ("", "the plan codes no attribute; name some, as [[attribute]] in the plan"),
+        (f"{ONE}[[edit]]\nname = 'x'\nrefuse = 'yes'", "edit rule 'x': refuse is 'yes', must be true or false"),
+        (
+            f"{ONE}[[edit]]\nname = 'x'\nforbid = {{A = 'a'}}",
+            "edit rule 'x': forbid of 'A' is 'a', must be a list of texts",
+        ),
+        ("[[attribute]]\nname = 'A'\ncut = ['x']", "attribute 'A': cut holds 'x', must hold numbers"),
+        ("", "[data]: the plan codes no attribute; name some, as [[attribute]] in the plan"),
     ],
 )
 def test_a_mistake_in_the_text_is_named(text: str, message: str) -> None:

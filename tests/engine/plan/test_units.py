@@ -203,7 +203,7 @@ def test_a_unit_of_several_columns_is_written_and_read_and_one_column_stays_a_te
         ('["hid", ""]', "unit names no column"),
         ("[]", "unit names no column"),
         ('["hid", "sex"]', "column 'sex' is claimed by attribute 'sex' and by unit"),
-        ("3", "unit is 3, must be a text, or a list of texts"),
+        ("3", "[data]: unit is 3, must be a list of texts"),
     ],
 )
 def test_a_unit_that_is_none_is_refused(unit: str, said: str) -> None:
