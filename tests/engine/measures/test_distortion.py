@@ -137,3 +137,9 @@ def test_the_share_is_that_of_the_fewest_records_that_have_to_move():
     fewest = min(sum(a != b for a, b in zip(before, order, strict=True)) for order in permutations(after))
     counts = [[values.count(level) for level in range(3)] for values in (before, after)]
     assert fewest / 6 == _moved(*counts)[1] == pytest.approx(2 / 6)
+
+
+def test_figures_of_pairs_are_averaged_and_the_largest_keeps_its_sign() -> None:
+    figures = np.array([[1.0, -4.0, 0.0], [2.0, 2.0, -2.0]])
+    assert pair_module.mean_over_pairs(figures).tolist() == [-1.0, 2 / 3]
+    assert pair_module.largest_over_pairs(figures).tolist() == [-4.0, 2.0]

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from engine.common.errors import UsageError
 from engine.measures import call, evaluate_records, fellegi_sunter
-from engine.measures.linkage import link_rows
+from engine.measures.linkage import LinkRows, link_rows
 from tests.engine.measures.test_linkage import altered, fair, with_numbers
 from tests.examples import examples
 from tests.record_releases import figure, released
@@ -211,3 +211,13 @@ def test_too_much_to_compare(monkeypatch):
     few = Small(((0, 0), (0, 1), (1, 0)), (2, 2))
     got = figure("probabilistic_linkage", released(few, [few.records]))
     assert np.isnan(got.value) and "9 pairs of distinct rows" in got.note and "block=" in got.note
+
+
+def test_agreement_is_a_bit_for_each_variable_and_weighs_as_its_two_odds() -> None:
+    """Numbers agree up to h, itself included, and where both are missing."""
+    numbers = np.array([[0.0, np.nan], [0.5, np.nan], [1.5, 3.0]])
+    rows = LinkRows(np.array([[0], [1], [0]]), numbers, np.arange(3), np.arange(3))
+    patterns = fellegi_sunter.agreements(rows, np.arange(3), np.arange(3), 0.5)
+    assert patterns.tolist() == [[0b111, 0b110, 0b001], [0b110, 0b111, 0b000], [0b001, 0b000, 0b111]]
+    linkage = fellegi_sunter.Linkage(np.array([0.9, 0.5, 0.2]), np.array([0.1, 0.5, 0.3]), 0.1)
+    assert linkage.weights.tolist() == [round(2 * np.log(9) * 65536), 0, 0]

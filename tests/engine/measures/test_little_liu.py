@@ -162,3 +162,11 @@ def test_joint_risk_is_the_same_in_any_order_of_records():
     other = Small(tuple(small.records[i] for i in order), small.shape)
     moved = [[table[i] for i in order] for table in tables]
     assert figure("r2", released(other, moved)).value == figure("r2", released(small, tables)).value
+
+
+@pytest.mark.parametrize(("s", "r1"), [(1, 2), (2, 3.5)])
+def test_each_record_that_stays_counts_as_one_of_its_released_cell(s: int, r1: float) -> None:
+    """Of the cells after the swap (0, 0) and (2, 0) have one record, that stayed; (0, 1) has two, one of them new, and
+    (1, 1) two that stayed."""
+    small = Small(((0, 0), (0, 0), (0, 1), (1, 1), (1, 1), (1, 1), (2, 0)), (3, 2))
+    assert on_counts(f"r1[s={s}]", small, release(small, "SU", [(0, 3)]))[0] == r1

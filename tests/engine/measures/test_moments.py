@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -11,8 +12,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.common.errors import UsageError
+from engine.common.errors import EngineError, UsageError
 from engine.measures import MEASURES, call
+from engine.measures import moments as module
 from engine.measures.moments import moments
 from engine.models.record_release import RecordRelease
 from engine.release.records import ReleasedTable
@@ -168,3 +170,14 @@ def test_wrong_requests_are_refused() -> None:
     with pytest.raises(UsageError, match=r"unknown attribute 'Sx'\. Did you mean 'Sex'"):
         figure("mean_shift[by=Sx]", made)
     assert all(MEASURES[name].better == "lower" for name in NAMES)
+
+
+def test_records_of_weight_zero_count_for_nothing_and_none_is_negative(monkeypatch: pytest.MonkeyPatch) -> None:
+    numbers = {"x": [1.0, 2.0, 3.0, 100.0], "w": [1.0, 1.0, 2.0, 0.0]}
+    monkeypatch.setattr(module, "numbers_of", lambda _, __, name, ___: np.array(numbers[name]))
+    made: Any = SimpleNamespace(data=SimpleNamespace(weight="w"), plan=None, original=None)
+    setting = module._Setting(("x",), (), np.zeros(1, np.int64), [""], True)
+    assert module._formed(made, made.original, setting).means.tolist() == [[9 / 4]]
+    numbers["w"][3] = -1.0
+    with pytest.raises(EngineError, match="weight 'w' is negative in 1 records"):
+        module._formed(made, made.original, setting)

@@ -18,7 +18,7 @@ from engine.common.streams import derive
 from engine.data.microdata import Microdata
 from engine.measures import call, evaluate_records
 from engine.measures import moved_units as module
-from engine.measures.moved_units import Named, named
+from engine.measures.moved_units import Found, Named, named
 from engine.mechanisms.targeted import TRS
 from engine.models.record_release import RecordRelease
 from engine.release.records import ReleasedTable
@@ -256,3 +256,23 @@ def test_the_attack_does_not_read_the_truth(monkeypatch: pytest.MonkeyPatch):
     table.forget()
     for name, score in named(release, table, range(6)).scores.items():
         assert np.allclose(score, wanted[name]), name
+
+
+@pytest.mark.parametrize(
+    ("altered", "n", "auc", "right", "finds"),
+    [
+        (0, 1000, 1.0, 0, False),
+        (1000, 1000, 1.0, 10, False),
+        (100, 1000, 0.5, 1, False),
+        (100, 1000, 0.5, 10, True),  # all of the most suspect hundredth
+        (100, 1000, 0.59, 1, False),
+        (100, 1000, 0.61, 1, True),
+        (2, 1000, 0.75, 0, False),  # within three standard errors of .5, .204 each
+        (10, 1000, 0.75, 0, False),  # of .0918 each
+        (10, 1000, 0.78, 0, True),
+    ],
+)
+def test_finding_is_better_than_guessing_and_not_by_chance(
+    altered: int, n: int, auc: float, right: int, finds: bool
+) -> None:
+    assert Found("records", n, altered, auc, ((10, float(right)),), 0).finds is finds

@@ -7,7 +7,7 @@ import pandas as pd
 
 from engine.data.frames import table_of_frame
 from engine.data.microdata import Microdata
-from engine.measures.several_tables import compared
+from engine.measures.several_tables import _carried, compared
 from engine.plan import AttributePlan, DataPlan, Plan
 from engine.plan.coding import code
 from engine.release.records import ReleasedTable
@@ -52,3 +52,14 @@ def test_numbers_that_were_drawn_for_each_table_differ() -> None:
     numbers = [np.arange(90.0) + (np.arange(90) < k) for k in (0, 4)]
     found = compared([ReleasedTable(data, numbers={"c": one}) for one in numbers])
     assert found is not None and found.certain == 4
+
+
+def test_carried_columns_that_are_exchanged_with_a_place_differ_too() -> None:
+    """One that is not among them stays with its record, and a table without a swap shows the original's."""
+    data = small()
+    codes, source = np.arange(90), np.roll(np.arange(90), 1)
+    swapped = ReleasedTable(data, source, (0,))
+    assert _carried(swapped, "a", codes).tolist() == source.tolist()
+    assert _carried(swapped, "b", codes).tolist() == _carried(ReleasedTable(data), "a", codes).tolist() == [*range(90)]
+    drawn = ReleasedTable(data, replaced={0: data.codes[0]})
+    assert not _carried(drawn, "a", codes).any() and _carried(drawn, "b", codes).tolist() == [*range(90)]

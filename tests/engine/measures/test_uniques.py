@@ -180,3 +180,19 @@ def test_k_anonymous_means_nobody_counted():
     for k, counted in ((2, 0), (3, 2), (4, 5)):
         assert evaluate(call(f"k_anonymity[k={k}]"), batch, domain, lists)[0] == counted
         assert evaluate(call(f"k_anonymity_share[k={k}]"), batch, domain, lists)[0] == counted / 5
+
+
+@pytest.mark.parametrize(
+    ("text", "figure_"),
+    [
+        ("sample_uniques", 3),  # (0, 0), (1, 0) and (2, 0)
+        ("unchanged_uniques", 1),  # the last record
+        ("k_anonymity[k=2]", 3),
+        ("k_anonymity[k=3]", 7),
+        ("k_anonymity_share[k=2]", 3 / 7),
+    ],
+)
+def test_after_a_swap_cells_are_counted_anew(text: str, figure_: float) -> None:
+    small = Small(((0, 0), (0, 0), (0, 1), (1, 1), (1, 1), (1, 1), (2, 0)), (3, 2))
+    after = release(small, "SU", [(0, 3)])
+    assert evaluate(call(text), after, small.domain, {"keys": small.names})[0] == figure_
