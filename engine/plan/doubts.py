@@ -312,11 +312,10 @@ def doubts(column: RawColumn) -> Iterator[Proposal]:
             certain=False,
         )
     if codes := default_codes(column):
-        are = "means" if len(codes) == 1 else "mean"
         yield Proposal(
             "code",
             (name,),
-            f"'{name}' has {_counted(column, codes)}, which {are} missing by default.",
+            f"'{name}' has {_counted(column, codes)}, missing by default.",
             "The plan says so itself; list under levels of the attribute what is an answer.",
             codes=((name, codes),),
             certain=False,

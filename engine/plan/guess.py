@@ -112,7 +112,7 @@ def _calendar(labels: Sequence[str]) -> _Key:
     words = [label.strip(" .").casefold() for label in labels]
     for names in (_MONTHS, _WEEKDAYS):
         known = [word for word in words if len(word) > 2 and any(name.startswith(word) for name in names)]
-        if 2 * len(known) > len(words) and len(known) > 1:
+        if 2 * len(known) > len(words):
             place_of = {word: next(i for i, name in enumerate(names) if name.startswith(word)) for word in known}
             return lambda label: _single(place_of.get(label.strip(" .").casefold()))
     return lambda label: None

@@ -5,12 +5,24 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 from functools import cache
+from types import SimpleNamespace
+from typing import cast
 
+import numpy as np
 import pytest
 
 from engine.data.microdata import RawTable
 from engine.plan import Plan
-from engine.plan.columns import ColumnFound, Obstacle, SearchableColumn, find_columns, searchable
+from engine.plan.columns import (
+    ColumnFound,
+    Obstacle,
+    Partition,
+    SearchableColumn,
+    _are_years,
+    find_columns,
+    likeliest_first,
+    searchable,
+)
 from engine.plan.samples import load
 
 
@@ -63,3 +75,32 @@ def test_what_is_not_offered_has_its_obstacle() -> None:
 
 def test_values_of_what_names_records_are_not_searched() -> None:
     assert _survey()[2]["caseid"].values == ()
+
+
+@pytest.mark.parametrize(
+    ("values", "are"),
+    [([1850, 2100], True), ([1849, 2000], False), ([2000, 2101], False), ([1980.5, 1990], False), ([], False)],
+)
+def test_whole_numbers_of_this_age_are_years(values: list[float], are: bool) -> None:
+    assert _are_years(np.array(values, float)) is are
+
+
+@pytest.mark.parametrize(
+    ("columns", "order"),
+    [
+        ({"x": [3, 5, 8], "y": [2, 9, 4], "one": [0.9, 1.1, 9]}, ["one", "x", "y"]),
+        ({"x": [3, 5, 8], "one": [0.9, 1.1, 9], "double": [6, 10, 16]}, ["x", "double", "one"]),
+        ({"x": [3, 5, 8], "one": [0.9, 1.1, 9], "nearly": [6, 10, 16.1]}, ["one", "x", "nearly"]),
+        ({"far": [0.5, 1, 2], "x": [3, 5, 8]}, ["far", "x"]),
+    ],
+)
+def test_the_likeliest_weights_are_rescaled_ones_and_then_those_of_mean_one(
+    columns: dict[str, list[float]], order: list[str]
+) -> None:
+    kinds = [
+        SimpleNamespace(name=name, position=place, raw=SimpleNamespace(numbers=np.array(values), codes=np.arange(3)))
+        for place, (name, values) in enumerate(columns.items())
+    ]
+    for kind in kinds:
+        kind.codes = kind.raw.codes
+    assert [kind.name for kind in likeliest_first(cast("list[Partition]", kinds))] == order

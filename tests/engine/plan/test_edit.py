@@ -33,6 +33,7 @@ from engine.plan.coding import code, key_table
 from engine.plan.edit import (
     add_attribute,
     could_be,
+    extended_plan,
     led_by,
     merge_levels,
     set_roles,
@@ -448,3 +449,28 @@ def test_a_column_gets_another_use() -> None:
     with pytest.raises(UsageError, match="'region' makes the levels of 'where'"):
         set_use(joined, "region", "drop")
     code(RAW, moved), code(RAW, named), code(RAW, dropped)
+
+
+RDS, PRAM, PUBLISHED = (MechanismPlan(name) for name in ("rds", "pram", "random_swap"))
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "both"),
+    [
+        ((), (), ()),
+        ((), (RDS,), (PUBLISHED, RDS)),
+        ((), (RDS, PUBLISHED), (RDS, PUBLISHED)),
+        ((RDS,), (PRAM, RDS), (RDS, PRAM)),
+        ((RDS,), (), (RDS,)),
+    ],
+)
+def test_a_plan_is_extended_by_its_mechanisms_the_random_swap_being_that_of_a_plan_without_any(
+    old: tuple[MechanismPlan, ...], new: tuple[MechanismPlan, ...], both: tuple[MechanismPlan, ...]
+) -> None:
+    data = DataPlan((AttributePlan("A"), AttributePlan("B")))
+    before, after = Plan(data, mechanisms=old), Plan(data, mechanisms=new)
+    before = replace(before, space=replace(before.space, rates=("0.1",), swap_sizes=(1,)))
+    after = replace(after, space=replace(after.space, rates=("0.02", "0.1"), swap_sizes=(2,)))
+    made = extended_plan(before, after)
+    assert made.mechanisms == both
+    assert (made.space.rates, made.space.swap_sizes) == (("0.02", "0.1"), (1, 2))

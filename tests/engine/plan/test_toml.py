@@ -29,6 +29,7 @@ from engine.plan import (
 from engine.plan.differences import lock
 from engine.plan.entries import AnalysisPlan
 from engine.plan.samples import load
+from engine.plan.toml import _check_bounds
 from tests.engine.plans import FULL
 
 
@@ -199,6 +200,12 @@ def test_what_no_plan_needs_is_refused(what: str) -> None:
     text, words = TEXTS[what]
     with pytest.raises(UsageError, match=words):
         plan_from_toml(text)
+
+
+def test_lists_and_tables_nest_to_a_depth_of_sixteen() -> None:
+    _check_bounds("[a]\nb = " + "[" * 16 + "]" * 16 + "\nc = [{d = 1}]")
+    with pytest.raises(UsageError, match="line 2 nests lists or tables deeper than 16"):
+        _check_bounds("[a]\nb = " + "[{}, " * 16 + "[" + "]" * 17)
 
 
 @pytest.mark.parametrize("value", ['"[[[[" # [[[[', "'''\n[[[[\n'''", '"""\n{{{{ "" \\""" [[[[\n"""', '"a.b.c.d"'])
