@@ -1,4 +1,4 @@
-"""Run every benchmark in turn: ``python -m benchmarks [NAME ...] [--write]``.
+"""Run every benchmark in turn: ``python -m benchmarks [NAME ...] [--small] [--write]``.
 
 Prints what each module's ``main`` prints; with ``--write`` the same goes to ``docs/performance.md``, where the sections
 of benchmarks that were not run stay as they are.
@@ -13,8 +13,7 @@ import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from benchmarks import _targets
-from benchmarks._running import in_own_process
+from benchmarks._harness import HEADING, in_own_process
 
 HERE = Path(__file__).resolve().parent
 PAGE = HERE.parent / "docs" / "performance.md"
@@ -36,7 +35,7 @@ a new table and the same four measures, with as little memory as possible. If a 
 hundreds of times longer, so the median over swaps counts.
 
 **Comparison with C.** The yardstick in C draws over cells and shares work as the engine does, and omits Python's start,
-the list of scenarios, the crash-safe study and the map. `phases` shows what each of these costs.
+the list of scenarios, the crash-safe study and the map.
 
 **Targets that are missed**
 
@@ -73,7 +72,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description="Measure speed, as ratios in one run.")
     which = f"some of {', '.join(names)} (default: all)"
     parser.add_argument("names", nargs="*", metavar="NAME", help=which)
-    parser.add_argument("--write", action="store_true", help="write docs/performance.md too")
+    way = parser.add_mutually_exclusive_group()
+    way.add_argument("--small", action="store_true", help="the smallest case of each, to see that it runs")
+    way.add_argument("--write", action="store_true", help="write docs/performance.md too")
     args = parser.parse_args()
     for name in args.names:
         if name not in names:
@@ -83,10 +84,10 @@ def main() -> None:
     if args.write:  # before any: the checks compare the page with the text above
         write_page(names, page, rows)
     for name in chosen:
-        page[name], rows[name] = in_own_process(name)
+        page[name], rows[name] = in_own_process(name, args.small)
         if args.write:  # after each: the next may end in an error
             write_page(names, page, rows)
-    print("\n".join([_targets.HEADING, *(row for name in chosen for row in rows[name])]))
+    print("\n".join([HEADING, *(row for name in chosen for row in rows[name])]))
     if args.write:
         print(f"wrote {PAGE.relative_to(HERE.parent)}")
 
@@ -94,7 +95,7 @@ def main() -> None:
 def write_page(names: Sequence[str], page: Mapping[str, str], rows: Mapping[str, Sequence[str]]) -> None:
     """Write sections and the table of targets in the order of the names."""
     machine = f"Python {platform.python_version()}, {platform.machine()}, {os.cpu_count()} processors.\n"
-    table = "\n".join(["```", _targets.HEADING, *(row for name in names for row in rows.get(name, ())), "```", ""])
+    table = "\n".join(["```", HEADING, *(row for name in names for row in rows.get(name, ())), "```", ""])
     parts = [TITLE, table, INTRODUCTION, *(page[name] for name in names if name in page), machine]
     PAGE.write_text("\n".join(parts), encoding="utf-8")
 

@@ -3,7 +3,6 @@ the page."""
 
 from __future__ import annotations
 
-import os
 import re
 import subprocess
 import sys
@@ -14,6 +13,7 @@ from pathlib import Path
 from statistics import median
 from typing import TYPE_CHECKING
 
+from benchmarks._harness import environment
 from tests.conftest import find_chromium
 
 if TYPE_CHECKING:
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
 
     from frontier_app.session.workspace import Workspace
 
-ROOT = Path(__file__).resolve().parents[1]
 TIMES = 3
 """How often everything is done; the median counts."""
 _PATIENCE = 30_000  # milliseconds
@@ -51,7 +50,7 @@ _DONE = """([quiet, rerun]) => (seen.ran || !rerun)
 @contextmanager
 def served(home: Path) -> Iterator[str]:
     """Address of a dashboard of its own with this private folder."""
-    env = {**os.environ, "FRONTIER_HOME": str(home), "PYTHONPATH": str(ROOT), "PYTHONUNBUFFERED": "1"}
+    env = {**environment(), "FRONTIER_HOME": str(home), "PYTHONUNBUFFERED": "1"}
     command = [sys.executable, "-m", "engine", "app", "--no-browser"]
     with subprocess.Popen(command, env=env, stdout=subprocess.PIPE, text=True, start_new_session=True) as process:
         try:

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import os
-import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -24,16 +23,6 @@ from tests.shared import folder
 KEY = bytes(range(16))
 CALLS = tuple(call(name) for name in ("small_cells", "hellinger", "total_variation", "entropy_change"))
 RATES = ("0.01", "0.02", "0.1")
-
-
-def seconds(action: Callable[[], object], repeats: int = 3, clock: Callable[[], float] = time.process_time) -> float:
-    """The least of some runs: what the machine can do when nothing interrupts."""
-    times = []
-    for _ in range(repeats):
-        start = clock()
-        action()
-        times.append(clock() - start)
-    return min(times)
 
 
 def table_of(file: str, leave: Sequence[str] = ()) -> ContingencyTable | None:

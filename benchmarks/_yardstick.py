@@ -13,6 +13,7 @@ from pathlib import Path
 
 import numpy as np
 
+from benchmarks._harness import processor_of_children
 from engine.data.table import ContingencyTable
 from engine.release.spec import ROLES
 
@@ -21,9 +22,6 @@ COMPILERS = ("cc", "gcc", "clang")
 FLAGS = ("-std=c99", "-O2")
 """More (-O3 -march=native) makes it no faster: its time goes into look-ups and branches, not into long loops."""
 FIGURES = ("small_cells", "hellinger", "total_variation", "entropy_change")
-
-PHASES = ("preparing", "draws", "exchanges and measures")
-"""What the yardstick tells the time of."""
 
 
 class NoCompiler(Exception):
@@ -41,12 +39,6 @@ def compiled(folder: Path) -> Path:
     if ended.returncode:
         raise NoCompiler(f"{compiler} cannot compile the yardstick: {ended.stderr.strip()}")
     return program
-
-
-def processor_of_children() -> float:
-    """Seconds of processor time of all processes that this one has started and that have ended, with theirs."""
-    spent = os.times()
-    return spent.children_user + spent.children_system
 
 
 @dataclass
@@ -92,13 +84,6 @@ class Yardstick:
         clock, processor = time.perf_counter() - began, processor_of_children() - before
         rows = np.concatenate([np.fromfile(file).reshape(-1, 3 + len(FIGURES)) for file in files])
         return Space(structures, processor, clock, rows)
-
-    def phases(self, pairs: Sequence[int]) -> dict[str, float]:
-        """Seconds of processor time of the parts of every spec at all numbers of pairs, in one process."""
-        before, file = processor_of_children(), self._folder / "figures of phases"
-        said = self._ended(self._start("space", ",".join(map(str, pairs)), 1, 0, 1, file, "phases"))
-        seconds = dict(zip(PHASES, map(float, said.splitlines()[1].split()), strict=True))
-        return seconds | {"the rest": processor_of_children() - before - sum(seconds.values())}
 
     def small(self, pairs: Sequence[int], replicates: int, rounds: int) -> dict[tuple[str, int], float]:
         """Seconds of processor time of a candidate by roles and pairs, of all swaps of one and two attributes; what is

@@ -8,64 +8,42 @@ from __future__ import annotations
 
 import gc
 import os
-import resource
-import subprocess
-import sys
 import tempfile
-import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from itertools import pairwise
 from pathlib import Path
 from statistics import median
 
 import numpy as np
 
-from benchmarks._tables import seconds
-from benchmarks._targets import word
+from benchmarks._harness import process, seconds, word
 from engine.data.io.readers import read_table
-from engine.plan import check_plan, first_plan, plan_from_toml, plan_to_toml
+from engine.plan import check_plan, dependencies, first_plan, plan_from_toml, plan_to_toml, propose
 from engine.plan.coding import code
+from engine.sweeps.candidates import counted
 from tests.conftest import find_chromium
 
 HELP, SWEEP = 0.12, 2.0
 """Seconds of `frontier --help`, and of a sweep of `czech`, by the clock."""
 IDLE, LARGE = 250, 900
 """Megabytes of a server that shows its first page, and of one that shows a million candidates."""
-COLUMNS = (25_000, 50_000, 100_000)
+COLUMNS, PAIRED = (25_000, 50_000, 100_000), (750, 1_500, 3_000)
 RECORDS = 50
 STEEPEST = 2.4
 """Twice the columns may take so many times as long: proportion, and what the machine's own noise adds."""
 
 
-def process(*command: str, times: int) -> tuple[float, float]:
-    """Seconds of a whole process, by the clock and of the processor with its children: medians."""
-    env = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
-    clock, busy = [], []
-    for _ in range(times):
-        before, began = resource.getrusage(resource.RUSAGE_CHILDREN), time.perf_counter()
-        subprocess.run([sys.executable, "-m", "engine", *command], env=env, check=True, capture_output=True)
-        after = resource.getrusage(resource.RUSAGE_CHILDREN)
-        clock.append(time.perf_counter() - began)
-        busy.append(after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime)
-    return median(clock), median(busy)
-
-
-def start_up(folder: Path) -> None:
-    """Print what processes take that have next to nothing to do."""
+def start_up(folder: Path, small: bool) -> None:
+    """Print the time of processes that have next to nothing to do."""
     plan = folder / "czech.toml"
-    process("plan", "init", "czech", "--out", str(plan), times=1)
+    process("-m", "engine", "plan", "init", "czech", "--out", str(plan))
     print(f"{'':44}{'clock':>8}{'CPU':>8}{'at most':>9}")
-    for name, limit, times, command in (
-        ("frontier --help", HELP, 9, lambda _: ("--help",)),
-        (
-            "frontier sweep czech",
-            SWEEP,
-            5,
-            lambda k: ("sweep", "czech", "--plan", str(plan), "--study", str(folder / f"{k}.study")),
-        ),
-    ):
-        runs = [process(*command(k), times=1) for k in range(times)]
-        clock, busy = (median(part) for part in zip(*runs, strict=True))
+    for name, limit, times in (("frontier --help", HELP, 9), ("frontier sweep czech", SWEEP, 5)):
+        runs = []
+        for k in range(1 if small else times):
+            sweep = ("sweep", "czech", "--plan", str(plan), "--study", str(folder / f"{k}.study"))
+            runs.append(process("-m", "engine", *(("--help",) if limit == HELP else sweep)))
+        clock, busy = median(run.clock for run in runs), median(run.busy for run in runs)
         print(f"{name:44}{clock:7.2f}s{busy:7.2f}s{limit:8.2f}s  {word(f'{name}, seconds', clock, most=limit)}")
     print()
 
@@ -113,9 +91,9 @@ def dashboard(home: Path, candidates: int) -> None:
     print(f"{name:44}{shown:6.0f} MB{LARGE:7} MB  {word(f'dashboard {name}, MB', shown, most=LARGE)}\n")
 
 
-def _table(folder: Path, columns: int) -> Path:
+def _table(folder: Path, columns: int, records: int) -> Path:
     """A file of columns with four values each that have nothing to do with each other."""
-    codes = np.random.default_rng(columns).integers(0, 4, (RECORDS, columns))
+    codes = np.random.default_rng(columns).integers(0, 4, (records, columns))
     path = folder / f"{columns}.csv"
     with path.open("w", encoding="utf-8") as file:
         file.write(",".join(f"c{i}" for i in range(columns)) + "\n")
@@ -123,9 +101,10 @@ def _table(folder: Path, columns: int) -> Path:
     return path
 
 
-def columns(folder: Path) -> None:
-    """Print what each step from a file to its plan takes by the number of columns."""
-    paths = [_table(folder, n) for n in COLUMNS]
+def columns(folder: Path, sizes: Sequence[int], records: int, *, pairs: bool) -> None:
+    """Print the time of each step from a file to its plan by the number of columns; ``pairs`` adds the steps that look
+    at pairs of columns, without a target: 2 is linear, 4 is every pair."""
+    paths = [_table(folder, n, records) for n in sizes]
     raws = [read_table(path) for path in paths]
     plans = [first_plan(raw) for raw in raws]
     texts = [plan_to_toml(plan) for plan in plans]
@@ -137,25 +116,29 @@ def columns(folder: Path) -> None:
         "plan checked": lambda i: check_plan(plans[i], raws[i]),
         "records coded": lambda i: code(raws[i], plans[i]),
     }
+    if pairs:
+        steps = {
+            "dependencies": lambda i: dependencies(raws[i]),
+            "proposals": lambda i: propose(raws[i], plans[i], dependencies(raws[i])),
+            "swaps counted": lambda i: counted(plans[i], code(raws[i], plans[i])),
+        }
     gc.freeze()  # a user has one file in memory, so no search for garbage is to go through all three
-    print(f"{'columns':24}" + "".join(f"{n:>10,}" for n in COLUMNS) + "   ratios")
+    print(f"{f'columns, {records} records':24}" + "".join(f"{n:>10,}" for n in sizes) + "   ratios")
     for name, step in steps.items():
-        taken = [seconds(lambda i=i: step(i), repeats=2) for i in range(len(COLUMNS))]  # type: ignore[misc]  # noqa: B023
+        taken = [seconds(lambda i=i: step(i), repeats=2) for i in range(len(sizes))]  # type: ignore[misc]  # noqa: B023
         ratios = [b / a for a, b in pairwise(taken)]
         told = "  ".join(f"{ratio:.1f}" for ratio in ratios)
-        verdict = word("steps from file to plan, twice the columns ÷ once", max(ratios), most=STEEPEST)
-        print(f"{name:24}" + "".join(f"{one:9.2f}s" for one in taken) + f"   {told}  {verdict}")
-    print(f"\nat most {STEEPEST} for twice the columns")
+        verdict = "" if pairs else word("steps from file to plan, twice the columns ÷ once", max(ratios), most=STEEPEST)
+        print(f"{name:24}" + "".join(f"{one:9.2f}s" for one in taken) + f"   {told}  {verdict}".rstrip())
+    print()
 
 
-def main(candidates: int = 1_000_000) -> None:
-    """Measure and print."""
+def main(small: bool = False) -> None:
+    """Measure and print; at most :data:`STEEPEST` for twice the columns."""
+    part = 100 if small else 1
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        start_up(folder)
-        dashboard(folder / "home", candidates)
-        columns(folder)
-
-
-if __name__ == "__main__":
-    main()
+        start_up(folder, small)
+        dashboard(folder / "home", 1_000_000 // part)
+        columns(folder, [n // part for n in COLUMNS], RECORDS, pairs=False)
+        columns(folder, [n // part for n in PAIRED], 2_000 // part, pairs=True)

@@ -1,30 +1,21 @@
 """Speed of the frontier, as ratios of processor time within one run.
 
-``python benchmarks/frontier.py`` prints three tables: two columns, in units of one ``np.argsort`` of as many numbers;
-three to five columns beside moocore, where it is installed (Kung, Luccio and Preparata's method in C); and the engine
-beside the literal twin, which is quadratic and therefore shown at a small size only.  Runs of the engine and of moocore
-take turns, and the least of each counts.
+Two columns are in units of one ``np.argsort`` of as many numbers, three to five beside moocore, where it is installed
+(Kung, Luccio and Preparata's method in C). Runs of the engine and of moocore take turns, and the least of each counts.
 """
 
 from __future__ import annotations
 
-import sys
 import time
 from collections.abc import Callable, Sequence
 from importlib import import_module
 from importlib.metadata import version
-from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
-if __name__ == "__main__":
-    # Run as a file, only this folder is searched; the engine and the twins are one above.
-    sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
-
-from benchmarks._targets import word
+from benchmarks._harness import word
 from engine.frontier.undominated import undominated
-from tests.twins import frontier as twin
 
 try:
     is_nondominated = import_module("moocore").is_nondominated
@@ -105,11 +96,11 @@ def judged(what: str, ratio: float, target: float | None) -> str:
     return "" if target is None else f"<= {target}: {word(what, ratio, most=target)}"
 
 
-def two_columns(rng: np.random.Generator) -> None:
+def two_columns(rng: np.random.Generator, sizes: Sequence[int]) -> None:
     """In units of a sort, since a sort is what the frontier of two columns takes at most."""
     print("two columns: ratios to one np.argsort of N numbers")
     print(f"{'N':>9} {'data':<15} {'frontier':>9} {'argsort':>11} {'engine':>8} {'moocore':>8}  target")
-    for size in (10**5, 10**6):
+    for size in sizes:
         for name in ("uniform", "trade-off", "all on it"):
             losses = SHAPES[name](rng, size, 2)
             numbers = losses[:, 0].copy()
@@ -123,12 +114,12 @@ def two_columns(rng: np.random.Generator) -> None:
             )
 
 
-def more_columns(rng: np.random.Generator) -> None:
+def more_columns(rng: np.random.Generator, sizes: Sequence[int]) -> None:
     """In units of moocore."""
     print("\nthree and more columns: ratios to moocore")
     print(f"{'columns':>7} {'N':>9} {'data':<15} {'frontier':>9} {'engine':>12} {'moocore':>12} {'ratio':>6}  target")
     for columns in (3, 4, 5):
-        for size in (10**4, 10**5, 10**6):
+        for size in sizes:
             for name in SHAPES if size < 10**6 else LARGE:
                 losses = SHAPES[name](rng, size, columns)
                 mask = undominated(losses)
@@ -158,28 +149,11 @@ def measured(
     return own, ours, theirs
 
 
-def beside_the_twin(rng: np.random.Generator) -> None:
-    """Beside comparing every row with every other, with exact fractions."""
-    print("\nbeside the literal twin, seconds for 500 rows")
-    for columns in (2, 3, 4, 5):
-        losses = trade_off(rng, 500, columns)
-        rows = losses.tolist()
-        if undominated(losses).tolist() != twin.undominated(rows):
-            raise SystemExit(f"the twin disagrees with {columns} columns")
-        (slow,) = seconds_in_turn((lambda: twin.undominated(rows),), 1)  # noqa: B023
-        (fast,) = seconds_in_turn((lambda: undominated(losses),), 9)  # noqa: B023
-        print(f"{columns:>7} columns: twin {slow:.3f}, engine {fast:.5f}, {slow / fast:,.0f} times faster")
-
-
-def main() -> None:
+def main(small: bool = False) -> None:
     """Measure and print."""
     rng = np.random.default_rng(20050101)
     other = "moocore is not installed" if is_nondominated is None else f"moocore {version('moocore')}"
     print(f"NumPy {np.__version__}, {other}; processor time")
-    two_columns(rng)
-    more_columns(rng)
-    beside_the_twin(rng)
-
-
-if __name__ == "__main__":
-    main()
+    sizes = (10**4, 10**5, 10**6)[: 1 if small else 3]
+    two_columns(rng, sizes)
+    more_columns(rng, sizes)

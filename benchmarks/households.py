@@ -1,27 +1,23 @@
 """Speed of targeted swapping of households, as ratios to the search that published programs do, and a whole sweep.
 
-``python -m benchmarks households`` makes the census of 355,000 persons.  Draws are held against the same random numbers
-followed by a compiled search that goes through the list of donors from its beginning for every household and profile,
-as the published program does, and must give the same pairs.  Then 200 candidates with 10 replicates each and three
-measures are swept by two processes; ``--candidates N`` takes fewer.  The survey swap of 5 % targets is timed on the
-same persons.
+The census has 355,000 persons. Draws are held against the same random numbers followed by a compiled search that goes
+through the list of donors from its beginning for every household and profile, as the published program does, and must
+give the same pairs. Then 200 candidates with 10 replicates each and three measures are swept by two processes. The
+survey swap of 5 % targets is timed on the same persons.
 """
 
 from __future__ import annotations
 
-import argparse
 import resource
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
-from benchmarks._targets import word
+from benchmarks._harness import timed, word
 from datasets.make_census import census
 from engine.common.compiled import kernel, wrapping
 from engine.common.streams import derive
@@ -95,16 +91,6 @@ def scanned(prepared: Prepared, chance: Chances) -> np.ndarray:
     return partner
 
 
-def seconds(action: Callable[[], Any], repeats: int = 5) -> tuple[float, Any]:
-    """The least CPU time of some runs, and what the last one gave."""
-    times = []
-    for _ in range(repeats):
-        start = time.process_time()
-        made = action()
-        times.append(time.process_time() - start)
-    return min(times), made
-
-
 def met(name: str, figure: float, most: float, unit: str = "s") -> None:
     print(f"{name}: {figure:.3g} {unit} (<= {most:g} {unit}: {word(f'{name.strip()}, {unit}', figure, most=most)})")
 
@@ -114,12 +100,12 @@ def draws(data: Microdata, risk: str, similar: str) -> None:
     derived = derive(bytes(16), "benchmark")
     given = {"rate": "0.05", "hierarchy": PLACES, "risk": risk, "similar": similar}
     setting = TRS.setting(data, given, ())
-    fit, prepared = seconds(lambda: TRS.prepare(setting), 1)
+    fit, prepared = timed(lambda: TRS.prepare(setting), 1)
     with wrapping():
         TRS.draw(prepared, setting, derived)  # compiles
         scanned(prepared, chances(prepared, setting, derived))
-    draw, drawn = seconds(lambda: TRS.draw(prepared, setting, derived))
-    published, partner = seconds(lambda: scanned(prepared, chances(prepared, setting, derived)), 1)
+    draw, drawn = timed(lambda: TRS.draw(prepared, setting, derived))
+    published, partner = timed(lambda: scanned(prepared, chances(prepared, setting, derived)), 1)
     (table,) = drawn.tables
     ours = prepared.units.of_record[table.source[prepared.units.first]]
     same = "the same pairs" if (ours == partner).all() else f"{np.count_nonzero(ours != partner):,} other pairs"
@@ -140,9 +126,9 @@ def survey(data: Microdata) -> None:
         {"rate": "0.05", "swap": "education+work", "boundary": "district+sex", "risk": "age+sex+citizenship"},
         (),
     )
-    fit, prepared = seconds(lambda: SURVEY_SWAP.prepare(setting), 1)
+    fit, prepared = timed(lambda: SURVEY_SWAP.prepare(setting), 1)
     SURVEY_SWAP.draw(prepared, setting, derive(bytes(16), "benchmark"))  # compiles
-    draw, drawn = seconds(lambda: SURVEY_SWAP.draw(prepared, setting, derive(bytes(16), "benchmark")))
+    draw, drawn = timed(lambda: SURVEY_SWAP.draw(prepared, setting, derive(bytes(16), "benchmark")))
     about = drawn.diagnostics
     print(
         f"survey swap: {about['pairs']:,.0f} pairs of {data.n_records:,} persons in {draw:.2f} s of CPU, "
@@ -180,18 +166,14 @@ def swept(raw: RawTable, plan: Plan, number: int) -> None:
     met("memory at most (one process and the largest of its workers)", peak / 1e9, MEMORY / 1e9, "GB")
 
 
-def main(arguments: Sequence[str] = ()) -> None:
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--candidates", type=int, default=CANDIDATES)
-    args = parser.parse_args(arguments)
+def main(small: bool = False) -> None:
+    """Measure and print."""
     raw, plan = census("full"), samples.load("census")[1]
+    if small:
+        raw, plan = samples.load("census")
     data = code(raw, replace(plan, edits=()))  # the published search knows no edit rules
     draws(data, "sex+citizenship", SIMILAR)
     draws(data, "age+sex+citizenship", "hhsize+hhtype+tenure+origin+dwelling")
     survey(data)
     del data
-    swept(raw, plan, args.candidates)
-
-
-if __name__ == "__main__":
-    main(sys.argv[1:])
+    swept(raw, plan, 8 if small else CANDIDATES)

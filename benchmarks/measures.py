@@ -1,28 +1,20 @@
 """Cost of the measures on counts, as ratios in one run.
 
-``python benchmarks/measures.py`` draws the swaps of one and two attributes at 1 and 10 % on CPS-8D (in the shared
-folder; the Czech table without it) and prints, for every measure on counts, microseconds of processor time per
-candidate, the ratio to small_cells + hellinger + total_variation + entropy_change in the same run, and how many times
-faster it is than its literal twin on 400 records.  Each measure is timed on a batch that nothing has looked at yet, so
-what it could share with others counts fully; the last line is all of them together that cost microseconds by their own
-account.  Times drift; the ratios are what to compare.
+The swaps of one and two attributes at 1 and 10 % are drawn on CPS-8D (in the shared folder; the Czech table without
+it). Each measure on counts is timed, as CPU time, on a batch that nothing has looked at yet, so work that it could
+share with others counts fully; beside it stand the ratio to the four of every sweep and to the measure's literal twin
+on 400 records. The last line is all of them together that cost microseconds by their own account.
 """
 
 from __future__ import annotations
 
-import sys
 import time
 from collections.abc import Callable
 from itertools import combinations
-from pathlib import Path
 
 import numpy as np
 
-if __name__ == "__main__":
-    # Run as a file, only this folder is searched; the engine and the twins are one above.
-    sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
-
-from benchmarks._targets import word
+from benchmarks._harness import word
 from engine.data.io.readers import read_table
 from engine.data.microdata import Microdata
 from engine.measures import MEASURES, MeasureCall, call, evaluate
@@ -124,12 +116,13 @@ def beside_twin(one: MeasureCall) -> float | None:
     return slow / min(times)
 
 
-def main() -> None:
+def main(small: bool = False) -> None:
     """Measure and print."""
     name, data = sample()
-    make = drawn(data, 4)
+    make = drawn(data, 1 if small else 4)
     n = len(make())
     calls = [one for one in (asked(name, data.domain.names[-1]) for name in MEASURES) if one is not None]
+    calls = calls[: 3 if small else None]
     base = [call(text) for text in BASE]
     seconds(calls, make, data)  # what is remembered about the original is there from here on
     unit = seconds(base, make, data)
@@ -148,7 +141,3 @@ def main() -> None:
         f"{f'the {len(quick)} quick ones together':<26} {together / n * 1e6:>8.1f} {together / unit:>7.2f}"
         f"   <= {MOST_TOGETHER:g}: {verdict}"
     )
-
-
-if __name__ == "__main__":
-    main()

@@ -1,6 +1,6 @@
 """What a sweep costs, as processor time in one run: candidates beside a compiled swap over records, sharing, workers.
 
-``python benchmarks/sweep.py`` prints a table per question; a target is named beside what it is about.  "Candidate" is
+``python -m benchmarks sweep`` prints a table per question; a target is named beside what it is about.  "Candidate" is
 one release drawn, exchanged and measured with small_cells, hellinger, total_variation and entropy_change.  Data:
 CPS-8D where the shared folder holds it, else the sample ``fair`` (then targets say little).  Times drift
 from run to run and machine to machine; the ratios are what to compare.
@@ -9,22 +9,16 @@ from run to run and machine to machine; the ratios are what to compare.
 from __future__ import annotations
 
 import hashlib
-import sys
 import time
 from concurrent.futures import ProcessPoolExecutor
 from itertools import cycle, takewhile
 from multiprocessing import get_context
-from pathlib import Path
 
 import numpy as np
 
-if __name__ == "__main__":
-    # Run as a file, only this folder is searched; the engine and the twins are one above.
-    sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
-
+from benchmarks._harness import seconds, word
 from benchmarks._records import OverRecords
-from benchmarks._tables import KEY, RATES, asked, first_table, seconds, small_swaps
-from benchmarks._targets import word
+from benchmarks._tables import KEY, RATES, asked, first_table, narrowed, small_swaps
 from engine.data.table import ContingencyTable
 from engine.mechanisms import random_swap
 from engine.release import space
@@ -169,13 +163,12 @@ def workers(table: ContingencyTable, candidates: int = 10_000) -> None:
     )
 
 
-def main() -> None:
+def main(small: bool = False) -> None:
     """Measure and print."""
     table = first_table()
+    if small:
+        table = narrowed(table, range(3))
     parts(table)
     sharing(table)
-    workers(table)
-
-
-if __name__ == "__main__":
-    main()
+    if not small:
+        workers(table)

@@ -1,6 +1,6 @@
 """What the engine costs beside a program in C that does the same statistical work, as ratios in one run.
 
-``python benchmarks/yardstick.py`` compiles ``benchmarks/c`` where a compiler is.  The complete release space at three
+``python -m benchmarks yardstick`` compiles ``benchmarks/c`` where a compiler is.  The complete release space at three
 rates is swept by ``frontier sweep --all-specs`` as a user calls it, start-up and study included, and by the yardstick
 in two processes that share nothing; then the swaps of one and two attributes are drawn, exchanged and measured one by
 one. The two take turns.  Their random streams differ, so their figures are compared as means.  Data: CPS-8D where the
@@ -9,7 +9,6 @@ shared folder holds it, else nothing is measured.
 
 from __future__ import annotations
 
-import os
 import sqlite3
 import subprocess
 import sys
@@ -23,13 +22,9 @@ from threading import Thread
 
 import numpy as np
 
-if __name__ == "__main__":
-    # Run as a file, only this folder is searched; the engine and the twins are one above.
-    sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
-
-from benchmarks._tables import KEY, RATES, asked, seconds, small_swaps, table_of
-from benchmarks._targets import word
-from benchmarks._yardstick import FIGURES, NoCompiler, Space, Yardstick, apart, numbers_of, processor_of_children
+from benchmarks._harness import environment, processor_of_children, seconds, word
+from benchmarks._tables import KEY, RATES, asked, small_swaps, table_of
+from benchmarks._yardstick import FIGURES, NoCompiler, Space, Yardstick, apart, numbers_of
 from engine.data.table import ContingencyTable
 from engine.release.scenarios import RunStatus
 from engine.release.spec import pairs_wanted
@@ -61,9 +56,8 @@ def swept(study: Path) -> Swept:
     command = [sys.executable, "-m", "engine", "sweep", str(folder() / "data" / "cps8d.csv"), *arguments]
     began, before, first = time.perf_counter(), processor_of_children(), list[float]()
     log = study.with_suffix(".log")
-    environment = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
     with log.open("w") as said:
-        process = subprocess.Popen(command, stdout=said, stderr=said, env=environment)
+        process = subprocess.Popen(command, stdout=said, stderr=said, env=environment())
 
     def watch() -> None:
         while process.returncode is None and not has_runs(study):
@@ -111,12 +105,12 @@ def beside(name: str, ours: list[float], theirs: list[float], target: float) -> 
     )
 
 
-def whole(table: ContingencyTable, yardstick: Yardstick, place: Path) -> None:
+def whole(table: ContingencyTable, yardstick: Yardstick, place: Path, rounds: int) -> None:
     """The complete space by both in turn, their times and whether they found the same."""
     wanted = [pairs_wanted(rate, table.n_records)[1] for rate in RATES]
     sweeps: list[Swept] = []
     spaces: list[Space] = []
-    for turn in range(ROUNDS):
+    for turn in range(rounds):
         spaces.append(yardstick.space(wanted, processes=2, seed=turn))
         (place / str(turn)).mkdir()  # beside an earlier study of the same data a sweep asks which came before
         sweeps.append(swept(place / str(turn) / "space.study"))
@@ -127,7 +121,7 @@ def whole(table: ContingencyTable, yardstick: Yardstick, place: Path) -> None:
     first = min(s.first for s in sweeps)
     verdict = word("first candidates stored, seconds", first, most=FIRST)
     print(f"  first candidates stored after {first:.2f} s (<= {FIRST} s: {verdict})")
-    with Study.open(place / str(ROUNDS - 1) / "space.study") as study:
+    with Study.open(place / str(rounds - 1) / "space.study") as study:
         ours = rows_of(study)
         groups = len(group(study.scenarios.specs, table))
         failed = int((study.runs.results().status == RunStatus.FAILED).sum())
@@ -164,13 +158,13 @@ def judged(replicates: int, ratio: float) -> str:
     return word(f"one candidate at 10 %, {replicates} a preparation: engine ÷ yardstick", ratio, most=ONE)
 
 
-def singles(table: ContingencyTable, yardstick: Yardstick, replicates: int) -> None:
+def singles(table: ContingencyTable, yardstick: Yardstick, replicates: int, rounds: int) -> None:
     """One candidate of every swap of one and two attributes at each rate by both in turn."""
     for rate in RATES:
         wanted = pairs_wanted(rate, table.n_records)[1]
         ours: dict[str, list[float]] = {}
         theirs: dict[str, list[float]] = {}
-        for _ in range(ROUNDS):
+        for _ in range(rounds):
             for roles, each in engine_singles(table, rate, replicates).items():
                 ours.setdefault(roles, []).append(each)
             for (roles, _), each in yardstick.small([wanted], replicates, 3).items():
@@ -183,7 +177,7 @@ def singles(table: ContingencyTable, yardstick: Yardstick, replicates: int) -> N
         print(f"  {rate:>6} {engine:8.1f} {yard:10.1f} {spread}{verdict}")
 
 
-def main() -> None:
+def main(small: bool = False) -> None:
     """Measure and print."""
     table = table_of("cps8d.csv")
     if table is None:
@@ -198,14 +192,11 @@ def main() -> None:
         if not processor_of_children():
             print("skipped: this system does not tell the processor time of other processes")
             return
-        whole(table, yardstick, Path(place))
+        rounds = 1 if small else ROUNDS
+        whole(table, yardstick, Path(place), rounds)
         for replicates in (REPLICATES, 1):
             print(
                 f"\none candidate of the swaps of one and two attributes alone (µs), {replicates} for each preparation"
             )
             print(f"  {'rate':>6} {'engine':>8} {'yardstick':>10}   ratios: {'median':>6} {'least':>7} {'largest':>8}")
-            singles(table, yardstick, replicates)
-
-
-if __name__ == "__main__":
-    main()
+            singles(table, yardstick, replicates, rounds)

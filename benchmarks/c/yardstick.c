@@ -34,17 +34,6 @@ static int structure_of(const char *roles) {
     return 2 * code + (has[C] > 0);
 }
 
-/* Seconds of processor time of preparing, drawing, and exchanging with measuring, where they are asked for: looking at
-   the clock twice for each candidate costs a little itself. */
-static double spent_in[3];
-static int phases_asked;
-
-static clock_t now(void) { return phases_asked ? clock() : 0; }
-
-static void add_phase(int phase, clock_t begin) {
-    if (phases_asked) spent_in[phase] += (double)(clock() - begin) / CLOCKS_PER_SEC;
-}
-
 static void space(uint64_t seed, int part, int parts, const char *path) {
     int n_specs = 1 << 2 * d, n_structures = 2, n_mine = 0, n_met = 0;
     for (int j = 0; j < d; j++) n_structures *= 3;
@@ -67,18 +56,12 @@ static void space(uint64_t seed, int part, int parts, const char *path) {
         if (at == first[k] || n_met++ % parts != part) continue;
         n_mine++;
         roles_of(member[at], roles);
-        clock_t begin = now();
         prepare(roles);
-        add_phase(0, begin);
-        begin = now();
         seed_stream(seed, k, 1);
         draw_stops(stops);
-        add_phase(1, begin);
         for (; at < first[k]; at++) {
             roles_of(member[at], roles);
-            begin = now();
             arrive(stops, mask_of(roles, S), figures);
-            add_phase(2, begin);
             for (int r = 0; r < n_rates; r++) {
                 double row[7] = {member[at], r, 2.0 * stops[r]};
                 memcpy(row + 3, figures[r], sizeof figures[r]);
@@ -89,7 +72,6 @@ static void space(uint64_t seed, int part, int parts, const char *path) {
     }
     if (fclose(out)) refuse("cannot write the figures");
     printf("%d\n", n_mine);
-    if (phases_asked) printf("%.6f %.6f %.6f\n", spent_in[0], spent_in[1], spent_in[2]);
 }
 
 /* Microseconds of processor time for each candidate of one swap, drawn, exchanged and measured on its own; what is
@@ -137,8 +119,7 @@ int main(int arguments, char **argument) {
         wanted[n_rates++] = strtol(text, &end, 10);
     uint64_t seed = strtoull(argument[4], NULL, 10);
     make_room();
-    phases_asked = arguments == 9 && !strcmp(argument[8], "phases");
-    if (!strcmp(argument[2], "space") && (arguments == 8 || phases_asked))
+    if (!strcmp(argument[2], "space") && arguments == 8)
         space(seed, atoi(argument[5]), atoi(argument[6]), argument[7]);
     else if (!strcmp(argument[2], "small"))
         small(seed, atoi(argument[5]), atoi(argument[6]));

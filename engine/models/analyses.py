@@ -265,7 +265,7 @@ def _ready(analysis: AnalysisPlan, original: ReleasedTable, plan: Plan, reported
 
 def _solve(fit_input: _Input, model: Model, reported: bool, start: np.ndarray | None = None) -> Solved:
     """One fit.  A sweep makes thousands, so its linear, logistic and Poisson ones are our own, which are many times
-    faster (``benchmarks/models.py``); all others are those of statsmodels."""
+    faster (``benchmarks/twins.py``); all others are those of statsmodels."""
     if model.family.name in FAST and not reported:
         return solve(model.family.name, fit_input.x, fit_input.y, fit_input.weights, start, fit_input.counts)
     return statsmodels_fit.solve(model, fit_input.x, fit_input.y, fit_input.weights, fit_input.counts)

@@ -24,7 +24,7 @@ from engine.sweeps.workers import THREADS, default_workers, task_batches, thread
 _SPENT = 0.1  # seconds, shared by the mechanisms, after which a probe looks at no further group
 _SPENT_ON_RECORDS = 3.0  # where a measure looks at records: candidates differ much in what that takes
 # Seconds to start a process with its libraries and kernels, to list a scenario, to store a run, and to put it
-# on the map at the end: `benchmarks/estimate.py` and `benchmarks/space.py` hold them against sweeps.
+# on the map at the end: `benchmarks/estimate.py` holds them against sweeps.
 _STARTED, _LISTED, _STORED, _MAPPED = 1.8, 5e-6, 1.7e-6, 2.3e-6
 _PROBED = 500  # swaps of given numbers of attributes that an estimate chooses from
 _PROBES = 24  # groups of each mechanism that an estimate looks at, at most

@@ -7,7 +7,7 @@ import pytest
 from tests.readme_samples import told, under_keys
 
 KEYS = 30
-"""As many as show each share below; ``python -m benchmarks decision_figures`` counts 200."""
+"""As many as show each share below."""
 
 
 @pytest.mark.slow
