@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import asdict, dataclass, field, fields, replace
 from typing import Any, TypeVar
 
@@ -73,34 +73,6 @@ class Look:
 
 
 @dataclass(frozen=True)
-class CompareView:
-    """The state of the page of comparisons: its ``mode``, the ``reference`` (a label; None is doing nothing), the pins
-    ``left_out``, and of one candidate the ``part``, the ``attribute`` and the ``table`` looked at."""
-
-    mode: str = "pinned"
-    reference: str | None = None
-    left_out: tuple[str, ...] = ()
-    part: str = "associations"
-    attribute: str | None = None
-    table: int = 0
-    weighted: bool = False
-    measure: str | None = None
-
-
-@dataclass(frozen=True)
-class RecommendationDraft:
-    """The entries for a recommendation that are not recorded yet: ``why_not`` holds (label, reason) of the
-    alternatives."""
-
-    rule: str | None = None
-    bound: float | None = None
-    slope: float | None = None
-    why: str = ""
-    by: str = ""
-    why_not: tuple[tuple[str, str], ...] = ()
-
-
-@dataclass(frozen=True)
 class FileView:
     """The view of the page of the file.
 
@@ -141,17 +113,6 @@ class Dispute:
 
 
 @dataclass(frozen=True)
-class ExportChoices:
-    """For whom a bundle is written (chosen in which ``state`` of the recommendation; in another one the reader who is
-    next in turn is proposed), in which ``formats`` (None: not chosen yet), and what is released besides."""
-
-    tier: str = ""
-    state: str = ""
-    formats: tuple[str, ...] | None = None
-    include: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True)
 class State:
     """Everything a session knows.
 
@@ -178,9 +139,6 @@ class State:
     selected: str | None = None
     picks: int = 0
     memo: Memo = field(default_factory=Memo)
-    compare_view: CompareView = field(default_factory=CompareView)
-    draft: RecommendationDraft = field(default_factory=RecommendationDraft)
-    export_choices: ExportChoices = field(default_factory=ExportChoices)
     file_view: FileView = field(default_factory=FileView)
     actions: tuple[Action, ...] = ()
     owner: bool = False
@@ -207,6 +165,7 @@ def begin(**changes: Any) -> State:
     old = get()
     lasting = {"page": old.page, "owner": old.owner, "picks": old.picks}
     state = State(version=old.version + 1, **{**lasting, **changes})
+    st.session_state.clear()  # inputs that outlive their page are of the work before
     st.session_state[_KEY] = state
     return state
 
@@ -216,19 +175,14 @@ def look(**changes: Any) -> State:
     return put(look=replace(get().look, **changes))
 
 
-def set_compare_view(**changes: Any) -> State:
-    """Replace entries of what is compared."""
-    return put(compare_view=replace(get().compare_view, **changes))
-
-
-def set_draft(**changes: Any) -> State:
-    """Replace entries of a recommendation that is not recorded yet."""
-    return put(draft=replace(get().draft, **changes))
-
-
 def set_file_view(**changes: Any) -> State:
     """Replace entries of how the page of the file is looked at."""
     return put(file_view=replace(get().file_view, **changes))
+
+
+def show_part(part: str | None, **changes: Any) -> State:
+    """Show a part of the page of the file, whichever is shown now; None: the one that fits."""
+    return set_file_view(part=part, turn=get().file_view.turn + 1, **changes)
 
 
 def renew() -> State:
@@ -251,6 +205,18 @@ def input_or(key: str, before: Any) -> Any:
     """An input's value, or what it is about to begin with where it was not drawn yet."""
     value = st.session_state.get(key)
     return before if value is None else value
+
+
+def first_input(key: str, value: Any) -> Any:
+    """An input's value, which is set to ``value`` where it was not drawn yet."""
+    return st.session_state.setdefault(key, value)
+
+
+def keep_among(key: str, options: Collection[Any]) -> str:
+    """Return the key of an input that outlives its page; the input begins afresh where its value is no option now."""
+    if key in st.session_state and st.session_state[key] not in options:
+        del st.session_state[key]
+    return key
 
 
 def drop_input(key: str) -> None:

@@ -113,10 +113,11 @@ def switch(
         list(options),
         default=current if current in options else next(iter(options)),
         format_func=options.__getitem__,
-        key=key,
+        key=state.keep_among(key, options),
         on_change=chosen,
         label_visibility="collapsed",
         required=True,
+        persist_state="session",
     )
     return picked or current
 

@@ -284,7 +284,7 @@ def inputs(plan: Plan, where: str, *, fixed: bool = False) -> None:
         with elements.errors_shown():
             numbered = plan if unit == plan.data.unit else set_unit(plan, unit_columns(unit))
             actions.change(with_records_exchanged(numbered), "records are exchanged one by one, not whole households")
-            state.set_file_view(part=None, turn=now.file_view.turn + 1)
+            state.show_part(None)
             st.rerun()
 
 

@@ -45,7 +45,7 @@ def sent_to_file(plan: Plan) -> bool:
         return False
     st.warning("The plan does not fit this file yet.", icon=":material/difference:")
     if st.button("Settle it under File", key="go-data-fit", type="primary"):
-        state.set_file_view(part=None, turn=state.get().file_view.turn + 1)
+        state.show_part(None)
         navigation.go_to("data")
     return True
 

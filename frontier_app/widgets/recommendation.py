@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection
 from dataclasses import dataclass, replace
-from typing import Any
 
 import streamlit as st
 
@@ -13,7 +12,7 @@ from engine.decision.bound_words import figure_words
 from engine.decision.choice import measures_of, planned_indices
 from engine.decision.gate import beaten_by_original, slope_of
 from engine.decision.statements import words
-from engine.decision.states import decision_status
+from engine.decision.states import DecisionStatus, decision_status
 from engine.decision.unmet_bound import UnmetBound, unmet_bound, unmet_sentences
 from engine.frontier.risk_utility_map import RiskUtilityMap, lettered
 from engine.plan import edit_plan
@@ -65,7 +64,7 @@ def _allow_in_plan(study: Study, bound: float) -> None:
     )
     left, middle, right = st.columns([4, 2, 3], vertical_alignment="bottom")
     why = left.text_input("Why more risk is acceptable", key="unmet-why").strip()
-    by = middle.text_input("Your name", state.get().draft.by, key="unmet-by").strip()
+    by = middle.text_input("Your name", state.input_or("recommend-by", ""), key="unmet-by").strip()
     if right.button(
         f"Set the plan's limit to {text.figure(bound)}",
         key="unmet-plan",
@@ -80,7 +79,7 @@ def _allow_in_plan(study: Study, bound: float) -> None:
             change_plan(study, replace(study.plan, decision=decision), why=why, by=by)
             if plan := state.get().plan:
                 actions.change(replace(plan, decision=decision), f"the limit is {text.figure(bound)}")
-            state.set_draft(by=by)
+            state.set_input("recommend-by", by)
             st.rerun()
 
 
@@ -105,7 +104,7 @@ def _buttons(unmet: UnmetBound, allow: Callable[[float], None], *, is_next: bool
             navigation.go_to("sweep")
     name, _ = next(iter(unmet.coarse_keys), ("", 0))
     if name and st.button(f"Make {name} coarser", key="unmet-keys", icon=":material/merge:"):
-        state.set_file_view(part="levels", column=name, turn=state.get().file_view.turn + 1)
+        state.show_part("levels", column=name)
         navigation.go_to("data")
 
 
@@ -202,13 +201,18 @@ class Rule:
         return next((letter for letter, other in self.letters if other == index), "")
 
 
-def drafted(rule_in_force: Rule, index: int) -> dict[str, Any]:
-    """Entries of a recommendation of the scenario ``index`` that is about to be written: the rule in force where that
-    picks it, else that somebody named it."""
+def form_key(name: str, study: Study, status: DecisionStatus) -> str:
+    """The key of an input of a recommendation: after each step that is recorded it is another, empty one."""
+    return f"recommend-{name}-{len(study.choices.all())}-{status.state}"
+
+
+def draft(study: Study, rule_in_force: Rule, index: int) -> None:
+    """Fill in the recommendation of the scenario ``index``: by the rule in force where that picks it, else by name."""
     look = state.get().look
-    if index != rule_in_force.index or rule_in_force.recorded or look.rule == "none":
-        return {"rule": "hand"}
-    return {"rule": look.rule} if look.rule == "plan" else {name: getattr(look, name) for name in ("rule", look.rule)}
+    by_hand = index != rule_in_force.index or rule_in_force.recorded or look.rule == "none"
+    state.set_input(form_key("rule", study, decision_status(study)), "hand" if by_hand else look.rule)
+    if not by_hand and look.rule in _TRIED:
+        state.set_input(f"recommend-{look.rule}", getattr(look, look.rule))
 
 
 def planned(study: Study, view: RiskUtilityMap) -> tuple[float | None, float | None]:

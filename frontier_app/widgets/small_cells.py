@@ -231,7 +231,7 @@ def shown(plan: Plan, *, refused_only: bool = False) -> None:
             with st.expander(f"{text.plural(len(left_so), 'warning')} left so under File", icon=":material/done_all:"):
                 st.markdown(bullets([f"{upper_first(warning.what)}." for warning in left_so]))
         if warnings and st.button("Mend it under File", key="mend-under-file"):
-            state.set_file_view(part="warnings", turn=state.get().file_view.turn + 1)
+            state.show_part("warnings")
             navigation.go_to("data")
 
 

@@ -236,7 +236,7 @@ def _submit(study: Study, ready: bool, obstructed: bool) -> None:
             help="Such as a warning to users. The memo prints them, and the board may change them.",
         )
         name, button = st.columns([3, 2], vertical_alignment="bottom")
-        by = name.text_input("Who submits it to the board", state.get().draft.by, key="decide-submit-by")
+        by = name.text_input("Who submits it to the board", state.input_or("recommend-by", ""), key="decide-submit-by")
         pressed = button.form_submit_button(
             "Submit to the board",
             key="record-submission",

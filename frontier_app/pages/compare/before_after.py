@@ -55,7 +55,7 @@ Which = tuple[object, ...]
 
 def distributions(study: Study, release: Remade, changed: Changes, table: int) -> None:
     """One attribute's levels before and after, counted or weighted."""
-    domain, now = release.data.domain, state.get()
+    domain = release.data.domain
     drawn_anew = any(release.tables[table].is_replaced(j) for j in range(len(domain)))
     _say_distributions(changed, drawn_anew)
     order = sorted(domain.names, key=lambda name: -int(changed.altered[domain.index(name)]))
@@ -63,12 +63,10 @@ def distributions(study: Study, release: Remade, changed: Changes, table: int) -
     name = left.selectbox(
         "Attribute",
         order,
-        index=order.index(now.compare_view.attribute) if now.compare_view.attribute in order else 0,
         format_func=lambda name: f"{name} – {text.plural(int(changed.altered[domain.index(name)]), 'record')} changed",
-        key="inspect-attribute",
+        key=state.keep_among("inspect-attribute", order),
+        persist_state="session",
     )
-    if name != now.compare_view.attribute:
-        state.set_compare_view(attribute=name)
     j = domain.index(name)
     before, after, unit = changed.before[j], changed.after[j], "records"
     if release.data.weight is not None and _weighted(right, release.data.weight):
@@ -104,16 +102,12 @@ def _say_distributions(changed: Changes, drawn_anew: bool) -> None:
 
 def _weighted(column: DeltaGenerator, weight: str) -> bool:
     """Return whether weighted totals are asked for in place of counts."""
-    before = state.get().compare_view.weighted
-    weighted = column.toggle(
+    return column.toggle(
         f"Weighted by {weight}",
-        before,
         key="inspect-weighted",
         help="The weight stays with its record, so weighted totals can change where a swap keeps every count.",
+        persist_state="session",
     )
-    if weighted != before:
-        state.set_compare_view(weighted=weighted)
-    return weighted
 
 
 def _level_table(
@@ -360,19 +354,16 @@ def _interval(centre: float, half: float) -> str:
 
 def runs(study: Study, view: RiskUtilityMap, index: int, replicate: int) -> None:
     """All runs of the candidate on one measure."""
-    now = state.get()
     names = [str(call) for call in view.measures]
-    current = now.compare_view.measure if now.compare_view.measure in names else names[view.risk]
     picked = st.selectbox(
         "Measure",
         names,
-        index=names.index(current),
+        index=view.risk,
         format_func=lambda name: text.measure_title(view.measures[names.index(name)]),
-        key="inspect-measure",
+        key=state.keep_among("inspect-measure", names),
         width=420,
+        persist_state="session",
     )
-    if picked != now.compare_view.measure:
-        state.set_compare_view(measure=picked)
     k = names.index(picked)
     run_figures = spread(study, index, view.allow_partial)
     values = run_figures.values[:, k]
@@ -655,10 +646,7 @@ def page(study: Study, view: RiskUtilityMap) -> None:
         state.put(selected=label)
     index = study.find(label)[0].index
     parts = {**({"places": "Places"} if places_at_hand(study) else {}), **_PARTS}
-    shown = now.compare_view.part if now.compare_view.part in parts else next(iter(_PARTS))
-    part = elements.switch("What to look at", parts, shown, "inspect-part")
-    if part != now.compare_view.part:
-        state.set_compare_view(part=part)
+    part = elements.switch("What to look at", parts, next(iter(_PARTS)), "inspect-part")
     replicate = meant_run(study, index, view.risk, allow_partial=view.allow_partial)
     if part == "runs":
         runs(study, view, index, replicate)
@@ -693,13 +681,11 @@ def _made(study: Study, label: str, replicate: int) -> tuple[Remade, int]:
     table = st.selectbox(
         f"Table, of {len(release.tables)} that are published together",
         tables,
-        index=now.compare_view.table if now.compare_view.table in tables else 0,
         format_func=lambda d: f"table {d + 1}",
-        key="inspect-table",
+        key=state.keep_among("inspect-table", tables),
         width=360,
+        persist_state="session",
     )
-    if table != now.compare_view.table:
-        state.set_compare_view(table=table)
     return release, table
 
 

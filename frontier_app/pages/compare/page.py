@@ -32,10 +32,7 @@ def page() -> None:
 
 
 def _page(study: Study, view: RiskUtilityMap) -> None:
-    mode = elements.switch("What to compare", _MODES, state.get().compare_view.mode, "compare-mode")
-    if mode != state.get().compare_view.mode:
-        state.set_compare_view(mode=mode)
-    if mode == "pinned":
+    if elements.switch("What to compare", _MODES, "pinned", "compare-mode") == "pinned":
         _pinned(study, view)
     else:
         before_after.page(study, view)
@@ -98,7 +95,7 @@ def _names(n: int) -> list[str]:
 
 def _list(study: Study, view: RiskUtilityMap, pinned: list[Pin], letters: Mapping[str, str]) -> list[Pin]:
     """Every pin with its name and note to edit; returns those to be shown side by side."""
-    out = state.get().compare_view.left_out
+    shown = []
     for entry in pinned:
         scenario = study.find(entry.label)[0]
         pin_inputs = (entry.label, f"pin-name-{entry.label}", f"pin-note-{entry.label}")
@@ -106,16 +103,14 @@ def _list(study: Study, view: RiskUtilityMap, pinned: list[Pin], letters: Mappin
             box_column, unpin_column = st.columns([5, 1], vertical_alignment="center")
             inside = box_column.checkbox(
                 markdown("**{}** · {}", _named(entry.label, letters), text.swap_short(scenario.spec)),
-                entry.label not in out,
+                True,
                 key=f"pin-in-{entry.label}",
+                persist_state="session",
             )
-            if inside == (entry.label in out):
-                out = tuple(x for x in out if x != entry.label) if inside else (*out, entry.label)
-                state.set_compare_view(left_out=out)
+            if inside:
+                shown.append(entry)
             if unpin_column.button("Unpin", key=f"pin-away-{entry.label}", icon=":material/keep_off:", type="tertiary"):
                 unpin(study, entry.label)
-                if state.get().compare_view.reference == entry.label:
-                    state.set_compare_view(reference=None)
                 st.rerun()
             name_column, note_column = st.columns([2, 3])
             quiet: dict[str, Any] = {"label_visibility": "collapsed", "on_change": _annotate, "args": pin_inputs}
@@ -134,7 +129,6 @@ def _list(study: Study, view: RiskUtilityMap, pinned: list[Pin], letters: Mappin
                 placeholder="Note, such as what speaks for it",
                 **quiet,
             )
-    shown = [entry for entry in pinned if entry.label not in out]
     if len(shown) > _MOST:
         st.caption(f"The first {_MOST} of {len(shown)} are set side by side; clear boxes to see others.")
     return shown[:_MOST]
@@ -213,18 +207,14 @@ def _table(study: Study, view: RiskUtilityMap, titles: Mapping[str, str], shown:
     """Show how the candidates shown differ from a reference; return whether there is any besides it."""
     st.subheader("Differences", anchor=False)
     names: dict[str | None, str] = {None: _NOTHING} | {**titles}
-    reference = state.get().compare_view.reference
-    options = list(names)
     chosen = st.selectbox(
         "Compared with",
-        options,
-        index=options.index(reference) if reference in names else 0,
+        list(names),
         format_func=names.__getitem__,
-        key=f"compare-reference-{len(titles)}",
+        key=state.keep_among("compare-reference", names),
         width=420,
+        persist_state="session",
     )
-    if chosen != reference:
-        state.set_compare_view(reference=chosen)
     base = None if chosen is None else study.find(chosen)[0].index
     columns = [(entry, index) for entry, index in zip(shown, indices, strict=True) if entry.label != chosen]
     if not columns:

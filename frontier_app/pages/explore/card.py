@@ -50,7 +50,7 @@ def card(study: Study, view: RiskUtilityMap, rule: Rule, index: int | None, pins
     with head:
         _head(view, rule, index, pins.get(index))
     with onward:
-        _onward(view, rule, index, runs)
+        _onward(study, view, rule, index, runs)
     st.markdown(candidate_card.badges(view, index, rule.index))
     st.markdown(text.spec_words(scenario.spec, n))
     _counts(study, view, index, rule.bound)
@@ -80,7 +80,7 @@ def card(study: Study, view: RiskUtilityMap, rule: Rule, index: int | None, pins
         _settings(view, index)
 
 
-def _onward(view: RiskUtilityMap, rule: Rule, index: int, runs: int) -> None:
+def _onward(study: Study, view: RiskUtilityMap, rule: Rule, index: int, runs: int) -> None:
     """The next step with the candidate at hand."""
     if rule.recorded and index == rule.index:
         elements.go("recommend", "Its recommendation", stretch=True)
@@ -93,7 +93,7 @@ def _onward(view: RiskUtilityMap, rule: Rule, index: int, runs: int) -> None:
         width="stretch",
     ):
         state.put(selected=view.scenarios[index].label)
-        state.set_draft(**recommendation.drafted(rule, index))
+        recommendation.draft(study, rule, index)
         navigation.go_to("recommend")
 
 

@@ -120,18 +120,13 @@ def _ask(study: Study, status: DecisionStatus) -> None:
     if now.raw is None or now.workspace is None:
         elements.needs_data("An export remakes the release from")
         return
-    chosen = now.export_choices
     left, right = st.columns(2, gap="large")
     tier = _tier(study, status, left)
-    formats, include = chosen.formats, chosen.include
-    if formats is None:
-        formats = jobs.like_the_file(now.workspace)
+    formats = tuple(state.input_or("export-formats", jobs.like_the_file(now.workspace)))
+    include: tuple[str, ...] = ()
     if tier not in ("board", "circulating"):
         with right:
-            formats, include = _data(study, formats, chosen.include, tier)
-    choices = state.ExportChoices(tier, status.state, formats, include)
-    if choices != chosen:
-        state.put(export_choices=choices)
+            formats, include = _data(study, formats, tier)
     job = jobs.job(now.workspace)
     if job.state == "running":
         _watch()
@@ -184,9 +179,7 @@ def _mended_in_file(error: Message | None) -> bool:
     return error is not None and error.values.get("attack") in _MENDED_IN_FILE
 
 
-def _data(
-    study: Study, proposed: tuple[str, ...], included: tuple[str, ...], tier: str
-) -> tuple[tuple[str, ...], tuple[str, ...]]:
+def _data(study: Study, proposed: tuple[str, ...], tier: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Formats of the data, and what is released besides what the plan says; only the analyst may have more."""
     formats = st.multiselect(
         "Formats of the data",
@@ -194,13 +187,16 @@ def _data(
         default=list(proposed),
         format_func=_FORMATS.__getitem__,
         key="export-formats",
+        persist_state="session",
         help="CSV loses labels, which the codebook and the scripts carry; SPSS and Stata keep them.",
     )
     planned = study.plan.publish.include
     if tier == "analyst":
         more = {role: label for role, label in _besides(study).items() if role not in planned}
         include = tuple(
-            role for role, label in more.items() if st.checkbox(label, role in included, key=f"export-include-{role}")
+            role
+            for role, label in more.items()
+            if st.checkbox(label, key=f"export-include-{role}", persist_state="session")
         )
     else:
         include = ()
@@ -231,16 +227,15 @@ def _tier(study: Study, status: DecisionStatus, at: DeltaGenerator) -> str:
     tiers = [tier for tier in _TIERS if not missing or tier not in ("public", "all")]
     if study.plan.publish.members_rate == "tell":
         tiers.remove("circulating")
-    chosen = state.get().export_choices
-    first = chosen.tier if chosen.state == status.state else ""
-    first = first or {"submitted": "board", "approved": "public", "released": "public"}.get(status.state, "analyst")
+    first = {"submitted": "board", "approved": "public", "released": "public"}.get(status.state, "analyst")
     tier = at.radio(
         "For whom",
         tiers,
         index=tiers.index(first),
         format_func=lambda name: _TIERS[name][0],
         horizontal=True,
-        key=f"export-tier-{status.state}",
+        key=state.keep_among(f"export-tier-{status.state}", tiers),
+        persist_state="session",
     )
     at.caption(_rate_words(study, tier))
     if missing:

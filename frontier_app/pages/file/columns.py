@@ -84,9 +84,8 @@ def _add(key: str, column: ColumnFound, keys: Sequence[str]) -> None:
 
 
 def _go(part: str, column: str) -> None:
-    view = state.get().file_view
     where = {"column": column} if part == "levels" else {"find": column, "groups": ()}
-    state.set_file_view(part=part, turn=view.turn + 1, **where)
+    state.show_part(part, **where)
     state.renew()
 
 
@@ -146,7 +145,7 @@ def roles(plan: Plan) -> None:
 
             def give() -> None:
                 actions.change(set_roles(raw, plan, keys=keys, swap=swap, analyse=analyse), "the roles were given")
-                state.set_file_view(part=None, turn=now.file_view.turn + 1)
+                state.show_part(None)
 
             elements.attempt(give)
 

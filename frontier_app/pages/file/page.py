@@ -190,7 +190,7 @@ def plan_file() -> None:
 
         def load() -> None:
             actions.load_plan(content)
-            state.set_file_view(part=None, turn=state.get().file_view.turn + 1)
+            state.show_part(None)
 
         elements.attempt(load)
 
@@ -334,7 +334,7 @@ def _part(plan: Plan | None) -> tuple[str | None, int]:
     fitting = _fitting(plan, n_open, bool(warnings), asks)
     shown = now.file_view.part or fitting
     if shown not in names:  # what did not fit does now
-        now = state.set_file_view(part=None, turn=now.file_view.turn + 1)
+        now = state.show_part(None)
         shown = fitting
     if now.file_view.part is None:
         state.set_file_view(part=shown)

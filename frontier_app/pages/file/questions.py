@@ -74,7 +74,7 @@ def warnings(plan: Plan, warnings: list[ReleaseWarning], n_suggestions: int) -> 
         if n_suggestions and st.button(
             f"Next: {text.plural(n_suggestions, 'suggestion')}", type="primary", key="to-suggestions"
         ):
-            state.set_file_view(part="suggestions", turn=state.get().file_view.turn + 1)
+            state.show_part("suggestions")
             st.rerun()
         return
     bearable = [small_cells.key_of(warning) for warning in warnings if not warning.refused]
@@ -294,7 +294,7 @@ def _settle(plan: Plan, raw: RawTable, chosen: Sequence[Mismatch], fix_name: str
         actions.decline([mismatch.key for mismatch in chosen], done)
     else:
         actions.change(settled, done)
-    state.set_file_view(part=None, turn=state.get().file_view.turn + 1)
+    state.show_part(None)
     st.rerun()
 
 
@@ -479,7 +479,7 @@ def _accept_all(plan: Plan) -> None:
 def _move_on(plan: Plan) -> None:
     """Show the part that comes next, once nothing is suggested any more."""
     if not open_ones(plan):
-        state.set_file_view(part=None, turn=state.get().file_view.turn + 1)
+        state.show_part(None)
 
 
 def _decline(plan: Plan, proposals: list[Proposal]) -> None:

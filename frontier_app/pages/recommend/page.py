@@ -76,10 +76,10 @@ def _recommend(study: Study, view: RiskUtilityMap, status: DecisionStatus) -> No
         return
     if status.state == "withheld":
         elements.go("board", "See what the board sees", primary=False)
-    now = state.get()
     label = status.choice.label if status.choice else None
     # open for who comes from the map with another candidate
-    another = now.draft.rule == "hand" and now.selected not in (None, label)
+    by_hand = state.input_value(recommendation.form_key("rule", study, status)) == "hand"
+    another = by_hand and state.get().selected not in (None, label)
     title = "Recommend a release instead" if status.state == "withheld" else "Recommend something else"
     with st.expander(title, expanded=another):
         st.caption("A new recommendation begins again as a draft. What was recorded before stays in the history.")
@@ -104,29 +104,17 @@ def _form(study: Study, view: RiskUtilityMap, status: DecisionStatus) -> None:
             told = status.choice is not None and index == study.find(status.choice.label)[0].index
             _at_hand(study, view, index, letters, None if told else rule_asked.get("max_risk"), share=not told)
             _against_nothing(study, view, how, rule_asked, index)
-    others = _alternatives(view, index, letters) if index is not None else []
+    key = recommendation.form_key("not", study, status)
+    others = _alternatives(view, index, letters, key) if index is not None else []
     _record(study, view, how, rule_asked, index, others, status)
 
 
 def _how(study: Study, status: DecisionStatus) -> str:
-    now = state.get()
-    plan = study.plan.decision
+    look, plan = state.get().look, study.plan.decision
     rules = [rule for rule in _RULES if rule != "plan" or plan.max_risk is not None or plan.slope is not None]
-    first = now.draft.rule or (now.look.rule if now.look.rule in rules else "hand")
-    how = st.radio(
-        "How it is chosen",
-        rules,
-        index=rules.index(first) if first in rules else 0,
-        format_func=_RULES.__getitem__,
-        key=_rule_key(study, status),
-    )
-    if how != now.draft.rule:
-        state.set_draft(rule=how)
-    return how
-
-
-def _rule_key(study: Study, status: DecisionStatus) -> str:
-    return f"recommend-rule-{len(study.choices.all())}-{status.state}"
+    key = recommendation.form_key("rule", study, status)
+    state.first_input(key, look.rule if look.rule in rules else "hand")
+    return st.radio("How it is chosen", rules, format_func=_RULES.__getitem__, key=key, persist_state="session")
 
 
 def _picked(study: Study, view: RiskUtilityMap, how: str) -> tuple[dict[str, Any], int | None]:
@@ -147,7 +135,7 @@ def _picked(study: Study, view: RiskUtilityMap, how: str) -> tuple[dict[str, Any
             bound = _number(
                 f"Largest acceptable {text.measure_within(view.measures[view.risk])}",
                 "bound",
-                now.draft.bound if now.draft.bound is not None else now.look.bound,
+                now.look.bound,
                 upper_first(bound_is_on(study.plan.decision)) + ".",
                 _example(view),
             )
@@ -156,7 +144,7 @@ def _picked(study: Study, view: RiskUtilityMap, how: str) -> tuple[dict[str, Any
             slope = _number(
                 "Additional risk accepted for one more unit of utility",
                 "slope",
-                now.draft.slope if now.draft.slope is not None else now.look.slope,
+                now.look.slope,
                 "",
             )
             return ({"slope": slope}, view.by_slope(slope)[0]) if slope is not None else ({}, None)
@@ -170,7 +158,7 @@ def _picked(study: Study, view: RiskUtilityMap, how: str) -> tuple[dict[str, Any
             bound = None if plan.max_risk is None else float(plan.max_risk)
             return {}, next(iter(planned_indices(study, view)))
     except EngineError as error:
-        allow = partial(_try_bound, _rule_key(study, decision_status(study)))
+        allow = partial(_try_bound, recommendation.form_key("rule", study, decision_status(study)))
         if bound is None or not recommendation.shown(study, view, bound, allow):
             elements.show_error(error)
     return {}, None
@@ -185,22 +173,22 @@ def _example(view: RiskUtilityMap) -> str:
 
 def _try_bound(rule_key: str, bound: float) -> None:
     """Let a bound be tried in place of one that nothing meets; ``rule_key`` is the input of the rule."""
-    state.set_draft(rule="bound", bound=bound)
     state.set_input("recommend-bound", bound)
     state.set_input(rule_key, "bound")
 
 
 def _number(label: str, name: str, start: float | None, note: str, example: str = "") -> float | None:
+    key = f"recommend-{name}"
+    state.first_input(key, start)
     typed = st.number_input(
         label,
         0.0,
-        value=start,
+        value=None,
         format="%.6g",
-        key=f"recommend-{name}",
+        key=key,
         placeholder=f"such as {example}" if example else "a number",
+        persist_state="session",
     )
-    if typed != getattr(state.get().draft, name):
-        state.set_draft(**{name: typed})
     if note:
         st.caption(note)
     return None if typed is None else float(typed)
@@ -244,7 +232,7 @@ def _against_nothing(
         st.warning(words(beaten), icon=":material/warning:")
 
 
-def _alternatives(view: RiskUtilityMap, index: int, letters: dict[int, str]) -> list[dict[str, str]]:
+def _alternatives(view: RiskUtilityMap, index: int, letters: dict[int, str], key: str) -> list[dict[str, str]]:
     """The neighbours, how they differ, and why they are not recommended."""
     others = [other for other in lettered(view, index).values() if other != index]
     if not others:
@@ -252,7 +240,6 @@ def _alternatives(view: RiskUtilityMap, index: int, letters: dict[int, str]) -> 
     st.markdown(markdown("**Alternatives considered**, its neighbours from the safest to the most useful"))
     if letters and letters.get(index) != "A":
         st.caption("Letters are those of the present recommendation; once this one is recorded, it is A.")
-    reasons = dict(state.get().draft.why_not)
     alternatives = []
     for other in others:
         scenario = view.scenarios[other]
@@ -262,15 +249,11 @@ def _alternatives(view: RiskUtilityMap, index: int, letters: dict[int, str]) -> 
         column.markdown(markdown("**{}**  \n{}", name, difference))
         reason_typed = reason_column.text_input(
             f"Why not {letters.get(other, text.swap_short(scenario.spec))}?",
-            reasons.get(scenario.label, ""),
-            key=f"recommend-not-{index}-{other}",
+            key=f"{key}-{other}",
             placeholder="you may leave this empty",
+            persist_state="session",
         )
-        reasons[scenario.label] = reason_typed
         alternatives.append({"candidate": scenario.label, "difference": difference, "why": reason_typed.strip()})
-    pairs = tuple(reasons.items())
-    if pairs != state.get().draft.why_not:
-        state.set_draft(why_not=pairs)
     return alternatives
 
 
@@ -283,19 +266,16 @@ def _record(
     others: list[dict[str, str]],
     status: DecisionStatus,
 ) -> None:
-    now = state.get().draft
-    serial = f"{len(study.choices.all())}-{status.state}"
     left, right = st.columns([3, 1], gap="medium")
     why = left.text_area(
         "Reason, in words",
-        now.why,
-        key=f"recommend-why-{serial}",
+        key=recommendation.form_key("why", study, status),
         height=90,
+        persist_state="session",
         placeholder=f"Why {'nothing' if how == 'nothing' else 'this one'}, for whoever reads it in five years",
     )
-    by = right.text_input("Who recommends it" if how != "nothing" else "Who decides it", now.by, key="recommend-by")
-    if (why, by) != (now.why, now.by):
-        state.set_draft(why=why, by=by)
+    who = "Who recommends it" if how != "nothing" else "Who decides it"
+    by = right.text_input(who, key="recommend-by", persist_state="session")
     missing = [
         reason
         for reason, there in (
@@ -319,7 +299,6 @@ def _record(
                 choice = choose(study, view, why, by=by, others=others, **rule_asked)
                 reason = f"The recommendation of {text.named(study.find(choice.label)[0])} is recorded as a draft."
                 state.put(selected=choice.label)
-            state.set_draft(rule=None, why="", why_not=())
             state.look(rule="plan", bound=None, slope=None)  # what was tried is now recorded, and stands
             state.put(notice=reason)
             st.rerun()

@@ -17,7 +17,6 @@ from engine.study.study import Study, pin, pins
 from engine.sweeps.sweep import sweep
 from frontier_app.charts import before_after
 from frontier_app.session import workspace
-from frontier_app.session.state import CompareView
 from frontier_app.session.workspace import Workspace
 from frontier_app.widgets import candidate_card, elements, recommendation
 from frontier_app.wording import plan_words
@@ -63,14 +62,14 @@ def test_pins_are_set_named_compared_and_taken_away(swept: Callable[..., Workspa
     assert any("already called" in info.value for info in made.info)
     made.checkbox(key=f"pin-in-{kept[2].label}").set_value(False).run()
     assert "the most useful" not in html(made)
-    made.selectbox(key="compare-reference-3").set_value(label).run()
-    assert not made.exception and made.session_state["frontier"].compare_view.reference == label
+    made.selectbox(key="compare-reference").set_value(label).run()
+    assert not made.exception and made.selectbox(key="compare-reference").value == label
     to(made, "glossary")
     to(made, "compare")
-    assert made.session_state["frontier"].compare_view.reference == label
+    assert made.selectbox(key="compare-reference").value == label
     assert not made.checkbox(key=f"pin-in-{kept[2].label}").value
     made.button(key=f"pin-away-{label}").click().run()
-    assert not made.exception and made.session_state["frontier"].compare_view.reference is None
+    assert not made.exception and made.selectbox(key="compare-reference").value is None
     with Study.open(path) as study:
         assert len(pins(study)) == 2
 
@@ -144,7 +143,10 @@ def test_every_part_of_one_candidate(weighted: Workspace):
 def test_without_data_only_the_runs_are_shown(swept: Callable[..., Workspace]):
     at = swept()
     at.note(data=None)
-    made = inspect(opened(at), "levels")
+    made = opened(at)
+    made.segmented_control(key="compare-mode").set_value("one").run()
+    assert made.segmented_control(key="inspect-part").value == "associations", "a swap keeps every distribution"
+    inspect(made, "levels")
     assert not made.exception and leads_to(made, "data")
     assert not inspect(made, "runs").info
 
@@ -253,11 +255,6 @@ def test_pins_say_which_keys_stay_as_they_are(swept: Callable[..., Workspace]):
     press(made, "pin-frontier")
     shown = html(made)
     assert plan_words.UNSWAPPED in shown and "no record in small cells" in shown and not made.exception
-
-
-def test_what_opens_first_of_a_candidate_can_have_changed() -> None:
-    """A swap keeps every distribution of one attribute, so these say nothing about it."""
-    assert CompareView().part == "associations"
 
 
 @pytest.mark.slow

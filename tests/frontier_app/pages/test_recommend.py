@@ -108,7 +108,7 @@ def test_a_recommendation_is_recorded_with_its_alternatives(at: Workspace):
         assert all(one["candidate"] != now.choice.label for one in others)
     assert "Draft: now" in words(made) and "it loses too much" in history(made)
     assert any("is the one that was sealed with the study key" in one.value for one in made.caption)
-    assert made.session_state["frontier"].draft.why == ""
+    assert made.text_area(key="recommend-why-1-draft").value == ""
 
 
 @pytest.mark.slow
@@ -145,7 +145,7 @@ def test_to_release_nothing_is_recorded(at: Workspace):
     with study_of(at) as study:
         assert (decision_status(study).state, decision_status(study).why) == ("withheld", "too much is exposed")
     assert "Nothing is released." in words(made)
-    assert made.session_state["frontier"].draft.rule == "hand" and leads_to(made, "board")
+    assert made.radio(key="recommend-rule-0-withheld").value == "hand" and leads_to(made, "board")
     assert not has_button(made, "record-nothing"), "it is not asked for again"
     made = to(made, "release")
     assert "decision is to release nothing" in words(made)
