@@ -140,8 +140,8 @@ def _ask_for_unstated(plan: Plan, study: str) -> None:
 
     if missing := unstated(plan):
         say("still to be filled in for the board, in the plan; until then the memo says that they are not stated:")
-        for each in missing:
-            say(f"  {each.entry:<20}  {each.title}")
+        for name, label in missing.items():
+            say(f"  {name:<20}  {label}")
         say(f"to fill them in, edit the plan, then: frontier sweep DATA --study {study} --plan PLAN")
 
 

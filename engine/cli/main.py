@@ -148,7 +148,7 @@ def _warn_of_open_key(args: argparse.Namespace) -> None:
 
 
 @cache
-def build_parser() -> argparse.ArgumentParser:
+def build_parser() -> Parser:
     """The parser of all commands, made once for a program that runs many."""
     parser = Parser(
         prog="frontier", description="Choose how much data swapping to do, and of what, on a risk–utility frontier."

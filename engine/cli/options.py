@@ -20,12 +20,10 @@ if TYPE_CHECKING:
     from engine.frontier.risk_utility_map import RiskUtilityMap
     from engine.plan import Plan
     from engine.plan.entries import SingleUse
+    from engine.plan.schema import Entry
     from engine.study.study import Study
     from engine.sweeps.runner import RunOptions
 
-
-if TYPE_CHECKING:
-    Commands = argparse._SubParsersAction[argparse.ArgumentParser]
 
 DATA_HELP = (
     "a sample's name (see `frontier datasets`) or a CSV, Parquet, SPSS, Stata or SAS file, or a folder of CSV or "
@@ -34,16 +32,32 @@ DATA_HELP = (
 
 
 class Parser(argparse.ArgumentParser):
-    """A parser whose errors quote arguments without control codes of a terminal."""
+    """A parser whose errors quote arguments without control codes of a terminal, and that has some options only once
+    it is used."""
+
+    later: Callable[[Parser], None] | None = None
+
+    def complete(self) -> None:
+        """Add the options that were put off."""
+        later, self.later = self.later, None
+        if later is not None:
+            later(self)
+
+    def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
+        """Parse arguments with all options."""
+        self.complete()
+        return super().parse_known_args(args, namespace)
 
     def error(self, message: str) -> NoReturn:
         """Print the error and leave with exit code 2."""
         super().error(printable(message))
 
 
-def add_command(
-    commands: Commands, name: str, run: Callable[[argparse.Namespace], int | None], summary: str
-) -> argparse.ArgumentParser:
+if TYPE_CHECKING:
+    Commands = argparse._SubParsersAction[Parser]
+
+
+def add_command(commands: Commands, name: str, run: Callable[[argparse.Namespace], int | None], summary: str) -> Parser:
     """Add the command ``name`` that calls ``run`` with its arguments; returns its parser, for its options."""
     parser = commands.add_parser(name, help=summary, description=summary[0].upper() + summary[1:] + ".")
     parser.set_defaults(run=run, command=parser)
@@ -258,10 +272,6 @@ def unmet_lines(study: Study, view: RiskUtilityMap, bound: float | None, path: s
     return lines
 
 
-FIRST_PLAN = ("cut", "carry", "drop", "weight", "id", "unit")
-"""Options that describe a first plan and change no other."""
-
-
 class _MechanismName(argparse.Action):
     """``--mechanism NAME`` opens the list that ``--param`` adds to."""
 
@@ -285,95 +295,77 @@ class _MechanismParameter(argparse.Action):
 
 
 _NAMES = {"type": names, "metavar": "A,B"}
-_COLUMN = {"metavar": "COLUMN"}
-_SWITCH = {"action": "store_true", "default": None}
-_NUMBER = {"type": whole_number, "metavar": "N"}
-_MECHANISM = {"dest": "mechanisms", "action": _MechanismName, "metavar": "NAME"}
-_PARAMETER = {"dest": "mechanisms", "action": _MechanismParameter, "metavar": "K=V,V"}
-_PLAN_OPTIONS: tuple[tuple[str, dict[str, Any], str], ...] = (
-    ("plan", {"metavar": "FILE"}, "a plan.toml; `frontier plan init DATA` writes a first one"),
-    ("attributes", _NAMES, "attributes for all three lists: keys, swap, analyse"),
-    ("keys", _NAMES, "attributes that an intruder knows (risk)"),
-    ("swap", _NAMES, "attributes that may be swapped"),
-    ("analyse", _NAMES, "attributes that users tabulate (utility)"),
-    (
-        "cut",
+_OWN: dict[str, tuple[dict[str, Any], str]] = {
+    "plan": ({"metavar": "FILE"}, "a plan.toml; `frontier plan init DATA` writes a first one"),
+    "attributes": (_NAMES, "attributes for all three lists: keys, swap, analyse"),
+    "cut": (
         {"type": cut, "action": "append", "metavar": "COL=EDGES"},
         "cut a numeric column at edges, such as Age=25,55 (repeatable)",
     ),
-    ("carry", _NAMES, "columns that stay with their record"),
-    ("drop", _NAMES, "columns that never leave"),
-    ("weight", _COLUMN, "the weight; stays with its record, released only where it is included"),
-    ("id", _COLUMN, "the id; released only as a new id, where it is included"),
-    (
-        "unit",
-        _NAMES,
-        "the column that numbers households, or the columns that do so together; released likewise",
-    ),
-    (
-        "places",
+    "places": (
         _NAMES,
         "exchange whole households between these places, coarse to fine, in place of the random swap, and measure at "
         "each level",
     ),
-    ("rates", {"type": names, "metavar": "R,R"}, "swap rates as shares of records, such as 0.01,0.02,0.10"),
-    (
-        "swap-sizes",
-        {"type": names, "metavar": "K,K"},
-        "try every choice of that many swapped attributes, such as 1,2",
-    ),
-    ("all-specs", _SWITCH, "try every role S, F, C, U of every attribute"),
-    (
-        "search",
-        _SWITCH,
-        "look for the frontier of all roles of all attributes, without trying every one (implies --adaptive)",
-    ),
-    ("budget", _NUMBER, "the most scenarios of the random swap that --search looks at"),
-    (
-        "adaptive",
-        _SWITCH,
-        "run few replicates of scenarios that others clearly dominate and all of the rest, under a limit on risk up to "
-        "five times as many until the choice is settled; then fresh ones of the frontier",
-    ),
-    ("screen", _NUMBER, "replicates that every scenario gets (--adaptive)"),
-    (
-        "spec",
-        {"action": "append", "metavar": "SPEC", "dest": "specs"},
-        'one spec in text form, such as "Age:S Race:F" (repeatable)',
-    ),
-    ("fix", _NAMES, "attributes on which partners must be equal (F) in every spec"),
-    ("change", _NAMES, "attributes on which partners must differ (C) in every spec"),
-    (
-        "mechanism",
-        _MECHANISM,
+    "mechanism": (
+        {"dest": "mechanisms", "action": _MechanismName, "metavar": "NAME"},
         "a mechanism in place of the plan's (repeatable); `frontier mechanisms` lists them",
     ),
-    ("param", _PARAMETER, "values of a parameter of the mechanism before it (repeatable)"),
-    ("rule", {"choices": ("strict", "loose")}, "what counts as a true swap"),
-    (
-        "measures",
-        {"type": measures, "metavar": "NAMES"},
-        "measures such as small_cells[n_rule=5],hellinger; `frontier measures` lists them",
+    "param": (
+        {"dest": "mechanisms", "action": _MechanismParameter, "metavar": "K=V,V"},
+        "values of a parameter of the mechanism before it (repeatable)",
     ),
-    (
-        "max-risk",
-        {"metavar": "A"},
-        "the limit on risk under which a release will be chosen after the sweep",
-    ),
+}
+"""Options that are no entry of a plan."""
+_OF_ENTRY: dict[str, dict[str, Any]] = {
+    "rates": {"type": names, "metavar": "R,R"},
+    "swap_sizes": {"type": names, "metavar": "K,K"},
+    "spec": {"action": "append", "metavar": "SPEC", "dest": "specs"},
+    "measures": {"type": measures, "metavar": "NAMES"},
+    "max_risk": {"metavar": "A"},
+    "weight": {"metavar": "COLUMN"},
+    "id": {"metavar": "COLUMN"},
+}
+"""Forms of options that do not follow from the type of their entry."""
+_PLAN_OPTIONS = (
+    *("plan", "attributes", "keys", "swap", "analyse", "cut", "carry", "drop", "weight", "id", "unit", "places"),
+    *("rates", "swap_sizes", "all_specs", "search", "budget", "adaptive", "screen", "spec", "fix", "change"),
+    *("mechanism", "param", "rule", "measures", "max_risk"),
 )
-"""Options that make or edit a plan: name, form, help.  Each but those of a first plan is an entry of
-:class:`engine.plan.edit.PlanChanges`."""
+"""Options that make or edit a plan, in the order of the help."""
 
 
-def add_plan_options(parser: argparse.ArgumentParser) -> None:
-    """Options that make or edit a plan."""
+def add_plan_options(parser: Parser) -> None:
+    """Options that make or edit a plan, once the command is asked for: their declarations load NumPy."""
+    parser.later = _add_plan_options
+
+
+def _add_plan_options(parser: Parser) -> None:
+    from engine.plan.schema import declared
+    from engine.plan.types import DataPlan, DecisionPlan, Plan, SpacePlan
+
     group = parser.add_argument_group(
         "plan options",
         "With --plan these options edit the plan in FILE, without it they describe a plan; a sample has its own plan."
         " In a list a name that holds a comma stands in double quotes: --keys '\"a,b\",c'.",
     )
-    for name, form, meaning in _PLAN_OPTIONS:
-        group.add_argument(f"--{name}", help=meaning, **form)
+    entries = {**declared(Plan), **declared(DataPlan), **declared(SpacePlan), **declared(DecisionPlan)}
+    for name in _PLAN_OPTIONS:
+        if name in _OWN:
+            form, words = _OWN[name]
+        else:
+            kind, _, said = entries["specs" if name == "spec" else name]
+            form, words = _OF_ENTRY.get(name) or _form(kind, said), said.help or said.label
+        group.add_argument(f"--{name.replace('_', '-')}", help=words, **form)
+
+
+def _form(kind: object, said: Entry) -> dict[str, Any]:
+    """The form of the option for an entry."""
+    if kind is bool:
+        return {"action": "store_true", "default": None}
+    if kind is int:
+        return {"type": whole_number, "metavar": "N"}
+    return {"choices": said.choices} if said.choices else _NAMES
 
 
 def plan_of(
@@ -388,9 +380,8 @@ def plan_of(
     from engine.mechanisms import mechanism
     from engine.plan import MechanismPlan, edit_plan, read_plan
     from engine.plan.coding import check_seen
-    from engine.plan.edit import PlanChanges
+    from engine.plan.edit import PlanChanges, refuse_first_plan
 
-    first_plan_options = {name: getattr(args, name) for name in FIRST_PLAN}
     if args.plan:
         base = read_plan(args.plan)
         if study_plan is None:
@@ -401,14 +392,9 @@ def plan_of(
         base = sample_plan
     else:
         base = _guessed(args, raw)
-        first_plan_options = {}
-    used = [f"--{name}" for name, value in first_plan_options.items() if value]
-    if used and study_plan is None:
-        raise UsageError(
-            f"{used[0]} describes a first plan and cannot change this one; write it into the plan's [data] section "
-            "instead"
-        )
     if study_plan is None:
+        if args.plan or sample_plan is not None:
+            refuse_first_plan(vars(args), "--")
         base = with_named_columns(base, raw, args.attributes, args.keys, args.swap, args.analyse)
     changes: dict[str, Any] = {name: getattr(args, name, None) for name in PlanChanges.__annotations__}
     changes["swap_sizes"] = _swap_sizes(args.swap_sizes)
@@ -464,7 +450,7 @@ def _in_memory(raw: RawTable | RecordStream) -> RawTable:
 def first_plan_of(args: argparse.Namespace, raw: RawTable) -> Plan:
     """The first plan of a file with the uses of columns that the options name, which are then taken care of."""
     from engine.plan import AttributePlan, first_plan
-    from engine.plan.edit import add_attribute, set_unit, set_use, take_out
+    from engine.plan.edit import FIRST_PLAN, add_attribute, set_unit, set_use, take_out
 
     plan, cuts = first_plan(raw), dict(args.cut or ())
     single: list[tuple[str | None, SingleUse]] = [(args.weight, "weight"), (args.id, "id")]

@@ -17,6 +17,7 @@ from engine.plan.entries import (
     _SIGNS,
     HOUSEHOLD_SWAP,
     NAMING,
+    SINGLE_USES,
     AttributePlan,
     MechanismPlan,
     SingleUse,
@@ -142,14 +143,12 @@ _Part = TypeVar("_Part", SpacePlan, DecisionPlan)
 _SPACE_ENTRIES = ("rates", "rule", "replicates", "budget", "adaptive", "screen")
 
 
-class PlanChanges(TypedDict, total=False):
-    """Entries of a plan that :func:`edit_plan` replaces; one that is missing or None stays as it is."""
+class PlanEntries(TypedDict, total=False):
+    """Entries of a plan by which commands and scripts describe it; one that is missing or None stays as it is."""
 
-    attributes: Sequence[str] | None
     keys: Sequence[str] | None
     swap: Sequence[str] | None
     analyse: Sequence[str] | None
-    rates: Sequence[str] | None
     swap_sizes: Sequence[int] | None
     all_specs: bool | None
     specs: Sequence[str] | None
@@ -160,15 +159,35 @@ class PlanChanges(TypedDict, total=False):
     fix: Sequence[str] | None
     change: Sequence[str] | None
     rule: str | None
+    rates: Sequence[float | str] | None
     replicates: int | None
     measures: Sequence[str] | None
-    mechanisms: Sequence[MechanismPlan] | None
     risk: str | None
     utility: str | None
-    max_risk: str | None
-    slope: str | None
+    max_risk: float | str | None
+    slope: float | str | None
+
+
+class PlanChanges(PlanEntries, total=False):
+    """All entries that :func:`edit_plan` replaces."""
+
+    attributes: Sequence[str] | None
+    mechanisms: Sequence[MechanismPlan] | None
     probability: str | None
     realisation: str | None
+
+
+FIRST_PLAN = ("cut", "carry", "drop", *SINGLE_USES)
+"""Uses of columns that describe a first plan and change no other."""
+
+
+def refuse_first_plan(options: Mapping[str, Any], sign: str = "") -> None:
+    """Refuse options that describe a first plan, where there is one; ``sign`` stands before their names."""
+    if used := [name for name in FIRST_PLAN if options.get(name)]:
+        raise UsageError(
+            f"{sign}{used[0]} describes a first plan and cannot change this one; write it into the plan's [data] "
+            "section instead"
+        )
 
 
 def edit_plan(plan: Plan, **changes: Unpack[PlanChanges]) -> Plan:
@@ -364,7 +383,8 @@ def _decision(plan: Plan, changes: PlanChanges) -> DecisionPlan:
             utility=decision.utility if decision.utility in bare else None,
         )
     if changes.get("max_risk") is not None or changes.get("slope") is not None:
-        decision = replace(decision, max_risk=changes.get("max_risk"), slope=changes.get("slope"))
+        bounds: dict[str, Any] = {entry: changes.get(entry) for entry in ("max_risk", "slope")}
+        decision = replace(decision, **bounds)
     names = ("risk", "utility", "probability", "realisation")
     return _replaced(decision, {entry: changes.get(entry) for entry in names})
 

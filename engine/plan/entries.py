@@ -573,17 +573,28 @@ class AboutPlan:
     ``overlaps`` names other releases of the same data.
     """
 
-    survey: str = ""
-    vintage: str = ""
-    sponsor: str = ""
-    contact: str = ""
-    authority: str = ""
-    release_type: ReleaseType = "new"
-    changes: str = ""
-    geography: str = ""
-    design: str = ""
-    classification: str = ""
-    overlaps: str = ""
+    survey: str = entry("", "survey", example="National Household Survey")
+    vintage: str = entry("", "vintage", example="2025")
+    sponsor: str = entry("", "sponsor", example="Ministry of Labour")
+    contact: str = entry("", "contact", example="whom the board may ask")
+    authority: str = entry(
+        "", "authority", "The law or agreement under which the data were collected", example="Statistics Act, section 4"
+    )
+    release_type: ReleaseType = entry("new", "type of the release")
+    changes: str = entry("", "what changed since the earlier release")
+    geography: str = entry("", "smallest geography released", example="region")
+    design: str = entry(
+        "",
+        "strata, sampling units and households",
+        example="Two-stage sample of households; final weight wt; strata are regions",
+    )
+    classification: str = entry("", "classification of the memo", example="Confidential")
+    overlaps: str = entry(
+        "",
+        "other releases of the same data",
+        "Files of the same people that are protected differently can undo each other's protection",
+        example="tables of 2024",
+    )
 
     def __post_init__(self) -> None:
         check(self, "about ", strip=True)
@@ -598,10 +609,26 @@ class ThreatPlan:
     beside a release they undo part of its protection, and where it is not known they are taken to be.
     """
 
-    intruder: str = ""
-    public_files: tuple[str, ...] = ()
-    harm: str = ""
-    published_tables: PublishedTables = "not known"
+    intruder: str = entry(
+        "",
+        "intruder",
+        "Who the intruder could be, and how they would proceed",
+        example="A colleague who knows that a certain person answered, and looks for that person's income",
+    )
+    public_files: tuple[str, ...] = entry(
+        (),
+        "public files that overlap with the keys",
+        "Public or commercial files, in words. The measure 'Links to an external file' on the page Plan says how well "
+        "a file that you hold matches a release.",
+        example="Voter register of 2024: name, address, age, sex",
+    )
+    harm: str = entry("", "harm of a disclosure", example="Loss of benefits, embarrassment")
+    published_tables: PublishedTables = entry(
+        "not known",
+        "two-way tables of the original are published",
+        "Such as the tables of a report on the same survey. Several tables that cross the same two variables count"
+        " as one.",
+    )
 
     def __post_init__(self) -> None:
         check(self, "threat ", strip=True)
@@ -630,10 +657,10 @@ class TolerancePlan:
     standard errors.  The defaults are those of the practice described for DataSwap.
     """
 
-    change: str = entry("0.1", decimal="above 0")
-    min_n: int = entry(45, low=0)
-    se: str = entry("1.96", decimal="above 0")
-    se_ratio: str = entry("1.1", decimal="above 0")
+    change: str = entry("0.1", "tolerated change of a share or mean", decimal="above 0")
+    min_n: int = entry(45, "records that it rests on", low=0)
+    se: str = entry("1.96", "tolerated shift of a coefficient", decimal="above 0")
+    se_ratio: str = entry("1.1", "tolerated growth of a standard error", decimal="above 0")
 
     def __post_init__(self) -> None:
         check(self, "tolerances ")
@@ -648,12 +675,17 @@ class PublishPlan:
     is withheld a circulating copy leaves out what depends on it.  An approval leaves all but ``include`` and
     ``members_rate`` open."""
 
-    title: str = ""
-    rate_policy: RatePolicy = "withhold"
-    rate_range: str = ""
-    wording: str = ""
-    include: tuple[str, ...] = entry((), unchecked=True)
-    members_rate: MembersRate = "tell"
+    title: str = entry("", "title of the release", example="Household Survey 2025")
+    rate_policy: RatePolicy = entry("withhold", "how much of the rates is told in public")
+    rate_range: str = entry("", "range of rates told in public", example="between 1 and 5 percent")
+    wording: str = entry("", "words on the method in public", example="Whom users may ask about the file")
+    include: tuple[str, ...] = entry((), "released with the file", unchecked=True)
+    members_rate: MembersRate = entry(
+        "tell",
+        "whether a circulating copy leaves out the rate",
+        "The board reads exact figures and the rate. Where it is withheld, a circulating copy leaves out every "
+        "figure that depends on the rate.",
+    )
 
     def __post_init__(self) -> None:
         check(self, "publish ", strip=True)

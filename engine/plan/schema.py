@@ -61,9 +61,9 @@ class Declared(NamedTuple):
         return get_origin(self.hint) is tuple and bool(inner) and get_origin(inner[0]) is tuple
 
 
-def entry(default: T, label: str = "", help: str = "", **rules: Any) -> T:
+def entry(default: T, label: str = "", help: str = "", *, compare: bool = True, **rules: Any) -> T:
     """Declare an entry as a field with a default; the other arguments are the fields of :class:`Entry`."""
-    return field(default=default, metadata={"entry": Entry(label, help, **rules)})
+    return field(default=default, compare=compare, metadata={"entry": Entry(label, help, **rules)})
 
 
 def needed(label: str = "", **rules: Any) -> Any:

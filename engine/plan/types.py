@@ -15,6 +15,7 @@ from fractions import Fraction
 from functools import cached_property
 from math import comb
 from numbers import Real
+from operator import attrgetter
 from typing import Annotated, Any, Literal
 
 from msgspec import Meta
@@ -39,7 +40,7 @@ from engine.plan.entries import (
     UnitColumns,
     unit_columns,
 )
-from engine.plan.schema import check, entry, refuse_repeats, set_fields, typed
+from engine.plan.schema import Entry, check, declared, entry, refuse_repeats, set_fields, typed
 from engine.release.space import can_list
 from engine.release.spec import MOST_REPLICATES, MOST_SCENARIOS, RULES, AttributeSpec, rate_text
 
@@ -71,15 +72,22 @@ class DataPlan:
     """
 
     attributes: tuple[AttributePlan, ...] = ()
-    missing: tuple[str, ...] = DEFAULT_MISSING
-    weight: _Column | None = None
-    id: _Column | None = None
-    carry: tuple[str, ...] = ()
-    drop: tuple[str, ...] = ()
-    numeric: tuple[str, ...] = entry((), never_empty=True)
-    unit: UnitColumns = entry(None, unchecked=True)
-    seen: tuple[str, ...] = field(default=(), compare=False)
-    columns: tuple[ColumnPlan, ...] = ()
+    missing: tuple[str, ...] = entry(DEFAULT_MISSING, "codes that mean missing")
+    weight: _Column | None = entry(
+        None, "weight", "the weight; stays with its record, released only where it is included"
+    )
+    id: _Column | None = entry(None, "id", "the id; released only as a new id, where it is included")
+    carry: tuple[str, ...] = entry((), "columns that stay with their record")
+    drop: tuple[str, ...] = entry((), "columns that never leave")
+    numeric: tuple[str, ...] = entry((), "columns used as numbers", never_empty=True)
+    unit: UnitColumns = entry(
+        None,
+        "column that numbers households",
+        "the column that numbers households, or the columns that do so together; released likewise",
+        unchecked=True,
+    )
+    seen: tuple[str, ...] = entry((), "columns that patterns covered so far", compare=False)
+    columns: tuple[ColumnPlan, ...] = entry((), "labels and missing codes of columns")
 
     def __post_init__(self) -> None:
         check(self)
@@ -174,18 +182,60 @@ class SpacePlan:
     risk, then more often while the choice depends on it (:func:`engine.sweeps.adaptive.most_runs`).
     """
 
-    swap_sizes: tuple[int, ...] = entry((), never_empty=True)
-    all_specs: bool = False
-    specs: tuple[str, ...] = entry((), never_empty=True)
-    fix: tuple[str, ...] = ()
-    change: tuple[str, ...] = ()
-    rule: str = entry("strict", choices=RULES, written=True)
-    rates: tuple[str, ...] = entry(("0.01", "0.02", "0.1"), never_empty=True, unchecked=True, written=True)
-    replicates: int = entry(20, low=1, high=MOST_REPLICATES, written=True)
-    search: bool = False
-    budget: int = entry(3000, low=1, high=MOST_SCENARIOS)
-    adaptive: bool = False
-    screen: int = entry(4, low=2, high=MOST_REPLICATES)
+    swap_sizes: tuple[int, ...] = entry(
+        (),
+        "numbers of attributes swapped together",
+        "try every choice of that many swapped attributes, such as 1,2",
+        never_empty=True,
+    )
+    all_specs: bool = entry(False, "complete space", "try every role S, F, C, U of every attribute")
+    specs: tuple[str, ...] = entry(
+        (),
+        "swaps written out",
+        'one spec in text form, such as "Age:S Race:F" (repeatable)',
+        never_empty=True,
+    )
+    fix: tuple[str, ...] = entry(
+        (), "attributes that partners agree on (F)", "attributes on which partners must be equal (F) in every spec"
+    )
+    change: tuple[str, ...] = entry(
+        (), "attributes that partners differ on (C)", "attributes on which partners must differ (C) in every spec"
+    )
+    rule: str = entry("strict", "what a true swap is", "what counts as a true swap", choices=RULES, written=True)
+    rates: tuple[str, ...] = entry(
+        ("0.01", "0.02", "0.1"),
+        "swap rates",
+        "swap rates as shares of records, such as 0.01,0.02,0.10",
+        never_empty=True,
+        unchecked=True,
+        written=True,
+    )
+    replicates: int = entry(20, "replicates", low=1, high=MOST_REPLICATES, written=True)
+    search: bool = entry(
+        False,
+        "search of the complete space",
+        "look for the frontier of all roles of all attributes, without trying every one (implies --adaptive)",
+    )
+    budget: int = entry(
+        3000,
+        "scenarios that the search looks at",
+        "the most scenarios of the random swap that --search looks at",
+        low=1,
+        high=MOST_SCENARIOS,
+    )
+    adaptive: bool = entry(
+        False,
+        "replicates spent where dominance is uncertain",
+        "run few replicates of scenarios that others clearly dominate and all of the rest, under a limit on risk up to "
+        "five times as many until the choice is settled; then fresh ones of the frontier",
+    )
+    screen: int = entry(
+        4,
+        "runs before a scenario is given up",
+        "replicates that every scenario gets (--adaptive)",
+        low=2,
+        high=MOST_REPLICATES,
+    )
 
     def __post_init__(self) -> None:
         check(self)
@@ -238,12 +288,22 @@ class DecisionPlan:
     first completed one; or the number of a replicate as text.
     """
 
-    risk: _Measure | None = None
-    utility: _Measure | None = None
-    max_risk: str | None = entry(None, decimal="not negative")
-    slope: str | None = entry(None, decimal="not negative")
-    probability: str = entry(DEFAULT_PROBABILITY, decimal="above 0 and below 1", or_word=ON_MEAN)
-    realisation: str = entry(FIRST_WITHIN, unchecked=True, written=True)
+    risk: _Measure | None = entry(None, "measure that judges risk")
+    utility: _Measure | None = entry(None, "measure that judges use")
+    max_risk: str | None = entry(
+        None,
+        "largest acceptable risk (α)",
+        "the limit on risk under which a release will be chosen after the sweep",
+        decimal="not negative",
+    )
+    slope: str | None = entry(None, "slope", decimal="not negative")
+    probability: str = entry(
+        DEFAULT_PROBABILITY,
+        "share of single runs that must meet the limit",
+        decimal="above 0 and below 1",
+        or_word=ON_MEAN,
+    )
+    realisation: str = entry(FIRST_WITHIN, "run that is released", unchecked=True, written=True)
 
     def __post_init__(self) -> None:
         check(self, "decision ")
@@ -264,6 +324,10 @@ class DecisionPlan:
         return None if self.probability == ON_MEAN else Fraction(self.probability)
 
 
+def _role(label: str, help: str = "") -> tuple[str, ...]:
+    return entry((), label, help, never_empty=True, implied=lambda plan: plan.names)
+
+
 @dataclass(frozen=True)
 class Plan:
     """Everything that command line, dashboard and study agree on.
@@ -274,18 +338,23 @@ class Plan:
     """
 
     data: DataPlan
-    keys: tuple[str, ...] = entry((), never_empty=True, implied=lambda plan: plan.names)
-    swap: tuple[str, ...] = entry((), never_empty=True, implied=lambda plan: plan.names)
-    analyse: tuple[str, ...] = entry((), never_empty=True, implied=lambda plan: plan.names)
-    edits: tuple[EditRule, ...] = ()
+    keys: tuple[str, ...] = _role("keys", "attributes that an intruder knows (risk)")
+    swap: tuple[str, ...] = _role("attributes that may be swapped")
+    analyse: tuple[str, ...] = _role("attributes that users tabulate", "attributes that users tabulate (utility)")
+    edits: tuple[EditRule, ...] = entry((), "combinations that must not occur")
     space: SpacePlan = field(default_factory=SpacePlan)
-    measures: tuple[str, ...] = entry(DEFAULT_MEASURES, never_empty=True)
+    measures: tuple[str, ...] = entry(
+        DEFAULT_MEASURES,
+        "measures",
+        "measures such as small_cells[n_rule=5],hellinger; `frontier measures` lists them",
+        never_empty=True,
+    )
     decision: DecisionPlan = field(default_factory=DecisionPlan)
-    analyses: tuple[AnalysisPlan, ...] = ()
-    mechanisms: tuple[MechanismPlan, ...] = ()
+    analyses: tuple[AnalysisPlan, ...] = entry((), "regressions that users run")
+    mechanisms: tuple[MechanismPlan, ...] = entry((), "mechanisms")
     about: AboutPlan = field(default_factory=AboutPlan)
     threat: ThreatPlan = field(default_factory=ThreatPlan)
-    tables: tuple[TablePlan, ...] = ()
+    tables: tuple[TablePlan, ...] = entry((), "tables that users make")
     tolerances: TolerancePlan = field(default_factory=TolerancePlan)
     publish: PublishPlan = field(default_factory=PublishPlan)
     lock: LockPlan | None = entry(None, unchecked=True)
@@ -412,44 +481,28 @@ class Plan:
                 )
 
 
-_TITLES = {
-    "about.survey": "survey",
-    "about.vintage": "vintage",
-    "about.sponsor": "sponsor",
-    "about.contact": "contact",
-    "about.authority": "authority",
-    "about.design": "strata, sampling units and households",
-    "about.geography": "smallest geography released",
-    "about.changes": "what changed since the earlier release",
-    "about.overlaps": "other releases of the same data",
-    "publish.title": "title of the release",
-    "threat.intruder": "intruder",
-    "threat.public_files": "public files that overlap with the keys",
-    "threat.harm": "harm of a disclosure",
-}
-"""Entries that the memo prints, with their titles within a sentence."""
+def declaration(name: str) -> Entry:
+    """The declaration of an entry such as ``keys`` or ``space.screen``; an empty one for what is none."""
+    section, _, entry_name = name.rpartition(".")
+    part = declared(Plan).get(section)
+    of = declared(part.hint if part else Plan).get(entry_name)
+    return Entry() if of is None or bool(part) != bool(section) else of.entry
 
 
-@dataclass(frozen=True)
-class Unstated:
-    """An empty entry of a plan, such as ``about.survey``, with its ``title`` within a sentence."""
-
-    entry: str
-    title: str
-
-
-def unstated(plan: Plan) -> tuple[Unstated, ...]:
-    """Return the entries that the memo would call not stated, in its order."""
-    return tuple(
-        Unstated(entry, title)
-        for entry, title in _TITLES.items()
-        if not _value(plan, entry) and not (entry == "about.changes" and plan.about.release_type == "new")
-    )
+_STATED = (
+    *(f"about.{name}" for name in ("survey", "vintage", "sponsor", "contact", "authority", "design", "geography")),
+    *("about.changes", "about.overlaps", "publish.title", "threat.intruder", "threat.public_files", "threat.harm"),
+)
+"""Entries that the memo prints, in its order."""
 
 
-def _value(plan: Plan, entry: str) -> object:
-    section, _, name = entry.partition(".")
-    return getattr(getattr(plan, section), name)
+def unstated(plan: Plan) -> dict[str, str]:
+    """Return the labels of entries, such as ``about.survey``, that the memo would call not stated, in its order."""
+    return {
+        name: declaration(name).label
+        for name in _STATED
+        if not attrgetter(name)(plan) and not (name == "about.changes" and plan.about.release_type == "new")
+    }
 
 
 def in_no_use(plan: Plan, names: Iterable[str]) -> tuple[str, ...]:

@@ -57,7 +57,7 @@ def no_release_memo(study: Study, view: RiskUtilityMap) -> str:
         "parameters": parameters(
             plan, view.measures[view.risk], view.measures[view.utility], f"{len(view.scenarios):,}"
         ),
-        "unstated": [entry.title for entry in unstated(plan)],
+        "unstated": [*unstated(plan).values()],
     }
     return html("no_release_memo.html", **names)
 

@@ -25,6 +25,7 @@ from engine.common.errors import EngineError, Remedy, UsageError, did_you_mean
 from engine.common.streams import KEY_BYTES
 from engine.common.wording import quoted
 from engine.plan import Plan
+from engine.plan.edit import PlanEntries
 from engine.sweeps.workers import check_workers
 
 REMEDIES = {
@@ -275,36 +276,16 @@ Mechanisms = Mapping[str, Any] | Sequence[str | tuple[str, Mapping[str, Any]]]
 """Mechanisms by name with their parameters, or names alone; a list of (name, parameters) may name one twice."""
 
 
-class SweepOptions(TypedDict, total=False):
+class SweepOptions(PlanEntries, total=False):
     """Entries of the plan that :func:`engine.sweep` takes besides its named parameters."""
 
-    keys: Sequence[str]
-    swap: Sequence[str]
-    analyse: Sequence[str]
     cut: Mapping[str, Sequence[float]]
     carry: Sequence[str]
     drop: Sequence[str]
     weight: str
     id: str
     unit: str | Sequence[str]
-    swap_sizes: Sequence[int]
-    all_specs: bool
-    specs: Sequence[str]
-    search: bool
-    budget: int
-    adaptive: bool
-    screen: int
-    fix: Sequence[str]
-    change: Sequence[str]
-    rule: str
-    rates: Sequence[float | str]
-    replicates: int
-    measures: Sequence[str]
     mechanisms: Mechanisms
-    risk: str
-    utility: str
-    max_risk: float | str
-    slope: float | str
 
 
 class View(TypedDict, total=False):
@@ -346,8 +327,10 @@ def _checks_of(signature: inspect.Signature) -> dict[str, Check]:
             further = SweepOptions if "SweepOptions" in parameter.annotation else View
             named = {option: kind.__forward_arg__ for option, kind in further.__annotations__.items()} | named
         elif name != "self":
-            named[name] = parameter.annotation.removesuffix(" | None")
-    return {name: workers if name == "workers" else _OF_TYPE[kind] for name, kind in named.items()}
+            named[name] = parameter.annotation
+    return {
+        name: workers if name == "workers" else _OF_TYPE[kind.removesuffix(" | None")] for name, kind in named.items()
+    }
 
 
 def public(function: Callable[P, T]) -> Callable[P, T]:

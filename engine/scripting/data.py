@@ -13,8 +13,8 @@ from engine.data.microdata import RawColumn, RawTable
 from engine.plan import AttributePlan, MechanismPlan, Plan, edit_plan, guess_plan, plan_from_toml
 from engine.plan.coding import sort_columns
 from engine.plan.columns import default_missing, facts
-from engine.plan.edit import led_by
-from engine.plan.entries import MISSING_LEVEL, SINGLE_USES, unit_columns
+from engine.plan.edit import FIRST_PLAN, led_by, refuse_first_plan
+from engine.plan.entries import MISSING_LEVEL, unit_columns
 from engine.plan.samples import describe, open_records
 from engine.plan.toml import read_plan
 from engine.scripting.arguments import SweepOptions, public
@@ -71,7 +71,6 @@ def list_samples() -> pd.DataFrame:
 
 PlanSource = Plan | str | Path
 """A plan, the path of a plan.toml, or its text."""
-_FIRST_PLAN = ("cut", "carry", "drop", *SINGLE_USES)
 
 
 def plan_of(source: PlanSource) -> Plan:
@@ -92,15 +91,11 @@ def described_plan(
         raise UsageError("attributes is empty; name at least one, or leave it out for every column that is categorical")
     if base is None:
         base = first_plan(data, raw, attributes, options)
-    elif columns := [name for name in _FIRST_PLAN if name in options]:
-        raise UsageError(
-            f"{columns[0]} describes a first plan and cannot change this one; write it into the plan's [data] section "
-            "instead"
-        )
     else:
+        refuse_first_plan(options)
         roles = (options.get("keys"), options.get("swap"), options.get("analyse"))
         base = led_by(raw, base, [name for names in (attributes, *roles) for name in names or ()])
-    changes: dict[str, Any] = {name: value for name, value in options.items() if name not in _FIRST_PLAN}
+    changes: dict[str, Any] = {name: value for name, value in options.items() if name not in FIRST_PLAN}
     if "mechanisms" in changes:
         changes["mechanisms"] = [MechanismPlan.of(name, grid) for name, grid in changes["mechanisms"]]
     return edit_plan(base, attributes=attributes, **changes)

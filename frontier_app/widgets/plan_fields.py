@@ -525,10 +525,10 @@ def _list(value: object) -> list[str]:
 
 def before_submission(study: Study, status: DecisionStatus) -> None:
     """Show what the memo would call not stated, as long as a draft can be changed; nothing where all is filled in."""
-    missing = unstated(study.plan) if status.state in ("draft", "returned") else ()
+    missing = unstated(study.plan) if status.state in ("draft", "returned") else {}
     if not missing:
         return
-    titles = listed(entry.title for entry in missing)
+    titles = listed(missing.values())
     st.info(
         markdown(
             "**Still to be filled in for the board:** {}. The memo says “not stated” where they stay empty.", titles

@@ -17,7 +17,7 @@ from frontier_app.session import actions, navigation, state
 from frontier_app.session.workspace import Workspace
 from frontier_app.widgets import elements
 from frontier_app.wording.markup import bullets, markdown
-from frontier_app.wording.plan_words import ENTRIES, differences, disputed_words
+from frontier_app.wording.plan_words import differences, disputed_words, label_of
 
 
 def open_ones(plan: Plan) -> tuple[Mismatch, ...]:
@@ -218,7 +218,7 @@ def approval(plan: Plan) -> bool:
 def departing(plan: Plan) -> list[str]:
     """The departures of a locked plan from what was approved, one sentence per entry in the words of the pages."""
     return [
-        f"{ENTRIES[name]}: {departure.words}" if name in ENTRIES else departure.sentence
+        f"{label}: {departure.words}" if (label := label_of(name)) else departure.sentence
         for name, departure in departures(plan).items()
     ]
 

@@ -6,11 +6,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import fields
 from typing import Any
 
+from engine.common.wording import upper_first
 from engine.frontier.choosing import ShareWithin
 from engine.plan import AttributePlan, Plan
 from engine.plan.coding import assign_columns
 from engine.plan.differences import ATTRIBUTE, LABELS, PlanDifference, entry_words, plan_differences
 from engine.plan.entries import PublishedTables
+from engine.plan.types import declaration
 from engine.release.spec import percent
 from engine.report.detected import TOP, Detected, units_words
 from engine.report.recognised_facts import KeySet
@@ -176,58 +178,6 @@ def _percent(share: float) -> str:
     return f"{100 * share:.3g} %"
 
 
-ENTRIES = {
-    "decision.risk": "Measure that judges risk",
-    "decision.utility": "Measure that judges use",
-    "decision.max_risk": "Largest acceptable risk (α)",
-    "decision.probability": "Share of single runs that must meet the limit",
-    "decision.slope": "Slope",
-    "decision.realisation": "Run that is released",
-    "threat.intruder": "Who the intruder could be",
-    "threat.public_files": "Files that overlap",
-    "threat.harm": "Harm of a disclosure",
-    "threat.published_tables": PUBLISHED,
-    "tolerances.change": "Tolerated change of a share or mean",
-    "tolerances.min_n": "Records that it rests on",
-    "tolerances.se": "Tolerated shift of a coefficient",
-    "tolerances.se_ratio": "Tolerated growth of a standard error",
-    "publish.include": "Released with the file",
-    "publish.members_rate": "Whether a circulating copy leaves out the rate",
-    "publish.title": "Title in public",
-    "publish.rate_policy": "How much of the rates is told in public",
-    "publish.rate_range": "Range of rates told in public",
-    "publish.wording": "Words on the method in public",
-    "data.missing": "Codes that mean missing",
-    "data.weight": "Weight",
-    "data.id": "Id",
-    "data.unit": "Column that numbers households",
-    "data.carry": "Columns that stay with their record",
-    "data.drop": "Columns that never leave",
-    "data.seen": "Columns that patterns covered so far",
-    "data.numeric": "Columns used as numbers",
-    "data.columns": "Labels and missing codes of columns",
-    "keys": "Keys",
-    "tables": "Tables that users make",
-    "analyses": "Regressions that users run",
-    "edits": "Combinations that must not occur",
-    "measures": "Measures",
-    "mechanisms": "Mechanisms",
-    "swap": "Attributes that may be swapped",
-    "analyse": "Attributes that users tabulate",
-    "space.rates": "Swap rates",
-    "space.replicates": "Replicates",
-    "space.swap_sizes": "Numbers of attributes swapped together",
-    "space.all_specs": "Complete space",
-    "space.search": "Search of the complete space",
-    "space.budget": "Scenarios that the search looks at",
-    "space.specs": "Swaps written out",
-    "space.fix": "Attributes that partners agree on (F)",
-    "space.change": "Attributes that partners differ on (C)",
-    "space.rule": "What a true swap is",
-    "space.adaptive": "Replicates spent where dominance is uncertain",
-    "space.screen": "Runs before a scenario is given up",
-}
-"""What entries of a plan are called on the page; others are said as the engine says them."""
 _ROLES = {"keys": "known to an intruder", "swap": "exchanged", "analyse": "tabulated by users"}
 _SHORT = 60  # letters up to which a value is said in the words for an action
 _TOLD = 6  # changes of another tab that are told one by one
@@ -278,15 +228,20 @@ def _approval(plan: Plan) -> str:
 def _words(change: PlanDifference, old: Plan, plan: Plan) -> str:
     """A difference in words; what is declared in rows is said by its names."""
     name = change.entry
-    if name not in ENTRIES and not name.startswith("about."):
+    if not label_of(name):
         return change.sentence
     has, now = (_value(p, name) for p in (old, plan))
     label = _label(name)
     return f"{label}: {has} in the study, {now} here" if has != now else f"{label}: changed inside"
 
 
+def label_of(name: str) -> str:
+    """An entry of a plan as pages call it; "" for what is said as the engine says it."""
+    return upper_first(declaration(name).label)
+
+
 def _label(name: str) -> str:
-    return ENTRIES.get(name, name.replace("about.", "Who asks: ").replace("_", " "))
+    return label_of(name) or name.replace("_", " ")
 
 
 def _value(plan: Plan, name: str) -> str:

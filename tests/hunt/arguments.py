@@ -118,8 +118,10 @@ def command_line(rng: random.Random) -> tuple[list[str], list[str]]:
 def leaves() -> list[tuple[list[str], argparse.ArgumentParser]]:
     """Every command with its parser."""
     from engine.cli.main import build_parser
+    from engine.cli.options import Parser
 
-    def below(words: list[str], parser: argparse.ArgumentParser) -> Iterator[tuple[list[str], argparse.ArgumentParser]]:
+    def below(words: list[str], parser: Parser) -> Iterator[tuple[list[str], argparse.ArgumentParser]]:
+        parser.complete()
         inner = [action for action in parser._actions if isinstance(action, argparse._SubParsersAction)]
         if not inner or words == ["datasets"]:
             yield words, parser

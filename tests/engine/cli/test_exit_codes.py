@@ -10,15 +10,15 @@ from pathlib import Path
 import pytest
 
 from engine.cli.main import build_parser, main
+from engine.cli.options import Parser
 from engine.common.errors import EngineError
 from engine.study.keys import read_key
 
 
-def leaves(
-    parser: argparse.ArgumentParser | None = None, *words: str
-) -> Iterator[tuple[tuple[str, ...], argparse.ArgumentParser]]:
+def leaves(parser: Parser | None = None, *words: str) -> Iterator[tuple[tuple[str, ...], Parser]]:
     """Every command with its words."""
     parser = parser or build_parser()
+    parser.complete()
     groups = [action for action in parser._actions if isinstance(action, argparse._SubParsersAction)]
     if not any(group.required for group in groups) and words:
         yield words, parser

@@ -218,10 +218,16 @@ def test_a_named_measure_is_not_asked_twice_and_many_attributes_are_not_crossed_
 
 def test_only_empty_entries_are_listed_and_changes_only_of_what_was_released_before() -> None:
     plan = Plan(DataPlan((AttributePlan("A"),)))
-    entries = [entry.entry for entry in unstated(plan)]
-    assert {"about.survey", "about.contact", "threat.intruder", "threat.public_files", "publish.title"} <= set(entries)
+    entries = unstated(plan)
+    assert {
+        "about.survey",
+        "about.contact",
+        "threat.intruder",
+        "threat.public_files",
+        "publish.title",
+    } <= entries.keys()
     assert "about.changes" not in entries and "about.classification" not in entries
     about = replace(plan.about, survey="Labour Force Survey", release_type="re-release")
-    filled = [entry.entry for entry in unstated(replace(plan, about=about))]
+    filled = unstated(replace(plan, about=about))
     assert "about.survey" not in filled and "about.changes" in filled
-    assert all(entry.title for entry in unstated(plan))
+    assert all(entries.values())
