@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import signal
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -11,11 +9,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from engine.cli.main import main
 from engine.common.errors import UsageError
 from engine.frontier.choosing import hypervolume
 from engine.measures import call
-from engine.plan import Plan, edit_plan, plan_from_toml, plan_to_toml
+from engine.plan import Plan, edit_plan
 from engine.plan.samples import load
 from engine.release.scenarios import Results, RunStatus
 from engine.study.map_reader import risk_utility_map
@@ -23,8 +20,7 @@ from engine.study.study import Study
 from engine.sweeps.adaptive import judge, looks
 from engine.sweeps.runner import FRESH_FROM
 from engine.sweeps.sweep import add_measures, recheck, sweep
-from tests import forked, needs
-from tests.engine.small_studies import RAW, end, keyed, plan_of, sweep_with_stops, table_of, wait_for
+from tests.engine.small_studies import RAW, keyed, plan_of, sweep_with_stops, table_of
 from tests.small_tables import KEY
 
 ADAPTIVE = {"swap_sizes": (1, 2), "rates": ("0.05", "0.1", "0.3"), "replicates": 20, "adaptive": True}
@@ -163,50 +159,6 @@ def test_a_finished_study_that_is_swept_again_tells_of_as_many_runs_as_it_has(pa
     assert told[0] == told[1] and told[0][1] == told[0][2]
 
 
-@pytest.mark.slow
-def test_two_workers_change_nothing(path, tmp_path):
-    plan = plan_of(space=ADAPTIVE)
-    with sweep(RAW, plan, path, workers=1) as study:
-        wanted, fresh = table_of(study), fresh_of(study)
-    with sweep(RAW, plan, keyed(tmp_path / "w.study"), workers=2) as study:
-        assert table_of(study) == wanted and fresh_of(study) == fresh
-
-
-SLOW = """
-import sys, time
-from tests.engine.sweeps.test_adaptive import ADAPTIVE
-from tests.engine.small_studies import RAW, plan_of
-from engine.sweeps.sweep import sweep
-
-def on_progress(done, total):
-    print(done, total, flush=True)
-    time.sleep(0.1)
-
-if __name__ == "__main__":
-    plan = plan_of(space={**ADAPTIVE, "all_specs": True, "swap_sizes": ()})
-    sweep(RAW, plan, sys.argv[1], workers=1, on_progress=on_progress).close()
-"""
-
-
-@pytest.mark.slow
-@needs.SIGKILL
-def test_killed_and_resumed_it_is_the_study_it_would_have_been(path, tmp_path):
-    script = tmp_path / "slow.py"
-    script.write_text(SLOW)
-    for at_least in (400, 3000):
-        process = forked.start([str(script), str(path)])
-        try:
-            wait_for(process, at_least)
-            process.send_signal(signal.SIGKILL)
-        finally:
-            end(process)
-    with sweep(RAW, None, path, workers=1) as study:
-        resumed, fresh = table_of(study), fresh_of(study)
-    plan = plan_of(space={**ADAPTIVE, "all_specs": True, "swap_sizes": ()})
-    with sweep(RAW, plan, keyed(tmp_path / "whole.study"), workers=1) as study:
-        assert table_of(study) == resumed and fresh_of(study) == fresh
-
-
 # -- unequal numbers of replicates, wherever they are read -----------------------------------------------------------
 
 
@@ -256,31 +208,7 @@ def test_extending_adding_and_rechecking(path, tmp_path):
         assert table_of(study) == rows
 
 
-@pytest.mark.slow
-def test_the_command_shows_how_often_each_was_run(tmp_path, capsys):
-    path = keyed(tmp_path / "c.study")
-    command = ["sweep", "czech", "--study", str(path), "--swap-sizes", "1,2", "--rates", "0.02,0.1"]
-    assert main([*command, "--adaptive", "--replicates", "12", "--screen", "3", "--workers", "1"]) == 0
-    with Study.open(path) as study:
-        assert study.plan.space.adaptive and study.plan.space.screen == 3 and study.runs.replicates_done().min() == 3
-        held = study.runs.replicates_done().tolist()
-    capsys.readouterr()
-    assert main(["show", str(path)]) == 0
-    assert "replicates" in capsys.readouterr().out.splitlines()[2]
-    assert main(["show", str(path), "--format", "json"]) == 0
-    rows = json.loads(capsys.readouterr().out)
-    assert [row["replicates"] + row["failed"] for row in rows] == held
-
-
 # -- the plan --------------------------------------------------------------------------------------------------------
-
-
-def test_the_plan_says_it(tmp_path):
-    plan = plan_of(space={**ADAPTIVE, "screen": 3})
-    text = plan_to_toml(plan)
-    assert "adaptive = true" in text and "screen = 3" in text
-    assert plan_from_toml(text) == plan
-    assert edit_plan(plan_of(), adaptive=True, screen=2, replicates=9).space.screen == 2
 
 
 @pytest.mark.parametrize(

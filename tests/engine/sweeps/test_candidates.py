@@ -91,11 +91,6 @@ def test_counts_are_those_of_the_listed_space(
         assert part == list(listed.specs[:: max(1, -(-len(listed.specs) // n))])
 
 
-def test_few_swaps_are_listed() -> None:
-    plan = made((1, 2), (), 6, 0, 0, "strict")
-    assert space_count.counted(plan, data_of(plan, ())) is None
-
-
 def test_an_estimate_looks_at_an_even_part_of_what_is_counted_or_listed(monkeypatch: pytest.MonkeyPatch) -> None:
     plan = made((1, 2), (), 6, 0, 0, "strict")
     data = data_of(plan, ())
@@ -252,17 +247,6 @@ def test_a_study_extended_by_a_way_keeps_the_published_swap():
     extended = extended_plan(plan_of(), of(lean="1"))
     assert swap_ways(extended) == [(), (("lean", "1"), ("risk", "A+B+C+D"))]
     assert len(SMALL.records) == code(RAW, extended).n_records
-
-
-@pytest.mark.slow
-def test_the_command_that_counts_says_in_how_many_ways(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
-    data, plan = tmp_path / "small.csv", tmp_path / "plan.toml"
-    rows = [",".join(f"v{code}" for code in record) for record in SMALL.records]
-    data.write_text("\n".join(["A,B,C,D", *rows]) + "\n")
-    plan.write_text(plan_to_toml(of(lean=["0", "1"])))
-    assert main(["space", str(data), "--plan", str(plan)]) == 0
-    said = capsys.readouterr().out
-    assert "scenarios: 40 (10 specs at 10 %, 50 %, each in 2 ways)" in said
 
 
 def test_of_more_than_are_looked_at_the_first_run_says_why_a_spec_can_make_no_pair(

@@ -255,41 +255,6 @@ def members_of(grid: Grid) -> list[int]:
     return [1] * grid.logs().count(b"Registered to")
 
 
-SWEPT = """
-import sys
-import engine.sweeps.cluster
-import engine.sweeps.runner
-import engine.sweeps.workers
-from engine.sweeps.sweep import sweep
-from tests.engine.small_studies import RAW, plan_of
-from engine.common.errors import EngineError
-
-engine.sweeps.workers.BATCH_SIZE = 60
-engine.sweeps.workers.BATCH_STEPS = 0
-engine.sweeps.runner.AT_MOST = 0.0
-if __name__ == "__main__":
-    try:
-        sweep(RAW, plan_of(space={"replicates": 400}), sys.argv[1], cluster=sys.argv[2],
-              on_progress=lambda done, total: print(done, flush=True)).close()
-    except EngineError as error:
-        print(error, file=sys.stderr)
-"""
-
-
-@pytest.mark.slow
-def test_a_killed_scheduler_makes_the_library_say_nothing(grid, tmp_path):
-    grid.add()
-    script = tmp_path / "swept.py"
-    script.write_text(SWEPT)
-    process = forked.start([str(script), str(study_at(tmp_path, "c")), grid.address])
-    assert process.stdout and grid.scheduler
-    next(line for line in process.stdout if int(line))
-    grid.scheduler.kill()
-    grid.scheduler.wait()
-    grid.scheduler = None
-    assert process.communicate(timeout=60)[1] == cluster_module.LOST + "\n"
-
-
 @pytest.mark.slow
 def test_a_sweep_on_a_cluster_is_cancelled_with_and_without_workers(grid, tmp_path, monkeypatch):
     monkeypatch.setattr(cluster_module, "_ALONE", 0.3)

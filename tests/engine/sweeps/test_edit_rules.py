@@ -16,7 +16,6 @@ from engine.plan.coding import code
 from engine.plan.differences import plan_differences
 from engine.plan.toml import plan_from_toml, plan_to_toml
 from engine.release.spec import structure_of
-from engine.report.parameters import parameters, true_swap_words
 from engine.sweeps.candidates import scenarios_of
 from engine.sweeps.sweep import sweep
 from tests.engine.proposals import table_of
@@ -39,21 +38,6 @@ def test_a_mechanism_that_cannot_refuse_pairs_is_refused_where_it_changes_what_a
 def test_a_mechanism_that_leaves_the_attributes_of_a_rule_alone_goes_with_it():
     plan = plan_of(edits=(RULE,), keys=("C", "D"), mechanisms=(MechanismPlan.of("dds", {"s": 1}),))
     assert len(scenarios_of(plan, code(RAW, plan))[0]) == 1
-
-
-def test_a_difference_of_two_plans_says_which_rule_refuses():
-    counts = EditRule(RULE.name, RULE.forbid)
-    difference = plan_differences(plan_of(edits=(counts,)), plan_of(edits=(RULE,)))["edits"]
-    assert difference.words == (
-        "the study has never (never A v0 with B v1), asked never (never A v0 with B v1; no swap may make it)"
-    )
-
-
-def test_documents_name_the_rules_that_refuse_pairs():
-    counting = plan_of(edits=(EditRule("other", RULE.forbid), RULE))
-    assert true_swap_words(counting).endswith("; neither of them breaks anew what the plan forbids (never)")
-    assert "forbids" not in true_swap_words(plan_of(edits=(EditRule("other", RULE.forbid),)))
-    assert dict(parameters(counting, None, None, "1"))["Edit rules"] == "other and never (forbids)"
 
 
 TOWN_HOMES = EditRule("homes that the town has", refuse=True, existing=("town", "dwelling"))

@@ -24,7 +24,7 @@ from engine.sweeps.evaluator import Evaluator, question_of
 from engine.sweeps.groups import Group, group
 from engine.sweeps.probe import estimate, probed
 from engine.sweeps.realisations import RecordRuns
-from engine.sweeps.workers import THREADS, batch_size, task_batches
+from engine.sweeps.workers import batch_size, task_batches
 
 RAW, SAMPLE_PLAN = load("czech")
 PLAN = edit_plan(SAMPLE_PLAN, swap_sizes=[1, 2, 3], rates=["0.01", "0.1", "0.4"], replicates=3)
@@ -63,23 +63,6 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Iterator[Clock]:
     register(Measure.of(made.measure, "utility", name="slow", meaning="Seconds.", needs="records"))
     yield made
     MEASURES.unregister("slow")
-
-
-@pytest.mark.slow
-def test_an_estimate_is_right_where_a_measure_looks_at_records(clock: Clock) -> None:
-    plan = replace(PLAN, measures=("small_cells", "hellinger", "slow"))
-    data = code(RAW, plan)
-    runs, seconds = estimate(plan, data)
-    clock.prepared.clear()  # the sweep is another process
-    question, start = question_of(plan, data), clock.now
-    question.original()
-    groups = group(scenarios_of(plan, data)[0], data.table)
-    evaluator = Evaluator(question, bytes(16))
-    for shared in groups:
-        evaluator.run(shared, range(1, plan.space.replicates + 1))
-    taken = clock.now - start
-    assert runs == len(groups.indices) * plan.space.replicates
-    assert taken / 1.5 < seconds < taken * 1.5, (seconds, taken)
 
 
 @pytest.mark.slow
@@ -140,16 +123,6 @@ def test_a_fit_counts_once_for_all_replicates(clock: Clock, monkeypatch: pytest.
     assert taken / 1.5 < seconds < taken * 1.5, (seconds, taken)
 
 
-@pytest.mark.slow
-def test_reading_the_file_and_the_start_of_the_process_count(clock: Clock, monkeypatch: pytest.MonkeyPatch) -> None:
-    data = code(RAW, PLAN)
-    alone = estimate(PLAN, data)
-    assert estimate(PLAN, data, read=30.0).seconds == pytest.approx(alone.seconds + 30, abs=1)
-    monkeypatch.setattr(probe, "_STARTED", 4.0)
-    late = estimate(PLAN, data)
-    assert late.seconds == pytest.approx(alone.seconds + 4, abs=1)
-
-
 def test_candidates_that_are_measured_on_records_go_out_in_small_batches(clock: Clock) -> None:
     """In one batch of hundreds, one worker would do all while the others wait."""
     data = code(RAW, PLAN)
@@ -201,44 +174,6 @@ def test_the_estimate_of_a_complete_space_looks_at_small_and_large_structures_al
     estimated = estimate(COMPLETE, data)
     assert estimated.runs == len(specs)
     assert estimated.seconds == pytest.approx(10 * len(groups) + len(specs), rel=0.07)
-
-
-@pytest.mark.slow
-def test_groups_are_timed_in_batches_like_those_of_a_sweep(clock: Clock, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A call takes ten seconds, however many structures it draws, and each candidate one."""
-    run_all = Evaluator.run_all
-
-    def timed(self: Evaluator, tasks: list, keys: None = None) -> object:
-        outcome = run_all(self, tasks, keys)
-        clock.now += 10 + len(outcome.rows)
-        return outcome
-
-    monkeypatch.setattr(Evaluator, "run_all", timed)
-    monkeypatch.setattr(probe, "_SPENT", 1e9)
-    data = code(RAW, COMPLETE)
-    groups = group(scenarios_of(COMPLETE, data)[0], data.table)
-    none_done = np.zeros(len(groups.indices), np.int64)
-    taken = 10 * len(list(task_batches(groups, none_done, 1))) + len(groups.indices)
-    assert estimate(COMPLETE, data).seconds == pytest.approx(taken, rel=0.1)
-    monkeypatch.setattr(probe, "_SPENT", 0.0)  # where one group takes longer than a probe may, it is the only one
-    before = clock.now
-    estimate(COMPLETE, data)
-    assert clock.now - before < 2 * probe._PROBES * (10 + max(groups.sizes))
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(("threads", "at_once"), [(True, THREADS), (False, 2**0.8)])
-def test_scenarios_are_listed_and_runs_stored_while_two_workers_draw(
-    clock: Clock, monkeypatch: pytest.MonkeyPatch, threads: bool, at_once: float
-) -> None:
-    data = code(RAW, PLAN)
-    monkeypatch.setattr(probe, "default_workers", lambda *_: 2)
-    monkeypatch.setattr(probe, "threads_pay", lambda *_: threads)
-    before = estimate(PLAN, data)
-    monkeypatch.setattr(probe, "_LISTED", 10.0)
-    monkeypatch.setattr(probe, "_STORED", 30.0)
-    n, added = estimate(PLAN, data).runs, 10 / PLAN.space.replicates + 30
-    assert estimate(PLAN, data).seconds - before.seconds == pytest.approx(n * added / at_once, rel=0.01)
 
 
 @pytest.mark.slow

@@ -23,9 +23,6 @@ from engine.release.scenarios import RunStatus
 from engine.release.spec import AttributeSpec, ReleaseSpec
 from engine.report.build_findings import findings
 from engine.report.facts import MISFITS
-from engine.report.plan_counts import count_plan
-from engine.report.plan_document import plan_document
-from engine.study.keys import key_path
 from engine.study.study import Study
 from engine.sweeps.evaluator import question_of
 from engine.sweeps.reader_attacks import Misfit, Recode, misfits, released_recodes
@@ -35,7 +32,6 @@ from engine.sweeps.warnings import _random_swap_may_part, carried_identifiers, l
 from tests.engine.bundle.sources import export_source
 from tests.engine.household_survey import approve
 from tests.engine.recoded import BLOCK, apart, survey
-from tests.engine.report.pages import sections, text_of
 from tests.small_tables import KEY, Small
 
 N = 1_500
@@ -359,13 +355,6 @@ def test_no_sample_has_a_recode_that_may_come_apart(name: str) -> None:
     assert loose_recodes(data, plan) == [] and carried_identifiers(data) == []
 
 
-def test_it_is_said_when_a_sweep_begins(recoded: RawTable, tmp_path: Path) -> None:
-    said: list[str] = []
-    sweep(recoded, apart(), tmp_path / "a.study", workers=1, announce=said.append).close()
-    assert key_path(tmp_path / "a.study").exists()
-    assert [text for text in said if text.startswith("warning: 'AGE' decides 'AGEGRP'")]
-
-
 def test_a_column_that_tells_records_apart_is_known_from_the_start(tmp_path: Path) -> None:
     recoded = survey(tmp_path, 200, more="INCOME")
     for plan in (
@@ -382,15 +371,6 @@ def test_a_column_that_tells_records_apart_is_known_from_the_start(tmp_path: Pat
         )
     plan = apart('[data]\ndrop = ["INCOME"]\n')
     assert carried_identifiers(code(recoded, plan)) == []
-
-
-def test_the_board_reads_what_is_wrong_and_not_how_the_analyst_mends_it(tmp_path: Path) -> None:
-    recoded, plan = survey(tmp_path, 400, more="INCOME"), apart('[data]\ncarry = ["INCOME"]\n')
-    page = plan_document(plan, count_plan(plan, code(recoded, plan)))
-    told = [text_of(item).strip() for item in sections(page)["1 Data and units"].iter("li")]
-    assert len(told) == 2 and all(line.endswith("is refused.") or line.endswith("is so.") for line in told)
-    assert told[0].startswith("Column 'INCOME' is carried and differs") and told[1].startswith("'AGE' decides 'AGEGRP'")
-    assert not any("drop" in line or "File" in line for line in told)
 
 
 @pytest.mark.slow
@@ -410,18 +390,3 @@ def test_specs_that_are_written_out_part_what_one_of_them_parts(data: st.DataObj
         for spec in specs
     )
     assert _random_swap_may_part(plan, first, second, binding) == expected
-
-
-def test_specs_that_are_written_out_are_read_once_for_all_pairs(monkeypatch: pytest.MonkeyPatch) -> None:
-    small = Small(((0, 0, 0), (1, 1, 1)), (2, 2, 2))
-    plan = small.plan(space=SpacePlan(specs=("A:S B:C", "B:S", "C:S B:F")))
-    parse, read = AttributeSpec.parse, list[str]()
-
-    def noted(text: str, names: tuple[str, ...]) -> AttributeSpec:
-        read.append(text)
-        return parse(text, names)
-
-    monkeypatch.setattr(AttributeSpec, "parse", noted)
-    for first, second in (("B", "C"), ("C", "A"), ("A", None)):
-        assert _random_swap_may_part(plan, first, second, ())
-    assert len(read) <= 3

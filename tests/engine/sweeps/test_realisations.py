@@ -15,14 +15,12 @@ from hypothesis import strategies as st
 from engine.common.compiled import COMPILED
 from engine.data.domain import EditRule
 from engine.data.io.readers import read_table
-from engine.data.table import occupied
 from engine.mechanisms import random_swap as published_swap
 from engine.models.record_release import RecordRelease
-from engine.plan import AttributePlan, DataPlan, MechanismPlan, Plan
+from engine.plan import AttributePlan, DataPlan, Plan
 from engine.release.batch import CellIndex, unpack
 from engine.release.records import ReleasedTable
 from engine.release.space import build, complete
-from engine.release.spec import RANDOM_SWAP
 from engine.release.specs import ReleaseSpecs
 from engine.sweeps import batch_kernels
 from engine.sweeps import realisations as batch_runs
@@ -31,7 +29,6 @@ from engine.sweeps.evaluator import Evaluator
 from engine.sweeps.groups import Task, group
 from engine.sweeps.realisations import BatchRuns
 from engine.sweeps.sweep import sweep
-from engine.sweeps.workers import _ThreadEvaluators
 from tests.engine import household_survey
 from tests.examples import examples
 from tests.numeric_data import numbered
@@ -164,56 +161,6 @@ def calls(monkeypatch) -> list[tuple[int, tuple]]:
     return seen
 
 
-@pytest.mark.skipif(not COMPILED, reason="nothing is compiled here; install numba")
-def test_what_is_loaded_ahead_is_what_runs_take(calls):
-    """A call for no run loads the compiled code of the very types that come later, and changes nothing."""
-    small = table_of((3, 2, 4, 3), 90)
-    tasks = tasks_of(small, "strict", "0.1", "0.9")
-    ahead = Evaluator(small.asked(*MEASURES), KEY)
-    ahead.prepare()
-    assert [n for n, _ in calls] == [0]
-    rows = ahead.run_all(tasks).rows
-    assert sum(n for n, _ in calls) == sum(len(listed) for _, listed in tasks)
-    assert len({types for _, types in calls}) == 1
-    assert rows.tobytes() == Evaluator(small.asked(*MEASURES), KEY).run_all(tasks).rows.tobytes()
-
-
-@pytest.mark.skipif(not COMPILED, reason="nothing is compiled here; install numba")
-def test_nothing_is_loaded_that_no_run_takes(calls):
-    small, wide = table_of((3, 2, 4, 3), 90), table_of((1000,) * 8, 90)
-    assert wide.coded()[0].packing.n_words > 1
-    for question in (
-        small.asked("k_anonymity"),
-        small.asked(*MEASURES, mechanisms=(MechanismPlan("dds"),)),
-        small.asked(*MEASURES, mechanisms=(MechanismPlan.of(RANDOM_SWAP, {"near": "A:1"}),)),
-        small.asked(*MEASURES, mechanisms=(MechanismPlan(RANDOM_SWAP), MechanismPlan("dds"))),
-        wide.asked(*MEASURES),
-    ):
-        Evaluator(question, KEY).prepare()
-    assert not calls
-
-
-@pytest.mark.skipif(not COMPILED, reason="nothing is compiled here; install numba")
-def test_every_thread_loads_ahead(monkeypatch):
-    monkeypatch.setattr(BatchRuns, "load", lambda runs: loaded.append(runs))
-    loaded: list[BatchRuns] = []
-    _ThreadEvaluators(table_of((3, 2), 9).asked(*MEASURES), KEY).prepare()
-    assert len(loaded) == 1
-
-
-@pytest.mark.skipif(not COMPILED, reason="nothing is compiled here; install numba")
-def test_what_cannot_be_loaded_ahead_is_told_by_the_run_that_needs_it(monkeypatch):
-    def broken(*_: Any) -> None:
-        raise OSError("no such code")
-
-    monkeypatch.setattr(batch_kernels, "run_groups", broken)
-    small = table_of((3, 2, 4, 3), 90)
-    evaluator = Evaluator(small.asked(*MEASURES), KEY)
-    evaluator.prepare()
-    with pytest.raises(OSError, match="no such code"):
-        evaluator.run_all(tasks_of(small, "strict", "0.1"))
-
-
 RDS = '\n[roles]\nkeys = ["age", "sex"]\n[[mechanism]]\nname = "rds"\ns = [5, 12]\n'
 
 
@@ -286,24 +233,6 @@ def test_tables_of_a_release_are_counted_record_by_record(drawn: st.DataObject, 
         assert batch.changed[i] == sum(moved)
         assert batch.swaps[i].tolist() == [bool((after[:, j] != before[:, j]).any()) for j in places]
         start = batch.ends[i]
-
-
-def test_the_original_is_tabulated_once_for_all_releases(monkeypatch: pytest.MonkeyPatch) -> None:
-    rng = np.random.default_rng(3)
-    before = np.stack([rng.integers(0, size, 5000) for size in SHAPE], axis=1)
-    after = before.copy()
-    after[7:10, 1] = (before[7:10, 1] + 1) % 4
-    first = release_of(before, [after])
-    rows: list[int] = []
-
-    def counted(columns: Any, sizes: Any, n_rows: int) -> Any:
-        rows.append(n_rows)
-        return occupied(columns, sizes, n_rows)
-
-    monkeypatch.setattr(record_evaluator, "occupied", counted)
-    record_evaluator.batch_of(first, (0, 1, 2))
-    record_evaluator.batch_of(RecordRelease(first.original, first.tables, first.plan), (0, 1, 2))
-    assert rows == [5000, 24 + 3, 24 + 3]  # all records once, then cells and the three that changed
 
 
 def test_cells_that_a_release_adds_are_held_against_the_edit_rules() -> None:

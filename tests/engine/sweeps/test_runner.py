@@ -5,10 +5,7 @@ from __future__ import annotations
 import heapq
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from itertools import combinations
-from math import prod
 from types import SimpleNamespace
-from typing import Any
 
 import numpy as np
 import pytest
@@ -23,8 +20,8 @@ from engine.sweeps.evaluator import Effort, Outcome
 from engine.sweeps.groups import Group, Groups, SplitKept, TaskBatch, in_even_order
 from engine.sweeps.runner import AT_MOST, Pace, ResultsWriter, TimeLeft
 from engine.sweeps.sweep import sweep
-from engine.sweeps.workers import SerialExecutor, batches_in_turn
-from tests.engine.small_studies import RAW, keyed, plan_of, swept, table_of
+from engine.sweeps.workers import SerialExecutor
+from tests.engine.small_studies import RAW, keyed, plan_of, swept
 
 
 @pytest.fixture
@@ -78,41 +75,6 @@ def test_quick_batches_wait_for_others_and_long_ones_do_not(tmp_path, clock, sto
         assert writer.store() == 1
         assert writer.store() == 0
         assert stored == [1, 3, 1]
-
-
-def test_half_of_what_is_missing_is_stored_where_it_is_worth_a_transaction(monkeypatch):
-    monkeypatch.setattr(results_writer, "_MANY", 2)
-    study: Any = None  # nothing is stored here
-    writer = ResultsWriter(study, "realisation")
-    writer.add(outcome(1))
-    assert not writer.is_half(1)
-    writer.add(outcome(2))
-    assert writer.is_half(4) and not writer.is_half(5)
-
-
-@pytest.mark.slow
-def test_little_is_left_to_store_at_the_end_where_others_draw_meanwhile(tmp_path, clock, stored, monkeypatch):
-    monkeypatch.setattr("engine.sweeps.workers.BATCH_SIZE", 4)
-    monkeypatch.setattr(results_writer, "_MANY", 8)
-    alone = swept(keyed(tmp_path / "alone.study"), plan_of())
-    assert len(stored) == 2
-    stored.clear()
-    monkeypatch.setattr(SerialExecutor, "workers", 2)
-    assert swept(keyed(tmp_path / "others.study"), plan_of()) == alone
-    assert len(stored) > 3 and sorted(stored[1:], reverse=True) == stored[1:] and stored[-1] <= 8 + 4
-
-
-@pytest.mark.slow
-def test_a_sweep_of_quick_batches_takes_few_transactions(tmp_path, clock, stored, monkeypatch):
-    monkeypatch.setattr("engine.sweeps.workers.BATCH_SIZE", 4)
-    ticks: list[int] = []
-    plan, path = plan_of(), keyed(tmp_path / "s.study")
-    with sweep(RAW, plan, path, workers=1, on_progress=lambda done, _: ticks.append(done)) as study:
-        rows = table_of(study)
-    assert len(stored) == 2 and sum(stored) == len(rows) == ticks[-1]
-    monkeypatch.setattr(results_writer, "AT_MOST", 0)
-    assert swept(keyed(tmp_path / "other.study"), plan) == rows
-    assert len(stored) > 20
 
 
 @pytest.mark.slow
@@ -262,11 +224,6 @@ def test_the_time_left_follows_a_machine_that_becomes_busy(monkeypatch: pytest.M
     assert worst(told, 25) < FACTOR
 
 
-def test_the_start_of_processes_is_not_part_of_the_pace(monkeypatch: pytest.MonkeyPatch) -> None:
-    told = simulate(in_even_order(groups()), quiet, monkeypatch, start=1000.0)
-    assert worst(told, 0) < FACTOR
-
-
 def test_results_that_are_stored_slowly_are_seen(monkeypatch: pytest.MonkeyPatch) -> None:
     """Workers are done in no time, and wait for the one process that stores."""
     now = 0.0
@@ -280,39 +237,6 @@ def test_results_that_are_stored_slowly_are_seen(monkeypatch: pytest.MonkeyPatch
         assert left is not None
         if done > total // 2:
             assert left.seconds == pytest.approx((total - done) / runs * 0.1, rel=0.1)
-
-
-@pytest.mark.slow
-def test_every_beginning_of_the_order_is_like_the_rest() -> None:
-    made = groups()
-    order = in_even_order(made)
-    assert sorted(g.scenarios[0][0] for g in order) == list(range(len(made)))
-    tenth = order[: len(order) // 10]
-    assert {g.mechanism for g in tenth} == {"random_swap", "maps"}
-    swaps = [work(g) for g in tenth if g.mechanism == "random_swap"]
-    everyone = [work(g) for g in made if g.mechanism == "random_swap"]
-    assert np.mean(swaps) == pytest.approx(np.mean(everyone), rel=0.35)
-
-
-@pytest.mark.slow
-def test_the_time_left_is_right_where_a_few_structures_take_far_longer(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A model of one attribute is dear, wherever that is swapped; measures look at records."""
-    swaps = [
-        ReleaseSpec(AttributeSpec(NAMES, "".join("S" if k in chosen else "U" for k in range(8))), rate)
-        for n in (1, 2)
-        for chosen in combinations(range(8), n)
-        for rate in ("0.02", "0.1")
-    ]
-    listed, sizes = np.arange(len(swaps)), np.arange(0, len(swaps) + 1, 2)
-    made = in_even_order(Groups(listed, ReleaseSpecs.of(swaps), sizes, SplitKept((), ())))
-    question = SimpleNamespace(on_records=[0])
-    for dear in NAMES:
-        waiting = []
-        for batch in batches_in_turn(question, made, np.zeros(len(swaps), int), 100):  # type: ignore[arg-type]
-            each = [0.06 if dear in part.specs[0].attributes.names_having("S") else 0.01 for part, _ in batch]
-            runs = [len(part) * len(numbers) for part, numbers in batch]
-            waiting.append(("random_swap", sum(runs), sum(map(prod, zip(each, runs, strict=True)))))
-        assert worst(simulated(waiting, quiet, monkeypatch, 2, 1.0, 0.1), 0) < FACTOR
 
 
 def test_nothing_is_told_before_a_batch_has_ended() -> None:

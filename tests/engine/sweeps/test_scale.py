@@ -4,7 +4,6 @@ and memory follows occupied cells, never the product of levels."""
 from __future__ import annotations
 
 import tracemalloc
-from dataclasses import replace
 from itertools import islice
 
 import numpy as np
@@ -54,17 +53,6 @@ def all_groups(table: ContingencyTable, rates=RATES) -> Groups:
     names = table.domain.names
     specs = space.build(space.complete(names, names), table).specs
     return group(space.scenarios(specs, rates), table)
-
-
-@pytest.mark.parametrize("shape", [(3, 4, 2), (50, 40, 60, 2, 3, 7), (1, 9)])
-def test_cells_are_the_distinct_rows_in_order_also_once_every_row_is_alone(shape):
-    rng = np.random.default_rng(1)
-    columns = [rng.integers(0, size, 300) for size in shape]
-    cells, inverse = occupied(columns, shape, 300)
-    expected, places = np.unique(np.column_stack(columns), axis=0, return_inverse=True)
-    assert np.array_equal(cells, expected) and np.array_equal(inverse, places.reshape(-1))
-    assert occupied([], (), 300)[0].shape == (1, 0)
-    assert occupied([np.zeros(0, int)], (3,), 0)[0].shape == (0, 1)
 
 
 def in_order(rows: np.ndarray) -> np.ndarray:
@@ -234,21 +222,6 @@ def test_what_is_kept_goes_with_every_change(study):
     after = risk_utility_map(study)
     assert after.summary.counted[0] == before.summary.counted[0] + 1
     same(after.summary, summarise(study.runs.results(), [m.measure for m in study.measures], len(study.scenarios)))
-
-
-def test_scenarios_kept_as_columns_equal_those_in_the_rows(study):
-    with Study.open(study.path) as now:
-        assert now.cache.load("scenario"), "the writer keeps them"
-        assert now.n_scenarios == len(now.scenarios) == len(now.scenario_table.read())
-        assert now.scenarios == now.scenario_table.read() == study.scenarios
-        assert now.scenarios[-1] == now.scenarios[len(now.scenarios) - 1]
-        assert now.scenarios[1:3] == list(now.scenarios)[1:3]
-        with pytest.raises(IndexError):
-            now.scenarios[len(now.scenarios)]
-        new = replace(now.scenarios[0].spec, rate="0.5")
-        now.scenario_table.add([new])
-        assert now.cache.load("scenario") is None
-        assert now.scenarios[-1].spec == new
 
 
 def test_fresh_runs_leave_what_rests_on_the_sweep(study):

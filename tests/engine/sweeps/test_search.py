@@ -11,14 +11,14 @@ import pytest
 from engine.cli.main import main
 from engine.common.errors import UsageError
 from engine.frontier.choosing import hypervolume
-from engine.plan import MechanismPlan, Plan, edit_plan, plan_from_toml, plan_to_toml
+from engine.plan import Plan, edit_plan, plan_from_toml, plan_to_toml
 from engine.plan.coding import code
 from engine.plan.samples import load
 from engine.release.space import canonical
-from engine.release.spec import RANDOM_SWAP, AttributeSpec, ReleaseSpec
+from engine.release.spec import AttributeSpec, ReleaseSpec
 from engine.study.map_reader import risk_utility_map
 from engine.study.study import Study
-from engine.sweeps.adaptive import SearchReport, search_of
+from engine.sweeps.adaptive import search_of
 from engine.sweeps.candidates import merging_of
 from engine.sweeps.evaluator import question_of
 from engine.sweeps.probe import estimate
@@ -109,20 +109,6 @@ def test_undefined_figures_are_left_out():
     assert search.ask(losses) == []
 
 
-@pytest.mark.parametrize(
-    ("found", "words"),
-    [
-        (
-            SearchReport(563, 2817, 0.00123),
-            "looked at 563 of 2,817 specs (20 %); the last fifth of them added 0.123 % to the",
-        ),
-        (SearchReport(10, 10**12, float("nan")), "looked at 10 of 1,000,000,000,000 specs (less than 0.001 %)"),
-    ],
-)
-def test_it_says_how_much_it_looked_at(found, words):
-    assert str(found).startswith(words)
-
-
 # -- a sweep ---------------------------------------------------------------------------------------------------------
 
 
@@ -170,36 +156,10 @@ def test_a_larger_budget_extends_a_study(tmp_path):
         sweep(RAW, plan_of(space={**SEARCH, "rates": ("0.1",), "budget": 120}), path, workers=1, extend=True)
 
 
-@pytest.mark.slow
-def test_an_ordinary_study_can_be_searched_further(tmp_path):
-    path = keyed(tmp_path / "s.study")
-    with sweep(RAW, plan_of(space={"rates": ("0.1", "0.3"), "replicates": 8}), path, workers=1) as study:
-        before = len(study.scenarios)
-    with sweep(RAW, plan_of(space=SEARCH), path, workers=1, extend=True) as study:
-        assert len(study.scenarios) == 80 > before
-
-
-@pytest.mark.slow
-def test_beside_other_mechanisms(tmp_path):
-    mechanisms = (MechanismPlan(RANDOM_SWAP), MechanismPlan.of("rds", {"s": ["3", "9"]}))
-    plan = plan_of(keys=("A", "B"), space={**SEARCH, "budget": 30}, mechanisms=mechanisms)
-    with sweep(RAW, plan, keyed(tmp_path / "s.study"), workers=1) as study:
-        names = [s.spec.mechanism for s in study.scenarios]
-        assert names.count("rds") == 2 and names.count(RANDOM_SWAP) == 30
-        assert study.runs.replicates_done().min() >= 4
-
-
 def test_a_search_needs_a_risk_and_a_utility(tmp_path):
     with pytest.raises(UsageError, match="a search compare risk with utility, and the plan has no measure of utility"):
         sweep(RAW, plan_of(space=SEARCH, measures=("small_cells",)), tmp_path / "s.study")
     assert not (tmp_path / "s.study").exists()
-
-
-def test_data_that_allow_no_swap_are_refused(tmp_path):
-    flat = Small(((0, 0), (0, 0), (0, 0)), (1, 1))
-    plan = plan_of(space=SEARCH)
-    with pytest.raises(UsageError, match="no candidate release is possible"):
-        sweep(flat.raw(), flat.plan(space=plan.space), tmp_path / "s.study")
 
 
 # -- the plan and the command ----------------------------------------------------------------------------------------
@@ -274,12 +234,3 @@ def test_a_fifth_of_the_czech_candidates_holds_the_frontier(tmp_path):
     found = volumes(raw, plan, tmp_path, 0.2, 3)
     print(f"czech, 20 % of 8,451 candidates: {[f'{v:.2%}' for v in found]} of the hypervolume")
     assert np.mean(found) >= 0.95 and min(found) >= 0.9
-
-
-@pytest.mark.slow
-def test_a_twentieth_of_the_schools_candidates_holds_the_frontier(tmp_path):
-    raw, plan = load("nces")
-    plan = edit_plan(plan, attributes=list(plan.names[:7]), search=True, rates=["0.02", "0.1"])
-    found = volumes(raw, plan, tmp_path, 0.05, 1)
-    print(f"nces, 5 % of its candidates: {[f'{v:.2%}' for v in found]} of the hypervolume")
-    assert min(found) >= 0.95

@@ -12,8 +12,7 @@ import pytest
 
 from engine.decision.choice import planned_indices
 from engine.frontier.choosing import fresh_runs_needed, runs_needed
-from engine.plan import DecisionPlan, edit_plan, plan_to_toml
-from engine.plan.samples import load
+from engine.plan import DecisionPlan
 from engine.release.scenarios import Results, RunStatus
 from engine.release.spec import MOST_REPLICATES
 from engine.study.decision_log import entries
@@ -24,7 +23,6 @@ from engine.sweeps.runner import Runner, RunOptions
 from engine.sweeps.sweep import sweep
 from tests.engine.small_studies import RAW, keyed, plan_of, sweep_with_stops, table_of
 from tests.engine.sweeps.test_adaptive import fresh_of
-from tests.small_tables import KEY
 
 SPACE = {"swap_sizes": (1, 2), "rates": ("0.05", "0.1", "0.3"), "replicates": 20, "adaptive": True}
 SPENDS = ("0.21", "0.9")
@@ -177,27 +175,6 @@ def test_stops_while_the_choice_is_being_settled_change_nothing(tmp_path: Path):
 
 
 @pytest.mark.slow
-def test_two_workers_settle_the_same_choice(tmp_path: Path):
-    plan = bounded(*SPENDS)
-    with sweep(RAW, plan, keyed(tmp_path / "s.study"), workers=1) as study:
-        rows = table_of(study)
-    with sweep(RAW, plan, keyed(tmp_path / "w.study"), workers=2) as study:
-        assert table_of(study) == rows
-
-
-@pytest.mark.slow
-def test_progress_counts_the_runs_that_the_choice_takes(tmp_path: Path):
-    ticks: list[tuple[int, int]] = []
-    with sweep(
-        RAW, bounded(*SPENDS), keyed(tmp_path / "s.study"), workers=1, on_progress=lambda *tick: ticks.append(tick)
-    ) as study:
-        made = int(study.runs.replicates_done().sum()) + study.runs.count("fresh")
-        assert (study.progress.done, study.progress.total) == (made, made) == ticks[-1]
-    assert all(done <= total for done, total in ticks)
-    assert [done for done, _ in ticks] == sorted(done for done, _ in ticks)
-
-
-@pytest.mark.slow
 @pytest.mark.parametrize(("bound", "probability"), BOUNDS)
 def test_the_share_done_never_falls_and_the_total_begins_as_the_most_that_there_may_be(tmp_path, bound, probability):
     ticks: list[tuple[int, int]] = []
@@ -253,31 +230,4 @@ def test_a_search_settles_the_choice_too(tmp_path: Path):
         assert "looked at" in study.progress.message and "the choice under the limit" in study.progress.message
 
 
-@pytest.mark.slow
-def test_another_key_is_another_study_and_settles_for_itself(tmp_path: Path):
-    with sweep(RAW, bounded(*SPENDS), keyed(tmp_path / "a.study", KEY[::-1]), workers=1) as study:
-        assert "the limit 0.21" in study.progress.message
-
-
 # -- what is said beforehand -------------------------------------------------------------------------------------------
-
-
-def test_the_plan_says_how_often_a_candidate_may_be_run():
-    from engine.report.parameters import runs_words
-
-    assert "up to 100 times while its runs leave open whether it may be chosen" in runs_words(bounded(*SPENDS))
-    assert "100" not in runs_words(plan_of(space=SPACE))
-
-
-@pytest.mark.slow
-def test_the_command_says_so_before_a_sweep(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
-    from engine.cli.main import main
-
-    line = "and up to 100 of each scenario on which the choice under the limit depends"
-    _, plan = load("czech")
-    for bound, told in (("0.01", True), (None, False)):
-        asked = edit_plan(plan, swap_sizes=[1], rates=["0.1"], replicates=20, adaptive=True, max_risk=bound)
-        file = tmp_path / f"{bound}.toml"
-        file.write_text(plan_to_toml(asked), encoding="utf-8")
-        assert main(["space", "czech", "--plan", str(file)]) == 0
-        assert (line in capsys.readouterr().out) is told

@@ -11,13 +11,12 @@ from unittest import mock
 import pyarrow as pa
 import pytest
 
-from engine.common.errors import EngineError, UsageError
+from engine.common.errors import UsageError
 from engine.data.io.readers import read_table
 from engine.data.io.stream import RecordStream, open_stream
 from engine.data.microdata import RawTable
 from engine.plan import Plan, plan_from_toml, plan_to_toml
 from engine.plan import coding as tabulation
-from engine.plan.check import fixes, mismatches
 from engine.plan.coding import code, tabulate, with_seen
 from engine.study.ledger import is_of_data
 from engine.study.study import Study
@@ -99,16 +98,6 @@ def test_a_study_is_gone_on_with_in_the_way_in_which_it_was_made(tmp_path: Path)
 
 
 @pytest.mark.slow
-def test_other_records_of_a_stream_are_refused(tmp_path: Path) -> None:
-    table = records(300)
-    path = write_source(tmp_path, "csv", table, [])
-    with swept(tmp_path / "s.study", open_stream(path)) as study:
-        write_source(tmp_path, "csv", records(300, seed=2), [])
-        with pytest.raises(UsageError, match=r"was made on other data.*the values differ"):
-            open_sweep(table_for(open_stream(path), plan_of()), None, study)
-
-
-@pytest.mark.slow
 @pytest.mark.parametrize("form", ["csv", "parquet folder"])
 def test_files_of_which_a_column_of_no_attribute_was_changed_are_refused(tmp_path: Path, form: str) -> None:
     table = records(300)
@@ -179,21 +168,6 @@ def test_what_needs_records_is_named_and_refused_before_anything_is_read(
     assert words in str(error.value)
 
 
-@pytest.mark.slow
-def test_measures_that_need_records_are_refused_when_they_are_added(tmp_path: Path) -> None:
-    path = write_source(tmp_path, "csv", records(300), [])
-    with swept(tmp_path / "s.study", open_stream(path)) as study:
-        counted = table_for(open_stream(path), plan_of())
-        with pytest.raises(UsageError, match="measure 'pmse' of the plan needs them"):
-            add_measures(study, counted, KEY, ["pmse"], workers=1)
-
-
-def test_a_plan_is_checked_against_a_stream(tmp_path: Path) -> None:
-    counted = table_for(open_stream(write_source(tmp_path, "csv folder", records(300), [100])), plan_of())
-    assert plan_problems(plan_of(), counted) == []
-    assert "'old'" in plan_problems(plan_of(more='[[edit]]\nname = "e"\nforbid = { age = ["old"] }'), counted)[0]
-
-
 @pytest.mark.parametrize(
     ("line", "data", "said"),
     [
@@ -214,15 +188,6 @@ def test_the_last_record_of_a_stream_is_checked_before_any_run(line: str, data: 
         assert any(said in problem for problem in plan_problems(seen, source))
 
 
-def test_what_a_plan_does_not_name_is_told_with_its_remedies(tmp_path: Path) -> None:
-    """Also of a column that is not in memory, since nothing was counted of it."""
-    plan = plan_from_toml('[data]\ncarry = ["note"]\n[[attribute]]\nname = "age"\n[[attribute]]\nname = "sexx"\n')
-    stream = open_stream(write_source(tmp_path, "csv folder", records(300), [100]))
-    counted = tabulate(stream, plan)
-    offered = {found.key: [fix.name for fix in fixes(found, plan, counted)] for found in mismatches(plan, counted)}
-    assert offered["new:income"] == ["drop", "carry"] and offered["absent:sexx"][0] == "rename:sex"
-
-
 @pytest.mark.slow
 def test_a_study_of_other_intervals_may_be_of_the_same_data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Nobody takes it for one of other data: what is counted by intervals has another digest with other intervals."""
@@ -233,20 +198,6 @@ def test_a_study_of_other_intervals_may_be_of_the_same_data(tmp_path: Path, monk
     with sweep(tabulate(stream, one), one, tmp_path / "first.study", workers=1) as study:
         assert is_of_data(study, tabulate(stream, one)) is True
         assert is_of_data(study, tabulate(stream, other)) is None
-
-
-def test_a_source_is_told_to_be_streamed(tmp_path: Path) -> None:
-    path = write_source(tmp_path, "csv", records(30), [])
-    told: list[str] = []
-    table_for(read_table(path), plan_of(), announce=told.append)
-    assert not told
-    table_for(open_stream(path), plan_of(), announce=told.append)
-    assert told == [
-        "'people.csv' is read by streaming: records are counted, none is kept; only analysts' bundles are made",
-        "'people.csv' holds 30 records in 1 file",
-    ]
-    with pytest.raises(EngineError, match="without a use in the plan"):
-        table_for(open_stream(path), plan_from_toml('[[attribute]]\nname = "age"\n'))
 
 
 def test_columns_that_were_not_counted_are_named_and_looked_at(tmp_path: Path) -> None:

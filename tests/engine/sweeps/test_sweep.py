@@ -5,10 +5,9 @@ from __future__ import annotations
 import os
 import random
 import sqlite3
-import time
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from itertools import count, pairwise
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +15,6 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-import engine.sweeps.sweep as sweep_module
 from engine.cli.main import main
 from engine.common.errors import EngineError, UsageError
 from engine.data.domain import EditRule
@@ -31,16 +29,14 @@ from engine.mechanisms.key_swaps import RDS
 from engine.plan import DataPlan, MechanismPlan, Plan, plan_from_toml
 from engine.plan.coding import code, tabulate, with_seen
 from engine.release.scenarios import RunStatus
-from engine.study import runs as aggregate_cache
 from engine.study.keys import key_path, read_key
-from engine.study.runs import ScenarioTable
 from engine.study.study import Study
 from engine.sweeps import probe
 from engine.sweeps import runner as results_writer
 from engine.sweeps.candidates import scenarios_of
-from engine.sweeps.evaluator import Evaluator, question_of
+from engine.sweeps.evaluator import question_of
 from engine.sweeps.probe import estimate
-from engine.sweeps.runner import RunOptions, TimeLeft
+from engine.sweeps.runner import TimeLeft
 from engine.sweeps.sweep import add_measures, plan_problems, recheck, sweep
 from tests.engine.data.io.labelled import write_xpt
 from tests.engine.small_studies import RAW, SHAPE, SMALL, keyed, plan_of, swept, table_of
@@ -70,13 +66,6 @@ def test_a_sweep_is_its_evaluations(path):
         assert study.original == asked.original()
         assert study.about["fingerprint"] and study.about["n_records"] == len(SMALL.records)
     assert ticks[0] == (0, 80) and ticks[-1] == (80, 80)
-
-
-@pytest.mark.slow
-def test_workers_change_nothing(path, tmp_path):
-    plan = plan_of(space={"replicates": 60})
-    one = swept(path, plan)
-    assert swept(keyed(tmp_path / "w.study"), plan, workers=2) == one
 
 
 def test_undefined_and_failed_runs_are_kept_as_such(path):
@@ -178,16 +167,6 @@ def test_no_value_of_a_record_is_in_the_study(path):
     db.close()
 
 
-@pytest.mark.slow
-def test_an_estimate_counts_the_candidates(path):
-    candidates, seconds = estimate(plan_of(), code(RAW, plan_of()))
-    assert candidates == 80 and 0 < seconds < 60
-    known, _ = scenarios_of(plan_of(), code(RAW, plan_of()))
-    assert estimate(plan_of(), code(RAW, plan_of()), specs=known)[0] == 80
-    few = [spec for spec in known if spec.attributes == known[0].attributes]
-    assert estimate(plan_of(), code(RAW, plan_of()), specs=few, total=len(known))[0] == 80
-
-
 def test_an_estimate_adds_up_over_mechanisms_and_parts(monkeypatch):
     """With a second for each candidate of a swap and ten for each of another mechanism."""
     monkeypatch.setattr(probe, "_each", lambda _, chosen, *__: (0.0, 1.0 if chosen[0].structure else 10.0))
@@ -199,23 +178,6 @@ def test_an_estimate_adds_up_over_mechanisms_and_parts(monkeypatch):
     assert estimate(plan_of(), data, specs=known[::4], total=len(known))[1] == pytest.approx(80, rel=1e-3)
     both = replace(plan_of(), keys=("A", "B"), mechanisms=(MechanismPlan("random_swap"), MechanismPlan("dds")))
     assert estimate(both, data)[1] == pytest.approx(80 + 10 * plan_of().space.replicates, rel=1e-3)
-
-
-def test_a_probe_runs_many_candidates_together(monkeypatch):
-    """One at a time they take many times what they take in a sweep."""
-    ran = []
-    run = Evaluator.run_all
-
-    def noted(self, tasks, keys=None):
-        ran.append(tasks)
-        return run(self, tasks, keys)
-
-    monkeypatch.setattr(Evaluator, "run_all", noted)
-    moments = count()  # a clock of its own, since a busy machine may take long for the first run
-    monkeypatch.setattr(time, "perf_counter", lambda: next(moments) / 10_000)
-    plan = plan_of(space={"replicates": 500})
-    estimate(plan, code(RAW, plan))
-    assert max(sum(len(group.scenarios) * len(numbers) for group, numbers in tasks) for tasks in ran) > 150
 
 
 def test_measures_are_asked_once_however_written(path):
@@ -242,22 +204,6 @@ def test_runs_over_records_are_reported_a_few_at_a_time_and_fitted_once(path, mo
     assert len(fits) == 2  # on trial beforehand, and for all runs
 
 
-def test_scenarios_are_kept_for_maps_while_workers_draw_and_sums_at_the_end(path, monkeypatch):
-    kept: list[str] = []
-    store = aggregate_cache.store
-
-    def noted(db, name, arrays, measures):
-        kept.append(name)
-        store(db, name, arrays, measures)
-
-    monkeypatch.setattr(results_writer, "AT_MOST", 0)
-    monkeypatch.setattr(aggregate_cache, "store", noted)
-    with sweep(RAW, plan_of(), path, workers=1) as study:
-        assert kept.index("scenario") < kept.index("realisation runs")
-        assert "scenario" not in kept[kept.index("realisation runs") :]
-        assert (study.cache.load("scenario") or {}).keys() == study.scenarios.arrays().keys()
-
-
 @pytest.mark.slow
 def test_a_study_records_which_columns_only_a_pattern_covered(tmp_path: Path) -> None:
     plan = Plan(DataPlan(plan_of().attributes[:3], carry=("*",)), space=plan_of().space)
@@ -269,40 +215,6 @@ def test_a_study_records_which_columns_only_a_pattern_covered(tmp_path: Path) ->
         grown = study.plan
     with sweep(RAW, plan, tmp_path / "a.study", workers=1) as study:
         assert study.plan.data.seen == grown.data.seen, "a plan that says nothing of it goes on with the study"
-
-
-def test_scenarios_of_a_new_study_are_listed_while_processes_start(tmp_path, monkeypatch):
-    order: list[str] = []
-    begun, add = sweep_module.open_executor, ScenarioTable.add
-
-    def starts(*args: Any, **options: Any) -> Any:
-        order.append("processes")
-        return begun(*args, **options)
-
-    def lists(*args: Any) -> Any:
-        order.append("scenarios")
-        return add(*args)
-
-    path = keyed(tmp_path / "s.study")
-    with monkeypatch.context() as patch:
-        patch.setattr(sweep_module, "open_executor", starts)
-        patch.setattr(ScenarioTable, "add", lists)
-        assert swept(path, plan_of())
-    assert order == ["processes", "scenarios"]
-
-
-@pytest.mark.slow
-def test_a_sweep_whose_processes_do_not_start_goes_on_later(tmp_path, monkeypatch):
-    def refuses(*_: object, **__: object):
-        raise EngineError("no cluster answers")
-
-    path, other = keyed(tmp_path / "s.study"), keyed(tmp_path / "other.study")
-    with monkeypatch.context() as patch, pytest.raises(EngineError, match="no cluster answers"):
-        patch.setattr(sweep_module, "open_executor", refuses)
-        sweep(RAW, plan_of(), path)
-    with Study.open(path) as study:
-        assert study.progress.state == "failed" and len(study.scenarios) == 0
-    assert swept(path, plan_of()) == swept(other, plan_of())
 
 
 BAD = {
@@ -330,18 +242,6 @@ def test_what_a_sweep_refuses_the_check_refuses_in_the_same_words(
     assert not study.exists()
     assert main(["plan", "check", str(plan), "--data", str(data)]) == 1
     assert capsys.readouterr().out.strip().splitlines()[-1] == refused
-
-
-def test_a_column_that_an_analysis_misses_is_settled_as_others_are(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    plan, data = tmp_path / "plan.toml", tmp_path / "data.csv"
-    plan.write_text(f'{bad_plans.BASE}\n[[analysis]]\nname = "a"\nformula = "x ~ nobody"\n{bad_plans.REST}')
-    data.write_text(bad_plans.DATA)
-    assert main(["plan", "check", str(plan), "--data", str(data)]) == 1
-    assert "column 'nobody' (analysis 'a') is not in the data" in capsys.readouterr().out
-    assert main(["plan", "check", str(plan), "--data", str(data), "--fix", "absent=drop", "--out", "-"]) == 0
-    assert "nobody" not in capsys.readouterr().out
 
 
 SLOWER = ("sav", "dta", "xpt", "frame", "streamed csv", "streamed parquet")
@@ -510,16 +410,3 @@ def test_measures_given_up_half_way_leave_the_study_as_it_was(path):
         place = study.subject.measure_index("false_zeros")
         assert not np.isnan(study.runs.results().values[:, place]).any()
         assert not np.isnan(study.runs.results("fresh").values[:, place]).any()
-
-
-@pytest.mark.slow
-def test_progress_and_time_left_are_told_of_added_measures(path):
-    done: list[tuple[int, int]] = []
-    left: list[TimeLeft | None] = []
-    with sweep(RAW, plan_of(space={"replicates": 100}), path, workers=1) as study:
-        told = RunOptions(workers=1, on_progress=lambda *tick: done.append(tick), on_time_left=left.append)
-        add_measures(study, RAW, KEY, ["false_zeros"], **told)
-    total = done[-1][1]
-    assert done[-1] == (total, total) and len(done) > 1
-    first, *_, last = left
-    assert first and last and first.seconds > 0 == last.seconds

@@ -8,7 +8,7 @@ import time
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
-from threading import Event, current_thread, main_thread
+from threading import current_thread, main_thread
 
 import numpy as np
 import pytest
@@ -17,7 +17,6 @@ from engine.common import compiled
 from engine.common.errors import EngineError
 from engine.measures import compiled_sums
 from engine.plan import MechanismPlan
-from engine.study.runs import ScenarioTable
 from engine.sweeps import evaluator, workers
 from engine.sweeps import realisations as cell_evaluator
 from engine.sweeps import runner as results_writer
@@ -84,26 +83,6 @@ def test_a_study_filled_by_threads_is_the_one_filled_by_one(
     seen = threads_of(monkeypatch)
     assert swept(keyed(tmp_path / "four.study"), plan, workers=4) == one
     assert seen and main_thread().name not in seen
-
-
-@pytest.mark.slow
-def test_scenarios_are_listed_while_the_first_ones_are_drawn(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    drawn, run, add = Event(), Evaluator.run_all, ScenarioTable.add
-
-    def noted(self: Evaluator, *given, **options):
-        try:
-            return run(self, *given, **options)
-        finally:
-            drawn.set()
-
-    def late(self: ScenarioTable, specs):
-        assert drawn.wait(30), "nothing is drawn before scenarios are listed"
-        return add(self, specs)
-
-    monkeypatch.setattr(Evaluator, "run_all", noted)
-    monkeypatch.setattr(ScenarioTable, "add", late)
-    with sweep(RAW, plan_of(measures=MEASURES), keyed(tmp_path / "s.study"), workers=2) as study:
-        assert study.progress.state == "finished" and study.runs.count() == study.progress.total
 
 
 def test_what_waits_when_a_sweep_ends_is_not_begun(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -17,7 +17,6 @@ from engine.plan.coding import code
 from engine.release.space import Impossibility, ImpossibilityKind, Space
 from engine.release.spec import AttributeSpec, ReleaseSpec
 from engine.release.specs import PairedSpecs, Specs
-from engine.report.plan_document import plan_document
 from engine.sweeps.sweep import open_sweep, plan_problems, ready
 from engine.sweeps.warnings import (
     PredictedFailure,
@@ -35,7 +34,6 @@ from engine.sweeps.warnings import (
     zero_rates,
 )
 from tests.engine.proposals import table_of
-from tests.engine.report.pages import text_of
 from tests.households import CENSUS_PLAN, census_files
 from tests.small_tables import Small
 
@@ -49,17 +47,6 @@ def remarks_of(n: int) -> list[tuple[RemarkKind, str]]:
     plan = SMALL.plan(space=SpacePlan(rates=("0.1", "0.5"), replicates=1))
     space = Space(Specs.of([SPEC]), 1, 1, PairedSpecs.of([(SPEC, OTHER)] * n), PairedSpecs.of([(SPEC, FIXED)] * n))
     return [(remark.kind, remark_text(remark)) for remark in space_remarks(plan, space, 8)]
-
-
-def test_few_specs_are_named_one_by_one():
-    assert remarks_of(1) == [
-        (RemarkKind.MERGED, f"'{SPEC}' is equivalent to '{OTHER}' (swap of complement) and was skipped"),
-        (
-            RemarkKind.IMPOSSIBLE,
-            f"'{SPEC}' cannot work: no unswapped attribute may differ (all are F), so no true swap exists",
-        ),
-        (RemarkKind.ZERO_RATE, "rate 0.1 of 8 records rounds to zero: nothing would be swapped"),
-    ]
 
 
 def test_many_specs_are_counted():
@@ -145,14 +132,6 @@ def test_plan_check_sweep_and_space_say_so(raw: RawTable, tmp_path: Path, capsys
     assert WORDS in map(str, opened.warnings)
 
 
-def test_the_plan_document_tells_the_board(raw: RawTable) -> None:
-    from engine.report.plan_counts import count_plan
-
-    plan = plan_from_toml(ONLY_TOWN)
-    text = text_of(plan_document(plan, count_plan(plan, code(raw, plan))))
-    assert WORDS.partition("; use")[0] in text and "240 households" in text
-
-
 def remarks(raw: RawTable, **changed: str) -> tuple[str, ...]:
     text = CENSUS_PLAN
     for name, value in changed.items():
@@ -172,12 +151,6 @@ def test_more_households_than_the_rate_says_are_told_before_the_sweep(raw: RawTa
     assert remarks(raw, k='5\nmust = "within"') == ()
     (safe,) = remarks(raw, risk='"sex"')
     assert safe == "no household is risky; swaps are drawn by 1/count alone"
-
-
-def test_remarks_are_part_of_what_a_sweep_announces(raw: RawTable) -> None:
-    said: list[str] = []
-    open_sweep(raw, plan_from_toml(CENSUS_PLAN.replace("k = 2", "k = 5")), None).tell(said.append)
-    assert any("of households must be swapped, rate is 10 %" in text for text in said)
 
 
 def without(raw: RawTable, n: int) -> RawTable:

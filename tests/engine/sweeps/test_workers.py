@@ -2,26 +2,22 @@
 
 from __future__ import annotations
 
-import os
-import signal
 import subprocess
 import sys
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 from dataclasses import replace
-from threading import Event, Thread, get_ident
+from threading import Event, Thread
 
 import numpy as np
 import pytest
 
 from engine.common.compiled import COMPILED
 from engine.release.spec import ReleaseSpec
-from engine.sweeps import workers
-from engine.sweeps.evaluator import Outcome, Question
+from engine.sweeps.evaluator import Question
 from engine.sweeps.groups import TaskBatch
 from engine.sweeps.workers import (
     BATCH_SIZE,
     BATCH_STEPS,
-    NOTHING_YET,
     PoolExecutor,
     batch_size,
     open_local_executor,
@@ -63,73 +59,11 @@ def loaded(measure: str) -> list[str]:
 
 
 @pytest.mark.slow
-def test_a_worker_on_counts_loads_no_library_but_numpy_and_the_compiler() -> None:
-    assert loaded("hellinger") == []
-
-
-_NOT_ASKED_FOR = (
-    "pyarrow.compute",
-    "multiprocessing.process",
-    "engine.measures.attack",
-    "engine.models.analyses",
-    "engine.plan.check",
-    "engine.data.io.labelled_writers",
-)
-
-
-@pytest.mark.slow
-def test_a_sweep_of_a_file_loads_nothing_that_it_does_not_ask_for(tmp_path) -> None:
-    (tmp_path / "a.csv").write_text("a,b,c\n" + "x,1,p\ny,2,q\nx,2,q\ny,1,p\n" * 20)
-    code = (
-        "import sys\n"
-        "from engine.cli.main import main\n"
-        "assert main(['sweep', 'a.csv', '--study', 'a.study', '--rates', '0.1', '--replicates', '1']) == 0\n"
-        f"print(*[name for name in {_NOT_ASKED_FOR} if name in sys.modules], file=sys.stderr)\n"
-    )
-    ended = subprocess.run(
-        [sys.executable, "-c", code],
-        cwd=tmp_path,
-        env={**os.environ, "PYTHONPATH": str(ROOT)},
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    assert ended.stderr.splitlines()[-1] == ""
-
-
-@pytest.mark.slow
 def test_all_processes_start_at_once() -> None:
     """Not one after the other, each with the first batch that finds nobody idle."""
     with open_local_executor(SMALL.asked(), KEY, 3) as executor:
         assert isinstance(executor, PoolExecutor) and isinstance(executor._pool, ProcessPoolExecutor)
         assert len(executor._pool._processes) == 3
-
-
-def threads_at_work(full_strength: Event | None) -> int:
-    """Threads of two that work before the first outcome was looked at."""
-    seen, both = set(), Event()
-
-    def work(batch: TaskBatch) -> Outcome:
-        seen.add(get_ident())
-        if len(seen) == 2:
-            both.set()
-        both.wait(0.02)
-        return Outcome(np.zeros((0, 4)), [])
-
-    with ThreadPoolExecutor(2) as pool:
-        outcomes = PoolExecutor(pool, work, 2, full_strength).run([TaskBatch()] * 5)
-        assert next(outcomes) is NOTHING_YET
-        while pool._work_queue.qsize():
-            both.wait(0.01)
-        at_work = len(seen)
-        assert len(list(outcomes)) == 5
-    return at_work
-
-
-@pytest.mark.slow
-def test_a_thread_waits_while_the_first_outcome_is_looked_at_where_it_is_told_to() -> None:
-    assert threads_at_work(Event()) == 1
-    assert threads_at_work(None) == 2
 
 
 @needs_compiler
@@ -187,21 +121,6 @@ def test_batches_of_a_long_sweep_are_longer_where_compiled_calls_take_no_longer(
     assert size_and_batches(sums, long, near)[0] == BATCH_SIZE, "these are drawn one by one"
     many = Small(SMALL.records * (200_000 // len(SMALL.records)), SMALL.shape)
     assert size_and_batches(many.asked("small_cells", "hellinger"), long)[0] == BATCH_SIZE, "many records are swapped"
-
-
-@pytest.mark.slow
-@needs.SIGKILL
-def test_processes_that_are_started_hear_of_no_interrupt_and_this_one_does_afterwards() -> None:
-    asked = "import signal; print(signal.SIGINT in signal.pthread_sigmask(signal.SIG_BLOCK, []))"
-    told = []
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)  # a job in the background ignores it
-    try:
-        with pytest.raises(KeyboardInterrupt), workers._interrupts_waiting():
-            signal.raise_signal(signal.SIGINT)
-            told.append(subprocess.run([sys.executable, "-c", asked], capture_output=True, text=True).stdout.strip())
-    finally:
-        signal.signal(signal.SIGINT, before)
-    assert told == ["True"] and signal.SIGINT not in signal.pthread_sigmask(signal.SIG_BLOCK, [])
 
 
 @pytest.mark.slow
