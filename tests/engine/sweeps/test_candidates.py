@@ -1,8 +1,11 @@
-"""Candidates are listed or counted, without those that cannot be or tell nothing."""
+"""Candidates are listed or counted, without those that cannot be or tell nothing; edit rules that refuse pairs; an
+exchange and that of all other attributes.
+"""
 
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,24 +18,28 @@ from engine.cli.main import main
 from engine.common.errors import UsageError
 from engine.data.domain import EditRule
 from engine.data.microdata import Microdata, RawColumn, RawTable
-from engine.plan import DataPlan, MechanismPlan, Plan, SpacePlan, plan_to_toml
+from engine.measures import MEASURES
+from engine.plan import AttributePlan, DataPlan, MechanismPlan, Plan, SpacePlan, plan_to_toml
 from engine.plan import edit_plan as edit_plan_of_meaning
 from engine.plan.coding import code
+from engine.plan.differences import plan_differences
 from engine.plan.edit import edit_plan, extended_plan
-from engine.plan.entries import AttributePlan
 from engine.plan.samples import load
+from engine.plan.toml import plan_from_toml
 from engine.release.scenarios import NoteKind, RunStatus
 from engine.release.space import Space, impossibility_text
+from engine.release.spec import structure_of
 from engine.study.map_reader import realisation_of
 from engine.sweeps import candidates as space_count
 from engine.sweeps import candidates as swap_ways_module
 from engine.sweeps import probe
 from engine.sweeps.adaptive import search_of
-from engine.sweeps.candidates import check_meaning, scenarios_of, space_of, swap_ways
+from engine.sweeps.candidates import check_meaning, merging_of, n_complete, scenarios_of, space_of, swap_ways
 from engine.sweeps.evaluator import question_of
 from engine.sweeps.remake import remake, stream_of
 from engine.sweeps.sweep import plan_problems, sweep
 from engine.sweeps.warnings import failure_text, predicted_failures, remark_text, space_remarks
+from tests.engine.proposals import table_of
 from tests.engine.small_studies import RAW, SMALL, keyed, plan_of
 from tests.small_tables import KEY, Small
 
@@ -352,3 +359,192 @@ def test_every_way_in(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
         sf.sweep("czech", plan=plan)
     with pytest.raises(sf.UsageError, match="every candidate has the same utility"):
         sweep(load("czech")[0], plan, tmp_path / "b.study")
+
+
+RULE = EditRule("never", (("A", ("v0",)), ("B", ("v1",))), refuse=True)
+
+
+@pytest.mark.parametrize("rule", [RULE, EditRule("never", refuse=True, existing=("A", "B"))])
+def test_a_mechanism_that_cannot_refuse_pairs_is_refused_where_it_changes_what_a_rule_names(rule: EditRule):
+    plan = plan_of(edits=(rule,), mechanisms=(MechanismPlan.of("dds", {"s": 1}),))
+    with pytest.raises(UsageError) as error:
+        scenarios_of(plan, code(RAW, plan))
+    assert str(error.value).startswith(
+        "edit rule 'never' refuses pairs, which mechanism 'dds' cannot; let the rule count only (leave refuse out of "
+        "its [[edit]]), or use "
+    )
+
+
+def test_a_mechanism_that_leaves_the_attributes_of_a_rule_alone_goes_with_it():
+    plan = plan_of(edits=(RULE,), keys=("C", "D"), mechanisms=(MechanismPlan.of("dds", {"s": 1}),))
+    assert len(scenarios_of(plan, code(RAW, plan))[0]) == 1
+
+
+TOWN_HOMES = EditRule("homes that the town has", refuse=True, existing=("town", "dwelling"))
+WAYS = {
+    "trs": {"rate": "0.5", "hierarchy": "region+town", "similar": "size|size", "risk": "age", "k": "2"},
+    "survey_swap": {"rate": "0.3", "swap": "dwelling", "boundary": "sex"},
+    "random_swap": {},
+}
+"""A mechanism each that exchanges homes or towns, with parameters that leave partners enough."""
+
+
+def homes() -> RawTable:
+    """Two persons in each of 120 households in eight towns, of which each has two kinds of dwelling out of four."""
+    rng = np.random.default_rng(4)
+    town = np.arange(120) % 8
+    dwelling = (town + rng.integers(0, 2, 120)) % 4
+    size = rng.integers(0, 2, 120)
+    of_household = {"region": town // 4, "town": town, "dwelling": dwelling, "size": size}
+    persons = {"sex": rng.integers(0, 2, 240), "age": rng.integers(0, 4, 240)}
+    columns = {name: np.repeat(codes, 2) for name, codes in of_household.items()} | persons
+    return table_of(
+        None, hid=np.repeat(np.arange(120), 2).tolist(), **{n: [f"v{c}" for c in columns[n]] for n in columns}
+    )
+
+
+def homes_plan(way: str, rule: EditRule) -> Plan:
+    names = ("region", "town", "dwelling", "size", "sex", "age")
+    by_roles = way == "random_swap"
+    return Plan(
+        # persons of one household would be torn apart by a swap of single ones
+        DataPlan(tuple(map(AttributePlan, names)), **({"unit": "hid"} if way == "trs" else {"drop": ("hid",)})),
+        edits=(rule,),
+        swap=("dwelling", "sex") if by_roles else (),
+        space=SpacePlan(specs=("dwelling:S", "dwelling:S sex:S"), rates=("0.2",), replicates=3)
+        if by_roles
+        else SpacePlan(replicates=3),
+        measures=("small_cells", "hellinger", "new_combinations[attributes=dwelling+town]"),
+        mechanisms=() if by_roles else (MechanismPlan.of(way, WAYS[way]),),
+    )
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_no_record_of_a_release_holds_a_combination_that_the_original_does_not_where_a_rule_says_so(
+    tmp_path: Path, way: str
+):
+    """And without refusing, every mechanism makes some: then both measures count them."""
+    counted = {}
+    for refuse in (True, False):
+        plan = homes_plan(way, replace(TOWN_HOMES, refuse=refuse))
+        with sweep(homes(), plan, keyed(tmp_path / f"{refuse}.study"), workers=1) as study:
+            results, index = study.runs.results(), study.subject.measure_index
+            assert study.original["edit_failures"] == 0 and (results.changed > 0).all()
+            failures = results.values[:, index("edit_failures")]
+            assert (failures == results.values[:, index("new_combinations[attributes=dwelling+town]")]).all()
+            counted[refuse] = failures
+    assert not counted[True].any() and counted[False].all()
+
+
+def test_a_stream_names_what_an_existing_rule_looks_at():
+    """Two rules that refuse other pairs must not share their draws' names with each other."""
+    data = code(homes(), homes_plan("random_swap", TOWN_HOMES))
+    spec = scenarios_of(homes_plan("random_swap", TOWN_HOMES), data)[0][0]
+    other = replace(data.domain, refusing=(replace(TOWN_HOMES, existing=("size", "dwelling")),))
+    parts = [structure_of(spec, replace(data.table, domain=d)).stream_parts(d) for d in (data.domain, other)]
+    assert parts[0] != parts[1] and parts[0][-2] == (("town", "dwelling"),)
+
+
+@pytest.mark.parametrize("existing", [("dwelling",), ("town", "town"), ("town", "nowhere")])
+def test_an_existing_rule_names_two_attributes_or_more(existing: tuple[str, ...]):
+    with pytest.raises(UsageError, match=r"one attribute|more than once|unknown attribute"):
+        homes_plan("trs", EditRule("r", existing=existing))
+
+
+def test_a_rule_forbids_levels_or_what_does_not_exist_but_not_both():
+    with pytest.raises(UsageError, match="has both forbid and existing; make two rules of it"):
+        homes_plan("trs", EditRule("r", (("town", ("v1",)),), existing=("town", "dwelling")))
+
+
+def test_an_existing_rule_is_written_read_and_said():
+    plan = homes_plan("trs", TOWN_HOMES)
+    assert plan_from_toml(plan_to_toml(plan)).edits == (TOWN_HOMES,)
+    difference = plan_differences(plan, replace(plan, edits=()))["edits"].words
+    assert "never a new combination of town × dwelling; no swap may make it" in difference
+
+
+SHAPE = (5, 4, 3, 4)
+SMALL_OF_COMPLEMENTS = Small(
+    tuple(tuple(row) for row in np.random.default_rng(5).integers(0, SHAPE, (90, 4)).tolist()), SHAPE
+)
+RAW_OF_COMPLEMENTS = SMALL_OF_COMPLEMENTS.raw()
+NEED_MORE = {"external_links", "external_unmatched", "risky_left", "left_level", "area_change"}
+"""They need a file, or places that nest."""
+ABOUT = {
+    **{name: f"{name}[target=C]" for name in ("correct_attribution", "attribution_gain", "l_diversity", "t_closeness")},
+    **{name: f"{name}[fraction=0.1]" for name in ("population_uniques", "expected_matches")},
+    "small_cells_subset": "small_cells_subset[size=1;n_rule=20]",
+}
+SOME, ALL = SMALL_OF_COMPLEMENTS.names[:2], SMALL_OF_COMPLEMENTS.names
+
+
+def plan_of_of_complements(keys: tuple[str, ...], *measures: str, **space: Any) -> Plan:
+    space = {"rates": ("0.5",), "replicates": 6, "swap_sizes": (), **space}
+    return SMALL_OF_COMPLEMENTS.plan(
+        space=SpacePlan(**space), measures=tuple(dict.fromkeys(("small_cells", "hellinger", *measures))), keys=keys
+    )
+
+
+@pytest.fixture(scope="module")
+def told_apart(tmp_path_factory: pytest.TempPathFactory) -> dict[tuple[str, ...], set[str]]:
+    """For some keys and for all: the measures that differ between two complements, which draw the same pairs."""
+    texts = [ABOUT.get(name, name) for name in MEASURES if name not in NEED_MORE]
+    found = {}
+    for keys in (SOME, ALL):
+        figures = []
+        for spec in ("A:C B:C C:S D:C", "A:S B:S C:C D:S"):
+            path = keyed(tmp_path_factory.mktemp("complements") / "s.study")
+            with sweep(
+                RAW_OF_COMPLEMENTS, plan_of_of_complements(keys, *texts, specs=(spec,)), path, workers=1
+            ) as study:
+                figures.append(study.runs.results().values)
+                names = [call.measure.name for call in study.measures]
+        one, other = figures
+        same = np.isclose(one, other, rtol=1e-9, atol=1e-12, equal_nan=True).all(axis=0)
+        found[keys] = {name for name, is_same in zip(names, same, strict=True) if not is_same}
+    return found
+
+
+@pytest.mark.slow
+def test_what_depends_on_the_table_or_on_unaltered_records_does_not_tell_complements_apart(
+    told_apart: dict[tuple[str, ...], set[str]],
+) -> None:
+    for keys, of_all in ((SOME, False), (ALL, True)):
+        may = {name for name, measure in MEASURES.items() if measure.differs_between_complements(of_all)}
+        assert told_apart[keys] <= may
+
+
+@pytest.mark.slow
+def test_no_measure_is_said_to_depend_on_more_than_it_does(told_apart: dict[tuple[str, ...], set[str]]) -> None:
+    """What needs households or weights says nothing here: these keep complements apart anyway.  In so small a table
+    nobody is recognised."""
+    silent = {name for name in MEASURES if "household" in name} | {"altered_share_max", "small_cells_recognised"}
+    for keys, kinds in ((SOME, {"unaltered", "records"}), (ALL, {"records"})):
+        depend = {name for name, measure in MEASURES.items() if measure.depends_on in kinds}
+        of_all_attributes = {name for name in depend if MEASURES[name].over == "all"}
+        assert depend - silent - NEED_MORE - of_all_attributes <= told_apart[keys]
+
+
+@pytest.mark.parametrize(
+    ("plan", "n_apart"),
+    [
+        (plan_of_of_complements(ALL), 0),
+        (plan_of_of_complements(SOME), 1),
+        (plan_of_of_complements(ALL, "distance_linkage"), 1),
+        (plan_of_of_complements(ALL, "r1"), 0),
+        (plan_of_of_complements(ALL, "r1[attributes=A+B]"), 1),
+        (plan_of_of_complements(ALL, "k_anonymity[attributes=A+B]"), 0),
+        (plan_of_of_complements(ALL, "hellinger[attributes=A+B]"), 0),
+    ],
+)
+def test_complements_are_two_candidates_where_a_measure_tells_them_apart(plan: Plan, n_apart: int) -> None:
+    data = code(RAW_OF_COMPLEMENTS, plan)
+    assert merging_of(plan, data) == ("same" if n_apart else "complements")
+    written = plan_of_of_complements(
+        plan.keys, *plan.measures[2:], specs=("C:S A:C B:C D:C", "A:S B:S C:C D:S", "A:S B:S C:U D:S")
+    )
+    found = space_of(written, data)
+    assert len(found.specs) == 1 + n_apart, "U that must differ is C"
+    whole = plan_of_of_complements(plan.keys, *plan.measures[2:], all_specs=True)
+    # of 160 that can work 28 are the same exchange as another one, and 25 more are the complement of another one
+    assert len(space_of(whole, data).specs) == n_complete(whole, data) == (132 if n_apart else 107)

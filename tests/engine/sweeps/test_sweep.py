@@ -1,13 +1,18 @@
-"""A sweep is made ready, run, resumed, rechecked and given more measures."""
+"""A sweep is made ready, run, resumed, rechecked, given more measures or extended; killed, cancelled, interrupted or
+out of disk, it goes on.
+"""
 
 from __future__ import annotations
 
 import os
 import random
+import signal
 import sqlite3
+import time
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import replace
-from itertools import pairwise
+from itertools import pairwise, product
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +22,7 @@ import pytest
 
 from engine.cli.main import main
 from engine.common.errors import EngineError, UsageError
+from engine.common.processes import process_is_alive
 from engine.data.domain import EditRule
 from engine.data.frames import table_of_frame
 from engine.data.io.labelled_writers import write_dta, write_sav
@@ -26,7 +32,7 @@ from engine.data.io.writers import write_csv, write_parquet
 from engine.data.microdata import RawColumn, RawTable
 from engine.mechanisms import MECHANISMS
 from engine.mechanisms.key_swaps import RDS
-from engine.plan import DataPlan, MechanismPlan, Plan, plan_from_toml
+from engine.plan import DataPlan, MechanismPlan, Plan, SpacePlan, plan_from_toml
 from engine.plan.coding import code, tabulate, with_seen
 from engine.release.scenarios import RunStatus
 from engine.study.keys import key_path, read_key
@@ -38,8 +44,9 @@ from engine.sweeps.evaluator import question_of
 from engine.sweeps.probe import estimate
 from engine.sweeps.runner import TimeLeft
 from engine.sweeps.sweep import add_measures, plan_problems, recheck, sweep
+from tests import forked, needs
 from tests.engine.data.io.labelled import write_xpt
-from tests.engine.small_studies import RAW, SHAPE, SMALL, keyed, plan_of, swept, table_of
+from tests.engine.small_studies import RAW, SHAPE, SMALL, end, keyed, plan_of, swept, table_of, wait_for
 from tests.hunt import bad_plans, checked_plans
 from tests.small_tables import KEY, Small, rows
 
@@ -410,3 +417,216 @@ def test_measures_given_up_half_way_leave_the_study_as_it_was(path):
         place = study.subject.measure_index("false_zeros")
         assert not np.isnan(study.runs.results().values[:, place]).any()
         assert not np.isnan(study.runs.results("fresh").values[:, place]).any()
+
+
+@pytest.mark.slow
+def test_extending_gives_the_rows_of_asking_at_once(path, tmp_path):
+    small = swept(path, plan_of(space={"swap_sizes": (1,), "rates": ("0.1",), "replicates": 2}))
+    with Study.open(path) as study:
+        labels = [scenario.label for scenario in study.scenarios]
+    rates = swept(path, plan_of(space={"swap_sizes": (1,), "replicates": 2}), extend=True)
+    sizes = swept(path, plan_of(space={"replicates": 2}), extend=True)
+    whole = swept(path, plan_of(), extend=True)
+    assert len(small) < len(rates) < len(sizes) < len(whole) == 80
+    assert set(small) < set(rates) < set(sizes) < set(whole)
+    assert swept(keyed(tmp_path / "whole.study"), plan_of()) == whole
+    with Study.open(path) as study:
+        assert [scenario.label for scenario in study.scenarios][: len(labels)] == labels, "ids given once stay"
+        assert study.plan == plan_of()
+    assert swept(path) == whole, "nothing left to do"
+
+
+@pytest.mark.slow
+def test_extending_from_specs_to_all_of_them(path):
+    some = plan_of(space={"swap_sizes": (), "specs": ("A:S B:F C:C", "D:S")})
+    every = plan_of(space={"swap_sizes": (), "all_specs": True, "replicates": 4})
+    first = swept(path, some)
+    assert set(first) < set(swept(path, every, extend=True))
+
+
+@pytest.mark.slow
+def test_extending_keeps_the_spec_that_was_run_among_those_that_are_the_same(path):
+    """Of three attributes, A:S C:S and its complement are the same release; all specs would list another one first."""
+    cube = Small(tuple(product(range(2), repeat=3)) * 3, (2, 2, 2))
+    few, all_of_them = ({"swap_sizes": (1, 2)}, {"all_specs": True})
+
+    def run(**space) -> list[tuple]:
+        plan = cube.plan(space=SpacePlan(rates=("0.1",), replicates=2, **space))
+        with sweep(cube.raw(), plan, path, workers=1, extend=True) as study:
+            return table_of(study)
+
+    first = run(**few)
+    every = run(**all_of_them)
+    assert len(first) == 12 and len(every) == 30 and set(first) < set(every)
+    assert run(**all_of_them) == every
+
+
+@pytest.mark.parametrize(
+    ("parts", "words"),
+    [
+        ({"space": {"rates": ("0.1", "0.2", "0.5")}}, "space.rates: the study has 0.1, 0.5, asked 0.1, 0.2, 0.5. More"),
+        ({"space": {"replicates": 5}}, "space.replicates: the study has 4, asked 5. More of the same can be added"),
+        ({"space": {"rule": "loose"}}, "space.rule: the study has strict, asked loose."),
+        ({"measures": ("small_cells", "hellinger")}, "measures: the study has small_cells, hellinger, total_variation"),
+        ({"keys": ("A",)}, "keys: the study has A, B, C, D, asked A."),
+    ],
+)
+def test_another_plan_is_refused_with_the_difference(path, parts, words):
+    swept(path, plan_of())
+    with pytest.raises(UsageError) as got:
+        swept(path, plan_of(**parts))
+    assert "study 's.study' has another plan: " in str(got.value) and words in str(got.value)
+
+
+@pytest.mark.slow
+def test_extending_refuses_less_and_other(path):
+    swept(path, plan_of())
+    for parts, words in (
+        ({"space": {"replicates": 3}}, "space.replicates: the study has 4, asked 3"),
+        ({"space": {"rates": ("0.1",)}}, "a study is only added to; the new plan leaves out 10 of its scenarios"),
+        ({"space": {"rule": "loose"}}, "space.rule: the study has strict, asked loose"),
+        ({"keys": ("A",)}, "keys: the study has A, B, C, D, asked A"),
+    ):
+        with pytest.raises(UsageError) as got:
+            swept(path, plan_of(**parts), extend=True)
+        assert words in str(got.value) and "can be added" not in str(got.value)
+    with Study.open(path) as study:
+        assert study.plan == plan_of() and len(study.runs.results()) == 80
+
+
+SLOW_SWEEP = """
+import sys, time
+from tests.engine.small_studies import RAW, plan_of
+from engine.sweeps import runner as results_writer, workers
+from engine.sweeps.sweep import sweep
+
+results_writer.AT_MOST = 0  # a transaction for each batch
+workers.threads_pay = lambda *_: False  # workers are processes
+
+def on_progress(done, total):
+    print(done, total, flush=True)
+    time.sleep(float(sys.argv[3]))
+
+if __name__ == "__main__":
+    plan = plan_of(space={"replicates": 200})
+    sweep(RAW, plan, sys.argv[1], workers=int(sys.argv[2]), on_progress=on_progress).close()
+"""
+FULL = {"replicates": 200}
+
+
+def start(path: Path, workers: int = 1, pause: float = 0.2) -> forked.Started:
+    """A sweep in another process that pauses after every transaction."""
+    script = path.with_name("slow_sweep.py")
+    script.write_text(SLOW_SWEEP)
+    return forked.start([str(script), str(path), str(workers), str(pause)])
+
+
+@needs.SIGKILL
+@pytest.mark.slow
+def test_a_killed_sweep_resumes_where_it_was(path, tmp_path):
+    process = start(path)
+    try:
+        wait_for(process, 1)
+        process.send_signal(signal.SIGKILL)
+    finally:
+        end(process)
+    with Study.open(path) as study:
+        held = len(study.runs.results())
+        assert 0 < held < 4000 and study.progress.state == "cancelled"
+    ticks: list[tuple[int, int]] = []
+    with sweep(RAW, None, path, workers=1, on_progress=lambda *t: ticks.append(t)) as study:
+        resumed = table_of(study)
+        assert study.progress.state == "finished"
+    assert ticks[0][0] >= held - 400 and ticks[0][1] == 4000
+    assert resumed == swept(keyed(tmp_path / "whole.study"), plan_of(space=FULL))
+    assert len(resumed) == 4000 == len({row[:2] for row in resumed})
+
+
+def workers_of(process: forked.Started) -> list[int]:
+    """Workers that a sweep has started (Linux only)."""
+    found = []
+    for stat in Path("/proc").glob("[0-9]*/stat"):
+        with suppress(OSError, ValueError):
+            parent = int(stat.read_text().rpartition(")")[2].split()[1])
+            if parent == process.pid and b"spawn_main" in stat.with_name("cmdline").read_bytes():
+                found.append(int(stat.parent.name))
+    return found
+
+
+@pytest.mark.slow
+@needs.PROC
+def test_a_sweep_of_several_workers_killed_many_times(path, tmp_path):
+    for at_least in (1, 1000):
+        process = start(path, workers=2, pause=0.1)
+        try:
+            wait_for(process, at_least)
+            left = workers_of(process)
+            while not left and process.poll() is None:  # what was done before may be enough before they have started
+                time.sleep(0.01)
+                left = workers_of(process)
+            process.send_signal(signal.SIGKILL)
+        finally:
+            end(process)
+        until = time.monotonic() + 10
+        while any(map(process_is_alive, left)) and time.monotonic() < until:
+            time.sleep(0.1)
+        assert left and not any(map(process_is_alive, left)), "workers outlive their sweep"
+    assert swept(path) == swept(keyed(tmp_path / "whole.study"), plan_of(space=FULL))
+
+
+@pytest.mark.slow
+def test_readers_beside_the_writer_and_no_second_writer(path):
+    process = start(path, pause=0.3)
+    try:
+        wait_for(process, 1)
+        with Study.open(path) as reader:
+            first = len(reader.runs.results())
+            assert reader.progress.state == "running" and reader.progress.total == 4000
+            with pytest.raises(EngineError, match=rf"another sweep \(process {process.pid}\) is writing 's.study'"):
+                swept(path)
+            wait_for(process, first + 1)
+            assert len(reader.runs.results()) > first
+            # cancelled from outside, everything done is kept
+            reader.lease.cancel()
+        assert process.wait(timeout=30) == 0
+        with Study.open(path) as study:
+            progress = study.progress
+            assert progress.state == "cancelled" and progress.message == "cancelled by request"
+            assert first < len(study.runs.results()) == progress.done < 4000
+    finally:
+        end(process)
+
+
+def test_an_interrupted_sweep_says_so(path):
+    def on_progress(done: int, total: int) -> None:
+        if done:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        sweep(RAW, plan_of(space=FULL), path, workers=1, on_progress=on_progress)
+    with Study.open(path) as study:
+        assert study.progress.state == "cancelled" and study.progress.message == "interrupted"
+
+
+@pytest.mark.slow
+def test_a_full_disk_gives_one_sentence_and_a_study_that_goes_on(path, monkeypatch):
+    whole = plan_of(space={"replicates": 100})
+    opened = Study.open
+
+    def small_disk(where):
+        study = opened(where)
+        study.database.connection.execute("pragma max_page_count = 20")
+        return study
+
+    monkeypatch.setattr(Study, "open", small_disk)
+    with pytest.raises(EngineError) as got:
+        swept(path, whole)
+    assert str(got.value) == (
+        "study 's.study' could not be written: the disk is full; "
+        "free some space and run the same command again, nothing is lost"
+    )
+    monkeypatch.undo()
+    with Study.open(path) as study:
+        held = len(study.runs.results())
+        assert study.progress.state in ("failed", "cancelled", "running") and held < 2000
+    assert len(swept(path)) == 2000
