@@ -20,7 +20,7 @@ from engine.data.microdata import Microdata
 from engine.mechanisms import pram as estimates
 from engine.mechanisms import pram as pram_estimates
 from engine.mechanisms.base import Drawn, table_stream
-from engine.mechanisms.pram import PRAM, Prepared, kronecker
+from engine.mechanisms.pram import PRAM, Prepared
 from engine.release.records import ReleasedTable
 from engine.release.scenarios import RunStatus
 from tests.examples import examples
@@ -58,10 +58,6 @@ def test_the_worked_matrix():
     prepared, _ = prepared_and_drawn(TEN, theta="0.8")
     assert prepared.about["expected_moves"] == pytest.approx(4.8)
     assert np.array_equal(prepared.variables[0].matrix, matrix)
-
-
-def test_large_cells_barely_move():
-    assert invariant(np.array([3, 1]), 0.999)[0, 0] == pytest.approx(0.667)
 
 
 @given(st.lists(st.integers(1, 60), min_size=2, max_size=8), st.floats(0, 1))
@@ -334,35 +330,6 @@ B = np.array([[0.8, 0.2], [0.3, 0.7]])
 OUTCOMES = [(p, np.array(shown)) for p, shown in twin.outcomes(X, A.tolist())]
 
 
-def covariance_of_released(original: np.ndarray, *matrices: np.ndarray) -> np.ndarray:
-    """Covariance V of released counts given original ones, cells in C order, shape ``(K, K)``.
-
-    With invariant matrices and one axis, released counts are unbiased and this is all there is to know about their
-    error; ``original`` may also be an estimate.
-    """
-    known = np.asarray(original, float)
-    if known.shape != tuple(len(matrix) for matrix in matrices):
-        raise UsageError(f"counts have shape {known.shape}, but there are {len(matrices)} matrices of other sizes")
-    matrix = kronecker(matrices)
-    result: np.ndarray = np.diag(known.ravel() @ matrix) - (matrix.T * known.ravel()) @ matrix
-    return result
-
-
-def invariant_determinant(original: np.ndarray, theta: float) -> float:
-    """Determinant of the invariant matrix in closed form, from the original counts (K,) above 0.
-
-    With ``u_k = θ T_min / T(k)`` and ``v_k = 1 - u_k K / (K - 1)`` it is ``Π v_k + Σ_k u_k Π_{j≠k} v_j / (K - 1)``.
-    0 means that counts could not be corrected by inversion.
-    """
-    known = np.asarray(original, float)
-    size = len(known)
-    u = theta * known.min() / known
-    v = 1 - u * size / (size - 1)
-    ahead = np.concatenate([[1.0], np.cumprod(v)])
-    behind = np.concatenate([np.cumprod(v[::-1])[::-1], [1.0]])
-    return float(ahead[-1] + np.sum(u * ahead[:-1] * behind[1:]) / (size - 1))
-
-
 def moments(values: list[np.ndarray], weights: list[float]) -> tuple[np.ndarray, np.ndarray]:
     """Exact mean and covariance over all outcomes."""
     v, p = np.array(values), np.array(weights)
@@ -390,23 +357,6 @@ def test_sums_are_unbiased_and_so_is_their_covariance():
     assert np.isnan(found[0][1].clipped).all()
 
 
-def test_released_counts_have_the_covariance_of_independent_draws():
-    seen = [np.bincount(shown, minlength=3).astype(float) for _, shown in OUTCOMES]
-    mean, covariance = moments(seen, [p for p, _ in OUTCOMES])
-    assert np.allclose(mean, MATRIX @ A)
-    assert np.allclose(covariance, covariance_of_released(MATRIX, A))
-    assert np.allclose(covariance, twin.count_covariance(X, A.tolist()))
-
-
-def test_released_counts_of_an_invariant_matrix_are_unbiased_as_they_are():
-    t = np.array([5, 3, 2])
-    matrix = invariant(t, 0.8)
-    assert np.allclose(t @ matrix, t)
-    variances = np.diagonal(covariance_of_released(t, matrix))
-    assert np.allclose(variances, [2.15467, 1.89867, 1.57867], atol=5e-6)
-    assert np.allclose(variances, [sum(t[k] * matrix[k, m] * (1 - matrix[k, m]) for k in range(3)) for m in range(3)])
-
-
 @pytest.mark.slow
 def test_two_attributes_that_are_perturbed_independently():
     """The table of both, over every outcome of four records."""
@@ -424,8 +374,6 @@ def test_two_attributes_that_are_perturbed_independently():
     assert np.allclose(covariance, sum(p * one.covariance for p, one in found))
     v = twin.count_covariance(joint, both.tolist())
     assert np.allclose(covariance, np.linalg.inv(both).T @ v @ np.linalg.inv(both))
-    true = np.bincount(joint, minlength=6).reshape(3, 2)
-    assert np.allclose(covariance_of_released(true, A, B), v)
 
 
 def test_a_table_of_both_is_the_kronecker_product_of_one():
@@ -465,18 +413,6 @@ def test_clipping_takes_negative_counts_to_0_and_keeps_the_total():
     assert np.isnan(estimates.counts(np.zeros(3), A).clipped).all()
 
 
-@given(st.lists(st.integers(1, 30), min_size=2, max_size=7), st.floats(0, 1))
-def test_the_determinant_in_closed_form(counts: list[int], theta: float):
-    t = np.array(counts)
-    assert invariant_determinant(t, theta) == pytest.approx(np.linalg.det(invariant(t, theta)), rel=1e-9, abs=1e-12)
-
-
-def test_determinants_that_are_known():
-    assert invariant_determinant(np.array([5, 3, 2]), 0.8) == pytest.approx(-0.013333, abs=1e-6)
-    assert invariant_determinant(np.array([4, 4]), 0.5) == 0
-    assert invariant_determinant(np.array([4, 2, 7]), 0) == 1
-
-
 def test_matrices_that_cannot_be_undone():
     with pytest.raises(
         EngineError, match=r"^transition matrix is nearly singular \(cond .*\); counts cannot be corrected"
@@ -495,8 +431,6 @@ def test_matrices_that_cannot_be_undone():
 def test_shapes_that_do_not_fit():
     with pytest.raises(UsageError, match=r"^counts have shape \(2,\), but the transition matrices are for \(3,\)$"):
         estimates.counts(np.array([1, 2]), A)
-    with pytest.raises(UsageError, match=r"^counts have shape \(2,\)"):
-        covariance_of_released(np.array([1, 2]), A)
 
 
 @pytest.mark.parametrize(
