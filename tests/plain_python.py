@@ -22,7 +22,7 @@ from typing import Any
 from engine.common import compiled
 
 ROOT = Path(__file__).resolve().parents[1]
-LOADED = ("tests.engine.mechanisms.test_restricted_swap", "tests.engine.mechanisms.test_targeted", "tests.numeric_data")
+LOADED = ("tests.engine.mechanisms.test_random_swap", "tests.engine.mechanisms.test_targeted", "tests.numeric_data")
 
 
 def plain(script: str) -> Any:

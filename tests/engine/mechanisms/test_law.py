@@ -20,8 +20,7 @@ from engine.common.streams import kernel_states
 from engine.mechanisms import random_swap
 from engine.mechanisms.random_swap import Prepared
 from engine.release.spec import ReleaseSpec, multi_kind
-from tests.engine.mechanisms.laws import CASES, Case
-from tests.engine.mechanisms.many_draws import distinct, draw_many
+from tests.engine.mechanisms.laws import CASES, Case, distinct, draw_many
 from tests.small_tables import KEY
 from tests.twins import random_swap as twin
 

@@ -1,6 +1,5 @@
-"""PRAM: the twin's release from the same random numbers, the law of the matrix, matrices as they are given.
-
-Estimates from PRAM data: unbiased over every possible release, with the covariance that every release adds up to.
+"""PRAM: the twin's release from the same random numbers, the law of the matrix, matrices as they are given; estimates
+are unbiased over every possible release, with the covariance that every release adds up to.
 """
 
 from __future__ import annotations

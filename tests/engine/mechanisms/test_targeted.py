@@ -1,15 +1,5 @@
-"""Targeted swapping: the twin's swaps from the same random numbers, what must hold, laws, and what is refused.
-
-Targeted swapping where little is possible: tiny areas, everybody risky, establishments, sizes that nobody shares.
-
-What holds of targeted swapping whatever is drawn: profiles in their order, tables that stay, also weighted ones, and
-rows and numbers of households that only permute the result.
-
-Involution, levels of turns, who is risky and moves, whole households, numbers of initiators, quotas, columns that stay,
-compiled and plain kernels: ``test_targeted``.  Refused pairs: ``test_targeted_rules``.  Tables at a level that all
-profiles name, and cases at the edge: ``test_targeted_edges``.
-
-Targeted swapping under edit rules that refuse: the twin's swaps, no record that fails anew, and what is told.
+"""Targeted swapping: the twin's swaps from the same random numbers, what must hold, laws, what is refused; where little
+is possible, and under edit rules that refuse.
 """
 
 from __future__ import annotations
