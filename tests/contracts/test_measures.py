@@ -298,13 +298,6 @@ def test_small_cell_risk_of_the_czech_table_is_5_of_1841():
         assert evaluate(call(f"small_cells[n_rule={n_rule}]"), batch, table.domain, lists)[0] == at_risk / 1841
 
 
-def test_a_threshold_below_two_is_refused():
-    with pytest.raises(UsageError, match=r"n_rule == 1, must be at least 2"):
-        call("small_cells[n_rule=1]")
-    with pytest.raises(UsageError, match=r"summary == 'median', must be mean or max\."):
-        call("hellinger_two_way[summary=median]")
-
-
 # -- words -----------------------------------------------------------------------------------------------------------
 
 

@@ -131,21 +131,7 @@ def test_the_twins_reject(name, monkeypatch):
     assert not agrees()
 
 
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        ("l_diversity[l=1]", "l_diversity: l == 1, must be at least 2 values"),
-        ("l_diversity[diversity=entropie]", "must be distinct or entropy. Did you mean 'entropy'?"),
-        ("t_closeness[distance=order]", "must be equal or ordered. Did you mean 'ordered'?"),
-    ],
-)
-def test_wrong_parameters(text, message):
-    with pytest.raises(UsageError) as got:
-        call(text)
-    assert message in str(got.value)
-
-
-@pytest.mark.parametrize("name", ["l_diversity", "t_closeness"])
+@pytest.mark.parametrize("name", ["l_diversity", "t_closeness", "correct_attribution", "attribution_gain"])
 def test_a_target_must_be_named_and_known(name):
     small = Small(((0, 0), (1, 1)), (2, 2))
     with pytest.raises(UsageError, match="no target is named; write for example"):
@@ -200,17 +186,6 @@ def test_the_target_may_stand_outside_the_keys():
     nothing = release(small, "SUU", [])
     assert value("correct_attribution[target=C]", small, nothing, keys=("A",)) == 0.5
     assert value("correct_attribution[target=C]", small, nothing, keys=("A", "B")) == 1
-
-
-def test_wrong_names():
-    small = Small(((0, 0), (1, 1)), (2, 2))
-    batch = release(small, "SU", [])
-    with pytest.raises(UsageError, match=r"no target is named; write for example correct_attribution\[target=Income\]"):
-        value("correct_attribution", small, batch)
-    with pytest.raises(UsageError, match="unknown attribute 'Z'"):
-        value("attribution_gain[target=Z]", small, batch)
-    with pytest.raises(UsageError, match="unmatched == 'drop', must be zero or skip"):
-        call("correct_attribution[target=A;unmatched=drop]")
 
 
 def test_sums_of_wide_keys_are_the_same_sorted_or_tabulated(monkeypatch):

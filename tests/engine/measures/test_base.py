@@ -155,3 +155,57 @@ def test_what_is_no_measure_cannot_be_registered():
         Measure.of(changed_cells, "risk", units="share")
     with pytest.raises(UsageError, match="measure 'dict': the parameters of its function cannot be read"):
         Measure.of(dict, "risk")
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("detection_auc[model=twoway]", "model == 'twoway', must be two_way, main or level. Did you mean 'two_way'?"),
+        ("detection_precision[top=0]", "detection_precision: top == 0, must be above 0 and at most 1"),
+        ("detection_precision[top=x]", "detection_precision: top"),
+        ("small_cells_recognised[n_rule=1]", "small_cells_recognised: n_rule == 1, must be at least 2"),
+        ("altered_share_max[least=0]", "altered_share_max: least == 0, must be at least 1"),
+        ("du_llm[mode=refited]", "mode == 'refited', must be fixed, refit or refit_full. Did you mean 'refit'"),
+        ("du_llm[zero=smoth]", "zero == 'smoth', must be smooth or error. Did you mean 'smooth'?"),
+        ("du_llm[model=[AB][C]", "cannot read the model '[AB][C'"),
+        ("du_llm[model=A*B+]", "the model 'A*B+' has an empty term"),
+        ("l_diversity[l=1]", "l_diversity: l == 1, must be at least 2 values"),
+        ("l_diversity[diversity=entropie]", "must be distinct or entropy. Did you mean 'entropy'?"),
+        ("t_closeness[distance=order]", "must be equal or ordered. Did you mean 'ordered'?"),
+        ("correct_attribution[target=A;unmatched=drop]", "unmatched == 'drop', must be zero or skip"),
+        ("k_anonymity[k=1]", "k == 1, must be at least 2"),
+        ("population_uniques[fraction=0]", "fraction == '0', must be above 0 and at most 1"),
+        ("population_uniques[fraction=1.5]", "fraction == '1.5'"),
+        ("expected_matches[fraction=1/0]", "fraction == '1/0'"),
+        ("expected_matches[fraction=weight]", "fraction == 'weight'"),
+        ("population_uniques[model=two-way]", "model == 'two-way', must be main or two_way. Did you mean 'two_way'?"),
+        ("r1[s=0]", "s == 0, must be a positive whole number."),
+        ("r1_share[rule=less]", "rule == 'less', must be le or lt."),
+        (
+            "p1[denominator=nonemty]",
+            "denominator == 'nonemty', must be sensitive or nonempty. Did you mean 'nonempty'?",
+        ),
+        ("r2[s=-1]", "s == -1, must be a positive whole number."),
+        ("p2[rule=gt]", "rule == 'gt', must be le or lt."),
+        ("small_cells_unswapped[n_rule=1]", "n_rule == 1, must be at least 2"),
+        ("small_cells_subset[size=0]", "small_cells_subset: size == 0, must be at least 1 key"),
+        ("exposed_households[k=0]", "must be at least 1"),
+        ("risky_left[k=0]", "must be at least 1"),
+        ("area_change[least=0]", "must be at least 1"),
+        ("hellinger_large[n_rule=1]", "hellinger_large: n_rule == 1, must be at least 2"),
+        ("small_cells[n_rule=1]", "n_rule == 1, must be at least 2"),
+        ("hellinger_two_way[summary=median]", "summary == 'median', must be mean or max."),
+        ("contingency_change[summary=median]", "summary == 'median'"),
+        ("ci_overlap[df=rieter]", "df == 'rieter', must be reiter or printed. Did you mean 'reiter' or 'printed'?"),
+        ("coefficient_shift[summary=median]", "summary == 'median', must be mean or max."),
+        ("sign_changes[significant=2]", "significant == 2, must be 0 or 1."),
+        ("mean_shift[weighted=2]", "weighted == 2, must be 0 or 1."),
+        ("correlation_change[summary=least]", "summary == 'least', must be mean or max."),
+        ("pmse[interactions=2]", "interactions == 2, must be 0"),
+        ("pmse_tree[leaf=0]", "leaf == 0, must be at least 1"),
+    ],
+)
+def test_a_call_that_cannot_be_is_refused_at_once(text, message):
+    with pytest.raises(UsageError) as refused:
+        call(text)
+    assert message in str(refused.value)

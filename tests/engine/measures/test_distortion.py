@@ -1,4 +1,4 @@
-"""Hellinger distance without small cells, and matrices of two-way distances."""
+"""Hellinger distance without small cells, matrices of two-way distances and of associations, one candidate or many."""
 
 from __future__ import annotations
 
@@ -11,20 +11,27 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.common.errors import UsageError
+from engine.common.errors import EngineError, UsageError
 from engine.measures import call, evaluate
+from engine.measures import distortion as measures
 from engine.measures import distortion as pair_module
 from engine.measures.distortion import (
+    association_change,
     entropy_change,
     hellinger,
+    pair_margins,
+    phi_squared,
     small_share,
+    strength,
     total_variation,
 )
+from engine.release.batch import Cells, ReleaseBatch, TouchedCells, release_batch
 from tests.examples import examples
-from tests.pair_matrices import two_way_matrix
+from tests.pair_matrices import association_matrix, two_way_matrix
 from tests.small_tables import Small, release, releases, roles_for, smalls
 from tests.twins import measures as twin
 from tests.twins import random_swap as swap_twin
+from tests.twins import tables as tables_twin
 
 DISTANCES = {hellinger: twin.hellinger, total_variation: twin.total_variation, entropy_change: twin.entropy_change}
 
@@ -62,11 +69,6 @@ def test_by_hand():
     assert value("hellinger_large", small, batch) == pytest.approx((2 - math.sqrt(3)) / 3)
     assert small_share(np.array([4, 4, 1, 0]), 3) == pytest.approx(1 / 3)
     assert math.isnan(small_share(np.zeros(3, int), 3))
-
-
-def test_a_threshold_that_leaves_nothing_out_is_refused():
-    with pytest.raises(UsageError, match="hellinger_large: n_rule == 1, must be at least 2"):
-        call("hellinger_large[n_rule=1]")
 
 
 @pytest.mark.slow
@@ -143,3 +145,126 @@ def test_figures_of_pairs_are_averaged_and_the_largest_keeps_its_sign() -> None:
     figures = np.array([[1.0, -4.0, 0.0], [2.0, 2.0, -2.0]])
     assert pair_module.mean_over_pairs(figures).tolist() == [-1.0, 2 / 3]
     assert pair_module.largest_over_pairs(figures).tolist() == [-4.0, 2.0]
+
+
+def of_table(table, statistic):
+    counts = np.array(table)
+    return strength(*phi_squared(counts.reshape(-1), np.array([counts.shape])), statistic)[0]
+
+
+@pytest.mark.parametrize("size", [2, 3, 7])
+def test_a_perfect_diagonal(size):
+    diagonal = 5 * np.eye(size, dtype=int)
+    assert of_table(diagonal, "cramers_v") == pytest.approx(1, abs=1e-15)
+    assert of_table(diagonal, "contingency") == pytest.approx(math.sqrt((size - 1) / size))
+
+
+def test_independence_is_exactly_nought():
+    for rows, columns in (([1, 2, 4], [3, 5]), ([7, 11], [13, 17, 19, 23])):
+        for statistic in measures.STATISTICS:
+            assert of_table(np.outer(rows, columns), statistic) == 0
+
+
+def test_empty_rows_and_columns_do_not_count():
+    table = np.array([[3, 1, 2], [1, 5, 2]])
+    padded = np.zeros((4, 5), int)
+    padded[np.ix_([0, 2], [1, 2, 4])] = table
+    for statistic in measures.STATISTICS:
+        assert of_table(padded, statistic) == pytest.approx(of_table(table, statistic), rel=1e-14)
+        assert of_table([[4, 0, 3]], statistic) == 0
+        assert of_table([[4, 0], [3, 0]], statistic) == 0
+
+
+def test_cramers_v_by_scipy():
+    from scipy.stats.contingency import association
+
+    table = np.random.default_rng(5).integers(1, 30, (4, 3))
+    assert of_table(table, "cramers_v") == pytest.approx(association(table, method="cramer"))
+    assert of_table(table, "contingency") == pytest.approx(association(table, method="pearson"))
+
+
+@pytest.mark.slow
+@given(smalls(), st.data())
+@examples(40)
+def test_every_entry_of_the_matrix(small, data):
+    d = len(small.shape)
+    several = []
+    for seed in range(3):
+        roles = data.draw(roles_for(d))
+        several.append((roles, swap_twin.draw(small.records, roles, "0.5", Random(seed), "loose").pairs))
+    batch = releases(small, several)
+    for which, statistic in enumerate(measures.STATISTICS):
+        change = association_matrix(batch, statistic)
+        before, after = (association_matrix(batch, statistic, side) for side in ("original", "released"))
+        for k, (roles, pairs) in enumerate(several):
+            released = swap_twin.exchange(small.records, pairs, roles)
+            for i in range(d):
+                assert change[k, i, i] == 0 and math.isnan(before[k, i, i]) and math.isnan(after[k, i, i])
+                for j in set(range(d)) - {i}:
+                    old = tables_twin.association(small.records, i, j)[which]
+                    new = tables_twin.association(released, i, j)[which]
+                    assert before[k, i, j] == pytest.approx(old, rel=1e-9, abs=1e-12)
+                    assert after[k, i, j] == pytest.approx(new, rel=1e-9, abs=1e-12)
+                    assert change[k, i, j] == before[k, i, j] - after[k, i, j]
+                    if (roles[i] == "S") == (roles[j] == "S"):
+                        assert change[k, i, j] == 0, "a swap leaves this table as it was"
+    alone = [association_change(release(small, *one), "cramers_v") for one in several]
+    assert association_change(batch, "cramers_v").tobytes() == np.concatenate(alone).tobytes()
+
+
+def test_margins_that_a_mechanism_changed():
+    """Not a swap: levels drawn anew, so that a row empties and the smaller side shrinks."""
+    small = Small(((0, 0), (0, 0), (1, 1), (1, 1), (2, 0)), (3, 2))
+    after = [(0, 0), (0, 0), (0, 1), (1, 0), (0, 0)]
+    batch = changed_batch(small, after)
+    for which, statistic in enumerate(measures.STATISTICS):
+        wanted = tables_twin.association(small.records, 0, 1)[which] - tables_twin.association(after, 0, 1)[which]
+        assert association_change(batch, statistic)[0, 0] == pytest.approx(wanted)
+
+
+def changed_batch(small: Small, after) -> ReleaseBatch:
+    """A release that gives every record any levels, as a batch on counts."""
+    table, _ = small.coded()
+    place = {tuple(cell): number for number, cell in enumerate(table.cells.tolist())}
+    old = [place[tuple(record)] for record in small.records]
+    for record in after:
+        place.setdefault(tuple(record), len(place))
+    new = [place[tuple(record)] for record in after]
+    count = lambda numbers: np.bincount(numbers, minlength=len(place)).astype(np.int64)  # noqa: E731
+    stayed = [a for a, b in zip(old, new, strict=True) if a == b]
+    everything = np.ones((1, len(small.shape)), bool)
+    before = count(old)
+    touched = TouchedCells(
+        np.array([len(place)]), np.arange(len(place)), before, count(new), count(np.array(stayed, np.int64))
+    )
+    changed = np.array([len(old) - len(stayed)])
+    return release_batch(Cells.listed(np.array(list(place)), before, small.shape), touched, changed, everything)
+
+
+def test_many_tables_are_measured_a_few_at_a_time(monkeypatch):
+    small = Small(tuple((i % 3, i % 2, (i // 2) % 3) for i in range(40)), (3, 2, 3))
+    several = [("SUU", [(i, i + 1)]) for i in range(0, 30, 2)]
+    whole = association_change(releases(small, several), "cramers_v")
+    monkeypatch.setattr(measures, "_MOST_CELLS", 20)
+    assert association_change(releases(small, several), "cramers_v").tobytes() == whole.tobytes()
+
+
+def test_too_many_levels():
+    small = Small(((0, 0), (1, 1), (0, 1)), (3000, 3000))
+    batch = release(small, "SU", [(0, 1)])
+    with pytest.raises(EngineError, match="two attributes have 3000 and 3000 levels, too many for an association"):
+        association_change(batch, "cramers_v")
+    lists = {"keys": small.names, "analyse": small.names}
+    by_twin = math.sqrt(sum((math.sqrt(a) - math.sqrt(b)) ** 2 for a, b in ((1, 0), (1, 2), (0, 1), (1, 0))) / 6)
+    assert len(pair_margins(batch).cell) == 4
+    got = evaluate(call("hellinger_two_way"), batch, small.domain, lists)[0]
+    assert got == pytest.approx(by_twin), "distances follow occupied cells, however many levels there are"
+
+
+def test_unknown_names():
+    small = Small(((0, 0), (1, 1), (0, 1)), (2, 2))
+    batch = release(small, "SU", [])
+    with pytest.raises(UsageError, match=r"statistic == 'cramer_v'.*Did you mean 'cramers_v'"):
+        association_matrix(batch, "cramer_v")  # type: ignore[arg-type]
+    lists = {"keys": small.names, "analyse": small.names}
+    assert math.isnan(evaluate(call("cramers_v_change[attributes=A]"), batch, small.domain, lists)[0])

@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from engine.common.errors import UsageError
-from engine.measures import call, evaluate_records, fellegi_sunter
+from engine.measures import fellegi_sunter
 from engine.measures.linkage import LinkRows, link_rows
-from tests.engine.measures.test_linkage import altered, fair, with_numbers
+from tests.engine.measures.test_linkage import altered, with_numbers
 from tests.examples import examples
 from tests.record_releases import figure, released
 from tests.small_tables import Small
@@ -175,15 +175,6 @@ def test_blocks_keep_apart_what_differs():
     assert within.value == 0.5, "blocks need not be link variables"
     moved = released(small, [[(1, 0), (1, 1), (1, 0), (1, 1)]])
     assert figure("probabilistic_linkage[block=A]", moved).value == pytest.approx(2 * 0.5 / 4)
-
-
-@pytest.mark.slow
-def test_more_swapping_lowers_linkage():
-    values = [evaluate_records(call("probabilistic_linkage"), fair(share)).value for share in (0, 0.1, 0.3, 0.6, 1.0)]
-    assert values == sorted(values, reverse=True) and len(set(values)) == 5
-    beside = evaluate_records(call("distance_linkage"), fair(0.1)).value
-    assert values[0] == pytest.approx(evaluate_records(call("distance_linkage"), fair(0)).value)
-    assert values[1] == pytest.approx(beside, rel=0.1)
 
 
 @pytest.mark.parametrize(

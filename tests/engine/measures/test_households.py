@@ -154,9 +154,3 @@ def test_what_names_no_place_is_refused(text: str, words: str):
     with pytest.raises(UsageError) as error:
         figure(text, release_of(data, [ReleasedTable(data)]))
     assert str(error.value).startswith(words)
-
-
-@pytest.mark.parametrize("text", ["exposed_households[k=0]", "risky_left[k=0]", "area_change[least=0]"])
-def test_thresholds_below_one_are_refused(text: str):
-    with pytest.raises(UsageError, match="must be at least 1"):
-        call(text)

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from engine.common.errors import UsageError
 from engine.measures import call, evaluate, inference
-from engine.models.loglinear import FitWarning, Model, search
+from engine.models.loglinear import FitWarning, Model
 from tests.examples import examples
 from tests.small_tables import Small, release, releases, roles_for, smalls
 from tests.twins import loglinear as twin
@@ -189,25 +189,6 @@ def test_a_refit_that_begins_at_the_original_ends_where_a_fresh_one_does():
     assert values(small, batch, model, "refit")[0] == pytest.approx(wanted, abs=1e-7)
 
 
-def test_the_original_is_searched_once(monkeypatch):
-    small = scattered()
-    calls = []
-
-    def counted(counts, criterion):
-        calls.append(criterion)
-        return search(counts, criterion)
-
-    monkeypatch.setattr(inference, "search", counted)
-    batch = releases(small, [("SUUU", [(0, 1)]), ("USUU", [(2, 3)])])
-    for mode in inference.MODES:
-        values(small, batch, "aic", mode)
-        values(small, batch, "aic", mode, name="du_llm_per_record")
-    assert len(calls) == 1
-    values(small, batch, "bic")
-    values(small, batch, "aic", attributes=("A", "B"))
-    assert len(calls) == 3
-
-
 @pytest.mark.slow
 def test_a_refit_that_does_not_converge_is_undefined_and_a_first_fit_says_so():
     # opposite corners empty: the model without the three-way interaction has no maximum likelihood fit
@@ -223,21 +204,6 @@ def test_a_refit_that_does_not_converge_is_undefined_and_a_first_fit_says_so():
 
 
 # -- words -----------------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        ("du_llm[mode=refited]", "mode == 'refited', must be fixed, refit or refit_full. Did you mean 'refit'"),
-        ("du_llm[zero=smoth]", "zero == 'smoth', must be smooth or error. Did you mean 'smooth'?"),
-        ("du_llm[model=[AB][C]", "cannot read the model '[AB][C'"),
-        ("du_llm[model=A*B+]", "the model 'A*B+' has an empty term"),
-    ],
-)
-def test_a_wrong_call_is_refused_at_once(text, message):
-    with pytest.raises(UsageError) as got:
-        call(text)
-    assert message in str(got.value)
 
 
 def test_a_model_of_other_attributes_is_refused_at_first_use():

@@ -114,12 +114,6 @@ def test_order_of_records_and_names_of_levels_do_not_matter(case, rng):
     assert figure("distance_linkage", released(other, [renamed[1]])).value == value
 
 
-def test_several_tables_give_their_mean():
-    small = Small(tuple((i,) for i in range(6)), (6,))
-    both = released(small, [small.records, [(0,)] * 6])
-    assert figure("distance_linkage", both).value == pytest.approx((1 + 1 / 6) / 2)
-
-
 def fair(share):
     """The sample ``fair`` with a share of its records in pairs that exchange one attribute."""
     raw, plan = load("fair")
@@ -129,14 +123,6 @@ def fair(share):
     source = np.arange(data.n_records)
     source[pairs[:, 0]], source[pairs[:, 1]] = pairs[:, 1], pairs[:, 0]
     return RecordRelease(ReleasedTable(data), [ReleasedTable(data, source, (1,))], plan)
-
-
-@pytest.mark.slow
-def test_more_swapping_lowers_linkage():
-    values = [evaluate_records(call("distance_linkage"), fair(share)).value for share in (0, 0.1, 0.3, 0.6, 1.0)]
-    assert values == sorted(values, reverse=True) and len(set(values)) == 5
-    counts = np.bincount(fair(0).original.cells(range(8)))
-    assert values[0] == pytest.approx(np.count_nonzero(counts) / 6366), "undisturbed: one credit for every cell"
 
 
 @pytest.mark.slow
@@ -284,15 +270,6 @@ def test_only_the_keys_are_compared(tmp_path):
     assert values(f"external_links[file={file}]", SMALL, batch)[0] == pytest.approx(1 / 3)
     assert values(f"external_links[file={file}]", SMALL, batch, keys=("A",))[0] == pytest.approx(2 / 3)
     assert values(f"external_links[file={file};attributes=B]", SMALL, batch)[0] == pytest.approx(2 / 3)
-
-
-def test_the_file_is_read_once(tmp_path):
-    batch = release(SMALL, "SU", [])
-    file = write(tmp_path / "register.csv", SMALL, [0, 1], [(0, 0)])
-    first = values(f"external_links[file={file}]", SMALL, batch)
-    (tmp_path / "register.csv").unlink()
-    assert values(f"external_links[file={file};beta=2]", SMALL, batch) == first
-    assert values(f"external_unmatched[file={file}]", SMALL, batch)[0] == pytest.approx(2 / 3)
 
 
 @pytest.mark.parametrize(

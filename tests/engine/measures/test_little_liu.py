@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import math
 
-import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.common.errors import UsageError
 from engine.measures import call, evaluate, original_batch
 from engine.measures.little_liu import r_original
 from tests.examples import examples
@@ -135,33 +133,6 @@ def test_protection_is_negative_when_more_cells_become_sensitive():
     assert on_counts("r1_share[s=1]", small, batch)[0] == 3
     assert on_counts("p1[s=1]", small, batch)[0] == -2
     assert on_counts("p1[s=1;denominator=nonempty]", small, batch)[0] == 0
-
-
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        ("r1[s=0]", "s == 0, must be a positive whole number."),
-        ("r1_share[rule=less]", "rule == 'less', must be le or lt."),
-        (
-            "p1[denominator=nonemty]",
-            "denominator == 'nonemty', must be sensitive or nonempty. Did you mean 'nonempty'?",
-        ),
-        ("r2[s=-1]", "s == -1, must be a positive whole number."),
-        ("p2[rule=gt]", "rule == 'gt', must be le or lt."),
-    ],
-)
-def test_wrong_parameters(text, message):
-    with pytest.raises(UsageError) as got:
-        call(text)
-    assert message in str(got.value)
-
-
-def test_joint_risk_is_the_same_in_any_order_of_records():
-    small, tables = ten_tables(EXAMPLE_2)
-    order = np.random.default_rng(1).permutation(len(small.records))
-    other = Small(tuple(small.records[i] for i in order), small.shape)
-    moved = [[table[i] for i in order] for table in tables]
-    assert figure("r2", released(other, moved)).value == figure("r2", released(small, tables)).value
 
 
 @pytest.mark.parametrize(("s", "r1"), [(1, 2), (2, 3.5)])

@@ -1,20 +1,21 @@
-"""The risk of several tables together is measured and decides where several are released.
-
-What a plan declares switches on its measures.
+"""What a plan declares switches on its measures; the risk of several tables together decides where several are
+released; a bound lies within the range of its measure.
 """
 
 from __future__ import annotations
 
 from dataclasses import replace
+from math import inf
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+import engine as sf
 from engine.common.errors import Remedy, UsageError
-from engine.measures import call
+from engine.measures import MEASURES, call
 from engine.measures.planned import (
-    comparable_calls,
+    check_bounded,
     deciding_column,
     measures_of_uses,
     planned_calls,
@@ -26,13 +27,12 @@ from engine.measures.planned import (
     with_uses_measured,
 )
 from engine.mechanisms import mechanism
-from engine.plan import AnalysisPlan, AttributePlan, DataPlan, DecisionPlan, MechanismPlan, Plan, TablePlan
-from engine.report.plan_document import plan_document
+from engine.plan import AnalysisPlan, AttributePlan, DataPlan, DecisionPlan, MechanismPlan, Plan, TablePlan, edit_plan
+from engine.plan.samples import load
 from engine.study.map_reader import objective_indices, planned_risk, risk_utility_map
 from engine.sweeps.sweep import sweep
 from tests.engine.report.conftest import plan_of as survey_plan
 from tests.engine.report.conftest import raw_table
-from tests.engine.report.pages import text_of
 from tests.engine.small_studies import keyed, plan_of
 
 TWO = (MechanismPlan("maps", (("w0", ("0.5",)), ("s", ("3",)), ("D", ("2",)))),)
@@ -88,13 +88,6 @@ def test_a_joint_risk_that_the_plan_names_is_measured_once():
     ]
 
 
-def test_no_other_measure_judges_all_tables():
-    """The choice is by the field of a measure; a measure that gets the field has to be thought of here."""
-    from engine.measures import MEASURES
-
-    assert [name for name in MEASURES if call(name).measure.judges_jointly] == ["r2"]
-
-
 @pytest.mark.slow
 def test_the_joint_risk_decides_in_a_study_unless_the_plan_names_another(tmp_path: Path):
     raw = raw_table()
@@ -117,20 +110,6 @@ def test_a_study_without_the_joint_risk_is_read_as_it_was():
     calls = tuple(map(call, plan.measures))
     column = deciding_column(plan, calls, "risk")
     assert column is not None and calls[column].measure.name == "small_cells"
-
-
-def test_the_plan_document_says_what_judges_the_tables():
-    jointly = "judges all of them jointly"
-    plan = plan_of(mechanisms=TWO)
-    assert jointly in text_of(plan_document(plan))
-    named = replace(plan, decision=DecisionPlan(risk="small_cells"))
-    assert jointly not in text_of(plan_document(named))
-    assert "understates what such an intruder learns" in text_of(plan_document(named))
-    assert "Several tables are released together" not in text_of(plan_document(plan_of()))
-
-
-def test_only_what_the_plan_names_and_the_joint_risk_may_be_compared():
-    assert [str(one) for one in comparable_calls(plan_of(mechanisms=TWO))][-1] == "r2"
 
 
 PLAN = Plan(DataPlan(tuple(map(AttributePlan, ("age", "sex", "work"))), carry=("pay",)))
@@ -194,3 +173,37 @@ def test_a_table_of_a_name_that_no_measure_can_hold_is_told_with_another_name() 
     assert use.sentence.startswith("the table 'odd' is declared and not measured, since no measure can name 'e,f'")
     assert "rename that attribute to 'e_f_2'; its column keeps its name" in use.sentence
     assert table_measure(TablePlan("odd", (use.proposed, "sex")))
+
+
+@pytest.mark.parametrize(
+    ("name", "limits"),
+    [
+        ("small_cells", (0, 1)),
+        ("pmse", (0, 0.25)),
+        ("attribution_gain", (-1, 1)),
+        ("p1", (-inf, 1)),
+        ("ci_overlap", (-inf, 1)),
+        ("r1_share", (0, inf)),
+        ("sample_uniques", (0, inf)),
+        ("entropy_change", (-inf, inf)),
+    ],
+)
+def test_a_range_gives_its_numbers(name: str, limits: tuple[float, float]):
+    assert (MEASURES[name].least, MEASURES[name].most) == limits
+
+
+def test_a_bound_outside_the_range_is_refused_with_what_may_be_meant():
+    check_bounded(call("small_cells"), 1)
+    check_bounded(call("sample_uniques"), 2000)
+    with pytest.raises(UsageError, match=r"max_risk == 1\.5, must be between 0 and 1, the range of 'small_cells'"):
+        check_bounded(call("small_cells"), 1.5)
+    with pytest.raises(UsageError, match=r"Did you mean 0\.02\?"):
+        check_bounded(call("small_cells"), 2)
+
+
+@pytest.mark.slow
+def test_a_sweep_under_such_a_bound_does_not_begin():
+    raw, plan = load("czech")
+    with pytest.raises(sf.UsageError, match="the range of 'small_cells'"):
+        sf.sweep("czech", plan=edit_plan(plan, max_risk="2"), replicates=10)
+    assert raw.n_records

@@ -9,8 +9,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.common.errors import UsageError
-from engine.measures import MEASURES, call
 from engine.measures import propensity as measured
 from engine.models.record_release import RecordRelease
 from tests.examples import examples
@@ -67,17 +65,6 @@ def test_numbers_enter_beside_attributes() -> None:
     ages = RecordRelease(release.original, release.tables, plan(numeric=("Age",)))
     assert figure("pmse[attributes=Survived]", ages).value == pytest.approx(0, abs=1e-20)
     assert figure("specks[attributes=Survived]", ages).value == 0
-
-
-@pytest.mark.slow
-def test_a_release_of_the_original_cannot_be_told_from_it() -> None:
-    small, _ = made()
-    data = passengers()
-    with_numbers = swapped(data, FARES, pairs=0)
-    for release in (released(small, [small.records]), released(small, [small.records] * 3), with_numbers):
-        for name in NAMES:
-            found = figure(name, release)
-            assert found.value == 0 and not found.note, name
 
 
 def test_main_effects_do_not_see_what_keeps_every_margin() -> None:
@@ -160,18 +147,10 @@ def test_alone_and_in_company_the_same_bits() -> None:
         assert figure(name, company) == figure(name, swapped(data, FARES, tables=2))
 
 
-def test_what_is_undefined_or_wrong() -> None:
+def test_where_nothing_varies_it_is_undefined() -> None:
     constant = Small(((0, 0),) * 5, (1, 1))
     found = figure("pmse_ratio", released(constant, [constant.records]))
     assert math.isnan(found.value) and "no variable takes two values" in found.note
-    for text, message in (
-        ("pmse[interactions=2]", "interactions == 2, must be 0"),
-        ("pmse_tree[leaf=0]", "leaf == 0, must be at least 1"),
-    ):
-        with pytest.raises(UsageError) as got:
-            call(text)
-        assert message in str(got.value)
-    assert [MEASURES[name].better for name in NAMES] == ["lower"] * 4
 
 
 def test_a_model_that_would_not_fit_into_memory_is_refused(monkeypatch) -> None:

@@ -104,15 +104,6 @@ def test_the_note_names_the_level_that_is_hit_worst():
     assert figure("weighted_total_variation[attributes=A]", found).value == pytest.approx(50 / 130)
 
 
-def test_two_tables_are_averaged():
-    small = Small(((0, 0), (0, 1), (1, 0), (1, 1)), (2, 2))
-    one, other = [(1, 0), (0, 1), (1, 0), (0, 1)], list(small.records)
-    weights = [10, 30, 30, 60]
-    for name in TWINS:
-        single = figure(name, released(small, [one], weights=weights)).value
-        assert figure(name, released(small, [one, other], weights=weights)).value == pytest.approx(single / 2)
-
-
 @pytest.mark.parametrize(
     ("weights", "note"),
     [

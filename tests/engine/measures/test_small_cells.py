@@ -148,16 +148,3 @@ def test_no_unaltered_record_on_any_set_is_undefined():
     small = Small(((0, 0), (1, 1)), (2, 2))
     assert math.isnan(figure("small_cells_subset[size=1]", small, release(small, "SS", [(0, 1)]))[0])
     assert figure("small_cells_subset[size=1]", small, release(small, "SU", [(0, 1)]))[0] == 1
-
-
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        ("small_cells_unswapped[n_rule=1]", "n_rule == 1, must be at least 2"),
-        ("small_cells_subset[size=0]", "small_cells_subset: size == 0, must be at least 1 key"),
-    ],
-)
-def test_wrong_parameters(text, message):
-    with pytest.raises(UsageError) as got:
-        call(text)
-    assert message in str(got.value)
