@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import random
 import tempfile
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from engine.data.microdata import ColumnLabels
+from tests.hunt import damage
 
 SAS = Path(__file__).parents[1] / "engine" / "data" / "io" / "sas"
 FORMS = ("csv", "parquet", "sav", "zsav", "por", "dta", "xpt", "sas7bdat")
@@ -72,121 +73,9 @@ def good_file(form: str) -> bytes:
         return path.read_bytes()
 
 
-_SIGNS = (b"\0", b"\xff", b"\x7f", b"\x80", b"\x01", b" ", b'"', b"\n", b"\r", b",", b";")
-_NUMBERS = (b"\0\0\0\0", b"\xff\xff\xff\xff", b"\xff\xff\xff\x7f", b"\0\0\0\x80", b"\x7f\xff\xff\xff", b"\x80\0\0\0")
-
-
-def _bytes_changed(data: bytes, draw: random.Random) -> bytes:
-    """One to eight bytes are others."""
-    changed = bytearray(data)
-    for _ in range(draw.choice((1, 1, 2, 4, 8))):
-        changed[draw.randrange(len(changed))] = draw.randrange(256)
-    return bytes(changed)
-
-
-def _head_changed(data: bytes, draw: random.Random) -> bytes:
-    """One to four bytes of the description at the beginning are others."""
-    changed = bytearray(data)
-    for _ in range(draw.randint(1, 4)):
-        changed[draw.randrange(min(len(changed), 1500))] = draw.randrange(256)
-    return bytes(changed)
-
-
-def _bit_flipped(data: bytes, draw: random.Random) -> bytes:
-    changed = bytearray(data)
-    changed[draw.randrange(len(changed))] ^= 1 << draw.randrange(8)
-    return bytes(changed)
-
-
-def _number_changed(data: bytes, draw: random.Random) -> bytes:
-    """Four bytes become an extreme number."""
-    place = draw.randrange(max(1, len(data) - 4))
-    return data[:place] + draw.choice(_NUMBERS) + data[place + 4 :]
-
-
-def _cut(data: bytes, draw: random.Random) -> bytes:
-    return data[: draw.randrange(len(data))]
-
-
-def _cut_at_80(data: bytes, draw: random.Random) -> bytes:
-    return data[: draw.randrange(len(data)) // 80 * 80]
-
-
-def _longer(data: bytes, draw: random.Random) -> bytes:
-    return data + draw.choice((b"\0", b" ", data[: draw.randrange(1, 200)])) * draw.choice((1, 7, 80, 1000))
-
-
-def _piece_out(data: bytes, draw: random.Random) -> bytes:
-    start = draw.randrange(len(data))
-    return data[:start] + data[start + draw.choice((1, 2, 8, 80, 400)) :]
-
-
-def _piece_twice(data: bytes, draw: random.Random) -> bytes:
-    start, length = draw.randrange(len(data)), draw.choice((1, 4, 8, 80, 400))
-    return data[: start + length] + data[start:]
-
-
-def _piece_in(data: bytes, draw: random.Random) -> bytes:
-    place = draw.randrange(len(data))
-    return data[:place] + draw.choice(_SIGNS) * draw.choice((1, 1, 3, 200)) + data[place:]
-
-
-def _blanked(data: bytes, draw: random.Random) -> bytes:
-    start, length = draw.randrange(len(data)), draw.choice((4, 16, 80, 512))
-    return data[:start] + draw.choice(_SIGNS) * len(data[start : start + length]) + data[start + length :]
-
-
-def _spliced(data: bytes, draw: random.Random) -> bytes:
-    """The beginning of this file and the end of one of another form."""
-    other = good_file(draw.choice(FORMS))
-    return data[: draw.randrange(len(data))] + other[draw.randrange(len(other)) :]
-
-
-_MUTATIONS: Sequence[Callable[[bytes, random.Random], bytes]] = (
-    _bytes_changed,
-    _bytes_changed,
-    _head_changed,
-    _head_changed,
-    _bit_flipped,
-    _number_changed,
-    _number_changed,
-    _cut,
-    _cut_at_80,
-    _longer,
-    _piece_out,
-    _piece_twice,
-    _piece_in,
-    _blanked,
-    _spliced,
-)
-
-
-def mutated(data: bytes, draw: random.Random) -> bytes:
-    """The content after one to three mutations."""
-    for _ in range(draw.choice((1, 1, 1, 2, 3))):
-        data = draw.choice(_MUTATIONS)(data, draw) or data
-    return data
-
-
 _NAMES = ("A", "B", 'scr 15"', '"x"', '"', "", " ", "a,b", "\ufeff", "é", "\0", "=1+1", "A", "x" * 300, "\t", "a\nb")
 _CELLS = (
-    "1",
-    "",
-    "0",
-    "x",
-    '"',
-    '""',
-    '"a,b"',
-    '"a\nb"',
-    '"open',
-    "\0",
-    "é",
-    "1e999",
-    "-",
-    "NA",
-    "\r",
-    "\x1b[2J",
-    "=cmd",
+    *("1", "", "0", "x", '"', '""', '"a,b"', '"a\nb"', '"open', "\0", "é", "1e999", "-", "NA", "\r", "\x1b[2J", "=cmd"),
 )
 _ENDS = ("\n", "\r\n", "\r", "\n\r", "", "\n\n", "\x85", "\u2028")
 _ENCODINGS = ("utf-8", "utf-8", "utf-8", "utf-8-sig", "utf-16", "utf-16-le", "utf-16-be", "utf-32", "latin-1", "cp037")
@@ -220,6 +109,11 @@ def bad_files(seed: int, forms: Sequence[str] = FORMS) -> Iterator[tuple[str, by
         if form == "csv" and draw.random() < 0.6:
             data = written_csv(draw)
         else:
-            data = mutated(good_file(form), draw)
+            data = good_file(form)
+            for _ in range(draw.choice((1, 1, 1, 2, 3))):
+                data = damage.damaged(draw, data)
+            if draw.random() < 0.07:  # and the end of a file of another form
+                other = good_file(draw.choice(FORMS))
+                data = data[: draw.randrange(len(data) + 1)] + other[draw.randrange(len(other)) :]
         ending = draw.choice(FORMS) if draw.random() < 0.03 else form
         yield f"{seed}-{number}.{ending}", data

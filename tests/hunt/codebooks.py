@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 
-from tests.hunt.bad_data_files import mutated
+from tests.hunt.damage import damaged
 from tests.hunt.tries import Content
 
 DATA = b"sex,age,income\n" + b"".join(
@@ -83,7 +83,7 @@ def trial(rng: random.Random) -> tuple[dict[str, Content], list[str]]:
     """Files with a codebook, or a file to make a sample of, and a command that reads it."""
     way = rng.random()
     if way < 0.1:
-        return {"adult.data": mutated(ADULT * 3, rng)}, ["datasets", "add", "cps8d", "--from", "adult.data"]
-    book = written_codebook(rng) if way < 0.7 else mutated(GOOD, rng)
+        return {"adult.data": damaged(rng, ADULT * 3)}, ["datasets", "add", "cps8d", "--from", "adult.data"]
+    book = written_codebook(rng) if way < 0.7 else damaged(rng, GOOD)
     argv = ["plan", "propose", "data.csv", "--codebook", "book.csv"]
     return {"data.csv": DATA, "book.csv": book}, argv + (["--accept", "all", "--out", "-"] * (rng.random() < 0.3))

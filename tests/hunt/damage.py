@@ -43,11 +43,29 @@ def grown(rng: random.Random, content: bytes) -> bytes:
     return content[:at] + more + content[at:]
 
 
+def headed(rng: random.Random, content: bytes) -> bytes:
+    """The description at the beginning with a few other bytes, or an extreme number of four bytes anywhere."""
+    if rng.random() < 0.5:
+        changed = bytearray(content)
+        for _ in range(rng.randint(1, 4)):
+            changed[rng.randrange(min(len(changed), 1500))] = rng.randrange(256)
+        return bytes(changed)
+    number = rng.choice((0, -1, 2**31 - 1, -(2**31))).to_bytes(4, rng.choice(("little", "big")), signed=True)
+    at = rng.randrange(len(content))
+    return content[:at] + number + content[at + 4 :]
+
+
+def moved(rng: random.Random, content: bytes) -> bytes:
+    """A piece taken out, or put in twice."""
+    at, size = rng.randrange(len(content)), rng.choice((1, 2, 4, 8, 80, 400))
+    return content[:at] + content[at + size :] if rng.random() < 0.5 else content[: at + size] + content[at:]
+
+
 def damaged(rng: random.Random, content: bytes) -> bytes:
     """Damaged in one of these ways, and never the same as before."""
     changed = content
     while changed == content:
-        ways = (flipped, flipped, cut, blotted, grown) if content else (grown,)
+        ways = (flipped, headed, headed, cut, blotted, grown, moved) if content else (grown,)
         changed = rng.choice(ways)(rng, content)
     return changed
 

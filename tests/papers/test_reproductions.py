@@ -153,35 +153,6 @@ def test_every_mutant_is_rejected_and_every_gate_rejects(text: str) -> None:
         assert mutant.detectable or f"* {mutant.mechanism}: {mutant.what} ({mutant.code}); required rows" in text
 
 
-SHIFT = Row("a shift", 0.013, 0.02, "B", 3)
-
-
-def line_of(published: str, ours: str, allowed: str, apart: str, grade: str, verdict: str) -> Line:
-    return ("a shift", published, ours, "0.0010", "0.0010", allowed, apart, grade, verdict, "M1", "", "")
-
-
-@pytest.mark.parametrize(
-    ("line", "fine"),
-    [
-        (line_of("0.013", "0.033", "0.0200", "3.0", "B", "agrees"), True),
-        (line_of("0.013", "0.036", "0.0200", "3.4", "B", "agrees"), False),
-        (line_of("0.013", "0.023", "0.0200", "1.5", "B", "not reproduced"), False),
-        (line_of("0.013", "−0.013", "0.0200", "3.9", "C", "not reproduced"), True),
-        (line_of("0.013", "0.013", "0.0200", "0.0", "B", "exact"), False),
-        (line_of("0.013", "0.050", "0.0200", "5.5", "B", "qualitative"), False),
-        (line_of("0.013", "0.014", "–", "–", "A", "agrees"), False),
-        (line_of("0.013", "0.020", "0.0200", "1.1", "B", "data absent"), False),
-        (line_of("0.013", "–", "–", "–", "B", "agrees"), False),
-        (line_of("WS", "WR", "–", "–", "C", "agrees"), False),
-        (line_of("WS", "WS", "–", "–", "C", "not reproduced"), False),
-        (line_of("at most 4.5", "4.6", "–", "–", "B", "agrees"), False),
-        (line_of("0.70 to 0.80", "0.81", "–", "–", "C", "agrees"), False),
-    ],
-)
-def test_a_wrong_verdict_is_found(line: Line, fine: bool) -> None:
-    assert (contradiction(SHIFT, line, False) is None) == fine
-
-
 @pytest.mark.slow
 def test_absent_data_are_said(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
