@@ -1,6 +1,7 @@
 """Gomatam, Karr and Sanil (2005), *Data swapping as a decision problem*: the paper's statements and figures.
 
-Exact statements are checked exactly.  Means beside an independent implementation are rows of the table of reproductions.
+Exact statements are checked exactly.  Means beside an independent implementation are rows of the table of
+reproductions.
 """
 
 from __future__ import annotations
