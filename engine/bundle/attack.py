@@ -26,6 +26,7 @@ from engine.bundle.readers import Attack, AttackSucceeded
 from engine.bundle.source import ExportSource
 from engine.common.streams import KEY_BYTES
 from engine.measures.several_tables import compared
+from engine.measures.turned_back import turned_back
 from engine.measures.verdict import Verdict, verdict_values, verdict_words
 from engine.mechanisms import mechanism
 from engine.models.record_release import RecordRelease
@@ -219,6 +220,7 @@ def attack(source: ExportSource) -> dict[str, Any]:
         "identifiers": _find_identifiers(source),
         "recodes": _find_recodes(source),
         "misfits": _find_misfits(source),
+        "guessed": guess_originals(source),
         "published_tables": _use_published_tables(source),
         "units": name_units(source),
         "several_tables": compare_tables(source),
@@ -241,6 +243,7 @@ ADVICE: dict[Attack, str] = {
     "attribute), or drop one of them",
     "misfits": "do not release the column that tells, put classes of it into the file in its place, let the two move "
     "as one block, or exchange another attribute; a weight need not be published",
+    "guessed": "let fewer records change, or exchange attributes of more levels",
 }
 """What to do where an attack succeeds, by its part of the result of :func:`attack`."""
 
@@ -443,6 +446,23 @@ def name_units(source: ExportSource) -> dict[str, Any]:
     }
 
 
+def guess_originals(source: ExportSource) -> dict[str, Any]:
+    """The original values that the released ones give back to an intruder who knows the method; it is refused where
+    nearly all altered records are guessed, and where it is ``telling`` the export warns of it."""
+    found = turned_back(source.remade.tables)
+    if found is None:
+        return {"tried": 0, "succeeded": False, "telling": False}
+    verdict = found.verdict
+    return {
+        "tried": 1,
+        "succeeded": found.undoes,
+        "telling": verdict.finds,
+        "severity": verdict.severity,
+        "why": verdict_words(verdict),
+        **found._asdict(),
+    }
+
+
 def compare_tables(source: ExportSource) -> dict[str, Any]:
     """The records that several released tables tell to be altered, by their differences; as the tables are meant to be
     published together it never refuses an export, and where it is ``telling`` the export warns of it."""
@@ -468,5 +488,5 @@ def told_words(attack: Mapping[str, Any], verdict: Verdict | None) -> tuple[str,
     units, several = attack["units"], attack["several_tables"]
     if verdict is not None:
         return (units["why"] if verdict.kind == "units" else verdict_words(verdict)), verdict.finds
-    told = several if several["telling"] else units
+    told = next((one for one in (several, attack["guessed"]) if one["telling"]), units)
     return (told["why"], True) if told["telling"] else ("", False)

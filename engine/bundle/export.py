@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, Unpack
 
 from engine.bundle import leaks
-from engine.bundle.attack import attack, compare_tables, name_units, told_words
+from engine.bundle.attack import attack, compare_tables, guess_originals, name_units, told_words
 from engine.bundle.files import refuse_original, sha256, write_sums
 from engine.bundle.folder import check_new, new_folder
 from engine.bundle.readers import ALL, SUMS, Refused, Tier, check_files, tiers_of
@@ -212,7 +212,7 @@ def _warnings(source: ExportSource | StreamedSource, tiers: tuple[Tier, ...]) ->
     return messages
 
 
-_UNATTACKED = "all attacks are made before a public or a board's export; this one before every export"
+_UNATTACKED = "all attacks are made before a public or a board's export; these before every export"
 
 
 def _write(source: ExportSource | StreamedSource, out: Path, tier: str, tiers: tuple[Tier, ...], say: Report) -> Path:
@@ -225,9 +225,14 @@ def _write(source: ExportSource | StreamedSource, out: Path, tier: str, tiers: t
                 say(Message("warning", f"{attack_result['misfits']['why']}; the board's memo says so"))
             verdict = release_verdict(source.remade, source.study.plan)
         else:
-            units, several = name_units(source), compare_tables(source)
             verdict = None
-            attack_result = {"made": False, "why": _UNATTACKED, "units": units, "several_tables": several}
+            attack_result = {
+                "made": False,
+                "why": _UNATTACKED,
+                "units": name_units(source),
+                "several_tables": compare_tables(source),
+                "guessed": guess_originals(source),
+            }
         words, is_warning = told_words(attack_result, verdict)
         if words:
             say(Message("warning" if is_warning else "note", f"{words} The board's memo says so."))

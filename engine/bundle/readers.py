@@ -42,7 +42,7 @@ def tiers_of(text: str) -> tuple[Tier, ...]:
     return (Tier(text),)
 
 
-Attack = Literal["keys", "undoing", "order", "identifiers", "recodes", "misfits"]
+Attack = Literal["keys", "undoing", "order", "identifiers", "recodes", "misfits", "guessed"]
 
 
 class Refused(EngineError):

@@ -193,11 +193,12 @@ def run_plan_check(args: argparse.Namespace) -> int:
     stream = sys.stderr if args.out == "-" else sys.stdout
     found = mismatches(plan, raw)
     _list(plan, raw, found, stream)
-    problems = [] if found else plan_problems(plan, raw)
+    remarks: list[str] = []
+    problems = [] if found else plan_problems(plan, raw, remarks.append)
     for problem in problems:
         say(problem, file=stream)
     if not found and not problems:
-        for warning in torn_units(code(raw, plan), plan):
+        for warning in (*torn_units(code(raw, plan), plan), *remarks):
             say(f"warning: {warning}", file=stream)
         unmeasured = unmeasured_uses(plan)
         for use in unmeasured:
@@ -356,7 +357,14 @@ def run_space(args: argparse.Namespace) -> None:
     from engine.plan.coding import code
     from engine.release.space import Space
     from engine.sweeps.adaptive import most_runs
-    from engine.sweeps.candidates import check_meaning, n_complete, per_spec, scenarios_of, space_or_count
+    from engine.sweeps.candidates import (
+        check_meaning,
+        n_complete,
+        per_spec,
+        scenarios_of,
+        space_or_count,
+        swap_remarks,
+    )
     from engine.sweeps.probe import estimate, probed
     from engine.sweeps.sweep import check_single_columns, table_for
 
@@ -375,7 +383,7 @@ def run_space(args: argparse.Namespace) -> None:
         f"{data.n_records:,} records{_in_households(data)} in {len(table):,} occupied cells of {len(data.domain)} "
         f"attributes, {table.n_below(3):,} of them with one or two records"
     )
-    _say_warnings(data, plan, list(dict.fromkeys(said)))
+    _say_warnings(data, plan, list(dict.fromkeys([*said, *swap_remarks(plan, data, counted)])))
     rates, (specs, n_scenarios) = _amounts(plan), probed(plan, data, counted, others)
     n_listed, parts = n_scenarios, []
     if counted:

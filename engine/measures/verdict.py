@@ -16,9 +16,10 @@ import msgspec
 Severity = Literal["untried", "none", "caution", "serious"]
 SEVERITIES: tuple[Severity, ...] = ("untried", "none", "caution", "serious")
 """From the least severe to the most."""
-AttackKind = Literal["untried", "tables", "units", "rare", "columns", "several"]
+AttackKind = Literal["untried", "tables", "units", "rare", "columns", "several", "method"]
 """The knowledge of an intruder: published two-way tables of the original, such tables without a method supposed, the
-method's preference for those at risk, the columns that stayed, or several released tables of the same records."""
+method's preference for those at risk, the columns that stayed, several released tables of the same records, or the
+method with its parameters."""
 
 NEED_TABLES: frozenset[AttackKind] = frozenset(("tables", "units"))
 """The attacks that need published two-way tables of the original."""
@@ -43,7 +44,9 @@ class Verdict:
     """The result of an attack: an intruder names the ``named`` most suspect of ``n`` records (``of``: or households);
     ``right`` of these are altered, and as many guesses are right ``guessed`` times.
 
-    ``kind`` is the intruder's knowledge.  An attack that was not made is "untried", and ``why`` is the reason.
+    ``kind`` is the intruder's knowledge.  An attack that was not made is "untried", and ``why`` is the reason.  By
+    "method" the ``named`` records are those whose original values of the attributes in ``why`` are guessed, ``right``
+    of them rightly, and ``guessed`` show their original values.
     ``outright`` are those that need no guess (None: there are none, or it was not looked for).
     """
 
@@ -101,11 +104,11 @@ class Verdict:
 
 
 def worst(verdicts: Iterable[Verdict]) -> Verdict:
-    """The most severe of some verdicts, of equally severe ones that with the most skill; with the most that are told
-    outright by any of them."""
+    """The most severe of some verdicts, of equally severe ones that on original values, then that with the most skill;
+    with the most that are told outright by any of them."""
     verdicts = list(verdicts)
     told = max((one.outright for one in verdicts if one.outright), key=lambda one: one.certain, default=None)
-    most = max(verdicts, key=lambda one: (SEVERITIES.index(one.severity), one.skill))
+    most = max(verdicts, key=lambda one: (SEVERITIES.index(one.severity), one.kind == "method", one.skill))
     return replace(most, outright=told)
 
 
@@ -138,6 +141,11 @@ _TITLES: dict[Severity, str] = {
     "caution": "Some altered {of} are recognised",
     "serious": "Altered {of} are recognised",
 }
+_GUESSED: dict[Severity, str] = {
+    "none": "Original values are not guessed from the released ones",
+    "caution": "Some original values are guessed from the released ones",
+    "serious": "Original values are guessed from the released ones",
+}
 _KNOWLEDGE: dict[AttackKind, str] = {
     "tables": "has published two-way tables of the original",
     "units": "has published two-way tables of the original",
@@ -153,6 +161,8 @@ _OUTRIGHT = {
 
 def title_words(verdict: Verdict) -> str:
     """The finding in a few words."""
+    if verdict.kind == "method":
+        return _GUESSED[verdict.severity]
     return _TITLES[verdict.severity].format(of=verdict.of)
 
 
@@ -161,6 +171,12 @@ def verdict_words(verdict: Verdict, *, titled: bool = True) -> str:
     title = f"{title_words(verdict)}: " if titled else ""
     if verdict.kind == "untried":
         return f"{title}{verdict.why}."
+    if verdict.kind == "method":
+        return (
+            f"{title}an intruder who knows the method and its parameters guesses {_count(verdict.right)} of "
+            f"{verdict.named:,} original values of {verdict.why} right ({100 * verdict.share:.3g} %); read as they are "
+            f"released, {_count(verdict.guessed)} would be."
+        )
     words = (
         f"{title}of the {verdict.named:,} most suspect of {verdict.n:,} {verdict.of}, {_count(verdict.right)} "
         f"({100 * verdict.share:.3g} %) are altered, for an intruder who {_knowledge(verdict)}; "

@@ -278,7 +278,6 @@ def sums(x: np.ndarray, y: np.ndarray, matrix: np.ndarray) -> Estimate:
 
 
 _DEFAULT_THETA = "0.99"
-_MOST_TOLD = 1000  # categories of which it is looked what each comes from; of more no matrix is given by hand
 
 
 class Variable(NamedTuple):
@@ -362,25 +361,6 @@ def prepare(setting: Setting) -> Prepared:
         "margin_drift": max(_drift(variable) for variable in variables),
     }
     return Prepared(variables, about)
-
-
-def remarks(prepared: Prepared, setting: Setting, drawn: Drawn) -> list[str]:
-    """Sentences on variables whose levels most often come from one other level: these tell what they replaced."""
-    texts = []
-    for variable in prepared.variables:
-        if len(variable.counts) > _MOST_TOLD:
-            continue
-        joint = variable.counts[:, None] * variable.matrix
-        shares = joint / np.maximum(joint.sum(axis=0), 1e-300)
-        np.fill_diagonal(shares, 0.0)
-        told = shares.max(axis=0) > 0.5
-        if told.any():
-            texts.append(
-                f"pram: {int(told.sum())} of {len(told)} categories of {variable.name} come from one other category in "
-                f"up to {100 * shares.max():.3g} % of their records, so whoever knows the method can turn them back; "
-                "let fewer records move"
-            )
-    return texts
 
 
 def _by_name(setting: Setting, names: list[str]) -> dict[str, Any]:
@@ -502,7 +482,6 @@ PRAM = Mechanism(
     rate="records whose value is replaced; of each category θ times the smallest category's records on average",
     prepare=prepare,
     draw=draw,
-    remarks=remarks,
     parameters=(
         Parameter(
             "vars",

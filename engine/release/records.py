@@ -52,7 +52,8 @@ class ReleasedTable(Cache):
 
     ``source[i]`` is the record whose values record ``i`` carries in the raw columns of the swapped attributes (None:
     nothing was exchanged). ``replaced`` holds level codes of attributes that a mechanism drew anew, ``numbers`` values
-    of raw columns that it changed.
+    of raw columns that it changed.  ``as_drawn`` is the table as the mechanism drew it, record by record, where equal
+    rows have traded places since.
     """
 
     def __init__(
@@ -68,6 +69,7 @@ class ReleasedTable(Cache):
         self.swapped = frozenset(swapped)
         self.swapped_columns = {column for j in swapped for column in data.domain.attributes[j].columns}
         self._replaced, self._numbers = dict(replaced or {}), dict(numbers or {})
+        self.as_drawn = self
 
     @property
     def altered(self) -> frozenset[int]:
@@ -83,7 +85,9 @@ class ReleasedTable(Cache):
         """The table in which record ``i`` shows what record ``row_of[i]`` shows of the altered attributes."""
         source = None if self.source is None else self.source[row_of]
         replaced = {j: codes[row_of] for j, codes in self._replaced.items()}
-        return ReleasedTable(self.data, source, sorted(self.swapped), replaced, self._numbers)
+        table = ReleasedTable(self.data, source, sorted(self.swapped), replaced, self._numbers)
+        table.as_drawn = self.as_drawn
+        return table
 
     def is_replaced(self, attribute: int) -> bool:
         """Return whether a mechanism drew the attribute's levels anew."""

@@ -25,6 +25,7 @@ from engine.decision.verdict_log import log_verdict
 from engine.measures.detection import Calibration, Graded, Rarity, attacked, auc, calibration, graded, precision, rarity
 from engine.measures.moved_units import Found, named
 from engine.measures.several_tables import compared
+from engine.measures.turned_back import turned_back
 from engine.measures.verdict import Verdict, verdict_words, worst
 from engine.mechanisms import mechanism
 from engine.mechanisms.base import names_in
@@ -194,11 +195,14 @@ def _named(grade: Graded) -> Verdict:
 
 
 def release_verdict(realisation: Remade, plan: Plan) -> Verdict:
-    """The worst verdict of the attacks that name altered records of a release, made once for all reports on it."""
+    """The worst verdict of the attacks that name altered records of a release or guess their original values, made once
+    for all reports on it."""
 
     def worst_of_all() -> Verdict:
         by_columns = [one.verdict for one in released_misfits(realisation, plan)]
-        return worst([detected_once(realisation, plan).verdict, *by_columns])
+        guessed = turned_back(realisation.tables)
+        by_method = [guessed.verdict] if guessed is not None and guessed.verdict.finds else []
+        return worst([detected_once(realisation, plan).verdict, *by_columns, *by_method])
 
     return realisation.own.cached(("verdict", plan.keys), worst_of_all)
 

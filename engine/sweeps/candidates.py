@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
+from decimal import Decimal
 from itertools import product
 from math import comb
 from typing import Any
@@ -22,6 +23,7 @@ from engine.data.table import ContingencyTable
 from engine.measures import MeasureCall
 from engine.measures.base import attribute_indices
 from engine.measures.planned import comparable_calls, deciding_column, planned_calls
+from engine.measures.turned_back import Exchanged, TurnedBack, most_turned_back, turned_back
 from engine.mechanisms import mechanism
 from engine.mechanisms import names as mechanism_names
 from engine.mechanisms.base import Mechanism, names_in
@@ -32,7 +34,15 @@ from engine.release import space
 from engine.release.parameter import Setting
 from engine.release.reader_view import columns_beside, exchange_is_void
 from engine.release.space import Impossibility, ImpossibilityKind, Space, check_listable, n_specs, outside_roles
-from engine.release.spec import UNIFORM, AttributeSpec, ReleaseSpec, selection_of, steps_of, structure_of
+from engine.release.spec import (
+    UNIFORM,
+    AttributeSpec,
+    ReleaseSpec,
+    pairs_wanted,
+    selection_of,
+    steps_of,
+    structure_of,
+)
 from engine.release.specs import F, ReleaseSpecs, S, Specs
 from engine.sweeps.groups import fit_key
 
@@ -193,14 +203,63 @@ def record_scenarios(
         if fit not in fitted:
             fitted[fit] = made.fitted(setting)
         drawn = made.draw_replicate(fitted[fit], setting, bytes(32))
-        if tell is not None and made.remarks is not None:
-            for text in made.remarks(fitted[fit], setting, drawn):
+        if tell is not None:
+            own = made.remarks(fitted[fit], setting, drawn) if made.remarks is not None else ()
+            for text in (*_guessed(declared.name, turned_back(drawn.tables)), *own):
                 tell(text)
         roles = "".join("S" if j in changes else "U" for j in range(len(data.domain)))
         specs.append(
             ReleaseSpec(AttributeSpec(data.domain.names, roles), "", "strict", declared.name, params=setting.texts)
         )
     return specs
+
+
+def _guessed(name: str, found: TurnedBack | None) -> list[str]:
+    """A remark on a candidate of which a draw on trial can be turned back."""
+    return [f"{name}: {found.words} Let fewer records change"] if found is not None and found.verdict.finds else []
+
+
+def swap_remarks(plan: Plan, data: Microdata, space: Space | Counted | None) -> list[str]:
+    """Remarks on random swaps that can be turned back, by draws on trial at the lowest such rate: of a few specs, those
+    that swap attributes of few levels first."""
+    rates = sorted({*plan.space.rates}, key=Decimal, reverse=True)
+    most = pairs_wanted(rates[0], data.n_records)[1] if rates else 0
+    if space is None or not most:
+        return []
+    specs, table = Specs.of(space.even_part(_LOOKED_THROUGH)), data.table
+    levels = np.where(specs.roles == S, np.array(table.levels_in_use), len(table) + 1).min(axis=1)
+    few = np.argsort(levels, kind="stable")[: max(1, min(_TRIED, _PAIRS_TRIED // most))]
+    texts = []
+    for spec, way in product(specs.take(few), swap_ways(plan)):
+        one = ReleaseSpec(spec, rates[0], plan.space.rule, params=way)
+        batched = mechanism(one.mechanism).batched
+        assert batched is not None
+        pairs = batched.preparing(table)(structure_of(one, table)).draw(bytes(32), most)
+        said: list[str] = []
+        for rate in rates:
+            exchanged = _exchanged_cells(table, pairs[: pairs_wanted(rate, data.n_records)[1]], spec)
+            again = _guessed(f"'{replace(one, rate=rate)}'", most_turned_back([exchanged]))
+            if not again:
+                break
+            said = again
+        texts += said
+    return texts
+
+
+def _exchanged_cells(table: ContingencyTable, pairs: np.ndarray, spec: AttributeSpec) -> Exchanged:
+    """The levels that cells have before and after pairs of their records are exchanged."""
+    own, shown = pairs.reshape(-1), pairs[:, ::-1].reshape(-1)
+    stay = table.counts - np.bincount(own, minlength=len(table))
+    before, after = (np.concatenate([np.arange(len(table)), cells]) for cells in (own, shown))
+    swapped, cells = spec.having("S"), table.cells
+    others = [j for j in range(len(table.domain)) if j not in swapped]
+    return Exchanged(
+        spec.names_having("S"),
+        [cells[before, j] for j in swapped],
+        [cells[after, j] for j in swapped],
+        [cells[before, j] for j in others if np.array_equal(cells[own, j], cells[shown, j])],
+        np.concatenate([stay, np.ones(len(own), np.int64)]),
+    )
 
 
 def _check_rules(made: Mechanism, changes: Collection[int], domain: Domain) -> None:
@@ -257,6 +316,7 @@ def _worked_on(plan: Plan, data: Microdata) -> tuple[tuple[int, ...], tuple[str,
 
 Way = tuple[tuple[str, str], ...]
 """The parameters of a random swap that differ from the swap as published, as canonical texts; empty for that."""
+_LOOKED_THROUGH, _TRIED, _PAIRS_TRIED = 2_000, 12, 300_000  # specs, those drawn on trial, and their pairs
 MOST_LOOKED_AT = 2_000
 """For up to so many specs and ways it is looked whether any two records may be exchanged."""
 

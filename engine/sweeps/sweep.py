@@ -60,7 +60,7 @@ from engine.study.map_reader import risk_utility_map
 from engine.study.runs import TABLES, RunTable
 from engine.study.study import Study
 from engine.sweeps.adaptive import NONE_TO_START, Search, most_runs, most_to_do, run_adaptively, run_search, search_of
-from engine.sweeps.candidates import check_meaning, counted, scenarios_of
+from engine.sweeps.candidates import check_meaning, counted, scenarios_of, swap_remarks
 from engine.sweeps.evaluator import Outcome, Question, check_countable, question_of
 from engine.sweeps.groups import Groups, TaskBatch, group, in_even_order
 from engine.sweeps.remake import remake, remake_cells, stream_of
@@ -180,6 +180,7 @@ def ready(
     specs, space = scenarios_of(plan, data, known, listed=listed or counted(plan, data) is None, tell=remarks.append)
     if calls is None:
         check_meaning(plan, [specs[i] for i in np.flatnonzero(~specs.by_roles).tolist()])
+        remarks += swap_remarks(plan, data, space or counted(plan, data))
     return Ready(data, question, specs, space, widest_first(remarks))
 
 
@@ -210,9 +211,9 @@ def _check_objectives(plan: Plan, question: Question) -> None:
                 )
 
 
-def plan_problems(plan: Plan, raw: RawTable) -> list[str]:
+def plan_problems(plan: Plan, raw: RawTable, tell: Callable[[str], object] | None = None) -> list[str]:
     """The differences between a plan and a file, in sentences; where there are none, the reasons why a sweep of it
-    would be refused."""
+    would be refused.  ``tell`` is told the first remarks on its candidates."""
     from engine.plan.check import check_plan
 
     differing = check_plan(plan, raw)
@@ -221,6 +222,9 @@ def plan_problems(plan: Plan, raw: RawTable) -> list[str]:
     try:
         made = ready(raw, plan, listed=False)
         made.question.original()
+        for remark in method_remarks(made.remarks):
+            if tell is not None:
+                tell(remark_text(remark))
         if plan.space.search and plan.swaps_at_random and not search_of(plan, made.data, bytes(32)).start():
             return [NONE_TO_START]
     except EngineError as error:

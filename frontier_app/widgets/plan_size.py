@@ -26,6 +26,7 @@ from engine.sweeps.candidates import (
     per_spec,
     scenarios_of,
     space_or_count,
+    swap_remarks,
     swap_ways,
     too_many_to_look_at,
 )
@@ -131,8 +132,11 @@ def counted(plan: Plan, data: Microdata) -> tuple[Space | Counted | None, Sequen
 
 
 def remarks_on(plan: Plan, data: Microdata) -> tuple[str, ...]:
-    """Remarks of mechanisms other than the random swap on their candidates, before these are run."""
-    return _others(plan, data).remarks
+    """Remarks on candidates before these are run: on random swaps that can be turned back, and of other mechanisms."""
+    swaps = counted(plan, data)[0]
+    depends = (plan.space, plan.swap, plan.data, plan.edits, tuple(swap_ways(plan)))
+    on_swaps: list[str] = state.get().memo.get("swap remarks", depends, lambda: swap_remarks(plan, data, swaps))
+    return (*on_swaps, *_others(plan, data).remarks)
 
 
 class _Tried(NamedTuple):

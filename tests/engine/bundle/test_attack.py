@@ -30,11 +30,15 @@ from engine.bundle.attack import (
 from engine.bundle.files import Rows
 from engine.bundle.readers import Refused
 from engine.bundle.source import ExportSource
+from engine.common.output import Message
+from engine.data.io.readers import read_table
 from engine.measures.verdict import Verdict, verdict_words
+from engine.report.detected import release_verdict
 from engine.study.decision_log import entries
 from engine.study.study import Study
 from tests.engine.bundle.sources import export_source
 from tests.engine.household_survey import approve, label_of, plan, survey, swept
+from tests.engine.household_survey import text as survey_text
 
 SMALL_KEYS = {
     "number": (42).to_bytes(16, "big"),
@@ -216,7 +220,45 @@ def test_published_tables_are_attacked_and_their_success_refuses_nothing(reopene
 def test_an_export_tells_one_verdict_the_more_complete() -> None:
     quiet, loud = {"telling": False}, {"telling": True, "why": "Longer."}
     units, rare = (Verdict(kind, 1000, 100, 90, 10) for kind in ("units", "rare"))
-    assert told_words({"units": loud, "several_tables": quiet}, units) == ("Longer.", True)
-    assert told_words({"units": loud, "several_tables": quiet}, rare) == (verdict_words(rare), True)
-    assert told_words({"units": loud, "several_tables": quiet}, None) == ("Longer.", True)
-    assert told_words({"units": quiet, "several_tables": quiet}, None) == ("", False)
+
+    def words(verdict: Verdict | None, **loud_ones: dict[str, object]) -> tuple[str, bool]:
+        return told_words({"units": quiet, "several_tables": quiet, "guessed": quiet, **loud_ones}, verdict)
+
+    assert words(units, units=loud) == ("Longer.", True)
+    assert words(rare, units=loud) == (verdict_words(rare), True)
+    assert words(None, units=loud) == words(None, guessed=loud) == ("Longer.", True)
+    assert words(None) == ("", False)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("stays", "moves", "refused"), [("0.02", "0.98", True), ("0.2", "0.8", False)])
+def test_a_release_whose_values_are_guessed_back_is_told_or_refused(
+    stays: str, moves: str, refused: bool, tmp_path: Path
+) -> None:
+    text, messages = survey_text(600).splitlines(), list[str]()
+    for i, sex in enumerate(np.random.default_rng(1).integers(1, 3, 600).tolist(), 1):
+        row = text[i].split(",")
+        text[i] = ",".join([*row[:3], str(sex), *row[4:]])
+    (tmp_path / "s.csv").write_text("\n".join(text))
+    raw = read_table(tmp_path / "s.csv")
+    flips = f'[[mechanism]]\nname = "pram"\nvars = "sex"\nmatrix = "{stays} {moves}; {moves} {stays}"\n'
+    swept(raw, plan(flips), tmp_path / "s.study")
+    with Study.open(tmp_path / "s.study") as study:
+        approve(study, raw, study.scenarios[0].label)
+        verdict = release_verdict(export_source(study, raw, None).remade, study.plan)
+        assert verdict.kind == "method" and verdict.severity == "serious"
+        assert verdict.right > 0.75 * verdict.named > 0.75 * 590
+
+        def tell(message: Message) -> None:
+            messages.append(message.sentence)
+
+        export(study, raw, None, tmp_path / "analyst", tell=tell)
+        assert any("warning" in text and "guesses" in text for text in messages)
+        messages.clear()
+        if refused:
+            with pytest.raises(Refused) as error:
+                export(study, raw, None, tmp_path / "public", tier="public", tell=tell)
+            assert error.value.values["attack"] == "guessed" and not (tmp_path / "public").exists()
+        else:
+            export(study, raw, None, tmp_path / "public", tier="public", tell=tell)
+            assert any("warning" in text and "guesses" in text for text in messages)

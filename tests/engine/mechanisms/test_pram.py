@@ -430,22 +430,3 @@ def test_matrices_that_cannot_be_undone():
 def test_shapes_that_do_not_fit():
     with pytest.raises(UsageError, match=r"^counts have shape \(2,\), but the transition matrices are for \(3,\)$"):
         estimates.counts(np.array([1, 2]), A)
-
-
-@pytest.mark.parametrize(
-    ("given", "told"),
-    [
-        ({"theta": "0.99"}, True),
-        ({"theta": "0.4"}, False),
-        ({"matrix": "0 1; 1 0"}, True),
-        ({"matrix": "0.6 0.4; 0.4 0.6"}, False),
-        ({"matrix": "1 0; 0 1"}, False),
-    ],
-)
-def test_levels_that_come_from_one_other_level_are_remarked_on(given: dict[str, str], told: bool) -> None:
-    """Of two levels in equal parts the invariant matrix exchanges nearly all records."""
-    data = numbered({"sex": 40 * [0] + 40 * [1]}, {})
-    setting = PRAM.setting(data, given, (0,))
-    prepared = PRAM.fitted(setting)
-    assert PRAM.remarks is not None
-    assert bool(PRAM.remarks(prepared, setting, PRAM.draw(prepared, setting, DERIVED))) == told

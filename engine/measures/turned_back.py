@@ -1,0 +1,139 @@
+"""Original values that the released ones give back to an intruder who knows the mechanism and its parameters.
+
+Where nearly all records of a level were altered, and by one other level, the released value names the original one.
+The intruder's guess is the mode of the posterior of the original value given the released one, alone and among records
+that agree on all attributes on which partners agree.  The posterior is that of the other records of the release, so
+that no record is guessed from itself.  The guesses are compared with the released values taken as they are, which is
+how measures of risk count unaltered records.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from engine.data.table import occupied
+from engine.measures.verdict import SEVERITIES, Verdict, verdict_words
+from engine.release.records import ReleasedTable
+
+_LEAST = 0.1  # share of the altered records that guesses must gain to be worth a word
+_NEARLY_ALL = 0.9
+
+
+class TurnedBack(NamedTuple):
+    """The guesses of the original values of some ``attributes`` in ``n`` records, of which ``altered`` show another.
+
+    ``named`` records point to another value than the one released; ``right`` of these are guessed right (of equally
+    likely values one at random), and ``as_released`` show their original value.
+    """
+
+    attributes: str
+    n: int
+    altered: int
+    named: int
+    right: float
+    as_released: int
+
+    @property
+    def gain(self) -> float:
+        """The records that the guesses get right beyond those that the released values do."""
+        return self.right - self.as_released
+
+    @property
+    def verdict(self) -> Verdict:
+        """The verdict on the records whose value is guessed; none is found where little is gained."""
+        if not self.named or self.gain < _LEAST * self.altered:
+            return Verdict("method", self.n, why=self.attributes)
+        return Verdict("method", self.n, self.named, self.right, self.as_released, why=self.attributes)
+
+    @property
+    def words(self) -> str:
+        """The finding in a sentence, for those who may know how many records were altered."""
+        return verdict_words(self.verdict, titled=False)
+
+    @property
+    def undoes(self) -> bool:
+        """True where nearly all altered records are guessed, nearly always right: nothing is left of the protection."""
+        return self.verdict.severity == "serious" and self.gain > _NEARLY_ALL * self.altered
+
+
+class Exchanged(NamedTuple):
+    """Levels of some altered attributes (``names``) before and after, and of the attributes on which partners agree
+    (``held``), by record, or by group of ``weight`` equal ones."""
+
+    names: Sequence[str]
+    own: Sequence[np.ndarray]
+    shown: Sequence[np.ndarray]
+    held: Sequence[np.ndarray]
+    weight: np.ndarray
+
+
+def turned_back(tables: Iterable[ReleasedTable]) -> TurnedBack | None:
+    """The guesses that give back most of the released tables as they were drawn; None where no attribute was altered.
+
+    Equal rows that have traded places since (:func:`engine.release.reader_view.as_seen`) are back in theirs, for the
+    method tells where each came from.
+    """
+    return most_turned_back(exchange for table in tables if (exchange := _exchanged(table.as_drawn)))
+
+
+def most_turned_back(exchanges: Iterable[Exchanged]) -> TurnedBack | None:
+    """The guesses that give back most of some exchanges; None where none altered anything."""
+    found = [guesses for one in exchanges for guesses in _guesses(one) if guesses.altered]
+    return max(found, key=lambda one: (SEVERITIES.index(one.verdict.severity), one.gain), default=None)
+
+
+def _exchanged(table: ReleasedTable) -> Exchanged | None:
+    data, altered = table.data, sorted(table.altered)
+    if not altered:
+        return None
+    held = [codes for j, codes in enumerate(data.codes) if j not in table.altered] if table.source is not None else []
+    held = [codes for codes in held if np.array_equal(codes, codes[table.source])]
+    own, shown = [data.codes[j] for j in altered], [table.codes(j) for j in altered]
+    return Exchanged([data.domain.names[j] for j in altered], own, shown, held, np.ones(data.n_records, np.int64))
+
+
+def _guesses(exchanged: Exchanged) -> Iterator[TurnedBack]:
+    """The guesses of each attribute and of all together, from their released values alone and beside those held."""
+    names, own, shown, held, weight = exchanged
+    n = len(weight)
+    groups = [np.zeros(n, np.int64), *([_number(held, n)] if held else [])]
+    singly = [[k] for k in range(len(names))]
+    for places in singly if len(names) == 1 else [*singly, [*range(len(names))]]:
+        both = _number([np.concatenate([own[k], shown[k]]) for k in places], 2 * n)
+        for group in groups:
+            yield _guess(", ".join(f"'{names[k]}'" for k in places), both[:n], both[n:], group, weight)
+
+
+def _number(columns: Sequence[np.ndarray], n: int) -> np.ndarray:
+    """A number for each row that is equal for equal rows."""
+    return np.asarray(occupied(list(columns), [int(codes.max()) + 1 for codes in columns], n)[1], np.int64)
+
+
+def _guess(names: str, own: np.ndarray, shown: np.ndarray, group: np.ndarray, weight: np.ndarray) -> TurnedBack:
+    """Guess each original value by the commonest one of the other records with the same released value and group."""
+    n, altered = int(weight.sum()), int(weight[own != shown].sum())
+    seen = _number([group, shown], len(own))
+    kinds, kind = occupied([seen, own], [int(seen.max()) + 1, int(own.max()) + 1], len(own))
+    of_kind = np.zeros(len(kinds), bool)
+    of_kind[kind] = own == shown
+    count = np.bincount(kind, weights=weight).astype(np.int64)
+    order = np.lexsort((-count, kinds[:, 0]))  # of each released value the commonest original one first
+    at, count, stays = kinds[order, 0], count[order], of_kind[order]
+    starts = np.flatnonzero(np.diff(at, prepend=-1))
+    first = count[starts]
+    second = np.zeros(len(starts), np.int64)
+    several = np.diff(starts, append=len(count)) > 1
+    second[several] = count[starts[several] + 1]
+    kept = np.bincount(at, weights=count * stays, minlength=len(starts))
+    is_mode = np.zeros(len(count), bool)
+    is_mode[starts[first > second]] = True
+    most = np.where(is_mode, np.maximum(first - 1, second)[at], first[at])  # of one original value, among the others
+    named = kept[at] - stays < most
+    ties = 1 + np.bincount(at, weights=count == second[at], minlength=len(starts))[at]
+    hit = is_mode & (count - 1 >= second[at])
+    credit = np.where(hit, np.where(count - 1 == second[at], 1 / ties, 1.0), 0.0)
+    right = float((count * credit)[named].sum())
+    return TurnedBack(names, n, altered, int(count[named].sum()), right, int(count[named & stays].sum()))
