@@ -53,7 +53,7 @@ def test_guesses_are_those_of_the_definition(records: list[tuple[int, int, int]]
     assert (found.named, found.as_released) == (named, as_released) and found.right == pytest.approx(right)
     assert found.altered == int((own != shown).sum()) and found.n == len(records)
     rows, weight = np.unique(np.array(records), axis=0, return_counts=True)
-    assert _guess("a", *rows.T, weight) == found
+    assert _guess("a", rows[:, 0], rows[:, 1], rows[:, 2], weight) == found
 
 
 def guessed(own: np.ndarray, shown: np.ndarray, *held: np.ndarray) -> TurnedBack:
