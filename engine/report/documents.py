@@ -40,7 +40,6 @@ INK, GREY, BLUE, ORANGE, GREEN, RULE = "1B2430", "566171", "0067A3", "A84300", "
 
 _INLINE = frozenset(("strong", "em", "span"))
 _BLOCKS = frozenset(("h1", "h2", "h3", "p", "ul", "ol", "table", "dl", "figure", "section", "div"))
-_CELL = _INLINE | {"img"}
 _CHILDREN: dict[str, frozenset[str]] = {
     "html": frozenset(("head", "body")),
     "head": frozenset(("meta", "title", "style")),
@@ -55,9 +54,8 @@ _CHILDREN: dict[str, frozenset[str]] = {
     "colgroup": frozenset(("col",)),
     **dict.fromkeys(("thead", "tbody"), frozenset(("tr",))),
     "tr": frozenset(("th", "td")),
-    **dict.fromkeys(("th", "td"), _CELL),
     "figure": frozenset(("img", "figcaption")),
-    **dict.fromkeys(("h1", "h2", "h3", "p", "li", "dt", "dd", "caption", "figcaption", *_INLINE), _INLINE),
+    **dict.fromkeys(("h1", "h2", "h3", "p", "li", "dt", "dd", "th", "td", "caption", "figcaption", *_INLINE), _INLINE),
     **dict.fromkeys(("title", "style", "meta", "col", "img"), frozenset()),
 }
 """Elements and the elements that each may hold."""
@@ -291,11 +289,10 @@ def _fixed_day_of_fonts() -> Iterator[None]:
 
 
 class _Run(NamedTuple):
-    """A text with the elements and classes that it stands in, or a picture."""
+    """A text with the elements and classes that it stands in."""
 
     text: str
     marks: frozenset[str] = frozenset()
-    image: Element | None = None
 
 
 def _runs(element: Element, marks: frozenset[str] = frozenset()) -> list[_Run]:
@@ -306,7 +303,7 @@ def _runs(element: Element, marks: frozenset[str] = frozenset()) -> list[_Run]:
         text = re.sub(r"[ \t\r\n]+", " ", run.text)
         if not shown or shown[-1].text.endswith(" ") or "under" in run.marks - (shown[-1].marks if shown else set()):
             text = text.lstrip(" ")
-        if text or run.image is not None:
+        if text:
             shown.append(run._replace(text=text))
     if shown and shown[-1].text.endswith(" "):
         shown[-1] = shown[-1]._replace(text=shown[-1].text.rstrip(" "))
@@ -317,10 +314,7 @@ def _raw_runs(element: Element, marks: frozenset[str]) -> Iterator[_Run]:
     if element.text:
         yield _Run(element.text, marks)
     for child in element:
-        if child.tag == "img":
-            yield _Run("", marks, child)
-        else:
-            yield from _raw_runs(child, marks | {child.tag, *_classes(child)})
+        yield from _raw_runs(child, marks | {child.tag, *_classes(child)})
         if child.tail:
             yield _Run(child.tail, marks)
 
@@ -538,13 +532,10 @@ class _Walker:
             else:
                 raise EngineError(f"a DOCX cannot hold <{tag}>")
 
-    def _runs(self, element: Element, *, width: float = 0, bold: bool = False, size: float = 0) -> str:
+    def _runs(self, element: Element, *, bold: bool = False, size: float = 0) -> str:
         runs = []
         under = False
         for run in _runs(element):
-            if run.image is not None:
-                runs.append(self._picture(run.image, width))
-                continue
             is_under = "under" in run.marks
             colour = next((_COLOURS[mark] for mark in ("warn", "good", "quiet", "under") if mark in run.marks), "")
             smaller = is_under or "quiet" in run.marks
@@ -594,7 +585,7 @@ class _Walker:
             keep = k < (len(rows) - 1 if len(rows) <= LONG else 2) or (next_too and k == len(rows) - 1)
             line = f'<w:bottom w:val="single" w:sz="{8 if heads else 4}" w:color="{INK if heads else RULE}"/>'
             cells = [
-                _cell([self._cell_text(cell, own, size, keep=keep, bold=heads)], own, line)
+                _cell([self._cell_text(cell, size, keep=keep, bold=heads)], own, line)
                 for cell, own in zip(row, wide, strict=True)
             ]
             made.append(f"<w:tr><w:trPr><w:cantSplit/>{'<w:tblHeader/>' * heads}</w:trPr>{''.join(cells)}</w:tr>")
@@ -605,10 +596,10 @@ class _Walker:
     def _caption(self, element: Element) -> str:
         return f'<w:p><w:pPr><w:pStyle w:val="Caption"/></w:pPr>{self._runs(element)}</w:p>'
 
-    def _cell_text(self, cell: Element, width: float, size: float, *, keep: bool, bold: bool) -> str:
+    def _cell_text(self, cell: Element, size: float, *, keep: bool, bold: bool) -> str:
         right = '<w:jc w:val="right"/>' * ("number" in _classes(cell))
         properties = f'{"<w:keepNext/>" * keep}<w:spacing w:before="20" w:after="20"/>{right}'
-        runs = self._runs(cell, width=width - 2 * _CELL_MARGIN, bold=bold, size=size)
+        runs = self._runs(cell, bold=bold, size=size)
         return f"<w:p><w:pPr>{properties}</w:pPr>{runs}</w:p>"
 
     def _names(self, element: Element, width: float) -> str:
@@ -624,8 +615,8 @@ class _Walker:
         line = f'<w:bottom w:val="single" w:sz="4" w:color="{RULE}"/>'
         for k, (name, values) in enumerate(rows):
             keep = k < len(rows) - 1 and len(rows) <= LONG
-            left = _cell([self._cell_text(name, wide[0], 8.5, keep=keep, bold=True)], wide[0], line)
-            texts = [self._cell_text(value, wide[1], 8.5, keep=keep, bold=False) for value in values]
+            left = _cell([self._cell_text(name, 8.5, keep=keep, bold=True)], wide[0], line)
+            texts = [self._cell_text(value, 8.5, keep=keep, bold=False) for value in values]
             made.append(f"<w:tr><w:trPr><w:cantSplit/></w:trPr>{left}{_cell(texts, wide[1], line)}</w:tr>")
         return _table(made, wide, "") + _SPACE
 
@@ -839,7 +830,7 @@ def _slide_table(slide: Any, table: Element, box: tuple[float, float, float, flo
             frame = made.cell(i, j).text_frame
             frame.margin_top = frame.margin_bottom = Inches(0.03)
             paragraph = frame.paragraphs[0]
-            _slide_runs(paragraph, [run for run in _runs(cell) if run.image is None], size, bold=heads)
+            _slide_runs(paragraph, _runs(cell), size, bold=heads)
             paragraph.alignment = PP_ALIGN.RIGHT if "number" in _classes(cell) else PP_ALIGN.LEFT
             made.cell(i, j).fill.background()
 

@@ -183,6 +183,7 @@ def test_signs_that_would_steer_are_written_out_in_every_format(page) -> None:
         ("<figure><img src='http://x/y.png' alt='x'/></figure>", "not in the page"),
         ("<div class='columns'><div><p>x</p></div></div>", "other than two cells"),
         ("<table><tbody><tr><td>a</td></tr><tr><td>a</td><td>b</td></tr></tbody></table>", "different numbers"),
+        (f"<table><tbody><tr><td>{IMAGE}</td></tr></tbody></table>", "<img> in <td>"),
         ("<p>{{ unknown }}</p>", "unknown"),
         ("<p>{{ 1.5 }}</p>", "filter"),
     ],
@@ -203,6 +204,14 @@ def test_a_slide_has_room_for_one_figure(page) -> None:
     two = f"<section class='slide'><h2>Two</h2><figure>{IMAGE}</figure><figure>{IMAGE}</figure></section>"
     with pytest.raises(EngineError, match="'Two' has 2 figures"):
         documents.pptx(page(two))
+
+
+def test_small_print_begins_a_line_of_its_own_on_slides(page) -> None:
+    small = "<span class='under'>{}</span>".format
+    texts = f"one {small('two')}{small('three')} four {small('five')}", f"{small('six')} seven"
+    slides = "".join(f"<section class='slide'><h2>x</h2><p>{text}</p></section>" for text in texts)
+    xml = parts(documents.pptx(page(slides)))
+    assert re.findall(r"<a:br/>.*?<a:t>(\w+)", xml) == ["two", "five"] and xml.count("<a:br") == 2
 
 
 @pytest.mark.slow
