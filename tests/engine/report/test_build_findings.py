@@ -46,6 +46,13 @@ def test_exposure_is_recounted_record_by_record(case: Case):
     assert group.after == int(exposed[old[:, 1] == level].sum())
 
 
+def test_small_cells_are_those_of_the_measure_that_decides_or_of_fewer_than_three(case: Case, tmp_path: Path):
+    assert case.findings.exposure.fewest == 3
+    plan = plan_of(measures=("sample_uniques", "hellinger"), decision=DecisionPlan(), analyses=(), tables=())
+    found = case_of(tmp_path, plan)
+    assert found.findings.exposure == exposure_of(release_of(found), plan, 3)
+
+
 def test_eq_6_is_a_share_of_the_unaltered_records(case: Case):
     row = case.findings.measures[0]
     assert row.unit == "share of unaltered records"

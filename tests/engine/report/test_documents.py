@@ -17,7 +17,7 @@ import pytest
 from engine.report import documents
 from engine.report.decision_pages import pages
 from engine.report.findings import Findings
-from engine.report.tables import sheets, tables_bytes
+from engine.report.tables import _cell, sheets, tables_bytes
 from engine.report.write import write_analyst, write_board
 from tests.engine.report.conftest import Case
 from tests.engine.report.pages import sections, text_of, tree
@@ -189,3 +189,10 @@ def test_documents_are_the_same_in_years_that_a_zip_cannot_hold(
     for content in now:
         with zipfile.ZipFile(io.BytesIO(content)) as file:
             assert {info.date_time for info in file.infolist()} == {(1980, 1, 1, 0, 0, 0)}
+
+
+@pytest.mark.parametrize(
+    ("value", "shown"), [(True, "yes"), (False, "no"), ((), ""), (("a", 2), "a, 2"), (None, None), (0, 0), (1.5, 1.5)]
+)
+def test_a_cell_of_the_workbook_says_yes_or_no_and_lists_several(value: Any, shown: Any) -> None:
+    assert _cell(value) is shown if isinstance(value, bool) else _cell(value) == shown

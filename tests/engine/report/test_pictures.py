@@ -161,6 +161,17 @@ def test_a_letter_far_from_its_mark_has_a_line_to_it(canvases: list[Any]) -> Non
     assert lines["F"] is False and any(lines.values())
 
 
+@pytest.mark.parametrize("width", [pictures.WIDE, pictures.HALF])
+def test_words_of_a_map_are_placed_within_its_axes(
+    width: float, canvases: list[Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    caught: list[Any] = []
+    monkeypatch.setattr(pictures, "_map_words", lambda axes, *given: caught.extend((axes, given[-1])))
+    pictures.map_picture(MODEL, width=width, **WORDS)
+    axes, size = caught
+    assert size == pytest.approx(tuple(72 * axes.get_window_extent().size / canvases[0].dpi))
+
+
 def test_an_unprotected_file_within_the_limit_is_filled(canvases: list[Any]) -> None:
     pictures.map_picture(replace(MODEL, limit=0.08), **WORDS)
     (diamond,) = (line for line in canvases[0].axes[0].lines if line.get_marker() == "D")
