@@ -533,7 +533,7 @@ class _Walker:
                 raise EngineError(f"a DOCX cannot hold <{tag}>")
 
     def _runs(self, element: Element, *, bold: bool = False, size: float = 0) -> str:
-        runs = []
+        runs: list[str] = []
         under = False
         for run in _runs(element):
             is_under = "under" in run.marks
