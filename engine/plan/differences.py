@@ -11,6 +11,7 @@ from typing import Any
 from engine.common.errors import EngineError, UsageError
 from engine.data.domain import EditRule
 from engine.plan.entries import AboutPlan, AnalysisPlan, ColumnPlan, LockPlan, MechanismPlan, PublishPlan, TablePlan
+from engine.plan.schema import declared
 from engine.plan.toml import plan_from_toml, plan_to_toml
 from engine.plan.types import Plan
 
@@ -49,8 +50,8 @@ def _item_words(value: object) -> str:
     return str(value)
 
 
-_LISTS = ("keys", "swap", "analyse", "edits", "measures", "analyses", "mechanisms", "tables")
-_PARTS = ("data", "space", "decision", "about", "threat", "tolerances", "publish")
+_LISTS = [name for name, of in declared(Plan).items() if of.is_list]
+_PARTS = [name for name, of in declared(Plan).items() if not of.is_list and name != "lock"]
 CONTEXT = ("decision.", "about.", "threat.", "tolerances.", "publish.", "tables")
 """Beginnings of the entries that change no figure of a study."""
 LABELS = "publish.labels"  # labels change no figure, missing codes and the notation of numbers may

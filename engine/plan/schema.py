@@ -55,6 +55,16 @@ class Declared(NamedTuple):
     entry: Entry
 
     @property
+    def part(self) -> Any:
+        """The class of a part, or of the parts in a list; None for a plain value."""
+        return next((kind for kind in (self.hint, *get_args(self.hint)) if is_dataclass(kind)), None)
+
+    @property
+    def is_list(self) -> bool:
+        """Return whether the value is a list."""
+        return get_origin(self.hint) is tuple
+
+    @property
     def is_table(self) -> bool:
         """Return whether the value is a table, kept as pairs."""
         inner = get_args(self.hint)[:1]

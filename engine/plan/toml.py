@@ -18,20 +18,9 @@ from typing import Any
 from engine.common.errors import EngineError, Remedy, UsageError, did_you_mean
 from engine.common.untrusted import MOST_BYTES, kind_of, read_plain
 from engine.data.domain import EditRule
-from engine.plan.entries import (
-    AboutPlan,
-    AnalysisPlan,
-    AttributePlan,
-    ColumnPlan,
-    LockPlan,
-    MechanismPlan,
-    PublishPlan,
-    TablePlan,
-    ThreatPlan,
-    TolerancePlan,
-)
+from engine.plan.entries import AnalysisPlan, ColumnPlan, MechanismPlan
 from engine.plan.schema import Declared, declared, typed
-from engine.plan.types import ROLES, DataPlan, DecisionPlan, Plan, SpacePlan
+from engine.plan.types import ROLES, DataPlan, Plan, SpacePlan
 
 _MOST_DEPTH = 16
 _LARGEST = 2**63
@@ -110,28 +99,22 @@ def _check_numbers(value: object, where: str = "") -> None:
 
 
 _LISTS = {
-    "attribute": AttributePlan,
-    "edit": EditRule,
-    "analysis": AnalysisPlan,
-    "mechanism": MechanismPlan,
-    "table": TablePlan,
-    "column": ColumnPlan,
+    "attribute": "attributes",
+    "edit": "edits",
+    "analysis": "analyses",
+    "mechanism": "mechanisms",
+    "table": "tables",
+    "column": "columns",
 }
-_TABLES = {
-    "data": DataPlan,
-    "space": SpacePlan,
-    "decision": DecisionPlan,
-    "about": AboutPlan,
-    "threat": ThreatPlan,
-    "tolerances": TolerancePlan,
-    "publish": PublishPlan,
-    "lock": LockPlan,
-}
+"""Sections that may be there several times, with the entry of the plan that they make."""
+_PLAN = declared(Plan)
+_TABLES = [name for name, of in _PLAN.items() if of.part and not of.is_list]
+_KINDS = {name: (declared(DataPlan) | _PLAN)[_LISTS.get(name, name)].part for name in (*_LISTS, *_TABLES)}
 _SECTIONS: Mapping[str, Mapping[str, Declared]] = {
-    **{name: declared(kind) for name, kind in {**_LISTS, **_TABLES}.items()},
-    "data": {name: of for name, of in declared(DataPlan).items() if name not in ("attributes", "columns")},
-    "roles": {name: declared(Plan)[name] for name in ROLES},
-    "measures": {"names": declared(Plan)["measures"]},
+    **{name: declared(kind) for name, kind in _KINDS.items()},
+    "data": {name: of for name, of in declared(DataPlan).items() if name not in _LISTS.values()},
+    "roles": {name: _PLAN[name] for name in ROLES},
+    "measures": {"names": _PLAN["measures"]},
 }
 
 
@@ -150,7 +133,6 @@ def plan_from_toml(text: str) -> Plan:
     entries = toml_entries(text)
     for name, section in entries.items():
         _check_section(name, section)
-    data = entries.get("data", {})
 
     def listed(name: str) -> tuple[Any, ...]:
         return tuple(_made(name, entry, f"[[{name}]] number {i}") for i, entry in enumerate(entries.get(name, []), 1))
@@ -159,18 +141,11 @@ def plan_from_toml(text: str) -> Plan:
         written = entries.get(section, {})
         return {key: typed(value, tuple[str, ...], f"[{section}]: {key}") for key, value in written.items()}
 
-    roles = texts("roles")
-    sections = {name: _made(name, entries[name], f"[{name}]") for name in _TABLES if name in entries and name != "data"}
-    return Plan(
-        data=_made("data", {"attributes": listed("attribute"), "columns": listed("column"), **data}, "[data]"),
-        **roles,
-        edits=listed("edit"),
-        measures=texts("measures").get("names", Plan.measures),
-        analyses=listed("analysis"),
-        mechanisms=listed("mechanism"),
-        tables=listed("table"),
-        **sections,
-    )
+    parts: dict[str, Any] = texts("roles") | {"measures": texts("measures").get("names", Plan.measures)}
+    parts |= {entry: listed(name) for name, entry in _LISTS.items() if entry in _PLAN}
+    parts |= {name: _made(name, entries[name], f"[{name}]") for name in entries if name in _TABLES and name != "data"}
+    data = {"attributes": listed("attribute"), "columns": listed("column"), **entries.get("data", {})}
+    return Plan(_made("data", data, "[data]"), **parts)
 
 
 def _check_section(name: str, section: object) -> None:
@@ -199,7 +174,7 @@ def _check_names(where: str, entries: Mapping[str, object], known: Mapping[str, 
 
 def _made(name: str, entries: Mapping[str, Any], where: str) -> Any:
     """A section of its entries; an error says where it stands."""
-    kind = (_LISTS | _TABLES)[name]
+    kind = _KINDS[name]
     for key, (_, default, said) in declared(kind).items():
         if default is MISSING and key not in entries:
             if name == "lock":

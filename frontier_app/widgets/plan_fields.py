@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
+from operator import attrgetter
 from typing import Any, TypeVar
 
 import pandas as pd
@@ -13,7 +14,7 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from engine.common.errors import EngineError, UsageError, did_you_mean
-from engine.common.wording import listed
+from engine.common.wording import listed, upper_first
 from engine.data.domain import Domain, EditRule
 from engine.data.microdata import RawTable, Units
 from engine.decision.states import DecisionStatus
@@ -32,7 +33,7 @@ from engine.plan.households import (
     with_exchange,
     with_records_exchanged,
 )
-from engine.plan.types import unstated
+from engine.plan.types import declaration, unstated
 from engine.study.study import Study
 from frontier_app.session import actions, state
 from frontier_app.widgets import elements
@@ -74,6 +75,36 @@ PARAMETERS = {
     "h": "Numbers agree within so many standard deviations",
     "block": "Columns on which compared records must agree",
 }
+
+
+def entry_field(
+    place: DeltaGenerator,
+    plan: Plan,
+    name: str,
+    tag: str,
+    *,
+    label: str = "",
+    words: Mapping[Any, str] | None = None,
+    tall: bool = False,
+    **form: Any,
+) -> Any:
+    """Ask for an entry of a plan, such as ``about.survey``, by its declaration; returns what the input says.
+
+    ``words`` are those of its choices; a ``tall`` text has several lines, and so has a list of texts.
+    """
+    said, before, key = declaration(name), attrgetter(name)(plan), f"{name.replace('.', '-')}-{tag}"
+    form = {"key": key, "help": said.help or None} | form
+    label = label or upper_first(said.label)
+    if words is not None:
+        options = list(words)
+        return place.selectbox(label, options, options.index(before), format_func=words.__getitem__, **form)
+    if isinstance(before, int):
+        return int(place.number_input(label, said.low, said.high, before, **form))
+    form["placeholder"] = said.example or None
+    if isinstance(before, tuple):
+        lines = place.text_area(f"{label}, one a line", "\n".join(before), height=68, **form).splitlines()
+        return tuple(dict.fromkeys(line.strip() for line in lines if line.strip()))
+    return place.text_area(label, before, height=68, **form) if tall else place.text_input(label, before, **form)
 
 
 RULES = ("le", "lt")

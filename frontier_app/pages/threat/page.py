@@ -15,30 +15,18 @@ from engine.decision.meant_run import meant_run
 from engine.decision.states import decision_status
 from engine.measures.planned import sensitive, with_sensitive, with_uses_measured
 from engine.plan import AboutPlan, Plan, PublishPlan, ThreatPlan, edit_plan
-from engine.plan.entries import INCLUDE, MEMBERS_RATES, PUBLISHED_TABLES, RATE_POLICIES, RELEASE_TYPES
+from engine.plan.entries import INCLUDE
 from engine.report.describe import remade
 from engine.study.study import Study
 from frontier_app.pages.threat import uses
 from frontier_app.session import actions, state
 from frontier_app.widgets import candidate_card, elements, plan_fields, plan_status, small_cells
 from frontier_app.widgets.elements import InputErrors
+from frontier_app.widgets.plan_fields import entry_field
 from frontier_app.wording import plan_words, text
 from frontier_app.wording.markup import markdown
 
-_SHORT = {
-    "survey": ("Survey", "National Household Survey"),
-    "vintage": ("Vintage", "2025"),
-    "sponsor": ("Sponsor", "Ministry of Labour"),
-    "contact": ("Contact", "whom the board may ask"),
-    "authority": ("Authority", "Statistics Act, section 4"),
-    "geography": ("Smallest geography released", "region"),
-    "classification": ("Classification of the memo", "Confidential"),
-    "overlaps": ("Other releases of the same data", "tables of 2024"),
-}
-_HELP = {
-    "authority": "The law or agreement under which the data were collected",
-    "overlaps": "Files of the same people that are protected differently can undo each other's protection",
-}
+_SHORT = ("survey", "vintage", "sponsor", "contact", "authority", "geography", "classification", "overlaps")
 _TYPES = {"new": "new", "series": "one of a series", "re-release": "a release again"}
 
 
@@ -50,34 +38,15 @@ def cover(base: Plan, plan: Plan, tag: str, wrong: InputErrors) -> Plan:
     title = f"Who asks: the cover of the memo ({given} of {len(names)} given)"
     fold = st.expander(title, key=f"fold-about-{tag}", icon=":material/badge:")
     fold.caption("You can leave it empty and complete it later, also after an approval.")
-    values: dict[str, Any] = {}
     columns = fold.columns(4)
-    for i, (name, (label, example)) in enumerate(_SHORT.items()):
-        values[name] = columns[i % 4].text_input(
-            label, getattr(old, name), key=f"about-{name}-{tag}", placeholder=example, help=_HELP.get(name)
-        )
+    values = {name: entry_field(columns[i % 4], base, f"about.{name}", tag) for i, name in enumerate(_SHORT)}
     left, right = fold.columns(2)
-    values["design"] = left.text_area(
-        "Design: weights, strata, sampling units, households",
-        old.design,
-        key=f"about-design-{tag}",
-        height=68,
-        placeholder="Two-stage sample of households; final weight wt; strata are regions",
+    label = "Design: weights, strata, sampling units, households"
+    values["design"] = entry_field(left, base, "about.design", tag, label=label, tall=True)
+    values["release_type"] = entry_field(right, base, "about.release_type", tag, label="The release is", words=_TYPES)
+    values["changes"] = entry_field(
+        right, base, "about.changes", tag, disabled=values["release_type"] == "new" and not old.changes
     )
-    with right:
-        values["release_type"] = st.selectbox(
-            "The release is",
-            RELEASE_TYPES,
-            index=RELEASE_TYPES.index(old.release_type),
-            format_func=lambda name: _TYPES.get(name, name),
-            key=f"about-type-{tag}",
-        )
-        values["changes"] = st.text_input(
-            "What changed since the earlier one",
-            old.changes,
-            key=f"about-changes-{tag}",
-            disabled=values["release_type"] == "new" and not old.changes,
-        )
     with fold:
         return wrong.attempt(lambda: replace(plan, about=AboutPlan(**values)), plan)
 
@@ -121,44 +90,18 @@ def intruder(base: Plan, tag: str, fixed: bool, wrong: InputErrors) -> Plan:
         at_hand = state.get().plan or base
         with st.expander(plan_fields.title(at_hand), key=f"fold-households-{tag}", icon=":material/home_pin:"):
             plan_fields.inputs(at_hand, "threat", fixed=fixed)
-    plan = wrong.attempt(lambda: replace(plan, threat=_in_words(base.threat, tag, fixed)), plan)
+    plan = wrong.attempt(lambda: replace(plan, threat=_in_words(base, tag, fixed)), plan)
     return published_tables(base, plan, tag, fixed)
 
 
-def _in_words(threat: ThreatPlan, tag: str, fixed: bool) -> ThreatPlan:
+def _in_words(base: Plan, tag: str, fixed: bool) -> ThreatPlan:
     """The intruder in words, folded: the memo quotes them, and no figure depends on them."""
-    before = {"intruder": threat.intruder, "files": threat.public_files, "harm": threat.harm}
-    given = sum(bool(state.input_or(f"threat-{name}-{tag}", value)) for name, value in before.items())
-    title = f"The intruder in words, for the memo ({given} of 3 given)"
+    names = ("intruder", "public_files", "harm")
+    given = sum(bool(state.input_or(f"threat-{name}-{tag}", getattr(base.threat, name))) for name in names)
+    title = f"The intruder in words, for the memo ({given} of {len(names)} given)"
     fold = st.expander(title, key=f"fold-threat-{tag}", icon=":material/edit_note:")
-    intruder = fold.text_area(
-        "Who the intruder could be, and how they would proceed",
-        threat.intruder,
-        key=f"threat-intruder-{tag}",
-        disabled=fixed,
-        height=68,
-        placeholder="A colleague who knows that a certain person answered, and looks for that person's income",
-    )
-    files = fold.text_area(
-        "Public or commercial files that overlap with the keys, one a line",
-        "\n".join(threat.public_files),
-        key=f"threat-files-{tag}",
-        disabled=fixed,
-        height=68,
-        placeholder="Voter register of 2024: name, address, age, sex",
-        help="Describe them in words. The measure 'Links to an external file' on the page Plan says how well a file"
-        " that you hold matches a release.",
-    )
-    harm = fold.text_area(
-        "What a disclosure would do to a person",
-        threat.harm,
-        key=f"threat-harm-{tag}",
-        disabled=fixed,
-        height=68,
-        placeholder="Loss of benefits, embarrassment",
-    )
-    lines = tuple(dict.fromkeys(line.strip() for line in files.splitlines() if line.strip()))
-    return ThreatPlan(intruder, lines, harm)
+    said = {name: entry_field(fold, base, f"threat.{name}", tag, tall=True, disabled=fixed) for name in names}
+    return ThreatPlan(**said)
 
 
 def _with_keys(base: Plan, keys: list[str]) -> Plan:
@@ -231,21 +174,12 @@ def _exposed(plan: Plan) -> None:
 
 def published_tables(base: Plan, plan: Plan, tag: str, fixed: bool) -> Plan:
     """The plan with what is published of the original, and what that undoes."""
-    key = f"threat-tables-{tag}"
+    key = f"threat-published_tables-{tag}"
     policy = plan_words.POLICIES[state.input_or(key, base.threat.published_tables)]
     title = f"Published tables of the original: {policy}"
     fold = st.expander(title, key=f"fold-{key}", icon=":material/lock_open:")
     fold.markdown(markdown("{}", plan_words.UNDONE))
-    published = fold.selectbox(
-        plan_words.PUBLISHED,
-        PUBLISHED_TABLES,
-        index=PUBLISHED_TABLES.index(base.threat.published_tables),
-        format_func=plan_words.POLICIES.__getitem__,
-        key=key,
-        disabled=fixed,
-        help="Such as the tables of a report on the same survey. Several tables that cross the same two variables count"
-        " as one.",
-    )
+    published = entry_field(fold, base, "threat.published_tables", tag, words=plan_words.POLICIES, disabled=fixed)
     with elements.errors_shown():
         _of_candidate()
     return replace(plan, threat=replace(plan.threat, published_tables=published))
@@ -289,39 +223,20 @@ _MEMBERS = {"tell": "tell it (usual)", "withhold": "withhold it from a circulati
 def public(base: Plan, plan: Plan, tag: str, fixed: bool, wrong: InputErrors) -> Plan:
     """The plan with what is said in public, which an approval leaves open, and what is released with the file, which is
     read-only where ``fixed``."""
-    old = base.publish
     include = _included(base, tag, fixed)
-    told = _TOLD[state.input_or(f"publish-policy-{tag}", old.rate_policy)]
+    told = _TOLD[state.input_or(f"publish-rate_policy-{tag}", base.publish.rate_policy)]
     fold = st.expander(f"What is said in public ({told})", key=f"fold-publish-{tag}", icon=":material/campaign:")
     fold.caption(
         "A paragraph on methods goes with the released file. It never names the swapped variables or the exact rate."
     )
     first, second, third = fold.columns(3)
-    title = first.text_input(
-        "Title of the released file", old.title, key=f"publish-title-{tag}", placeholder="Household Survey 2025"
-    )
-    policy = second.selectbox(
-        "Share of records in swaps",
-        RATE_POLICIES,
-        index=RATE_POLICIES.index(old.rate_policy),
-        format_func=_POLICIES.__getitem__,
-        key=f"publish-policy-{tag}",
-    )
+    title = entry_field(first, base, "publish.title", tag)
+    label = "Share of records in swaps"
+    policy = entry_field(second, base, "publish.rate_policy", tag, label=label, words=_POLICIES)
     ranged = policy == "range"
-    range_words = third.text_input(
-        "The range, in words",
-        old.rate_range,
-        key=f"publish-range-{tag}",
-        placeholder="between 1 and 5 percent",
-        disabled=not ranged,
-    )
-    wording = fold.text_area(
-        "Further wording",
-        old.wording,
-        key=f"publish-wording-{tag}",
-        height=68,
-        placeholder="Whom users may ask about the file",
-    )
+    label = "The range, in words"
+    range_words = entry_field(third, base, "publish.rate_range", tag, label=label, disabled=not ranged)
+    wording = entry_field(fold, base, "publish.wording", tag, label="Further wording", tall=True)
     values: dict[str, Any] = {
         "title": title,
         "rate_policy": policy,
@@ -331,15 +246,9 @@ def public(base: Plan, plan: Plan, tag: str, fixed: bool, wrong: InputErrors) ->
     if ranged and not range_words.strip():
         fold.caption("The share is withheld until the range is given.")
         values |= {"rate_policy": "withhold"}
-    values["members_rate"] = fold.selectbox(
-        "The rate, to readers of circulated papers",
-        MEMBERS_RATES,
-        index=MEMBERS_RATES.index(old.members_rate),
-        format_func=_MEMBERS.__getitem__,
-        key=f"publish-members-{tag}",
-        disabled=fixed,
-        help="The board reads exact figures and the rate. Where it is withheld, a circulating copy leaves out every "
-        "figure that depends on the rate.",
+    label = "The rate, to readers of circulated papers"
+    values["members_rate"] = entry_field(
+        fold, base, "publish.members_rate", tag, label=label, words=_MEMBERS, disabled=fixed
     )
     values["include"] = include
     with fold:

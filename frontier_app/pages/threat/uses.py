@@ -417,8 +417,8 @@ def _realisation(old: DecisionPlan, tag: str, fixed: bool) -> str:
 def _tolerances(base: Plan, plan: Plan, tag: str, fixed: bool, wrong: InputErrors) -> Plan:
     """The plan with its tolerances, folded under what it has of them."""
     old = base.tolerances
-    share = state.input_or(f"tolerance-change-{tag}", _percent(old.change))
-    shift = state.input_or(f"tolerance-se-{tag}", old.se)
+    share = state.input_or(f"tolerances-change-{tag}", _percent(old.change))
+    shift = state.input_or(f"tolerances-se-{tag}", old.se)
     title = markdown("Pointed out: changes above {} %, shifts above {} SE", share, shift)
     fold = st.expander(title, key=f"fold-tolerances-{tag}", icon=":material/straighten:")
     first, second = fold.columns(2, vertical_alignment="bottom")
@@ -426,26 +426,23 @@ def _tolerances(base: Plan, plan: Plan, tag: str, fixed: bool, wrong: InputError
     change = first.text_input(
         "Change of a share or mean, in %",
         _percent(old.change),
-        key=f"tolerance-change-{tag}",
+        key=f"tolerances-change-{tag}",
         disabled=fixed,
         help="A relative change: 10 points out a share of 20 % that became 22 %.",
     )
-    least = second.number_input(
-        "Only where it rests on more records than",
-        0,
-        None,
-        old.min_n,
-        key=f"tolerance-n-{tag}",
-        disabled=fixed,
+    least = plan_fields.entry_field(
+        second, base, "tolerances.min_n", tag, label="Only where it rests on more records than", disabled=fixed
     )
-    se = third.text_input("Shift of a coefficient, in SE", old.se, key=f"tolerance-se-{tag}", disabled=fixed)
-    ratio = fourth.text_input(
-        "Standard error grows by the factor", old.se_ratio, key=f"tolerance-ratio-{tag}", disabled=fixed
+    se = plan_fields.entry_field(
+        third, base, "tolerances.se", tag, label="Shift of a coefficient, in SE", disabled=fixed
+    )
+    ratio = plan_fields.entry_field(
+        fourth, base, "tolerances.se_ratio", tag, label="Standard error grows by the factor", disabled=fixed
     )
 
     def tolerated() -> Plan:
         share = old.change if change.strip() == _percent(old.change) else _share(change)
-        return replace(plan, tolerances=TolerancePlan(share, int(least), se.strip(), ratio.strip()))
+        return replace(plan, tolerances=TolerancePlan(share, least, se.strip(), ratio.strip()))
 
     with fold:
         return wrong.attempt(tolerated, plan)

@@ -72,10 +72,10 @@ def test_a_fold_tells_what_the_plan_has() -> None:
 
 def test_the_title_of_a_fold_follows_what_is_given_in_it() -> None:
     made = _page("threat")
-    _widget(made, "selectbox", "threat-tables-").set_value("yes").run()
+    _widget(made, "selectbox", "threat-published_tables-").set_value("yes").run()
     _widget(made, "radio", "realisation-").set_value("number").run()
     _widget(made, "text_area", "threat-harm-").set_value("shame").run()
-    _widget(made, "text_input", "tolerance-change-").set_value("20").run()
+    _widget(made, "text_input", "tolerances-change-").set_value("20").run()
     titles = "\n".join(fold.label for fold in made.expander)
     assert not made.exception
     for words in ("original: yes", "run 1 is released", "(1 of 3 given)", "changes above 20 %"):

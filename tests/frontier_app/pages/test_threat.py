@@ -65,12 +65,12 @@ def test_looking_changes_nothing(name: str) -> None:
 def test_the_threat_is_said_before_results_and_survives_leaving() -> None:
     made = _sample()
     assert "before any result is seen" in made.success[0].value
-    _box(made, "Who the intruder").set_value("a colleague").run()
-    _box(made, "Public or commercial").set_value("register\n\nregister\nvoters").run()
+    _box(made, "Intruder").set_value("a colleague").run()
+    _box(made, "Public files that overlap").set_value("register\n\nregister\nvoters").run()
     assert _plan(made).threat == ThreatPlan("a colleague", ("register", "voters"), "")
     _to(_to(made, "glossary"))
-    assert _box(made, "Who the intruder").value == "a colleague"
-    assert _box(made, "Public or commercial").value == "register\nvoters"
+    assert _box(made, "Intruder").value == "a colleague"
+    assert _box(made, "Public files that overlap").value == "register\nvoters"
 
 
 @pytest.mark.slow
@@ -272,7 +272,7 @@ def test_what_changes_figures_stays_out_of_the_study(swept: Callable[..., Worksp
     made = _study(at)
     before = _plan(made)
     _box(made, "Answers that somebody").set_value(list(before.keys[:2]))
-    _box(made, "What a disclosure").set_value("shame").run()
+    _box(made, "Harm of a disclosure").set_value("shame").run()
     assert any("These change figures" in m.value for m in made.markdown)
     made.text_input(key="change-why").set_value("thought again")
     made.text_input(key="change-by").set_value("Ada").run()
@@ -288,12 +288,12 @@ def test_what_was_approved_is_read_only_with_number_and_name() -> None:
     made = _sample()
     _set(made, lock=lock(_plan(made), "DRB-7", "Grace").lock)
     assert any("DRB-7" in info.value and "Grace" in info.value for info in made.info)
-    fixed = ("Answers that", "Who the intruder", "Risk is judged", "Rule", "Change of a share", "Which of its runs")
+    fixed = ("Answers that", "Intruder", "Risk is judged", "Rule", "Change of a share", "Which of its runs")
     assert all(_box(made, label).disabled for label in fixed)
     assert not _box(made, "Survey").disabled
     made.toggle(key="deviate").set_value(True).run()
     assert not _box(made, "Rule").disabled
-    _box(made, "What a disclosure").set_value("loss of work").run()
+    _box(made, "Harm of a disclosure").set_value("loss of work").run()
     assert any("departs from what was approved" in w.value for w in made.warning)
 
 
@@ -313,7 +313,7 @@ def test_what_is_released_with_the_file_is_said_here_and_fixed_by_an_approval() 
 @pytest.mark.slow
 def test_what_is_said_in_public_is_kept_and_a_range_needs_its_words() -> None:
     made = _sample()
-    _box(made, "Title of the released file").set_value("Car workers 1981").run()
+    _box(made, "Title of the release").set_value("Car workers 1981").run()
     _box(made, "Share of records in swaps").set_value("range").run()
     assert not made.error and _plan(made).publish.rate_policy == "withhold"
     assert any("withheld until" in caption.value for caption in made.caption)

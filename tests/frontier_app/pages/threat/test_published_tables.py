@@ -24,7 +24,7 @@ def test_published_tables_are_said_plainly_and_the_analyst_says_whether_there_ar
     assert box.value == "not known"
     box.set_value("yes").run()
     assert _plan(made).threat.published_tables == "yes" and not made.exception
-    _box(made, "What a disclosure").set_value("shame").run()
+    _box(made, "Harm of a disclosure").set_value("shame").run()
     assert _plan(made).threat == ThreatPlan(harm="shame", published_tables="yes")
     assert not any("two-way tables and the release finds" in text for text in words(made).splitlines())
 
