@@ -180,6 +180,7 @@ def run_plan_check(args: argparse.Namespace) -> int:
     from engine.plan import plan_to_toml, read_plan
     from engine.plan.check import mismatches
     from engine.plan.coding import code, tabulate
+    from engine.plan.propose import unused_weight
     from engine.sweeps.sweep import plan_problems
     from engine.sweeps.warnings import torn_units
 
@@ -200,6 +201,8 @@ def run_plan_check(args: argparse.Namespace) -> int:
     if not found and not problems:
         for warning in (*torn_units(code(raw, plan), plan), *remarks):
             say(f"warning: {warning}", file=stream)
+        if weight := unused_weight(raw, plan):
+            say(f"warning: the plan has no weight. {weight.sentence}", file=stream)
         unmeasured = unmeasured_uses(plan)
         for use in unmeasured:
             say(f"warning: {use.sentence}", file=stream)

@@ -45,6 +45,7 @@ from engine.plan.mismatches import (
     NoValues,
     RefusedMissing,
     RuleOnUnknownLevel,
+    TextAmongNumbers,
     UnclearNumbers,
     UndecidedCode,
     UnusedLevels,
@@ -621,7 +622,9 @@ def _of_value(mismatch: NewValue, plan: Plan, table: RawTable) -> Iterator[Fix]:
     name, value = mismatch.attribute, mismatch.value
     part = next(a for a in plan.attributes if a.name == name)
     declared = part.levels or value_levels(part, table, plan.data.missing)
-    missing = isinstance(mismatch, NewMissingCode) and not isinstance(mismatch, UndecidedCode)
+    declared = tuple(level for level in declared if level != value)
+    undecided = isinstance(mismatch, UndecidedCode) and not isinstance(mismatch, TextAmongNumbers)
+    missing = isinstance(mismatch, NewMissingCode) and not undecided
     same = mismatch.label in part.levels
     yield Fix(
         "level",

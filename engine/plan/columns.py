@@ -15,7 +15,14 @@ import numpy as np
 from engine.common.raw_values import PLAIN, is_number, smallest, texts
 from engine.data.microdata import ColumnLabels, RawColumn, RawTable
 from engine.plan.coding import assign_columns, missing_mask, n_missing
-from engine.plan.doubts import MISSING_WORDS, code_like, codes_beside_numbers, possible_answers
+from engine.plan.doubts import (
+    MISSING_WORDS,
+    code_like,
+    codes_below_zero,
+    codes_beside_numbers,
+    possible_answers,
+    texts_among_numbers,
+)
 from engine.plan.types import DEFAULT_MISSING, Plan
 
 RECORDS_PER_LEVEL = 20
@@ -206,9 +213,9 @@ def units_first(columns: Sequence[RawColumn]) -> tuple[str, ...]:
 
 
 def is_weight(column: RawColumn, facts: Facts) -> bool:
-    """Return whether a column is a survey weight, by its name or label and its values."""
-    label, values = column.about.label, column.numbers
-    values = values[np.isfinite(values)]
+    """Return whether a column is a survey weight, by its name or label and its values; a few codes below 0 may stand
+    in place of weights."""
+    label, values = column.about.label, _without_codes(column)
     labelled_weight = re.search(r"\bweight\b", label, re.IGNORECASE) and re.search(
         r"sampl|survey|final|person|household|replicate|analysis|base", label, re.IGNORECASE
     )
@@ -222,15 +229,23 @@ def is_weight(column: RawColumn, facts: Facts) -> bool:
     return len(values) > 0 and bool((values >= 0).all()) and not _are_years(values)
 
 
+def _without_codes(column: RawColumn) -> np.ndarray:
+    """The numbers of a column without infinite ones and codes below 0."""
+    values = column.numbers
+    values = values[np.isfinite(values)]
+    return values[values >= 0] if codes_below_zero(column) else values
+
+
 def may_be_weight(column: Partition, facts: Facts) -> bool:
-    """Return whether a column may be a survey weight by its values alone: a positive number in every record, nearly all
-    of them different, and not heaped on round figures. An exact measurement looks so too."""
+    """Return whether a column may be a survey weight by its values alone: a positive number in every record, or a
+    code below 0, nearly all of them different, and not heaped on round figures. An exact measurement looks so too."""
     if not facts.numeric or facts.labelled or facts.n_missing:
         return False
     if facts.n_distinct < _LEAST_DISTINCT or not column.nearly_unique:
         return False
     values = column.raw.numbers
-    if not (np.isfinite(values).all() and (values > 0).all()) or _are_years(values):
+    usual = _without_codes(column.raw)
+    if not (np.isfinite(values).all() and (usual > 0).all()) or _are_years(usual):
         return False
     round_values = np.mod(values, 10) == 0
     return bool(np.count_nonzero(round_values[column.raw.codes]) < _HEAPED * len(column.codes))
@@ -394,11 +409,12 @@ def facts(column: RawColumn, n_records: int, missing: Sequence[str] | None = Non
     odd = first & np.isnan(column.notation.numbers(sample.values))
     # codes for missing do not make texts of numbers
     numeric = bool(first.any()) and (not odd.any() or not column.notation.clear or bool(codes_beside_numbers(sample)))
+    numeric = numeric or bool(texts_among_numbers(sample))
     missing_records = n_missing(column, mask)
     all_distinct = n_records > 50 and n_distinct == n_records - missing_records and n_distinct > 50
     # a measurement may be all distinct too, but hardly in whole numbers; an id has no signs between its thousands
     could_count = numeric and all_distinct and not missing_records and column.notation == PLAIN
-    counts_up = could_count and _all_whole(column.numbers)
+    counts_up = could_count and _all_whole(column.numbers[~np.isnan(column.numbers)])
     looks_like_id = counts_up or (not numeric and (n_distinct > MOST_TEXT_LEVELS or all_distinct))
     label_of = column.about.label_of
     labelled = len(label_of) >= n_distinct > 0 and all(text in label_of for text in texts(column.values.filter(~mask)))

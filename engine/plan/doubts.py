@@ -12,12 +12,12 @@ from unicodedata import normalize
 import numpy as np
 
 from engine.common.errors import EngineError
-from engine.common.raw_values import PLAIN, Notation, is_number, readings, texts
+from engine.common.raw_values import PLAIN, Notation, is_number, notation_of, readings, texts
 from engine.common.wording import without_hidden_signs
 from engine.data.microdata import RawColumn, RawTable
 from engine.plan.coding import counted as count
 from engine.plan.entries import AttributePlan, MechanismPlan
-from engine.plan.mismatches import UndecidedCode
+from engine.plan.mismatches import TextAmongNumbers, UndecidedCode
 from engine.plan.types import DEFAULT_MISSING, Plan
 
 _MISSING_WORD = re.compile(
@@ -174,6 +174,7 @@ class Proposal:
 MOST_VALUES = 1000
 """A column with more distinct values than this is no category, and nothing in it is in doubt."""
 _MOST_CODES = 6  # beside numbers
+_FEWEST_NUMBERS, _MOST_STRAYS = 30, 0.1  # distinct numbers of a measurement, and texts to each of them
 _GROUPS_SHOWN = 4  # of values that look alike
 _FEWEST_AMOUNTS, _MOST_SIGNS = 30, 4  # distinct values of a column of amounts, and different signs beside them
 _AMOUNT = re.compile(
@@ -182,6 +183,7 @@ _AMOUNT = re.compile(
     r"(?P<after>[$¢£¤¥€₡-⃏%‰°]|[^\W\d_]{1,5}\.?)?(?:[.,]?[\-−–]+)?\)?"
 )
 
+_LIKE_NUMBER = re.compile(r"[+\-]?\d[\d.,'’\s]*")
 _DASH = re.compile("[\u2010-\u2015\u2212\ufe58\ufe63\uff0d]")
 _DECIMAL_COMMA = re.compile(r"[+-]?[0-9]+,(?![0-9]{3}$)[0-9]+")  # no comma between thousands
 
@@ -238,6 +240,39 @@ def codes_beside_numbers(column: RawColumn) -> tuple[str, ...]:
         return ()
     odd = [text for i in strange.tolist() if (text := column.values[i].as_py()) not in DEFAULT_MISSING]
     return tuple(odd) if len(odd) <= min(_MOST_CODES, n_figures) and all(map(reads_as_missing, odd)) else ()
+
+
+def texts_among_numbers(column: RawColumn) -> tuple[str, ...]:
+    """Texts that are no numbers in a column of many numbers, which they would make one of as many levels; without those
+    that are declared missing or mean it by default."""
+    return _numbers_and_texts(column)[1]
+
+
+def _numbers_and_texts(column: RawColumn) -> tuple[Notation, tuple[str, ...]]:
+    """The notation of most values of a column, and its :func:`texts_among_numbers`."""
+    notation, nothing = column.notation, (PLAIN, ())
+    if not column.is_text or not notation.clear or column.about.values:
+        return nothing
+    first = column.values.slice(0, MOST_VALUES)
+    if notation == PLAIN and np.isnan(notation.numbers(first)).mean() > _MOST_STRAYS:
+        like_numbers = first.filter([_LIKE_NUMBER.fullmatch(text) is not None for text in first.to_pylist()])
+        if len(like_numbers) < len(first) / 2:
+            return nothing
+        notation = notation_of(like_numbers)
+        notation = notation if notation.clear else next(iter(readings(like_numbers)), PLAIN)
+    strange = np.isnan(notation.numbers(column.values))
+    n_numbers = len(strange) - int(np.count_nonzero(strange))
+    strange &= ~column.about.absent_mask(column.values, DEFAULT_MISSING)
+    n_strange = int(np.count_nonzero(strange))
+    if n_numbers <= _FEWEST_NUMBERS or n_strange > max(1, _MOST_STRAYS * n_numbers):
+        return nothing
+    return notation, tuple(column.values[i].as_py() for i in np.flatnonzero(strange).tolist())
+
+
+def codes_below_zero(column: RawColumn) -> tuple[str, ...]:
+    """Numbers below 0 that are codes for missing beside numbers that are not."""
+    _, apart = code_like(column)
+    return tuple(texts(column.values.filter(apart & (column.numbers < 0))))
 
 
 def look_alikes(column: RawColumn) -> tuple[tuple[str, ...], ...]:
@@ -306,7 +341,7 @@ def doubts(column: RawColumn) -> Iterator[Proposal]:
         yield Proposal(
             "code",
             (name,),
-            f"'{name}' has {_counted(column, (value,))}: an answer{why} or a code for a missing one.",
+            f"'{name}' has {counted_values(column, (value,))}: an answer{why} or a code for a missing one.",
             "It becomes missing; decline it where it is an answer.",
             codes=((name, (value,)),),
             certain=False,
@@ -315,14 +350,14 @@ def doubts(column: RawColumn) -> Iterator[Proposal]:
         yield Proposal(
             "code",
             (name,),
-            f"'{name}' has {_counted(column, codes)}, missing by default.",
+            f"'{name}' has {counted_values(column, codes)}, missing by default.",
             "The plan says so itself; list under levels of the attribute what is an answer.",
             codes=((name, codes),),
             certain=False,
         )
     groups = look_alikes(column)
     if groups:
-        named = "; ".join(_counted(column, group) for group in groups[:_GROUPS_SHOWN])
+        named = "; ".join(counted_values(column, group) for group in groups[:_GROUPS_SHOWN])
         more = f"; and {len(groups) - _GROUPS_SHOWN} more groups" if len(groups) > _GROUPS_SHOWN else ""
         yield Proposal(
             "alike",
@@ -349,7 +384,22 @@ def _unclear_numbers(column: RawColumn) -> Iterator[Proposal]:
             certain=False,
             notation=way,
         )
-    if marks := marked_numbers(column):
+    notation, words = _numbers_and_texts(column)
+    if words:
+        are, more = ("is", "") if len(words) == 1 else ("are", f" and {len(words) - _GROUPS_SHOWN} more texts")
+        shown = counted_values(column, words[:_GROUPS_SHOWN]) + (more if len(words) > _GROUPS_SHOWN else "")
+        yield Proposal(
+            "number",
+            (name,),
+            f"'{name}' is a column of {len(column.values) - len(words):,} different numbers, beside which {are} "
+            f"{shown}.",
+            "What is no number becomes missing, and the data keep it; where the column holds codes, decline it and make "
+            "an attribute with all of them as levels.",
+            codes=((name, words),),
+            certain=False,
+            notation=notation if notation not in (PLAIN, column.notation) else None,
+        )
+    elif marks := marked_numbers(column):
         yield Proposal(
             "number",
             (name,),
@@ -369,13 +419,21 @@ def _unclear_numbers(column: RawColumn) -> Iterator[Proposal]:
         )
 
 
-def _counted(column: RawColumn, values: Sequence[str]) -> str:
+def counted_values(column: RawColumn, values: Sequence[str]) -> str:
+    """Values with their numbers of records."""
     n_of = records_of(column, values)
     return ", ".join(f"'{value}' ({count(n_of[value], 'record')})" for value in values)
 
 
 def undecided_codes(plan: Plan, attribute: AttributePlan, table: RawTable) -> Iterator[UndecidedCode]:
-    """Values of an attribute that mean missing only because nobody said otherwise, and may be answers."""
+    """Values of an attribute that mean missing only because nobody said otherwise, and may be answers; and texts that
+    are levels beside numbers."""
+    if len(attribute.view) == 1 and not attribute.cut and not attribute.levels:
+        column = table.distinct.columns[attribute.view[0]]
+        decided = {*attribute.answers, *attribute.missing_codes(plan.data.missing), *attribute.skip}
+        strays = [text for text in texts_among_numbers(column) if text not in decided]
+        for text, n in records_of(column, strays, table.multiplicity).items():
+            yield TextAmongNumbers(attribute.name, text, n, "")
     if plan.data.missing != DEFAULT_MISSING or len(attribute.view) > 1 or attribute.cut:
         return
     column = table.distinct.columns[attribute.view[0]]

@@ -147,6 +147,24 @@ class UndecidedCode(NewMissingCode):
 
 
 @dataclass(frozen=True)
+class TextAmongNumbers(UndecidedCode):
+    """A text that is a level beside numbers, because nobody said otherwise."""
+
+    @property
+    def sentence(self) -> str:
+        """The mismatch as a sentence."""
+        return (
+            f"attribute '{self.attribute}' takes the text {self.named}, in {count(self.n_records, 'record')}, as a "
+            "level beside numbers"
+        )
+
+    @property
+    def remedy(self) -> str:
+        """How the plan decides it."""
+        return f"cut the attribute '{self.attribute}' and list '{self.value}' under missing, or list all of its levels"
+
+
+@dataclass(frozen=True)
 class DoubtfulNumber(Mismatch):
     """``n_records`` records have ``value`` in a ``column`` that the plan uses as unit, id, weight or place, and it may
     mean missing; the file calls it ``label``.  ``first`` is the first record of a value that only its many records

@@ -11,14 +11,14 @@ import numpy as np
 
 from engine.common.errors import EngineError, UsageError
 from engine.common.wording import columns_named, printable
-from engine.data.microdata import RawTable, Units
+from engine.data.microdata import NO_LABELS, RawTable, Units
 from engine.plan.coding import assign_columns
 from engine.plan.coding import column_list as listed
 from engine.plan.coding import counted as count
-from engine.plan.columns import unnumbered
+from engine.plan.columns import facts, is_weight, unnumbered
 from engine.plan.dependencies import Dependencies, SkipPattern, dependencies
 from engine.plan.doubts import PROPOSALS as KINDS
-from engine.plan.doubts import Link, Proposal
+from engine.plan.doubts import Link, Proposal, codes_below_zero, counted_values
 from engine.plan.edit import is_dropped, on_data, take_out, uses_of_attributes, with_attributes_renamed, writable_names
 from engine.plan.entries import (
     HOUSEHOLD_SWAP,
@@ -27,6 +27,7 @@ from engine.plan.entries import (
     UnitColumns,
     is_writable,
     unit_columns,
+    with_missing,
     with_notation,
 )
 from engine.plan.households import (
@@ -158,16 +159,7 @@ def _identity(raw: RawTable, known: Dependencies) -> Iterator[Proposal]:
             f"'{first}' becomes the id, which is never exported unless asked for" + _also_dropped(others),
         )
     if known.weights:
-        leading = min(known.weights, key=_is_auxiliary)
-        others = [name for name in known.weights if name != leading]
-        yield Proposal(
-            "weight",
-            (leading, *others),
-            f"{_names((leading, *others))} {'look like weights' if others else 'looks like a weight'} by name and "
-            "values.",
-            f"'{leading}' becomes the weight and follows its record"
-            + (f"; {_names(others)} {'stays' if len(others) == 1 else 'stay'} with the record too." if others else "."),
-        )
+        yield _named_weights(raw, known.weights)
     if known.constant:
         yield Proposal(
             "constant",
@@ -175,6 +167,39 @@ def _identity(raw: RawTable, known: Dependencies) -> Iterator[Proposal]:
             f"{_names(known.constant)} {'has' if len(known.constant) == 1 else 'have'} one value only.",
             "There is nothing to swap: carried with the records.",
         )
+
+
+def _named_weights(raw: RawTable, weights: Sequence[str]) -> Proposal:
+    """The weights by name and values; uncertain where the leading one has codes in place of some weights."""
+    leading = min(weights, key=_is_auxiliary)
+    others = [name for name in weights if name != leading]
+    gaps = _gaps(raw, leading)
+    return Proposal(
+        "weight",
+        (leading, *others),
+        f"{_names((leading, *others))} {'look like weights' if others else 'looks like a weight'} by name and "
+        f"values{gaps}.",
+        f"'{leading}' becomes the weight and follows its record"
+        + (f"; {_names(others)} {'stays' if len(others) == 1 else 'stay'} with the record too." if others else ".")
+        + (" First give these records a weight in the file, or take them out." if gaps else ""),
+        certain=not gaps,
+    )
+
+
+def _gaps(raw: RawTable, name: str) -> str:
+    """The codes in place of weights, with their numbers of records; empty where there is none."""
+    column = raw.columns[name]
+    codes = codes_below_zero(column)
+    return f", but for likely codes for missing: {counted_values(column, codes)}" if codes else ""
+
+
+def unused_weight(raw: RawTable, plan: Plan) -> Proposal | None:
+    """The weights by name and values that a plan without a weight carries."""
+    if plan.data.weight is not None or raw.streamed is not None:
+        return None
+    carried = [raw.columns[name] for name in assign_columns(plan.data, raw.names).carried if raw.in_memory(name)]
+    found = [c.name for c in carried if is_weight(c, facts(c, raw.n_records))]
+    return _named_weights(raw, found) if found else None
 
 
 def _also_dropped(others: Sequence[str]) -> str:
@@ -192,7 +217,7 @@ def _possible_weights(raw: RawTable, known: Dependencies, plan: Plan | None) -> 
                 "weight",
                 (name,),
                 f"'{name}' may be a weight: it is positive in every record and has {known.levels[name]:,} values in "
-                f"{raw.n_records:,} records.",
+                f"{raw.n_records:,} records{_gaps(raw, name)}.",
                 f"'{name}' becomes the weight and follows its record; decline it where it measures something, such as "
                 "an exact income.",
                 certain=False,
@@ -373,9 +398,13 @@ def accept(plan: Plan, proposal: Proposal) -> Plan:
     if proposal.kind == "name":
         named = (part.name for part in plan.attributes if part.columns == proposal.columns)
         return with_attributes_renamed(plan, {name: proposal.new_name for name in named if not is_writable(name)})
+    if proposal.kind == "number" and proposal.codes:
+        plan = _with_words_missing(_with_missing(plan, proposal), *proposal.codes[0])
     if proposal.notation is not None:
         columns = with_notation(plan.data.columns, proposal.columns[0], proposal.notation)
         return replace(plan, data=replace(plan.data, columns=columns))
+    if proposal.kind == "number" and proposal.codes:
+        return plan
     if proposal.kind == "number":
         return take_out(plan, drop=proposal.columns)
     if proposal.kind in ("constant", "line"):
@@ -476,6 +505,14 @@ def _with_missing(plan: Plan, proposal: Proposal) -> Plan:
             attribute = replace(attribute, missing=(*attribute.missing, *dict.fromkeys(ordered)), on_missing="level")
         attributes.append(attribute)
     return replace(plan, data=replace(plan.data, attributes=tuple(attributes)))
+
+
+def _with_words_missing(plan: Plan, name: str, words: Sequence[str]) -> Plan:
+    """The plan in which words among the numbers of a column mean missing."""
+    columns = plan.data.columns
+    for word in words:
+        columns = with_missing(columns, name, word, NO_LABELS)
+    return replace(plan, data=replace(plan.data, columns=columns))
 
 
 def _alike(plan: Plan, proposal: Proposal) -> Plan:

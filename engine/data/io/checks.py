@@ -50,7 +50,10 @@ def named_delimiter(path: Path) -> tuple[str, int]:
 
 def header(path: Path) -> tuple[list[str], str]:
     """Column names and the delimiter: the one that a line above the header names, else the one of ``, ; tab |`` that
-    the header line has most of (outside quotes)."""
+    the header line has most of (outside quotes).
+
+    Empty names are apart, each of other blanks, so that every column can be read.
+    """
     named, start = named_delimiter(path)
     with path.open("rb") as file:
         file.seek(start)
@@ -67,9 +70,13 @@ def header(path: Path) -> tuple[list[str], str]:
     delimiter = named or max(DELIMITERS, key=bare.count)
     csv.field_size_limit(_HEADER_BYTES)
     try:
-        return next(csv.reader([first], delimiter=delimiter)), delimiter
+        names = next(csv.reader([first], delimiter=delimiter))
     except csv.Error:  # a line end outside of quotes, seen from the delimiter
         raise EngineError(f"file '{path.name}': the header has a misplaced quote or one never closed") from None
+    blank = [number for number, name in enumerate(names) if is_blank(name)]
+    for n_before, number in enumerate(blank[1:], 1):
+        names[number] = " " * (n_before + max(map(len, names)))
+    return names, delimiter
 
 
 def _first_record(text: str, delimiters: str) -> tuple[str, str]:

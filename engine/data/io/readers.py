@@ -29,6 +29,7 @@ from engine.common.errors import EngineError, NoRecords, UsageError
 from engine.common.os_support import arrow_file
 from engine.common.raw_values import index_codes, smallest
 from engine.common.untrusted import kind_of
+from engine.common.wording import is_blank
 from engine.data.io import checks
 from engine.data.io.arrow_columns import join_chunks
 from engine.data.io.checks import (
@@ -179,8 +180,11 @@ def _batches(
     from pyarrow import csv
 
     wanted, text = list(names if only_these is None else only_these), pa.dictionary(pa.int32(), pa.string())
+    header: dict[str, Any] = {}
+    if any(map(is_blank, wanted)):  # several may be empty, which Arrow would take for one
+        header = {"column_names": checks.header(path)[0], "skip_rows_after_names": 1}
     options = {
-        "read_options": csv.ReadOptions(block_size=block_size),
+        "read_options": csv.ReadOptions(block_size=block_size, **header),
         "parse_options": csv.ParseOptions(delimiter=delimiter, newlines_in_values=True),
         "convert_options": csv.ConvertOptions(
             column_types=dict.fromkeys(names, text),

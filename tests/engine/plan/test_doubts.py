@@ -4,18 +4,20 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 import pytest
 
 import engine as sf
-from engine.common.errors import EngineError
+from engine.common.errors import EngineError, UsageError
 from engine.data.io.stream import open_stream
 from engine.data.microdata import ColumnLabels, RawTable
 from engine.models.record_release import missing_values
 from engine.plan import AttributePlan, DataPlan, Plan, accept, first_plan, guess_plan, propose
 from engine.plan.check import mismatches, settle
 from engine.plan.coding import code, tabulate
-from engine.plan.doubts import look_alikes, possible_answers, possible_codes
+from engine.plan.doubts import look_alikes, possible_answers, possible_codes, texts_among_numbers
+from engine.plan.entries import labelled
 from engine.sweeps.sweep import ready
 from tests.engine.plan.tables import table_of
 
@@ -188,3 +190,48 @@ def test_values_that_only_their_signs_tell_apart_look_alike(one: str, other: str
 
 def test_thousands_do_not_look_like_units() -> None:
     assert look_alikes(table_of(x=["1", "1,000", "2"]).columns["x"]) == ()
+
+
+NUMBERS = [str(100 + 7 * i) for i in range(60)]
+
+
+@pytest.mark.parametrize("words", [["see note"], ["circa", "below", "12 or so"], ["k. A."]])
+@pytest.mark.parametrize("written", [NUMBERS, [f"{text[:2]},{text[2]}5" for text in NUMBERS]])
+def test_texts_beside_many_numbers_are_asked_about_and_make_no_levels(words: list[str], written: list[str]) -> None:
+    table = table_of(x=[*written, *written, *words, words[0]], sex=["f", "m"] * 60 + ["f"] * (len(words) + 1))
+    plan = first_plan(table)
+    assert plan.names == ("sex",) and plan.data.carry == ("x",)
+    with pytest.raises(UsageError, match="numeric with"):
+        guess_plan(table, attributes=["x", "sex"])
+    (asked,) = [found for found in propose(table, plan) if found.kind == "number"]
+    assert f"'{words[0]}' (2 records)" in asked.sentence and not asked.certain
+    decided = accept(plan, asked)
+    assert decided.data.columns[0].missing == tuple(words)
+    assert not [found for found in propose(table, decided) if found.kind == "number"]
+    read = labelled(table, decided.data.columns).columns["x"]
+    assert np.isnan(read.numbers).sum() == len(words)
+
+
+@pytest.mark.parametrize("fix", ["missing", "level"])
+def test_a_plan_that_makes_a_level_of_a_text_beside_numbers_is_not_swept(fix: str) -> None:
+    table = table_of(x=[*NUMBERS, "see note", "see note"], sex=["f", "m"] * 31)
+    plan = Plan(DataPlan((AttributePlan("x"), AttributePlan("sex"))))
+    (found,) = mismatches(plan, table)
+    assert found.key == "code:x:see note" and "2 records" in found.sentence
+    with pytest.raises(EngineError, match="beside numbers"):
+        ready(table, plan)
+    settled = settle(plan, table, [found], fix)
+    assert not mismatches(settled, table)
+    assert ("see note" in levels_of(table, settled)) == (fix == "level")
+
+
+@pytest.mark.parametrize(
+    "values", [[f"A{i}" for i in range(60)], [*NUMBERS[:20], "x"], [*NUMBERS, *(f"A{i}" for i in range(20))]]
+)
+def test_categories_and_codes_are_not_taken_for_numbers_with_words(values: list[str]) -> None:
+    assert texts_among_numbers(table_of(x=values).columns["x"]) == ()
+
+
+def test_an_id_with_a_word_among_its_numbers_is_still_one() -> None:
+    table = table_of(no=[*map(str, range(1, 100)), "lost"], sex=["f", "m"] * 50)
+    assert first_plan(table).data.id == "no"

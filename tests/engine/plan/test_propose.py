@@ -38,7 +38,8 @@ from engine.plan.dependencies import Dependencies
 from engine.plan.edit import take_out
 from engine.plan.entries import attributes_named
 from engine.plan.guess import first_plan as first_plan_of_accept_all
-from engine.plan.propose import accept_all
+from engine.plan.propose import accept_all, unused_weight
+from engine.sweeps.sweep import ready
 from tests.engine.proposals import blocks, first_plan_of, made, table_of
 from tests.examples import examples
 
@@ -97,6 +98,24 @@ def test_weights_are_known_by_the_names_that_agencies_give_them(name: str) -> No
 @pytest.mark.parametrize("name", ["growth", "work", "week", "wave", "W1", "w_finance", "wtkg3", "factor"])
 def test_other_names_make_no_weight(name: str) -> None:
     assert dependencies(table_of(**{name: WEIGHTS.tolist(), "sex": SEXES})).weights == ()
+
+
+@pytest.mark.parametrize("name", ["PWSSWGT", "poids"])
+@pytest.mark.parametrize("codes", [["-1"], ["-99", "-1", "-1"]])
+def test_codes_in_place_of_weights_hide_no_weight(name: str, codes: list[str]) -> None:
+    rng = np.random.default_rng(7)
+    weights = [f"{weight:.3f}" for weight in rng.uniform(10, 900, 400 - len(codes))]
+    table = table_of(sex=["f", "m"] * 200, **{name: [*weights, *codes]})
+    plan = first_plan(table)
+    (found,) = [p for p in propose(table, plan) if p.kind == "weight"]
+    assert found.columns == (name,) and not found.certain
+    for value in set(codes):
+        assert f"'{value}' ({codes.count(value)} record{'s' * (codes.count(value) > 1)})" in found.sentence
+    told = unused_weight(table, plan)
+    assert (told == found) == (name == "PWSSWGT")
+    assert unused_weight(table, accept(plan, found)) is None
+    with pytest.raises(EngineError, match=r"negative in .* or carry the column"):
+        ready(table, accept(plan, found))
 
 
 @pytest.mark.slow

@@ -18,7 +18,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pyarrow import parquet
 
-from engine.common.errors import EngineError, UsageError
+from engine.common.errors import EngineError, Remedy, UsageError
 from engine.data.io import readers
 from engine.data.io import readers as module
 from engine.data.io import stream as parts
@@ -504,3 +504,18 @@ def test_text_behind_quotes_is_found_in_blocks_of_any_size(text: str, size: int)
     except csv.Error as error:
         wrong = "expected after" in str(error)
     assert quotes.text_behind == wrong
+
+
+@pytest.mark.parametrize("header", ["a,,b,,", 'a,"",b, ,"\u200b"'])
+def test_several_empty_names_are_offered_clean_ones(tmp_path: Path, header: str) -> None:
+    (tmp_path / "a.csv").write_text(header + "\n1,2,3,4,5\n6,7,8,9,\n")
+    for read in (read_table, open_stream):
+        with pytest.raises(EngineError, match=r"column 2 of 5 has no name.*'column_2'") as refused:
+            read(tmp_path / "a.csv")
+        assert refused.value.remedy == Remedy.CLEAN_NAMES
+    table = read_table(tmp_path / "a.csv", clean_names=True)
+    rows = first_records(open_stream(tmp_path / "a.csv", clean_names=True), 9)
+    for found in (table, rows):
+        assert list(found.names) == ["a", "column_2", "b", "column_4", "column_5"]
+        values = [[column.values[i].as_py() for i in column.codes.tolist()] for column in found.columns.values()]
+        assert values == [["1", "6"], ["2", "7"], ["3", "8"], ["4", "9"], ["5", ""]]
