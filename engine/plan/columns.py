@@ -231,8 +231,7 @@ def is_weight(column: RawColumn, facts: Facts) -> bool:
 
 def _without_codes(column: RawColumn) -> np.ndarray:
     """The numbers of a column without infinite ones and codes below 0."""
-    values = column.numbers
-    values = values[np.isfinite(values)]
+    values: np.ndarray = column.numbers[np.isfinite(column.numbers)]
     return values[values >= 0] if codes_below_zero(column) else values
 
 

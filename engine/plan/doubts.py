@@ -393,8 +393,8 @@ def _unclear_numbers(column: RawColumn) -> Iterator[Proposal]:
             (name,),
             f"'{name}' is a column of {len(column.values) - len(words):,} different numbers, beside which {are} "
             f"{shown}.",
-            "What is no number becomes missing, and the data keep it; where the column holds codes, decline it and make "
-            "an attribute with all of them as levels.",
+            "Texts that are no numbers become missing, and the data keep them. If the column holds codes, decline it "
+            "and make an attribute with all of them as levels.",
             codes=((name, words),),
             certain=False,
             notation=notation if notation not in (PLAIN, column.notation) else None,

@@ -105,7 +105,8 @@ def test_other_names_make_no_weight(name: str) -> None:
 def test_codes_in_place_of_weights_hide_no_weight(name: str, codes: list[str]) -> None:
     rng = np.random.default_rng(7)
     weights = [f"{weight:.3f}" for weight in rng.uniform(10, 900, 400 - len(codes))]
-    table = table_of(sex=["f", "m"] * 200, **{name: [*weights, *codes]})
+    columns: dict[str, Any] = {"sex": ["f", "m"] * 200, name: [*weights, *codes]}
+    table = table_of(**columns)
     plan = first_plan(table)
     (found,) = [p for p in propose(table, plan) if p.kind == "weight"]
     assert found.columns == (name,) and not found.certain
