@@ -657,39 +657,28 @@ def live_figure(
 
     ``signs`` turn losses back into values of the two measures, whose names are the titles of the axes.
     """
-    import plotly.graph_objects as go
-
-    risk_sign, utility_sign = signs
-    x, y = utility_sign * frontier.losses[:, 1], risk_sign * frontier.losses[:, 0]
-    if len(x) > MANY:
-        others = trace(x, y, (x.min(), x.max()), (y.min(), y.max()), "candidates")
-    else:
-        kind = "scattergl" if len(x) > WEBGL else "scatter"
-        marker = {"color": QUIET, "size": 6, "symbol": "circle-open"}
-        rest = ~frontier.undominated
-        others = {"type": kind, "x": sent(x[rest]), "y": sent(y[rest]), "name": "dominated"}
-        others |= {"mode": "markers", "marker": marker}
-    on = np.flatnonzero(frontier.undominated)
-    on = on[np.argsort(frontier.losses[on, 0], kind="stable")]
-    line = {"color": QUIET, "width": 1.5, "shape": "vh"}
-    edge: dict[str, Any] = {"type": "scatter", "x": sent(x[on]), "y": sent(y[on]), "mode": "lines+markers"}
-    nothing: dict[str, Any] = {"type": "scatter", "x": [original[1]], "y": [original[0]], "mode": "markers"}
-    nothing |= {"name": "original data", "marker": {"color": QUIET, "size": 11, "symbol": "triangle-up"}}
-    drawing = go.Figure(
-        [
-            others,
-            edge | {"name": "frontier", "line": line, "marker": {"color": COLOURS[0], "size": 9, "symbol": "diamond"}},
-            nothing,
-        ]
+    on, scenarios = frontier.undominated, np.asarray(frontier.scenarios)
+    many = len(on) > MANY
+    shown = np.flatnonzero(on) if many else np.arange(len(on))
+    unknown, one = np.full(len(shown), np.nan), np.zeros(len(shown), np.int64)
+    points = Cloud(
+        loss=frontier.losses[shown, 1],
+        risk=frontier.losses[shown, 0],
+        loss_se=unknown,
+        risk_se=unknown,
+        index=scenarios[shown],
+        on=on[shown],
+        category=one,
+        categories=("candidates",),
+        facet=one,
+        facets=("",),
+        hover=[],
+        bulk=(frontier.losses[~on, 1], frontier.losses[~on, 0], np.zeros(int((~on).sum()), int)) if many else None,
+        utility_sign=signs[1],
+        risk_sign=signs[0],
     )
-    drawing.update_layout(
-        height=420,
-        margin={**MARGIN, "t": 40},
-        legend={"orientation": "h", "y": 1.08},
-        xaxis={"title": f"{utility} — more useful →", "autorange": "reversed" if utility_sign > 0 else True},
-        yaxis={"title": f"{risk} — riskier ↑", "autorange": True if risk_sign > 0 else "reversed"},
-    )
-    return drawing
+    nothing = (signs[1] * original[1], signs[0] * original[0])
+    return risk_utility(points, Marks(nothing, f"{risk} — riskier ↑", f"{utility} — more useful →"))
 
 
 def candidate_figure(view: RiskUtilityMap, look: Look, shown: Shown | None = None) -> Figure:

@@ -41,6 +41,8 @@ _LIKE = {
     ".tsv": ("csv",),
 }
 """Formats of a release by the end of the name of the file that was read: its own, or the nearest that is written."""
+_JOB, _RECHECK, _EXPORT = "job.json", "recheck.json", "export.json"
+_RECHECK_LOG, _EXPORT_LOG = "recheck.log", "export.log"
 _DATE = (1980, 1, 1, 0, 0, 0)  # the same for all, so that a file's date tells nothing
 
 
@@ -100,10 +102,6 @@ def _zip(folder: Path, target: Path) -> None:
                     inside.write(block)
 
 
-def _paths(at: Workspace) -> tuple[Path, Path]:
-    return at.folder / "export.json", at.folder / "export.log"
-
-
 def start_export(
     at: Workspace, label: str, tier: str, formats: Iterable[str], include: Iterable[str], partial: bool
 ) -> None:
@@ -119,20 +117,16 @@ def start_export(
     for role in include:
         arguments += ["--include", role]
     arguments += ["--allow-partial"] if partial else []
-    noted, log_path = _paths(at)
-    pid = launch(arguments, at, log_path)
-    at.keep(noted.name, json.dumps({**process(pid), "out": out.name, "tier": tier}))
+    pid = launch(arguments, at, at.folder / _EXPORT_LOG)
+    at.keep(_EXPORT, json.dumps({**process(pid), "out": out.name, "tier": tier}))
 
 
 def job(at: Workspace) -> Exporting:
     """The progress of the latest export."""
-    noted, log_path = _paths(at)
-    try:
-        about = json.loads(noted.read_text(encoding="utf-8"))
-        running, out, tier = runs(about), str(about["out"]), str(about["tier"])
-    except (OSError, ValueError, KeyError, TypeError):
+    if not (about := _noted(at, _EXPORT)):
         return Exporting("none")
-    messages = read_messages(log_path)
+    running, out, tier = runs(about), str(about["out"]), str(about["tier"])
+    messages = read_messages(at.folder / _EXPORT_LOG)
     ends = [message for message in messages if message.kind in ("error", "fault")]
     others = tuple(message for message in messages if message not in ends)
     if running:  # how it ends is told when it has ended
@@ -164,7 +158,6 @@ def complete(at: Workspace) -> list[Export]:
     return sorted(exports, key=lambda export: (export.folder.stat().st_mtime, export.folder.name), reverse=True)
 
 
-_JOB, _RECHECK = "job.json", "recheck.json"
 _children: dict[int, subprocess.Popen[bytes]] = {}  # so that ended ones are waited for and leave no zombie
 
 
@@ -188,12 +181,13 @@ class Job:
         return self.state in ("starting", "running", "stopping")
 
 
-def _noted(workspace: Workspace) -> dict[str, Any]:
-    nothing = {"pid": 0, "born": "", "at": 0.0, "stop": False}
+def _noted(workspace: Workspace, name: str) -> dict[str, Any]:
+    """The note on a job, with the entries that every job has; empty where there is none."""
     try:
-        return {**nothing, **json.loads((workspace.folder / _JOB).read_text(encoding="utf-8"))}
+        noted = json.loads((workspace.folder / name).read_text(encoding="utf-8"))
+        return {"pid": 0, "born": "", "at": 0.0, "stop": False, **noted}
     except (OSError, ValueError, TypeError):
-        return nothing
+        return {}
 
 
 def process(pid: int) -> dict[str, Any]:
@@ -215,7 +209,8 @@ def _reap() -> None:
 
 
 def _alive(workspace: Workspace) -> bool:
-    return runs(_noted(workspace))
+    noted = _noted(workspace, _JOB)
+    return bool(noted) and runs(noted)
 
 
 def start(
@@ -264,10 +259,6 @@ def launch(arguments: Sequence[str], workspace: Workspace, log_path: Path) -> in
     return child.pid
 
 
-def _recheck_log(workspace: Workspace) -> Path:
-    return workspace.folder / "recheck.log"
-
-
 def start_recheck(workspace: Workspace, labels: Sequence[str], replicates: int, risk: str, utility: str) -> None:
     """Run finalists on fresh replicates.  Nothing happens while that, or a sweep, is at work."""
     if status(workspace).busy or recheck(workspace)[0]:
@@ -280,34 +271,24 @@ def start_recheck(workspace: Workspace, labels: Sequence[str], replicates: int, 
     for label in labels:
         arguments += ["--candidate", label]
     about = {"labels": list(labels), "replicates": replicates, "stop": False}
-    pid = launch(arguments, workspace, _recheck_log(workspace))
+    pid = launch(arguments, workspace, workspace.folder / _RECHECK_LOG)
     workspace.keep(_RECHECK, json.dumps({**process(pid), **about}))
-
-
-def _recheck_noted(workspace: Workspace) -> dict[str, Any]:
-    try:
-        result: dict[str, Any] = {"pid": 0, "labels": [], "replicates": 0, "stop": False} | json.loads(
-            (workspace.folder / _RECHECK).read_text(encoding="utf-8")
-        )
-        return result
-    except (OSError, ValueError, TypeError):
-        return {}
 
 
 def recheck(workspace: Workspace) -> tuple[bool, str]:
     """Return whether finalists are being run again, with the sentence with which the last time ended, if it went
     wrong."""
-    noted = _recheck_noted(workspace)
+    noted = _noted(workspace, _RECHECK)
     if not noted:
         return False, ""
     if runs(noted):
         return True, ""
-    return False, "" if noted["stop"] else complaint_in(_recheck_log(workspace), "it ended unexpectedly")
+    return False, "" if noted["stop"] else complaint_in(workspace.folder / _RECHECK_LOG, "it ended unexpectedly")
 
 
 def recheck_job(workspace: Workspace) -> Job:
     """The progress of running finalists again: none, running, stopping, cancelled, finished or failed."""
-    noted = _recheck_noted(workspace)
+    noted = _noted(workspace, _RECHECK)
     if not noted or workspace.study is None or not workspace.study.exists():
         return Job("none")
     busy, error = recheck(workspace)
@@ -325,7 +306,7 @@ def recheck_job(workspace: Workspace) -> Job:
 
 def cancel_recheck(workspace: Workspace) -> None:
     """Ask for an end to running finalists again; what is done stays."""
-    noted = _recheck_noted(workspace)
+    noted = _noted(workspace, _RECHECK)
     if noted and recheck(workspace)[0]:
         workspace.keep(_RECHECK, json.dumps({**noted, "stop": True}))
         _ask(workspace)
@@ -333,7 +314,7 @@ def cancel_recheck(workspace: Workspace) -> None:
 
 def cancel(workspace: Workspace) -> None:
     """Ask the sweep to stop; what is done stays.  Until it does it is stopping."""
-    if (noted := _noted(workspace))["pid"]:
+    if noted := _noted(workspace, _JOB):
         workspace.keep(_JOB, json.dumps({**noted, "stop": True}))
     _ask(workspace)
 
@@ -353,7 +334,7 @@ def stop(workspace: Workspace, patience: float = 5.0) -> None:
     until = time.monotonic() + patience
     while _alive(workspace) and time.monotonic() < until:
         time.sleep(0.1)
-    child = _children.get(_noted(workspace)["pid"])
+    child = _children.get(_noted(workspace, _JOB).get("pid", 0))
     if child is not None and child.poll() is None:
         child.terminate()
         child.wait()
@@ -379,7 +360,7 @@ def status(workspace: Workspace) -> Job:
     study = workspace.study
     if study is None:
         return Job("none")
-    stop_noted = alive and _noted(workspace)["stop"]
+    stop_noted = alive and _noted(workspace, _JOB)["stop"]
     if study.exists():
         with Study.open(study) as opened:
             progress = opened.progress
@@ -390,7 +371,7 @@ def status(workspace: Workspace) -> Job:
         if progress.state == "running" and (stop_noted or stop_asked):
             return Job("stopping", progress.done, progress.total)
         if progress.state != "running" and alive:
-            if progress.started < _noted(workspace)["at"]:  # that was an earlier run
+            if progress.started < _noted(workspace, _JOB)["at"]:  # that was an earlier run
                 return Job("stopping" if stop_noted else "starting", progress.done, progress.total)
             if progress.state != "finished":
                 return Job("stopping", progress.done, progress.total)

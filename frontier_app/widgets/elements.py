@@ -27,15 +27,14 @@ from streamlit.elements import exception as shown_by_streamlit
 from engine.common.errors import EngineError
 from engine.common.os_support import FULL, reason_of
 from engine.common.wording import upper_first
+from engine.data.microdata import Microdata
 from engine.frontier.risk_utility_map import RiskUtilityMap
-from engine.report.describe import Occupancy
 from engine.study.study import Study
 from frontier_app.charts.style import framed
 from frontier_app.session import actions, navigation, state
 from frontier_app.session.navigation import PAGES
 from frontier_app.wording import text
 from frontier_app.wording.markup import markdown
-from frontier_app.wording.text import plural
 
 if TYPE_CHECKING:
     from plotly.graph_objects import Figure
@@ -142,31 +141,6 @@ def share(part: int, total: int) -> str:
     return f"{percent:.0f} %" if percent >= 10 or percent == 0 else f"{percent:.2g} %"
 
 
-def occupancy(counts: Occupancy, before: Occupancy | None = None) -> None:
-    """A table's fullness in four figures; with ``before``, the changes too."""
-
-    def change(name: str) -> str | None:
-        if before is None:
-            return None
-        difference = getattr(counts, name) - getattr(before, name)
-        return f"{difference:+,} by the swap".replace("-", "−") if difference else "unchanged"
-
-    columns = st.columns(4)
-    figures = (
-        ("Occupied cells", f"{counts.cells:,}", "cells", f"of {plural(counts.combinations, 'possible combination')}"),
-        ("Cells of one", f"{counts.ones:,}", "ones", "records that are alone in their combination (sample uniques)"),
-        ("Cells of two", f"{counts.twos:,}", "twos", "combinations shared by exactly two records"),
-        (
-            "Records in cells of 1–2",
-            f"{counts.in_small:,} ({share(counts.in_small, counts.n_records)})",
-            "in_small",
-            f"of {plural(counts.n_records, 'record')}",
-        ),
-    )
-    for column, (label, value, name, tip) in zip(columns, figures, strict=True):
-        column.metric(label, value, change(name), delta_color="off", delta_arrow="off", help=tip)
-
-
 _LOG = "streamlit.error_util"
 _OWN = Path(__file__).resolve().parents[2]
 WORDS = (
@@ -261,6 +235,19 @@ class InputErrors:
             return otherwise
 
 
+def with_data(missing: str) -> Microdata | None:
+    """The open data coded by the plan; where they cannot be, say why, or what is ``missing``, and show the way."""
+    if state.get().raw is None or state.get().plan is None:
+        empty_page(missing, "data", "Open data")
+        return None
+    try:
+        return actions.coded()
+    except EngineError as error:
+        show_error(error)
+        go("data", "Back to the data")
+        return None
+
+
 def first_step() -> tuple[str, str]:
     """The page to go to where there is no study yet, with the label of its button."""
     return ("data", "Open data") if state.get().raw is None else ("sweep", "Run the sweep")
@@ -273,15 +260,20 @@ def with_map(missing: str, show: Callable[[Study, RiskUtilityMap], None]) -> Non
         return
     look = state.get().look
     try:
-        view = actions.the_map(look.risk, look.utility, look.partial)
-        with actions.opened() as study:
-            assert study is not None and view is not None
-            if not len(view.results):
-                empty_page("No run has been completed yet.", "sweep", "See the sweep")
-                return
-            show(study, view)
+        with st.spinner("Reading the study…"):
+            view = actions.the_map(look.risk, look.utility, look.partial)
     except EngineError as error:
         show_error(error)
+        if look != state.Look() and st.button("Show the map as planned"):
+            state.put(look=state.Look())
+            st.rerun()
+        return
+    with errors_shown(), actions.opened() as study:
+        assert study is not None and view is not None
+        if len(view.results):
+            show(study, view)
+        else:
+            empty_page("No run has been completed yet.", "sweep", "See the sweep")
 
 
 STEPS = {

@@ -1,83 +1,120 @@
-"""Finalists on fresh replicates: started, watched and stopped; figures before and after side by side."""
+"""Candidates on fresh replicates: started, watched and stopped; figures beside the sweep's own."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from engine.common.errors import EngineError
 from engine.frontier.choosing import fresh_runs_needed
-from engine.frontier.risk_utility_map import RiskUtilityMap
+from engine.frontier.risk_utility_map import RiskUtilityMap, lettered
 from frontier_app.charts.map_data import index_of
 from frontier_app.session import actions, jobs, state
+from frontier_app.session.workspace import Workspace
 from frontier_app.widgets import candidate_card, elements, job_watcher
 from frontier_app.widgets.recommendation import Rule
 from frontier_app.wording import text
+from frontier_app.wording.markup import markdown
 
 _MOST = 10  # of the frontier, proposed for fresh replicates
 _OFFERED = 200
-
-
-def fresh_start(view: RiskUtilityMap, done: int = 0) -> int:
-    """How many fresh runs of each are proposed: as many as tell what the plan asks, then twice as many as are there."""
-    asked = None if view.single_runs is None else view.single_runs.probability
-    return min(10_000, max(fresh_runs_needed(asked), 2 * done))
+_NEEDED = "Fresh replicates are drawn from"
 
 
 def finalists(view: RiskUtilityMap, rule: Rule) -> None:
     """Run the best again on replicates that had no part in finding them."""
-    now = state.get()
-    at = now.workspace
+    at = _workspace()
     st.subheader("Finalists on fresh replicates", anchor=False)
     st.caption(
         "A candidate that looks best among many was partly lucky. Fresh replicates had no part in finding it and show"
         " it without that luck. The figures of the sweep stay as they are."
     )
-    if now.raw is None or at is None:
-        elements.needs_data("Fresh replicates are drawn from")
+    if at is None:
+        elements.needs_data(_NEEDED)
         return
+    if _is_idle(at):
+        _ask(view, rule, at)
+    _figures(view, {index: letter for letter, index in rule.letters})
+
+
+def of_recommendation(view: RiskUtilityMap, index: int) -> None:
+    """Run a recommended candidate and its neighbours again before anything is submitted."""
+    letters = {other: letter for letter, other in lettered(view, index).items()}
+    again = _figures(view, letters)
+    done = 0 if again is None else int(again.summary.counted[index])
+    at = _workspace()
+    if at is None:
+        if not done:
+            elements.needs_data(_NEEDED)
+        return
+    if not _is_idle(at):
+        return
+    explanation, number, button = st.columns([5, 2, 3], vertical_alignment="bottom")
+    explanation.markdown(
+        "A candidate that looks best among many was partly lucky. Before anything is submitted, the recommendation"
+        f" and its {text.plural(len(letters) - 1, 'neighbour')} are run again on replicates that had no part in finding"
+        " them."
+    )
+    replicates = number.number_input(
+        "Fresh runs of each, in all", 2, 10_000, _start(view, done), key=f"decide-fresh-{done}"
+    )
+    labels = [view.scenarios[i].label for i in letters]
+    _button(button, "Run more of them" if done else "Run on fresh replicates", view, at, labels, int(replicates), done)
+
+
+def _workspace() -> Workspace | None:
+    """The workspace, where its data are open."""
+    now = state.get()
+    return None if now.raw is None else now.workspace
+
+
+def _start(view: RiskUtilityMap, done: int = 0) -> int:
+    """How many fresh runs of each are proposed: as many as tell what the plan asks, then twice as many as are there."""
+    asked = None if view.single_runs is None else view.single_runs.probability
+    return min(10_000, max(fresh_runs_needed(asked), 2 * done))
+
+
+def _is_idle(at: Workspace) -> bool:
+    """Watch fresh runs that are under way, or say how the last ones ended; return whether others can be asked for."""
     job = jobs.recheck_job(at)
     if job.busy:
-        watch_runs()
-    else:
-        if job.state == "cancelled":
-            st.info(
-                f"The fresh runs stopped after {job.done:,} of {job.total:,}; finished ones are kept.",
-                icon=":material/pause_circle:",
-            )
-        elif job.message:
-            elements.show_error(f"the finalists could not be run again: {job.message}")
-        _ask(view, rule)
-    try:
-        again = actions.fresh_map(view)
-    except EngineError as error:
-        elements.show_error(error)
-        return
-    if again is not None:
-        letters = {index: letter for letter, index in rule.letters}
-        st.markdown(candidate_card.before_and_after(view, again, letters))
+        job_watcher.watch(lambda: jobs.recheck_job(at), _words, lambda: jobs.cancel_recheck(at), "stop-recheck")
+        return False
+    if job.state == "cancelled":
+        st.info(
+            f"The fresh runs stopped after {job.done:,} of {job.total:,}; finished ones are kept.",
+            icon=":material/pause_circle:",
+        )
+    elif job.message:
+        elements.show_error(f"the fresh runs ended: {job.message}")
+    return True
 
 
-def watch_runs() -> None:
-    """Progress of the fresh runs, with a way to stop them, until they end."""
-    at = state.get().workspace
-    assert at is not None
-
-    job_watcher.watch(lambda: jobs.recheck_job(at), _progress_words, lambda: jobs.cancel_recheck(at), "stop-recheck")
-
-
-def _progress_words(job: jobs.Job) -> str:
+def _words(job: jobs.Job) -> str:
     done = f"{job.done:,} of {text.plural(job.total, 'fresh run')}. You may leave this page."
     return f"Stopping after the runs at hand… {done}" if job.state == "stopping" else done
 
 
-def _ask(view: RiskUtilityMap, rule: Rule) -> None:
-    now = state.get()
-    at = now.workspace
-    assert at is not None
+def _figures(view: RiskUtilityMap, letters: dict[int, str]) -> RiskUtilityMap | None:
+    """Show the figures on fresh runs beside the sweep's own; return their map, None before there are any."""
+    try:
+        again = actions.fresh_map(view)
+    except EngineError as error:
+        elements.show_error(error)
+        return None
+    if again is not None:
+        st.markdown(markdown("#### On fresh runs, beside the sweep’s own"))
+        st.markdown(candidate_card.before_and_after(view, again, letters))
+    return again
+
+
+def _ask(view: RiskUtilityMap, rule: Rule, at: Workspace) -> None:
     labels = [view.scenarios[i].label for i in view.frontier()[:_OFFERED].tolist()]
     lettered = [view.scenarios[index].label for _, index in rule.letters]
-    start = [*filter(None, [now.selected]), *lettered, *labels]
-    start = list(dict.fromkeys(label for label in start if view_has(view, label)))[:_MOST]
+    start = [*filter(None, [state.get().selected]), *lettered, *labels]
+    start = list(dict.fromkeys(label for label in start if index_of(view, label) is not None))[:_MOST]
     chosen = st.multiselect(
         "Finalists",
         list(dict.fromkeys((*start, *labels))),
@@ -86,22 +123,30 @@ def _ask(view: RiskUtilityMap, rule: Rule) -> None:
         key=f"finalists-{view.risk}-{view.utility}-{rule.index}",
     )
     left, right, _ = st.columns([2, 3, 5], vertical_alignment="bottom")
-    replicates = left.number_input("Fresh replicates of each", 2, 10_000, fresh_start(view), key="finalists-replicates")
+    replicates = left.number_input("Fresh replicates of each", 2, 10_000, _start(view), key="finalists-replicates")
+    _button(right, "Run the finalists again", view, at, chosen, int(replicates), done=1)
+
+
+def _button(
+    place: DeltaGenerator,
+    label: str,
+    view: RiskUtilityMap,
+    at: Workspace,
+    labels: Sequence[str],
+    replicates: int,
+    done: int,
+) -> None:
+    """A button that starts fresh runs; it is the next step where none of the candidate at hand is ``done``."""
     sweeping = jobs.status(at).busy
-    if right.button(
-        "Run the finalists again",
+    if place.button(
+        label,
+        key="run-fresh",
         icon=":material/replay:",
-        disabled=not chosen or sweeping,
-        help="The sweep has to end first."
-        if sweeping
-        else "The runs go on in a process of their own, as a sweep does.",
+        type="secondary" if done else "primary",
+        disabled=not labels or sweeping,
+        help="The sweep has to end first." if sweeping else "The runs go on when you leave this page.",
     ):
         with elements.errors_shown():
             risk, utility = (str(view.measures[k]) for k in (view.risk, view.utility))
-            jobs.start_recheck(at, chosen, int(replicates), risk, utility)
+            jobs.start_recheck(at, labels, replicates, risk, utility)
             st.rerun()
-
-
-def view_has(view: RiskUtilityMap, label: str) -> bool:
-    """Return whether a scenario is in the map."""
-    return index_of(view, label) is not None

@@ -119,7 +119,6 @@ def candidate(
     *,
     key: str,
     leave_out: Collection[str] = (),
-    width: int = 720,
 ) -> str | None:
     """The label of the candidate picked; None while there is none, or where what was typed is no candidate.
 
@@ -152,7 +151,7 @@ def candidate(
         accept_new_options=True,
         placeholder="choose from the frontier, or type an id",
         key=key,
-        width=width,
+        width=720,
     )
     if not picked:
         return None

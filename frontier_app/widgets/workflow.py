@@ -9,15 +9,14 @@ from engine.decision.choice import fresh_figures, gate_now
 from engine.decision.statements import Statement, from_stored, of_severity, words
 from engine.decision.states import DecisionStatus, decide
 from engine.decision.verdict_log import logged_verdict
-from engine.frontier.risk_utility_map import RiskUtilityMap, lettered
+from engine.frontier.risk_utility_map import RiskUtilityMap
 from engine.plan.differences import departures
 from engine.release.scenarios import Choice
 from engine.study.decision_log import EVENTS, Entry, commitment_words, entries, seal_words
 from engine.study.ledger import Ledger, ledger_in, ledger_sentences
 from engine.study.study import Study
-from frontier_app.session import actions, jobs, state
-from frontier_app.widgets import candidate_card, elements
-from frontier_app.widgets.finalists import fresh_start, watch_runs
+from frontier_app.session import jobs, state
+from frontier_app.widgets import candidate_card, elements, finalists
 from frontier_app.wording import text
 from frontier_app.wording.markup import Markdown, bullets, joined, markdown
 
@@ -150,65 +149,12 @@ def next_step(study: Study, view: RiskUtilityMap, status: DecisionStatus) -> Non
         st.error(markdown("**What stands against this release**\n{}", lines), icon=":material/block:")
     st.subheader("Next step", anchor=False)
     if status.state in ("draft", "returned"):
-        _fresh_runs(study, view, index)
+        finalists.of_recommendation(view, index)
         _submit(study, fresh_figures(study, index) is not None, bool(obstacles))
     elif status.state == "submitted":
         _board(study, status)
     else:
         _publish(study, choice)
-
-
-def _fresh_runs(study: Study, view: RiskUtilityMap, index: int) -> None:
-    """The finalists on replicates that had no part in finding them."""
-    now = state.get()
-    at = now.workspace
-    try:
-        again = actions.fresh_map(view)
-    except EngineError as error:
-        elements.show_error(error)
-        return
-    done = again is not None and bool(again.summary.counted[index])
-    letters = lettered(view, index)
-    if again is not None:
-        st.markdown(markdown("#### On fresh runs, beside the sweep’s own"))
-        st.markdown(candidate_card.before_and_after(view, again, {i: letter for letter, i in letters.items()}))
-    if at is None or now.raw is None:
-        if not done:
-            elements.needs_data("Fresh replicates are drawn from")
-        return
-    job = jobs.recheck_job(at)
-    if job.busy:
-        watch_runs()
-        return
-    if job.state == "cancelled":
-        st.info(
-            f"The fresh runs stopped after {job.done:,} of {job.total:,}; finished ones are kept.",
-            icon=":material/info:",
-        )
-    elif job.message:
-        elements.show_error(f"the fresh runs ended: {job.message}")
-    labels = [view.scenarios[i].label for i in letters.values()]
-    explanation, number, button = st.columns([5, 2, 3], vertical_alignment="bottom")
-    explanation.markdown(
-        "A candidate that looks best among many was partly lucky. Before anything is submitted, the recommendation"
-        f" and its {text.plural(len(labels) - 1, 'neighbour')} are run again on replicates that had no part in finding"
-        " them."
-    )
-    counted = int(again.summary.counted[index]) if again is not None else 0
-    start, key = fresh_start(view, counted), f"decide-fresh-{counted}"
-    replicates = number.number_input("Fresh runs of each, in all", 2, 10_000, start, key=key)
-    if button.button(
-        "Run on fresh replicates" if not done else "Run more of them",
-        key="run-fresh",
-        icon=":material/replay:",
-        type="secondary" if done else "primary",
-        disabled=jobs.status(at).busy,
-        width="stretch",
-    ):
-        with elements.errors_shown():
-            risk, utility = (str(view.measures[k]) for k in (view.risk, view.utility))
-            jobs.start_recheck(at, labels, int(replicates), risk, utility)
-            st.rerun()
 
 
 def _step(study: Study, name: str, by: str, **more: str) -> None:

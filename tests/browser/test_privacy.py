@@ -9,7 +9,7 @@ import subprocess
 import sys
 import urllib.request
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 import pytest
 
@@ -19,9 +19,7 @@ from tests.browser.steps import (
     at_home,
     button,
     environment,
-    every_page,
     map_drawn,
-    no_trouble,
     open_at,
     settled,
     workspace_with,
@@ -70,18 +68,12 @@ def test_two_browsers_never_see_each_others_data(browser: Browser, address: str,
         page.context.close()
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_every_page_keeps_to_this_server(
-    window: Page, address: str, home: Path, tmp_path: Path, scheme: Literal["light", "dark"]
-):
-    """All pages and figures, a large cloud (WebGL), a picture, a download and an upload, in both schemes."""
+def test_figures_downloads_and_uploads_keep_to_this_server(window: Page, address: str, home: Path, tmp_path: Path):
+    """A large cloud (WebGL) too; test_access.py goes through all pages."""
     at, crowded = workspace_with(home), workspace_with(home, swept=False)
     with at_home(home):
         crowded.note(study=large(crowded, 4_000).name)
     (tmp_path / "people.csv").write_text("age,sex\n" + "young,f\nold,m\n" * 20)
-    window.emulate_media(color_scheme=scheme)
-    for _ in every_page(window, address, at):
-        no_trouble(window)
     for one, figures in (
         (at, ("Quantile", "Rates", "Pooled", "Labels", "Runs", "Measures")),
         (crowded, ("Measures", "Map")),

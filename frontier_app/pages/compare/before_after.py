@@ -16,11 +16,11 @@ from engine.decision.meant_run import meant_run
 from engine.decision.statements import words
 from engine.frontier.risk_utility_map import RiskUtilityMap, check_realisation
 from engine.models.record_release import RecordRelease
-from engine.plan.coding import N_RULE
+from engine.plan.coding import N_RULE, KeyTable
 from engine.plan.households import places_in
 from engine.release.records import ReleasedTable
 from engine.report.boundaries import MOST_BYTES, Boundaries, read_boundaries
-from engine.report.describe import Changes, changes, remade
+from engine.report.describe import Changes, Occupancy, changes, remade
 from engine.report.inspection import SIZES, one_table, weighted_levels
 from engine.report.inspection import associations as associations_of
 from engine.report.inspection import coefficients as coefficients_of
@@ -136,7 +136,7 @@ def cells(study: Study, release: Remade, changed: Changes, table: int, which: Wh
     keys = study.plan.keys
     small = state.get().memo.get("cells", which, lambda: cells_of(release, keys, table))
     st.markdown(f"The table crosses {text.plural(len(keys), 'key')}: {text.listed(keys)}.")
-    elements.occupancy(changed.keys_after, changed.keys_before)
+    small_cells.draw(*(_key_table(counts) for counts in (changed.keys_after, changed.keys_before)))
     st.markdown(
         markdown(
             "Of the {} that {} in {} in the original, **{:,}** {} so in the release too, all keys as they were. An"
@@ -169,6 +169,11 @@ def cells(study: Study, release: Remade, changed: Changes, table: int, which: Wh
         },
         alt="Cells of the keys' table by size, before and after",
     )
+
+
+def _key_table(counts: Occupancy) -> KeyTable:
+    small = counts.ones + counts.twos
+    return KeyTable(counts.n_records, counts.combinations, counts.cells, small, counts.in_small, counts.ones, {})
 
 
 def altered(release: Remade, changed: Changes) -> None:

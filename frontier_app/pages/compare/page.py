@@ -49,7 +49,7 @@ def _pinned(study: Study, view: RiskUtilityMap) -> None:
     left, right = st.columns([3, 2], gap="large")
     letters = {view.scenarios[index].label: letter for letter, index in recommendation.letters_of(study, view)}
     with left:
-        shown = _list(study, view, pinned, letters)
+        shown = _list(study, pinned, letters)
         _add(study, view, pinned)
     indices = [study.find(entry.label)[0].index for entry in shown]
     titles = {entry.label: _title(entry, letters) for entry in pinned}
@@ -93,7 +93,7 @@ def _names(n: int) -> list[str]:
     )
 
 
-def _list(study: Study, view: RiskUtilityMap, pinned: list[Pin], letters: Mapping[str, str]) -> list[Pin]:
+def _list(study: Study, pinned: list[Pin], letters: Mapping[str, str]) -> list[Pin]:
     """Every pin with its name and note to edit; returns those to be shown side by side."""
     shown = []
     for entry in pinned:

@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 import streamlit as st
 
-from engine.common.errors import EngineError
 from engine.common.wording import upper_first
 from engine.frontier.choosing import runs_needed
 from engine.frontier.risk_utility_map import RiskUtilityMap, indistinguishable_groups
@@ -43,41 +42,7 @@ _WHAT = {
 def page() -> None:
     """The map, the candidate at hand, and the table of candidates."""
     st.title("Explore the map", anchor=False)
-    if actions.own_study() is None:
-        _nothing()
-        return
-    look = state.get().look
-    try:
-        with st.spinner("Reading the study…"):
-            view = actions.the_map(look.risk, look.utility, look.partial)
-    except EngineError as error:
-        elements.show_error(error)
-        if look != state.Look() and st.button("Show the map as planned"):
-            state.put(look=state.Look())
-            st.rerun()
-        return
-    assert view is not None
-    with actions.opened() as study:
-        assert study is not None
-        _unfinished(study)
-        if not len(view.results):
-            elements.empty_page("No run has been completed yet.", "sweep", "See the sweep")
-            return
-        _study(study, view)
-
-
-def _nothing() -> None:
-    if state.get().raw is None:
-        elements.empty_page(
-            "There is no study yet. Open data, settle a plan and run the sweep; the map then shows the risk and the"
-            " utility of every candidate.",
-            "data",
-            "Open data",
-        )
-    else:
-        elements.empty_page(
-            "This plan has not been swept yet. The sweep draws and measures every candidate.", "sweep", "Run the sweep"
-        )
+    elements.with_map("There is no map yet: the sweep of a plan draws and measures every candidate.", _study)
 
 
 def _unfinished(study: Study) -> None:
@@ -97,6 +62,7 @@ def _unfinished(study: Study) -> None:
 
 
 def _study(study: Study, view: RiskUtilityMap) -> None:
+    _unfinished(study)
     rule = recommendation.rule(study, view, state.get().look)
     _part("headline", _headline)
     planned, _ = recommendation.planned(study, view)

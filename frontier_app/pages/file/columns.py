@@ -453,7 +453,7 @@ def table() -> tuple[Plan | None, str | None]:
     if many:
         with filters:  # drawn last: it counts what the table says now
             _filters(column_table(raw, plan, looks()))
-        _set_all(before, filtered)
+        _set_all(filtered)
     return plan, complaint
 
 
@@ -549,7 +549,7 @@ def _paged(filtered: pd.DataFrame) -> pd.DataFrame:
     return filtered.iloc[begin : begin + _A_PAGE]
 
 
-def _set_all(before: pd.DataFrame, filtered: pd.DataFrame) -> None:
+def _set_all(filtered: pd.DataFrame) -> None:
     """Set one mark or decision of every row found."""
     with st.popover(
         f"Set for all {text.plural(len(filtered), 'column')} found",

@@ -25,7 +25,7 @@ from engine.report.plan_document import document_bytes, plan_document
 from engine.sweeps.candidates import Counted
 from frontier_app.pages.plan import space
 from frontier_app.pages.plan import space as protection
-from frontier_app.session import actions, state
+from frontier_app.session import state
 from frontier_app.widgets import elements, plan_fields, plan_size, plan_status
 from frontier_app.widgets import plan_fields as measuring
 from frontier_app.widgets.elements import InputErrors
@@ -114,14 +114,8 @@ def page() -> None:
     now = state.get()
     base = now.base
     st.title("Plan the candidates", anchor=False)
-    if now.raw is None or base is None or now.plan is None:
-        elements.empty_page("Open data first; the plan says what is tried on them.", "data", "Open data")
-        return
-    try:
-        data = actions.coded()
-    except EngineError as error:
-        elements.show_error(error)
-        elements.go("data", "Back to the data")
+    data = elements.with_data("Open data first; the plan says what is tried on them.")
+    if data is None or base is None or now.plan is None:
         return
     plan_status.shown(now.plan)
     left, right = st.columns([3, 2], gap="large")

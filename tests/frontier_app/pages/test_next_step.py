@@ -19,7 +19,7 @@ from frontier_app.session import jobs
 from frontier_app.session.workspace import Workspace
 from tests.engine.attacks import log_attack
 from tests.frontier_app.pages.test_export import written
-from tests.frontier_app.pages.test_pages import PAGES, app, to
+from tests.frontier_app.pages.test_pages import app, to
 
 _STATES = ("none", "draft", "rerun", "submitted", "approved", "exported", "released")
 _NEXT = {
@@ -78,12 +78,6 @@ def test_the_blue_button_is_the_next_step(page: str, state: str, swept: Callable
     assert not made.exception and not made.error
     step = _NEXT[page, state]
     assert blue(made) == ([step] if step else [])
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("page", PAGES)
-def test_no_page_has_two_blue_buttons(page: str, swept: Callable[..., Workspace]):
-    assert len(blue(app(swept(), page))) <= 1
 
 
 @pytest.mark.parametrize(

@@ -56,14 +56,6 @@ def test_with_nothing_open_a_page_says_what_to_do_next(page: str):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("page", PAGES)
-def test_with_a_finished_study_every_page_works(page: str, swept: Callable[..., Workspace]):
-    made = to(app(swept()), page)
-    assert not made.exception
-    assert not made.error
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("page", PAGES)
 def test_with_data_and_no_study(page: str):
     made = app()
     made.button(key="open-czech").click().run()

@@ -158,12 +158,12 @@ def test_a_study_that_lies_elsewhere_came_before_too(
 def test_the_map_shows_the_frontier_so_far_and_doing_nothing(swept: Callable[..., Workspace]) -> None:
     at = swept()
     (drawn,) = _open(at).get("plotly_chart")
-    traces = {trace["name"]: trace for trace in json.loads(drawn.proto.spec)["data"]}
+    traces = json.loads(drawn.proto.spec)["data"]
+    (nothing,) = [trace for trace in traces if trace.get("text") == ["original data"]]
     with Study.open(at.folder / "study-1.study") as study:
         risk, utility = (study.measures[k] for k in objective_indices(study))
-        assert traces["original data"]["y"] == [study.original[str(risk)]]
-        assert traces["original data"]["x"] == [study.original[str(utility)]]
-    assert len(traces["frontier"]["x"]) > 0
+        assert (nothing["x"], nothing["y"]) == ([study.original[str(utility)]], [study.original[str(risk)]])
+    assert sum(len(trace["x"]) for trace in traces if "customdata" in trace) == 12
 
 
 def test_a_stop_is_answered_at_once(swept: Callable[..., Workspace]) -> None:

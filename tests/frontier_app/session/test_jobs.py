@@ -56,10 +56,10 @@ def test_a_later_process_with_the_number_of_an_ended_one_is_not_taken_for_it(swe
 def test_runs_to_the_end_and_a_second_start_does_nothing():
     at = prepared(swap_sizes=[1], rates=["0.1"], replicates=3)
     jobs.start(at)
-    first = jobs._noted(at)["pid"]
+    first = jobs._noted(at, "job.json")["pid"]
     assert jobs.status(at).busy
     jobs.start(at)
-    assert jobs._noted(at)["pid"] == first
+    assert jobs._noted(at, "job.json")["pid"] == first
     job = wait(at, lambda job: not job.busy)
     assert (job.state, job.done, job.total) == ("finished", 18, 18)
     assert (at.folder / "study-1.study.key").stat().st_mode & 0o777 == 0o600
