@@ -24,6 +24,7 @@ from engine.common.errors import EngineError, UsageError
 from engine.common.processes import one_thread
 from engine.measures.base import Figure, Measure
 from engine.models.record_release import RecordRelease, numbers_of, numeric_columns
+from engine.models.regression import binomial, newton
 from engine.release.records import ReleasedTable
 
 _CELLS = 60_000_000  # entries of the design matrix
@@ -99,8 +100,8 @@ def _columns(stacked: Stacked, shape: tuple[int, ...], interactions: int) -> np.
 def fit_propensities(x: np.ndarray, before: np.ndarray, after: np.ndarray) -> tuple[np.ndarray, int]:
     """Logistic propensities of distinct rows, and the number of parameters (the rank of ``x``).
 
-    Newton's method with step halving until no propensity moves by more than 1e-11 (at most 60 steps).  Propensities
-    have a limit even where coefficients have none (rows that occur only before or only after).
+    Newton's method until no propensity moves by more than 1e-11.  Propensities have a limit even where coefficients
+    have none (rows that occur only before or only after).
     """
     from scipy.linalg import lapack
 
@@ -108,31 +109,8 @@ def fit_propensities(x: np.ndarray, before: np.ndarray, after: np.ndarray) -> tu
     x = x / np.sqrt(np.einsum("i,ij,ij->j", trials, x, x))
     _, pivots, rank, _ = lapack.dpstrf((x * trials[:, None]).T @ x, tol=1e-9)
     x = x[:, np.sort(pivots[:rank] - 1)]
-    beta, eta = np.zeros(x.shape[1]), np.zeros(len(x))
-    chance, height = _chance(eta, after, trials)
-    for _ in range(60):
-        spread = trials * chance * (1 - chance)
-        try:
-            step = np.linalg.solve((x * spread[:, None]).T @ x, x.T @ (after - trials * chance))
-        except np.linalg.LinAlgError:
-            break
-        direction = x @ step
-        for _ in range(30):
-            trial_chance, trial_height = _chance(eta + direction, after, trials)
-            if trial_height >= height - 1e-12 * (1 + abs(height)):
-                break
-            step, direction = step / 2, direction / 2
-        moved = np.abs(trial_chance - chance).max()
-        beta, eta, chance, height = beta + step, eta + direction, trial_chance, trial_height
-        if moved < 1e-11:
-            break
-    return chance, int(rank)
-
-
-def _chance(eta: np.ndarray, after: np.ndarray, trials: np.ndarray) -> tuple[np.ndarray, float]:
-    small = np.exp(-np.abs(eta))
-    chance = np.where(eta >= 0, 1, small) / (1 + small)
-    return chance, float((after * eta - trials * (np.maximum(eta, 0) + np.log1p(small))).sum())
+    top = newton(x, np.zeros(x.shape[1]), partial(binomial, wins=after, trials=trials), of_means=True)
+    return top.at.mean, int(rank)
 
 
 def tree_propensities(stacked: Stacked, shape: tuple[int, ...], leaf: int) -> np.ndarray:

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -24,12 +25,12 @@ from engine.common.processes import one_thread
 from engine.data.microdata import Microdata
 from engine.data.table import occupied
 from engine.models.record_release import complete_numbers
+from engine.models.regression import binomial, newton
 from engine.release.parameter import Setting
 from engine.release.records import ReleasedTable
 
 DISTANCES = ("pmse", "pmse_ratio", "half")
 RIDGE = 1e-4
-_STEPS, _CONVERGED = 80, 1e-8
 _SINGULAR = 1e-10  # smallest eigenvalue of a correlation matrix that counts as more than rounding
 
 
@@ -203,10 +204,10 @@ def fit(all_rows: Rows, a: int, b: int) -> Fitted:
         p = None
         correlation = (x * trials[:, None]).T @ x / trials.sum()
         if np.linalg.eigvalsh(correlation)[0] > _SINGULAR:
-            p = _newton(x, trials, wins, 0.0)
+            p = _fitted(x, trials, wins, 0.0)
         ridge = p is None
         if p is None:
-            p = _newton(x, trials, wins, RIDGE)
+            p = _fitted(x, trials, wins, RIDGE)
     if p is None:
         names = ",".join(all_rows.names[s] for s in (a, b))
         raise EngineError(f"propensity model for strata {names} did not converge; use fewer columns in its formula")
@@ -222,49 +223,13 @@ def _standardised(x: np.ndarray, counts: np.ndarray) -> np.ndarray:
     return np.concatenate([np.ones((len(x), 1)), x], axis=1)
 
 
-def _newton(x: np.ndarray, trials: np.ndarray, wins: np.ndarray, ridge: float) -> np.ndarray | None:
+def _fitted(x: np.ndarray, trials: np.ndarray, wins: np.ndarray, ridge: float) -> np.ndarray | None:
     """Fitted probabilities of a binomial logistic regression, or None where the likelihood has no highest point."""
-    penalty = np.full(x.shape[1], ridge)
-    penalty[0] = 0.0
     share = wins.sum() / trials.sum()
-    beta = np.zeros(x.shape[1])
-    beta[0] = np.log(share / (1 - share))
-    eta = x @ beta
-    height = _height(eta, beta, trials, wins, penalty)
-    for turn in range(_STEPS):
-        p = probability(eta)
-        slope = x.T @ (wins - trials * p) - penalty * beta
-        information = (x * (trials * p * (1 - p))[:, None]).T @ x
-        information[np.diag_indices_from(information)] += penalty
-        try:
-            step = np.linalg.solve(information, slope)
-        except np.linalg.LinAlgError:
-            return None
-        direction = x @ step
-        for _ in range(30):
-            trial_height = _height(eta + direction, beta + step, trials, wins, penalty)
-            if trial_height >= height - 1e-12 * (1 + abs(height)):
-                break
-            step, direction = step / 2, direction / 2
-        beta, eta, height = beta + step, eta + direction, trial_height
-        change = np.abs(direction).max()
-        if change < _CONVERGED:
-            return probability(eta)
-        if not ridge and turn >= 8 and change > 0.05 and np.abs(eta).max() > 18:
-            break  # a linear predictor on its way to infinity
-    return None
-
-
-def _height(eta: np.ndarray, beta: np.ndarray, trials: np.ndarray, wins: np.ndarray, penalty: np.ndarray) -> float:
-    each = wins * eta - trials * (np.maximum(eta, 0) + np.log1p(np.exp(-np.abs(eta))))
-    return float(each.sum() - (penalty * beta * beta).sum() / 2)
-
-
-def probability(eta: np.ndarray) -> np.ndarray:
-    """The logistic function."""
-    small = np.exp(-np.abs(eta))
-    result: np.ndarray = np.where(eta >= 0, 1, small) / (1 + small)
-    return result
+    start, penalty = np.zeros(x.shape[1]), np.full(x.shape[1], ridge)
+    start[0], penalty[0] = np.log(share / (1 - share)), 0.0
+    top = newton(x, start, partial(binomial, wins=wins, trials=trials), penalty if ridge else None)
+    return top.at.mean if top.converged else None
 
 
 def distance(all_rows: Rows, a: int, b: int, fitted: Fitted, measure: str) -> float:

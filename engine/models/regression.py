@@ -6,6 +6,8 @@ Every column is scaled to a root mean square of 1 first, so that tolerances mean
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -18,7 +20,7 @@ estimate exists (separation) or none was found; too few records."""
 WHY = ("", "not estimable", "separated or not converged", "too few records")
 
 _RANK = 1e-9
-_CONVERGED = 1e-8
+_CONVERGED, _CONVERGED_MEANS = 1e-8, 1e-11
 _STEPS = 80
 _MOVING = 1e-4
 _BLIND = 1e-6  # information per record; under separation it falls by a factor of e with every step
@@ -179,44 +181,84 @@ def _likelihood(
     start: np.ndarray | None,
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Estimates, variances, and which coefficients were still moving at the end."""
-    moments = _logistic if family == "logistic" else _poisson
     if start is None:
         start = np.zeros(x.shape[1])
         if family == "poisson":
             start = np.linalg.lstsq(x, np.log(y + 0.5), rcond=None)[0]
-    beta, eta = start, x @ start
-    mean, spread, height = moments(eta, y, weights)
-    step, change = np.full(len(beta), np.inf), np.inf
-    for turn in range(_STEPS):
-        gap = y - mean if weights is None else weights * (y - mean)
-        try:
-            step = np.linalg.solve((x * spread[:, None]).T @ x, x.T @ gap)
-        except np.linalg.LinAlgError:
-            break
-        direction = x @ step
-        for _ in range(30):
-            trial = moments(eta + direction, y, weights)
-            # Near the top rounding decides, so a fall that is no more than rounding counts as none.
-            if trial[2] >= height - 1e-12 * (1 + abs(height)):
-                break
-            step, direction = step / 2, direction / 2
-        beta, eta, (mean, spread, height) = beta + step, eta + direction, trial
-        change = np.abs(direction).max()
-        if change < _CONVERGED:
-            break
-        if turn >= 8 and change > 0.05 and np.abs(eta).max() > 18:
-            break  # a linear predictor on its way to infinity
-    information = (x * spread[:, None]).T @ x
-    moving = np.zeros(len(beta), bool)
-    if not change < _CONVERGED:
-        moving = unsettled(step, information, n)
+    moments = partial(_logistic if family == "logistic" else _poisson, y=y, weights=weights)
+    top = newton(x, start, moments)
+    information = (x * top.at.spread[:, None]).T @ x
+    moving = np.zeros(len(start), bool) if top.converged else unsettled(top.step, information, n)
     try:
         bread = np.linalg.inv(information)
     except np.linalg.LinAlgError:
         bread = np.linalg.pinv(information, hermitian=True)
     if weights is None or not survey:
-        return beta, np.maximum(np.diagonal(bread), 0), moving
-    return beta, linearised(bread, x * (weights * (y - mean))[:, None]), moving
+        return top.beta, np.maximum(np.diagonal(bread), 0), moving
+    return top.beta, linearised(bread, x * top.at.gap[:, None]), moving
+
+
+class Moments(NamedTuple):
+    """A likelihood at linear predictors: fitted means, derivatives by each predictor (first, minus second), height."""
+
+    mean: np.ndarray
+    gap: np.ndarray
+    spread: np.ndarray
+    height: float
+
+
+class Top(NamedTuple):
+    """The last point of an ascent, the step to it, and whether nothing moved any more."""
+
+    beta: np.ndarray
+    at: Moments
+    step: np.ndarray
+    converged: bool
+
+
+def newton(
+    x: np.ndarray,
+    beta: np.ndarray,
+    moments: Callable[[np.ndarray], Moments],
+    penalty: np.ndarray | None = None,
+    *,
+    of_means: bool = False,
+) -> Top:
+    """Climb a concave likelihood, less half of ``penalty * beta**2``, by Newton's method with step halving.
+
+    Ends when no linear predictor moves by 1e-8, without a penalty also when one is on its way to infinity.  With
+    ``of_means``: when no mean moves by 1e-11, since means have a limit even where coefficients have none.
+    """
+    eta = x @ beta
+
+    def penalised(at: Moments, beta: np.ndarray) -> float:
+        return at.height if penalty is None else at.height - float((penalty * beta * beta).sum() / 2)
+
+    at = moments(eta)
+    step, change, tolerance = np.full(len(beta), np.inf), np.inf, _CONVERGED_MEANS if of_means else _CONVERGED
+    for turn in range(_STEPS):
+        slope, information = x.T @ at.gap, (x * at.spread[:, None]).T @ x
+        if penalty is not None:
+            slope -= penalty * beta
+            information[np.diag_indices_from(information)] += penalty
+        try:
+            step = np.linalg.solve(information, slope)
+        except np.linalg.LinAlgError:
+            break
+        direction, height = x @ step, penalised(at, beta)
+        for _ in range(30):
+            trial = moments(eta + direction)
+            # Near the top rounding decides, so a fall that is no more than rounding counts as none.
+            if penalised(trial, beta + step) >= height - 1e-12 * (1 + abs(height)):
+                break
+            step, direction = step / 2, direction / 2
+        change = np.abs(trial.mean - at.mean).max() if of_means else np.abs(direction).max()
+        beta, eta, at = beta + step, eta + direction, trial
+        if change < tolerance:
+            break
+        if penalty is None and not of_means and turn >= 8 and change > 0.05 and np.abs(eta).max() > 18:
+            break
+    return Top(beta, at, step, bool(change < tolerance))
 
 
 def unsettled(step: np.ndarray, information: np.ndarray, n: int) -> np.ndarray:
@@ -227,23 +269,34 @@ def unsettled(step: np.ndarray, information: np.ndarray, n: int) -> np.ndarray:
     return np.asarray(~(np.abs(step) < _MOVING) | (np.einsum("ij,ij->i", blind, blind) > _MOVING**2))
 
 
-Moments = tuple[np.ndarray, np.ndarray, float]
+def probability(eta: np.ndarray) -> np.ndarray:
+    """The logistic function."""
+    small = np.exp(-np.abs(eta))
+    result: np.ndarray = np.where(eta >= 0, 1, small) / (1 + small)
+    return result
+
+
+def binomial(eta: np.ndarray, wins: np.ndarray, trials: np.ndarray) -> Moments:
+    """The likelihood of ``wins`` in ``trials`` of each row, whose means are shares of trials."""
+    p = probability(eta)
+    each = wins * eta - trials * (np.maximum(eta, 0) + np.log1p(np.exp(-np.abs(eta))))
+    return Moments(p, wins - trials * p, trials * p * (1 - p), float(each.sum()))
 
 
 def _logistic(eta: np.ndarray, y: np.ndarray, weights: np.ndarray | None) -> Moments:
     small = np.exp(-np.abs(eta))
-    mean = np.where(eta >= 0, 1, small) / (1 + small)
     each = y * eta - np.maximum(eta, 0) - np.log1p(small)
-    spread = small / (1 + small) ** 2
-    return _weighted(mean, spread, each, weights)
+    return _weighted(probability(eta), small / (1 + small) ** 2, y, each, weights)
 
 
 def _poisson(eta: np.ndarray, y: np.ndarray, weights: np.ndarray | None) -> Moments:
     mean = np.exp(np.minimum(eta, 500))
-    return _weighted(mean, mean, y * eta - mean, weights)
+    return _weighted(mean, mean, y, y * eta - mean, weights)
 
 
-def _weighted(mean: np.ndarray, spread: np.ndarray, each: np.ndarray, weights: np.ndarray | None) -> Moments:
+def _weighted(
+    mean: np.ndarray, spread: np.ndarray, y: np.ndarray, each: np.ndarray, weights: np.ndarray | None
+) -> Moments:
     if weights is None:
-        return mean, spread, float(each.sum())
-    return mean, spread * weights, float((each * weights).sum())
+        return Moments(mean, y - mean, spread, float(each.sum()))
+    return Moments(mean, weights * (y - mean), spread * weights, float((each * weights).sum()))
