@@ -350,8 +350,6 @@ ATTACK = Measure(
     symbol="BA",
     title="Attack by somebody who knows the swap",
     kind="risk",
-    better="lower",
-    range="0 to 1",
     least=0.0,
     most=1.0,
     unit="share of records",
@@ -363,7 +361,6 @@ ATTACK = Measure(
         "(or which value of a target attribute) is theirs. The intruder knows their keys, the swapped attributes "
         "and the rate."
     ),
-    over="keys",
     compute=attack,
     parameters={"target": "", "threshold": "0.5"},
     check=_check,

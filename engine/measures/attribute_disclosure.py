@@ -153,8 +153,6 @@ L_DIVERSITY = Measure(
     symbol="¬ℓD",
     title="Records in key cells of little diversity",
     kind="risk",
-    better="lower",
-    range="0 to 1",
     least=0.0,
     most=1.0,
     unit="share of records",
@@ -165,7 +163,6 @@ L_DIVERSITY = Measure(
         "The share of released records whose key cell shows fewer than l different values of a sensitive attribute, "
         "so that knowing the keys nearly gives the value away."
     ),
-    over="keys",
     depends_on="table",
     compute=l_diversity,
     parameters={"target": "", "l": 2, "diversity": "distinct"},
@@ -178,8 +175,6 @@ T_CLOSENESS = Measure(
     symbol="t",
     title="Distance of key cells from the whole file",
     kind="risk",
-    better="lower",
-    range="0 to 1",
     least=0.0,
     most=1.0,
     unit="distance",
@@ -188,7 +183,6 @@ T_CLOSENESS = Measure(
         "The largest distance between the distribution of a sensitive attribute in one key cell and in the whole "
         "release. It is near 1 where a cell of one record shows a rare value."
     ),
-    over="keys",
     depends_on="table",
     compute=t_closeness,
     parameters={"target": "", "distance": "equal"},
@@ -299,8 +293,6 @@ CORRECT_ATTRIBUTION = Measure(
     symbol="CAP",
     title="Correct attribution",
     kind="risk",
-    better="lower",
-    range="0 to 1",
     least=0.0,
     most=1.0,
     unit="mean share of matching records",
@@ -309,7 +301,6 @@ CORRECT_ATTRIBUTION = Measure(
         "How often, on average, the released records with a person's keys show that person's true value of the "
         "target. It is also high where nearly everyone has the same value."
     ),
-    over="keys",
     depends_on="table",
     compute=correct_attribution,
     parameters=_PARAMETERS,
@@ -322,7 +313,6 @@ ATTRIBUTION_GAIN = Measure(
     symbol="ΔCAP",
     title="Correct attribution beyond guessing",
     kind="risk",
-    better="lower",
     range="-1 to 1",
     least=-1.0,
     most=1.0,
@@ -332,7 +322,6 @@ ATTRIBUTION_GAIN = Measure(
         "How much more often the released records with a person's keys show the true value of the target than a "
         "guess from its overall shares does."
     ),
-    over="keys",
     depends_on="table",
     compute=attribution_gain,
     parameters=_PARAMETERS,

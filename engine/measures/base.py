@@ -57,7 +57,8 @@ class Measure:
     """One risk or utility measure.
 
     ``kind`` is risk or utility.  ``better`` says which direction is good: "lower", "higher", or "zero" for signed
-    changes. ``over`` is the plan's list that it tabulates unless told otherwise: keys, analyse or all attributes.
+    changes. ``over`` is the plan's list that it tabulates unless told otherwise: keys (of risk, unless it says
+    otherwise), analyse (of utility) or all attributes.
     ``parameters`` maps each parameter to its default; ``undefined`` says when a figure is NaN.
 
     A measure that ``needs`` counts is ``compute(batch, **parameters)``, one figure per candidate of a
@@ -81,20 +82,20 @@ class Measure:
     ``revised`` names what earlier versions computed under the same name, where that is something else: figures that
     they stored differ from those of a release that is made again.
 
-    ``least`` and ``most`` are the limits of a figure, which ``range`` says in words.
+    ``least`` and ``most`` are the limits of a figure; ``range`` says in words what the two numbers do not.
     """
 
     name: str
     symbol: str
     title: str
     kind: Kind
-    better: Direction
-    range: str
     unit: str
     source: str
     meaning: str
-    over: Tabulates
     compute: Callable[..., Any]
+    better: Direction = "lower"
+    over: Tabulates | Literal[""] = ""
+    range: str = ""
     parameters: Mapping[str, Parameter] = field(default_factory=dict)
     check: Callable[..., None] | None = None
     undefined: str = "it could not be formed"
@@ -115,6 +116,11 @@ class Measure:
 
     def __post_init__(self) -> None:
         check_fields(self, "measure")
+        if not self.over:
+            object.__setattr__(self, "over", "keys" if self.kind == "risk" else "analyse")
+        if not self.range:
+            ends = "upwards" if self.most == inf else f"to {self.most:g}"
+            object.__setattr__(self, "range", "any number" if self.least == -inf else f"{self.least:g} {ends}")
         for name, choice in _CHOICES.items():
             value, allowed = getattr(self, name), get_args(choice)
             if not isinstance(value, str) or value not in allowed:
@@ -153,11 +159,9 @@ class Measure:
         about: dict[str, Any] = {
             "symbol": name,
             "title": name.replace("_", " ").capitalize(),
-            "range": "any number",
             "unit": "number",
             "source": "registered by the analyst",
             "meaning": meaning,
-            "over": "keys" if kind == "risk" else "analyse",
             "parameters": {
                 key: parameter.default
                 for key, parameter in signature.parameters.items()

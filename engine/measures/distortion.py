@@ -346,8 +346,6 @@ HELLINGER = Measure(
     symbol="HD",
     title="Hellinger distance",
     kind="utility",
-    better="lower",
-    range="0 to 1",
     least=0.0,
     most=1.0,
     unit="distance",
@@ -356,7 +354,6 @@ HELLINGER = Measure(
         "The distance of the released table from the original one; a shift in a small cell counts more than the "
         "same shift in a large one."
     ),
-    over="analyse",
     compute=hellinger,
 )
 HELLINGER_LARGE = Measure(
@@ -364,8 +361,6 @@ HELLINGER_LARGE = Measure(
     symbol="HD₊",
     title="Hellinger distance without small cells",
     kind="utility",
-    better="lower",
-    range="0 to 1",
     least=0.0,
     most=1.0,
     unit="distance",
@@ -374,7 +369,6 @@ HELLINGER_LARGE = Measure(
         "The distance of the released table from the original one over the cells that held at least n_rule records. "
         "Where most cells are smaller, it says little."
     ),
-    over="analyse",
     compute=hellinger_large,
     parameters={"n_rule": 3},
     check=_check_n_rule,
@@ -385,8 +379,6 @@ TOTAL_VARIATION = Measure(
     symbol="TV",
     title="Total variation distance",
     kind="utility",
-    better="lower",
-    range="0 to 1",
     least=0.0,
     most=1.0,
     unit="share of records",
@@ -397,7 +389,6 @@ TOTAL_VARIATION = Measure(
         "The share of records that would have to move to another cell to turn the released table back "
         "into the original one."
     ),
-    over="analyse",
     compute=total_variation,
 )
 ENTROPY_CHANGE = Measure(
@@ -413,7 +404,6 @@ ENTROPY_CHANGE = Measure(
         "How much more (positive) or less (negative) evenly the released records spread over the cells; zero means "
         "unchanged."
     ),
-    over="analyse",
     compute=entropy_change,
 )
 FALSE_ZEROS = Measure(
@@ -421,14 +411,12 @@ FALSE_ZEROS = Measure(
     symbol="FZ",
     title="False zeros",
     kind="utility",
-    better="lower",
     range="0 to the number of occupied cells",
     least=0.0,
     unit="cells",
     unit_kind="count",
     source="count of cells with N(c) > 0 before and 0 after",
     meaning="The number of combinations of values that the original holds and the release does not.",
-    over="analyse",
     compute=false_zeros,
 )
 FALSE_NONZEROS = Measure(
@@ -436,14 +424,12 @@ FALSE_NONZEROS = Measure(
     symbol="FN",
     title="False non-zeros",
     kind="utility",
-    better="lower",
     range="0 to the number of released cells",
     least=0.0,
     unit="cells",
     unit_kind="count",
     source="count of cells with N(c) = 0 before and > 0 after",
     meaning="The number of combinations of values that the release holds and the original does not.",
-    over="analyse",
     compute=false_nonzeros,
 )
 
@@ -453,7 +439,6 @@ NEW_COMBINATIONS = Measure(
     symbol="NC",
     title="New combinations",
     kind="utility",
-    better="lower",
     range="0 to the number of records",
     least=0.0,
     unit="records",
@@ -463,7 +448,6 @@ NEW_COMBINATIONS = Measure(
         "The number of released records that hold two values together which no original record does, such as a kind of "
         "dwelling in a place where there was none."
     ),
-    over="analyse",
     compute=new_combinations,
     undefined="there is only one attribute, so there are no two-way tables",
 )
@@ -618,63 +602,48 @@ def _phi_of_pairs(margins: PairMargins) -> tuple[Phi, Phi]:
     return before, (margins.per_pair(after[0]), margins.per_pair(after[1]))
 
 
-def _summarised(statistic: Statistic, statistic_name: str) -> Callable[..., np.ndarray]:
+def _association(statistic: Statistic, statistic_name: str, quantity: str, **fields: Any) -> Measure:
     def compute(batch: ReleaseBatch, summary: str) -> np.ndarray:
+        """Change of a statistic of association in size, averaged over all pairs of attributes, or the largest.  In [0,
+        1]; lower is better; 0 for identical tables; NaN with one attribute."""
         if len(batch.shape) < 2:
             return np.full(len(batch), np.nan)
         sizes = np.abs(association_change(batch, statistic))
         return mean_over_pairs(sizes) if summary == "mean" else largest_over_pairs(sizes)
 
-    compute.__doc__ = (
-        f"Change of {statistic_name} in size, averaged over all pairs of attributes, or the largest.  In [0, 1]; lower "
-        "is better; 0 for identical tables; NaN with one attribute."
+    return Measure(
+        title=f"Change of {statistic_name}",
+        kind="utility",
+        least=0.0,
+        most=1.0,
+        unit="change of association",
+        source="Gomatam, Karr and Sanil (2005), Appendix B",
+        meaning=(
+            f"How much {quantity} changed, up or down: the mean over all pairs, or the largest change "
+            "where the plan asks for it."
+        ),
+        compute=compute,
+        parameters={"summary": "mean"},
+        check=check_summary,
+        undefined="there is only one attribute, so there are no pairs",
+        **fields,
     )
-    return compute
 
 
-_SOURCE = "Gomatam, Karr and Sanil (2005), Appendix B"
-
-CRAMERS_V_CHANGE = Measure(
+CRAMERS_V_CHANGE = _association(
+    "cramers_v",
+    "Cramér's V",
+    "the strength of association between two attributes",
     name="cramers_v_change",
     symbol="|ΔV|",
-    title="Change of Cramér's V",
-    kind="utility",
-    better="lower",
-    range="0 to 1",
-    least=0.0,
-    most=1.0,
-    unit="change of association",
-    source=_SOURCE,
-    meaning=(
-        "How much the strength of association between two attributes changed, up or down: the mean over all pairs, "
-        "or the largest change where the plan asks for it."
-    ),
-    over="analyse",
-    compute=_summarised("cramers_v", "Cramér's V"),
-    parameters={"summary": "mean"},
-    check=check_summary,
-    undefined="there is only one attribute, so there are no pairs",
 )
-CONTINGENCY_CHANGE = Measure(
+CONTINGENCY_CHANGE = _association(
+    "contingency",
+    "the contingency coefficient",
+    "Pearson's contingency coefficient of two attributes",
     name="contingency_change",
     symbol="|ΔC|",
-    title="Change of the contingency coefficient",
-    kind="utility",
-    better="lower",
     range="0 to below 1",
-    least=0.0,
-    most=1.0,
-    unit="change of association",
-    source=_SOURCE,
-    meaning=(
-        "How much Pearson's contingency coefficient of two attributes changed, up or down: the mean over all pairs, "
-        "or the largest change where the plan asks for it."
-    ),
-    over="analyse",
-    compute=_summarised("contingency", "Pearson's contingency coefficient"),
-    parameters={"summary": "mean"},
-    check=check_summary,
-    undefined="there is only one attribute, so there are no pairs",
 )
 
 
@@ -692,7 +661,6 @@ EDIT_FAILURES = Measure(
     symbol="EF",
     title="Edit failures",
     kind="utility",
-    better="lower",
     range="0 to the number of records",
     least=0.0,
     unit="records",

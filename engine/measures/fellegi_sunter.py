@@ -337,8 +337,6 @@ PROBABILISTIC_LINKAGE = Measure(
     symbol="PRL",
     title="Probabilistic record linkage",
     kind="risk",
-    better="lower",
-    range="0 to 1",
     least=0.0,
     most=1.0,
     unit="share of records",
@@ -352,7 +350,6 @@ PROBABILISTIC_LINKAGE = Measure(
         "The share of released records that somebody who knows everyone's original keys would match to the right "
         "person by weighing agreements; each person is used once."
     ),
-    over="keys",
     compute=probabilistic_linkage,
     parameters={"numeric": "", "h": "0.1", "block": ""},
     check=_check,

@@ -194,8 +194,6 @@ EXPOSED_HOUSEHOLDS = Measure(
     symbol="XH",
     title="Exposed households",
     kind="risk",
-    better="lower",
-    range="0 to 1",
     least=0.0,
     most=1.0,
     unit="share of unmoved households",
@@ -206,7 +204,6 @@ EXPOSED_HOUSEHOLDS = Measure(
         "The share of households that did not move of which some member stands alone or nearly alone (fewer than k "
         "together) in the released table."
     ),
-    over="keys",
     compute=exposed_households,
     parameters={"k": 3},
     check=_check_k,
@@ -220,7 +217,6 @@ HOUSEHOLD_UNIQUES = Measure(
     symbol="HU",
     title="Unmoved unique households",
     kind="risk",
-    better="lower",
     range="0 to the number of households",
     least=0.0,
     unit="households",
@@ -230,7 +226,6 @@ HOUSEHOLD_UNIQUES = Measure(
         "The number of households that did not move and whose members' keys together no other household has: whoever "
         "knows all members finds it rightly."
     ),
-    over="keys",
     compute=household_uniques,
     needs="records",
     cost=_COST,
@@ -241,8 +236,6 @@ RISKY_LEFT = Measure(
     symbol="RL",
     title="Households at risk that did not move",
     kind="risk",
-    better="lower",
-    range="0 to 1",
     least=0.0,
     most=1.0,
     unit="share of risky households",
@@ -250,7 +243,6 @@ RISKY_LEFT = Measure(
     share_of="risky households",
     source="sdcMicro 5.8, recordSwap: households that must leave an area and did not",
     meaning="The share of households at risk in some area that did not leave the largest area in which they are.",
-    over="keys",
     compute=risky_left,
     parameters={"k": 3, "hierarchy": ""},
     check=_check_k,
@@ -264,8 +256,6 @@ LEFT_LEVEL = Measure(
     symbol="LL",
     title="Households that left their area",
     kind="utility",
-    better="lower",
-    range="0 to 1",
     least=0.0,
     most=1.0,
     unit="share of households",
@@ -285,8 +275,6 @@ AREA_CHANGE = Measure(
     symbol="AC",
     title="Largest change of a count by area",
     kind="utility",
-    better="lower",
-    range="0 and above",
     least=0.0,
     unit="change of itself",
     source="largest relative change of one-way counts by area",
@@ -294,7 +282,6 @@ AREA_CHANGE = Measure(
         "The largest relative change of a count of persons by area and one attribute, among counts that are large "
         "enough."
     ),
-    over="analyse",
     compute=area_change,
     parameters={"level": "", "least": 45},
     check=_check_least,

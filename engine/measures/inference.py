@@ -218,7 +218,6 @@ DU_LLM = Measure(
         "released table; 0 means just as well. Where the plan has the model refitted, the figure is not 0 even for "
         "swaps that keep everything the model rests on, and often positive."
     ),
-    over="analyse",
     compute=du_llm,
     named=True,
     parameters={"model": "aic", "mode": "fixed", "zero": "smooth"},

@@ -251,8 +251,6 @@ DISTANCE_LINKAGE = Measure(
     symbol="DBRL",
     title="Distance-based record linkage",
     kind="risk",
-    better="lower",
-    range="0 to 1",
     least=0.0,
     most=1.0,
     unit="share of records",
@@ -263,7 +261,6 @@ DISTANCE_LINKAGE = Measure(
         "The share of released records that somebody who knows everyone's original keys would match to the right "
         "person by taking the most similar one, at random among equals."
     ),
-    over="keys",
     compute=distance_linkage,
     parameters={"numeric": "", "distance": "euclidean"},
     check=_check,
@@ -410,8 +407,6 @@ EXTERNAL_LINKS = Measure(
     symbol="DR7",
     title="Links to an external file",
     kind="risk",
-    better="lower",
-    range="0 to 1",
     least=0.0,
     most=1.0,
     unit="share of records",
@@ -422,7 +417,6 @@ EXTERNAL_LINKS = Measure(
         "The share of released records that equal few records (at most beta) of an external file on the columns "
         "that both hold. Records that equal none are left out unless the plan counts them."
     ),
-    over="keys",
     depends_on="table",
     compute=external_links,
     parameters={"file": "", "beta": 2, "zero": "safe"},
@@ -436,7 +430,6 @@ EXTERNAL_UNMATCHED = Measure(
     title="Records without a match in an external file",
     kind="risk",
     better="higher",
-    range="0 to 1",
     least=0.0,
     most=1.0,
     unit="share of records",
@@ -447,7 +440,6 @@ EXTERNAL_UNMATCHED = Measure(
         "The share of released records that equal no record of an external file on the columns that both hold, so "
         "that no link can be made."
     ),
-    over="keys",
     depends_on="table",
     compute=external_unmatched,
     parameters={"file": ""},

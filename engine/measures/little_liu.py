@@ -154,7 +154,6 @@ R1 = Measure(
     symbol="R₁",
     title="Expected re-identifications",
     kind="risk",
-    better="lower",
     range="0 to the number of key cells",
     least=0.0,
     unit="records",
@@ -164,7 +163,6 @@ R1 = Measure(
         "The number of records that an intruder is expected to match rightly who knows everyone's keys and guesses "
         "blindly within each small cell. Only records with unaltered keys count."
     ),
-    over="keys",
     compute=r1,
     parameters=_RISK,
     check=_check,
@@ -174,7 +172,6 @@ R1_SHARE = Measure(
     symbol="R₁/R",
     title="Expected re-identifications, relative to the original",
     kind="risk",
-    better="lower",
     range="0 upwards; 1 is the unaltered data",
     least=0.0,
     unit="share of the original's expected re-identifications",
@@ -183,7 +180,6 @@ R1_SHARE = Measure(
         "The expected number of right guesses in small key cells, as a share of that in the unaltered data; above 1 "
         "the release is worse than doing nothing."
     ),
-    over="keys",
     compute=r1_share,
     parameters=_RISK,
     check=_check,
@@ -203,7 +199,6 @@ P1 = Measure(
         "The share of the expected right guesses in small key cells that the release takes away: 1 takes away all, "
         "0 none."
     ),
-    over="keys",
     compute=p1,
     parameters=_PROTECTION,
     check=_check_protection,
@@ -214,7 +209,6 @@ R2 = Measure(
     symbol="R₂",
     title="Expected re-identifications from all tables jointly",
     kind="risk",
-    better="lower",
     range="0 to the number of key cells",
     least=0.0,
     unit="records",
@@ -225,7 +219,6 @@ R2 = Measure(
         "The number of records that an intruder is expected to match rightly who knows everyone's keys and sees the "
         "key cell of every record in each table of the release. With one table it equals R1."
     ),
-    over="keys",
     depends_on="unaltered",
     compute=r2,
     parameters=_RISK,
@@ -247,7 +240,6 @@ P2 = Measure(
         "The share of the expected right guesses in small key cells that the release takes away from an intruder "
         "who sees all its tables together."
     ),
-    over="keys",
     depends_on="unaltered",
     compute=p2,
     parameters=_PROTECTION,

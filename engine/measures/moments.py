@@ -238,7 +238,6 @@ def _check(**parameters: int | str) -> None:
 _measure = partial(
     Measure,
     kind="utility",
-    better="lower",
     over="all",
     check=_check,
     undefined="there is no numeric column with two different numbers",
@@ -251,7 +250,6 @@ MEAN_SHIFT = _measure(
     name="mean_shift",
     symbol="Δx̄/s",
     title="Shift of means",
-    range="0 upwards",
     least=0.0,
     unit="standard deviations of the original",
     source="standardised difference of means",
@@ -266,7 +264,6 @@ COVARIANCE_RATIO = _measure(
     name="covariance_ratio",
     symbol="|log s*/s|",
     title="Ratio of covariances",
-    range="0 upwards",
     least=0.0,
     unit="natural logarithm of the ratio",
     source="Oganian and Lesaja, ratios of covariance matrices by stratum",

@@ -52,8 +52,6 @@ SMALL_CELLS = Measure(
     symbol="DR",
     title="Small-cell risk",
     kind="risk",
-    better="lower",
-    range="0 to 1",
     least=0.0,
     most=1.0,
     unit="share of unaltered records",
@@ -65,7 +63,6 @@ SMALL_CELLS = Measure(
         "The share of unaltered records that stand alone or nearly alone (fewer than n_rule together) in the "
         "released table. It counts exposed records and is not the chance that somebody is identified."
     ),
-    over="keys",
     compute=small_cells,
     parameters={"n_rule": 3},
     check=_check_n_rule,
@@ -179,8 +176,6 @@ SMALL_CELLS_UNSWAPPED = Measure(
     symbol="DR₋S",
     title="Small-cell risk on the unswapped keys",
     kind="risk",
-    better="lower",
-    range="0 to 1",
     least=0.0,
     most=1.0,
     unit="share of records",
@@ -192,7 +187,6 @@ SMALL_CELLS_UNSWAPPED = Measure(
         "candidate does not swap. All of them show true values to somebody who ignores the swapped keys. Doing "
         "nothing leaves all keys unswapped."
     ),
-    over="keys",
     depends_on="records",
     compute=small_cells_unswapped,
     parameters={"n_rule": 3},
@@ -203,7 +197,6 @@ UNIQUES_UNSWAPPED = Measure(
     symbol="SU₋S",
     title="Uniques on the unswapped keys",
     kind="risk",
-    better="lower",
     range="0 to the number of records",
     least=0.0,
     unit="records",
@@ -214,7 +207,6 @@ UNIQUES_UNSWAPPED = Measure(
         "The number of records that no other record equals on the keys that the candidate does not swap. The swap "
         "does not hide them from somebody who ignores the swapped keys."
     ),
-    over="keys",
     depends_on="records",
     compute=uniques_unswapped,
 )
@@ -223,7 +215,6 @@ EXPECTED_MATCHES_UNSWAPPED = Measure(
     symbol="EM₋S",
     title="Expected right matches on the unswapped keys",
     kind="risk",
-    better="lower",
     range="0 to the number of records",
     least=0.0,
     unit="records",
@@ -236,7 +227,6 @@ EXPECTED_MATCHES_UNSWAPPED = Measure(
         "The expected number of right matches in small cells of the unswapped keys, for somebody who knows these "
         "keys of everyone in the file and picks at random among equal records. It equals the number of small cells."
     ),
-    over="keys",
     depends_on="records",
     compute=expected_matches_unswapped,
     parameters={"n_rule": 3},
@@ -247,8 +237,6 @@ SMALL_CELLS_SUBSET = Measure(
     symbol="DRₖ",
     title="Small-cell risk of the worst few keys",
     kind="risk",
-    better="lower",
-    range="0 to 1",
     least=0.0,
     most=1.0,
     unit="share of unchanged records",
@@ -259,7 +247,6 @@ SMALL_CELLS_SUBSET = Measure(
         "The share of unaltered records in small cells for somebody who knows only a few keys (size of them), at the "
         "choice of keys that exposes most records."
     ),
-    over="keys",
     depends_on="records",
     compute=small_cells_subset,
     parameters={"size": 3, "n_rule": 3},

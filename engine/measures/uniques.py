@@ -176,7 +176,6 @@ SAMPLE_UNIQUES = Measure(
     symbol="SU",
     title="Sample uniques",
     kind="risk",
-    better="lower",
     range="0 to the number of records",
     least=0.0,
     unit="records",
@@ -187,7 +186,6 @@ SAMPLE_UNIQUES = Measure(
         "The number of released records whose keys no other record of the file has. Some of them are altered, and "
         "most may have doubles in the population."
     ),
-    over="keys",
     depends_on="table",
     compute=sample_uniques,
 )
@@ -196,7 +194,6 @@ UNCHANGED_UNIQUES = Measure(
     symbol="UU",
     title="Unaltered uniques",
     kind="risk",
-    better="lower",
     range="0 to the number of records",
     least=0.0,
     unit="records",
@@ -207,7 +204,6 @@ UNCHANGED_UNIQUES = Measure(
         "The number of records that are alone on the keys before and after, so that somebody with everyone's "
         "original keys finds them by exact matching."
     ),
-    over="keys",
     compute=unchanged_uniques,
 )
 K_ANONYMITY = Measure(
@@ -215,7 +211,6 @@ K_ANONYMITY = Measure(
     symbol="kA",
     title="Records below k-anonymity",
     kind="risk",
-    better="lower",
     range="0 to the number of records",
     least=0.0,
     unit="records",
@@ -225,7 +220,6 @@ K_ANONYMITY = Measure(
         "The number of released records with a combination of keys that fewer than k records share; altered records "
         "count too."
     ),
-    over="keys",
     depends_on="table",
     compute=k_anonymity,
     parameters={"k": 3},
@@ -236,8 +230,6 @@ K_ANONYMITY_SHARE = Measure(
     symbol="kA/n",
     title="Share of records below k-anonymity",
     kind="risk",
-    better="lower",
-    range="0 to 1",
     least=0.0,
     most=1.0,
     unit="share of records",
@@ -248,7 +240,6 @@ K_ANONYMITY_SHARE = Measure(
         "The share of released records with a combination of keys that fewer than k records share; altered records "
         "count too."
     ),
-    over="keys",
     depends_on="table",
     compute=k_anonymity_share,
     parameters={"k": 3},
@@ -261,7 +252,6 @@ POPULATION_UNIQUES = Measure(
     symbol="τ₁",
     title="Expected population uniques",
     kind="risk",
-    better="lower",
     range="0 to the number of sample uniques",
     least=0.0,
     unit="records",
@@ -271,7 +261,6 @@ POPULATION_UNIQUES = Measure(
         "The expected number of unaltered records that are alone on the keys both in the file and in the whole "
         "population, altered people counted as they are, under a statistical model."
     ),
-    over="keys",
     depends_on="unaltered",
     compute=population_uniques,
     parameters=_POPULATION,
@@ -284,7 +273,6 @@ EXPECTED_MATCHES = Measure(
     symbol="τ₂",
     title="Expected right matches of uniques",
     kind="risk",
-    better="lower",
     range="0 to the number of sample uniques",
     least=0.0,
     unit="records",
@@ -294,7 +282,6 @@ EXPECTED_MATCHES = Measure(
         "The expected number of right matches if every record that is alone on the keys in the file is matched to "
         "one person of the population with the same keys, under a statistical model."
     ),
-    over="keys",
     depends_on="unaltered",
     compute=expected_matches,
     parameters=_POPULATION,

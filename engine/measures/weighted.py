@@ -153,8 +153,6 @@ WEIGHTED_HELLINGER = Measure(
     symbol="HDw",
     title="Hellinger distance, weighted",
     kind="utility",
-    better="lower",
-    range="0 to 1",
     least=0.0,
     most=1.0,
     unit="distance",
@@ -163,7 +161,6 @@ WEIGHTED_HELLINGER = Measure(
         "The distance of the released weighted table from the original one; a shift in a small cell counts more "
         "than the same shift in a large one."
     ),
-    over="analyse",
     compute=weighted_hellinger,
     undefined=NO_WEIGHT,
     needs="records",
@@ -174,8 +171,6 @@ WEIGHTED_TOTAL_VARIATION = Measure(
     symbol="TVw",
     title="Total variation distance, weighted",
     kind="utility",
-    better="lower",
-    range="0 to 1",
     least=0.0,
     most=1.0,
     unit="share of total weight",
@@ -186,7 +181,6 @@ WEIGHTED_TOTAL_VARIATION = Measure(
         "The share of the population, as the weights count it, that would have to move to another cell to turn the "
         "released table back into the original one."
     ),
-    over="analyse",
     compute=weighted_total_variation,
     undefined=NO_WEIGHT,
     needs="records",
@@ -205,7 +199,6 @@ WEIGHTED_ENTROPY_CHANGE = Measure(
         "How much more (positive) or less (negative) evenly the weighted records spread over the cells; zero means "
         "unchanged."
     ),
-    over="analyse",
     compute=weighted_entropy_change,
     undefined=NO_WEIGHT,
     needs="records",
@@ -216,8 +209,6 @@ WEIGHTED_MARGIN_CHANGE = Measure(
     symbol="ΔWmax",
     title="Largest change of a weighted total",
     kind="utility",
-    better="lower",
-    range="0 upwards",
     least=0.0,
     unit="share of the original weighted total",
     source="largest |relative change| of a weighted one-way total",
@@ -225,7 +216,6 @@ WEIGHTED_MARGIN_CHANGE = Measure(
         "The largest relative change of any level's weighted total, such as the estimated number of people in one age "
         "group."
     ),
-    over="analyse",
     compute=weighted_margin_change,
     undefined=NO_WEIGHT,
     needs="records",
