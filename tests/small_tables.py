@@ -17,7 +17,7 @@ from engine.data.table import ContingencyTable, occupied
 from engine.measures import call
 from engine.mechanisms import random_swap
 from engine.plan import AttributePlan, DataPlan, Plan
-from engine.release.batch import CellIndex, ReleaseBatch, TouchedBuffer, TouchedCells, release_batch, split_masks
+from engine.release.batch import CellIndex, ReleaseBatch, TouchedBuffer, TouchedCells, release_batch
 from engine.release.spec import AttributeSpec, ReleaseSpec, Structure, multi_kind, pairs_wanted
 from engine.release.specs import S, Specs
 from engine.sweeps.evaluator import Evaluator, Question
@@ -113,7 +113,11 @@ def exchange(
     """
     touched = TouchedBuffer()
     touched.exchange(
-        index, pairs, stops, split_masks(index, Specs.of(splits).roles == S), np.ones((len(splits), len(stops)), bool)
+        index,
+        pairs,
+        stops,
+        (Specs.of(splits).roles == S) @ index.table.packing.masks,
+        np.ones((len(splits), len(stops)), bool),
     )
     results, begin = [], 0
     for ends in touched.ends.reshape(len(splits), len(stops)):

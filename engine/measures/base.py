@@ -76,7 +76,7 @@ class Measure:
 
     ``unit_kind`` says how a figure is written; a share from 0 to 1 names what it is a share of as ``share_of``.
     ``of_unaltered`` marks a share of the unaltered records, which reports show as a count.  ``two_way`` marks a mean
-    over the two-way tables of its attributes, ``counts_uniques`` a count of records alone in a cell of the keys.
+    over the two-way tables of its attributes.
     ``judges_jointly`` names the measures that judge one table at a time where this one judges all tables of a release.
 
     ``revised`` names what earlier versions computed under the same name, where that is something else: figures that
@@ -108,7 +108,6 @@ class Measure:
     share_of: str = ""
     of_unaltered: bool = False
     two_way: bool = False
-    counts_uniques: bool = False
     judges_jointly: tuple[str, ...] = ()
     revised: str = ""
     least: float = -inf

@@ -174,29 +174,6 @@ def calibration(
     return rows
 
 
-class AlteredShare(NamedTuple):
-    """A released level of an attribute (both by position): its ``records``, and the ``share`` of them altered."""
-
-    attribute: int
-    level: int
-    records: int
-    share: float
-
-
-def altered_by_level(attack: Graded) -> list[AlteredShare]:
-    """Share of altered records in every released level of every attribute, in the order of the domain."""
-    cells, counts, shape = attack.release
-    rows = []
-    for j, n_levels in enumerate(shape):
-        records = np.bincount(cells[:, j], weights=counts, minlength=n_levels)
-        altered = np.bincount(cells[:, j], weights=attack.altered, minlength=n_levels)
-        rows += [
-            AlteredShare(j, level, int(records[level]), float(altered[level] / records[level]))
-            for level in np.flatnonzero(records).tolist()
-        ]
-    return rows
-
-
 class _Groups(NamedTuple):
     """Equally suspect records, the most suspect first: how many, and how many of them are altered."""
 

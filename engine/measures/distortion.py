@@ -284,19 +284,9 @@ def hellinger_large(batch: ReleaseBatch, n_rule: int) -> np.ndarray:
 
     Cells that were small or empty before are left out of the sum and nothing else changes: shares are still of all
     records, so the figure is never above :func:`hellinger`.  In [0, 1]; lower is better; NaN when no cell is large.
-    How much of the table this passes over is :func:`small_share`.
     """
     figures = np.sqrt(batch.total(_root_changes(batch) * (batch.before >= n_rule)) / (2 * batch.n_records))
     return figures if (batch.original >= n_rule).any() else np.full(len(batch), np.nan)
-
-
-def small_share(counts: np.ndarray, n_rule: int) -> float:
-    """Share of the occupied cells of a table that hold fewer than ``n_rule`` records.
-
-    When nearly all cells are small, a Hellinger distance without them describes next to nothing.
-    """
-    occupied = np.count_nonzero(counts)
-    return np.count_nonzero((counts > 0) & (counts < n_rule)) / occupied if occupied else float("nan")
 
 
 def two_way_figures(batch: ReleaseBatch, distance: Distance) -> np.ndarray:

@@ -220,7 +220,6 @@ HOUSEHOLD_UNIQUES = Measure(
     range="0 to the number of households",
     least=0.0,
     unit="households",
-    counts_uniques=True,
     source="count of unmoved households alone on the keys of all members",
     meaning=(
         "The number of households that did not move and whose members' keys together no other household has: whoever "

@@ -201,7 +201,6 @@ UNIQUES_UNSWAPPED = Measure(
     least=0.0,
     unit="records",
     unit_kind="count",
-    counts_uniques=True,
     source="count of one-record cells of the unswapped keys; Skinner and Shlomo (2008), doi:10.1198/016214507000001328",
     meaning=(
         "The number of records that no other record equals on the keys that the candidate does not swap. The swap "

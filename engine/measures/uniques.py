@@ -180,7 +180,6 @@ SAMPLE_UNIQUES = Measure(
     least=0.0,
     unit="records",
     unit_kind="count",
-    counts_uniques=True,
     source="count of key cells of one record; Skinner and Shlomo (2008), doi:10.1198/016214507000001328",
     meaning=(
         "The number of released records whose keys no other record of the file has. Some of them are altered, and "
@@ -198,7 +197,6 @@ UNCHANGED_UNIQUES = Measure(
     least=0.0,
     unit="records",
     unit_kind="count",
-    counts_uniques=True,
     source="count of records alone in the same key cell before and after (right one-to-one exact matches)",
     meaning=(
         "The number of records that are alone on the keys before and after, so that somebody with everyone's "

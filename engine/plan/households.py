@@ -410,14 +410,10 @@ def _lies_in_or_is(codes: np.ndarray, size: np.ndarray) -> bool:
     return bool(np.unique(np.stack([codes, size]), axis=1).shape[1] == len(np.unique(codes)))
 
 
-def usual_profiles(data: Microdata, places: Sequence[str]) -> tuple[str, ...]:
+def _profiles(able: Sequence[str], places: Sequence[str]) -> tuple[str, ...]:
     """The attributes on which households that exchange places usually agree, each entry a list of profiles from strict
     to lax as the mechanism reads it: a household's size and kind, then its size; the same within the coarsest place
     first."""
-    return _profiles(household_attributes(data, places), places)
-
-
-def _profiles(able: Sequence[str], places: Sequence[str]) -> tuple[str, ...]:
     strict, lax = "+".join(able[:_MOST_AGREED]), "+".join(able[:1])
     plain = strict if strict == lax else f"{strict}|{lax}"
     if len(places) < 2:

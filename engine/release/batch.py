@@ -380,7 +380,7 @@ class TouchedBuffer(ExchangedPairs):
         """Add the post-swap tables of several splits of one structure after each number of pairs in ``stops``
         (non-decreasing).
 
-        ``swapped`` masks the words of each split's S (see :func:`split_masks`); ``wanted[split, stop]`` says which
+        ``swapped`` masks the words of each split's S; ``wanted[split, stop]`` says which
         candidates are wanted, and these are added split by split.
         """
         ends = np.empty(wanted.shape, np.int64)
@@ -401,9 +401,3 @@ class TouchedBuffer(ExchangedPairs):
         """The batch that measures look at; ``changed`` and ``swaps`` have one row per candidate, in the order in which
         they were added. It shares this object's room."""
         return release_batch(index.cells(failing), TouchedCells(self.ends, *self.cells), changed, swaps)
-
-
-def split_masks(index: CellIndex, swaps: np.ndarray) -> np.ndarray:
-    """The masks of several splits' swapped attributes, shape ``(splits, words)``; ``swaps`` says of each split which
-    attributes those are."""
-    return np.asarray(swaps @ index.table.packing.masks)

@@ -21,8 +21,6 @@ from engine.release.specs import Procedure, ReleaseSpecs, Specs
 
 NO_IDS = np.zeros(0, "S1")
 """None taken yet."""
-LONGEST_ID = 1 + 2 * DIGEST_BYTES
-"""Most characters of an id."""
 _FEWEST = 3  # hexadecimal digits of an id
 _ONE_BY_ONE = 1_000  # so many are done sooner one by one
 _MOST_AT_ONCE = 16  # digits that a whole number of 64 bits holds

@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from engine.common.raw_values import texts
-from engine.data.microdata import Microdata, RawColumn, RawTable
+from engine.data.microdata import Microdata, RawTable
 from engine.data.table import ContingencyTable, occupied
 from engine.plan.coding import code
 from engine.study.keys import key_path, read_key
@@ -53,14 +52,6 @@ def occupancy(table: ContingencyTable, names: Sequence[str]) -> Occupancy:
     attributes = table.domain.indices(tuple(names))
     _, counts, _ = table.margin(attributes)
     return _occupancy(counts, [table.domain.shape[j] for j in attributes])
-
-
-def value_counts(column: RawColumn) -> list[tuple[str, int]]:
-    """Distinct raw values as text with their numbers of records, commonest first; nulls are left out."""
-    counts = np.bincount(column.codes[column.codes >= 0], minlength=len(column.values))
-    order = np.argsort(-counts, kind="stable")
-    values = texts(column.values)
-    return [(values[i], int(counts[i])) for i in order.tolist()]
 
 
 def level_counts(data: Microdata, attribute: int) -> np.ndarray:

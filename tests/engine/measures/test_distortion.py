@@ -21,7 +21,6 @@ from engine.measures.distortion import (
     hellinger,
     pair_margins,
     phi_squared,
-    small_share,
     strength,
     total_variation,
 )
@@ -50,10 +49,9 @@ def test_leaving_out_small_cells_takes_away_and_with_none_small_changes_nothing(
     large = value(f"hellinger_large[n_rule={n_rule}]", small, batch)
     counts = small.coded()[0].counts
     if (counts < n_rule).all():
-        assert math.isnan(large) and small_share(counts, n_rule) == 1
+        assert math.isnan(large)
     else:
         assert large <= value("hellinger", small, batch) + 1e-15
-        assert small_share(counts, n_rule) == (counts < n_rule).mean() < 1
     # every record tenfold: no cell is small, and only what enters empty cells is left out
     tenfold = Small(small.records * 10, small.shape)
     again = release(tenfold, roles, pairs)
@@ -67,8 +65,6 @@ def test_by_hand():
     small = Small(((0, 0),) * 4 + ((1, 1),) * 4 + ((0, 1),), (2, 2))
     batch = release(small, "SU", [(0, 4)])  # 4, 4, 1 and 0 become 3, 3, 2 and 1
     assert value("hellinger_large", small, batch) == pytest.approx((2 - math.sqrt(3)) / 3)
-    assert small_share(np.array([4, 4, 1, 0]), 3) == pytest.approx(1 / 3)
-    assert math.isnan(small_share(np.zeros(3, int), 3))
 
 
 @pytest.mark.slow

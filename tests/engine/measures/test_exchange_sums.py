@@ -16,7 +16,7 @@ from engine.measures import call, compiled_sums, exchange_sums, sum_kernels
 from engine.measures.distortion import entropy_change, hellinger, total_variation
 from engine.measures.exchange_sums import ExchangeSums, rule_of_sums
 from engine.measures.small_cells import small_cells
-from engine.release.batch import CellIndex, Cells, ReleaseBatch, TouchedBuffer, TouchedCells, release_batch, split_masks
+from engine.release.batch import CellIndex, Cells, ReleaseBatch, TouchedBuffer, TouchedCells, release_batch
 from engine.release.exchanges import DIRECT
 from engine.release.space import build, complete, scenarios
 from engine.sweeps import realisations as cell_evaluator
@@ -48,7 +48,7 @@ def add_group(
     swaps = rng.random((n_splits, d)) < 0.5
     stops = np.sort(rng.integers(0, len(pairs) + 1, n_stops))
     wanted = rng.random((n_splits, n_stops)) < 0.8
-    into.exchange(index, pairs, stops, split_masks(index, swaps), wanted)
+    into.exchange(index, pairs, stops, swaps @ index.table.packing.masks, wanted)
     split, stop = np.nonzero(wanted)
     return 2 * stops[stop], swaps[split]
 
