@@ -81,8 +81,6 @@ def test_what_does_not_fit_ends_in_dots():
     assert output.shortened("漢字漢字漢字", 8) == "漢字..."
 
 
-pytestmark = pytest.mark.slow
-
 ROOT = Path(__file__).resolve().parents[3]
 
 
@@ -92,6 +90,7 @@ def printed(tmp_path: Path, encoding: str, *words: str) -> subprocess.CompletedP
     return subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("encoding", ["ascii", "latin-1", "cp1252"])
 def test_a_sign_that_cannot_be_shown_is_escaped(tmp_path: Path, encoding: str) -> None:
     done = printed(tmp_path, f"{encoding}:strict", "--help")
@@ -99,6 +98,7 @@ def test_a_sign_that_cannot_be_shown_is_escaped(tmp_path: Path, encoding: str) -
     assert ("risk–utility" if encoding == "cp1252" else r"risk\u2013utility") in done.stdout.decode(encoding)
 
 
+@pytest.mark.slow
 def test_a_plan_is_printed_as_the_file_it_will_be(tmp_path: Path) -> None:
     (tmp_path / "people.csv").write_text("größe,b\n" + "≤1,x\n2,y\n" * 20, encoding="utf-8")
     done = printed(tmp_path, "latin-1:strict", "plan", "init", "people.csv", "--out", "-")

@@ -26,7 +26,6 @@ from engine.frontier.risk_utility_map import (
     undominated_among,
     undominated_together,
 )
-from engine.frontier.summary import dominance, summarise
 from engine.plan import DecisionPlan, SpacePlan, edit_plan, samples
 from engine.plan.samples import load
 from engine.release.scenarios import Choice, RunStatus, Scenarios
@@ -594,16 +593,6 @@ def test_columns_as_codes_stand_for_their_values(swept: Study):
     for name, column in said.items():
         codes, values = swept.scenarios.coded(name)
         assert [values[code] for code in codes.tolist()] == column
-
-
-def test_one_run_each_makes_nothing_clear(swept: Study):
-    view = risk_utility_map(swept)
-    first = swept.runs.results()
-    alone = first.replicate == 1
-    once = replace(first, **{name: getattr(first, name)[alone] for name in vars(first)})
-    measures = [call.measure for call in view.measures]
-    found = dominance(summarise(once, measures, len(view.scenarios)), once, measures, view.objectives)
-    assert found.undominated.any() and not found.clear.any()
 
 
 # A staircase 0 (safest) to 2 (most useful), and 3 dominated by 1.

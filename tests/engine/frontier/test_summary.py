@@ -5,7 +5,6 @@ The share of the true frontier that noisy means find.
 
 from __future__ import annotations
 
-import time
 from collections import Counter
 from dataclasses import replace
 from math import ceil, hypot, isnan, nan, sqrt
@@ -119,18 +118,6 @@ def test_the_list_of_candidates_says_how_much_was_found(tmp_path: Path, capsys: 
     assert "with these runs a map finds about" in capsys.readouterr().out
     assert main(["show", str(path), "--format", "csv"]) == 0
     assert "with these runs" not in capsys.readouterr().out
-
-
-@pytest.mark.slow
-def test_the_share_of_a_map_of_164_037_scenarios_takes_little_time():
-    """The release space of eight attributes at three rates: the figure stands beside every map of it."""
-    loss = trade_off(164_037, 0.4)
-    se = np.full_like(loss, 0.003)
-    began = time.process_time()
-    share = expected_recall(loss, se, rng())
-    spent = time.process_time() - began
-    print(f"{spent:.2f} s, {undominated(loss).sum()} on the frontier, {share:.2f} of it found")
-    assert spent < 5
 
 
 def test_a_scenario_without_a_mean_or_far_behind_changes_nothing():
@@ -382,14 +369,6 @@ def test_many_objectives_make_nothing_clear_by_their_number(objectives: int) -> 
         found = dominance(summary, NONE, measures, list(range(objectives)))
         wrong += bool(found.undominated[1] and found.clear[1])
     assert wrong / trials <= 1 - CONFIDENCE + 3 * sqrt(0.05 * 0.95 / trials)
-
-
-def test_runs_that_happen_to_agree_are_no_certainty():
-    few, many = np.full(2, 3), np.full(2, 20)
-    loss = np.array([(0.1, 0.1), (0.2, 0.2)])
-    for n, clear in ((few, False), (many, True)):
-        summary = Summary(loss, 0 * loss, loss, 0 * loss, n, 0 * n, 10.0 * n)
-        assert dominance(summary, NONE, [DR, HD], [0, 1]).clear.tolist() == [clear, clear]
 
 
 def test_unknown_figures_take_no_part():

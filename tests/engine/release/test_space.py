@@ -441,9 +441,6 @@ def test_every_spec_of_a_few_attributes_becomes_the_same(table, data, rule, merg
     assert_same(build(specs, table, rule, merging), twin.build(specs, table, rule, merging))
 
 
-MERGINGS = st.sampled_from(get_args(Merging))
-
-
 @pytest.mark.slow
 @given(tables(st.integers(28, 70)), st.data(), st.sampled_from(["strict", "loose"]), MERGINGS)
 @examples(60)

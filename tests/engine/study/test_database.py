@@ -355,14 +355,7 @@ def flips(whole: Path, at: Path, bits: list[int]) -> dict[str, int]:
 
 
 @pytest.mark.slow
-def test_a_turned_bit_never_changes_a_figure_without_a_word(whole, tmp_path):
-    size = 8 * whole.stat().st_size
-    counts = flips(whole, keyed(tmp_path / "s.study"), random.Random(5).sample(range(size), 80))
-    assert counts["refused"] >= 5 and counts["same"] >= 5
-
-
-@pytest.mark.slow
-def test_many_turned_bits(whole, tmp_path):
+def test_a_turned_bit_changes_no_figure_without_a_word(whole, tmp_path):
     """A third of them where figures lie, for most of a file is room."""
     content = whole.read_bytes()
     rng = random.Random(6)
@@ -373,7 +366,8 @@ def test_many_turned_bits(whole, tmp_path):
         at = content.find(np.array(value, ">f8").tobytes())
         assert at > 0
         bits.append(8 * at + rng.randrange(64))
-    flips(whole, keyed(tmp_path / "s.study"), bits)
+    counts = flips(whole, keyed(tmp_path / "s.study"), bits)
+    assert counts["refused"] >= 5 and counts["same"] >= 5
 
 
 @pytest.mark.slow

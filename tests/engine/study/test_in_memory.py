@@ -41,12 +41,6 @@ def test_it_holds_what_a_file_holds_and_writes_none(tmp_path, monkeypatch):
 
 
 @pytest.mark.slow
-def test_worker_processes_only_compute(study):
-    with sweep_in_memory(plan_of(), key=KEY, workers=2) as other:
-        assert table_of(other) == table_of(study)
-
-
-@pytest.mark.slow
 def test_the_key_is_the_systems_unless_it_is_given(study):
     plan = plan_of(space={"replicates": 1})
     with sweep_in_memory(plan) as one, sweep_in_memory(plan) as other:
@@ -109,12 +103,6 @@ def test_a_file_is_copied_too(tmp_path):
         assert sorted(file.name for file in (tmp_path / "copy").iterdir()) == ["k", "t.study"]
         with Study.open(tmp_path / "copy" / "t.study") as copy:
             assert table_of(copy) == table_of(study)
-
-
-def test_a_map_reads_runs_that_it_needs_later(study):
-    view = risk_utility_map(study)
-    again = risk_utility_map(study)
-    assert len(again.results.values) == len(view.results) == 80
 
 
 @pytest.mark.slow

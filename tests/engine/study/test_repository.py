@@ -48,39 +48,15 @@ def sql_in(source: str) -> Iterator[str]:
             yield f"call of {node.attr}"
 
 
-@pytest.mark.parametrize(
-    "source",
-    [
-        "import sqlite3",
-        "from sqlite3 import connect",
-        "rows = study.database.rows('select count(*) from fresh')",
-        'study.database.rows(f"""\n  select {x} from {table}""")',
-        "q = 'INSERT OR IGNORE INTO pin VALUES (1)'.lower(), 'update run set cancel=1'",
-        "q = 'delete from note', 'pragma quick_check', 'create table x (a)', 'alter table x add column y'",
-        "db.executemany(q, ())",
-    ],
-)
-def test_sql_is_recognised(source):
-    assert [*sql_in(source)]
-
-
-def test_words_are_no_sql():
-    assert not [*sql_in("'''select a row from the list'''\nx = 'Select a file from the list', 'Update the plan'")]
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize("package", ["engine", "frontier_app"])
 def test_sql_is_spoken_in_the_study_alone(package):
+    assert len([*sql_in((ROOT / "engine" / "study" / "runs.py").read_text(encoding="utf-8"))]) > 10
     elsewhere: dict[str, list[str]] = {}
     for path in sorted((ROOT / package).rglob("*.py")):
         if ROOT / "engine" / "study" not in path.parents and (sql := [*sql_in(path.read_text(encoding="utf-8"))]):
             elsewhere[path.relative_to(ROOT).as_posix()] = sql
     assert elsewhere == {}
-
-
-def test_nothing_reaches_into_a_studys_own_dictionary():
-    for path in (ROOT / "engine" / "study").glob("*.py"):
-        assert "__dict__" not in path.read_text(encoding="utf-8"), path.name
 
 
 SMALL = Small(((0, 0, 0), (1, 1, 1)), (2, 2, 2))
@@ -134,10 +110,3 @@ def test_statuses_are_stored_as_numbers(study):
     study.runs.add([(0, replicate, status, 2, 0.1, 0.1) for replicate, status in enumerate(RunStatus, 1)])
     assert study.database.rows("select status from realisation order by replicate") == [(0,), (1,), (2,), (3,)]
     assert [RunStatus(status).word for status in study.runs.results().status] == ["ok", "failed", "noop", "partial"]
-
-
-@pytest.mark.slow
-def test_a_study_is_one_class_made_of_parts(study):
-    assert Study.__mro__ == (Study, object)
-    for name, part in vars(study).items():
-        assert name == "key" or (type(part).__mro__[1:] == (object,) and type(part).__module__ != Study.__module__)

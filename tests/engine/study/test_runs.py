@@ -178,29 +178,6 @@ def test_rows_are_those_made_one_by_one(steps, at_once):
             np.testing.assert_array_equal(study.scenarios.arrays()[name], array)
 
 
-def test_scenarios_that_were_just_written_are_not_read_back(monkeypatch):
-    specs = ReleaseSpecs.product([SMALL.spec(roles) for roles in ("SUU", "USU")], ["0.1", "0.2"])
-    further = ReleaseSpecs.product([SMALL.spec("SFU")], ["0.1"])
-    with a_study() as study:
-        monkeypatch.setattr(scenario_table, "insert_scenarios", counted := _Counted(scenario_rows.insert_scenarios))
-        study.scenario_table.add(specs)
-        monkeypatch.setattr(scenario_table.ScenarioTable, "read", None)
-        study.scenario_table.add(further)
-        study.scenario_table.add(specs)
-        assert study.scenarios.specs == [*specs, *further] and counted.calls == 2
-
-
-class _Counted:
-    """A function that counts its calls."""
-
-    def __init__(self, function):
-        self.function, self.calls = function, 0
-
-    def __call__(self, *args):
-        self.calls += 1
-        return self.function(*args)
-
-
 def test_two_candidates_of_one_label_are_refused_from_the_first_rows_on(monkeypatch: pytest.MonkeyPatch) -> None:
     one, other, third = (ReleaseSpec(AttributeSpec(SMALL.names, roles), "0.1") for roles in ("SSU", "SUU", "USU"))
     with a_study() as study:

@@ -234,14 +234,6 @@ def test_the_lease(study):
     study.acquire_lease(10, 5)
 
 
-def test_a_sweep_releases_only_its_own_lease(study):
-    import time
-
-    pretend(study, os.getppid(), hostname(), time.time())
-    study.lease.release("finished")
-    assert study.progress.state == "running"
-
-
 def test_a_reader_sees_whole_transactions_beside_a_writer(study):
     with Study.open(study.path) as reader:
         with study.database.transaction() as db:

@@ -8,11 +8,9 @@ from __future__ import annotations
 
 import csv
 import re
-import struct
 from collections.abc import Callable
 from datetime import date, datetime, time, timedelta
 from decimal import Decimal
-from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -176,30 +174,11 @@ def held(path: Path, like: pa.Array) -> tuple[list[Any], dict[Any, str] | None, 
         variable = read_spss(path)["x"]
         values = _times(variable.values, like, datetime(1582, 10, 14), 1)
         return values, variable.labels, variable.missing
-    if path.suffix == ".dta":
-        with StataReader(path, convert_dates=False, convert_categoricals=False) as reader:
-            labels = next(iter(reader.value_labels().values()), {})
-        values = pd.read_stata(path, convert_dates=False, convert_categoricals=False)["x"].tolist()
-        unit = 86_400 if pa.types.is_date(like.type) else 0.001
-        return _times(values, like, datetime(1960, 1, 1), unit), labels, []
-    values = _transport(path.read_bytes(), len(like))
-    unit = 86_400 if pa.types.is_date(like.type) else 1
-    return _times(values, like, datetime(1960, 1, 1), unit), None, None
-
-
-def _transport(content: bytes, n_records: int) -> list[Any]:
-    """The values of the one column of a transport file, after its published description."""
-    kind, _, length = struct.unpack_from(">hhh", content, content.index(b"NAMESTR HEADER") - 20 + 80)
-    at = content.index(b"HEADER RECORD*******OBS") + 80
-    cells = [content[at + i * length : at + (i + 1) * length] for i in range(n_records)]
-    if kind == 2:
-        return [cell.decode().rstrip(" ") for cell in cells]
-    numbers = []
-    for cell in cells:
-        sign, power, fraction = cell[0] >> 7, (cell[0] & 127) - 64, int.from_bytes(cell[1:])
-        missing = not fraction and cell[0]
-        numbers.append(None if missing else (-1) ** sign * float(Fraction(fraction, 2**56) * Fraction(16) ** power))
-    return numbers
+    with StataReader(path, convert_dates=False, convert_categoricals=False) as reader:
+        labels = next(iter(reader.value_labels().values()), {})
+    values = pd.read_stata(path, convert_dates=False, convert_categoricals=False)["x"].tolist()
+    unit = 86_400 if pa.types.is_date(like.type) else 0.001
+    return _times(values, like, datetime(1960, 1, 1), unit), labels, []
 
 
 def outcome(folder: Path, form: str, values: pa.Array, about: ColumnLabels) -> str:

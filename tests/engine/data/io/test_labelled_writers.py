@@ -219,15 +219,6 @@ def test_new_names_are_apart_and_short(names: list[str], form: Form) -> None:
     assert all(len(name.encode()) <= {"sav": 64, "dta": 32}[form] for name in short.values())
 
 
-@pytest.mark.slow
-def test_types_that_a_format_does_not_have(tmp_path: Path) -> None:
-    columns = {"none": pa.nulls(2), "raw": pa.array([b"x", None]), "coded": pa.array(["a", "b"]).dictionary_encode()}
-    for name, write in WRITERS:
-        write(tmp_path / name, columns)
-        found = columns_of(read_table(tmp_path / name))
-        assert found == {"none": [None, None], "raw": ["78", ""], "coded": ["a", "b"]}
-
-
 def test_labels_of_words_on_a_column_of_numbers_are_said(tmp_path: Path) -> None:
     about = ColumnLabels("", (("1", "One"), ("x", "None")))
     notes = write_sav(tmp_path / "a.sav", {"n": pa.array([1])}, {"n": about})
@@ -252,9 +243,3 @@ def test_what_the_library_refuses_leaves_no_file_and_names_no_folder(tmp_path: P
         labelled_writers._write(tmp_path / "b.part", "a.sav", refuse, None)
     assert tmp_path.name not in str(error.value)
     assert not (tmp_path / "a.sav").exists()
-
-
-def test_a_text_beyond_all_numbers_stays_text(tmp_path: Path) -> None:
-    """``1e999`` is written as a number is, and none is that large."""
-    write_sav(tmp_path / "a.sav", {"x": pa.array(["1e999", "1"])})
-    assert columns_of(read_statistical(tmp_path / "a.sav"))["x"] == ["1e999", "1"]

@@ -159,16 +159,6 @@ def test_a_broken_file_is_one_sentence(tmp_path: Path, extension: str) -> None:
     assert "\n" not in str(error.value)
 
 
-def test_a_file_cut_short_is_refused(tmp_path: Path) -> None:
-    rng = np.random.default_rng(1)
-    frame = pd.DataFrame({f"v{i}": rng.random(500) for i in range(5)})
-    pyreadstat.write_sav(frame, tmp_path / "a.sav")
-    content = (tmp_path / "a.sav").read_bytes()
-    (tmp_path / "a.sav").write_bytes(content[: len(content) // 2])
-    with pytest.raises(EngineError, match="corrupt, cut short"):
-        read_table(tmp_path / "a.sav")
-
-
 def test_an_encrypted_file_is_said_to_be_one(tmp_path: Path) -> None:
     (tmp_path / "a.sav").write_bytes(b"\x1c\0\0\0\0\0\0\0ENCRYPTEDSAV\x15" + bytes(100))
     with pytest.raises(EngineError, match="is encrypted with a password"):

@@ -19,7 +19,6 @@ from hypothesis import strategies as st
 from pyarrow import parquet
 
 from engine.common.errors import EngineError
-from engine.common.os_support import aside
 from engine.common.wording import has_hidden_signs, is_blank
 from engine.data.io import writers
 from engine.data.io import writers as read_back
@@ -279,14 +278,3 @@ def test_a_failure_keeps_the_file_that_was_there(tmp_path: Path, monkeypatch: py
         write(path, COLUMNS)
     assert path.read_bytes() == b"before"
     assert list(tmp_path.iterdir()) == [path]
-
-
-def test_a_block_that_fails_leaves_no_file(tmp_path: Path) -> None:
-    with pytest.raises(ValueError, match="no"), aside(tmp_path / "a") as part:
-        part.write_text("half")
-        raise ValueError("no")
-    assert not list(tmp_path.iterdir())
-    with aside(tmp_path / "a") as part:
-        part.write_text("whole")
-        assert not (tmp_path / "a").exists()
-    assert (tmp_path / "a").read_text() == "whole"
