@@ -43,6 +43,7 @@ class ImpossibilityKind(StrEnum):
     ONE_CATEGORY = "an attribute has one category"
     ALL_OTHERS_ONE_CATEGORY = "all other attributes that may differ have one category"
     ALL_PAIRS_REFUSED = "all pairs are refused"
+    ALL_OTHERS_EQUAL = "partners are equal in all that they do not exchange"
 
 
 @dataclass(frozen=True)
@@ -67,6 +68,8 @@ _IMPOSSIBILITIES = {
     ImpossibilityKind.ALL_OTHERS_ONE_CATEGORY: "no unswapped attribute that may differ has more than one category, so "
     "no true swap exists",
     ImpossibilityKind.ALL_PAIRS_REFUSED: "any two records that could be exchanged {attribute}",
+    ImpossibilityKind.ALL_OTHERS_EQUAL: "partners are equal in all that is released but what they exchange, so every "
+    "release is the original",
 }
 
 
@@ -342,6 +345,61 @@ def _merging(roles: np.ndarray, domain: Domain, rule: str, merging: Merging) -> 
     return result
 
 
+@dataclass(frozen=True)
+class EqualPartners:
+    """Specs of the loose rule whose partners are equal in all that is released but what they exchange, in every way.
+
+    Masks of the attributes that are ``exact`` (equal levels are equal values) and ``narrow`` (one level in use); for
+    each of the ``ways`` a mask of the attributes that are compared, and on how many of them partners agree at least.
+    """
+
+    exact: np.ndarray
+    narrow: np.ndarray
+    ways: tuple[tuple[np.ndarray, int], ...]
+
+    def among(self, roles: np.ndarray) -> np.ndarray:
+        """Mask of such specs, by their roles."""
+        swapped, free = roles == S, roles == U
+        equal = swapped | (((roles == F) | (free & self.narrow)) & self.exact)
+        found = np.ones(len(roles), bool)
+        for similar, similarity in self.ways:
+            agree = (similar & ~swapped).sum(axis=1) <= similarity
+            found &= (equal | (free & similar & self.exact & agree[:, None])).all(axis=1)
+        return found
+
+    def count(self, choices: Sequence[Iterable[str]]) -> int:
+        """The number of such specs among those that swap some attributes and not all, by the roles that each attribute
+        may have."""
+        # by how many of the attributes compared in each way are swapped, whether any is, all are, and all must agree
+        states = {((0,) * len(self.ways), False, True, False): 1}
+        for j, roles in enumerate(choices):
+            compared = [bool(similar[j]) for similar, _ in self.ways]
+            after: dict[tuple[tuple[int, ...], bool, bool, bool], int] = {}
+            for (swapped, some, every, agree), many in states.items():
+                for role in roles:
+                    if role == "S":
+                        state = tuple(map(sum, zip(swapped, compared, strict=True))), True, every, agree
+                    elif self.exact[j] and (role == "F" or (role == "U" and self.narrow[j])):
+                        state = swapped, some, False, agree
+                    elif self.exact[j] and role == "U" and all(compared):
+                        state = swapped, some, False, True
+                    else:
+                        continue
+                    after[state] = after.get(state, 0) + many
+            states = after
+        return sum(
+            many
+            for (swapped, some, every, agree), many in states.items()
+            if some and not every and (not agree or self._agree(swapped))
+        )
+
+    def _agree(self, swapped: Sequence[int]) -> bool:
+        """Return whether partners agree on all that is compared and not swapped, in every way."""
+        return all(
+            int(similar.sum()) - n <= similarity for (similar, similarity), n in zip(self.ways, swapped, strict=True)
+        )
+
+
 def pair_bound(structure: Structure, table: ContingencyTable) -> tuple[int, int]:
     """An upper bound on the number of pairs and the place of the attribute that sets it.
 
@@ -379,9 +437,11 @@ def n_specs(
     change: Sequence[str] = (),
     rule: str = "strict",
     merging: Merging = "complements",
+    equal: EqualPartners | None = None,
 ) -> int:
     """The number of distinct specs of the complete space that can work on a table: as many as
-    ``build(complete(...), merging=merging)`` keeps, by products over the attributes.
+    ``build(complete(...), merging=merging)`` keeps, by products over the attributes, without those of ``equal``
+    partners under the loose rule.
 
     With every role open to every attribute, all of several levels, this is N(d) = 4^d - (3/2) 3^d - d 2^(d-1) + d +
     1/2 under the strict rule.
@@ -396,12 +456,13 @@ def n_specs(
         for j, name in enumerate(names)
     ]
     if rule != "strict":
-        return _product(choices, "SFCU") - _product(choices, "FCU") - _product(choices, "S")
+        void = 0 if equal is None else equal.count(choices)
+        return _product(choices, "SFCU") - _product(choices, "FCU") - _product(choices, "S") - void
     # a pair has to be able to differ on some attribute that is not swapped: C, or U with several levels
-    equal = ["SF" if is_wide else "SFU" for is_wide in wide]
+    alike = ["SF" if is_wide else "SFU" for is_wide in wide]
     fixed = ["F" if is_wide else "FU" for is_wide in wide]
     feasible = (
-        _product(choices, "SFCU") - _product(choices, "FCU") - _product(choices, equal) + _product(choices, fixed)
+        _product(choices, "SFCU") - _product(choices, "FCU") - _product(choices, alike) + _product(choices, fixed)
     )
     if merging == "none" or table.domain.refusing:
         return feasible

@@ -81,10 +81,11 @@ from engine.release import space
 from engine.release.scenarios import Results, first_runs
 from engine.release.space import n_specs
 from engine.release.spec import MOST_REPLICATES, AttributeSpec
+from engine.release.specs import Specs
 from engine.study.decision_log import append, entries
 from engine.study.map_reader import objective_indices
 from engine.study.study import Study
-from engine.sweeps.candidates import merging_of, obstacle_in_all, swap_ways
+from engine.sweeps.candidates import equal_partners, merging_of, obstacle_in_all, swap_ways
 from engine.sweeps.runner import Runner
 
 CONFIDENCE = 0.95
@@ -303,6 +304,7 @@ class Search:
     merging: space.Merging
     key: bytes
     known: Collection[AttributeSpec] = ()
+    equal: space.EqualPartners | None = None
     specs: list[AttributeSpec] = field(default_factory=list)
     _first: dict[str, AttributeSpec] = field(default_factory=dict)
     _seen: set[AttributeSpec] = field(default_factory=set)
@@ -394,7 +396,10 @@ class Search:
         return chosen_specs
 
     def _refused(self, spec: AttributeSpec) -> str:
-        """The obstacle that keeps every two records from exchanging, in words; empty where some may."""
+        """The obstacle that keeps every two records from exchanging, or an exchange from changing anything, in words;
+        empty where there is none."""
+        if self.equal is not None and self.equal.among(Specs.of([spec]).roles)[0]:
+            return space.impossibility_text(space.Impossibility(space.ImpossibilityKind.ALL_OTHERS_EQUAL))
         return obstacle_in_all(spec, self.plan.space.rule, self.ways, self.table, self._obstacles)
 
     def _class_of(self, spec: AttributeSpec) -> str:
@@ -404,7 +409,7 @@ class Search:
 
 def search_of(plan: Plan, data: Microdata, key: bytes, known: Collection[AttributeSpec] = ()) -> Search:
     """Return a search over these data that has not begun."""
-    return Search(data.table, plan, merging_of(plan, data), key, known)
+    return Search(data.table, plan, merging_of(plan, data), key, known, equal_partners(plan, data))
 
 
 @dataclass(frozen=True)
@@ -452,7 +457,14 @@ def run_search(runner: Runner, search: Search) -> SearchReport:
     losses = look(new)
     while new := search.ask(losses):
         losses = look(new)
-    complete_space = (search.plan.swap, space_plan.fix, space_plan.change, space_plan.rule, search.merging)
+    complete_space = (
+        search.plan.swap,
+        space_plan.fix,
+        space_plan.change,
+        space_plan.rule,
+        search.merging,
+        search.equal,
+    )
     return SearchReport(len(search.specs), n_specs(search.table, *complete_space), _added(losses))
 
 

@@ -33,7 +33,15 @@ from engine.plan import MechanismPlan, Plan
 from engine.release import space
 from engine.release.parameter import Setting
 from engine.release.reader_view import columns_beside, exchange_is_void
-from engine.release.space import Impossibility, ImpossibilityKind, Space, check_listable, n_specs, outside_roles
+from engine.release.space import (
+    EqualPartners,
+    Impossibility,
+    ImpossibilityKind,
+    Space,
+    check_listable,
+    n_specs,
+    outside_roles,
+)
 from engine.release.spec import (
     UNIFORM,
     AttributeSpec,
@@ -43,7 +51,7 @@ from engine.release.spec import (
     steps_of,
     structure_of,
 )
-from engine.release.specs import F, ReleaseSpecs, S, Specs
+from engine.release.specs import ReleaseSpecs, S, Specs
 from engine.sweeps.groups import fit_key
 
 
@@ -103,7 +111,7 @@ def n_complete(plan: Plan, data: Microdata) -> int:
     """The number of distinct specs of the complete space, of which a search looks at some."""
     asked = plan.space
     merging = merging_of(plan, data)
-    return n_specs(data.table, plan.swap, asked.fix, asked.change, asked.rule, merging)
+    return n_specs(data.table, plan.swap, asked.fix, asked.change, asked.rule, merging, equal_partners(plan, data))
 
 
 def _with_outside(spec: AttributeSpec, fix: Sequence[str], change: Sequence[str]) -> AttributeSpec:
@@ -118,29 +126,33 @@ def _with_outside(spec: AttributeSpec, fix: Sequence[str], change: Sequence[str]
     return AttributeSpec(spec.names, "".join(roles[name] for name in spec.names))
 
 
-def _exchanges_equals(specs: Specs, data: Microdata, plan: Plan) -> np.ndarray:
-    """Mask of the specs whose partners are equal in all that is released but what they exchange, so that every release
-    is the original; none under the strict rule, by which they make no pair."""
+def equal_partners(plan: Plan, data: Microdata) -> EqualPartners | None:
+    """The specs of which every release is the original, by structure alone; None under the strict rule, by which they
+    make no pair, and where something stays with its record."""
     if plan.space.rule == "strict" or columns_beside(data, plan.publish.include):
-        return np.zeros(len(specs), bool)
+        return None
     exact = np.array([attribute.exact for attribute in data.domain.attributes])
-    return np.asarray(((specs.roles == S) | ((specs.roles == F) & exact)).all(axis=1))
+    narrow = np.array(data.table.levels_in_use) < 2
+    compared = [selection_of(way, plan.names) for way in swap_ways(plan)]
+    places = np.arange(len(exact))
+    return EqualPartners(exact, narrow, tuple((np.isin(places, one.similar), one.similarity) for one in compared))
 
 
 def _without_void(built: Space, data: Microdata, plan: Plan) -> Space:
     """A space without these specs, which become impossible ones."""
-    void = _exchanges_equals(built.specs, data, plan)
+    equal = equal_partners(plan, data)
+    void = np.zeros(0, bool) if equal is None else equal.among(built.specs.roles)
     if not void.any():
         return built
-    reason = Impossibility(ImpossibilityKind.ALL_OTHERS_FIXED)
+    reason = Impossibility(ImpossibilityKind.ALL_OTHERS_EQUAL)
     refused = [(built.specs[at], reason) for at in np.flatnonzero(void).tolist()]
     return replace(built, specs=built.specs.take(~void), impossible=built.impossible.with_more(refused))
 
 
 def _check_written(spec: AttributeSpec, data: Microdata, plan: Plan) -> None:
-    reason = space.impossibility(spec, data.table, plan.space.rule)
-    if reason is None and _exchanges_equals(Specs.of([spec]), data, plan)[0]:
-        reason = Impossibility(ImpossibilityKind.ALL_OTHERS_FIXED)
+    reason, equal = space.impossibility(spec, data.table, plan.space.rule), equal_partners(plan, data)
+    if reason is None and equal is not None and equal.among(Specs.of([spec]).roles)[0]:
+        reason = Impossibility(ImpossibilityKind.ALL_OTHERS_EQUAL)
     if reason is not None:
         raise UsageError(f"spec '{spec}': {space.impossibility_text(reason)}")
     for name in spec.names_having("S"):
@@ -466,6 +478,14 @@ def counted(plan: Plan, data: Microdata) -> Counted | None:
     if few or len(names) - len(outside) < 3:
         return None  # with so few free attributes swaps may be the same as others
     check_listable(len(able), space_plan.swap_sizes, len(names))
+    unswapped = "".join(outside.get(name, "U") for name in names)
+    equal = equal_partners(plan, data)
+    void = -1  # the size of the one swap that comes to nothing, of all that differ
+    if equal is not None:
+        if any(similarity for _, similarity in equal.ways):
+            return None  # others may too
+        widest = AttributeSpec(names, "".join("S" if j in wide else role for j, role in enumerate(unswapped)))
+        void = len(wide) if equal.among(Specs.of([widest]).roles)[0] else -1
     free = [j for j, name in enumerate(names) if name not in outside]
     n_wide = sum(table.levels_in_use[j] > 1 for j in free)
     changed = [j for j, name in enumerate(names) if outside.get(name) == "C"]
@@ -478,12 +498,11 @@ def counted(plan: Plan, data: Microdata) -> Counted | None:
         # under the strict rule partners must be able to differ on something that is not swapped
         differ = space_plan.rule != "strict" or bool(changed)
         feasible += every if size < len(names) and (differ or len(free) > size) else 0
-        if size < len(names) and able_to_change and (differ or n_wide > size):
+        if size < len(names) and size != void and able_to_change and (differ or n_wide > size):
             ahead.append((size, some))
     distinct = sum(many for _, many in ahead)
     if not distinct:
         return None  # said why, where they are listed
-    unswapped = "".join(outside.get(name, "U") for name in names)
     narrow = tuple(names[j] for j in able if table.levels_in_use[j] < 2)
     places = tuple(wide)
     return Counted(legal, feasible, distinct, every_one - distinct, tuple(ahead), places, narrow, unswapped, names)

@@ -26,6 +26,7 @@ from engine.plan.samples import load
 from engine.release import space
 from engine.release import specs as equal_roles
 from engine.release.space import (
+    EqualPartners,
     Merging,
     Space,
     build,
@@ -41,7 +42,7 @@ from engine.release.space import (
     scenarios,
 )
 from engine.release.spec import AttributeSpec, ReleaseSpec, multi_kind
-from engine.release.specs import Specs
+from engine.release.specs import F, S, Specs
 from engine.sweeps.candidates import space_of
 from engine.sweeps.groups import group
 from engine.sweeps.warnings import PredictedFailure, predicted_failures
@@ -389,6 +390,29 @@ def test_it_counts_what_enumerating_keeps(small, data, rule, merging):
     fix, change = ([name for name, what in role_of.items() if what == asked] for asked in ("fix", "change"))
     kept = build(complete(small.names, swap, fix, change), table, rule, merging).specs
     assert n_specs(table, swap, fix, change, rule, merging) == len(kept)
+
+
+@examples(60)
+@given(st.data(), st.integers(2, 5))
+def test_specs_between_equal_partners_are_counted_as_they_are_listed(data, d):
+    def mask():
+        return np.array(data.draw(st.lists(st.booleans(), min_size=d, max_size=d)))
+
+    ways = tuple(
+        (similar := mask(), data.draw(st.integers(0, int(similar.sum())))) for _ in range(data.draw(st.integers(1, 2)))
+    )
+    equal = EqualPartners(mask(), mask(), ways)
+    choices = [data.draw(st.sets(st.sampled_from("SFCU"), min_size=1)) for _ in range(d)]
+    roles = Specs.of([AttributeSpec(tuple("ABCDE"[:d]), "".join(one)) for one in product(*map(sorted, choices))]).roles
+    swapped = (roles == S).sum(axis=1)
+    found = equal.among(roles) & (swapped > 0) & (swapped < d)
+    assert equal.count(choices) == found.sum()
+    for row in np.flatnonzero(found).tolist():  # of each way partners agree on all that is not exchanged
+        for similar, similarity in ways:
+            compared = [j for j in range(d) if similar[j] and roles[row, j] != S]
+            equals = {j for j in range(d) if roles[row, j] == F or equal.narrow[j]}
+            equals |= set(compared) if len(compared) <= similarity else set()
+            assert all(roles[row, j] == S or (j in equals and equal.exact[j]) for j in range(d))
 
 
 NAMES = tuple("ABCDEFGH")

@@ -30,6 +30,7 @@ from engine.release.reader_view import as_seen
 from engine.release.records import ReleasedTable
 from engine.release.scenarios import RunStatus
 from engine.release.spec import ReleaseSpec
+from engine.sweeps.adaptive import NONE_TO_START
 from engine.sweeps.candidates import record_scenarios
 from engine.sweeps.evaluator import Evaluator, Outcome, Question
 from engine.sweeps.groups import group_of
@@ -373,10 +374,27 @@ def test_partners_that_are_alike_in_all_else_are_refused_before_a_draw(
         assert "is the original" not in str(plan_problems(plan, raw))
 
 
-@pytest.mark.parametrize("written", [True, False])
-@pytest.mark.parametrize(("fixed", "carried", "void"), [("bc", False, True), ("bc", True, False), ("b", False, False)])
+LIKE = MechanismPlan.of("random_swap", {"similar": ["a+b+c"], "similarity": ["2"]})
+LESS = MechanismPlan.of("random_swap", {"similar": ["a+b+c"], "similarity": ["1"]})
+HALF = MechanismPlan.of("random_swap", {"similar": ["b+c"], "similarity": ["1", "2"]})
+
+
+@pytest.mark.parametrize("way", ["written", "fixed", "searched"])
+@pytest.mark.parametrize(
+    ("fixed", "mechanism", "carried", "void"),
+    [
+        ("bc", None, False, True),
+        ("bc", None, True, False),
+        ("b", None, False, False),
+        ("", LIKE, False, True),
+        ("b", LIKE, False, True),
+        ("", LIKE, True, False),
+        ("", LESS, False, False),
+        ("b", HALF, False, False),
+    ],
+)
 def test_a_random_swap_between_equal_records_is_refused_under_the_loose_rule_too(
-    written: bool, fixed: str, carried: bool, void: bool
+    way: str, fixed: str, mechanism: MechanismPlan | None, carried: bool, void: bool
 ) -> None:
     rng = np.random.default_rng(1)
     columns = {
@@ -384,15 +402,22 @@ def test_a_random_swap_between_equal_records_is_refused_under_the_loose_rule_too
         for name in "abcx"
     }
     raw = RawTable(columns, 60, "test")
-    chosen = {"specs": ("a:S " + " ".join(f"{name}:F" for name in fixed),)} if written else {"fix": tuple(fixed)}
-    space = SpacePlan(rates=("0.2",), replicates=2, rule="loose", **chosen)
-    swap = ("a",)
+    specs = ("a:S " + " ".join(f"{name}:F" for name in fixed),) if way == "written" else ()
+    fix = () if way == "written" else tuple(fixed)
+    space = SpacePlan(
+        rates=("0.2",), replicates=2, rule="loose", specs=specs, fix=fix, swap_sizes=() if specs else (1,)
+    )
+    if way == "searched":
+        space = replace(space, search=True, screen=2, swap_sizes=(), specs=())
     data = DataPlan(tuple(map(AttributePlan, "abc")), **{"carry" if carried else "drop": ("x",)})  # type: ignore[arg-type]
-    plan = Plan(data, swap=swap, keys=("a", "b"), measures=("small_cells",), space=space)
+    mechanisms = () if mechanism is None else (mechanism,)
+    plan = Plan(
+        data, swap=("a",), keys=("a", "b"), measures=("small_cells", "hellinger"), space=space, mechanisms=mechanisms
+    )
     problems = plan_problems(plan, raw)
-    assert ("no unswapped attribute may differ" in str(problems)) == void
-    if void:
-        with pytest.raises(UsageError, match="no unswapped attribute may differ"):
+    assert any(text in str(problems) for text in ("every release is the original", NONE_TO_START)) == void, problems
+    if void and way != "searched":
+        with pytest.raises(UsageError, match="every release is the original"):
             ready(raw, plan)
 
 
