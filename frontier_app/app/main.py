@@ -34,7 +34,7 @@ _CSS = """<style>
 [data-testid="stMarkdownContainer"] :is(th, td):not(:first-child) {white-space: nowrap;}
 [data-testid="stMetricLabel"] p {font-size: .85rem;}
 [data-testid="stLayoutWrapper"]:has(> .st-key-amounts) {position: sticky; top: 4.2rem; z-index: 1;}
-.st-key-amounts {background: light-dark(#FFFFFF, #14181D);}
+.st-key-amounts {background: light-dark(#FFFFFF, #14181D); box-shadow: 0 -.6rem light-dark(#FFFFFF, #14181D);}
 [data-testid="stMultiSelectTagsContainer"] {flex-wrap: wrap !important;}
 div:has(> [data-testid="stMultiSelectTagsContainer"]),
 div:has(> div > [data-testid="stMultiSelectTagsContainer"]) {max-height: none !important; height: auto !important;}

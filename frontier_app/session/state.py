@@ -76,15 +76,12 @@ class Look:
 class FileView:
     """The view of the page of the file.
 
-    ``part`` is the one shown (None: the one that fits; ``turn`` counts how often the page chose it anew), ``kind`` the
-    kind of proposals and ``shown`` how many of them; ``find`` and ``groups`` filter the columns,
-    ``column`` the one whose levels are made.
+    ``part`` is the one shown (None: the one that fits; ``turn`` counts how often the page chose it anew), ``find`` and
+    ``groups`` filter the columns, and ``column`` is the one whose levels are made.
     """
 
     part: str | None = None
     turn: int = 0
-    kind: str | None = None
-    shown: int = 8
     find: str = ""
     groups: tuple[str, ...] = ()
     column: str | None = None

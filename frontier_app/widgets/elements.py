@@ -32,7 +32,6 @@ from engine.frontier.risk_utility_map import RiskUtilityMap
 from engine.study.study import Study
 from frontier_app.charts.style import framed
 from frontier_app.session import actions, navigation, state
-from frontier_app.session.navigation import PAGES
 from frontier_app.wording import text
 from frontier_app.wording.markup import markdown
 
@@ -128,11 +127,11 @@ def needs_data(what: str) -> None:
 
 
 def empty_page(what: str, page: str, label: str) -> None:
-    """An empty page: what is missing and where to get it, and what is done on every page."""
+    """An empty page: what is missing and where to get it, with the tour."""
     with st.container(border=True):
         st.markdown(what)
         go(page, label)
-    overview(page)
+    offer()
 
 
 def share(part: int, total: int) -> str:
@@ -300,22 +299,6 @@ STEPS = {
     " with its source. Come here whenever a word is not clear.",
 }
 """What to do on each page, by its name in the navigation, in the order of the work."""
-_A_ROW = 5
-_NAMES = {page.title: page.name for page in PAGES.values()}
-
-
-def overview(following: str) -> None:
-    """Every page in the order of the work with the first sentence of its step; ``following`` is the one to go to."""
-    st.subheader("The way to a release", anchor=False)
-    steps = list(STEPS.items())
-    for begin in range(0, len(steps), _A_ROW):
-        for number, (column, (page, step)) in enumerate(
-            zip(st.columns(_A_ROW), steps[begin:], strict=False), begin + 1
-        ):
-            with column.container(border=True, height="stretch"):
-                mark = markdown(" :blue-badge[next]") if _NAMES[page] == following else ""
-                st.markdown(markdown("**{} · {}**", number, page) + mark)
-                st.caption(f"{step.partition('. ')[0].rstrip('.')}.")
 
 
 def offer() -> None:

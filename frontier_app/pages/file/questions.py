@@ -26,7 +26,7 @@ from frontier_app.wording import text
 from frontier_app.wording.markup import markdown
 
 _ALL = ":material/done_all:"
-_WARNED_SHOWN = 20  # warnings drawn at a time
+_SHOWN = 12  # questions of a kind drawn at a time
 
 
 @dataclass(frozen=True)
@@ -53,6 +53,28 @@ def _asked(words: str, ways: Iterable[Way], more: Callable[[], None] | None = No
         if more is not None:
             more()
     return left
+
+
+@dataclass(frozen=True)
+class Question:
+    """A question with its answers; ``more`` draws others beside them, and ``notes`` stand below it."""
+
+    words: str
+    ways: Sequence[Way]
+    more: Callable[[], None] | None = None
+    notes: Sequence[str] = ()
+
+
+def _question_list(head: str, ways: Iterable[Way], questions: Iterable[Question], total: int) -> None:
+    """Questions of a kind below its heading and the answers to all of them."""
+    _asked(head, ways)
+    for question in questions:
+        with st.container(border=True):
+            place = _asked(question.words, question.ways, question.more)
+            for note in question.notes:
+                place.caption(note)
+    if total > _SHOWN:
+        st.caption(f"The first {_SHOWN} of {total:,}; the others come when these are decided.")
 
 
 def open_warnings(plan: Plan) -> list[ReleaseWarning]:
@@ -115,12 +137,12 @@ def _warned_kind(
         ways.append(Way(kind.all_at_once, f"mend-all-{kind.icon}", partial(_mend_all, plan, raw, warnings)))
     if 1 < len(bearable) < n_bearable:
         ways.append(Way("Leave these so", f"leave-all-{kind.icon}", partial(_leave, bearable)))
-    _asked(markdown("**{}** ({:,})", kind.title, len(warnings)), ways)
-    for warning in warnings[:_WARNED_SHOWN]:
-        with st.container(border=True):
-            _asked(f"{upper_first(warning.what)}.", _ways_out(plan, raw, warning, is_next=warning is nearest))
-    if len(warnings) > _WARNED_SHOWN:
-        st.caption(f"The first {_WARNED_SHOWN} of {len(warnings):,}; the others come when these are decided.")
+    head = markdown("**{}** ({:,})", kind.title, len(warnings))
+    questions = [
+        Question(f"{upper_first(warning.what)}.", _ways_out(plan, raw, warning, is_next=warning is nearest))
+        for warning in warnings[:_SHOWN]
+    ]
+    _question_list(head, ways, questions, len(warnings))
 
 
 def _ways_out(plan: Plan, raw: RawTable, warning: ReleaseWarning, *, is_next: bool) -> list[Way]:
@@ -152,9 +174,6 @@ def _mend_all(plan: Plan, raw: RawTable, warnings: list[ReleaseWarning]) -> None
 def _leave(keys: list[str]) -> None:
     actions.decline(keys, f"{text.plural(len(keys), 'warning')} left as {'it is' if len(keys) == 1 else 'they are'}")
     st.rerun()
-
-
-_FIT_SHOWN = 12  # cards of a kind drawn at a time
 
 
 @dataclass(frozen=True)
@@ -226,7 +245,7 @@ def fit(plan: Plan, found: Sequence[Mismatch]) -> None:
 
 def _fit_kind(plan: Plan, raw: RawTable, kind: MismatchKind, found: Sequence[Mismatch]) -> None:
     words = _OF_KIND[kind]
-    offered = [fixes(mismatch, plan, raw) for mismatch in found[:_FIT_SHOWN]]
+    offered = [fixes(mismatch, plan, raw) for mismatch in found[:_SHOWN]]
     common = set.intersection(*({fix.name for fix in ways} for ways in offered)) if len(found) > 1 else set()
     together = [
         Way(
@@ -237,17 +256,14 @@ def _fit_kind(plan: Plan, raw: RawTable, kind: MismatchKind, found: Sequence[Mis
         )
         for name, label in words.all_at_once
         # whether a column can be an attribute was looked at only where its card is drawn
-        if name in common and (name != "attribute" or len(found) <= _FIT_SHOWN)
+        if name in common and (name != "attribute" or len(found) <= _SHOWN)
     ]
-    _asked(markdown("**{}** ({:,})  \n:gray[{}]", words.title, len(found), words.why), together)
-    for mismatch, ways in zip(found, offered, strict=False):
-        with st.container(border=True):
-            _card(plan, raw, mismatch, ways)
-    if len(found) > _FIT_SHOWN:
-        st.caption(f"and {len(found) - _FIT_SHOWN:,} more, which are shown once these are settled")
+    head = markdown("**{}** ({:,})  \n:gray[{}]", words.title, len(found), words.why)
+    questions = [_difference(plan, raw, *one) for one in zip(found, offered, strict=False)]
+    _question_list(head, together, questions, len(found))
 
 
-def _card(plan: Plan, raw: RawTable, mismatch: Mismatch, ways: Sequence[Fix]) -> None:
+def _difference(plan: Plan, raw: RawTable, mismatch: Mismatch, ways: Sequence[Fix]) -> Question:
     """One difference with its ways out: those that lead to a column or level are picked from a list."""
     led = [fix for fix in ways if fix.target]
     direct = [*(fix for fix in led if fix.likely), *(fix for fix in ways if not fix.target)]
@@ -277,10 +293,10 @@ def _card(plan: Plan, raw: RawTable, mismatch: Mismatch, ways: Sequence[Fix]) ->
                         fix = fixes_by_target[str(picked)]
                         _settle(plan, raw, one, fix.name, fix.done)
 
-    sentence = _asked(markdown("{}.", upper_first(mismatch.sentence)), answers, targets)
-    for fix in ways:
-        if fix.takes_along:
-            sentence.caption(markdown("“{}” also takes out {}.", fix.label, text.listed(fix.takes_along)))
+    notes = [
+        markdown("“{}” also takes out {}.", fix.label, text.listed(fix.takes_along)) for fix in ways if fix.takes_along
+    ]
+    return Question(markdown("{}.", upper_first(mismatch.sentence)), answers, targets, notes)
 
 
 def _settle(plan: Plan, raw: RawTable, chosen: Sequence[Mismatch], fix_name: str, done: str) -> None:
@@ -296,9 +312,6 @@ def _settle(plan: Plan, raw: RawTable, chosen: Sequence[Mismatch], fix_name: str
         actions.change(settled, done)
     state.show_part(None)
     st.rerun()
-
-
-_MORE = 8  # proposals shown at first, and with every "more"
 
 
 @dataclass(frozen=True)
@@ -398,20 +411,7 @@ def proposals(plan: Plan) -> None:
         " once, or decide them one by one.",
         [all_of_them] if n_certain > 1 else [],
     )
-    last = state.get().file_view.kind
-    shown = last if last in kinds else next(iter(kinds))
-    picked = st.segmented_control(
-        "Kind of proposals",
-        list(kinds),
-        default=shown,
-        format_func=kinds.__getitem__,
-        key=f"proposal-kind-{state.get().version}",
-        label_visibility="collapsed",
-        required=True,
-    )
-    kind = str(picked or shown)
-    if kind != last:
-        state.set_file_view(kind=kind, shown=_MORE)
+    kind = elements.switch("Kind of proposals", kinds, next(iter(kinds)), "proposal-kind")
     _kind(plan, kind, by_kind[kind], only_one=n_certain == 1)
     _again(declined)
 
@@ -423,8 +423,8 @@ def _kind(plan: Plan, kind: str, proposals: list[Proposal], *, only_one: bool) -
         ways.append(Way(f"Accept these {len(certain)}", f"all-{kind}", partial(_accept, plan, certain), _ALL))
     if len(proposals) > 1:
         ways.append(Way("Decline all", f"none-{kind}", partial(_decline, plan, proposals)))
-    _asked(markdown(":gray[{}]", WORDS[kind].why), ways)
-    for proposal in proposals[: state.get().file_view.shown]:
+    questions = []
+    for proposal in proposals[:_SHOWN]:
         accepting = Way(
             f"Rename to {proposal.new_name}" if proposal.new_name else "Accept",
             f"accept-{proposal.key}",
@@ -433,12 +433,9 @@ def _kind(plan: Plan, kind: str, proposals: list[Proposal], *, only_one: bool) -
             primary=only_one and proposal.certain,
         )
         declining = Way("Decline", f"decline-{proposal.key}", partial(_decline, plan, [proposal]))
-        with st.container(border=True):
-            _asked(markdown("{}  \n:gray[{}]", proposal.sentence, proposal.effect), [accepting, declining])
-    left_over = len(proposals) - state.get().file_view.shown
-    if left_over > 0 and st.button(f"Show {min(left_over, _MORE)} more of {left_over}", icon=":material/expand_more:"):
-        state.set_file_view(shown=state.get().file_view.shown + _MORE)
-        st.rerun()
+        words = markdown("{}  \n:gray[{}]", proposal.sentence, proposal.effect)
+        questions.append(Question(words, [accepting, declining]))
+    _question_list(markdown(":gray[{}]", WORDS[kind].why), ways, questions, len(proposals))
 
 
 def _accept(plan: Plan, proposals: list[Proposal]) -> None:
