@@ -3,292 +3,76 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
-from decimal import Decimal
+from dataclasses import replace
 from functools import partial
 
 import pandas as pd
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from engine.common.errors import UsageError
-from engine.common.wording import listed
+from engine.common.wording import upper_first
 from engine.data.microdata import Microdata
 from engine.mechanisms import mechanism, names
+from engine.mechanisms.base import Mechanism
+from engine.mechanisms.targeted import Profiles
 from engine.plan import MechanismPlan, Plan
-from engine.plan.entries import HOUSEHOLD_SWAP
+from engine.plan.entries import HOUSEHOLD_SWAP, NAMING
 from engine.plan.households import (
     SURVEY_SWAP,
     household_attributes,
-    personal_attributes,
     suggested_places,
     usual_exchange,
     usual_survey_swap,
 )
 from engine.release.parameter import Parameter
-from engine.release.spec import RANDOM_SWAP, ROLES, AttributeSpec, percent
+from engine.release.spec import RANDOM_SWAP, ROLES, AttributeSpec
 from frontier_app.session import actions, state
 from frontier_app.widgets import elements
 from frontier_app.widgets.elements import InputErrors
 from frontier_app.wording import mechanisms, text
 from frontier_app.wording.markup import markdown
 
-_NEEDED = ("hierarchy", "swap")
 Grid = dict[str, tuple[str, ...]]
-
-
-@dataclass(frozen=True)
-class GridInputs:
-    """Inputs of one mechanism of a plan: the grid ``before`` them, the ``key`` that sets them apart from those of
-    others, and the ``values`` that they say, by parameter."""
-
-    before: Grid
-    key: str
-    wrong: InputErrors
-    values: Grid = field(default_factory=dict)
-
-    def shares(self, column: DeltaGenerator, name: str, label: str, tip: str) -> None:
-        """Ask for shares, typed in percent."""
-        before = self.before.get(name, ())
-        shown = text.rates_to_percent(before) if before else ""
-        typed = column.text_input(label, value=shown, key=self._key(name), help=tip)
-        self.values[name] = self.wrong.attempt(lambda: text.rates_from_percent(typed), before)
-
-    def picked(
-        self, column: DeltaGenerator, name: str, label: str, words: dict[str, str], usual: str, tip: str | None = None
-    ) -> None:
-        """Ask for one value or several; each is tried, and ``usual`` is picked where the plan says nothing."""
-        before = self.before.get(name, (usual,))
-        options = list(dict.fromkeys((*words, *before)))
-        chosen = column.pills(
-            label,
-            options,
-            selection_mode="multi",
-            default=list(before),
-            format_func=lambda value: words.get(value, value),
-            key=self._key(name),
-            help=tip,
-        )
-        self.values[name] = tuple(value for value in options if value in chosen)
-
-    def attribute_lists(
-        self, column: DeltaGenerator, name: str, label: str, options: Sequence[str], placeholder: str | None = None
-    ) -> None:
-        """Ask for lists of attributes, each a value of the grid, and for another one beside those that there are.  Of
-        what the mechanism cannot do without, an empty list beside others is none."""
-        before, key = self.before.get(name, ()), self._key(name)
-        lists = [
-            _listed_numbers(column, label if not at else "or", options, value, f"{key}-{at}", placeholder)
-            for at, value in enumerate(before or ("",))
-        ]
-        if any(lists):
-            with column.popover("Try another list too", icon=":material/add:"):
-                lists.append(_listed_numbers(st.container(), "or", options, "", f"{key}-{len(lists)}", placeholder))
-            lists = [value for at, value in enumerate(lists) if value or at < len(before)]
-        if name in _NEEDED and any(lists):
-            lists = list(filter(None, lists))
-        self.values[name] = tuple(dict.fromkeys(lists))
-
-    def names(self, *parameters: str) -> set[str]:
-        """The attributes that these parameters name so far."""
-        return {name for parameter in parameters for value in self.values[parameter] for name in value.split("+")}
-
-    def _key(self, name: str) -> str:
-        return f"par-{self.key}-{name}"
-
-
-def _listed_numbers(
-    column: DeltaGenerator, label: str, options: Sequence[str], before: str, key: str, placeholder: str | None
-) -> str:
-    start = [name for name in before.split("+") if name in options]
-    chosen = column.multiselect(label, options, default=start, key=key, placeholder=placeholder, filter_mode="contains")
-    return "+".join(chosen)
-
-
-_LEAST = {"2": "2", "3": "3", "5": "5", "10": "10"}
-_SIZE = {"equal": "all alike", "class": "those at risk sooner", "square": "much sooner"}
-_DECIDES = {"last": "the last of them", "each": "each in turn"}
-
-
-def survey_inputs(
-    base: Plan, entry: MechanismPlan | None, data: Microdata, key: str, wrong: InputErrors
-) -> MechanismPlan:
-    """The inputs of one such mechanism of the plan; returns it with what they say."""
-    before = dict((entry if entry is not None and entry.grid else usual_survey_swap(base, data)).grid)
-    asked = GridInputs(before, key, wrong)
-    _targets(base, asked, data.n_records)
-    _partners(base, asked, data)
-    planned = {name: found for name, found in asked.values.items() if any(found)}
-    return wrong.attempt(lambda: _checked(planned, entry), entry or MechanismPlan(SURVEY_SWAP))
-
-
-def _checked(planned: Grid, entry: MechanismPlan | None) -> MechanismPlan:
-    if "swap" not in planned:
-        raise UsageError("partners exchange no attribute; choose at least one, such as income")
-    return mechanisms.grid_of(mechanism(SURVEY_SWAP), planned, entry)
-
-
-def _targets(base: Plan, asked: GridInputs, n_records: int) -> None:
-    """Ask how many targets there are, and who they are."""
-    left, right = st.columns(2)
-    asked.shares(
-        left,
-        "rate",
-        "Records that are targets, in percent",
-        "The share of records that look for a partner. 5 means 5 % (0.05). Several, separated by commas, are all"
-        " tried.",
-    )
-    left.caption(_perturbed(asked.values["rate"], n_records))
-    asked.picked(
-        right,
-        "k",
-        "At risk where fewer records are alike than",
-        _LEAST,
-        "3",
-        "A record is at risk where fewer than so many records share what an intruder knows of it. Its class of risk is"
-        " this number less how many share it: the fewer, the higher. Several numbers are all tried.",
-    )
-    left, right = st.columns(2)
-    asked.attribute_lists(left, "risk", "What an intruder knows", base.names, "the keys")
-    strata = "Targets are drawn within each stratum of"
-    asked.attribute_lists(right, "stratum", strata, base.names, "no strata: from the whole file")
-    frame = st.container()
-    asked.picked(
-        frame,
-        "size",
-        "As targets are drawn",
-        _SIZE,
-        "class",
-        "Sooner: in proportion to the class of risk plus 1. Much sooner: in proportion to its square plus 1.",
-    )
-    asked.picked(
-        frame,
-        "certain",
-        "Always targets, whatever the share",
-        _certain_words(asked.values["k"]),
-        "0",
-        "These come on top of the share.",
-    )
-
-
-def _perturbed(rates: tuple[str, ...], n_records: int) -> str:
-    """A sentence that says in numbers that twice as many records are perturbed."""
-    twice = "Each target takes a partner, so twice as many records are perturbed"
-    shares_meant = [rate for rate in map(Decimal, rates) if rate.is_finite() and 0 <= rate <= Decimal("0.5")]
-    if not shares_meant:
-        return f"{twice}."
-    parts = [f"{percent(str(2 * rate))} (about {2 * round(rate * n_records):,} records)" for rate in shares_meant]
-    return f"{twice}: {listed(parts)}."
-
-
-def _certain_words(ks: tuple[str, ...]) -> dict[str, str]:
-    """Classes of risk from which records are targets for certain, by how many records are alike."""
-    words = {"0": "nobody"}
-    if len(ks) != 1:
-        return words
-    k = int(ks[0])
-    for alike in sorted({1, 2, k - 1}):
-        if 1 <= alike < k:
-            words[str(k - alike)] = "records that are unique" if alike == 1 else f"records that at most {alike} share"
-    return words
-
-
-def _partners(base: Plan, asked: GridInputs, data: Microdata) -> None:
-    """Ask what partners exchange, and on what they must agree."""
-    before = asked.before
-    planned = {name for value in (*before.get("swap", ()), *before.get("linked", ())) for name in value.split("+")}
-    personal = personal_attributes(base, data)
-    able = [*personal, *(name for name in base.names if name in planned and name not in personal)]
-    left, right = st.columns(2)
-    asked.attribute_lists(left, "swap", "Partners exchange", able)
-    others = [name for name in base.names if name not in asked.names("swap")]
-    asked.attribute_lists(right, "boundary", "Partners must agree on", others, "nothing: any record may be one")
-    used = asked.names("swap", "boundary")
-    asked.attribute_lists(
-        left, "linked", "What goes along with it", [name for name in able if name not in used], "nothing"
-    )
-    if any("+" in value for value in asked.values["swap"]) or "bias" in before:
-        asked.picked(
-            right,
-            "bias",
-            "Of two partners the one is taken that changes weighted totals less, by",
-            _DECIDES,
-            "last",
-            "The last of the attributes exchanged counts, or each of them for an equal share of records.",
-        )
-
-
-_MUST = {
-    "all": "all, beyond the share if need be",
-    "within": "as many as the share allows",
+_CHOICES = {
+    "size": {"equal": "all alike", "class": "those at risk sooner", "square": "those at risk much sooner"},
+    "bias": {"last": "the last of them", "each": "each in turn"},
+    "must": {"all": "all, beyond the share if need be", "within": "as many as the share allows"},
 }
-_LEAN = {"0": "all alike", "0.5": "those at risk a little sooner", "1": "those at risk sooner", "2": "much sooner"}
-_LEAST_UNITS = {"0": "nobody is", "2": "2", "3": "3", "5": "5", "10": "10"}
+"""Words of choices, by their parameter."""
 _LISTS = 4  # lists of attributes, from strict to lax, in one way of finding a partner; more where a plan has them
 _NTH = ("First way", "Second way", "Third way", "Further way")
 _UNASKED = ("compatible",)
 
 
-def exchange_inputs(
-    base: Plan, entry: MechanismPlan | None, data: Microdata, key: str, wrong: InputErrors
-) -> MechanismPlan:
-    """The inputs of one such mechanism of the plan; returns it with what they say."""
-    before = _at_first(base, entry, data)
-    chosen = mechanism(HOUSEHOLD_SWAP)
+def _usual_exchange(base: Plan, data: Microdata) -> MechanismPlan:
+    """The exchange on the places that the records suggest."""
     if data.units is None:
-        st.info(
-            "No column numbers households yet; name it on the page File. Until then nothing can be exchanged.",
-            icon=":material/home_pin:",
-        )
-    asked = GridInputs(before, key, wrong)
-    left, right = st.columns(2)
-    asked.shares(
-        left,
-        "rate",
-        "Households that exchange their place, in percent",
-        "The share of households that move, both partners of an exchange counted. 5 means 5 % (0.05). Several,"
-        " separated by commas, are all tried. Households at risk may come on top.",
-    )
-    asked.picked(
-        right,
-        "k",
-        "At risk where fewer persons are alike than",
-        _LEAST_UNITS,
-        "3",
-        "A household is at risk where fewer than so many persons of its area share what an intruder knows of one of its"
-        " members. Several numbers are all tried.",
-    )
-    left, right = st.columns(2)
-    asked.attribute_lists(left, "hierarchy", "Places, from coarse to fine", base.names)
-    hierarchies = [value.split("+") for value in asked.values["hierarchy"]]
-    planned = {name for value in before.get("risk", ()) for name in value.split("+")}
-    known = [name for name in base.names if name not in asked.names("hierarchy") or name in planned]
-    asked.attribute_lists(right, "risk", "What an intruder knows of persons", known, "the keys that are no places")
-    asked.values["similar"] = _ways(base, data, hierarchies, before.get("similar", ()), key)
-    frame = st.container()
-    asked.picked(frame, "must", "Households at risk that are exchanged", _MUST, "all")
-    asked.picked(frame, "lean", "Of all others are drawn", _LEAN, "1")
-    if "levels" in before:
-        asked.picked(frame, "levels", "Places that count for risk", _levels(max(hierarchies, key=len)), "0")
-    values = asked.values | {name: before[name] for name in _UNASKED if name in before}
-    grid = {name: texts for name, texts in values.items() if any(texts) or name == "similar"}
-    return wrong.attempt(lambda: mechanisms.grid_of(chosen, grid, entry), entry or MechanismPlan(HOUSEHOLD_SWAP))
+        return MechanismPlan(HOUSEHOLD_SWAP)
+    return usual_exchange(data, suggested_places(data.raw, base, data.unit))
 
 
-def _at_first(base: Plan, entry: MechanismPlan | None, data: Microdata) -> Grid:
-    """The values that the inputs begin with: the plan's grid, or the usual one on the places that the records
-    suggest."""
-    if entry is not None and entry.grid:
-        return dict(entry.grid)
-    if data.units is None:
-        return {}
-    return dict(usual_exchange(data, suggested_places(data.raw, base, data.unit)).grid)
+_USUAL = {HOUSEHOLD_SWAP: _usual_exchange, SURVEY_SWAP: usual_survey_swap}
+"""Mechanisms whose inputs begin with what is usual for the data."""
 
 
-def _levels(places: Sequence[str]) -> dict[str, str]:
-    """Numbers of the coarsest places that count, each in words."""
-    some = {str(n): f"down to {places[n - 1]}" for n in range(1, len(places))}
-    return {"0": "all of them"} | some
+def _attribute_lists(
+    column: DeltaGenerator, label: str, options: Sequence[str], before: Sequence[str], key: str, tip: str
+) -> tuple[str, ...]:
+    """Ask for lists of attributes, each a value of the grid, and for another one beside those that there are."""
+    lists = [
+        _picked_list(column, label if not at else "or", options, value, f"{key}-{at}", tip)
+        for at, value in enumerate(before or ("",))
+    ]
+    if any(lists):
+        with column.popover("Try another list too", icon=":material/add:"):
+            lists.append(_picked_list(st.container(), "or", options, "", f"{key}-{len(lists)}", tip))
+        lists = [value for at, value in enumerate(lists) if value or at < len(before)]
+    return tuple(dict.fromkeys(lists)) if any(lists) else ()
+
+
+def _picked_list(column: DeltaGenerator, label: str, options: Sequence[str], before: str, key: str, tip: str) -> str:
+    start = [name for name in before.split("+") if name in options]
+    return "+".join(column.multiselect(label, options, default=start, key=key, help=tip, filter_mode="contains"))
 
 
 def _ways(
@@ -342,10 +126,6 @@ def _way(able: Sequence[str], way: str, number: int, key: str) -> str:
     return "|".join((*written, "") if anyone else written)
 
 
-_IN_WORDS = {HOUSEHOLD_SWAP: exchange_inputs, SURVEY_SWAP: survey_inputs}
-"""Mechanisms that ask in words of the field, not by their parameters."""
-
-
 def choice(base: Plan, tag: str) -> list[str]:
     """Ask which mechanisms are tried beside, or instead of, the random swap."""
     st.subheader("1. How the data are protected", anchor=False)
@@ -383,34 +163,59 @@ def grids(base: Plan, data: Microdata, picked: list[str], tag: str, wrong: Input
         [*((entry.name, entry) for entry in before), *((name, None) for name in picked if name not in known)]
     ):
         chosen = mechanism(name)
-        asks = _IN_WORDS.get(name)
-        title = markdown("**{}**{}", chosen.title, "" if asks else _grid_words(entry))
-        with st.expander(title, expanded=entry is None or asks is not None, icon=":material/tune:"):
+        usual = name in _USUAL
+        title = markdown("**{}**{}", chosen.title, "" if usual else _grid_words(entry))
+        with st.expander(title, expanded=entry is None or usual, icon=":material/tune:"):
             st.caption(
                 f"Use it when {chosen.when}. Its amount: {chosen.rate}."
                 + (" Several tables can be published together." if chosen.many_tables else "")
-                + (" Several values are" if asks else " Several values of a parameter, separated by commas, are")
-                + " all tried in every combination."
+                + " Several values of a parameter, separated by commas, are all tried in every combination."
             )
-            if asks:
-                entries.append(asks(base, entry, data, f"{name}-{i}-{tag}", wrong))
-                continue
-            values_before = dict(entry.grid) if entry else {}
-            values = {}
-            for at, parameter in enumerate(chosen.parameters):
-                if at % 2 == 0:
-                    columns = st.columns(2)
-                values[parameter.name] = _parameter(
-                    mechanisms.label(parameter),
-                    parameter,
-                    values_before.get(parameter.name),
-                    columns[at % 2],
-                    f"{name}-{i}-{parameter.name}-{tag}",
+            if name == HOUSEHOLD_SWAP and data.units is None:
+                st.info(
+                    "No column numbers households yet; name it on the page File. Until then nothing can be exchanged.",
+                    icon=":material/home_pin:",
                 )
+            values = _values(base, data, chosen, entry, f"{name}-{i}-{tag}", wrong)
             entries.append(
                 wrong.attempt(partial(mechanisms.grid_of, chosen, values, entry), entry or MechanismPlan(name))
             )
     return entries
+
+
+def _values(
+    base: Plan, data: Microdata, chosen: Mechanism, entry: MechanismPlan | None, key: str, wrong: InputErrors
+) -> Grid:
+    """The values of all parameters of a mechanism, asked for two in a row."""
+    usual = _USUAL.get(chosen.name)
+    planned = _USUAL[chosen.name](base, data) if usual and not (entry and entry.grid) else entry
+    before = dict(planned.grid) if planned else {}
+    values = {name: before[name] for name in _UNASKED if name in before}
+    asked = [parameter for parameter in chosen.parameters if parameter.name not in _UNASKED]
+    ways = [parameter for parameter in asked if isinstance(parameter, Profiles)]
+    for at, parameter in enumerate(parameter for parameter in asked if parameter not in ways):
+        if at % 2 == 0:
+            columns = st.columns(2)
+        label = mechanisms.plain_label(parameter) if usual else mechanisms.label(parameter)
+        place, name = columns[at % 2], parameter.name
+        start = before.get(name, (parameter.default,) if parameter.default else ())
+        tip = f"{upper_first(parameter.meaning)}. Legal: {mechanisms.legal(parameter)}."
+        if parameter.kind == "names" and not chosen.by_roles:
+            able = base.names if name in NAMING else tuple(dict.fromkeys((*base.names, *data.raw.names)))
+            values[name] = _attribute_lists(place, label, able, start, f"par-{key}-{name}", tip)
+            if parameter.default is None:
+                values[name] = tuple(filter(None, values[name]))
+        elif type(parameter) is Parameter and parameter.counts and parameter.counts.kind == "share":
+            shown = text.rates_to_percent(start) if start else ""
+            typed = place.text_input(f"{label}, in percent", value=shown, key=f"par-{key}-{name}", help=tip)
+            values[name] = wrong.attempt(partial(text.rates_from_percent, typed), start)
+            place.caption(parameter.meaning)
+        else:
+            values[name] = _parameter(label, parameter, start, place, f"{key}-{name}", tip)
+    for parameter in ways:
+        hierarchies = [value.split("+") for value in values["hierarchy"]]
+        values[parameter.name] = _ways(base, data, hierarchies, before.get(parameter.name, ()), key)
+    return values
 
 
 def _grid_words(entry: MechanismPlan | None) -> str:
@@ -421,15 +226,20 @@ def _grid_words(entry: MechanismPlan | None) -> str:
 
 
 def _parameter(
-    label: str, parameter: Parameter, before: tuple[str, ...] | None, column: DeltaGenerator, key: str
+    label: str, parameter: Parameter, start: tuple[str, ...], column: DeltaGenerator, key: str, tip: str
 ) -> tuple[str, ...]:
     """The values of one parameter."""
-    usual = () if not parameter.default else (parameter.default,)
-    start = before if before is not None else usual
-    tip = f"{parameter.meaning[:1].upper()}{parameter.meaning[1:]}. Legal: {mechanisms.legal(parameter)}."
     if parameter.kind in ("choice", "truth"):
+        words = _CHOICES.get(parameter.name, {})
         options = list(dict.fromkeys((*(parameter.choices or ("yes", "no")), *start)))
-        picked = column.multiselect(label, options, default=list(start), key=f"par-{key}", help=tip)
+        picked = column.multiselect(
+            label,
+            options,
+            default=list(start),
+            format_func=lambda value: words.get(value, value),
+            key=f"par-{key}",
+            help=tip,
+        )
         column.caption(parameter.meaning)
         return tuple(picked)
     field = column.text_area if parameter.kind == "text" and len(start) > 1 else column.text_input

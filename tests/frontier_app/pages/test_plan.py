@@ -55,7 +55,7 @@ def _preset(made: AppTest, preset: str) -> AppTest:
 def test_an_error_of_an_input_is_shown_once_and_at_the_input() -> None:
     made = _on_plan()
     next(box for box in made.checkbox if "mechanism-pram-" in str(box.key)).check().run()
-    (field,) = [field for field in made.text_input if "-theta-" in str(field.key)]
+    (field,) = [field for field in made.text_input if str(field.key).endswith("-theta")]
     field.set_value("7").run()
     assert not made.exception and len(made.error) == 1
     assert leads_to(made, "sweep") and made.button(key="lock-plan").disabled

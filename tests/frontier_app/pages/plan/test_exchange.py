@@ -86,12 +86,12 @@ def test_a_hand_written_grid_keeps_what_the_inputs_do_not_ask_for() -> None:
 @pytest.mark.slow
 def test_the_page_plan_asks_in_words_of_the_field_and_counts_at_once() -> None:
     made = to_page(_opened(), "plan")
-    labels = [one.label for one in (*made.text_input, *made.multiselect, *made.button_group)]
-    for label in ("Households that exchange their place, in percent", "Places, from coarse to fine"):
+    labels = [one.label for one in (*made.text_input, *made.multiselect)]
+    for label in ("Share of households that are swapped, in percent", "Places, from coarse to fine"):
         assert label in labels
     assert not [label for label in labels if any(name in label for name in ("(rate)", "(similar)", "(k)", "(lean)"))]
     _with(made, "text_input", "-rate").set_value("5").run()
-    _with(made, "button_group", "-k").set_value(["3"]).run()
+    _with(made, "text_input", "-k").set_value("3").run()
     assert dict(_plan(made).mechanisms[0].grid)["rate"] == ("0.05",)
     scenarios = next(metric for metric in made.metric if metric.label == "Scenarios")
     assert scenarios.value == "8", "two ways to find partners, two for those at risk, two of drawing the others"
@@ -175,7 +175,7 @@ def test_what_a_plan_names_beside_the_usual_stays_and_levels_can_be_chosen() -> 
     )
     grid = dict(_plan(made).mechanisms[0].grid)
     assert (grid["similar"], grid["risk"]) == (("municipality+hhsize|hhsize",), ("region+sex",))
-    _with(made, "button_group", "-levels").set_value(["0", "2"]).run()
+    _with(made, "text_input", "-levels").set_value("0, 2").run()
     assert dict(_plan(made).mechanisms[0].grid)["levels"] == ("0", "2")
     assert not made.exception
 
