@@ -361,17 +361,21 @@ def _unpacked(where: str, content: bytes, budget: Budget, depth: int = 0) -> Ite
 
 
 def _zip(where: str, content: bytes, budget: Budget, depth: int) -> Iterator[Part]:
+    """The parts of an archive; one that cannot be unpacked hides no others."""
     try:
-        with Archive(io.BytesIO(content)) as archive:
-            names = [archive.comment, *(i.filename.encode() + b"\n" + i.comment + i.extra for i in archive.infolist())]
-            yield Part(f"{where}: directory", b"\n".join(names), metadata=True)
-            for info in archive.infolist():
-                budget.take_part()
-                with archive.open(info) as file:
-                    inner = budget.read(file)
-                yield from _unpacked(f"{where}: {info.filename}", inner, budget, depth + 1)
-    except (zipfile.BadZipFile, zlib.error, RuntimeError, NotImplementedError, EOFError):
+        archive = Archive(io.BytesIO(content))
+    except zipfile.BadZipFile:
         return
+    names = [archive.comment, *(i.filename.encode() + b"\n" + i.comment + i.extra for i in archive.infolist())]
+    yield Part(f"{where}: directory", b"\n".join(names), metadata=True)
+    for info in archive.infolist():
+        budget.take_part()
+        try:
+            with archive.open(info) as file:
+                inner = budget.read(file)
+        except (zipfile.BadZipFile, zlib.error, RuntimeError, EOFError):  # RuntimeError: encrypted, or of a new method
+            continue
+        yield from _unpacked(f"{where}: {info.filename}", inner, budget, depth + 1)
 
 
 def _gzip(where: str, content: bytes, budget: Budget, depth: int) -> Iterator[Part]:
@@ -529,10 +533,8 @@ def fault(path: Path) -> str:
         return "" if _FORMAT_CHECKS.get(path.suffix.lower(), _is_text)(path) else _DAMAGED
     except TooLarge as error:
         return error.why
-    except (EngineError, OSError, ValueError, RecursionError, zipfile.BadZipFile, zlib.error, ExpatError):
-        return _DAMAGED
-    except (RuntimeError, NotImplementedError, EOFError):  # what archives of unknown kinds raise
-        return _DAMAGED
+    except (EngineError, OSError, ValueError, RuntimeError, EOFError, zipfile.BadZipFile, zlib.error, ExpatError):
+        return _DAMAGED  # RuntimeError: an archive is encrypted or of a new method, or a text is nested without end
 
 
 def _is_office(path: Path) -> bool:

@@ -38,6 +38,19 @@ def zipped(content: bytes, name: str = "word/document.xml", comment: bytes = b""
     return out.getvalue()
 
 
+def test_parts_behind_a_damaged_one_are_searched(tmp_path: Path) -> None:
+    """The bytes of the first part are those of no deflated stream, or its method is unknown."""
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("first.xml", b"a" * 50)
+        archive.writestr("second.xml", b"Springfield " * 9)
+    content, at = out.getvalue(), 30 + len("first.xml")
+    place = content.index(b"PK\1\2") + 10  # of the method in the list of entries
+    for damaged in (content[:at] + b"\xff" * 4 + content[at + 4 :], content[:place] + b"\x63" + content[place + 1 :]):
+        (tmp_path / "a.docx").write_bytes(damaged)
+        assert b"Springfield " * 9 in [part.content for part in parts_of(tmp_path / "a.docx")]
+
+
 def docx(content: bytes) -> bytes:
     return zipped(b"<w:t>" + content + b"</w:t>")
 
