@@ -1,11 +1,8 @@
-"""PRAM and what can be estimated from it, record by record and outcome by outcome; slow on purpose."""
+"""PRAM record by record; slow on purpose."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from itertools import product
-
-import numpy as np
+from collections.abc import Sequence
 
 Matrix = list[list[float]]
 
@@ -47,21 +44,3 @@ def move(x: Sequence[int], theta: float, uniforms: Sequence[float], others: Sequ
         elsewhere = [m for m in range(len(matrix)) if m != k]
         new.append(elsewhere[next(left)] if u < 1 - matrix[k][k] else k)
     return new
-
-
-def outcomes(x: Sequence[int], matrix: Sequence[Sequence[float]]) -> Iterator[tuple[float, tuple[int, ...]]]:
-    """Every possible release and its probability."""
-    for shown in product(range(len(matrix)), repeat=len(x)):
-        probability = 1.0
-        for k, m in zip(x, shown, strict=True):
-            probability *= matrix[k][m]
-        yield probability, shown
-
-
-def count_covariance(x: Sequence[int], matrix: Sequence[Sequence[float]]) -> np.ndarray:
-    """V, record by record: each is one multinomial draw."""
-    total = np.zeros((len(matrix), len(matrix)))
-    for k in x:
-        a = np.array(matrix[k])
-        total += np.diag(a) - np.outer(a, a)
-    return total
