@@ -136,7 +136,7 @@ def _absent_from_uses(plan: Plan, table: RawTable, known: Iterable[str]) -> Iter
     for name, use in uses:
         if name not in there and name.removesuffix("_raw") not in there:
             there.add(name)
-            yield AbsentColumn(name, use)
+            yield AbsentColumn(name, use, tuple(table.names))
 
 
 def unclear_numbers(plan: Plan, table: RawTable) -> Iterator[UnclearNumbers]:

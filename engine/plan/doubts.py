@@ -21,7 +21,7 @@ from engine.plan.mismatches import TextAmongNumbers, UndecidedCode
 from engine.plan.types import DEFAULT_MISSING, Plan
 
 _MISSING_WORD = re.compile(
-    r"n\W?a\W?n?|\W*n\W?/\W?a\W*|none|null|nil|nan|[-–—?.*#]+|missing|unknown|refused|refusal|dk|don'?t[\W_]+know|"
+    r"n\W?a\W?n?|\W*n\W?/\W?a\W*|none|null|nil|nan|[-–—?.*#]+|\.[a-z_]|missing|unknown|refused|refusal|dk|don'?t[\W_]+know|"
     r"not[\W_]+(asked|stated|known|available|applicable|reported|ascertained)([\W_]+code)?|no[\W_]+answer|"
     r"inapplicable|[-+]?inf(inity)?|#(div/0|value|ref|num|name|null)[!?]",
     re.IGNORECASE,

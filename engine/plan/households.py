@@ -14,11 +14,11 @@ import numpy as np
 from engine.common.errors import EngineError, Remedy, UsageError
 from engine.common.raw_values import texts
 from engine.data.microdata import GroupedColumns, Microdata, RawColumn, RawTable, Units
-from engine.plan.columns import Facts, is_weight, names_units, numbers_units, units_first
+from engine.plan.columns import Facts, facts, is_weight, names_units, numbers_units, units_first
 from engine.plan.doubts import code_like, reads_as_missing, records_of
 from engine.plan.entries import HOUSEHOLD_SWAP, SIGNS, MechanismPlan, UnitColumns, is_writable, labelled, unit_columns
 from engine.plan.mismatches import DoubtfulNumber
-from engine.plan.types import Plan
+from engine.plan.types import DEFAULT_MISSING, Plan
 from engine.release.spec import RANDOM_SWAP
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 _LINE_NAME = re.compile(
-    r"(pu|p|a_)?line_?(no|num|nr|number)?|lno|pernum|pno|per(son)?_?(no|num|nr|number)|sporder|(h|hv|hm)idx|[hm]?v003|"
+    r"(pu|p|a_)?line_?(no|num|nr|number)?|lno|pernum|pno|per(s(on)?)?_?(no|num|nr|number)|sporder|(h|hv|hm)idx|[hm]?v003|"
     r"mem(ber)?_?(no|num|nr|id)|hhmem\w*|indiv_?(no|num|nr)",
     re.IGNORECASE,
 )
@@ -43,6 +43,7 @@ _MOST_LINES = 60
 _MOST_MEMBERS = 15
 _IN_HOUSEHOLDS, _SEVERAL, _FOLLOWS = 0.98, 0.05, 0.95
 _FEWEST = 50  # records
+_FEW_GAPS = 0.02  # share of records without a part of their household's number that are left out of the search
 _MOST_PARTS, _MOST_TRIED = 3, 12  # columns of a number, and columns that may be part of it
 _SECONDS = 20  # second members of whom the first is looked for, before all are
 _HEAD = 2000  # households or records that are compared before all are
@@ -67,7 +68,9 @@ class HouseholdNumbers:
 
 
 def household_numbers(table: RawTable, facts_of: Mapping[str, Facts]) -> HouseholdNumbers:
-    """The columns of a table that number households and their members; of a very wide one, those with names of such."""
+    """The columns of a table that number households and their members; of a very wide one, those with names of such.
+    A few records without a part of such a number are left out."""
+    table, facts_of = _without_gaps(table, facts_of)
     named = [name for name in table.names if _PART_NAME.fullmatch(name) or _LINE_NAME.fullmatch(name)]
     columns = [table.columns[name] for name in (named if isinstance(table.columns, GroupedColumns) else table.names)]
     if table.n_records <= _FEWEST or not columns:
@@ -103,6 +106,38 @@ def household_numbers(table: RawTable, facts_of: Mapping[str, Facts]) -> Househo
         and (_names_clusters(c, known, facts_of) or any(_repeats(c, by_name[name]) for name in together))
     )
     return HouseholdNumbers(together, tuple(name for name in single if name not in together), lines, repeated)
+
+
+def _without_gaps(table: RawTable, facts_of: Mapping[str, Facts]) -> tuple[RawTable, Mapping[str, Facts]]:
+    """The records of a table that have all parts of a household's number, by the names of columns, where nearly all
+    have, with the facts of these."""
+    most = _FEW_GAPS * table.n_records
+    parts = [name for name in table.names if _PART_NAME.fullmatch(name) and 0 < facts_of[name].n_missing <= most]
+    if not parts or isinstance(table.columns, GroupedColumns):
+        return table, facts_of
+    kept = np.ones(table.n_records, bool)
+    for name in parts:
+        column = table.columns[name]
+        kept &= ~np.append(column.about.absent_mask(column.values, DEFAULT_MISSING), True)[column.codes]
+    for name, column in table.columns.items():
+        counts = None if facts_of[name].n_missing or not _is_code(column) else _counted(column, facts_of[name])
+        if counts is not None and _restarts(counts):  # a household goes with the number of one of its members
+            household = np.cumsum(counts == counts.min())
+            kept = np.bincount(household, ~kept)[household] == 0
+            break
+    records = np.flatnonzero(kept)
+    columns = {name: _of_records(column, records) for name, column in table.columns.items()}
+    smaller = replace(table, columns=columns, n_records=len(records))
+    return smaller, {name: facts(column, len(records)) for name, column in columns.items()}
+
+
+def _of_records(column: RawColumn, records: np.ndarray) -> RawColumn:
+    """Some records of a column, with the values that occur in them."""
+    codes = column.codes[records].astype(np.int64)
+    used = np.unique(codes[codes >= 0])
+    place = np.full(len(column.values) + 1, -1)
+    place[used] = np.arange(len(used))
+    return replace(column, values=column.values.take(used), codes=place[codes])
 
 
 def _repeats(column: RawColumn, other: RawColumn) -> bool:

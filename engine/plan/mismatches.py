@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import ClassVar, Literal, get_args
 
 from engine.common.raw_values import Notation, written_unclearly
@@ -49,7 +50,7 @@ class AbsentColumn(Mismatch):
 
     column: str
     claim: str
-    columns: tuple[str, ...] = ()
+    columns: tuple[str, ...] = field(default=(), compare=False)
     kind = "absent"
     names_subject = ("column",)
 
@@ -58,7 +59,10 @@ class AbsentColumn(Mismatch):
         """The mismatch as a sentence."""
         if self.claim == "unit":
             return absent_unit(self.column, self.columns)
-        return f"column '{self.column}' ({self.claim}) is not in the data"
+        parts = {name: re.findall(r"\w+", name) for name in self.columns if self.claim.startswith("analysis")}
+        whole = next((name for name, words in parts.items() if len(words) > 1 and self.column in words), None)
+        how = f"; write '{whole}' as Q(\"{whole}\") in a formula" if whole else ""
+        return f"column '{self.column}' ({self.claim}) is not in the data{how}"
 
 
 @dataclass(frozen=True)

@@ -230,3 +230,24 @@ def test_columns_that_number_nothing_are_given_up_after_the_first_records(monkey
     looked.clear()
     numbers = household_numbers(table, facts_of)
     assert numbers.lines == ("lno",) and sum(n > 2000 for n in looked) < 10
+
+
+@pytest.mark.parametrize("shuffled", [False, True])
+def test_a_few_empty_numbers_hide_no_household_number(shuffled: bool) -> None:
+    columns = dhs(np.random.default_rng(3))
+    number = columns["hv002"].astype(str).astype(object)
+    number[[4, 40, 401]] = ""
+    columns["hv002"] = number
+    if shuffled:
+        order = np.random.default_rng(4).permutation(len(number))
+        columns = {name: values[order] for name, values in columns.items()}
+    raw = table_of(columns)
+    assert found(raw).together == ("hv001", "hv002")
+    assert not {"hv001", "hv002"} & {*first_plan(raw).names, *first_plan(raw).data.carry}
+
+
+@pytest.mark.parametrize("name", ["PERSNO", "persno", "PERS_NUM", "PERNO", "person_no"])
+def test_numbers_of_persons_are_never_swapped(name: str) -> None:
+    household, line = np.repeat(np.arange(100), 3), np.tile([1, 2, 3], 100)
+    raw = table_of({"HSERIALP": household, name: line, "sex": np.random.default_rng(5).integers(1, 3, 300)})
+    assert found(raw).lines == (name,)
