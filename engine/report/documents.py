@@ -8,6 +8,7 @@ bytes in every format.
 from __future__ import annotations
 
 import base64
+import copy
 import importlib
 import io
 import logging
@@ -70,7 +71,7 @@ _CLASSES: dict[str, tuple[str, ...]] = {
     "new-page": ("section",),
     "number": ("col", "th", "td"),
     "long": ("table", "th", "td"),
-    "slide": ("section", *_ON_SLIDE),
+    "slide": ("section", "div", *_ON_SLIDE),
 }
 """Classes and the elements that may have each."""
 _ATTRIBUTES: dict[str, frozenset[str]] = {
@@ -696,6 +697,8 @@ def _table(rows: Sequence[str], widths: Sequence[float], described: str) -> str:
 # PPTX
 
 _SLIDE = (13.333, 7.5)  # inches
+_BOX_WIDTH, _HIGHEST_BOX = 11.9, 2.5
+_LEAST_SIZE = 9
 
 
 def pptx(page: str) -> bytes:
@@ -724,28 +727,53 @@ def pptx(page: str) -> bytes:
 
 
 def _slide_content(slide: Any, title: str, section: Element) -> None:
-    """Lines and a table to the left of a figure; lines alone above it, so that a wide figure has the slide's width."""
+    """Lines and a table to the left of a figure, lines alone above it, and a box below all, across the slide."""
     elements = [e for e in section.iter() if e.tag in _ON_SLIDE]
     chosen = [e for e in elements if "slide" in _classes(e)] or elements
+    boxes = [e for e in section.iter("div") if {"box", "slide"} <= set(_classes(e))]
     lines = [_runs(e) for part in chosen for e in ([part] if part.tag == "p" else part.findall("li"))]
     figures, tables = ([e for e in chosen if e.tag == tag] for tag in ("figure", "table"))
-    if len(figures) > 1 or len(tables) > 1:
-        found = f"{len(figures)} figures and {len(tables)} tables"
+    if max(map(len, (figures, tables, boxes))) > 1:
+        found = f"{len(figures)} figures, {len(tables)} tables and {len(boxes)} boxes"
         raise EngineError(
             f"the slide '{title}' has {found}; it has room for one of each. Mark them with the class 'slide'"
         )
-    width, top, low = (6.4 if figures and tables else 11.9), 1.35, 6.8
+    beside = bool(figures and tables)
+    width, top, low = (6.4 if beside and not boxes else 11.9), (1.2 if boxes else 1.35), 6.8
     if lines:
-        size = 18 if figures or tables else 22
-        needed = [1.0 + int(_text_width("".join(run.text for run in line), size) / width) for line in lines]
-        height = min(low - top, sum(needed) * size * 1.35 / 72 + 0.15)
+        size = 18 if (figures or tables) and not boxes else 16 if boxes else 22
+        height = min(low - top, _height(lines, size, width))
         _lines(slide, lines, (0.7, top, width, height), size)
         top += height + 0.1
+    if boxes:
+        low = _slide_box(slide, boxes[0], low)
     if tables:
-        _slide_table(slide, tables[0], (0.7, top, width, low - top))
+        _slide_table(slide, tables[0], (0.7, top, 6.4 if beside else width, low - top))
     if figures:
-        box = (7.3, 1.35, 5.4, 5.4) if tables else (0.7, top, 11.9, low - top)
-        _slide_picture(slide, figures[0], box)
+        above = top if boxes else 1.35
+        _slide_picture(slide, figures[0], (7.3, above, 5.4, low - above) if beside else (0.7, top, 11.9, low - top))
+
+
+def _height(lines: Sequence[Sequence[_Run]], size: float, width: float) -> float:
+    """The height in inches of lines of letters of one size in a room so wide."""
+    needed = [1.0 + int(_text_width("".join(run.text for run in line), size) / width) for line in lines]
+    return sum(needed) * size * 1.35 / 72 + 0.15
+
+
+def _slide_box(slide: Any, element: Element, low: float) -> float:
+    """A framed box across the foot of a slide, with its heading and paragraphs; returns where it begins."""
+    from pptx.dml.color import RGBColor
+
+    lines, size = [_runs(e) for e in element], 13
+    while (height := 0.85 * _height(lines, size, _BOX_WIDTH)) > _HIGHEST_BOX and size > _LEAST_SIZE:
+        size -= 1
+    height = min(height, _HIGHEST_BOX)
+    frame = _lines(slide, lines, (0.7, low - height, _BOX_WIDTH, height), size, marked=False)
+    colour = ORANGE if {"caution", "obstacle"} & set(_classes(element)) else BLUE
+    frame.line.color.rgb = _rgb(RGBColor, colour)
+    heading = frame.text_frame.paragraphs[0].runs[0].font
+    heading.bold, heading.color.rgb = True, _rgb(RGBColor, colour)
+    return low - height - 0.1
 
 
 def _slide_title(slide: Any, text: str) -> None:
@@ -767,12 +795,20 @@ def _slide_title(slide: Any, text: str) -> None:
     )
 
 
-def _lines(slide: Any, lines: Sequence[Sequence[_Run]], box: tuple[float, float, float, float], size: int) -> None:
-    """Lines in a box (left, top, width and height in inches), of letters of that size at most."""
+def _lines(
+    slide: Any,
+    lines: Sequence[Sequence[_Run]],
+    box: tuple[float, float, float, float],
+    size: int,
+    *,
+    marked: bool = True,
+) -> Any:
+    """Lines in a box (left, top, width and height in inches), of letters of that size at most; several are marked."""
     from pptx.util import Inches, Pt
 
     _, _, width, height = box
-    frame = slide.shapes.add_textbox(*map(Inches, box)).text_frame
+    shape = slide.shapes.add_textbox(*map(Inches, box))
+    frame = shape.text_frame
     frame.word_wrap = True
     # longer texts get smaller letters, so that nothing leaves the slide
     room = width * height * 72 * 72
@@ -780,8 +816,9 @@ def _lines(slide: Any, lines: Sequence[Sequence[_Run]], box: tuple[float, float,
         size -= 1
     for number, line in enumerate(lines):
         paragraph = frame.paragraphs[0] if number == 0 else frame.add_paragraph()
-        _slide_runs(paragraph, [_Run("• "), *line] if len(lines) > 1 else line, size)
-        paragraph.space_after = Pt(size / 2)
+        _slide_runs(paragraph, [_Run("• "), *line] if marked and len(lines) > 1 else line, size)
+        paragraph.space_after = Pt(size / 2 if marked else size / 6)
+    return shape
 
 
 def _slide_runs(paragraph: Any, runs: Iterable[_Run], size: float, *, bold: bool = False) -> None:
@@ -806,13 +843,19 @@ def _slide_table(slide: Any, table: Element, box: tuple[float, float, float, flo
     from pptx.enum.text import PP_ALIGN
     from pptx.util import Inches
 
+    table = copy.deepcopy(table)
+    for small in table.iter("span"):  # a slide has no room for a line below each figure
+        small.set("class", small.get("class", "").replace("under", "quiet"))
     rows = [(row, section.tag == "thead") for section in table for row in section.findall("tr")]
     left, top, width, height = box
     size = 16.5
     while True:
         size -= 0.5
         wide, size = _column_widths(table, width, size, 0.22)
-        lines = [max(_lines_in(cell, own - 0.2, size) for cell, own in zip(row, wide, strict=True)) for row, _ in rows]
+        lines = [
+            max(_lines_in(cell, (own - 0.2) / 0.85, size) for cell, own in zip(row, wide, strict=True))
+            for row, _ in rows
+        ]
         high = sum(1.2 * size * n / 72 + 0.1 for n in lines)
         if high <= height or size <= 8:
             break
@@ -831,6 +874,7 @@ def _slide_table(slide: Any, table: Element, box: tuple[float, float, float, flo
             frame.margin_top = frame.margin_bottom = Inches(0.03)
             paragraph = frame.paragraphs[0]
             _slide_runs(paragraph, _runs(cell), size, bold=heads)
+            paragraph._p.get_or_add_endParaRPr().set("sz", str(round(100 * size)))  # the height of an empty cell
             paragraph.alignment = PP_ALIGN.RIGHT if "number" in _classes(cell) else PP_ALIGN.LEFT
             made.cell(i, j).fill.background()
 

@@ -36,6 +36,7 @@ PALE_BLUE, PALE_ORANGE, BAND, STONE, RULE = "#b9d9ee", "#f6d5c0", "#eef5f9", "#c
 STAR = "#d55e00"
 WIDE, HALF = 6.85, 3.3
 """Widths in inches of a picture across the page and of one in a column."""
+_NARROW = 5.0  # inches; a map less wide names the unprotected file below it
 _DPI = 200
 _SIZE = 8.0
 _LABEL = 34  # letters of one line of a label
@@ -202,7 +203,7 @@ def map_picture(
 
 @lru_cache(maxsize=8)
 def _map(model: MapModel, limit: str, width: float, height: float) -> bytes | None:
-    ranges = model.window(0.06)
+    ranges = model.window(0.08)
     if ranges is None:
         return None
     canvas = _canvas(width, height)
@@ -212,13 +213,17 @@ def _map(model: MapModel, limit: str, width: float, height: float) -> bytes | No
     small = {"fontsize": _SIZE - 0.5, "color": GREY, "xycoords": "axes fraction"}
     _say(axes, titles[0], (0, 1), (-28, 5), ha="left", va="bottom", **small)
     _say(axes, titles[1], (1, 0), (0, -19), ha="right", va="top", **small)
+    is_small = width < _NARROW
+    if is_small and model.unprotected:
+        sign = "◆" if model.unprotected_meets else "◇"
+        _say(axes, f"{sign} unprotected file", (0, 0), (-28, -19), ha="left", va="top", **small)
     (left, right), (low, high) = ranges
     if low <= 0 or low < 0.4 * high:  # a range that begins near 0 begins there
         low = min(low, -0.02 * high)
     axes.set_xlim(*((right, left) if model.across.better == "lower" else (left, right)))
     axes.set_ylim(*((high, low) if model.up.better == "higher" else (low, high)))
     axes.grid(color=RULE, linewidth=0.6)
-    axes.locator_params(axis="x", nbins=6 if width > 5 else 4)
+    axes.locator_params(axis="x", nbins=4 if is_small else 6)
     axes.locator_params(axis="y", nbins=6)
     _ticks(axes.xaxis, model.across.unit)
     _ticks(axes.yaxis, model.up.unit)
@@ -234,7 +239,8 @@ def _map(model: MapModel, limit: str, width: float, height: float) -> bytes | No
             *model.unprotected, marker="D", markersize=7, linestyle="none", clip_on=False, zorder=5,
             markeredgewidth=1.3, markerfacecolor=INK if model.unprotected_meets else "white", markeredgecolor=INK,
         )  # fmt: skip
-    _map_words(axes, model, limit, (72 * (width - 0.6), 72 * (height - 0.5 - above - below)))
+    size = (72 * (width - 0.6), 72 * (height - 0.5 - above - below))
+    _map_words(axes, model, limit, size, name_unprotected=not is_small)
     return _png(canvas)
 
 
@@ -260,8 +266,8 @@ def _lettered(axes: Any, model: MapModel) -> None:
         )  # fmt: skip
 
 
-def _map_words(axes: Any, model: MapModel, limit: str, size: tuple[float, float]) -> None:
-    """Words of the limit and of the unprotected file, and letters; none meets another."""
+def _map_words(axes: Any, model: MapModel, limit: str, size: tuple[float, float], *, name_unprotected: bool) -> None:
+    """Words of the limit and of the unprotected file, and letters; none meets another, nor the limit's line."""
 
     def share(points: Sequence[Point]) -> Places:
         """Points as shares of the axes."""
@@ -279,20 +285,22 @@ def _map_words(axes: Any, model: MapModel, limit: str, size: tuple[float, float]
     if model.limit is not None:
         level = float(share([(0.0, model.limit)])[1][0])
         places.append((np.linspace(0, 1, 80), np.full(80, level)))
+        taken.append((0.0, level * size[1] - 1.5, size[0], level * size[1] + 1.5))
     x, y = share([mark.at for mark in model.marks])
     proposed = [k for k, mark in enumerate(model.marks) if mark.recommended]
     groups = together(list(zip(x * size[0], y * size[1], strict=True)), 7.0, proposed)
     named = [(", ".join(model.marks[k].letter for k in group), model.marks[group[0]].at) for group in groups]
-    named = [("unprotected file", at) for at in unprotected] + named
+    titled = [("unprotected file", at) for at in unprotected if name_unprotected]
+    named = titled + named
     labels, (x, y) = [label for label, _ in named], share([at for _, at in named])
     dots = share([*(mark.at for mark in model.marks), *model.frontier, *model.others, *unprotected])
-    n, drawn = len(unprotected), _joined(places)
+    n, drawn = len(titled), _joined(places)
     offsets = flags(x[:n], y[:n], labels[:n], drawn, size, taken, (_LETTER, 11.0), dots)
     for label, left, low, (dx, dy) in zip(labels, x, y, offsets, strict=False):
         taken.append(box_at(left * size[0] + dx, low * size[1] + dy, label, _LETTER))
     if limit and model.limit is not None:
         taken.append(_at_limit(axes, limit, float(share([(0.0, model.limit)])[1][0]) * size[1], drawn, taken, size))
-    bold = {label for label, group in zip(labels[len(unprotected) :], groups, strict=True) if group[0] in proposed}
+    bold = {label for label, group in zip(labels[n:], groups, strict=True) if group[0] in proposed}
     offsets += flags(x[n:], y[n:], labels[n:], drawn, size, taken, (_LETTER, 11.0), dots)
     for label, left, low, (dx, dy) in zip(labels, x, y, offsets, strict=True):
         far = np.hypot(max(0, abs(dx) - _LETTER / 2 * len(label)), max(0, abs(dy) - 7.5)) > FAR
