@@ -112,10 +112,8 @@ def html(template: str, **values: Any) -> str:
             element.tag == "dd" and not len(element) and not (element.text or "").strip()
         ):
             element.text = BLANK
-    head, titles = (
-        root.find("head"),
-        {p.get("class"): "".join(p.itertext()).strip() for p in root.iterfind(".//header/p")},
-    )
+    head = root.find("head")
+    titles = {p.get("class"): "".join(p.itertext()).strip() for p in root.iterfind(".//header/p")}
     if head is None:
         raise EngineError(f"the template '{template}' has no head")
     style = ElementTree.SubElement(head, "style")
@@ -741,7 +739,7 @@ def _slide_content(slide: Any, title: str, section: Element) -> None:
     beside = bool(figures and tables)
     width, top, low = (6.4 if beside and not boxes else 11.9), (1.2 if boxes else 1.35), 6.8
     if lines:
-        size = 18 if (figures or tables) and not boxes else 16 if boxes else 22
+        size = 16 if boxes else 18 if figures or tables else 22
         height = min(low - top, _height(lines, size, width))
         _lines(slide, lines, (0.7, top, width, height), size)
         top += height + 0.1
@@ -788,21 +786,11 @@ def _slide_title(slide: Any, text: str) -> None:
     paragraph = shape.text_frame.paragraphs[0]
     paragraph.alignment = PP_ALIGN.LEFT
     font = paragraph.runs[0].font
-    font.size, font.bold, font.color.rgb = (
-        Pt(30 if len(text) < 50 else 24 if len(text) < 90 else 20),
-        True,
-        _rgb(RGBColor, INK),
-    )
+    size = 30 if len(text) < 50 else 24 if len(text) < 90 else 20
+    font.size, font.bold, font.color.rgb = Pt(size), True, _rgb(RGBColor, INK)
 
 
-def _lines(
-    slide: Any,
-    lines: Sequence[Sequence[_Run]],
-    box: tuple[float, float, float, float],
-    size: int,
-    *,
-    marked: bool = True,
-) -> Any:
+def _lines(slide: Any, lines: Sequence[Sequence[_Run]], box: Sequence[float], size: int, *, marked: bool = True) -> Any:
     """Lines in a box (left, top, width and height in inches), of letters of that size at most; several are marked."""
     from pptx.util import Inches, Pt
 

@@ -207,23 +207,22 @@ def _map(model: MapModel, limit: str, width: float, height: float) -> bytes | No
     if ranges is None:
         return None
     canvas = _canvas(width, height)
-    titles = _fitted(model.up.title, width - 0.2), _fitted(f"{model.across.title}, more useful →", width - 0.2)
+    legend = "" if width > _NARROW or not model.unprotected else "◇ unprotected file"
+    room = width - (1.5 if legend else 0.2)
+    titles = _fitted(model.up.title, width - 0.2), _fitted(f"{model.across.title}, more useful →", room)
     above, below = (0.14 * (title.count("\n") + 1) for title in titles)
     axes = _axes(canvas, 0.5, 0.36 + below, 0.1, 0.14 + above)
     small = {"fontsize": _SIZE - 0.5, "color": GREY, "xycoords": "axes fraction"}
     _say(axes, titles[0], (0, 1), (-28, 5), ha="left", va="bottom", **small)
     _say(axes, titles[1], (1, 0), (0, -19), ha="right", va="top", **small)
-    is_small = width < _NARROW
-    if is_small and model.unprotected:
-        sign = "◆" if model.unprotected_meets else "◇"
-        _say(axes, f"{sign} unprotected file", (0, 0), (-28, -19), ha="left", va="top", **small)
+    _say(axes, legend.replace("◇", "◆" if model.unprotected_meets else "◇"), (0, 0), (-28, -19), va="top", **small)
     (left, right), (low, high) = ranges
     if low <= 0 or low < 0.4 * high:  # a range that begins near 0 begins there
         low = min(low, -0.02 * high)
     axes.set_xlim(*((right, left) if model.across.better == "lower" else (left, right)))
     axes.set_ylim(*((high, low) if model.up.better == "higher" else (low, high)))
     axes.grid(color=RULE, linewidth=0.6)
-    axes.locator_params(axis="x", nbins=4 if is_small else 6)
+    axes.locator_params(axis="x", nbins=6 if width > _NARROW else 4)
     axes.locator_params(axis="y", nbins=6)
     _ticks(axes.xaxis, model.across.unit)
     _ticks(axes.yaxis, model.up.unit)
@@ -240,7 +239,7 @@ def _map(model: MapModel, limit: str, width: float, height: float) -> bytes | No
             markeredgewidth=1.3, markerfacecolor=INK if model.unprotected_meets else "white", markeredgecolor=INK,
         )  # fmt: skip
     size = (72 * (width - 0.6), 72 * (height - 0.5 - above - below))
-    _map_words(axes, model, limit, size, name_unprotected=not is_small)
+    _map_words(axes, model, limit, size, name_unprotected=not legend)
     return _png(canvas)
 
 
