@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from engine.common.wording import listed, lower_first, plural
+from engine.decision.statements import sentences
 from engine.report import pictures
 from engine.report.losses import by_table, largest
 from engine.report.map_model import map_model
@@ -15,6 +16,7 @@ from engine.report.sheet import (
     TABLE_CHANGE,
     choices,
     figure_name,
+    groups_order,
     is_share,
     named,
     places_named,
@@ -102,8 +104,7 @@ def cell_sizes(findings: Findings) -> Picture | None:
     rows, exposed = (findings.sheet.sizes if findings.sheet else ()), findings.exposure
     if exposed.unaltered_after is None or not any(row.before or row.unaltered or row.altered for row in rows):
         return None
-    kept = plural(exposed.unaltered_after, "unaltered record")
-    title = f"{kept} in small cells, {exposed.small_before:,} without protection"
+    title = "Records by how many are alike on all keys"
     alt = f"{title}. " + " ".join(
         f"Cells of {r.size}: {r.before} before, {r.unaltered} unaltered and {r.altered} altered after." for r in rows
     )
@@ -114,7 +115,7 @@ def cell_sizes(findings: Findings) -> Picture | None:
         axis="records alike on all keys",
         title=title,
         alt=alt,
-        note=f"Records by how many are alike; cells of more than {rows[-1].size} records are not shown.",
+        note=f"Cells of more than {rows[-1].size} records are not shown.",
         height=2.0,
     )
 
@@ -168,7 +169,9 @@ def exposed_groups(findings: Findings, most: int = 7) -> Picture | None:
         for g in groups
     ]
     alt = f"{title}. " + " ".join(f"{r.label}: {r.text}." for r in rows)
-    note = "Share in small cells, in the release of the unaltered records; the group's others are altered."
+    note = "Share of records in small cells, in the release of unaltered ones."
+    if groups_order(findings):
+        note += f" {sentences(groups_order(findings))}"
     if any(g.new for g in groups):
         note += " New: in no small cell before."
     return pictures.before_after(rows, title=title, alt=alt, note=note)

@@ -111,7 +111,12 @@ def log_of(context: ReportContext) -> tuple[Event, ...]:
         return history(context.study, context.redact)
     run = run_facts(context, choice)
     risk, label = str(choice.record.get("risk")), choice.label
-    told = Board(risk, lambda limit: bound_words(context, limit), label, run.fresh or 0, run.fresh_within)
+    bound = context.bound  # the sheet has the limit that counts; the log tells others
+
+    def limit_words(limit: float) -> str:
+        return "" if bound is not None and limit == float(bound) else bound_words(context, limit)
+
+    told = Board(risk, limit_words, label, run.fresh or 0, run.fresh_within)
     return history(context.study, context.redact, told)
 
 

@@ -86,7 +86,9 @@ def names(findings: Findings) -> dict[str, Any]:
     }
 
 
-_ELSEWHERE = ("Candidates", "Selection rule", "Run to be released", "Tolerances of change")
+_ELSEWHERE = (
+    "Candidates", "Risk measure", "Utility measure", "Selection rule", "Run to be released", "Tolerances of change"
+)  # fmt: skip
 
 
 def page_one(findings: Findings) -> dict[str, Any]:
@@ -107,6 +109,7 @@ def page_one(findings: Findings) -> dict[str, Any]:
             for g in findings.exposure.groups
             if g.after
         ][:3],
+        "groups_order": sentences(sheet.groups_order(findings)),
         "before_signing": [(sheet.heading(each), words(each)) for each in sheet.before_signing(findings)],
         "limit_set": sentences(sheet.limit_set(findings)),
         "conditions": sentences(sheet.conditions(findings)),
@@ -398,7 +401,7 @@ def _checks(findings: Findings) -> list[Statement]:
     for c in findings.checks:
         outcome = unchecked.get(c.name) if c.holds is None else "holds" if c.holds else "does not hold"
         if outcome:
-            told.append(statement("checked", name=c.name, outcome=outcome, found=c.found))
+            told.append(statement("checked", name=c.name, outcome=outcome, found=words(c.found)))
     return told
 
 
@@ -414,12 +417,7 @@ def notes(findings: Findings) -> list[tuple[str, str]]:
     """Definitions of what is shown, the method, and what the plan says of the data."""
     cover, design, extent = findings.cover, findings.design, findings.extent
     rows = [
-        (
-            row.title.partition(" (")[0]
-            if row.kind == "risk"
-            else f"{sheet.TABLE_CHANGE} ({lower_first(row.title.partition(' (')[0])})",
-            row.meaning,
-        )
+        (row.title if row.kind == "risk" else f"{sheet.TABLE_CHANGE}: {row.title}", row.meaning)
         for row in findings.measures
         if row.chosen_by
     ]
@@ -428,7 +426,7 @@ def notes(findings: Findings) -> list[tuple[str, str]]:
         for name in ("Correct matches", "Standard error", "Frontier", "Limits")
     ]
     if extent is not None:
-        rows.append(("Method", f"{extent.mechanism}: {extent.asked_amount}. Amount: {lower_first(extent.amount)}."))
+        rows.append(("Amount", f"{extent.asked_amount}: {lower_first(extent.amount)}."))
     rows += [("Selection rule", f"{upper_first(findings.approved.rule)}.")]
     if findings.approved.run_rule:
         rows.append(("Run to be released", f"{upper_first(findings.approved.run_rule)}."))

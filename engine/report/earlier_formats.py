@@ -258,7 +258,11 @@ def _check_parts(value: Any, name: str, where: str) -> None:
 
 def read_plain(text: str, where: str) -> Any:
     """Return the plain values of a board's file in the format of today, whichever wrote it."""
-    return as_format_3(as_format_2(plain_json(text, where), where), where)
+    plain = as_format_3(as_format_2(plain_json(text, where), where), where)
+    for check in plain.get("checks") or () if isinstance(plain, dict) else ():
+        if isinstance(check, dict) and isinstance(check.get("found"), str):  # words, before they were statements
+            check["found"] = _recorded(check["found"], "fact")
+    return plain
 
 
 def _record(value: Any) -> dict[str, Any]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
+from engine.decision.statements import Statement
 from engine.decision.states import State
 from engine.measures.base import Kind
 from engine.plan.entries import ReleaseType
@@ -256,7 +257,7 @@ class Check:
     """One check of the release: what was looked at, what was found, and whether it holds (None: it does not apply)."""
 
     name: str
-    found: str
+    found: Statement
     holds: bool | None
 
 

@@ -326,6 +326,13 @@ def worst_losses(findings: Findings, most: int = 3) -> list[Figure]:
     return [row for row in rows if row.flagged][:most] or rows[:1]
 
 
+def groups_order(findings: Findings) -> list[Statement]:
+    """The order of exposed groups, where small ones come after larger ones with a smaller share."""
+    n = findings.utility.tolerances.min_n
+    is_small = {g.unaltered <= n for g in findings.exposure.groups if g.after and g.unaltered is not None}
+    return [statement("small_groups_last", n=n)] if is_small == {True, False} else []
+
+
 def appearing(findings: Findings, row: NewValue, table: str = "") -> Statement:
     """A value that appears in places or groups that had none."""
     what, places = short_name(row.what, places_named(findings)), places_named(findings)
@@ -373,7 +380,7 @@ def before_signing(findings: Findings) -> list[Statement]:
         told += ledger_summary(plan.ledger)
     for check in findings.checks:
         if check.holds is False:
-            told.append(statement("check_failed", name=check.name, found=check.found))
+            told.append(statement("check_failed", name=check.name, found=words(check.found)))
     told += other_sources(findings)
     missing, undeclared = not_stated(findings), not_declared(findings.approved.parameters)
     if missing or undeclared:

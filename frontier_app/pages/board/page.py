@@ -203,6 +203,8 @@ def _losses(page: dict[str, Any]) -> None:
         st.markdown(
             table(["Group", "Before → after, unaltered", "New"], "lrr", rows) if rows else "No unaltered record."
         )
+        if page["groups_order"]:
+            st.caption(page["groups_order"])
 
 
 def _evidence(findings: Findings) -> None:

@@ -53,6 +53,12 @@ SAMPLES: dict[str, dict[str, Value]] = {
     "not_safer": {"of": "run"},
     "rare_suspected": {"of": "records"},
     "remade": {"figures": 4},
+    "edits_broken": {"before": 3, "after": 9},
+    "row_order": {"found": "random"},
+    "partners": {"found": "all"},
+    "one_way_tables": {"changed": ("one",)},
+    "not_to_change": {"attribute": "Age"},
+    "recode_broken": {"decider": "Age"},
 }
 """Values that some kinds need; others get some by name."""
 FIGURES = {
@@ -62,16 +68,18 @@ FIGURES = {
 LISTS = {
     *("names", "entries", "keys", "columns", "attributes", "noise", "parts", "untrue", "include", "limits", "changes"),
     *("differences", "reasons", "departures", "undeclared", "unchecked"),
+    *("kept", "renumbered", "counts", "beside"),
 }
 WHOLES = {
     *("within", "runs", "needed", "changed", "done", "total", "place", "as_safe", "n", "of", "files", "records"),
     *("cells", "households", "areas", "fewest", "flagged", "eligible", "min_n", "groups", "over", "on"),
     *("equal", "studies", "choices", "checked", "others", "finalists", "candidates", "figures", "new", "persons"),
-    *("beyond", "coefficients"),
+    *("beyond", "coefficients", "carried", "pairs", "more"),
 }
 FLAGS = {
     *("fresh", "utility_only", "noise_known", "recorded", "swap", "is_share", "most_useful", "clear", "certain"),
     *("later", "several", "new_ids", "key_fixed", "again", "deviation", "afterwards", "despite", "reverses"),
+    *("whole", "undone", "undoes"),
 }
 
 
@@ -86,7 +94,13 @@ def sample(kind: str) -> Statement:
     return statement(kind, **{**values, **SAMPLES.get(kind, {})})
 
 
-TEXTS = {("data", "attributes"), ("tried", "change"), ("departs", "change"), ("recommended", "limit")}
+TEXTS = {
+    ("edits_broken", "before"),
+    ("data", "attributes"),
+    ("tried", "change"),
+    ("departs", "change"),
+    ("recommended", "limit"),
+}
 
 
 def made() -> set[str]:

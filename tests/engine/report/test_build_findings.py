@@ -70,7 +70,7 @@ def test_named_table_checks_and_certificate(case: Case):
     assert by_name["Other attributes kept"].holds
     rule = by_name["Edit rule “no a0 with c3”"]
     broken = [int(((t[:, 0] == 0) & (t[:, 2] == 3)).sum()) for t in (old, new)]
-    assert rule.found == f"Broken by {broken[0]:,} records before and {broken[1]:,} after."
+    assert rule.found == statement("edits_broken", before=broken[0], after=broken[1])
     moved = any(
         not np.allclose(np.bincount(o, column(case, "w")), np.bincount(n, column(case, "w")))
         for o, n in zip(old.T, new.T, strict=True)

@@ -234,11 +234,9 @@ def test_an_attack_has_its_meaning_and_what_it_needs(case: Case, published: Publ
 
 
 def test_a_failed_check_has_all_that_was_found(case: Case) -> None:
-    failed = Check(
-        "Values known in their place", "Some town is new. An intruder sees it. A remedy exists: a rule.", False
-    )
+    failed = Check("Values known in their place", statement("new_to_place", place="town", attributes=("job",)), False)
     told = [words(each) for each in sheet.before_signing(replace(case.findings, checks=(failed,)))]
-    assert f"{failed.name}: {failed.found}" in told
+    assert f"{failed.name}: {words(failed.found)}" in told
 
 
 def test_who_set_the_limit_and_whether_the_plan_was_followed_is_told(case: Case) -> None:
