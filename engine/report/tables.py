@@ -7,6 +7,7 @@ from dataclasses import fields
 from typing import TYPE_CHECKING, Any
 
 from engine.common.wording import may_be_formula, printable
+from engine.decision.statements import Statement, words
 from engine.report.losses import new_values
 from engine.report.office import parts_of_zip, without_traces
 
@@ -34,6 +35,8 @@ def _rows(values: Sequence[Any], leave: tuple[str, ...] = ()) -> Table:
 def _cell(value: Any) -> Any:
     if isinstance(value, bool):
         return "yes" if value else "no"
+    if isinstance(value, Statement):
+        return words(value)
     return ", ".join(map(str, value)) if isinstance(value, tuple) else value
 
 

@@ -117,6 +117,11 @@ def test_the_workbook_has_the_shares_of_groups_and_the_runs_of_analyses_that_the
             assert f"{number(runs.beyond or 0.0, digits=2)} on average over {runs.runs} runs" in text
 
 
+def test_every_cell_of_the_workbook_is_text_or_a_number(case: Case) -> None:
+    cells = [cell for _, rows in sheets(case.findings).values() for row in rows for cell in row]
+    assert {type(cell) for cell in cells} <= {str, int, float, type(None)}
+
+
 def test_counts_have_the_size_of_their_group_after_where_that_is_another() -> None:
     figure = Figure("percentage of two attributes", "a × b", "a: 1", "b: 2", False, 487, 540, 2684, 2698, *[None] * 6)  # type: ignore[arg-type]
     assert change_words(figure) == "487 of 2,684 → 540 of 2,698"
