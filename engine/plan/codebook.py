@@ -25,7 +25,7 @@ from pathlib import Path
 
 from engine.common.errors import UsageError, did_you_mean
 from engine.common.raw_values import texts
-from engine.common.wording import first_twice
+from engine.common.wording import first_twice, quoted
 from engine.data.io.readers import read_table
 from engine.data.microdata import MEASURES, ColumnLabels, RawColumn, RawTable
 from engine.plan.doubts import Link, Proposal, ProposalKind
@@ -147,7 +147,7 @@ class Codebook:
         names = [row.name for row in self.rows]
         repeated = first_twice(names)
         if repeated is not None:
-            raise UsageError(f"the codebook has two rows for '{repeated}'; keep one")
+            raise UsageError(f"the codebook has two rows for {quoted(repeated)}; keep one")
 
     def of(self, columns: Sequence[str]) -> dict[str, CodebookRow]:
         """The row of each column that has one; a row for a column that is not there is a :class:`UsageError`."""
@@ -155,9 +155,8 @@ class Codebook:
         exact = {row.name: row for row in self.rows if row.name in present or not is_pattern(row.name)}
         for name in exact:
             if name not in present:
-                raise UsageError(
-                    f"the codebook describes column '{name}', which is not in the data.{did_you_mean(name, columns)}"
-                )
+                hint = did_you_mean(name, columns)
+                raise UsageError(f"the codebook describes column {quoted(name)}, which is not in the data.{hint}")
         patterns = [row for row in self.rows if row.name not in exact]
         row_of = {}
         for column in columns:

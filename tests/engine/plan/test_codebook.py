@@ -193,6 +193,7 @@ def test_a_wrong_codebook_is_said(tmp_path: Path, text: str, message: str) -> No
     ("row", "message"),
     [
         (CodebookRow("sexx"), r"describes column 'sexx', which is not in the data\. Did you mean 'sex'"),
+        (CodebookRow("1=a\nb"), r"describes column '1=a\\nb', which is not in the data"),
         (CodebookRow("case", roles=("key",)), "makes column 'case' an attribute, but it has too many values"),
     ],
 )

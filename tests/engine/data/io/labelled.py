@@ -34,7 +34,7 @@ LABELS = {
 }
 
 
-def write_xpt(path: Path, columns: dict[str, pa.Array], labels: dict[str, ColumnLabels] | None = None) -> None:
+def write_xpt(path: Path, columns: dict[str, pa.Array]) -> None:
     """A SAS transport file, which the project reads and does not write."""
     frame = pd.DataFrame({name[:8]: values.to_pandas() for name, values in columns.items()})
     pyreadstat.write_xport(frame, str(path), file_format_version=5, table_name="RELEASE")

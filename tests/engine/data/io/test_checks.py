@@ -41,7 +41,7 @@ def refused(path: Path, content: bytes, cuts: list[int]) -> None:
 @pytest.mark.parametrize("step", [1, 80])
 def test_a_transport_file_cut_anywhere(tmp_path: Path, step: int) -> None:
     path = tmp_path / "a.xpt"
-    write_xpt(path, MANY | {"long": pa.array(["x" * 199] * 200)}, LABELS)
+    write_xpt(path, MANY | {"long": pa.array(["x" * 199] * 200)})
     content = path.read_bytes()
     start = content.index(b"HEADER RECORD*******OBS") + 80
     observation = 4 * 8 + 10 + 8 + 199
