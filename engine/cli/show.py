@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import json
 import sys
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +16,7 @@ from engine.common.wording import listed, plural
 if TYPE_CHECKING:
     from engine.cli.options import Commands
     from engine.frontier.risk_utility_map import RiskUtilityMap
+    from engine.study.study import Study
 
 
 def add_commands(commands: Commands) -> None:
@@ -58,6 +60,7 @@ def run_show(args: argparse.Namespace) -> None:
         make = scenario_rows if args.by == "scenario" else realisation_rows
         rows = with_units(make(view, args.max_risk, args.slope, args.undominated), study)
         columns = unit_columns(columns_of(view, args.by, args.max_risk), study)
+        cancelled = _cancelled(study, view) if args.format == "table" else ""
     limit = args.max_risk
     if plan.max_risk is not None and (args.risk, limit, args.slope) == (None, None, None):
         limit = float(plan.max_risk)
@@ -71,8 +74,24 @@ def run_show(args: argparse.Namespace) -> None:
         say(as_json(rows), end="")
     else:
         _print_for_reading(args, view, rows, columns, advice, limit, choice)
+        if cancelled:
+            say(cancelled)
         if progress.state != "finished":
             say(f"the sweep is {progress.state}: {progress.done:,} of {progress.total:,} runs so far")
+
+
+def _cancelled(study: Study, view: RiskUtilityMap) -> str:
+    """The candidates of which few of the records that took part are altered, in words; empty where there are none."""
+    from engine.release.scenarios import NoteKind
+    from engine.sweeps.realisations import ALTERED_SHARE
+
+    notes = study.notes.on(None, NoteKind.DIAGNOSTICS)
+    shares = {note.scenario: share for note in notes if (share := json.loads(note.text).get(ALTERED_SHARE)) is not None}
+    if not shares:
+        return ""
+    named = [f"{view.scenarios[index].label} ({100 * share:.3g} %)" for index, share in sorted(shares.items())[:5]]
+    more = f" and {len(shares) - 5:,} more" if len(shares) > 5 else ""
+    return f"fewer than half of the records that took part are altered: {', '.join(named)}{more}"
 
 
 def _check_options(args: argparse.Namespace) -> None:

@@ -8,7 +8,7 @@ one fit for a group and tables per replicate.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property, partial
 from itertools import pairwise
 from typing import Any, NamedTuple
@@ -39,6 +39,9 @@ from engine.release.specs import Procedure, S, Specs
 from engine.sweeps.candidates import setting_of
 from engine.sweeps.groups import Group, Task, fit_key
 
+ALTERED_SHARE = "altered_share_of_those_who_took_part"
+"""Diagnostic of a candidate's first run: the altered share of the records that took part, where it is below one
+half."""
 AT_ONCE = 30_000_000
 """Cells and records of the draws of one compiled call, at most: no interruption is heard meanwhile."""
 
@@ -434,10 +437,13 @@ class CellRuns:
         for row, extra in enumerate(self._waiting.record_figures):
             for k, value in extra.items():
                 figures[row, k] = value
-        void = unmoved(batch) & (heads[:, 2] != RunStatus.FAILED)
+        moved = moved_records(batch)
+        void = (moved == 0) & (heads[:, 2] != RunStatus.FAILED)
         if self._rows_are_cells and void.any():
             heads[void, 2:] = RunStatus.NOOP, 0
             figures[void] = self.original_figures
+        if self._rows_are_cells:
+            _note_cancelled(heads, moved, notes)
         unclear = () if self._rows_are_cells else np.flatnonzero(void & (heads[:, 2] == RunStatus.OK)).tolist()
         self.clear()
         self.index.trim()
@@ -451,11 +457,44 @@ def rows_are_cells(plan: Plan, table: ContingencyTable) -> bool:
     return not leaves_beside and all(attribute.exact for attribute in table.domain.attributes)
 
 
-def unmoved(batch: ReleaseBatch | SummedBatch) -> np.ndarray:
-    """Mask of the candidates of a batch whose table is that of the original."""
+def moved_records(batch: ReleaseBatch | SummedBatch) -> np.ndarray:
+    """The records of each candidate of a batch that are in a cell where the original has none for them."""
     if isinstance(batch, SummedBatch):
-        return np.asarray(batch.distances.moved == 0)
-    return np.asarray(batch.total(batch.before != batch.after) == 0)
+        return np.asarray(batch.distances.moved / 2)
+    return np.asarray(batch.total(np.abs(batch.after - batch.before)) / 2)
+
+
+def _cancelled(took_part: float, altered: float) -> dict[str, float | str]:
+    """Diagnostics of a run of which fewer than half of the records that took part are altered; else none."""
+    if 2 * altered >= took_part:
+        return {}
+    words = (
+        f"only {altered:,.0f} of {took_part:,.0f} records that took part ({100 * altered / took_part:.3g} %) are "
+        "altered: the others traded equal values, or exchanges cancel each other"
+    )
+    return {ALTERED_SHARE: altered / took_part, "warning": words}
+
+
+def _with(diagnostics: Mapping[str, float | str], more: Mapping[str, float | str]) -> dict[str, float | str]:
+    """Diagnostics with more, and with both warnings."""
+    warnings = [str(told["warning"]) for told in (diagnostics, more) if told.get("warning")]
+    return {**diagnostics, **more, **({"warning": "; ".join(warnings)} if warnings else {})}
+
+
+def _note_cancelled(heads: np.ndarray, moved: np.ndarray, notes: list[Note]) -> None:
+    """Note the candidates of a batch of which few records are altered, on their first runs."""
+    few = np.flatnonzero((heads[:, 1] == 1) & (heads[:, 2] == RunStatus.OK) & (2 * moved < heads[:, 3]))
+    told = {(n.scenario, n.replicate): k for k, n in enumerate(notes) if n.kind is NoteKind.DIAGNOSTICS and len(few)}
+    for row in few.tolist():
+        scenario, replicate, _, took_part = heads[row].tolist()
+        at = told.get((scenario, replicate))
+        known = {} if at is None else json.loads(notes[at].text)
+        text = json.dumps(_with(known, _cancelled(took_part, float(moved[row]))), ensure_ascii=False)
+        note = Note(scenario, replicate, NoteKind.DIAGNOSTICS, None, text)
+        if at is None:
+            notes.append(note)
+        else:
+            notes[at] = note
 
 
 def original_figures(
@@ -656,10 +695,12 @@ class RecordRuns:
             if call.measure.of_unaltered:
                 count = repr(unaltered_in_small(call, release))
                 notes.append(Note(*head, NoteKind.COUNT, k, count))
-        if drawn.diagnostics:
-            text = json.dumps(drawn.diagnostics, ensure_ascii=False)
+        changed, diagnostics = changed_records(release), drawn.diagnostics
+        if drawn.status == RunStatus.OK and head[1] == 1:
+            diagnostics = _with(diagnostics, _cancelled(drawn.touched.sum() / len(drawn.touched), changed))
+        if diagnostics:
+            text = json.dumps(diagnostics, ensure_ascii=False)
             notes.append(Note(*head, NoteKind.DIAGNOSTICS, None, text))
-        changed = changed_records(release)
         release.forget()
         return [*head, drawn.status, changed, *figures]
 

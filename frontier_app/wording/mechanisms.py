@@ -244,6 +244,7 @@ _WORDS = {
     "changed_share_of_imputed": "share of imputed keys that changed",
     "pairs": "pairs that exchanged keys",
     "touched_share": "share of records that took part",
+    "altered_share_of_those_who_took_part": "altered share of the records that took part, first run",
     "pairs_within_a_cell": "pairs within one key cell, which change nothing",
     "initiators": "records that began a swap",
     "without_partner": "records left without a partner",

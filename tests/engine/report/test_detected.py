@@ -14,6 +14,7 @@ import pytest
 from engine.data.frames import table_of_frame
 from engine.data.io.readers import read_table
 from engine.measures import call
+from engine.measures.moved_units import Found
 from engine.measures.verdict import Verdict
 from engine.mechanisms.targeted import TRS
 from engine.plan import AttributePlan, DataPlan, Plan
@@ -147,6 +148,8 @@ def test_the_verdict_is_that_of_the_worst_attack() -> None:
     assert _found(by_tables=most, by_rarity=replace(none, kind="rare")).verdict == most
     several = replace(most, kind="several")
     assert _found(by_tables=some, by_comparison=several).verdict == several
+    units = Found("households", 1000, 100, 0.9, ((100, 90.0),), 0)
+    assert _found(by_tables=some, units=units).verdict == units.verdict and units.verdict.kind == "units"
 
 
 def test_a_number_that_can_be_looked_at_one_by_one_is_judged_for_itself(monkeypatch: pytest.MonkeyPatch) -> None:

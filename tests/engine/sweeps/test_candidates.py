@@ -27,7 +27,7 @@ from engine.plan.edit import edit_plan, extended_plan
 from engine.plan.samples import load
 from engine.plan.toml import plan_from_toml
 from engine.release.scenarios import NoteKind, RunStatus
-from engine.release.space import Space, impossibility_text
+from engine.release.space import ImpossibilityKind, Space, impossibility_text
 from engine.release.spec import structure_of
 from engine.study.map_reader import realisation_of
 from engine.sweeps import candidates as space_count
@@ -548,3 +548,27 @@ def test_complements_are_two_candidates_where_a_measure_tells_them_apart(plan: P
     whole = plan_of_of_complements(plan.keys, *plan.measures[2:], all_specs=True)
     # of 160 that can work 28 are the same exchange as another one, and 25 more are the complement of another one
     assert len(space_of(whole, data).specs) == n_complete(whole, data) == (132 if n_apart else 107)
+
+
+LOOSE_WAYS: list[tuple[tuple[str, ...], list[dict[str, list[str]]]]] = [
+    ((), [{}]),
+    (("a5",), [{}]),
+    ((), [{"similar": ["a0+a1+a2+a3+a4+a5"], "similarity": ["5"]}]),
+    ((), [{"similar": ["a1+a2+a3+a4+a5"], "similarity": ["4", "5"]}]),
+    (("a4", "a5"), [{"similar": ["a1+a2+a3"], "similarity": ["3"]}]),
+]
+
+
+@pytest.mark.parametrize(("fix", "ways"), LOOSE_WAYS)
+@pytest.mark.parametrize("narrow", [(), (1, 4)])
+def test_a_loose_space_is_counted_without_swaps_between_equal_records(
+    fix: tuple[str, ...], ways: list[dict[str, list[str]]], narrow: tuple[int, ...], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    plan = made((1,), narrow, 6 - len(fix), 0, 0, "loose")
+    mechanisms = tuple(MechanismPlan.of("random_swap", way) for way in ways)
+    plan = replace(plan, space=replace(plan.space, swap_sizes=(), all_specs=True, fix=fix), mechanisms=mechanisms)
+    data = data_of(plan, narrow)
+    monkeypatch.setattr(space_count, "without_impossible", lambda space, *_: space)  # which counts do not know
+    listed = space_of(plan, data)
+    refused = [reason for _, reason in listed.impossible if reason.kind is ImpossibilityKind.ALL_OTHERS_EQUAL]
+    assert n_complete(plan, data) == len(listed.specs) and refused

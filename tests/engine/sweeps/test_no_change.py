@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import pickle
 from collections import Counter
 from collections.abc import Iterator
@@ -28,15 +29,15 @@ from engine.plan.entries import PublishPlan
 from engine.plan.samples import open_source
 from engine.release.reader_view import as_seen
 from engine.release.records import ReleasedTable
-from engine.release.scenarios import RunStatus
+from engine.release.scenarios import NoteKind, RunStatus
 from engine.release.spec import ReleaseSpec
 from engine.sweeps.adaptive import NONE_TO_START
-from engine.sweeps.candidates import record_scenarios
+from engine.sweeps.candidates import record_scenarios, setting_of
 from engine.sweeps.evaluator import Evaluator, Outcome, Question
 from engine.sweeps.groups import group_of
-from engine.sweeps.realisations import figure
+from engine.sweeps.realisations import ALTERED_SHARE, figure
 from engine.sweeps.remake import Remade, released_columns, remake, stream_of
-from engine.sweeps.sweep import plan_problems, ready
+from engine.sweeps.sweep import Ready, plan_problems, ready
 from engine.sweeps.workers import SettlingExecutor
 from tests.examples import examples
 
@@ -430,3 +431,67 @@ class Fixed:
 
     def run(self, batches: object) -> Iterator[Outcome]:
         return iter([self.outcome._replace(rows=self.outcome.rows.copy())])
+
+
+@pytest.mark.parametrize("carried", [False, True])
+@pytest.mark.parametrize(
+    ("mechanism", "parameters"),
+    [
+        ("random_swap", {}),
+        ("random_swap", {"lean": ["1"]}),
+        ("survey_swap", {"swap": ["a"], "rate": ["0.4"]}),
+        ("pram", {"vars": ["a"], "matrix": ["0.2 0.8; 0.8 0.2"]}),
+    ],
+)
+def test_runs_whose_exchanges_cancel_each_other_say_how_many_records_are_altered(
+    mechanism: str, parameters: dict[str, list[str]], carried: bool
+) -> None:
+    """Two attributes of two levels: most exchanges cancel, unless a carried column tells records apart."""
+    rng = np.random.default_rng(2)
+    columns = {
+        name: RawColumn(name, pa.array([f"{name}{k}" for k in range(2)]), rng.integers(0, 2, 400).astype(np.int32))
+        for name in "ab"
+    }
+    columns["x"] = RawColumn("x", pa.array(np.arange(400.0)), np.arange(400, dtype=np.int32))
+    data = DataPlan(tuple(map(AttributePlan, "ab")), **{"carry" if carried else "drop": ("x",)})  # type: ignore[arg-type]
+    mechanisms = (MechanismPlan.of(mechanism, parameters),)
+    space = SpacePlan(swap_sizes=(1,), rates=("0.8",), replicates=2)
+    plan = Plan(data, keys=("a", "b"), mechanisms=mechanisms, measures=("small_cells", "hellinger"), space=space)
+    made = ready(RawTable(columns, 400, "test"), plan)
+    spec = made.specs[0]
+    outcome = Evaluator(made.question, KEY).run(group_of(spec, made.data.table), [1, 2])
+    told = [
+        json.loads(note.text) for note in outcome.notes if note.kind is NoteKind.DIAGNOSTICS and note.replicate == 1
+    ]
+    shares = [run[ALTERED_SHARE] for run in told if ALTERED_SHARE in run]
+    assert len(shares) == (not carried) and all(run["warning"] for run in told if ALTERED_SHARE in run)
+    if shares:
+        remade = realised(made, spec)
+        before, after = (as_read(one, 0, ()) for one in (replace(remade, tables=(ReleasedTable(made.data),)), remade))
+        assert shares[0] == pytest.approx((after - before).total() / touched(made, spec), rel=1e-9)
+        assert shares[0] < 0.5
+
+
+def realised(made: Ready, spec: ReleaseSpec) -> Remade:
+    return remake(made.data, made.question, spec, stream_of(KEY, spec, made.data, 1))
+
+
+def touched(made: Ready, spec: ReleaseSpec) -> int:
+    """The records that take part in the first run."""
+    setting, one = setting_of(spec, made.question.plan, made.data), mechanism_of(spec.mechanism)
+    return int(one.draw(one.fitted(setting), setting, one.stream(KEY, spec, made.data.table, 1)).touched.sum())
+
+
+@pytest.mark.parametrize("lean", ["0", "1"])
+def test_a_random_swap_of_everybody_that_brings_back_the_rows_is_the_original(lean: str) -> None:
+    """Of four equal parts each pair of opposite corners becomes the other pair."""
+    corners = {"a": [0, 0, 1, 1] * 5, "b": [0, 1, 0, 1] * 5}
+    columns = {name: RawColumn(name, pa.array([0, 1]), np.array(codes, np.int32)) for name, codes in corners.items()}
+    mechanisms = (MechanismPlan.of("random_swap", {"lean": [lean]}),)
+    space, measures = SpacePlan(swap_sizes=(1,), rates=("1",), replicates=2), ("small_cells", "hellinger")
+    plan = Plan(
+        DataPlan((AttributePlan("a"), AttributePlan("b"))), mechanisms=mechanisms, measures=measures, space=space
+    )
+    made = ready(RawTable(columns, 20, "test"), plan)
+    row = Evaluator(made.question, KEY).run(group_of(made.specs[0], made.data.table), [1]).rows[0]
+    assert row[2] == RunStatus.NOOP and row[3] == 0 and row[4:].tolist() == list(made.question.original().values())
