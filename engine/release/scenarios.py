@@ -106,6 +106,21 @@ class Note(NamedTuple):
     text: str
 
 
+def mean_diagnostics(notes: Iterable[Note]) -> dict[str, float | tuple[str, ...]]:
+    """What a mechanism counted in its runs: by name the mean over runs, or the different texts where one is none."""
+    seen: dict[str, list[object]] = {}
+    for note in notes:
+        if note.kind is NoteKind.DIAGNOSTICS:
+            for name, value in json.loads(note.text).items():
+                seen.setdefault(name, []).append(value)
+    found: dict[str, float | tuple[str, ...]] = {}
+    for name, values in seen.items():
+        numbers = [float(value) for value in values if isinstance(value, int | float)]
+        texts = tuple(dict.fromkeys(str(value) for value in values if value not in ("", None)))
+        found[name] = sum(numbers) / len(numbers) if len(numbers) == len(values) else texts
+    return found
+
+
 @dataclass(frozen=True)
 class Results:
     """Realisations as columns: indices of their scenarios, replicates, statuses (:class:`RunStatus`), changed records,

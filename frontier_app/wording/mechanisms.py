@@ -5,7 +5,6 @@ The random swap has its own inputs; its specs and rates stand in the plan's spac
 
 from __future__ import annotations
 
-import json
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -18,7 +17,7 @@ from engine.mechanisms.targeted import Profiles
 from engine.plan import MechanismPlan, Plan
 from engine.plan.entries import HOUSEHOLD_SWAP
 from engine.release.parameter import Parameter
-from engine.release.scenarios import Note, NoteKind
+from engine.release.scenarios import Note, NoteKind, mean_diagnostics
 from engine.release.spec import RANDOM_SWAP, ReleaseSpec, percent
 
 _QUIET = {"s": "3"}  # numbers that short words leave out where they are this
@@ -275,24 +274,18 @@ _WORDS = {
 
 def diagnostics(notes: Sequence[Note]) -> tuple[list[str], list[tuple[str, str]]]:
     """Warnings, and what the mechanism counted: its words and the mean over runs (or the words of the runs)."""
-    seen: dict[str, list[object]] = {}
-    for note in notes:
-        if note.kind is NoteKind.DIAGNOSTICS:
-            for name, value in json.loads(note.text).items():
-                seen.setdefault(name, []).append(value)
-    warnings = list(dict.fromkeys(str(value) for value in seen.pop("warning", []) if value))
+    found = mean_diagnostics(notes)
+    warnings = found.pop("warning", ())
     rows = []
-    for name, values in seen.items():
-        numbers = [float(value) for value in values if isinstance(value, int | float)]
-        if len(numbers) == len(values):
-            mean = sum(numbers) / len(numbers)
-            text = f"{mean:,.0f}" if abs(mean) >= 1000 or mean == round(mean) else f"{mean:.3g}"
-            if name.endswith("_p") and mean < 0.001:
-                text = "< 0.001"
+    for name, value in found.items():
+        if isinstance(value, tuple):
+            text = "; ".join(value)
+        elif name.endswith("_p") and value < 0.001:
+            text = "< 0.001"
         else:
-            text = "; ".join(dict.fromkeys(str(value) for value in values))
+            text = f"{value:,.0f}" if abs(value) >= 1000 or value == round(value) else f"{value:.3g}"
         rows.append((_WORDS.get(name, name.replace("_", " ")), text))
-    return warnings, rows
+    return list(warnings) if isinstance(warnings, tuple) else [], rows
 
 
 def figure_notes(notes: Sequence[Note]) -> dict[int, list[str]]:

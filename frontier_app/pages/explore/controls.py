@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from statistics import geometric_mean
 
 import numpy as np
 import streamlit as st
@@ -165,8 +166,7 @@ def _slope(view: RiskUtilityMap, now: Rule) -> None:
 
     def switched() -> None:
         if state.input_value("slope-on"):
-            middle = math.exp(sum(math.log(edge) for edge in edges) / len(edges))
-            state.look(rule="slope", slope=float(f"{middle:.3g}"), bound=None)
+            state.look(rule="slope", slope=float(f"{geometric_mean(edges):.3g}"), bound=None)
             state.set_input("bound-on", False)
         else:
             state.look(rule="none", slope=None)

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from engine.common.errors import UsageError
 from engine.common.untrusted import sum_of
 from engine.release import scenarios as ids
-from engine.release.scenarios import Scenario, Scenarios, params_text, short_ids
+from engine.release.scenarios import Note, NoteKind, Scenario, Scenarios, mean_diagnostics, params_text, short_ids
 from engine.release.spec import AttributeSpec, ReleaseSpec
 from engine.release.specs import ReleaseSpecs
 from tests.engine.release.test_specs import HARD_NAMES as NAMES
@@ -105,3 +105,12 @@ def test_scenarios_of_specs_are_those_of_their_rows(listed, data):
     for name, array in read.arrays().items():
         assert made.arrays()[name].dtype == array.dtype
         np.testing.assert_array_equal(made.arrays()[name], array)
+
+
+def test_numbers_that_a_mechanism_counted_are_averaged_over_runs_and_texts_are_listed_once() -> None:
+    texts = ['{"moved": 4, "why": "few"}', '{"moved": 5, "why": "few"}', '{"moved": 9, "why": "none"}']
+    notes = [Note(0, run, NoteKind.DIAGNOSTICS, None, text) for run, text in enumerate(texts)]
+    assert mean_diagnostics([*notes, Note(0, 0, NoteKind.FIGURE, 1, "not estimable")]) == {
+        "moved": 6.0,
+        "why": ("few", "none"),
+    }
