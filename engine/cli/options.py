@@ -330,7 +330,7 @@ _OF_ENTRY: dict[str, dict[str, Any]] = {
 _PLAN_OPTIONS = (
     *("plan", "attributes", "keys", "swap", "analyse", "cut", "carry", "drop", "weight", "id", "unit", "places"),
     *("rates", "swap_sizes", "all_specs", "search", "budget", "adaptive", "screen", "spec", "fix", "change"),
-    *("mechanism", "param", "rule", "measures", "max_risk"),
+    *("mechanism", "param", "rule", "measures", "max_risk", "replicates"),
 )
 """Options that make or edit a plan, in the order of the help."""
 

@@ -22,7 +22,6 @@ from engine.cli.options import (
     names,
     plan_of,
     source_of,
-    whole_number,
     with_named_columns,
 )
 from engine.common.errors import Remedy, UsageError, did_you_mean
@@ -50,7 +49,6 @@ def add_commands(commands: Commands) -> None:
     )
     add_names_option(init)
     add_plan_options(init)
-    init.add_argument("--replicates", type=whole_number, metavar="N", help="runs per scenario (default 20)")
     add_propose_command(plans)
     add_check_command(plans)
     lock = add_command(plans, "lock", run_plan_lock, "write the approval of a Disclosure Analysis Plan into the plan")
@@ -352,7 +350,6 @@ def add_space(commands: Commands) -> None:
     space.add_argument("data", metavar="DATA", help=DATA_HELP)
     add_plan_options(space)
     add_stream_option(space)
-    space.add_argument("--replicates", type=whole_number, metavar="N", help="runs per scenario")
 
 
 def run_space(args: argparse.Namespace) -> None:

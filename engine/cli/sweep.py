@@ -40,7 +40,6 @@ def add_sweep(commands: Commands) -> None:
     sweep.add_argument("data", metavar="DATA", help=DATA_HELP)
     sweep.add_argument("--study", required=True, metavar="PATH", help="the study file to make or to resume")
     add_plan_options(sweep)
-    sweep.add_argument("--replicates", type=whole_number, metavar="N", help="runs per scenario (default 20)")
     sweep.add_argument("--key-file", metavar="PATH", help="the study key (default: STUDY.key, made when absent)")
     add_run_options(sweep)
     add_stream_option(sweep)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
-from fnmatch import fnmatchcase
 from typing import Any, Literal, TypedDict, TypeVar, Unpack
 
 from engine.common.errors import Remedy, UsageError, did_you_mean
@@ -27,7 +26,7 @@ from engine.plan.entries import (
     unit_columns,
 )
 from engine.plan.guess import first_part
-from engine.plan.types import ROLES, DataPlan, DecisionPlan, Plan, SpacePlan, is_pattern, unknown_attribute
+from engine.plan.types import ROLES, DataPlan, DecisionPlan, Plan, SpacePlan, covered, unknown_attribute
 from engine.release.spec import RANDOM_SWAP, AttributeSpec
 
 _OF_OWN_FORM = ("formula", "matrix")  # parameters of a mechanism that name attributes among other words
@@ -219,7 +218,7 @@ def edit_plan(plan: Plan, **changes: Unpack[PlanChanges]) -> Plan:
         swappable = [name for name in roles["swap"] if all(name not in names for names in outside.values())]
         sizes = description["swap_sizes"]
         description["swap_sizes"] = tuple(size for size in sizes if size <= len(swappable)) or sizes[:0]
-    _check_uses(plan, mechanisms_left, attributes_left)
+    refuse_uses(_uses(plan, mechanisms_left), dict.fromkeys(set(plan.names) - attributes_left))
     space = replace(plan.space, swap_sizes=(), all_specs=False, specs=(), search=False, **outside)
     space = replace(_replaced(space, {entry: changes.get(entry) for entry in _SPACE_ENTRIES}), **description)
     _refuse_idle(space, changes)
@@ -277,24 +276,6 @@ def _attributes_left(plan: Plan, remaining: Collection[str], used: set[str]) -> 
     used |= {name for analysis in plan.analyses for name in (*analysis.columns, *analysis.by)}
     before = {*plan.keys, *plan.swap, *plan.analyse}
     return {name for name in plan.names if name in remaining and (name in used or name not in before)}
-
-
-def _check_uses(plan: Plan, mechanisms: Sequence[MechanismPlan], attributes_left: set[str]) -> None:
-    """Refuse to take an attribute from under an edit rule, an analysis or a mechanism."""
-    removed = set(plan.names) - attributes_left
-    uses = [(f"edit rule '{edit.name}' names", list(edit.attributes), "rule") for edit in plan.edits]
-    uses += [
-        (f"analysis '{analysis.name}' uses", [*analysis.by, *analysis.columns], "analysis")
-        for analysis in plan.analyses
-    ]
-    uses += [(f"mechanism '{entry.name}' names", list(attributes_named(entry)), "mechanism") for entry in mechanisms]
-    for use, names, kind in uses:
-        for name in names:
-            if name in removed:
-                raise UsageError(
-                    f"{use} '{name}', which would no longer be an attribute; "
-                    f"keep '{name}' among the attributes or take the {kind} out of the plan"
-                )
 
 
 def _data(plan: Plan, attributes_left: set[str]) -> DataPlan:
@@ -409,9 +390,9 @@ def take_out(
     attributes = tuple(a for a in data.attributes if a.name not in gone)
     special = data.single_uses
     carried = [
-        c for c in carry if c in free and c not in special and not _under(c, data.carry) and not is_dropped(data, c)
+        c for c in carry if c in free and c not in special and not covered(c, data.carry) and not is_dropped(data, c)
     ]
-    dropped = [c for c in drop if c in free and c not in special and not _under(c, data.drop)]
+    dropped = [c for c in drop if c in free and c not in special and not covered(c, data.drop)]
     given = {use: columns for use, columns in single.items() if columns and free.issuperset(unit_columns(columns))}
     changed = replace(
         data,
@@ -424,20 +405,16 @@ def take_out(
     return on_data(plan, changed, dict.fromkeys(gone))
 
 
-def _under(column: str, entries: Iterable[str]) -> bool:
-    return any(entry == column or (is_pattern(entry) and fnmatchcase(column, entry)) for entry in entries)
-
-
 def is_dropped(data: DataPlan, column: str) -> bool:
     """Return whether a plan drops a column that no attribute holds."""
-    return _under(column, data.drop) and not any(column in a.columns for a in data.attributes)
+    return covered(column, data.drop) and not any(column in a.columns for a in data.attributes)
 
 
 def on_data(plan: Plan, data: DataPlan, new_names: dict[str, str | None]) -> Plan:
     """``plan`` on ``data``, whose attributes in ``new_names`` went into another one, or out of the plan (None)."""
     if not new_names:
         return replace(plan, data=data)
-    refuse_uses(plan, new_names)
+    refuse_uses(uses_of_attributes(plan), new_names)
     remaining = tuple(a.name for a in data.attributes)
 
     def role(names: Iterable[str]) -> tuple[str, ...]:
@@ -457,25 +434,31 @@ def on_data(plan: Plan, data: DataPlan, new_names: dict[str, str | None]) -> Pla
     return replace(plan, data=data, keys=role(plan.keys), swap=swap, analyse=role(plan.analyse), space=space)
 
 
-def uses_of_attributes(plan: Plan) -> list[tuple[str, Iterable[str]]]:
-    """The entries of a plan that would mean something else without an attribute, each with those that it names."""
-    uses: list[tuple[str, Iterable[str]]] = [(f"edit rule '{rule.name}'", rule.attributes) for rule in plan.edits]
+Uses = list[tuple[str, Iterable[str]]]
+"""Entries of a plan, each with the attributes that it names."""
+
+
+def uses_of_attributes(plan: Plan) -> Uses:
+    """All entries of a plan that would mean something else without an attribute."""
+    in_specs = [(f"the spec '{spec}'", _roles_of(spec, plan.names)) for spec in plan.space.specs]
+    return [*_uses(plan, plan.mechanisms), *in_specs]
+
+
+def _uses(plan: Plan, mechanisms: Iterable[MechanismPlan]) -> Uses:
+    """The same without specs, for a plan with these mechanisms."""
+    uses: Uses = [(f"edit rule '{rule.name}'", rule.attributes) for rule in plan.edits]
     uses += [(f"analysis '{a.name}'", (*a.by, *a.columns)) for a in plan.analyses]
     uses += [(f"table '{table.name}'", table.attributes) for table in plan.tables]
-    for entry in plan.mechanisms:
+    for entry in mechanisms:
         use = "the exchange of households" if entry.name == HOUSEHOLD_SWAP else f"mechanism '{entry.name}'"
         uses.append((use, attributes_named(entry)))
-    for spec in plan.space.specs:
-        parsed = AttributeSpec.parse(spec, plan.names)
-        named = [name for name, role in zip(parsed.names, parsed.roles, strict=True) if role != "U"]
-        uses.append((f"the spec '{spec}'", named))
     return uses
 
 
-def refuse_uses(plan: Plan, new_names: Mapping[str, str | None]) -> None:
+def refuse_uses(uses: Uses, new_names: Mapping[str, str | None]) -> None:
     """Refuse (:class:`UsageError`) to take attributes from under an entry that names them: each would become part of
     the one that ``new_names`` gives, or go (None)."""
-    for use, names in uses_of_attributes(plan):
+    for use, names in uses:
         for name in names:
             if name in new_names:
                 where = (
@@ -483,7 +466,7 @@ def refuse_uses(plan: Plan, new_names: Mapping[str, str | None]) -> None:
                     if new_names[name]
                     else "would no longer be an attribute"
                 )
-                raise UsageError(f"{use} uses '{name}', which {where}; change it first")
+                raise UsageError(f"{use} uses '{name}', which {where}; keep it, or change that first")
 
 
 def could_be(raw: RawTable, plan: Plan) -> tuple[str, ...]:
@@ -509,7 +492,7 @@ def led_by(raw: RawTable, plan: Plan, names: Iterable[str]) -> Plan:
         if other := next((name for name in chosen if name != column and name in (part.name, *part.columns)), None):
             raise UsageError(f"'{other}' and '{column}' move together as one block; choose one of them to name it")
         _refuse_many_values(raw, column)
-        refuse_uses(plan, {part.name: column})
+        refuse_uses(uses_of_attributes(plan), {part.name: column})
         plan = with_attributes_renamed(plan, {part.name: column})
         led = viewed_by(replace(part, name=column), raw, column)
         attributes = tuple(led if a.name == column else a for a in plan.attributes)

@@ -151,7 +151,7 @@ class DataPlan:
 
 def unknown_attribute(data: DataPlan, what: str, name: str, known: Iterable[str]) -> str:
     """The sentence on a ``name`` that is no attribute, and how a column that the plan uses otherwise becomes one."""
-    used = [entry for entry in ("carry", "drop") if any(_covers(given, name) for given in getattr(data, entry))]
+    used = [entry for entry in ("carry", "drop") if covered(name, getattr(data, entry))]
     used += [data.single_uses[name]] if name in data.single_uses else []
     if not used:
         return f"{what} names the unknown attribute '{name}'.{did_you_mean(name, known)}"
@@ -162,8 +162,9 @@ def unknown_attribute(data: DataPlan, what: str, name: str, known: Iterable[str]
     )
 
 
-def _covers(entry: str, name: str) -> bool:
-    return entry == name or (is_pattern(entry) and fnmatchcase(name, entry))
+def covered(name: str, entries: Iterable[str]) -> bool:
+    """Return whether carry or drop entries name a column, or cover it by a pattern."""
+    return any(entry == name or (is_pattern(entry) and fnmatchcase(name, entry)) for entry in entries)
 
 
 def is_pattern(text: str) -> bool:
@@ -210,7 +211,9 @@ class SpacePlan:
         unchecked=True,
         written=True,
     )
-    replicates: int = entry(20, "replicates", low=1, high=MOST_REPLICATES, written=True)
+    replicates: int = entry(
+        20, "replicates", "runs per scenario (default 20)", low=1, high=MOST_REPLICATES, written=True
+    )
     search: bool = entry(
         False,
         "search of the complete space",

@@ -103,7 +103,7 @@ def test_an_attribute_that_no_list_names_any_more_is_carried() -> None:
 
 def test_an_edit_rule_on_an_attribute_that_goes_is_refused() -> None:
     plan = plan_of("A", "B", "C", edits=(EditRule("x", (("C", ("c",)),)),))
-    with pytest.raises(UsageError, match="edit rule 'x' names 'C', which would no longer be an attribute"):
+    with pytest.raises(UsageError, match="edit rule 'x' uses 'C', which would no longer be an attribute"):
         edit_plan(plan, attributes=["A", "B"])
     assert edit_plan(plan, keys=["A"], swap=["A"], analyse=["A"]).names == ("A", "C")
 
@@ -176,7 +176,7 @@ def test_an_entry_that_no_plan_has_is_a_fault_of_the_caller() -> None:
 
 def test_an_attribute_that_a_mechanism_names_does_not_go_but_with_it() -> None:
     plan = edit_plan(ABC, mechanisms=[MechanismPlan.of("pram", {"vars": "C"})])
-    with pytest.raises(UsageError, match="mechanism 'pram' names 'C', which would no longer be an attribute; keep 'C'"):
+    with pytest.raises(UsageError, match="mechanism 'pram' uses 'C', which would no longer be an attribute; keep it"):
         edit_plan(plan, attributes=["A", "B"])
     assert edit_plan(plan, keys=["A"], swap=["A"], analyse=["A"]).names == ("A", "C")
     assert edit_plan(plan, attributes=["A", "B"], mechanisms=[MechanismPlan("random_swap")]).names == ("A", "B")
