@@ -85,7 +85,8 @@ def space_of(plan: Plan, data: Microdata, known: Specs | None = None) -> space.S
         if not built.impossible:
             raise UsageError("no candidate release is possible: no attribute may be swapped")
         spec, reason = built.impossible[0]
-        raise UsageError(f"no candidate release is possible: {space.impossibility_text(reason)} (spec '{spec}')")
+        more = "; make another column an attribute, a number with the edges of its levels" if len(names) == 1 else ""
+        raise UsageError(f"no candidate release is possible: {space.impossibility_text(reason)} (spec '{spec}'){more}")
     return built
 
 
