@@ -11,7 +11,9 @@ import sqlite3
 import subprocess
 import sys
 from contextlib import closing
+from io import BytesIO
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -542,3 +544,70 @@ def test_nothing_is_added_to_damaged_runs(whole: Path, tmp_path: Path, table: st
         db.commit()
     with Study.open(path) as study, pytest.raises(EngineError, match=r"'s\.study'.* is damaged"):
         add_measures(study, RAW, KEY, ["r1_share"], workers=1)
+
+
+@pytest.mark.parametrize(
+    ("code", "kept"),
+    [
+        (sqlite3.SQLITE_FULL, True),
+        (sqlite3.SQLITE_IOERR_WRITE, True),
+        (sqlite3.SQLITE_CANTOPEN, False),
+        (sqlite3.SQLITE_READONLY_DIRECTORY, False),
+        (sqlite3.SQLITE_BUSY, None),
+        (None, None),
+    ],
+)
+def test_a_study_is_read_without_a_write_where_none_can_be_made_and_a_full_disk_is_remembered(
+    code: int | None, kept: bool | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    error, made = sqlite3.OperationalError("x"), SimpleNamespace(unwritten=None, close=lambda: None)
+    if code is not None:
+        error.sqlite_errorcode = code
+
+    def look(_: object) -> None:
+        raise error
+
+    monkeypatch.setattr(database, "_connection", lambda _: made)
+    monkeypatch.setattr(database, "_unwritten", lambda _: made)
+    monkeypatch.setattr(database, "_look", look)
+    if kept is None:
+        with pytest.raises(sqlite3.OperationalError):
+            database.connected(Path("x"))
+    else:
+        assert database.connected(Path("x")) is made and made.unwritten is (error if kept else None)
+
+
+@pytest.mark.parametrize(
+    ("size", "log", "is_short"),
+    [(4096, None, False), (4095, None, True), (4095, b"", True), (4095, b"x", False), (4097, b"", False)],
+)
+def test_a_file_shorter_than_it_says_is_damaged_unless_a_log_has_the_rest(
+    size: int, log: bytes | None, is_short: bool, tmp_path: Path
+) -> None:
+    path = tmp_path / "a.study"
+    path.write_bytes(bytes(size))
+    if log is not None:
+        Path(f"{path}-wal").write_bytes(log)
+    says: Any = SimpleNamespace(
+        execute=lambda asked: SimpleNamespace(fetchone=lambda: (4,) if asked == "pragma page_count" else (1024,))
+    )
+    if is_short:
+        with pytest.raises(EngineError, match="it was cut short"):
+            database._check_length(path, says)
+    else:
+        database._check_length(path, says)
+
+
+def test_pages_of_a_rollback_journal_are_those_that_it_holds_whole() -> None:
+    header = bytes.fromhex("d9d505f920a163d7") + bytes(8) + (9).to_bytes(4) + (32).to_bytes(4) + (16).to_bytes(4)
+    first, second, third = (number.to_bytes(4) + bytes(16 + 4) for number in (2, 5, 7))
+    begun = header.ljust(32, b"\0") + first + second
+    for content, pages in (
+        (begun, {2, 5}),
+        (begun + third[:-1], {2, 5}),
+        (header.ljust(32, b"\0"), set()),
+    ):
+        found = database._journalled(BytesIO(content))
+        assert found == (16, 9, pages)
+    assert database._journalled(BytesIO(header[:-1])) is None
+    assert database._journalled(BytesIO(header[:24] + bytes(4))) is None

@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.common.errors import EngineError, UsageError
+from engine.common.errors import EngineError, Remedy, UsageError
 from engine.common.processes import hostname, process_birth
 from engine.data.microdata import RawTable
 from engine.decision.choice import choose
@@ -346,8 +346,15 @@ def test_what_changes_figures_is_refused_and_nothing_is_logged(study: Study) -> 
     with pytest.raises(UsageError, match="another plan: keys"):
         change_plan(study, replace(_PLAN, keys=_PLAN.names[:3], threat=ThreatPlan("x")))
     more = replace(_PLAN, space=replace(_PLAN.space, replicates=50))
-    with pytest.raises(UsageError, match="More of the same can be added"):
-        change_plan(study, more)
+    for new, grow, remedy in (
+        (more, False, Remedy.EXTEND),
+        (replace(more, keys=_PLAN.names[:3]), False, None),
+        (replace(more, keys=_PLAN.names[:3]), True, None),
+        (replace(_PLAN, space=replace(_PLAN.space, replicates=2)), True, None),
+    ):
+        with pytest.raises(UsageError, match="another plan") as refused:
+            change_plan(study, new, grow=grow)
+        assert refused.value.remedy is remedy
     assert study.plan == _PLAN and len(entries(study)) == 1
     assert change_plan(study, more, grow=True) and study.plan == more
     with pytest.raises(UsageError, match=r"space\.replicates"):

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import sqlite3
 from contextlib import closing
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from types import SimpleNamespace
-from typing import cast
+from typing import Any, cast
 
 import numpy as np
 import pytest
@@ -18,8 +19,8 @@ from engine.common.errors import UsageError
 from engine.frontier.choosing import hypervolume
 from engine.measures import MEASURES as MEASURES_BY_NAME
 from engine.release.scenarios import RunStatus
+from engine.study.map_reader import MOST_REPLICATES, _households, _near_frontier, live_frontier, risk_utility_map
 from engine.study.map_reader import _loss as loss_of
-from engine.study.map_reader import live_frontier, risk_utility_map
 from engine.study.study import Study
 from tests.engine.frontier.test_risk_utility_map import ROWS, study_of
 
@@ -119,3 +120,31 @@ def test_the_area_is_a_share_of_the_rectangle_of_all_means(tmp_path):
     (tmp_path / "empty").mkdir()
     with study_of(tmp_path / "empty", []) as study:
         assert live_frontier(study).area == 0.0
+
+
+def test_what_may_be_on_the_frontier_is_what_nothing_beats_by_more_than_the_slack_on_both() -> None:
+    rng = np.random.default_rng(5)
+    for slack in np.array([[1.0, 0.5], [0.5, 1.0], [2.0, 1.0]]):
+        losses = rng.integers(0, 9, (40, 2)).astype(float)
+        beaten = np.array([(losses + slack <= own).all(axis=1).any() for own in losses])
+        assert beaten.any() and _near_frontier(losses, slack).tolist() == (~beaten).tolist()
+
+
+def test_households_are_a_mean_over_the_runs_that_counted_them() -> None:
+    notes = [
+        SimpleNamespace(scenario=scenario, replicate=replicate, text=json.dumps(text))
+        for scenario, replicate, text in (
+            (0, 1, {"households_swapped": 4}),
+            (0, 2, {"households_swapped": 7}),
+            (0, MOST_REPLICATES + 1, {"households_swapped": 90}),
+            (1, 1, {}),
+            (2, MOST_REPLICATES, {"households_swapped": 0}),
+        )
+    ]
+    plan = SimpleNamespace(data=SimpleNamespace(unit="hid"))
+    study: Any = SimpleNamespace(plan=plan, n_scenarios=3, notes=SimpleNamespace(on=lambda *_: notes))
+    for table, means in (("realisation", [5.5, np.nan, 0.0]), ("fresh", [90.0, np.nan, np.nan])):
+        found = _households(study, cast("Any", table), lambda _, compute: compute())
+        np.testing.assert_array_equal(cast("np.ndarray", found), means)
+    plan.data.unit = None
+    assert _households(study, "fresh", lambda _, compute: compute()) is None

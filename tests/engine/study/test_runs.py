@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import sqlite3
+from contextlib import nullcontext
+from types import SimpleNamespace
+from typing import Any, cast
 
 import numpy as np
 import pytest
@@ -21,6 +24,7 @@ from engine.study import runs as aggregate_cache
 from engine.study import runs as runs_module
 from engine.study import runs as scenario_rows
 from engine.study import runs as scenario_table
+from engine.study.lease import Lease
 from engine.study.study import Study
 from engine.sweeps.sweep import open_sweep
 from tests.engine.small_studies import RAW, plan_of
@@ -99,6 +103,24 @@ def test_arrays_come_back_as_they_were(db):
         assert not found[name].flags.writeable, name
     assert list(aggregate_cache.load(db, "realisation") or ()) == ["another"]
     assert aggregate_cache.load(db, "realisation al") is None
+
+
+@pytest.mark.parametrize(
+    ("writer", "as_writer", "kept"), [(None, False, True), (None, True, True), ("x", False, False), ("x", True, True)]
+)
+def test_a_reader_keeps_arrays_while_nobody_writes_and_the_writer_always(
+    db, writer: str | None, as_writer: bool, kept: bool
+) -> None:
+    shared: Any = SimpleNamespace(
+        connection=db, errors_in_words=nullcontext, transaction=lambda wait: nullcontext(db), data_version=3
+    )
+    subject: Any = SimpleNamespace(measures=("small_cells",))
+    cache = aggregate_cache.AggregateCache(shared, subject, cast("Lease", SimpleNamespace(writer=writer)))
+    for since, stored in ((2, False), (3, kept)):
+        found = cache.get("fresh x", lambda: {"n": np.arange(3)}, since, as_writer=as_writer)
+        assert found["n"].tolist() == [0, 1, 2] and (cache.load("fresh x") is not None) is stored
+    if kept:
+        assert cache.get("fresh x", dict, 3)["n"].tolist() == [0, 1, 2], "they are not computed again"
 
 
 def test_arrays_too_large_for_a_value_are_not_stored(db, monkeypatch):
