@@ -16,6 +16,7 @@ import pytest
 from engine.bundle import MANIFEST, export, read_manifest, replay
 from engine.bundle.files import write_sums
 from engine.bundle.manifest import SECRETS, SEEDS, write_manifest
+from engine.bundle.replay import _different_figures
 from engine.common.errors import EngineError, UsageError
 from engine.data.io.readers import read_table
 from engine.data.microdata import RawTable
@@ -285,3 +286,24 @@ def test_a_figure_that_is_not_the_studys_refuses_the_export(made: tuple[Path, Ra
     with Study.open(tmp_path / "s.study") as study, pytest.raises(EngineError, match="hellinger"):
         export(study, made[1], label_of(study, "age"), tmp_path / "out")
     assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize(
+    ("stored", "remade", "differs"),
+    [
+        (0.25, 0.25, None),
+        (None, float("nan"), None),
+        (0.25, 0.25 + 1e-10, True),
+        (-2000.0, -2000.0 + 1e-6, True),
+        (0.25, 0.25 + 2e-9, False),
+        (0.25, -0.25, False),
+        (None, 0.25, False),
+        (0.25, float("nan"), False),
+    ],
+)
+def test_a_figure_that_another_platform_rounds_otherwise_is_told_apart_from_another_one(
+    stored: float | None, remade: float, differs: bool | None
+) -> None:
+    found = _different_figures({"hellinger": stored}, {"hellinger": remade})
+    assert len(found) == (differs is not None)
+    assert all(("another platform" in words) is differs for words in found)

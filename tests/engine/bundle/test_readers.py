@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from engine.bundle.readers import Contents, Tier, bundles_in, contents_of, tier_of
+from engine.bundle.readers import Contents, Tier, bundles_in, contents_of, tier_of, why_unopened
 from tests import needs
 
 
@@ -49,3 +49,9 @@ def test_each_reader_gets_the_files_on_its_list_and_no_others(
     others: tuple[str, ...] = ("release.csvx", "xrelease.csv", "memo.docx.bak", "internal/key", "release/pairs.parquet")
     laid(tmp_path, *names, *others)
     assert set(contents_of(tmp_path, tier).refused) == set(others)
+
+
+def test_a_plain_file_of_a_fair_size_may_be_opened(tmp_path: Path) -> None:
+    (tmp_path / "a.json").write_bytes(b"x")
+    assert why_unopened(tmp_path / "a.json") == ""
+    assert "no plain file" in why_unopened(tmp_path)

@@ -6,6 +6,8 @@ from collections import Counter
 from collections.abc import Iterator
 from itertools import pairwise
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -295,3 +297,14 @@ def test_numbers_that_the_plan_says_how_to_read_are_read_back_so(tmp_path: Path,
     edge = 2000 if sign == "thousands" else 2
     written, _ = released_values(tmp_path, sizes, f'cut = [{edge}]\n[[column]]\nname = "size"\n{sign} = ","')
     assert Counter(written["size"].to_pylist()) == Counter(sizes.to_pylist())
+
+
+def test_new_numbers_follow_those_of_the_rows_before() -> None:
+    made: Any = SimpleNamespace(names=("a", "c", "id"), _values={"a": pa.array(["x", "y"])}, _carried=("c",))
+    rows = pa.table({"a": pa.array([1, -1, 0], pa.int32()), "c": pa.array(["p", "q", "r"])})
+    found = SecondPass.columns(made, rows, 7)
+    assert {name: column.to_pylist() for name, column in found.items()} == {
+        "a": ["y", None, "x"],
+        "c": ["p", "q", "r"],
+        "id": [8, 9, 10],
+    }

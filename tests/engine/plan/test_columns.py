@@ -14,7 +14,9 @@ import pytest
 from engine.data.microdata import RawTable
 from engine.plan import Plan
 from engine.plan.columns import (
+    MOST_NUMERIC_LEVELS,
     ColumnFound,
+    Facts,
     Obstacle,
     Partition,
     SearchableColumn,
@@ -104,3 +106,21 @@ def test_the_likeliest_weights_are_rescaled_ones_and_then_those_of_mean_one(
     for kind in kinds:
         kind.codes = kind.raw.codes
     assert [kind.name for kind in likeliest_first(cast("list[Partition]", kinds))] == order
+
+
+@pytest.mark.parametrize(
+    ("n_distinct", "numeric", "looks_like_id", "labelled", "can"),
+    [
+        (0, False, False, False, False),
+        (1, False, False, False, True),
+        (9, False, True, False, False),
+        (MOST_NUMERIC_LEVELS, True, False, False, True),
+        (MOST_NUMERIC_LEVELS + 1, True, False, False, False),
+        (MOST_NUMERIC_LEVELS + 1, True, False, True, True),
+        (MOST_NUMERIC_LEVELS + 1, False, False, False, True),
+    ],
+)
+def test_a_column_can_be_an_attribute_by_its_values(
+    n_distinct: int, numeric: bool, looks_like_id: bool, labelled: bool, can: bool
+) -> None:
+    assert Facts(n_distinct, 0, numeric, looks_like_id, labelled).categorical is can

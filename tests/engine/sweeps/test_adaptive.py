@@ -28,7 +28,7 @@ from engine.release.spec import MOST_REPLICATES, AttributeSpec, ReleaseSpec
 from engine.study.decision_log import entries
 from engine.study.map_reader import objective_indices, risk_utility_map
 from engine.study.study import Study
-from engine.sweeps.adaptive import MOST_FOLD, judge, looks, most_runs, search_of, who_may_be_chosen
+from engine.sweeps.adaptive import MOST_FOLD, _added, judge, looks, most_runs, search_of, who_may_be_chosen
 from engine.sweeps.candidates import merging_of
 from engine.sweeps.evaluator import question_of
 from engine.sweeps.probe import estimate
@@ -705,3 +705,13 @@ def test_a_fifth_of_the_czech_candidates_holds_the_frontier(tmp_path):
     found = volumes(raw, plan, tmp_path, 0.2, 3)
     print(f"czech, 20 % of 8,451 candidates: {[f'{v:.2%}' for v in found]} of the hypervolume")
     assert np.mean(found) >= 0.95 and min(found) >= 0.9
+
+
+@pytest.mark.parametrize(
+    ("last", "share"), [([1.0, 1.0], 5 / 9), ([2.0, 2.0], 0.0), ([np.nan, 1.0], 0.0), ([3.0, 1.0], 1 / 5)]
+)
+def test_a_search_says_which_share_of_the_area_its_last_fifth_added(last: list[float], share: float) -> None:
+    """Seen from (4, 4): the first four hold a square of 4."""
+    losses = np.array([[[4.0, 1.0]], [[1.0, 4.0]], [[2.0, 2.0]], [[np.nan, 0.0]], [last]])
+    assert _added(losses) == pytest.approx(share)
+    assert np.isnan(_added(losses * np.nan)) and np.isnan(_added(losses[:2]))

@@ -25,6 +25,7 @@ from engine.sweeps.sweep import open_sweep
 from engine.sweeps.workers import batches_in_turn, task_batches
 from tests.engine.small_studies import RAW, plan_of
 from tests.examples import examples
+from tests.small_tables import Small
 from tests.twins import groups as twin
 
 NAMES = ("A", "B", "C", "D")
@@ -157,3 +158,11 @@ def test_no_release_spec_is_made_on_the_way_from_a_plan_to_batches(monkeypatch):
         messages = [pickle.dumps(batch) for batch in batches]
     opened.study.close()
     assert specs == expected and len(messages) == len(batches) > 0
+
+
+@pytest.mark.parametrize(("before", "first"), [((), 1), ((10,), 11)])
+def test_runs_are_numbered_from_one_or_after_those_before(before: tuple[int, ...], first: int) -> None:
+    small = Small(((0, 0), (1, 1)), (2, 2))
+    groups = group([ReleaseSpec(small.spec("SU"), "0.5")], small.coded()[0])
+    ((_, numbers),) = next(iter(task_batches(groups, np.zeros(1, int), 3, *before)))
+    assert list(numbers) == [first, first + 1, first + 2]
