@@ -19,7 +19,8 @@ from engine.common.errors import UsageError
 from engine.frontier.choosing import hypervolume
 from engine.measures import MEASURES as MEASURES_BY_NAME
 from engine.release.scenarios import RunStatus
-from engine.study.map_reader import MOST_REPLICATES, _households, _near_frontier, live_frontier, risk_utility_map
+from engine.release.spec import MOST_REPLICATES
+from engine.study.map_reader import _households, _near_frontier, live_frontier, risk_utility_map
 from engine.study.map_reader import _loss as loss_of
 from engine.study.study import Study
 from tests.engine.frontier.test_risk_utility_map import ROWS, study_of
