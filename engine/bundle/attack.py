@@ -25,9 +25,10 @@ import numpy as np
 from engine.bundle.readers import Attack, AttackSucceeded
 from engine.bundle.source import ExportSource
 from engine.common.streams import KEY_BYTES
+from engine.decision.verdict_log import verdict_words
 from engine.measures.several_tables import compared
 from engine.measures.turned_back import turned_back
-from engine.measures.verdict import Verdict, verdict_values, verdict_words
+from engine.measures.verdict import Verdict, verdict_values
 from engine.mechanisms import mechanism
 from engine.models.record_release import RecordRelease
 from engine.release.records import ReleasedTable, order_trace
@@ -395,7 +396,7 @@ def _find_misfits(source: ExportSource) -> dict[str, Any]:
         "tried": tried,
         "succeeded": best.undoes,
         "telling": best.is_telling,
-        "why": best.words,
+        "why": verdict_words(best.verdict),
         "best": [{**asdict(one), "skill": round(one.skill, 4)} for one in found],
     }
 

@@ -150,8 +150,7 @@ def run_decide(args: argparse.Namespace) -> None:
     from engine.decision.choice import released_run_now
     from engine.decision.statements import words
     from engine.decision.states import NOT_TO_RETURN, ONLY_SUBMITTED, DecisionStatus, decide, decision_status, withhold
-    from engine.decision.verdict_log import logged_verdict
-    from engine.measures.verdict import verdict_words
+    from engine.decision.verdict_log import logged_verdict, verdict_words
     from engine.study.decision_log import EVENTS, commitment_words, entries, seal_words
     from engine.study.ledger import Ledger, ledger_of, ledger_sentences
     from engine.study.study import Study

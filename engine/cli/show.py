@@ -124,7 +124,8 @@ def _print_for_reading(
     """Print the table, how much of the frontier it can hold, the ``advice`` on a limit, and the plot with the ``limit``
     and the ``choice``."""
     from engine.cli.show_table import plot_lines
-    from engine.report.sentences import recall_words
+    from engine.decision.statements import words
+    from engine.report.sentences import hidden
 
     if args.columns:
         print_table(view, rows, columns)
@@ -134,8 +135,8 @@ def _print_for_reading(
         print_table(view, rows, bounded=args.max_risk is not None and args.by == "scenario")
     for reason, n in view.all_apart.items():
         say(f"{n:,} of {plural(len(view.scenarios), 'candidate')} cannot be compared: {reason}")
-    if words := recall_words(view):
-        say(words)
+    for each in hidden(view):
+        say(words(each))
     for line in advice:
         say(line, file=sys.stderr)
     if advice:

@@ -212,7 +212,7 @@ def add_recheck(commands: Commands) -> None:
 def run_recheck(args: argparse.Namespace) -> None:
     """Run finalists on fresh replicates; list their figures in the sweep and on the fresh runs."""
     from engine.decision.choice import finalists
-    from engine.measures.verdict import verdict_words
+    from engine.decision.verdict_log import verdict_words
     from engine.report.candidate_table import scenario_rows
     from engine.report.detected import attack_choice
     from engine.report.unit_counts import with_units

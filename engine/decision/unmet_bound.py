@@ -8,7 +8,7 @@ from decimal import ROUND_CEILING, Decimal
 import numpy as np
 
 from engine.decision.bound_words import figure_words, reachable_bound
-from engine.decision.statements import percent
+from engine.decision.statements import Statement, statement
 from engine.frontier.risk_utility_map import RiskUtilityMap
 from engine.measures import MeasureCall
 from engine.release.spec import percent as rate_percent
@@ -125,50 +125,30 @@ def _keys(study: Study, call: MeasureCall) -> tuple[tuple[str, int], ...]:
     return tuple(sorted(sizes, key=lambda pair: -pair[1])[:_KEYS])
 
 
-def least_words(unmet: UnmetBound, view: RiskUtilityMap) -> str:
-    """The least risk that is reached, and by which candidate."""
-    held = "on average" if view.single_runs is None else f"in {percent(view.single_runs.probability)} of single runs"
-    name = view.scenarios[unmet.index].label
-    sentence = (
-        f"No candidate meets the limit {figure_words(unmet.call, unmet.bound)}. The least risk reached {held} is "
-        f"{figure_words(unmet.call, unmet.least)}, by {name}."
-    )
-    if unmet.original <= unmet.bound:
-        figure = figure_words(unmet.call, unmet.original)
-        sentence += f" The data unchanged have {figure}: here the changes themselves put records at risk."
-    return sentence
-
-
-def rate_words(unmet: UnmetBound) -> str:
-    """Words on whether larger rates would help; "" without a random swap."""
-    trend = unmet.trend
-    if trend is None:
-        return ""
-    risks = [figure_words(unmet.call, risk) for risk in trend.risks]
-    told = f"the least risk is {risks[-1]} at the only rate tried, {rate_percent(trend.rates[-1])}"
-    if len(trend.rates) > 1:
-        before, last = (rate_percent(rate) for rate in trend.rates[-2:])
-        told = f"the least risk is {risks[-2]} at a rate of {before} and {risks[-1]} at {last}"
-    if trend.next_rate is None:
-        return f"A larger rate is not likely to help: {told}."
-    if trend.reaches:
-        return (
-            f"A larger rate may help: {told}; on a straight line the limit is met at {rate_percent(trend.next_rate)}."
+def unmet_statements(unmet: UnmetBound, view: RiskUtilityMap) -> list[Statement]:
+    """Return the least risk reached, and what would lower it: a larger rate, coarser keys."""
+    told = [
+        statement(
+            "limit_unmet",
+            limit=figure_words(unmet.call, unmet.bound),
+            least=figure_words(unmet.call, unmet.least),
+            share=None if view.single_runs is None else float(view.single_runs.probability),
+            candidate=view.scenarios[unmet.index].label,
+            original=figure_words(unmet.call, unmet.original) if unmet.original <= unmet.bound else "",
         )
-    most = percent(_MOST)
-    return f"A larger rate alone will hardly do: {told}; on a straight line the limit is not met below {most}."
-
-
-def keys_words(unmet: UnmetBound) -> str:
-    """Words on the keys that could be coarser; "" where the risk tabulates no keys."""
-    if not unmet.keys:
-        return ""
-    if not unmet.coarse_keys:
-        return "Fewer keys leave fewer small cells, but a key may only go where no intruder knows it."
-    named = ", ".join(f"{name} ({n} levels)" for name, n in unmet.coarse_keys)
-    return f"Coarser keys leave fewer small cells: merge levels of {named}, and sweep anew."
-
-
-def unmet_sentences(unmet: UnmetBound, view: RiskUtilityMap) -> list[str]:
-    """All that is known about the bound, in sentences."""
-    return [words for words in (least_words(unmet, view), rate_words(unmet), keys_words(unmet)) if words]
+    ]
+    if trend := unmet.trend:
+        told.append(
+            statement(
+                "larger_rate",
+                rates=tuple(map(rate_percent, trend.rates[-2:])),
+                risks=tuple(figure_words(unmet.call, risk) for risk in trend.risks[-2:]),
+                next_rate="" if trend.next_rate is None else rate_percent(trend.next_rate),
+                reaches=trend.reaches,
+                most=_MOST,
+            )
+        )
+    if unmet.keys:
+        keys = tuple(f"{name} ({n} levels)" for name, n in unmet.coarse_keys)
+        told.append(statement("coarser_keys", keys=keys))
+    return told

@@ -15,7 +15,7 @@ from typing import NamedTuple
 import numpy as np
 
 from engine.data.table import occupied
-from engine.measures.verdict import SEVERITIES, Verdict, verdict_words
+from engine.measures.verdict import SEVERITIES, Verdict
 from engine.release.records import ReleasedTable
 
 _LEAST = 0.1  # share of the altered records that guesses must gain to be worth a word
@@ -50,8 +50,11 @@ class TurnedBack(NamedTuple):
 
     @property
     def words(self) -> str:
-        """The finding in a sentence, for those who may know how many records were altered."""
-        return verdict_words(self.verdict, titled=False)
+        """The finding as a remark on a sweep, which lies below statements."""
+        return (
+            f"an intruder who knows the method and its parameters guesses {self.right:,.0f} of {self.named:,} original "
+            f"values of {self.attributes} right; read as they are released, {self.as_released:,} would be."
+        )
 
     @property
     def undoes(self) -> bool:

@@ -1,7 +1,7 @@
-"""The verdict of an attack on a release: one figure, the severity that follows from it, and its words.
+"""The verdict of an attack on a release: one figure, and the severity that follows from it.
 
 Every attack that names altered records ends in a :class:`Verdict`, and a release has the worst of them.  Pages,
-documents and the command line show its severity and print :func:`verdict_words`; none of them judges a figure itself.
+documents and the command line print its statement (:mod:`engine.decision.verdict_log`); none judges a figure itself.
 """
 
 from __future__ import annotations
@@ -131,67 +131,3 @@ def verdict_of(values: Mapping[str, Any]) -> Verdict | None:
         return msgspec.convert({name: value for name, value in values.items() if name != "severity"}, Verdict)
     except msgspec.ValidationError:
         return None
-
-
-# -- words -----------------------------------------------------------------------------------------------------------
-
-_TITLES: dict[Severity, str] = {
-    "untried": "Not attacked",
-    "none": "Altered {of} are not recognised",
-    "caution": "Some altered {of} are recognised",
-    "serious": "Altered {of} are recognised",
-}
-_GUESSED: dict[Severity, str] = {
-    "none": "Original values are not guessed from the released ones",
-    "caution": "Some original values are guessed from the released ones",
-    "serious": "Original values are guessed from the released ones",
-}
-_KNOWLEDGE: dict[AttackKind, str] = {
-    "tables": "has published two-way tables of the original",
-    "units": "has published two-way tables of the original",
-    "rare": "knows that those at risk were altered first",
-    "columns": "compares the values that were exchanged with the columns that stayed",
-    "several": "compares the released tables with each other",
-}
-_OUTRIGHT = {
-    "tables": "two-way tables of the original have no room for them",
-    "several": "their rows differ between the released tables",
-}
-
-
-def title_words(verdict: Verdict) -> str:
-    """The finding in a few words."""
-    if verdict.kind == "method":
-        return _GUESSED[verdict.severity]
-    return _TITLES[verdict.severity].format(of=verdict.of)
-
-
-def verdict_words(verdict: Verdict, *, titled: bool = True) -> str:
-    """The finding with its figure, for readers who may know how many records were altered; after its title."""
-    title = f"{title_words(verdict)}: " if titled else ""
-    if verdict.kind == "untried":
-        return f"{title}{verdict.why}."
-    if verdict.kind == "method":
-        return (
-            f"{title}an intruder who knows the method and its parameters guesses {_count(verdict.right)} of "
-            f"{verdict.named:,} original values of {verdict.why} right ({100 * verdict.share:.3g} %); read as they are "
-            f"released, {_count(verdict.guessed)} would be."
-        )
-    words = (
-        f"{title}of the {verdict.named:,} most suspect of {verdict.n:,} {verdict.of}, {_count(verdict.right)} "
-        f"({100 * verdict.share:.3g} %) are altered, for an intruder who {_knowledge(verdict)}; "
-        f"by guessing, {_count(verdict.guessed)} would be."
-    )
-    if (told := verdict.outright) is None:
-        return words
-    certain = f"{told.certain:,} of {told.altered:,} altered {told.of} are certain to be altered"
-    return f"{words} {certain}: {_OUTRIGHT[told.by]}."
-
-
-def _knowledge(verdict: Verdict) -> str:
-    by_place = " by place" if verdict.kind == "units" and verdict.of == "households" else ""
-    return _KNOWLEDGE[verdict.kind] + by_place
-
-
-def _count(figure: float) -> str:
-    return f"{figure:,.0f}" if figure >= 10 or figure == int(figure) else f"{figure:.1f}"

@@ -7,7 +7,6 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from engine.common.wording import listed, lower_first, plural
-from engine.decision.statements import sentences
 from engine.report import pictures
 from engine.report.losses import by_table, largest
 from engine.report.map_model import map_model
@@ -16,7 +15,6 @@ from engine.report.sheet import (
     TABLE_CHANGE,
     choices,
     figure_name,
-    groups_order,
     is_share,
     named,
     places_named,
@@ -138,7 +136,7 @@ def known_keys(findings: Findings) -> Picture | None:
         for s in rows
     ]
     alt = f"{title}. " + " ".join(f"{', '.join(s.keys)}: {s.small} → {s.left}." for s in rows)
-    note = "Records in small cells, in the release unaltered ones, by the keys that the intruder knows."
+    note = "Records in small cells (in the release, unaltered ones) by known keys."
     return pictures.before_after(marks, title=title, alt=alt, note=note, unit="")
 
 
@@ -170,8 +168,6 @@ def exposed_groups(findings: Findings, most: int = 7) -> Picture | None:
     ]
     alt = f"{title}. " + " ".join(f"{r.label}: {r.text}." for r in rows)
     note = "Share of records in small cells, in the release of unaltered ones."
-    if groups_order(findings):
-        note += f" {sentences(groups_order(findings))}"
     if any(g.new for g in groups):
         note += " New: in no small cell before."
     return pictures.before_after(rows, title=title, alt=alt, note=note)

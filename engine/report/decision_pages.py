@@ -6,15 +6,16 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from engine.common.wording import listed, lower_first, upper_first
+from engine.common.wording import listed, upper_first
 from engine.decision.statements import Statement, sentences, statement, words
 from engine.report import board_pictures, sheet
 from engine.report.documents import html
 from engine.report.facts import EDITS, ROW_ORDER
 from engine.report.losses import by_table, flagged_of, new_values
-from engine.report.parameters import parameter_rows, released_with
+from engine.report.parameters import METHODS_TITLE, parameter_rows, released_with
 from engine.report.pictures import Picture
 from engine.report.public_wording import claims_checked, public_wording
+from engine.report.sentences import ALL_FOUND
 from engine.report.sheet import DASH, figure_name, percent, places_named, short_name
 from engine.report.words import figure
 
@@ -26,8 +27,6 @@ BANNER = "CONFIDENTIAL: Disclosure Review Board"
 """The text on every page where the plan gives no classification."""
 _MOST_LOGGED = 6
 _MOST_NEW = 5
-_ALL_FOUND = 0.95
-"""The share of the frontier from which on the runs are told to find it."""
 _MOST_SETTINGS = 6
 
 
@@ -82,13 +81,18 @@ def names(findings: Findings) -> dict[str, Any]:
         "checks": _checks(findings),
         "public_wording": public_wording(findings),
         "notes": notes(findings),
-        "parameters": [row for row in parameter_rows(findings.approved.parameters) if row[0] not in _ELSEWHERE],
+        "parameters": [row for row in parameter_rows(findings.approved.parameters) if _is_noted(*row)],
     }
 
 
 _ELSEWHERE = (
     "Candidates", "Risk measure", "Utility measure", "Selection rule", "Run to be released", "Tolerances of change"
 )  # fmt: skip
+
+
+def _is_noted(name: str, value: str) -> bool:
+    """Whether section 6 has a parameter that no other part has; page 1 names the only method."""
+    return name not in _ELSEWHERE and not (name == METHODS_TITLE and " and " not in value)
 
 
 def page_one(findings: Findings) -> dict[str, Any]:
@@ -354,8 +358,8 @@ def _how_sure(findings: Findings) -> Iterator[Statement]:
     yield from sheet.sure(findings)
     if run is not None and run.released is not None and run.mean is not None and run.of > 1:
         figures = {"value": run.released, "mean": run.mean, "is_share": run.unit.startswith("share")}
-        yield statement("run_figure", letter=letter, runs=run.of, **figures)
-    if findings.map.recall is not None and findings.map.recall < _ALL_FOUND:
+        yield statement("run_figure", runs=run.of, **figures)
+    if findings.map.recall is not None and findings.map.recall < ALL_FOUND:
         yield statement("hidden", share=1 - findings.map.recall)
     if findings.map.failed:
         yield statement("failed_runs", n=findings.map.failed, letter=letter)
@@ -426,7 +430,7 @@ def notes(findings: Findings) -> list[tuple[str, str]]:
         for name in ("Correct matches", "Standard error", "Frontier", "Limits")
     ]
     if extent is not None:
-        rows.append(("Amount", f"{extent.asked_amount}: {lower_first(extent.amount)}."))
+        rows.append(("Amount", f"{upper_first(extent.asked_amount)}. {upper_first(extent.amount)}."))
     rows += [("Selection rule", f"{upper_first(findings.approved.rule)}.")]
     if findings.approved.run_rule:
         rows.append(("Run to be released", f"{upper_first(findings.approved.run_rule)}."))

@@ -20,13 +20,14 @@ import numpy as np
 
 from engine.common.processes import one_thread
 from engine.common.wording import lower_first
+from engine.decision.statements import sentences, statement
 from engine.decision.states import decision_status
-from engine.decision.verdict_log import log_verdict
+from engine.decision.verdict_log import log_verdict, verdict_statement
 from engine.measures.detection import Calibration, Graded, Rarity, attacked, auc, calibration, graded, precision, rarity
 from engine.measures.moved_units import Found, named
 from engine.measures.several_tables import compared
 from engine.measures.turned_back import turned_back
-from engine.measures.verdict import Verdict, verdict_words, worst
+from engine.measures.verdict import Verdict, worst
 from engine.mechanisms import mechanism
 from engine.mechanisms.base import names_in
 from engine.models.level_model import MODELS, MOST_TERMS, n_terms, quick_to_fit
@@ -236,12 +237,10 @@ def units_found(release: RecordRelease) -> Found | None:
 
 def units_words(found: Found) -> str:
     """The grades in words, for readers who may know how many records were altered."""
-    if not found.named:
-        return verdict_words(found.verdict)
-    words = [verdict_words(found.verdict)]
-    if found.auc == found.auc:
-        words.append(f"An altered one looks more suspect than another in {100 * found.auc:.3g} % of cases.")
-    return " ".join(words)
+    told = [verdict_statement(found.verdict)]
+    if found.named and found.auc == found.auc:
+        told.append(statement("suspicion", share=found.auc))
+    return sentences(told)
 
 
 class _ByMethod(TypedDict, total=False):

@@ -126,13 +126,6 @@ def html(template: str, **values: Any) -> str:
     return f"<!DOCTYPE html>\n{_VOID.sub('/>', page).replace('@style@', css.strip())}\n"
 
 
-def lines(template: str, **values: Any) -> list[str]:
-    """Return the paragraphs of a template that has nothing else, as plain text."""
-    root = ElementTree.fromstring(f"<main>{html_of(FOLDER / template, values)}</main>")
-    _check(template, root)
-    return [text for paragraph in root if (text := _words(paragraph))]
-
-
 def _without_empty(element: Element) -> None:
     for child in list(element):
         _without_empty(child)

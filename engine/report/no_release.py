@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from engine.common.errors import UsageError
-from engine.decision.statements import sentences
+from engine.decision.statements import Statement, sentences, statement
 from engine.decision.states import decision_status
 from engine.plan.types import unstated
 from engine.report.candidate_rows import candidate_words, extents_tried
 from engine.report.decision_pages import BANNER
-from engine.report.documents import html, lines
+from engine.report.documents import html
 from engine.report.ledger_words import earlier_studies, ledger_facts, ledger_summary
 from engine.report.log import history
 from engine.report.parameters import parameters
@@ -50,7 +50,7 @@ def no_release_memo(study: Study, view: RiskUtilityMap) -> str:
         "why": redact(status.why),
         "by": status.by,
         "at": status.at[:10],
-        "considered": considered(study, view) if len(view.results) else ["No candidate has been run."],
+        "considered": considered(study, view) if len(view.results) else [],
         "number": plan.lock.number if plan.lock else "",
         "locked": plan.lock.at[:10] if plan.lock else "",
         "log": history(study, redact),
@@ -62,26 +62,21 @@ def no_release_memo(study: Study, view: RiskUtilityMap) -> str:
     return html("no_release_memo.html", **names)
 
 
-def considered(study: Study, view: RiskUtilityMap) -> list[str]:
-    """What the decision rests on, in sentences: figures of the original only, candidates by what they do.
+def considered(study: Study, view: RiskUtilityMap) -> list[Statement]:
+    """What the decision rests on: figures of the original only, candidates by what they do.
 
     ``view`` is the map under the plan's measures.  No rate, run or id is in them.
     """
-    bound, within = study.plan.decision.max_risk, None
-    if bound is not None:
-        loss = -float(bound) if view.measures[view.risk].measure.better == "higher" else float(bound)
+    n, limit, frontier = len(view.scenarios), study.plan.decision.max_risk, view.frontier().tolist()
+    told = [headline(study, view, None), statement("candidates_run", n=n, frontier=len(frontier))]
+    if limit is not None:
+        loss = -float(limit) if view.measures[view.risk].measure.better == "higher" else float(limit)
         within = int(np.count_nonzero(view.meets(loss) & np.isfinite(view.utility_loss)))
-    frontier = view.frontier().tolist()
-    names = {
-        "headline": headline(study, view, None),
-        "n_candidates": len(view.scenarios),
-        "n_frontier": int(view.dominance.undominated.sum()),
-        "n_within": within,
-        "n_riskier": int(view.riskier_than_original.sum()),
-        "ends": [
-            (end, candidate_words(spec, extents_tried(study, spec)))
-            for end, indices in (("safest", frontier[:1]), ("most useful", frontier[-1:]))
-            for spec in (view.scenarios[index].spec for index in indices)
-        ],
-    }
-    return lines("no_release.html", **names)
+        told.append(statement("within_limit", n=within))
+    if riskier := int(view.riskier_than_original.sum()):
+        told.append(statement("riskier_than_original", n=riskier))
+    for end, indices in (("safest", frontier[:1]), ("most useful", frontier[-1:])):
+        for spec in (view.scenarios[index].spec for index in indices):
+            candidate = candidate_words(spec, extents_tried(study, spec))
+            told.append(statement("frontier_end", end=end, candidate=candidate))
+    return told

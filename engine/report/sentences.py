@@ -1,4 +1,4 @@
-"""The effect of a release in counts, in whole sentences for people who decide."""
+"""The effect of a release in counts, for people who decide."""
 
 from __future__ import annotations
 
@@ -7,16 +7,17 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from engine.common.wording import lower_first
+from engine.decision.statements import Statement, statement
 from engine.frontier.risk_utility_map import RiskUtilityMap
 from engine.measures import MeasureCall
 from engine.mechanisms import mechanism
 from engine.release.scenarios import NoteKind
 from engine.release.spec import ReleaseSpec
-from engine.report.words import figure, small_cells_words
+from engine.report.words import small_cells_words
 from engine.study.study import Study
 
-_ALL = 0.995  # a share of the true frontier that is told as all of it
+ALL_FOUND = 0.95
+"""The share of the true frontier from which on the runs are told to find it."""
 
 
 @dataclass(frozen=True)
@@ -98,51 +99,28 @@ def exposed(study: Study, view: RiskUtilityMap, index: int) -> Exposed | None:
     return Exposed(n, original, float(counts.mean()), float(counts.min()), float(counts.max()), cells, tables)
 
 
-def headline(study: Study, view: RiskUtilityMap, index: int | None, name: str = "") -> str:
-    """One sentence: what stands exposed if nothing is done, and what under a scenario that is called ``name``."""
+def headline(study: Study, view: RiskUtilityMap, index: int | None, name: str = "") -> Statement:
+    """The risk without protection, and under a scenario that is called ``name``."""
     call = view.measures[view.risk]
     n = int(study.about["n_records"])
     original = float(view.original[view.risk])
-    counts = exposed(study, view, index) if index is not None else None
-    if call.measure.of_unaltered and np.isfinite(original):
-        count = round(original * n)
-        verb = "stands" if count == 1 else "stand"
-        cells = small_cells_words(int(call.values["n_rule"]))
-        start = f"Of {n:,} records, {count:,} {verb} in {cells} if nothing is done"
-        if counts is None:
-            share = float(view.summary.mean[index, view.risk]) if index is not None else float("nan")
-            return start + (f"; {100 * share:.3g} % of the unaltered ones under {name}." if np.isfinite(share) else ".")
-        count_words = figure(counts.mean)
-        ones = "one does" if count_words == "1" else "ones do"
-        return f"{start}; on average {count_words} unaltered {ones} under {name}."
-    text = _measured(call, original)
-    if text is None:
-        return f"{call.measure.title} is undefined for the data as they are ({call.measure.undefined})."
     mean = float(view.summary.mean[index, view.risk]) if index is not None else float("nan")
-    after = _figure(call, mean)
-    return f"Of {n:,} records: {text} if nothing is done{f'; {after} under {name}' if after else ''}."
+    if not np.isfinite(original):
+        return statement("undefined_risk", title=call.measure.title, why=call.measure.undefined)
+    if call.measure.of_unaltered:
+        counts = exposed(study, view, index) if index is not None else None
+        mean_count = None if counts is None else counts.mean
+        share = mean if counts is None and np.isfinite(mean) else None
+        counted = {"records": n, "small": round(original * n), "fewest": int(call.values["n_rule"])}
+        return statement("counted_risk", **counted, after=mean_count, share=share, name=name)
+    before, after = (_figure(call, value) or "" for value in (original, mean))
+    title, better = call.measure.title, call.measure.better
+    return statement("measured_risk", title=title, better=better, before=before, after=after, name=name)
 
 
-def recall_words(view: RiskUtilityMap) -> str:
-    """How much of the true frontier the runs of a map let it find; empty where nothing is known about noise."""
-    share = view.recall
-    if np.isnan(share):
-        return ""
-    if share > _ALL:
-        return "The noise of these runs hides next to nothing of the true frontier."
-    return (
-        f"Chance hides part of the true frontier: with these runs a map finds about {100 * share:.0f} % of it at best. "
-        "More runs find more."
-    )
-
-
-def _measured(call: MeasureCall, value: float) -> str | None:
-    """A figure of any measure with its title, unit and direction."""
-    figure = _figure(call, value)
-    if figure is None:
-        return None
-    better = "less is safer" if call.measure.better == "lower" else "more is safer"
-    return f"{lower_first(call.measure.title)} ({better}) is {figure}"
+def hidden(view: RiskUtilityMap) -> list[Statement]:
+    """The share of the true frontier that the runs of a map may miss; nothing where it is small or unknown."""
+    return [statement("hidden", share=1 - view.recall)] if view.recall < ALL_FOUND else []
 
 
 def _figure(call: MeasureCall, value: float) -> str | None:

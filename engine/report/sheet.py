@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 
 from engine.common.wording import lower_first, plural, upper_first
 from engine.decision.statements import KINDS, Statement, statement, words
-from engine.measures.verdict import NEED_TABLES, verdict_words
+from engine.decision.verdict_log import verdict_statement
+from engine.measures.verdict import NEED_TABLES
 from engine.report.ledger_words import ledger_summary
 from engine.report.losses import flagged_of, largest
 from engine.report.parameters import not_declared
@@ -346,6 +347,7 @@ def appearing(findings: Findings, row: NewValue, table: str = "") -> Statement:
 HEADINGS = {
     "despite": "Submitted despite this",
     "attack": "Attack",
+    "values_guessed": "Attack",
     "departs": "Departs from the approved plan",
     "check_failed": "Check failed",
     "not_stated": "The agency did not state",
@@ -371,7 +373,7 @@ def before_signing(findings: Findings) -> list[Statement]:
         told.append(statement("despite", reason=advice.despite))
     verdict = findings.extent.verdict if findings.extent else None
     if verdict is not None and verdict.finds:
-        told.append(statement("attack", finding=verdict_words(verdict, titled=False), of=verdict.of))
+        told.append(verdict_statement(verdict, "attack"))
     told += advice.cautions
     if not plan.number:
         told.append(statement("plan_not_locked", key_fixed=advice.key_fixed))

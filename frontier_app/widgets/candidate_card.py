@@ -13,11 +13,11 @@ from engine.decision.bound_words import figure_words
 from engine.decision.comparison import Difference, differences
 from engine.decision.statements import sentences
 from engine.decision.states import decision_status
-from engine.decision.verdict_log import log_verdict, logged_verdict
+from engine.decision.verdict_log import log_verdict, logged_verdict, verdict_words
 from engine.frontier.choosing import share_within
 from engine.frontier.risk_utility_map import RiskUtilityMap
 from engine.measures import MeasureCall
-from engine.measures.verdict import Severity, Verdict, verdict_words
+from engine.measures.verdict import Severity, Verdict
 from engine.mechanisms import mechanism
 from engine.plan.types import in_no_use, no_use_sentence
 from engine.release.scenarios import Choice

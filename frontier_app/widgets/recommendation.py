@@ -13,7 +13,7 @@ from engine.decision.choice import measures_of, planned_indices
 from engine.decision.gate import beaten_by_original, slope_of
 from engine.decision.statements import words
 from engine.decision.states import DecisionStatus, decision_status
-from engine.decision.unmet_bound import UnmetBound, unmet_bound, unmet_sentences
+from engine.decision.unmet_bound import UnmetBound, unmet_bound, unmet_statements
 from engine.frontier.risk_utility_map import RiskUtilityMap, lettered
 from engine.plan import edit_plan
 from engine.release.scenarios import Choice
@@ -37,7 +37,7 @@ def shown(study: Study, view: RiskUtilityMap, bound: float, allow: Callable[[flo
     unmet = unmet_bound(study, view, bound)
     if unmet is None:
         return False
-    least, *ways_out = unmet_sentences(unmet, view)
+    least, *ways_out = map(words, unmet_statements(unmet, view))
     with st.container(border=True):
         st.warning(markdown("{}", least), icon=":material/warning:")
         st.markdown(bullets(ways_out))

@@ -11,7 +11,7 @@ from typing import Any
 import streamlit as st
 
 from engine.common.errors import EngineError
-from engine.decision.statements import words
+from engine.decision.statements import Statement, words
 from engine.decision.states import decision_status
 from engine.report import decision_pages
 from engine.report.build_findings import findings
@@ -40,13 +40,13 @@ class Missing:
 
 @dataclass(frozen=True)
 class NoRelease:
-    """The decision to release nothing: its reason, who made it and when, what it rests on, in sentences, and its memo
+    """The decision to release nothing: its reason, who made it and when, what it rests on, and its memo
     as DOCX, made when it is asked for."""
 
     why: str
     by: str
     at: str
-    rests_on: tuple[str, ...]
+    rests_on: tuple[Statement, ...]
     memo: Callable[[], bytes]
 
 
@@ -224,7 +224,7 @@ def _no_release(decision: NoRelease) -> None:
     with st.container(key="board-lead"):
         st.markdown(f"Reason given: {decision.why}")
     st.header("What it rests on", anchor=False)
-    st.markdown(bullets(decision.rests_on) or "No candidate has been run.")
+    st.markdown(bullets(map(words, decision.rests_on)) or "No candidate has been run.")
     st.caption(
         "To release nothing has no risk and no use. The decision can be changed: a new recommendation begins again as a"
         " draft, and this decision stays in the history."

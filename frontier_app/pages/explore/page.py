@@ -10,10 +10,11 @@ import numpy as np
 import streamlit as st
 
 from engine.common.wording import upper_first
+from engine.decision.statements import words
 from engine.frontier.choosing import runs_needed
 from engine.frontier.risk_utility_map import RiskUtilityMap, indistinguishable_groups
 from engine.plan.differences import CONTEXT, plan_differences
-from engine.report.sentences import headline, recall_words
+from engine.report.sentences import headline, hidden
 from engine.study.study import Pin, Study, pins
 from frontier_app.charts import map_data, maps
 from frontier_app.charts.map_data import MANY
@@ -114,7 +115,7 @@ def _headline(study: Study, view: RiskUtilityMap, rule: Rule, pinned: dict[int, 
     index = at_hand(view, rule)
     name = rule.letter or (text.swap_short(view.scenarios[index].spec) if index is not None else "")
     sentence = headline(study, view, rule.index if rule.index is not None else index, name)
-    st.markdown(markdown("##### {}", sentence))
+    st.markdown(markdown("##### {}", words(sentence)))
     if rule.trouble:
         if rule.bound is None or not recommendation.shown(study, view, rule.bound, _try_bound):
             st.warning(f"{upper_first(rule.trouble).rstrip('.')}.", icon=":material/warning:")
@@ -289,9 +290,8 @@ def _below(view: RiskUtilityMap, rule: Rule, look: state.Look, many: bool) -> No
             "Every candidate has one run only, so nothing is known about noise, and the frontier is partly luck. Before"
             " you decide, run the finalists again on fresh replicates, below."
         )
-    if look.drawn == "map" and (found := recall_words(view)):
-        sentences.append(found)
     if look.drawn == "map":
+        sentences += map(words, hidden(view))
         sentences += _letter_words(view, rule)
     amounts = len(map_data.amounts(view)[1])
     if look.drawn == "rates" and amounts > map_data.PANELS:

@@ -32,7 +32,8 @@ from engine.bundle.readers import Refused
 from engine.bundle.source import ExportSource
 from engine.common.output import Message
 from engine.data.io.readers import read_table
-from engine.measures.verdict import Verdict, verdict_words
+from engine.decision.verdict_log import verdict_words
+from engine.measures.verdict import Verdict
 from engine.report.detected import release_verdict
 from engine.study.decision_log import entries
 from engine.study.study import Study

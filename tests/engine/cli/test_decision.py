@@ -10,8 +10,7 @@ import pytest
 
 from engine.cli.main import main
 from engine.decision.states import decision_status
-from engine.decision.verdict_log import logged_verdict
-from engine.measures.verdict import verdict_words
+from engine.decision.verdict_log import logged_verdict, verdict_words
 from engine.plan import edit_plan, read_plan
 from engine.plan.samples import load
 from engine.study.decision_log import entries

@@ -30,6 +30,7 @@ from engine.decision.statements import (
 from tests import sources
 
 ROOT = Path(__file__).resolve().parents[3]
+SUSPECTS: dict[str, Value] = {"found": "serious", "knowledge": "tables", "of": "records", "certain_of": "records"}
 SAMPLES: dict[str, dict[str, Value]] = {
     "limit_set_late": {"origin": "chosen"},
     "recommended": {"rule": "limit", "origin": "fixed"},
@@ -39,7 +40,6 @@ SAMPLES: dict[str, dict[str, Value]] = {
     "better_on_both": {"letter": "A"},
     "limit_set": {"origin": "fixed"},
     "tables_published": {"published": "no"},
-    "run_figure": {"letter": "A"},
     "stand_out": {"before": 3, "after": 1},
     "tolerance": {"planned": False},
     "data": {"attributes": 3},
@@ -53,6 +53,11 @@ SAMPLES: dict[str, dict[str, Value]] = {
     "not_safer": {"of": "run"},
     "rare_suspected": {"of": "records"},
     "remade": {"figures": 4},
+    "attack": {**SUSPECTS, "certain_by": "tables"},
+    "recognised": {**SUSPECTS, "certain_by": "several"},
+    "values_guessed": {"found": "none", "attributes": "sex", "certain": 0},
+    "undefined_risk": {"title": "Linkage"},
+    "measured_risk": {"title": "Linkage"},
     "edits_broken": {"before": 3, "after": 9},
     "row_order": {"found": "random"},
     "partners": {"found": "all"},
@@ -63,23 +68,23 @@ SAMPLES: dict[str, dict[str, Value]] = {
 """Values that some kinds need; others get some by name."""
 FIGURES = {
     *("value", "limit", "original", "low", "high", "asked", "candidate", "times", "errors", "change", "share", "mean"),
-    *("instead", "before", "after", "quantile"),
+    *("instead", "before", "after", "quantile", "right", "guessed", "most"),
 }
 LISTS = {
     *("names", "entries", "keys", "columns", "attributes", "noise", "parts", "untrue", "include", "limits", "changes"),
     *("differences", "reasons", "departures", "undeclared", "unchecked"),
-    *("kept", "renumbered", "counts", "beside"),
+    *("kept", "renumbered", "counts", "beside", "rates", "risks"),
 }
 WHOLES = {
     *("within", "runs", "needed", "changed", "done", "total", "place", "as_safe", "n", "of", "files", "records"),
     *("cells", "households", "areas", "fewest", "flagged", "eligible", "min_n", "groups", "over", "on"),
     *("equal", "studies", "choices", "checked", "others", "finalists", "candidates", "figures", "new", "persons"),
-    *("beyond", "coefficients", "carried", "pairs", "more"),
+    *("beyond", "coefficients", "carried", "pairs", "more", "named", "certain", "altered", "small", "frontier"),
 }
 FLAGS = {
     *("fresh", "utility_only", "noise_known", "recorded", "swap", "is_share", "most_useful", "clear", "certain"),
     *("later", "several", "new_ids", "key_fixed", "again", "deviation", "afterwards", "despite", "reverses"),
-    *("whole", "undone", "undoes"),
+    *("whole", "undone", "undoes", "reaches"),
 }
 
 

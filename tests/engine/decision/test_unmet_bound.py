@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from engine.decision.unmet_bound import keys_words, least_words, rate_words, unmet_bound, unmet_sentences
+from engine.decision.unmet_bound import unmet_bound, unmet_statements
 from engine.plan import DecisionPlan, SpacePlan
 from engine.release.scenarios import RunStatus
 from engine.release.spec import ReleaseSpec
@@ -47,41 +47,37 @@ def test_with_too_few_runs_nothing_is_said_about_a_bound(tmp_path: Path) -> None
         assert unmet_bound(study, risk_utility_map(study), 0.1) is None
 
 
-def test_the_least_risk_larger_rates_and_coarser_keys_are_told_in_whole_sentences(tmp_path: Path) -> None:
+def test_the_least_risk_larger_rates_and_coarser_keys_are_told(tmp_path: Path) -> None:
     with study_of(tmp_path, {"0.1": 0.25, "0.2": 0.2}) as study:
         view = risk_utility_map(study)
         unmet = unmet_bound(study, view, 0.12)
         assert unmet is not None
         label = study.scenarios[1].label
-        assert unmet_sentences(unmet, view) == [
-            "No candidate meets the limit 0.12 (12 % of unaltered records). The least risk reached in 90 % of single "
-            f"runs is 0.2 (20 % of unaltered records), by {label}.",
-            "A larger rate may help: the least risk is 0.25 (25 % of unaltered records) at a rate of 10 % and 0.2 "
-            "(20 % of unaltered records) at 20 %; on a straight line the limit is met at 40 %.",
-            "Coarser keys leave fewer small cells: merge levels of B (5 levels), C (3 levels), and sweep anew.",
-        ]
+        least, rate, keys = (told.values for told in unmet_statements(unmet, view))
+        assert (least["share"], least["candidate"], least["original"]) == (0.9, label, "")
+        assert (rate["rates"], rate["next_rate"], rate["reaches"]) == (("10 %", "20 %"), "40 %", True)
+        assert keys["keys"] == ("B (5 levels)", "C (3 levels)")
 
 
 @pytest.mark.parametrize(
-    ("risks", "bound", "next_rate", "opening"),
+    ("risks", "bound", "next_rate", "reaches"),
     [
-        ({"0.02": 0.29}, 0.25, "0.1", "A larger rate may help: the least risk is 0.29"),
-        ({"0.01": 0.29, "0.02": 0.28}, 0.25, "0.05", "A larger rate may help"),
-        ({"0.1": 0.2, "0.2": 0.19}, 0.05, "0.4", "A larger rate alone will hardly do"),
-        ({"0.1": 0.2, "0.2": 0.21}, 0.1, None, "A larger rate is not likely to help"),
-        ({"0.1": 0.31}, 0.1, None, "A larger rate is not likely to help"),
-        ({"0.5": 0.2, "1": 0.15}, 0.1, None, "A larger rate is not likely to help"),
+        ({"0.02": 0.29}, 0.25, "0.1", True),
+        ({"0.01": 0.29, "0.02": 0.28}, 0.25, "0.05", True),
+        ({"0.1": 0.2, "0.2": 0.19}, 0.05, "0.4", False),
+        ({"0.1": 0.2, "0.2": 0.21}, 0.1, None, False),
+        ({"0.1": 0.31}, 0.1, None, False),
+        ({"0.5": 0.2, "1": 0.15}, 0.1, None, False),
     ],
     ids=["one rate", "two rates", "too flat", "rising", "riskier than nothing", "all records"],
 )
 def test_a_larger_rate_is_proposed_only_where_risk_falls_with_it(
-    tmp_path: Path, risks: dict[str, float], bound: float, next_rate: str | None, opening: str
+    tmp_path: Path, risks: dict[str, float], bound: float, next_rate: str | None, reaches: bool
 ) -> None:
     with study_of(tmp_path, risks) as study:
         unmet = unmet_bound(study, risk_utility_map(study), bound)
         assert unmet is not None and unmet.trend is not None
-        assert unmet.trend.next_rate == next_rate
-        assert rate_words(unmet).startswith(opening)
+        assert (unmet.trend.next_rate, unmet.trend.reaches) == (next_rate, reaches)
 
 
 def test_it_is_said_where_the_data_unchanged_are_within_the_bound(tmp_path: Path) -> None:
@@ -89,12 +85,14 @@ def test_it_is_said_where_the_data_unchanged_are_within_the_bound(tmp_path: Path
         view = risk_utility_map(study)
         unmet = unmet_bound(study, view, 0.2)
         assert unmet is not None
-        assert "The data unchanged have 0.1 (10 % of unaltered records)" in least_words(unmet, view)
+        assert unmet_statements(unmet, view)[0].values["original"] == "0.1 (10 % of unaltered records)"
 
 
 def test_keys_of_two_levels_cannot_be_coarser(tmp_path: Path) -> None:
     with study_of(tmp_path, {"0.1": 0.25}) as study:
-        unmet = unmet_bound(study, risk_utility_map(study), 0.2)
+        view = risk_utility_map(study)
+        unmet = unmet_bound(study, view, 0.2)
         assert unmet is not None
-        assert keys_words(replace(unmet, keys=(("A", 2),))).startswith("Fewer keys leave fewer small cells")
-        assert keys_words(replace(unmet, keys=())) == ""
+        told = {each.kind: each.values for each in unmet_statements(replace(unmet, keys=(("A", 2),)), view)}
+        assert told["coarser_keys"] == {"keys": ()}
+        assert "coarser_keys" not in {each.kind for each in unmet_statements(replace(unmet, keys=()), view)}

@@ -31,7 +31,6 @@ from engine.plan.samples import load
 from engine.release.scenarios import Choice, RunStatus, Scenarios
 from engine.release.spec import ReleaseSpec
 from engine.report.sentences import counted_runs, exposed, headline
-from engine.report.words import figure
 from engine.study.decision_log import entries
 from engine.study.map_reader import objective_indices, realisation_of, remapped, risk_utility_map
 from engine.study.study import Study
@@ -520,12 +519,9 @@ def test_counts_in_the_sentence_are_counts_of_records(swept: Study):
     counts = view.results.values[mine, view.risk] * (n - view.results.changed[mine])
     assert counts == pytest.approx(np.round(counts), abs=1e-6)  # eq. 6 times its denominator is a count
     assert found.mean == pytest.approx(counts.mean()) and (found.low, found.high) == (counts.min(), counts.max())
-    said = headline(swept, view, 3, "B")
-    assert said.startswith(
-        f"Of {n:,} records, {found.original} stand in combinations that fewer than 3 records share if nothing is done; "
-    )
-    assert f"on average {figure(found.mean)} unaltered ones do under B." in said
-    assert headline(swept, view, None).endswith("if nothing is done.")
+    told = headline(swept, view, 3, "B").values
+    assert (told["records"], told["small"], told["fewest"], told["after"]) == (n, found.original, 3, found.mean)
+    assert headline(swept, view, None).values["after"] is None
 
 
 def test_runs_are_those_of_one_scenario(swept: Study):
@@ -541,13 +537,11 @@ def test_another_risk_is_said_with_its_value_and_direction(tmp_path: Path):
     names = ("k_anonymity_share", "sample_uniques", "hellinger")
     plan = edit_plan(plan, swap_sizes=[1], rates=["0.1"], replicates=2, measures=list(names))
     with sweep(raw, plan, tmp_path / "s.study", workers=1) as swept:
-        for name, word in (
-            ("k_anonymity_share", " % of records if nothing is done"),
-            ("sample_uniques", "records if nothing"),
-        ):
+        for name, unit in (("k_anonymity_share", " % of records"), ("sample_uniques", " records")):
             view = risk_utility_map(swept, name)
-            said = headline(swept, view, 1, "A")
-            assert word in said and "less is safer" in said and said.endswith("under A.")
+            told = headline(swept, view, 1, "A").values
+            assert told["better"] == "lower"
+            assert str(told["before"]).endswith(unit) and str(told["after"]).endswith(unit)
             assert exposed(swept, view, 1) is None
 
 

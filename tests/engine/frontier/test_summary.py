@@ -35,7 +35,7 @@ from engine.frontier.summary import (
 from engine.frontier.undominated import undominated
 from engine.measures import MEASURES
 from engine.release.scenarios import Results, RunStatus
-from engine.report.sentences import recall_words
+from engine.report.sentences import ALL_FOUND, hidden
 from engine.study.map_reader import risk_utility_map
 from engine.sweeps.sweep import sweep
 from tests.engine.small_studies import RAW, keyed, plan_of
@@ -104,10 +104,10 @@ def test_a_map_says_the_same_share_every_time_and_none_without_noise(tmp_path: P
         share = risk_utility_map(study).recall
         assert 0 < share < 1
         assert risk_utility_map(study).recall == share
-        assert "finds about" in recall_words(risk_utility_map(study))
+        assert [each.values for each in hidden(risk_utility_map(study))] == [{"share": 1 - share}] * (share < ALL_FOUND)
     with sweep(RAW, plan_of(space={"replicates": 1}), keyed(tmp_path / "1.study"), workers=1) as study:
         assert np.isnan(risk_utility_map(study).recall)
-        assert recall_words(risk_utility_map(study)) == ""
+        assert hidden(risk_utility_map(study)) == []
 
 
 @pytest.mark.slow

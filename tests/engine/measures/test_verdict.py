@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from engine.measures import verdict as module
-from engine.measures.verdict import SEVERITIES, Outright, Verdict, verdict_of, verdict_values, verdict_words, worst
+from engine.measures.verdict import SEVERITIES, Outright, Verdict, verdict_of, verdict_values, worst
 from tests.examples import examples
 
 
@@ -67,14 +67,7 @@ def test_of_several_the_worst_is_told():
     assert worst([some, Verdict("rare", 1000, 100, 45, 10)]).kind == "rare"
 
 
-def test_words_hold_the_figure():
-    words = verdict_words(Verdict("tables", 48_842, 489, 432.4, 48.9))
-    assert (
-        "432 (88.4 %)" in words
-        and "of the 489 most suspect of 48,842 records" in words
-        and "by guessing, 49 would be." in words
-    )
-    assert verdict_words(Verdict("untried", why="no tables")) == "Not attacked: no tables."
+def test_no_share_where_none_is_named():
     assert math.isnan(Verdict("tables").share)
 
 
@@ -82,9 +75,4 @@ def test_those_told_outright_are_told_whichever_attack_is_the_worst():
     nothing = Verdict("tables", 1000, 100, 10, 10, outright=Outright(7, 100))
     assert nothing.severity == "caution" and verdict_of(verdict_values(nothing)) == nothing
     most = worst([nothing, Verdict("rare", 1000, 100, 90, 10)])
-    assert most.kind == "rare" and "7 of 100 altered records are certain to be altered: " in verdict_words(most)
-
-
-@pytest.mark.parametrize(("of", "by_place"), [("records", False), ("households", True)])
-def test_places_are_named_only_where_households_moved(of, by_place):
-    assert ("by place" in verdict_words(Verdict("units", 1000, 100, 90, 10, of))) is by_place
+    assert most.kind == "rare" and most.outright == Outright(7, 100)

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from engine.common.errors import UsageError
+from engine.decision.statements import sentences
 from engine.decision.states import withhold
 from engine.report.no_release import considered, no_release_memo, reason
 from engine.study.map_reader import risk_utility_map
@@ -21,12 +22,13 @@ def test_it_says_what_was_considered_and_names_no_candidate(tmp_path: Path) -> N
     (tmp_path / "private-study-name.study.key").write_text("0123456789abcdef" * 2)
     study = case_of(tmp_path, plan_of()).study
     view = risk_utility_map(study)
-    for bound, words in (("1", f"{len(view.scenarios)} of them are"), ("0", "None of them is")):
-        study.grow(replace(study.plan, decision=replace(study.plan.decision, max_risk=bound)))
-        text = " ".join(considered(study, view))
-        assert f"{words} within the plan's limit on risk." in text
-    assert f"{len(view.scenarios)} candidates were run" in text and "if nothing is done" in text
-    assert f"{int(view.dominance.undominated.sum())} are on the frontier" in text
+    for limit, within in (("1", len(view.scenarios)), ("0", 0)):
+        study.grow(replace(study.plan, decision=replace(study.plan.decision, max_risk=limit)))
+        told = {each.kind: each.values for each in considered(study, view)}
+        assert told["within_limit"] == {"n": within}
+    assert told["candidates_run"] == {"n": len(view.scenarios), "frontier": int(view.dominance.undominated.sum())}
+    assert told["counted_risk"]["after"] is None
+    text = sentences(considered(study, view))
     assert not any(scenario.label in text for scenario in view.scenarios)
     assert not any(f"{100 * float(rate):g} %" in text for rate in study.plan.space.rates)
     label = view.scenarios[0].label

@@ -380,9 +380,3 @@ def test_paragraphs_without_words_and_lists_without_items_are_left_out(page) -> 
     made = page("<p>{{ '' }}</p><ul></ul><dl></dl><p>x</p><dl><dt>Date</dt><dd>{{ '' }}</dd></dl>")
     body = made.partition("<main>")[2]
     assert body.count("<p>") == 1 and "<ul" not in body and body.count("<dl>") == 1 and documents.BLANK in body
-
-
-def test_paragraphs_alone_are_plain_text(page, tmp_path: Path) -> None:
-    (tmp_path / "lines.html").write_text("{# x #}\n<p>A {{ v }}\n and</p>\n\n<p></p><p>b</p>", encoding="utf-8")
-    page("<p>x</p>")
-    assert documents.lines("lines.html", v="<b> & c") == ["A <b> & c and", "b"]

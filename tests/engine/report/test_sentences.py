@@ -77,4 +77,5 @@ def test_a_count_that_neither_runs_nor_shares_give_is_not_made_up(tmp_path: Path
         db.execute("delete from note where measure < -1")  # as in a study whose runs noted no counts
     view = risk_utility_map(study)
     assert exposed(study, view, 0) is None
-    assert headline(study, view, 0, "B").endswith("% of the unaltered ones under B.")
+    told = headline(study, view, 0, "B").values
+    assert told["after"] is None and told["share"] == view.summary.mean[0, view.risk]

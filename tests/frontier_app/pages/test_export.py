@@ -18,8 +18,8 @@ from engine.common.errors import EngineError
 from engine.common.output import Message
 from engine.decision.choice import choose
 from engine.decision.states import decide, decision_status, withhold
-from engine.decision.verdict_log import log_verdict
-from engine.measures.verdict import SEVERITIES, AttackKind, Severity, Verdict, verdict_values, verdict_words
+from engine.decision.verdict_log import log_verdict, verdict_words
+from engine.measures.verdict import SEVERITIES, AttackKind, Severity, Verdict, verdict_values
 from engine.plan import PublishPlan
 from engine.plan.samples import load
 from engine.study.keys import key_path, read_key
