@@ -30,7 +30,13 @@ from engine.decision.statements import (
 from tests import sources
 
 ROOT = Path(__file__).resolve().parents[3]
-SUSPECTS: dict[str, Value] = {"found": "serious", "knowledge": "tables", "of": "records", "certain_of": "records"}
+SUSPECTS: dict[str, Value] = {
+    "found": "serious",
+    "knowledge": "tables",
+    "of": "records",
+    "certain_of": "records",
+    "certain": 3,
+}
 SAMPLES: dict[str, dict[str, Value]] = {
     "limit_set_late": {"origin": "chosen"},
     "recommended": {"rule": "limit", "origin": "fixed"},
@@ -56,8 +62,10 @@ SAMPLES: dict[str, dict[str, Value]] = {
     "attack": {**SUSPECTS, "certain_by": "tables"},
     "recognised": {**SUSPECTS, "certain_by": "several"},
     "values_guessed": {"found": "none", "attributes": "sex", "certain": 0},
+    "limit_unmet": {"limit": "3 %", "least": "4 %", "candidate": "x1", "original": ""},
+    "frontier_end": {"end": "safest", "candidate": "swaps B"},
     "undefined_risk": {"title": "Linkage"},
-    "measured_risk": {"title": "Linkage"},
+    "measured_risk": {"title": "Linkage", "before": "3 records", "after": "1 record"},
     "edits_broken": {"before": 3, "after": 9},
     "row_order": {"found": "random"},
     "partners": {"found": "all"},
@@ -79,7 +87,7 @@ WHOLES = {
     *("within", "runs", "needed", "changed", "done", "total", "place", "as_safe", "n", "of", "files", "records"),
     *("cells", "households", "areas", "fewest", "flagged", "eligible", "min_n", "groups", "over", "on"),
     *("equal", "studies", "choices", "checked", "others", "finalists", "candidates", "figures", "new", "persons"),
-    *("beyond", "coefficients", "carried", "pairs", "more", "named", "certain", "altered", "small", "frontier"),
+    *("beyond", "coefficients", "carried", "pairs", "more", "named", "altered", "small", "frontier"),
 }
 FLAGS = {
     *("fresh", "utility_only", "noise_known", "recorded", "swap", "is_share", "most_useful", "clear", "certain"),
