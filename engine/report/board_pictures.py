@@ -113,7 +113,7 @@ def cell_sizes(findings: Findings) -> Picture | None:
         axis="records alike on all keys",
         title=title,
         alt=alt,
-        note=f"Cells of more than {rows[-1].size} records are not shown.",
+        note=f"Cells of over {rows[-1].size} records are not shown.",
         height=2.0,
     )
 

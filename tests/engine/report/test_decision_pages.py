@@ -36,9 +36,9 @@ def page(case: Case) -> str:
     return pages(case.findings)
 
 
-def test_it_has_six_sections_five_pictures_and_at_most_1800_words(page: str) -> None:
+def test_it_has_six_sections_five_pictures_and_at_most_1700_words(page: str) -> None:
     assert page.count("<section") == 6 and page.count("<img") >= 5
-    assert len(text_of(page).split()) <= 1800
+    assert len(text_of(page).split()) <= 1700
 
 
 def test_its_title_names_the_survey_once(case: Case) -> None:
