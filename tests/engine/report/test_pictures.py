@@ -166,7 +166,7 @@ def test_words_of_a_map_are_placed_within_its_axes(
     width: float, canvases: list[Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     caught: list[Any] = []
-    monkeypatch.setattr(pictures, "_map_words", lambda axes, *given: caught.extend((axes, given[-1])))
+    monkeypatch.setattr(pictures, "_map_words", lambda axes, *given, **_: caught.extend((axes, given[-1])))
     pictures.map_picture(MODEL, width=width, **WORDS)
     axes, size = caught
     assert size == pytest.approx(tuple(72 * axes.get_window_extent().size / canvases[0].dpi))
