@@ -217,12 +217,12 @@ class SpacePlan:
     search: bool = entry(
         False,
         "search of the complete space",
-        "look for the frontier of all roles of all attributes, without trying every one (implies --adaptive)",
+        "look for the frontier of all roles of all attributes, without trying every one (implies adaptive)",
     )
     budget: int = entry(
         3000,
         "scenarios that the search looks at",
-        "the most scenarios of the random swap that --search looks at",
+        "the most scenarios of the random swap that a search looks at",
         low=1,
         high=MOST_SCENARIOS,
     )
@@ -235,7 +235,7 @@ class SpacePlan:
     screen: int = entry(
         4,
         "runs before a scenario is given up",
-        "replicates that every scenario gets (--adaptive)",
+        "replicates that every scenario gets (adaptive)",
         low=2,
         high=MOST_REPLICATES,
     )
