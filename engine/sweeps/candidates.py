@@ -329,7 +329,7 @@ def _worked_on(plan: Plan, data: Microdata) -> tuple[tuple[int, ...], tuple[str,
 
 Way = tuple[tuple[str, str], ...]
 """The parameters of a random swap that differ from the swap as published, as canonical texts; empty for that."""
-_LOOKED_THROUGH, _TRIED, _PAIRS_TRIED = 2_000, 12, 300_000  # specs, those drawn on trial, and their pairs
+_LOOKED_THROUGH, _TRIED, _PAIRS_TRIED = 500, 12, 300_000  # specs, those drawn on trial, and their pairs
 MOST_LOOKED_AT = 2_000
 """For up to so many specs and ways it is looked whether any two records may be exchanged."""
 
