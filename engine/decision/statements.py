@@ -93,6 +93,7 @@ KINDS: dict[str, Kind] = {
         requested="letter recorded state at number",
         alters="swap names n of files method",
         moves="n of persons level method",
+        names="meanings",
         data="records households areas level attributes who",
         despite="reason",
         departs="change",

@@ -24,7 +24,7 @@ from engine.common.raw_values import texts
 from engine.data.io import writers
 from engine.data.io.readers import EXTENSIONS, read_table
 from engine.data.io.stream import STREAMED, RecordStream, open_stream, read_folder
-from engine.data.microdata import RawColumn, RawTable
+from engine.data.microdata import ColumnLabels, RawColumn, RawTable
 from engine.plan import Plan, read_plan
 from engine.plan.coding import with_seen
 
@@ -133,13 +133,26 @@ def _own_file(name: str) -> Path:
     return resources.user_folder_place() / "datasets" / f"{name}.csv"
 
 
+_LABELS = {
+    "A": "Smokes",
+    "B": "Strenuous mental work",
+    "C": "Strenuous physical work",
+    "D": "Systolic blood pressure",
+    "E": "Ratio of beta and alpha lipoproteins",
+    "F": "Family history of coronary heart disease",
+}
+"""Labels of the columns of czech, whose names are letters."""
+
+
 def _expand(name: str) -> RawTable:
     """Records from a file of cells with a last column ``count``, in the order of the cells."""
     cells = read_table(resources.datasets_folder() / f"{name}.csv")
     count = cells.columns["count"]
     times = np.array([int(text) for text in texts(count.values)])[count.codes]
     columns = {
-        column.name: RawColumn(column.name, column.values, np.repeat(column.codes, times))
+        column.name: RawColumn(
+            column.name, column.values, np.repeat(column.codes, times), about=ColumnLabels(_LABELS.get(column.name, ""))
+        )
         for column in cells.columns.values()
         if column is not count
     }

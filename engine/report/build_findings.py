@@ -57,6 +57,8 @@ from engine.study.decision_log import entries
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from engine.data.domain import Attribute
+    from engine.data.microdata import RawTable
     from engine.plan import Plan
     from engine.study.study import Study
     from engine.sweeps.remake import Remade
@@ -155,6 +157,12 @@ def _day(time_stamp: float) -> str:
     return time.strftime("%Y-%m-%d", time.gmtime(time_stamp))
 
 
+def _label(raw: RawTable, attribute: Attribute) -> str:
+    """The label of an attribute's one column; empty where it has several, none, or its own name."""
+    label = raw.about(attribute.columns[0]).label if len(attribute.columns) == 1 else ""
+    return "" if label.casefold() == attribute.name.casefold() else label
+
+
 def _design(context: ReportContext, realisation: Remade) -> Design:
     plan, data, spec = context.study.plan, realisation.data, realisation.spec
     planned = {attribute.name: attribute for attribute in plan.attributes}
@@ -173,6 +181,7 @@ def _design(context: ReportContext, realisation: Remade) -> Design:
                 key=attribute.name in plan.keys,
                 analysed=attribute.name in plan.analyse,
                 role=role_text,
+                label=_label(data.raw, attribute),
             )
         )
     return Design(

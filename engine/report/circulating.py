@@ -21,7 +21,7 @@ CIRCULATING = "circulating.json"
 ALLOWED = (
     "format", "cover.*", "design.n_records", "design.n_units", "design.tables", "design.method", "design.design",
     "design.geography", "design.has_*", "design.dropped", "design.carried.*", "design.numeric.*",
-    *(f"design.attributes.*.{name}" for name in ("name", "columns.*", "levels", "coding", "key", "analysed")),
+    *(f"design.attributes.*.{name}" for name in ("name", "columns.*", "levels", "coding", "key", "analysed", "label")),
     "threat.*", "approved.number", "approved.at", "approved.run_rule", "approved.parameters.*",
     *(f"approved.ledger.earlier.*.{name}" for name in ("begun", "candidates", "choices", "decision", "bounds.*")),
     "recommendation.recorded", "recommendation.rule", "recommendation.why",

@@ -110,9 +110,9 @@ def page_one(findings: Findings) -> dict[str, Any]:
         "appearing": words(sheet.appearing(findings, new[0])) if new else "",
         "exposed": [
             (short_name(g.group, named), exposed_words(g), DASH if g.new is None else f"{g.new:,}")
-            for g in findings.exposure.groups
-            if g.after
-        ][:3],
+            for g in sheet.exposed_groups(findings)
+        ],
+        "names_told": sentences(sheet.names_told(findings)),
         "groups_order": sentences(sheet.groups_order(findings)),
         "before_signing": [(sheet.heading(each), words(each)) for each in sheet.before_signing(findings)],
         "limit_set": sentences(sheet.limit_set(findings)),
@@ -429,6 +429,9 @@ def notes(findings: Findings) -> list[tuple[str, str]]:
         (name, words(statement("definition", of=name)))
         for name in ("Correct matches", "Standard error", "Frontier", "Limits")
     ]
+    if known := sheet.labels(findings):
+        meanings = tuple(f"{name}: {label}" for name, label in known.items())
+        rows.append(("Names", words(statement("names", meanings=meanings))))
     if extent is not None:
         rows.append(("Amount", f"{upper_first(extent.asked_amount)}. {upper_first(extent.amount)}."))
     rows += [("Selection rule", f"{upper_first(findings.approved.rule)}.")]

@@ -17,7 +17,7 @@ from engine.report.parameters import not_declared
 from engine.report.words import figure
 
 if TYPE_CHECKING:
-    from engine.report.facts import MeasureRow
+    from engine.report.facts import GroupRow, MeasureRow
     from engine.report.findings import Findings
     from engine.report.loss_facts import Figure, NewValue
     from engine.report.map_facts import CandidateRow
@@ -145,9 +145,26 @@ def request(findings: Findings) -> list[Statement]:
             asked,
             statement("moves", n=n, of=of, persons=extent.units.persons, level=extent.levels[-1].level, method=method),
         ]
-    names = tuple(row.name for row in extent.attributes if row.records)
+    names = tuple(
+        f"{row.name} ({label})" if (label := labels(findings).get(row.name)) else row.name
+        for row in extent.attributes
+        if row.records
+    )
     counts = {"n": extent.records, "of": findings.design.n_records, "files": extent.tables}
     return [asked, statement("alters", swap=findings.design.swap, names=names, **counts, method=method)]
+
+
+def labels(findings: Findings) -> dict[str, str]:
+    """The labels of attributes that have one, in words within a sentence."""
+    return {row.name: lower_first(row.label) for row in findings.design.attributes if row.label}
+
+
+def names_told(findings: Findings) -> list[Statement]:
+    """What the names mean that stand in the largest changes and the exposed groups of page 1; empty without labels."""
+    of_changes = [label for row in worst_losses(findings) for label in (row.group, row.of, *row.what.split(", "))]
+    shown = {label.partition(": ")[0] for label in (*of_changes, *(g.group for g in exposed_groups(findings)))}
+    known = tuple(f"{name}: {label}" for name, label in labels(findings).items() if name in shown)
+    return [statement("names", meanings=known)] if known else []
 
 
 # -- the figures that decide -----------------------------------------------------------------------------------------
@@ -325,6 +342,11 @@ def worst_losses(findings: Findings, most: int = 3) -> list[Figure]:
     """The largest changes that are beyond the tolerances; where none is, the largest change."""
     rows = largest(findings.utility.figures)
     return [row for row in rows if row.flagged][:most] or rows[:1]
+
+
+def exposed_groups(findings: Findings, most: int = 3) -> list[GroupRow]:
+    """The groups of which most unaltered records are in small cells of the release."""
+    return [group for group in findings.exposure.groups if group.after][:most]
 
 
 def groups_order(findings: Findings) -> list[Statement]:

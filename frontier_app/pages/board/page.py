@@ -196,7 +196,7 @@ def _losses(page: dict[str, Any]) -> None:
         st.subheader("Largest changes", anchor=False)
         st.markdown(table(["Figure", "Before → after", "SE"], "lrr", page["losses"]) if page["losses"] else "None.")
         if page["appearing"]:
-            st.caption(page["appearing"])
+            st.caption(markdown("{}", page["appearing"]))
     with right:
         st.subheader("Still exposed", anchor=False)
         rows = page["exposed"]
@@ -204,7 +204,9 @@ def _losses(page: dict[str, Any]) -> None:
             table(["Group", "Before → after, unaltered", "New"], "lrr", rows) if rows else "No unaltered record."
         )
         if page["groups_order"]:
-            st.caption(page["groups_order"])
+            st.caption(markdown("{}", page["groups_order"]))
+    if page["names_told"]:
+        st.caption(markdown("{}", page["names_told"]))
 
 
 def _evidence(findings: Findings) -> None:

@@ -52,6 +52,19 @@ def test_its_title_names_the_survey_once(case: Case) -> None:
     assert titled("", "", "") == "Disclosure review"
 
 
+def test_names_are_told_by_their_labels_where_they_stand(case: Case) -> None:
+    design = case.findings.design
+    assert not any(row.label for row in design.attributes) and page_one(case.findings)["names_told"] == ""
+    labelled = tuple(replace(row, label=f"Label of {row.name}") for row in design.attributes)
+    findings = replace(case.findings, design=replace(design, attributes=labelled))
+    told, page = page_one(findings)["names_told"], pages(findings)
+    shown = {row.group.partition(": ")[0] for row in sheet.exposed_groups(findings)}
+    assert shown and shown <= set(re.findall(r"label of (\w+)", told)) < {row.name for row in design.attributes}
+    altered = [row.name for row in case.findings.extent.attributes if row.records]
+    assert altered and all(f"{name} (label of {name})" in page_one(findings)["request"][1] for name in altered)
+    assert all(f"{row.name}: label of {row.name}" in text_of(page) for row in design.attributes)
+
+
 def test_its_slides_are_the_first_four_sections(page: str) -> None:
     assert len(re.findall(r'<section class="[^"]*slide', page)) == 4
     assert documents.pptx(page) and documents.docx(page)
