@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import platform
+import re
 import time
 from dataclasses import replace
 from importlib.metadata import PackageNotFoundError, version
@@ -158,9 +159,10 @@ def _day(time_stamp: float) -> str:
 
 
 def _label(raw: RawTable, attribute: Attribute) -> str:
-    """The label of an attribute's one column; empty where it has several, none, or its own name."""
+    """The label of an attribute's one column; empty where it has several or none, or where its name is a word of it."""
     label = raw.about(attribute.columns[0]).label if len(attribute.columns) == 1 else ""
-    return "" if label.casefold() == attribute.name.casefold() else label
+    is_word = len(attribute.name) > 2 and attribute.name.casefold() in re.findall(r"\w+", label.casefold())
+    return "" if is_word else label
 
 
 def _design(context: ReportContext, realisation: Remade) -> Design:

@@ -54,8 +54,8 @@ class Cover:
 @dataclass(frozen=True)
 class AttributeRow:
     """One coded attribute: the columns behind it, how many levels it has, how it is coded, whether an intruder knows
-    it and users tabulate it, its role in the recommended release in words, and the label of its column (empty: none
-    that says more than the name)."""
+    it and users tabulate it, its role in the recommended release in words, and the label of its column (empty: it has
+    none that says more than the name)."""
 
     name: str
     columns: tuple[str, ...]
