@@ -140,8 +140,14 @@ _LABELS = {
     "D": "Systolic blood pressure",
     "E": "Ratio of beta and alpha lipoproteins",
     "F": "Family history of coronary heart disease",
+    "rate_marriage": "Rating of the marriage, 1 very poor to 5 very good",
+    "yrs_married": "Years married",
+    "religious": "How religious, 1 not to 4 strongly",
+    "educ": "Years of schooling",
+    "occupation": "Occupation of the wife",
+    "affairs": "Any time spent in affairs",
 }
-"""Labels of the columns of czech, whose names are letters."""
+"""Labels of the columns of czech, whose names are letters, and of fair."""
 
 
 def _expand(name: str) -> RawTable:
@@ -167,7 +173,9 @@ def _fair() -> RawTable:
         raise EngineError(
             "the sample 'fair' is read from the package statsmodels, which is not installed; install statsmodels"
         )
-    return read_table(path)
+    raw = read_table(path)
+    labelled = {c.name: replace(c, about=ColumnLabels(_LABELS.get(c.name, ""))) for c in raw.columns.values()}
+    return replace(raw, columns=labelled)
 
 
 def _cps8d() -> RawTable:

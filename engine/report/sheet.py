@@ -92,7 +92,7 @@ def short_name(label: str, places: Collection[str] = ()) -> str:
 def figure_name(row: Figure, places: Collection[str] = ()) -> str:
     """A figure of users by name."""
     if row.kind == "coefficient":
-        return f"{row.of}: {row.what}"
+        return f"{row.of} · coefficient of {short_name(row.what, places)}"
     if row.kind in ("mean", "correlation", "association"):
         if not row.group:
             return f"{row.what} of {row.of}"

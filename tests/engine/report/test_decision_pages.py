@@ -60,6 +60,7 @@ def test_names_are_told_by_their_labels_where_they_stand(case: Case) -> None:
     told, page = page_one(findings)["names_told"], pages(findings)
     shown = {row.group.partition(": ")[0] for row in sheet.exposed_groups(findings)}
     assert shown and shown <= set(re.findall(r"label of (\w+)", told)) < {row.name for row in design.attributes}
+    assert case.findings.extent is not None
     altered = [row.name for row in case.findings.extent.attributes if row.records]
     assert altered and all(f"{name} (label of {name})" in page_one(findings)["request"][1] for name in altered)
     assert all(f"{row.name}: label of {row.name}" in text_of(page) for row in design.attributes)
