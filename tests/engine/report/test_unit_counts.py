@@ -65,7 +65,7 @@ def test_the_brief_table_and_scripts_count_households_too(home, capsys: pytest.C
     mean = candidate["households_swapped"]
     assert main(["show", str(folder / "census.study")]) == 0
     table = capsys.readouterr().out
-    assert "households_swapped" in table and f" {mean:,.0f} " in table
+    assert " households " in table and f" {mean:,.0f} " in table
     with open_study(folder / "census.study") as swaps:
         assert swaps.frontier()["households_swapped"].tolist() == [mean]
         assert swaps.to_frame(runs=True)["households_swapped"].mean() == pytest.approx(mean)
@@ -94,10 +94,10 @@ def test_a_recheck_lists_households_of_the_sweep_and_of_fresh_runs(
     (candidate,) = shown(home[0], capsys)
     assert main(["recheck", str(path), "--data", str(home[0] / "persons.csv"), "--replicates", "3"]) == 0
     _, swept, fresh = re.split("in the sweep|on fresh replicates", capsys.readouterr().out)
-    assert "households_swapped" in swept and f" {candidate['households_swapped']:,.0f} " in swept
+    assert " households " in swept and f" {candidate['households_swapped']:,.0f} " in swept
     with open_study(path) as swaps:
         again = risk_utility_map(swaps.study, fresh=True).households
-    assert again is not None and "households_swapped" in fresh and f" {again[0]:,.0f} " in fresh
+    assert again is not None and " households " in fresh and f" {again[0]:,.0f} " in fresh
 
 
 def test_a_map_counts_the_households_that_candidates_move(home, capsys: pytest.CaptureFixture[str]) -> None:
