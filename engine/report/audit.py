@@ -150,15 +150,15 @@ def _edits(release: RecordRelease, plan: Plan) -> list[Check]:
 
 
 def new_to_places(realisation: Remade, plan: Plan) -> list[Check]:
-    """The check that nobody has a value that nobody in their area had; none where the plan names no places.  Counts
-    would tell how many records were exchanged."""
+    """The check that nobody has a value that nobody in their area had; none where the plan names no places."""
     places, name = places_of(plan), "Values known in their place"
     if not places:
         return []
     areas = place_changes(realisation, places, plan.analyse)[1]
     new = {attribute for row in areas for attribute in row.attributes_new}
     attributes = tuple(attribute for attribute in plan.analyse if attribute in new)
-    return [Check(name, statement("new_to_place", place=places[-1], attributes=attributes), not new)]
+    n = sum(bool(row.attributes_new) for row in areas)
+    return [Check(name, statement("new_to_place", areas=n, place=places[-1], attributes=attributes), not new)]
 
 
 def _missing(release: RecordRelease) -> Check:

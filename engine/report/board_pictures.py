@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from engine.common.wording import listed, lower_first, plural
+from engine.common.wording import listed, lower_first, plural, upper_first
 from engine.report import pictures
 from engine.report.losses import by_table, largest
 from engine.report.map_model import map_model
@@ -56,7 +56,7 @@ def the_map(findings: Findings, *, small: bool = False) -> Picture | None:
         replace(model, marks=tuple(replace(mark, bars=(None, None)) for mark in model.marks)),
         title=title,
         alt=alt,
-        note=note if small else "",
+        note=note,
         limit="" if board.bound_at is None else f"limit {risk_figure(findings, board.bound_at)}",
         width=HALF if small else WIDE,
         height=2.5 if small else 2.7,
@@ -153,10 +153,11 @@ def exposed_groups(findings: Findings, most: int = 7) -> Picture | None:
     if not groups:
         return None
     first = groups[0]
+    be = "is" if first.of_after == 1 else "are"
     share = (
         f"{figure(100 * first.after / max(first.of_after, 1), 2)} % of its {plural(first.of_after, 'unaltered record')}"
     )
-    title = f"Most exposed: {short_name(first.group, places)}, {share}"
+    title = f"{upper_first(short_name(first.group, places))}: {share} {be} in small cells"
     rows = [
         pictures.BeforeAfter(
             short_name(g.group, places),

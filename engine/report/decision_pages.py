@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from engine.common.wording import listed, upper_first
+from engine.common.wording import upper_first
 from engine.decision.statements import Statement, sentences, statement, words
 from engine.report import board_pictures, sheet
 from engine.report.documents import html
@@ -292,7 +292,7 @@ def _new_rows(findings: Findings) -> list[tuple[str, str, int, int, str]]:
 
 
 def _common(findings: Findings, tables: list[str]) -> str:
-    """An attribute that all tables involve; geography where it is places."""
+    """The one or two altered attributes of which all tables involve one; geography where it is places."""
     if len(tables) < 2:
         return ""
     named = places_named(findings)
@@ -300,7 +300,7 @@ def _common(findings: Findings, tables: list[str]) -> str:
     if named and all(named & part for part in parts):
         return "geography"
     altered = {row.name for row in findings.extent.attributes if row.records} if findings.extent else set()
-    return listed(sorted(altered)) if 0 < len(altered) < 3 and all(altered & part for part in parts) else ""
+    return " or ".join(sorted(altered)) if 0 < len(altered) < 3 and all(altered & part for part in parts) else ""
 
 
 # -- 4: why this candidate -------------------------------------------------------------------------------------------
