@@ -253,7 +253,12 @@ def digests_in(log: Iterable[Entry], tier: Tier) -> Iterator[str]:
     for entry in log:
         sums = entry.detail.get("sums")
         if entry.event in ("exporting", "exported") and isinstance(sums, Mapping):
-            yield from [str(sums[tier.value])] if tier.value in sums else []
+            yield from (str(sums[name]) for name in _names(tier) if name in sums)
+
+
+def _names(tier: Tier) -> tuple[str, ...]:
+    """The names of a reader in decision logs; the board's file was the members' in format 1."""
+    return (tier.value, "member") if tier is Tier.BOARD else (tier.value,)
 
 
 def read_log(analyst: Path) -> list[Entry]:
@@ -307,8 +312,8 @@ def _compare_with_analyst(bundle: Path, tier: Tier, digest: str) -> tuple[tuple[
     if not manifest["intact"]:
         return ("the manifest of the analyst's bundle beside it was changed, so there is nothing to compare",), ""
     log = read_log(analyst)
-    written = manifest["bundles"].get(tier.value)
-    if digest in (written, *digests_in(log, tier)):
+    written = [manifest["bundles"][name] for name in _names(tier) if name in manifest["bundles"]]
+    if digest in (*written, *digests_in(log, tier)):
         return (), ""
     if written:
         return ("it is not the bundle that was written with the analyst's bundle beside it",), ""

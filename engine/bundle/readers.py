@@ -13,6 +13,7 @@ from typing import Literal
 from engine.common.errors import EngineError, UsageError
 from engine.common.untrusted import MOST_BYTES, in_words, kind_of, spelt
 from engine.report.circulating import CIRCULATING
+from engine.report.earlier_formats import CHAIR
 
 
 class Tier(StrEnum):
@@ -22,9 +23,10 @@ class Tier(StrEnum):
     BOARD = "board"
     CIRCULATING = "circulating"
     PUBLIC = "public"
+    CHAIR = "chair"  # in bundles of format 1; what members got is the board's
 
 
-TIERS: tuple[Tier, ...] = tuple(Tier)
+TIERS: tuple[Tier, ...] = (Tier.ANALYST, Tier.BOARD, Tier.CIRCULATING, Tier.PUBLIC)
 """Those that are written; a circulating copy only where the plan withholds the rate from it."""
 ALL = "all"
 SUMS = "SHA256SUMS"
@@ -153,14 +155,17 @@ _ALLOWED: dict[Tier, tuple[str, ...]] = {
     ),
     Tier.BOARD: (r"memo\.(docx|html|pdf)", r"(tables|places)\.xlsx", r"slides\.pptx", r"board\.json"),
     Tier.CIRCULATING: (r"memo\.(docx|html|pdf)", r"circulating\.json"),
+    Tier.CHAIR: (r"annex-a-chair\.(docx|html|pdf)", r"chair\.json", r"places\.xlsx"),
     Tier.PUBLIC: (*_DATA, r"codebook\.(html|xml)", r"load(-\d\d)?\.(R|py|sas|do|sps)", r"METHODS\.txt"),
 }
 _MARKS: dict[Tier, str] = {
     Tier.ANALYST: "internal/manifest.json",
     Tier.BOARD: "board.json",
     Tier.CIRCULATING: CIRCULATING,
+    Tier.CHAIR: CHAIR,
     Tier.PUBLIC: "METHODS.txt",
 }
+_FOLDERS = (*((tier, tier.value) for tier in Tier), (Tier.BOARD, "member"))  # the last in exports of format 1
 _PATTERNS = {
     tier: re.compile("|".join(f"(?:{pattern})" for pattern in (*allowed, SUMS))) for tier, allowed in _ALLOWED.items()
 }
@@ -180,7 +185,7 @@ def bundles_in(folder: Path) -> dict[Tier, Path]:
     tier = tier_of(folder)
     if tier is not None:
         return {tier: folder}
-    found = ((tier, folder / tier.value) for tier in Tier)
+    found = [(tier, folder / name) for tier, name in _FOLDERS]
     return {tier: path for tier, path in found if is_folder(path) and tier_of(path) is tier}
 
 

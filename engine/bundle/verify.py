@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import os
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import islice
@@ -23,6 +24,7 @@ from engine.common.untrusted import is_plain, open_plain, read_text, spelt
 from engine.data.io.writers import LABELS
 from engine.decision.disclosure_text import DRAWN, LABEL
 from engine.report.circulating import CIRCULATING, read_copy
+from engine.report.earlier_formats import CHAIR, read_chair
 from engine.report.findings import read_board
 from engine.study.decision_log import START
 
@@ -187,6 +189,11 @@ def _copy(files: Contents) -> Iterator[str]:
     yield from ()
 
 
+def _chair(files: Contents) -> Iterator[str]:
+    read_chair(read_text(files.folder / CHAIR))
+    yield from ()
+
+
 def _candidate_ids(files: Contents) -> Iterator[str]:
     """Ids of candidates, of which these readers know letters only.  Names of the data that the bundle declares may read
     like ids."""
@@ -200,6 +207,9 @@ def _candidate_ids(files: Contents) -> Iterator[str]:
 def _declared_names(bundle: Path) -> frozenset[str]:
     """The parts of names of attributes, columns and levels in a board bundle that read like an id."""
     try:
+        if os.path.lexists(bundle / CHAIR):
+            facts = read_chair(read_text(bundle / CHAIR))
+            return frozenset(match[0] for row in facts.attributes for match in LABEL.finditer(row.name))
         findings = read_board(bundle)
     except EngineError:  # another check says so
         return frozenset()
@@ -296,7 +306,8 @@ _CHECKS: dict[str, tuple[Callable[[Contents], Iterator[str]], tuple[Tier, ...]]]
     "manifest, seed annex and release belong together": (_manifest, (Tier.ANALYST,)),
     "the board's file holds its fields and no others": (_board, (Tier.BOARD,)),
     "the copy's file holds its fields and no others": (_copy, (Tier.CIRCULATING,)),
-    "candidates are letters": (_candidate_ids, (Tier.BOARD,)),
+    "the chair's file holds its fields and no others": (_chair, (Tier.CHAIR,)),
+    "candidates are letters": (_candidate_ids, (Tier.BOARD, Tier.CHAIR)),
     "the data files are those of the codebook": (_columns, (Tier.PUBLIC,)),
     "one paragraph on methods": (_methods, (Tier.PUBLIC,)),
 }

@@ -172,6 +172,8 @@ STUDIES = {
     "mixed": _CHOSEN,
 }
 """The texts that are kept of each study."""
+FORMAT_1 = ("census-tell", "fair-withhold")
+"""Board bundles of the first format of which the documents are kept."""
 _QUICK = ("random", "swept", "withheld")
 
 

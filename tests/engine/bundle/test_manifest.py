@@ -21,8 +21,8 @@ def test_times_are_written_in_utc() -> None:
     assert iso(0) == "1970-01-01T00:00:00Z" and iso() > "2026"
 
 
-def test_a_log_holds_the_digests_of_a_readers_bundles() -> None:
-    log = [entry("exporting", board="m", public="p"), entry("exported", board="b"), entry("blocked", board="x")]
+def test_the_boards_bundle_was_the_members_once_and_no_other_was() -> None:
+    log = [entry("exporting", member="m", public="p"), entry("exported", board="b"), entry("blocked", board="x")]
     assert [*digests_in(log, Tier.BOARD)] == ["m", "b"]
     assert [*digests_in(log, Tier.PUBLIC)] == ["p"]
     assert [*digests_in(log, Tier.ANALYST)] == []

@@ -18,8 +18,8 @@ def laid(folder: Path, *names: str) -> Path:
 
 
 def test_a_bundle_is_known_by_one_mark_and_a_folder_of_them_by_their_names(tmp_path: Path) -> None:
-    laid(tmp_path, "public/METHODS.txt", "board/board.json", "analyst/board.json", "other/METHODS.txt")
-    assert bundles_in(tmp_path) == {Tier.PUBLIC: tmp_path / "public", Tier.BOARD: tmp_path / "board"}
+    laid(tmp_path, "public/METHODS.txt", "member/board.json", "analyst/board.json", "other/METHODS.txt")
+    assert bundles_in(tmp_path) == {Tier.PUBLIC: tmp_path / "public", Tier.BOARD: tmp_path / "member"}
     assert bundles_in(tmp_path / "other") == {Tier.PUBLIC: tmp_path / "other"}
     assert tier_of(laid(tmp_path / "two", "METHODS.txt", "board.json")) is None and tier_of(tmp_path) is None
 

@@ -99,8 +99,9 @@ def test_a_bundle_alone_shows_the_board_and_the_glossary_only(swept: Callable[..
     assert "lacks 'format'" in made.error[0].value
 
 
-def test_a_bundle_of_format_2_opens_and_its_map_is_never_empty(tmp_path: Path) -> None:
-    plain = json.loads(old("czech"))
+@pytest.mark.parametrize("name", ["fair-withhold", "census-withhold", "census-tell"])
+def test_a_bundle_of_format_1_opens_and_its_map_is_never_empty(tmp_path: Path, name: str) -> None:
+    plain = json.loads(old(name))
     (tmp_path / BOARD).write_text(json.dumps(plain), encoding="utf-8")
     made = board(workspace.link_board(tmp_path))
     assert not made.exception and len(made.expander) == 5
