@@ -93,7 +93,6 @@ KINDS: dict[str, Kind] = {
         requested="letter recorded state at number",
         alters="swap names n of files method",
         moves="n of persons level method",
-        names="meanings",
         data="records households areas level attributes who",
         despite="reason",
         departs="change",
@@ -164,6 +163,7 @@ KINDS: dict[str, Kind] = {
         neighbour="side further clear",
         over_in_runs="over runs",
         differs="parts",
+        names="meanings",
     ),
     **_kinds(
         "sure",

@@ -81,7 +81,7 @@ FIGURES = {
 LISTS = {
     *("names", "entries", "keys", "columns", "attributes", "noise", "parts", "untrue", "include", "limits", "changes"),
     *("differences", "reasons", "departures", "undeclared", "unchecked"),
-    *("kept", "renumbered", "counts", "beside", "rates", "risks"),
+    *("kept", "renumbered", "counts", "beside", "rates", "risks", "meanings"),
 }
 WHOLES = {
     *("within", "runs", "needed", "changed", "done", "total", "place", "as_safe", "n", "of", "files", "records"),

@@ -164,7 +164,6 @@ def test_a_tolerance_says_whether_the_plan_sets_it(case: Case) -> None:
     plan = case.study.plan
     assert not tolerances_of(replace(plan, tolerances=TolerancePlan())).planned
     assert tolerances_of(replace(plan, tolerances=TolerancePlan(change="0.2"))).planned
-    assert "as the plan sets none" in words(statement("tolerance", errors=2.0, change=0.1, min_n=45, planned=False))
 
 
 def test_measures_of_one_name_keep_their_particulars(case: Case) -> None:
@@ -253,7 +252,7 @@ def test_an_attack_has_its_meaning_and_what_it_needs(case: Case, published: Publ
 
 
 def test_a_failed_check_has_all_that_was_found(case: Case) -> None:
-    failed = Check("Values known in their place", statement("new_to_place", place="town", attributes=("job",)), False)
+    failed = Check("Values known in their place", statement("new_to_place", areas=2, place="town", attributes=("job",)), False)
     told = [words(each) for each in sheet.before_signing(replace(case.findings, checks=(failed,)))]
     assert f"{failed.name}: {words(failed.found)}" in told
 

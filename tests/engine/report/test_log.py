@@ -80,13 +80,14 @@ def test_the_recommendation_in_the_log_names_its_bound_and_when_it_was_set(tmp_p
     assert (by_hand.values["letter"], by_hand.values["rule"]) == ("A", "judgement")
     choose(case.study, risk_utility_map(case.study), "the limit", max_risk=0.4)
     (late, *_) = board_log(case.study)[-1]
-    assert late.values["origin"] == "chosen" and str(late.values["limit"]).startswith("at most 40 %")
+    assert (late.values["origin"], late.values["limit"]) == ("chosen", ""), "page 1 has the limit that counts"
     choose(case.study, risk_utility_map(case.study), "the plan's limit.", max_risk=0.5)
     rows = board_log(case.study)[-3:]
-    assert rows[-1][0].values["origin"] == "fixed" and str(rows[-1][0].values["limit"]).startswith("at most 50 %")
+    assert (rows[-1][0].values["origin"], rows[-1][0].values["limit"]) == ("fixed", "")
     assert [row[-1] == statement("replaced") for row in rows] == [True, True, False]
     assert rows[0][1].kind != "replaces" and rows[2][1:] == [statement("replaces", why="the plan's limit")]
-    assert rows[1][0] == late and rows[1][1].kind == "replaces", "told with its figure"
+    assert str(rows[1][0].values["limit"]).startswith("at most 40 %"), "another one is told with its figure"
+    assert rows[1][1].kind == "replaces"
 
 
 @pytest.mark.slow
@@ -95,7 +96,7 @@ def test_a_bound_that_the_plan_did_not_fix_before_results_is_not_called_the_plan
     change_plan(case.study, replace(case.study.plan, decision=DecisionPlan(max_risk="0.5")))
     choose(case.study, risk_utility_map(case.study), "the plan's limit", max_risk=0.5)
     (recommended, *_) = board_log(case.study)[-1]
-    assert recommended.values["origin"] == "changed" and "50 %" in str(recommended.values["limit"])
+    assert recommended.values["origin"] == "changed"
 
 
 @pytest.mark.slow
