@@ -184,8 +184,8 @@ def _made(name: str, entries: Mapping[str, Any], where: str) -> Any:
     try:
         return MechanismPlan.read(**entries) if name == "mechanism" else kind(**entries)
     except UsageError as error:
-        if name not in (*_LISTS, "data", "space") or f"'{entries.get('name')}'" in str(error):
-            raise  # it names the section, or the part of it
+        if name not in (*_LISTS, "data", "space"):
+            raise  # it names the section
         raise UsageError(f"{where}: {error}", error.remedy, **error.values) from None
 
 

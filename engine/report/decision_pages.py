@@ -12,7 +12,7 @@ from engine.report import board_pictures, sheet
 from engine.report.documents import html
 from engine.report.facts import EDITS, ROW_ORDER
 from engine.report.losses import by_table, flagged_of, new_values
-from engine.report.parameters import METHODS_TITLE, parameter_rows, released_with
+from engine.report.parameters import parameter_rows, released_with
 from engine.report.pictures import Picture
 from engine.report.public_wording import claims_checked, public_wording
 from engine.report.sentences import ALL_FOUND
@@ -81,18 +81,13 @@ def names(findings: Findings) -> dict[str, Any]:
         "checks": _checks(findings),
         "public_wording": public_wording(findings),
         "notes": notes(findings),
-        "parameters": [row for row in parameter_rows(findings.approved.parameters) if _is_noted(*row)],
+        "parameters": [row for row in parameter_rows(findings.approved.parameters) if row[0] not in _ELSEWHERE],
     }
 
 
 _ELSEWHERE = (
     "Candidates", "Risk measure", "Utility measure", "Selection rule", "Run to be released", "Tolerances of change"
 )  # fmt: skip
-
-
-def _is_noted(name: str, value: str) -> bool:
-    """Whether section 6 has a parameter that no other part has; page 1 names the only method."""
-    return name not in _ELSEWHERE and not (name == METHODS_TITLE and " and " not in value)
 
 
 def page_one(findings: Findings) -> dict[str, Any]:

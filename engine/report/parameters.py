@@ -27,7 +27,7 @@ ROLE_WORDS = {
 """What the random swap does with an attribute of each role."""
 SWAP_TITLE = "Random swapping between pairs of records"
 KEYS_TITLE, SWAPPED_TITLE, TABULATED_TITLE = "What an intruder knows (keys)", "May be exchanged", "Tabulated by users"
-METHODS_TITLE = "Methods"
+
 TABLES_TITLE, NOTHING = "Named tables", "none"
 ANALYSES_TITLE = "Declared analyses"
 _SHORT = {TABLES_TITLE: "tables", ANALYSES_TITLE: "analyses"}
@@ -50,7 +50,7 @@ def parameters(
         (KEYS_TITLE, listed(plan.keys)),
         (SWAPPED_TITLE, listed(plan.swap)),
         (TABULATED_TITLE, listed(plan.analyse)),
-        (METHODS_TITLE, listed(methods)),
+        ("Methods", listed(methods)),
         ("Candidates", f"{candidates}, each run {runs_words(plan)}"),
     ]
     if plan.swaps_at_random:

@@ -92,7 +92,10 @@ ONE = "[[attribute]]\nname = 'A'\n"
             f"{ONE}[[edit]]\nname = 'x'\nforbid = {{A = 'a'}}",
             "edit rule 'x': forbid of 'A' is 'a', must be a list of texts",
         ),
-        ("[[attribute]]\nname = 'A'\ncut = ['x']", "attribute 'A': cut holds 'x', must hold numbers"),
+        (
+            "[[attribute]]\nname = 'A'\ncut = ['x']",
+            "[[attribute]] number 1: attribute 'A': cut holds 'x', must hold numbers",
+        ),
         ("", "[data]: the plan codes no attribute; name some, as [[attribute]] in the plan"),
     ],
 )

@@ -252,7 +252,9 @@ def test_an_attack_has_its_meaning_and_what_it_needs(case: Case, published: Publ
 
 
 def test_a_failed_check_has_all_that_was_found(case: Case) -> None:
-    failed = Check("Values known in their place", statement("new_to_place", areas=2, place="town", attributes=("job",)), False)
+    failed = Check(
+        "Values known in their place", statement("new_to_place", areas=2, place="town", attributes=("job",)), False
+    )
     told = [words(each) for each in sheet.before_signing(replace(case.findings, checks=(failed,)))]
     assert f"{failed.name}: {words(failed.found)}" in told
 
