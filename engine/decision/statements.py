@@ -117,7 +117,6 @@ KINDS: dict[str, Kind] = {
         "risk",
         "fact",
         stand_out="after before new",
-        small_groups_last="n",
         counted_risk="records small fewest after share name",
         measured_risk="title better before after name",
         undefined_risk="title why",

@@ -470,7 +470,7 @@ TRS = Mechanism(
         "persons live in households and geography is what identifies them: whole households exchange their places, "
         "risky ones first, and everything without geography stays exactly as it was"
     ),
-    rate="share of households that are swapped, both of a pair; risky ones come on top",
+    rate="share of households that are swapped, both of a pair; with must=all risky ones come on top",
     prepare=prepare,
     draw=draw,
     parameters=(

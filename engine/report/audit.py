@@ -154,10 +154,10 @@ def new_to_places(realisation: Remade, plan: Plan) -> list[Check]:
     places, name = places_of(plan), "Values known in their place"
     if not places:
         return []
-    areas = place_changes(realisation, places, plan.analyse)[1]
+    levels, areas = place_changes(realisation, places, plan.analyse)
     new = {attribute for row in areas for attribute in row.attributes_new}
     attributes = tuple(attribute for attribute in plan.analyse if attribute in new)
-    n = sum(bool(row.attributes_new) for row in areas)
+    n = levels[-1].areas_new
     return [Check(name, statement("new_to_place", areas=n, place=places[-1], attributes=attributes), not new)]
 
 

@@ -230,7 +230,7 @@ def forest(findings: Findings, most: int = 14) -> Picture | None:
     title = f"Declared analyses: {beyond} of {plural(len(rows), 'coefficient')} beyond tolerance in the released run"
     estimates = [
         pictures.Estimate(
-            f"{f.of}: {f.what}",
+            f"{f.of} · {short_name(f.what)}",
             0.0,
             -1.96,
             1.96,

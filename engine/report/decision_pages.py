@@ -108,7 +108,6 @@ def page_one(findings: Findings) -> dict[str, Any]:
             for g in sheet.exposed_groups(findings)
         ],
         "names_told": sentences(sheet.names_told(findings)),
-        "groups_order": sentences(sheet.groups_order(findings)),
         "before_signing": [(sheet.heading(each), words(each)) for each in sheet.before_signing(findings)],
         "limit_set": sentences(sheet.limit_set(findings)),
         "conditions": sentences(sheet.conditions(findings)),

@@ -41,9 +41,7 @@ def exposure(release: RecordRelease, plan: Plan, fewest: int) -> Exposure:
         matches.append(float((1 / released[masks[-1]]).sum()))
         new.append(_in_new_cells(data, table, attributes))
     groups = [row for j in attributes for row in _groups_of(data, j, small, masks, kept)]
-    # the share of a group decides, where enough of it is unaltered for a share to mean something
-    groups.sort(key=lambda g: (g.of_after <= plan.tolerances.min_n, -g.after / max(g.of_after, 1), -g.after))
-
+    groups.sort(key=lambda g: (-g.after / max(g.of_after, 1), -g.after))
     return Exposure(
         fewest=fewest,
         small_before=int(small.sum()),

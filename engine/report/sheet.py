@@ -349,13 +349,6 @@ def exposed_groups(findings: Findings, most: int = 3) -> list[GroupRow]:
     return [group for group in findings.exposure.groups if group.after][:most]
 
 
-def groups_order(findings: Findings) -> list[Statement]:
-    """The order of exposed groups, where small ones come after larger ones with a smaller share."""
-    n = findings.utility.tolerances.min_n
-    is_small = {g.unaltered <= n for g in findings.exposure.groups if g.after and g.unaltered is not None}
-    return [statement("small_groups_last", n=n)] if is_small == {True, False} else []
-
-
 def appearing(findings: Findings, row: NewValue, table: str = "") -> Statement:
     """A value that appears in places or groups that had none."""
     what, places = short_name(row.what, places_named(findings)), places_named(findings)

@@ -203,8 +203,6 @@ def _losses(page: dict[str, Any]) -> None:
         st.markdown(
             table(["Group", "Before → after, unaltered", "New"], "lrr", rows) if rows else "No unaltered record."
         )
-        if page["groups_order"]:
-            st.caption(markdown("{}", page["groups_order"]))
     if page["names_told"]:
         st.caption(markdown("{}", page["names_told"]))
 

@@ -19,7 +19,7 @@ from engine.cli import catalogue, show
 from engine.cli.main import main
 from engine.cli.show_table import Column, figure_cells, table_lines
 from engine.measures import MEASURES
-from engine.mechanisms import MECHANISMS
+from engine.mechanisms import MECHANISMS, mechanism
 from tests import needs
 from tests.households import CENSUS_PLAN, census_files
 
@@ -230,7 +230,7 @@ def test_a_household_swap_shows_its_rate_and_says_what_it_counts(
     assert sorted((row[swapped], row[rate]) for row in body) == [
         ("trs lean=0", "10 %"), ("trs lean=0", "5 %"), ("trs lean=1", "10 %"), ("trs lean=1", "5 %"),
     ]  # fmt: skip
-    assert "rate of trs: share of households that are swapped, both of a pair; risky ones come on top" in text
+    assert f"rate of trs: {mechanism('trs').rate}" in text
     bound = ["--risk", "exposed_households", "--max-risk", "1", "--why", "a test"]
     assert main(["measure", study, "--data", str(data), "--measures", "exposed_households"]) == 0
     capsys.readouterr()

@@ -125,6 +125,7 @@ def test_a_rule_keeps_all_values_out_of_areas_that_had_none() -> None:
         assert (levels[-1].persons_new > 0) == new
         (check,) = new_to_places(made, replace(load("census")[1], analyse=(name, "municipality")))
         assert check.holds != new and check.found.values["attributes"] == (name,) * new
+        assert check.found.values["areas"] == levels[-1].areas_new
 
 
 def test_an_area_is_its_path_where_codes_repeat() -> None:
