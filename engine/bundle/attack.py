@@ -396,7 +396,7 @@ def _find_misfits(source: ExportSource) -> dict[str, Any]:
         "tried": tried,
         "succeeded": best.undoes,
         "telling": best.is_telling,
-        "why": verdict_words(best.verdict),
+        "why": best.words,
         "best": [{**asdict(one), "skill": round(one.skill, 4)} for one in found],
     }
 

@@ -115,7 +115,7 @@ class Measure:
 
     def __post_init__(self) -> None:
         check_fields(self, "measure")
-        if not self.over:
+        if isinstance(self.over, str) and not self.over:
             object.__setattr__(self, "over", "keys" if self.kind == "risk" else "analyse")
         if not self.range:
             ends = "upwards" if self.most == inf else f"to {self.most:g}"

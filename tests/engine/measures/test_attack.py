@@ -20,6 +20,7 @@ from engine.models.record_release import RecordRelease
 from engine.plan.coding import code
 from engine.plan.samples import load
 from engine.release.records import ReleasedTable
+from engine.release.scenarios import NoteKind
 from engine.release.spec import AttributeSpec, ReleaseSpec, pairs_wanted
 from engine.sweeps.evaluator import Evaluator, question_of
 from tests.examples import examples
@@ -224,7 +225,7 @@ def test_a_sweep_says_which_scenario_it_is():
     assert not np.isnan(found).any()
     assert asked.original() == pytest.approx(dict(zip(map(str, asked.calls), found[0], strict=True)))
     assert found[0, 0] > found[1, 0] > found[2, 0]
-    notes = [text for o in outcome for *_, text in o.notes]
+    notes = [note.text for o in outcome for note in o.notes if note.kind == NoteKind.FIGURE]
     assert len(notes) == 6 and all("by guessing" in text for text in notes)
 
 
