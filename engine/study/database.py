@@ -314,6 +314,10 @@ class Database:
             raise EngineError(f"'{path.name}' is {kind}, not a study; a study is made by a sweep", Remedy.SWEEP)
         if path.stat().st_size == 0:
             raise EngineError(f"'{path.name}' is no study; a study is made by a sweep", Remedy.SWEEP)
+        for ending in ("-wal", "-journal", "-shm"):
+            with suppress(FileNotFoundError):  # SQLite takes them away too
+                if kind := kind_of(path.with_name(path.name + ending), follow=True):
+                    raise EngineError(f"'{path.name}{ending}' is {kind}, must be a file; take it away")
         if is_cut_short(path):
             raise damaged(path.name, "it was cut short, and its journal does not hold what is missing")
         with errors_in_words(path):

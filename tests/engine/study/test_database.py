@@ -611,3 +611,13 @@ def test_pages_of_a_rollback_journal_are_those_that_it_holds_whole() -> None:
         assert found == (16, 9, pages)
     assert database._journalled(BytesIO(header[:-1])) is None
     assert database._journalled(BytesIO(header[:24] + bytes(4))) is None
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="named pipes are made on Linux and macOS; run it there")
+@pytest.mark.parametrize("ending", ["-wal", "-journal", "-shm"])
+def test_a_pipe_beside_a_study_is_refused_and_not_waited_for(
+    ending: str, halves: dict[str, tuple[bytes, bytes]], tmp_path: Path
+):
+    path = left(tmp_path, halves["-wal"][0], b"", ending)
+    os.mkfifo(f"{path}{ending}")
+    assert outcome(path) == f"'left.study{ending}' is a named pipe, must be a file; take it away"
