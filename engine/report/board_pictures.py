@@ -291,7 +291,7 @@ def places(findings: Findings) -> Picture | None:
     title = f"{len(large)} of {len(areas)} areas change their share of {what} by over {_POINTS:g} points"
     if large:
         title += f"; they have at most {max(a.residents for a in large):,} residents"
-    note = f"Change in percentage points, by {facts.level}."
+    note = f"Change in percentage points, by {facts.level}. Orange rises, blue falls; full colour: by over {_POINTS:g}."
     if len(areas) > _MOST_TILES:
         shown = {a.name for a in sorted(areas, key=lambda a: -abs(change[a.name]))[:_MOST_TILES]}
         areas = [a for a in areas if a.name in shown]
