@@ -15,24 +15,19 @@ from __future__ import annotations
 import atexit
 import hashlib
 import os
-import pickle
 import shutil
 import sys
 import tempfile
 from collections.abc import Callable
-from contextlib import nullcontext, suppress
-from functools import partial
-from importlib.util import find_spec
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any, TypeVar
-from warnings import warn
 
 import numpy as np
 
-from engine.common.os_support import home, others_of, reason_of, turn, user_folder_place
+from engine.common.os_support import home, is_full, others_of, user_folder_place
 
 _F = TypeVar("_F", bound=Callable[..., Any])
-_SUM = 16  # bytes of a check sum of kept code
 Integer = int | np.integer[Any]
 """Integers of kernels: NumPy's integers where compiled, either kind where not."""
 KERNEL_FILES = (
@@ -71,7 +66,7 @@ def cache_folder() -> Path:
             folder.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
             folder.mkdir(parents=True, exist_ok=True, mode=0o700)
             with tempfile.TemporaryFile(dir=folder):
-                if not others_of(folder) and not (folder.parent == own and others_of(own)):
+                if not (others_of(folder) or (folder.parent == own and others_of(own)) or is_full(folder)):
                     return folder
         except OSError:
             continue
@@ -107,108 +102,9 @@ def _find_numba() -> tuple[Any, str]:
     return numba, ""
 
 
-def _load_without_blas() -> None:
-    """Load the module of numba that loads SciPy's linear algebra only to see whether it is installed, without it: that
-    takes a tenth of a second in every process, and no kernel multiplies matrices.  Code that does loads it then."""
-    if not (find_spec("numba.np.linalg") and find_spec("numba.np.arraymath")):
-        return  # another version of numba, which loads what it will
-    from numba.np import linalg
-
-    if ensure := getattr(linalg, "ensure_blas", None):
-        linalg.ensure_blas = lambda: None
-        try:
-            import numba.np.arraymath  # noqa: F401
-        finally:
-            linalg.ensure_blas = ensure
-
-
-def _tell_where_arrays_are_made(target: Any) -> None:
-    """Tell the loader of kept code where the functions are that its arrays are made and freed by.
-
-    Numba does it too, and compiles the counting of references beside them, which takes a twentieth of a second in every
-    process: kept code has its own, and numba compiles it where a kernel is compiled.
-    """
-    from numba.core.runtime import nrt
-
-    runtime: Any = nrt
-    try:
-        helpers, add = runtime._nrt.c_helpers, runtime.ll.add_symbol
-    except AttributeError:  # another version of numba
-        runtime.rtsys.initialize(target)
-        return
-    for name, address in helpers.items():
-        add(name if name.startswith("_") else f"NRT_{name}", address)
-
-
-def _load_kept_code_first(made: Any) -> None:
-    """Let numba look for the kept code of a kernel before it makes ready all that it can compile: that takes a quarter
-    of the time of a small sweep in every process, and only what was never compiled needs it."""
-    kept: Any = getattr(made, "_cache", None)
-    if not (hasattr(kept, "_load_overload") and find_spec("numba.core.runtime.nrt")):
-        return  # another version of numba, which does as it will
-    _keep_with_a_sum(getattr(kept, "_cache_file", None))
-    when_ready, keep = kept.load_overload, kept.save_overload
-
-    def load_overload(signature: Any, target: Any) -> Any:
-        _tell_where_arrays_are_made(target)
-        found = _unless_damaged(kept, partial(kept._load_overload, signature, target))
-        if found is not None:
-            return found
-        _load_without_blas()
-        return _unless_damaged(kept, partial(when_ready, signature, target))
-
-    def save_overload(signature: Any, data: Any) -> None:
-        folder = Path(os.environ["NUMBA_CACHE_DIR"])
-        try:
-            folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-            with turn(folder / "turn"):  # two that add to one index at once could give their code the same file
-                keep(signature, data)
-        except OSError as error:
-            warn(
-                f"compiled code cannot be kept in {folder} ({reason_of(error)}); until it can, "
-                "every process compiles it anew, which takes up to a minute",
-                stacklevel=2,
-            )
-
-    kept.load_overload, kept.save_overload = load_overload, save_overload
-    made._compilation_chain_init_hook = lambda: None  # extensions of numba, which compiling loads all the same
-
-
-def _keep_with_a_sum(file: Any) -> None:
-    """Let numba keep compiled code with a check sum: a damaged page of machine code would be run as it is."""
-    if not all(hasattr(file, name) for name in ("_dump", "_data_path", "_open_for_write", "_load_data", "_save_data")):
-        return  # another version of numba
-
-    def save_data(name: str, data: Any) -> None:
-        content = file._dump(data)
-        with file._open_for_write(file._data_path(name)) as kept:
-            kept.write(hashlib.blake2b(content, digest_size=_SUM).digest() + content)
-
-    def load_data(name: str) -> Any:
-        content = Path(file._data_path(name)).read_bytes()
-        if hashlib.blake2b(content[_SUM:], digest_size=_SUM).digest() != content[:_SUM]:
-            raise ValueError(f"{name} is damaged")
-        return pickle.loads(content[_SUM:])
-
-    file._save_data, file._load_data = save_data, load_data
-
-
-def _unless_damaged(kept: Any, load: Callable[[], Any]) -> Any:
-    """Return what was kept; None where it is damaged, as by a power failure: then it is forgotten and compiled
-    again."""
-    try:
-        with kept._guard_against_spurious_io_errors():
-            return load()
-    except Exception:  # reading a pickle raises whatever its bytes say
-        with suppress(OSError):
-            kept.flush()
-        return None
-
-
 _numba, WHY_NOT = _find_numba()
 COMPILED = _numba is not None
 """Whether kernels are compiled in this process; ``WHY_NOT`` says why not."""
-_kernels: list[Any] = []
 _NOTHING: Any = nullcontext()
 
 
@@ -220,14 +116,7 @@ def kernel(function: _F) -> _F:
     if _numba is None:
         return function
     result: _F = _numba.njit(cache=True, nogil=True)(function)
-    _load_kept_code_first(result)
-    _kernels.append(result)
     return result
-
-
-def compiled_here() -> bool:
-    """Return whether this process compiled some kernel, rather than load each from where it is kept."""
-    return any(function.stats.cache_misses for function in _kernels)
 
 
 def wrapping() -> Any:
