@@ -69,7 +69,9 @@ def numbers(values: pa.Array) -> np.ndarray:
     kind = values.type
     if pa.types.is_boolean(kind):
         return np.full(len(values), np.nan)
-    if pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind):
+    if pa.types.is_decimal(kind):
+        values, kind = values.cast(pa.string()), pa.float64()  # the nearest float, which Arrow's own cast can miss
+    if pa.types.is_integer(kind) or pa.types.is_floating(kind):
         result: np.ndarray = values.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False)
         return result
     if not (pa.types.is_string(kind) or pa.types.is_large_string(kind)):

@@ -347,10 +347,7 @@ def _whole_format(present: np.ndarray) -> str:
 
 
 def _floats(values: pa.Array) -> np.ndarray:
-    import pyarrow as pa
-
-    result: np.ndarray = values.cast(pa.float64(), safe=False).fill_null(np.nan).to_numpy(zero_copy_only=False)
-    return result + 0.0  # one nought, not two
+    return numbers(values) + 0.0  # one nought, not two
 
 
 def _time(column: str, name: str, values: pa.Array, about: ColumnLabels, form: Form, file: str) -> EncodedColumn:

@@ -59,6 +59,8 @@ def test_numbers_of_text(few: int, monkeypatch: pytest.MonkeyPatch) -> None:
 def test_numbers_of_other_types() -> None:
     assert raw_values.numbers(pa.array([1, 2])).tolist() == [1, 2]
     assert raw_values.numbers(pa.array([Decimal("1.5")])).tolist() == [1.5]
+    cents = [Decimal(i).scaleb(-2) for i in range(100)]
+    assert raw_values.numbers(pa.array(cents, pa.decimal128(20, 2))).tolist() == list(map(float, cents))
     assert np.isnan(raw_values.numbers(pa.array([True]))).all()
     assert np.isnan(raw_values.numbers(pa.array([date(2020, 1, 2)]))).all()
     assert raw_values.nan_mask(pa.array([1.0, float("nan")])).tolist() == [False, True]

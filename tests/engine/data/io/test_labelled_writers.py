@@ -7,6 +7,7 @@ from __future__ import annotations
 import random
 import time
 from collections.abc import Callable
+from decimal import Decimal
 from pathlib import Path
 
 import numpy as np
@@ -131,6 +132,13 @@ def test_numbers_in_text_become_numbers_only_when_they_read_back_the_same(tmp_pa
         "code": ["007", "1", ""],
         "half": ["1.50", "2", "3"],
     }
+
+
+@pytest.mark.parametrize(("name", "write"), WRITERS)
+def test_decimals_of_a_database_are_written_however_wide_their_type(tmp_path: Path, name: str, write: Writer) -> None:
+    cents = [Decimal(i).scaleb(-2) for i in range(100)]
+    assert write(tmp_path / name, {"pay": pa.array(cents, pa.decimal128(38, 2))}) == ()
+    assert columns_of(read_table(tmp_path / name))["pay"] == list(map(float, cents))
 
 
 def test_truth_values_get_labels(tmp_path: Path) -> None:
